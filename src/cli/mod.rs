@@ -57,6 +57,7 @@ mod sandbox;
 pub mod scan;
 pub mod session;
 mod sessions;
+mod shared;
 #[cfg(unix)]
 pub mod shell;
 pub mod show;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::child::Stop;
-use super::{Context, session};
+use super::{Context, session, shared};
 use crate::actor::{AYE_AGENT, AYE_SESSION};
 use crate::app;
 use crate::error::{Error, Exit, Result, codes};
@@ -177,10 +177,11 @@ fn execute(
     let directory = inside.ok().filter(|directory| directory.is_dir());
     // Without the slash behind.
     let directory: PathBuf = directory.unwrap_or_else(|| top.to_owned()).components().collect();
+    let args = shared::arguments(context, words, &directory);
     let stop = listen()?;
     adopt();
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).current_dir(&directory).env("PWD", &directory);
+    command.args(args).current_dir(&directory).env("PWD", &directory);
     command.env(AYE_SESSION, name).env(AYE_AGENT, agent);
     git::scrub(&mut command);
     let mut child = command.spawn().map_err(|error| {
@@ -243,11 +244,14 @@ fn outlive(context: &Context, stop: &Stop) -> Result<bool> {
         }
         if !said && started.elapsed() > Duration::from_secs(1) {
             said = true;
-            let names = children().join(", ");
+            let children = children();
+            let names: Vec<&str> = children.iter().map(|(name, _)| name.as_str()).collect();
             context.note(&format!(
                 "aye: waiting for what the command has left running ({}); Ctrl-C: do not",
-                escape::line(&names)
+                escape::line(&names.join(", "))
             ));
+            let commands: Vec<Vec<u8>> = children.into_iter().map(|(_, command)| command).collect();
+            shared::left(&commands).iter().for_each(|line| context.note(line));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -259,13 +263,14 @@ fn outlive(_context: &Context, _stop: &Stop) -> Result<bool> {
     Ok(false)
 }
 
-/// Names and numbers of this process's children.
+/// Names with numbers of this process's children, and their arguments, each with a zero byte behind.
 #[cfg(target_os = "linux")]
-fn children() -> Vec<String> {
+fn children() -> Vec<(String, Vec<u8>)> {
     let list = std::fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
     let name = |pid: &str| {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        format!("{} {pid}", name.trim())
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        (format!("{} {pid}", name.trim()), command)
     };
     list.split_whitespace().take(5).map(name).collect()
 }

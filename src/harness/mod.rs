@@ -17,6 +17,7 @@ pub mod qwen;
 pub mod redirect;
 mod sent;
 pub mod settings;
+pub mod shared;
 pub mod taught;
 pub mod writable;
 

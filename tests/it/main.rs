@@ -101,6 +101,7 @@ mod review_property;
 mod review_shown;
 mod rules;
 mod run;
+mod run_shared;
 mod run_trouble;
 mod scan;
 mod scan_proposals;

@@ -1,0 +1,91 @@
+//! A client under `aye run` that would hand its work to a server of an earlier run: it is told to do it itself, or
+//! the run says where the work is done.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Context;
+use crate::git;
+use crate::harness::shared::{CODEX, Server, Worker};
+use crate::text::escape;
+
+/// The arguments of the command `words` that is to run in `directory`: such that its work is done in this run, as
+/// far as its client can be told. What else is to be known is noted.
+pub fn arguments(context: &Context, words: &[OsString], directory: &Path) -> Vec<OsString> {
+    let mut args = words[1..].to_vec();
+    let server = &CODEX;
+    let texts: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+    let Server { program, without, end, .. } = server;
+    match server.worker(&texts) {
+        Worker::Itself => {}
+        Worker::Server if can(words, directory, without) => {
+            args.insert(0, without.into());
+            context.note(&format!(
+                "aye: {program} is started with {without}: its work is done in this run, and not by a server \
+                 that runs share"
+            ));
+        }
+        Worker::Server | Worker::Perhaps => {
+            if let Some(socket) = listening(context, server) {
+                let number = number(context, server).map(|number| format!("process {number}, "));
+                context.note(&format!(
+                    "aye: a server of an earlier {program} is there ({}{}): what it is handed is done outside of \
+                     this run, and may go on after it; `{end}` ends it, {program} {without} does without it",
+                    number.unwrap_or_default(),
+                    escape::line(&socket.to_string_lossy())
+                ));
+            }
+        }
+        Worker::Remote => context.note(&format!(
+            "aye: {program} hands its work to a server that you name: what that does is done outside of this \
+             run, and may go on after it"
+        )),
+    }
+    args
+}
+
+/// What to know of processes that the command has left running, `commands` being what they were started as.
+pub fn left(commands: &[Vec<u8>]) -> Option<String> {
+    let Server { program, mark, end, without, .. } = &CODEX;
+    let is_word = |word: &[u8]| word == mark.as_bytes();
+    let is_server = |command: &Vec<u8>| command.split(|byte| *byte == 0).any(is_word);
+    commands.iter().any(is_server).then(|| {
+        format!(
+            "aye: {program} has left a server that later runs would share: `{end}` ends it, {program} {without} \
+             does without it"
+        )
+    })
+}
+
+/// Whether the client of `words` knows the option: one that does not would refuse to start.
+fn can(words: &[OsString], directory: &Path, option: &str) -> bool {
+    let mut command = Command::new(&words[0]);
+    command.arg("--help").current_dir(directory).stdin(Stdio::null()).stderr(Stdio::null());
+    git::scrub(&mut command);
+    let help = command.output().map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&help).split_whitespace().any(|word| word == option)
+}
+
+/// The client's own directory.
+fn own(context: &Context) -> Option<PathBuf> {
+    let home = || Some(PathBuf::from(context.var("HOME")?).join(".codex"));
+    context.var("CODEX_HOME").map(PathBuf::from).or_else(home)
+}
+
+/// The socket of a server that is alive.
+fn listening(context: &Context, server: &Server) -> Option<PathBuf> {
+    let socket = own(context)?.join(server.socket);
+    #[cfg(unix)]
+    return std::os::unix::net::UnixStream::connect(&socket).is_ok().then_some(socket);
+    #[cfg(not(unix))]
+    return socket.exists().then_some(socket);
+}
+
+/// The number of its process.
+fn number(context: &Context, server: &Server) -> Option<u32> {
+    let bytes = std::fs::read(own(context)?.join(server.number)).ok()?;
+    let said: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    said["pid"].as_u64()?.try_into().ok()
+}

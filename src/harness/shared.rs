@@ -1,0 +1,140 @@
+//! Clients that hand their work to a server which outlives them and is shared between runs. What it does belongs
+//! to no run: its processes are not the run's, and it may go on when the client has ended. Pure.
+//!
+//! Codex 0.169.0: its terminal interface starts such a server by itself, and connects to one that is there.
+
+/// A server that a client shares between runs.
+#[derive(Debug)]
+pub struct Server {
+    /// The client's program.
+    pub program: &'static str,
+    /// The option by which the client does its work itself.
+    pub without: &'static str,
+    /// What ends the server.
+    pub end: &'static str,
+    /// An argument by which its process is recognised.
+    pub mark: &'static str,
+    /// The socket that it listens on, from the client's own directory.
+    pub socket: &'static str,
+    /// A file that says its number, from there.
+    pub number: &'static str,
+    /// Options that lead to another server, as the person wants it.
+    remote: &'static str,
+    /// Options that take the next word.
+    takes_next: &'static [&'static str],
+    /// Subcommands that do all themselves, or nothing that a run is about.
+    by_itself: &'static [&'static str],
+}
+
+/// That of Codex.
+pub static CODEX: Server = Server {
+    program: "codex",
+    without: "--no-daemon",
+    end: "codex app-server daemon stop",
+    mark: "app-server",
+    socket: "app-server-control/app-server-control.sock",
+    number: "app-server-daemon/daemon.pid",
+    remote: "--remote",
+    takes_next: &[
+        "-c", "--config", "--enable", "--disable", "-i", "--image", "-m", "--model", "-p",
+        "--profile", "-s", "--sandbox", "-C", "--cd", "--add-dir", "-a", "--ask-for-approval",
+        "--local-provider",
+    ],
+    by_itself: &[
+        "exec", "e", "review", "login", "logout", "mcp", "plugin", "app-server", "remote-control",
+        "completion", "update", "doctor", "sandbox", "debug", "apply", "a", "queue", "archive",
+        "delete", "unarchive", "cloud", "exec-server", "features", "help", "-h", "--help", "-V",
+        "--version",
+    ],
+};
+
+/// Who does the work of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worker {
+    /// The command itself.
+    Itself,
+    /// The server, unless the client is told otherwise.
+    Server,
+    /// Another server, which the command names.
+    Remote,
+    /// Perhaps the server: something else starts the client.
+    Perhaps,
+}
+
+impl Server {
+    /// Who does the work of a command of these words.
+    pub fn worker(&self, words: &[&str]) -> Worker {
+        let Some((program, args)) = words.split_first() else { return Worker::Itself };
+        let (is_remote, is_without) = (
+            |word: &&str| word.starts_with(self.remote),
+            |word: &&str| word.contains(self.without),
+        );
+        let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+        if name.split('.').next() != Some(self.program) {
+            let is_name = |part: &str| part == self.program;
+            let names = |word: &&str| word.split(|c: char| !is_part(c)).any(is_name);
+            let is_named = args.iter().any(names) && !args.iter().any(is_without);
+            return if is_named { Worker::Perhaps } else { Worker::Itself };
+        }
+        // What stands behind `--` is a prompt.
+        let options = args.split(|word| *word == "--").next().unwrap_or_default();
+        match () {
+            () if options.iter().any(is_without) => Worker::Itself,
+            () if options.iter().any(is_remote) => Worker::Remote,
+            () if self.first(options).is_some_and(|word| self.by_itself.contains(&word)) => {
+                Worker::Itself
+            }
+            () => Worker::Server,
+        }
+    }
+
+    /// The first word that is no option, or asks for help.
+    fn first<'a>(&self, options: &[&'a str]) -> Option<&'a str> {
+        let mut words = options.iter().copied();
+        while let Some(word) = words.next() {
+            if self.takes_next.contains(&word) {
+                words.next();
+            } else if !word.starts_with('-') || self.by_itself.contains(&word) {
+                return Some(word);
+            }
+        }
+        None
+    }
+}
+
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || "_-.".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_the_work_is_told_from_the_words() {
+        for (line, worker) in [
+            ("codex", Worker::Server),
+            ("/usr/bin/codex fix_it", Worker::Server),
+            ("codex.exe -m exec", Worker::Server),
+            ("codex -C /r resume --last", Worker::Server),
+            ("codex -- exec", Worker::Server),
+            ("codex -- --no-daemon", Worker::Server),
+            ("codex --no-daemon resume", Worker::Itself),
+            ("codex -m gpt exec fix_it", Worker::Itself),
+            ("codex --search -c a=b e fix_it", Worker::Itself),
+            ("codex --version", Worker::Itself),
+            ("codex --remote=unix:// x", Worker::Remote),
+            ("npx @openai/codex", Worker::Perhaps),
+            ("sh -c cd_x;codex", Worker::Perhaps),
+            ("sh -c codex\u{a0}--no-daemon", Worker::Itself),
+            ("vim codex.md", Worker::Itself),
+            ("cat my-codex", Worker::Itself),
+            ("claude", Worker::Itself),
+            ("", Worker::Itself),
+        ] {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_eq!(CODEX.worker(&words), worker, "{line}");
+        }
+        assert_eq!(CODEX.worker(&[]), Worker::Itself);
+    }
+}
