@@ -100,6 +100,11 @@ impl Context {
         io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
+    /// True when a person may be looking on, whatever is piped in or out.
+    pub fn is_attended(&self) -> bool {
+        io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal()
+    }
+
     /// Whether the terminal may be told to mark pasted text: it understands escape sequences, and
     /// nobody asked for none.
     pub fn marks_pastes(&self) -> bool {

@@ -13,7 +13,8 @@ use crate::tools::apply_patch::{self, Request, Response};
 /// Reads what git diff, git format-patch, git show and diff -u print, and what coding agents
 /// write; names in it start at the repository's top, in a subfolder too. Answers in YAML unless
 /// asked otherwise. Where `aye.gate` is true in git configuration or `gate` in the repository's
-/// policy, and where an agent's patch touches .agent-memory/, the patch becomes a proposal instead.
+/// policy, and where a patch of an agent or of a caller without a terminal touches .agent-memory/,
+/// the patch becomes a proposal instead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye patch fix.diff
@@ -108,6 +109,7 @@ fn attempt(context: &mut Context, args: Args) -> Result<Result<String>> {
         index: args.index,
         propose: args.propose,
         message: args.message,
+        attended: context.is_attended(),
     };
     apply_patch::run(&session, &request, |response| {
         context.rendered(Format::Yaml, &response, || text(&response))

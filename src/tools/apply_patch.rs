@@ -39,6 +39,8 @@ pub struct Request {
     pub propose: bool,
     /// Description of the proposal, if it becomes one.
     pub message: Option<String>,
+    /// A person sits at a terminal, as far as can be seen.
+    pub attended: bool,
 }
 
 /// Response of the tool. The first four fields are the contract's own.
@@ -202,6 +204,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         index: known.index,
         propose: known.propose,
         message: known.message,
+        attended: false,
     };
     run(session, &request, |response| {
         serde_json::to_value(Response { ignored_parameters: ignored, ..response })
@@ -227,8 +230,8 @@ pub fn run<R>(
     if request.dry_run || request.propose || gate.is_some() {
         return Ok(answer(held_back(session, request, gate)?));
     }
-    // Whatever the settings say, an agent writes neither memory nor what instructs agents without
-    // a person.
+    // Whatever the settings say, memory and what instructs agents are not written without a person: a
+    // caller without a terminal may be an agent that nothing marks.
     let agent = session.caller.actor.kind == ActorKind::Agent;
     let gated = Cell::new(None);
     let answer = Cell::new(Some(answer));
@@ -236,7 +239,11 @@ pub fn run<R>(
         let mut compiled = capture::patch(store, &request.patch, worktree, &request.options)?;
         store.accept(&compiled.changeset)?;
         let changes = compiled.changeset.changes();
-        if agent && changes.iter().any(outside::touches) {
+        let waits = || match agent || request.attended {
+            true => Ok(agent),
+            false => store.permits().map(|permits| permits.wants_terminal(true, false)),
+        };
+        if changes.iter().any(outside::touches) && waits()? {
             gated.set(Some(Gate::Memory));
         } else if agent && sensitive::instructs(changes, &store.instructions()) {
             gated.set(Some(Gate::Instructions));

@@ -2,6 +2,7 @@
 //! loosens it with a commit alone; every key of the settings is enforced, refused or reported.
 
 use crate::support::Repo;
+use crate::support::terminal::Terminal;
 use serde_json::{Value, json};
 
 const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
@@ -285,7 +286,11 @@ fn a_patch_of_memory_by_an_agent_is_a_proposal_whatever_the_settings_say() {
     let other = "*** Begin Patch\n*** Update File: src/db.rs\n@@\n-// db\n+// d\n*** End Patch\n";
     let run = repo.cmd(&["patch", "--json"]).env("AYE_AGENT", "claude").stdin(other).run();
     assert_eq!(run.ok().json()["patch_applied"], true);
-    repo.aye_stdin(&["patch"], POISON).ok().says("patch_applied: true");
+    let by_flag = repo.copy();
+    by_flag.let_flags_decide();
+    by_flag.aye_stdin(&["patch"], POISON).ok().says("patch_applied: true");
+    repo.write("poison.diff", POISON);
+    Terminal::start(repo.cmd(&["patch", "poison.diff"]), 24, 80).sees("The patch is applied");
     assert!(repo.text(".agent-memory/decisions.md").contains("poison"));
 }
 

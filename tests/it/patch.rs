@@ -659,3 +659,16 @@ fn a_file_that_the_sparse_checkout_leaves_out_is_said_to_be() {
     repo.aye_stdin(&["patch"], patch).ok();
     assert_eq!(repo.text("out/b"), "2\n");
 }
+
+/// Nothing marks the caller, and nobody sits at a terminal: it may be an agent.
+#[test]
+fn memory_is_not_patched_without_a_terminal() {
+    let repo = Repo::with(&[(".agent-memory/notes.md", "a\n"), ("a.txt", "a\n")]);
+    let patch = |path: &str| format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n");
+    repo.cmd(&["patch"]).stdin(patch("a.txt")).run().ok();
+    assert_eq!(repo.text("a.txt"), "b\n");
+    let answer = repo.cmd(&["patch", "--json"]).stdin(patch(".agent-memory/notes.md")).run().ok();
+    assert_eq!(answer.json()["gated"], true);
+    assert_eq!(repo.text(".agent-memory/notes.md"), "a\n");
+    repo.aye(&["list"]).says("notes.md");
+}

@@ -39,7 +39,7 @@ impl Gate {
         match self {
             Self::Setting => "aye.gate",
             Self::Policy => PATH,
-            Self::Memory => "an agent changes .agent-memory/",
+            Self::Memory => ".agent-memory/ is changed without a person at a terminal",
             Self::Instructions => "an agent changes what instructs agents",
         }
     }
