@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use bstr::ByteSlice as _;
 
 use super::subject;
-use crate::changeset::{File, FileChange, RepoPath};
+use crate::changeset::{Changeset, File, FileChange, RepoPath};
 use crate::error::Result;
 use crate::memory::markdown;
 use crate::proposal::event::Subject;
@@ -31,18 +31,23 @@ pub(super) fn first_other<'s>(
     let own = Own::of(proposal, revision);
     let Some(first) = steps.iter().find(|step| !own.is(step)) else { return Ok(None) };
     let Some(revision) = proposal.revision(revision) else { return Ok(Some(first)) };
-    let changes = store.changeset(&revision.changes)?;
     let others: Vec<&Step> = steps.iter().filter(|step| !own.is(step)).collect();
+    // All contents in one call, which limits what they take together.
+    let mut records = revision.changes.clone();
     if proposal.subject == Subject::Memory {
-        let found = first_with_other_lines(store, changes.changes(), &others)?;
-        return Ok(others.into_iter().find(|step| found.as_ref() == Some(&step.path)));
+        records.extend(others.iter().map(|step| record(step)));
+        let mut changes = store.sides(&records)?;
+        let made = changes.split_off(revision.changes.len());
+        let found = first_with_other_lines(&changes, &made);
+        return Ok(others.into_iter().find(|step| found == Some(&step.path)));
     }
     let before = |step: &Step| ChangeRecord { after: None, ..record(step) };
-    let before: Vec<ChangeRecord> = steps.iter().chain(beside).map(before).collect();
-    let files = store.sides(&before)?.into_iter();
+    records.extend(steps.iter().chain(beside).map(before));
+    let mut changes = store.sides(&records)?;
+    let there = changes.split_off(revision.changes.len()).into_iter();
     let files: BTreeMap<RepoPath, File> =
-        files.filter_map(|change| Some((change.path, change.before?))).collect();
-    let plan = subject::lines(changes.changes(), proposal, &files)?;
+        there.filter_map(|change| Some((change.path, change.before?))).collect();
+    let plan = subject::lines(Changeset::new(changes)?.changes(), proposal, &files)?;
     let planned: BTreeMap<_, _> =
         plan.files.iter().map(|file| (&file.path, file.after.as_ref())).collect();
     for step in others {
@@ -54,18 +59,16 @@ pub(super) fn first_other<'s>(
     Ok(None)
 }
 
-/// The file of the first of `steps` with a line that neither was there nor stands in `changes`, those of
+/// The path of the first of `made` with a line that neither was there nor stands in `changes`, those of
 /// the revision. How memory is planned depends on settings, and on files that no decision names; but it
 /// puts together the lines of both, and adds none but the ids of sections.
-fn first_with_other_lines(
-    store: &Store,
+fn first_with_other_lines<'m>(
     changes: &[FileChange],
-    steps: &[&Step],
-) -> Result<Option<RepoPath>> {
+    made: &'m [FileChange],
+) -> Option<&'m RepoPath> {
     let files = changes.iter().filter_map(|change| change.after.as_ref());
     let proposed: HashSet<&[u8]> = files.flat_map(|file| file.bytes.lines()).collect();
-    let records: Vec<ChangeRecord> = steps.iter().map(|step| record(step)).collect();
-    for made in store.sides(&records)? {
+    let has_others = |made: &&FileChange| {
         let before = made.before.iter().flat_map(|file| file.bytes.lines());
         let there: HashSet<&[u8]> = before.collect();
         let is_other = |line: &[u8]| {
@@ -74,11 +77,9 @@ fn first_with_other_lines(
                 && !there.contains(line)
                 && line.to_str().ok().and_then(markdown::parse_marker).is_none()
         };
-        if made.after.iter().flat_map(|file| file.bytes.lines()).any(is_other) {
-            return Ok(Some(made.path));
-        }
-    }
-    Ok(None)
+        made.after.iter().flat_map(|file| file.bytes.lines()).any(is_other)
+    };
+    made.iter().find(has_others).map(|made| &made.path)
 }
 
 fn record(step: &Step) -> ChangeRecord {
