@@ -14,7 +14,7 @@ use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
 use crate::session::tree::Base;
-use crate::session::{Record, head, link, read, record, spool, tree};
+use crate::session::{Record, head, link, read, record, spool, submodules, tree};
 use crate::store::{Filter, Store};
 
 use super::propose::{self, Details, Recorded, Revision};
@@ -159,7 +159,7 @@ pub fn follow(
         let mut record = home.record(name)?;
         record.revision = Some(rest.current().event.clone());
         record.proposal = Some(rest.id.to_string());
-        hold(store, name, &with)?;
+        tree::hold(store, name, &with)?;
         record.submitted = Some(with);
         home.write(changing, &record)?;
     }
@@ -215,7 +215,7 @@ fn follow_revision(
         State::Gone => Followed::default(),
         _ => follow::follow(store, &home.tree(name), &submitted, &theirs)?,
     };
-    hold(store, name, &theirs)?;
+    tree::hold(store, name, &theirs)?;
     record.submitted = Some(theirs);
     record.revision = Some(current.event.clone());
     let (proposal, kept) = (record.proposal.clone(), followed.kept.clone());
@@ -239,14 +239,9 @@ fn go_on(
     head::follow(store, &home.tree(changing.name()), &before, &record.base);
     record.untold.extend(untold.map(|id| Untold { proposal: Some(id), ..Untold::default() }));
     record.untold.retain(|untold| untold.proposal.is_some() || !untold.kept.is_empty());
-    hold(store, changing.name(), &record.base)?;
+    tree::hold(store, changing.name(), &record.base)?;
     home.write(changing, &record)?;
     Ok(Followed::default())
-}
-
-/// Keeps `commit` as long as there is the session `name`.
-fn hold(store: &Store, name: &str, commit: &str) -> Result<()> {
-    tree::git(store)?.args(["update-ref", "--no-deref", &tree::pin(name), commit]).run().map(drop)
 }
 
 /// Lets the tree of session `name` follow the checkout, after the decision on what it proposed last. What is
@@ -265,14 +260,18 @@ pub fn sync(
     let mut followed = follow(session, home, changing, name)?;
     let mut record = home.record(name)?;
     let base = tree::base(store, onto)?;
-    let more = follow::follow(store, &home.tree(name), &record.base, &base)?;
+    let tree = home.tree(name);
+    let mut more = follow::follow(store, &tree, &record.base, &base)?;
+    let modules = submodules::follow(store, name, &tree, (&record.base, &base), onto)?;
+    more.moved.extend(modules.moved);
+    more.kept.extend(modules.kept);
     followed.moved.extend(more.moved);
     followed.kept.extend(more.kept.iter().cloned());
     if !more.kept.is_empty() {
         record.untold.push(Untold { kept: more.kept, ..Untold::default() });
     }
-    hold(store, name, &base)?;
-    head::follow(store, &home.tree(name), &record.base, &base);
+    tree::hold(store, name, &base)?;
+    head::follow(store, &tree, &record.base, &base);
     record.base = base;
     home.write(changing, &record)?;
     let is_pending = record.proposal.is_some();
@@ -356,7 +355,7 @@ pub fn submit(
     let proposal = outcome.proposal();
     let submitted =
         store.commit_above(&record.base, proposal.current(), "What a session proposed")?;
-    hold(store, name, &submitted)?;
+    tree::hold(store, name, &submitted)?;
     record.submitted = Some(submitted);
     record.proposal = Some(proposal.id.to_string());
     home.write(changing, &record)?;

@@ -79,13 +79,20 @@ struct Step<'a> {
 
 impl Step<'_> {
     fn file(&self, path: &BString) -> Result<Outcome> {
-        let is_other = |entries: &Entries| {
-            let mode = entries.get(path).map(|(mode, _)| *mode);
-            mode.is_some_and(|mode| mode_of(mode).is_none()).then_some(mode)
+        let is_other =
+            |entries: &Entries| entries.get(path).is_some_and(|(mode, _)| mode_of(*mode).is_none());
+        let is_submodule = |entries: &Entries| {
+            entries.get(path).is_some_and(|(mode, _)| *mode == IndexMode::COMMIT)
         };
-        if let Some(mode) = is_other(self.to).or_else(|| is_other(self.from)) {
-            let is_link = mode == Some(IndexMode::SYMLINK);
-            return Ok(Outcome::Kept(if is_link { "is a symlink" } else { "is a submodule" }));
+        if is_submodule(self.to) {
+            // It follows by itself: `submodules::follow`.
+            return Ok(Outcome::Same);
+        }
+        if is_submodule(self.from) {
+            return Ok(Outcome::Kept("is no submodule any more, and its files stay"));
+        }
+        if is_other(self.to) || is_other(self.from) {
+            return Ok(Outcome::Kept("is a symlink"));
         }
         let place = RepoPath::from_tree(path)?;
         let (before, after) = (self.stored(self.from, path)?, self.stored(self.to, path)?);

@@ -320,7 +320,12 @@ fn trees(common_dir: &Path, state: &Path) -> PathBuf {
         .take(40)
         .collect();
     let hash = sha256::hex(place.as_os_str().as_encoded_bytes());
-    state.join("aye").join("trees").join(format!("{name}-{}", &hash[..8]))
+    all_trees(state).join(format!("{name}-{}", &hash[..8]))
+}
+
+/// Directory of the trees of all repositories, in the user's `state` directory.
+pub fn all_trees(state: &Path) -> PathBuf {
+    state.join("aye").join("trees")
 }
 
 fn before_name(name: &str) -> String {

@@ -17,7 +17,7 @@ pub mod link;
 pub mod read;
 pub mod record;
 pub mod spool;
-mod submodules;
+pub mod submodules;
 pub mod tree;
 
 pub use home::Home;

@@ -6,9 +6,13 @@ use std::path::Path;
 use bstr::{BString, ByteSlice as _};
 use gix::index::entry::Mode as IndexMode;
 
-use super::read;
-use crate::error::Result;
+use super::follow::{self, Followed};
+use super::tree::{self, Base};
+use super::{head, read};
+use crate::beneath::open_last;
+use crate::error::{Error, Result};
 use crate::repository::Repository;
+use crate::repository::codes::OBJECT_MISSING;
 
 /// A submodule that the checkout has.
 pub(super) struct Submodule {
@@ -18,6 +22,108 @@ pub(super) struct Submodule {
     pub recorded: String,
     /// Its repository.
     pub repository: Repository,
+}
+
+impl Submodule {
+    /// The commit that its part of a tree starts from.
+    ///
+    /// # Errors
+    /// `object_missing` where it does not have the commit that is recorded; those of [`tree::base`].
+    pub fn base(&self, kind: Base) -> Result<String> {
+        if kind == Base::Worktree {
+            return tree::base(&self.repository, kind);
+        }
+        if self.id().is_some_and(|id| self.repository.repo().find_commit(id).is_ok()) {
+            return Ok(self.recorded.clone());
+        }
+        let short: String = self.recorded.chars().take(12).collect();
+        Err(Error::new(
+            &OBJECT_MISSING,
+            format!("the commit {short} that is recorded of it is not here (git submodule update)"),
+        ))
+    }
+
+    fn id(&self) -> Option<gix::ObjectId> {
+        gix::ObjectId::from_hex(self.recorded.as_bytes()).ok()
+    }
+
+    /// What session `name` has of it.
+    fn pinned(&self, name: &str) -> Option<String> {
+        let found = self.repository.repo().try_find_reference(tree::pin(name).as_str()).ok()??;
+        found.try_id().map(|id| id.to_string())
+    }
+}
+
+/// Lets the submodules in `tree`, which is that of session `name`, follow those of the checkout, when its base moves
+/// from the commit `from` to the commit `to`.
+///
+/// # Errors
+/// `object_missing`. Of a submodule that cannot follow the reason is among what was kept.
+pub fn follow(
+    repository: &Repository,
+    name: &str,
+    tree: &Path,
+    (from, to): (&str, &str),
+    kind: Base,
+) -> Result<Followed> {
+    let mut all = Followed::default();
+    let index = read::index(repository, from)?;
+    let before = read::entries(&index);
+    let Submodules { found, unread } = of(repository, to)?;
+    all.kept.extend(unread);
+    for module in found {
+        let shown = module.path.to_string();
+        let recorded = module.id();
+        let is_as_before = before
+            .get(&module.path)
+            .is_some_and(|(mode, id)| *mode == IndexMode::COMMIT && recorded == Some(*id));
+        let Some(pinned) = module.pinned(name) else {
+            if !is_as_before {
+                let why =
+                    "is a submodule that this tree does not have: that of a new session has it";
+                all.kept.push((shown, why.to_owned()));
+            }
+            continue;
+        };
+        let place = match inside(tree, &module.path) {
+            Some(place) => place,
+            None => {
+                all.kept.push((shown, "is a submodule that is gone".to_owned()));
+                continue;
+            }
+        };
+        let step = || -> Result<Followed> {
+            let base = module.base(kind)?;
+            let Followed { mut moved, mut kept } =
+                follow::follow(&module.repository, &place, &pinned, &base)?;
+            let more = self::follow(&module.repository, name, &place, (&pinned, &base), kind)?;
+            moved.extend(more.moved);
+            kept.extend(more.kept);
+            tree::hold(&module.repository, name, &base)?;
+            head::follow(&module.repository, &place, &pinned, &base);
+            Ok(Followed { moved, kept })
+        };
+        match step() {
+            Ok(Followed { moved, kept }) => {
+                all.moved.extend(moved.into_iter().map(|at| format!("{shown}/{at}")));
+                all.kept.extend(kept.into_iter().map(|(at, why)| (format!("{shown}/{at}"), why)));
+            }
+            Err(error) => {
+                let why = format!("is a submodule, and stays as it is: {}", error.message());
+                all.kept.push((shown, why));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The directory `path` in `tree`, where no symlink leads to it.
+fn inside(tree: &Path, path: &BString) -> Option<std::path::PathBuf> {
+    let mut folder = open_last(tree).ok()?;
+    for part in path.split(|byte| *byte == b'/') {
+        folder = folder.enter(part.as_bstr()).ok()?;
+    }
+    Some(tree.join(path.to_path().ok()?))
 }
 
 /// The submodules that a checkout has.

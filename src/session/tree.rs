@@ -120,8 +120,7 @@ fn part(
     kind: Base,
     commit: &str,
 ) -> Result<Vec<(String, String)>> {
-    let update = ["update-ref", "--no-deref", &pin(session.1), commit];
-    git(repository)?.args(update).run()?;
+    hold(repository, session.1, commit)?;
     let head = repository.repo().head_name().ok().flatten();
     let branch = head.as_ref().map(|name| name.shorten().to_string());
     let format = match repository.repo().object_hash() {
@@ -149,9 +148,13 @@ fn part(
     let Submodules { found, mut unread } = submodules::of(repository, commit)?;
     for module in found {
         let Ok(path) = module.path.to_path() else { continue };
-        let commit = match kind {
-            Base::Head => module.recorded,
-            Base::Worktree => base(&module.repository, kind)?,
+        let commit = match module.base(kind) {
+            Ok(commit) => commit,
+            Err(error) => {
+                let why = format!("is a submodule, and is left empty: {}", error.message());
+                unread.push((module.path.to_string(), why));
+                continue;
+            }
         };
         let more = part(&module.repository, session, &tree.join(path), kind, &commit)?;
         unread.extend(more.into_iter().map(|(at, why)| (format!("{}/{at}", module.path), why)));
@@ -159,6 +162,14 @@ fn part(
         inside().args(["config", "--add", "submodule.active", &active]).run()?;
     }
     Ok(unread)
+}
+
+/// Keeps `commit` as long as there is the session `name`.
+///
+/// # Errors
+/// `git_failed`.
+pub fn hold(repository: &Repository, name: &str, commit: &str) -> Result<()> {
+    git(repository)?.args(["update-ref", "--no-deref", &pin(name), commit]).run().map(drop)
 }
 
 /// Lets go of the commits of session `name`, in `repository` and in its submodules.

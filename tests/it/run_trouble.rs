@@ -373,3 +373,51 @@ fn inside_of_a_submodule_of_a_session_nothing_is_proposed() {
     assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 0);
     assert_eq!(repo.git(&["-C", "lib", "for-each-ref", "refs/aye"]), "");
 }
+
+#[test]
+fn a_submodule_whose_commit_is_not_here_is_left_empty() {
+    let (repo, _library) = with_submodule();
+    let gone = "1234567890123456789012345678901234567890";
+    repo.git(&["update-index", "--cacheinfo", &format!("160000,{gone},lib")]);
+    repo.git(&["commit", "-qm", "Ahead of what was fetched"]);
+    let ended = script(&repo, &["--base", "head"], "ls -A lib; echo x >>b.txt").run().ok();
+    let ended = ended.notes("lib: is a submodule, and is left empty: the commit 123456789012");
+    assert!(ended.err().contains("git submodule update"), "{ended}");
+    assert_eq!(ended.out(), "");
+    ended.notes("1 file +1 −0");
+    repo.aye(&["session"]).ok().notes("no sessions");
+}
+
+#[test]
+fn a_submodule_follows_that_of_the_checkout() {
+    let (repo, _library) = with_submodule();
+    kept(&repo, "echo mine >>b.txt").ok();
+    let move_on = |bytes: &str| {
+        repo.write("lib/b.txt", bytes);
+        let git = ["-C", "lib", "-c", "user.name=L", "-c", "user.email=l@x"];
+        repo.git(&[&git[..], &["commit", "-qam", "On"]].concat());
+        repo.git(&["commit", "-qam", "The library moves"]);
+    };
+    move_on("wasp\n");
+    repo.aye(&["session", "sync", "x"]).ok().notes("1 file follows");
+    let file = tree(&repo).join("lib/b.txt");
+    let text_of = || std::fs::read_to_string(&file).expect("read");
+    assert_eq!(text_of(), "wasp\n");
+    let ended = kept(&repo, "git status --short; git -C lib status --short").ok();
+    assert_eq!(ended.out(), " M b.txt\n");
+    assert!(!ended.err().contains("lib"), "{ended}");
+    // What its agent has edited there stays.
+    std::fs::write(&file, "hornet\n").expect("write");
+    move_on("fly\n");
+    repo.aye(&["session", "sync", "x"]).exits(5).notes("lib/b.txt: your edits are kept");
+    assert_eq!(text_of(), "hornet\n");
+    // Nor is a way out of the tree followed.
+    std::fs::remove_dir_all(tree(&repo).join("lib")).expect("remove");
+    std::os::unix::fs::symlink(repo.path("lib"), tree(&repo).join("lib")).expect("symlink");
+    move_on("gnat\n");
+    repo.git(&["-C", "lib", "reset", "-q", "--hard", "HEAD~1"]);
+    repo.aye(&["session", "sync", "x"]).exits(5).notes("lib: is a submodule that is gone");
+    assert_eq!(repo.text("lib/b.txt"), "fly\n");
+    repo.aye(&["session", "end", "x", "--discard"]).ok();
+    assert_eq!(repo.git(&["-C", "lib", "for-each-ref", "refs/aye"]), "");
+}
