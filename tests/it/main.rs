@@ -12,6 +12,7 @@ mod adopt;
 mod agent_session;
 mod agents;
 mod agents_clients;
+mod agents_elsewhere;
 mod agents_strict;
 mod agents_test;
 mod apply;

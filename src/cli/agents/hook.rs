@@ -2,9 +2,11 @@
 //!
 //! Whatever goes wrong here closes the gate for an edit, and never keeps an agent from ending.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use super::real::{Real, resolve};
 use super::{Harness, install};
 use crate::actor::AYE_SESSION;
 use crate::app::propose::Details;
@@ -15,9 +17,11 @@ use crate::error::{Error, Exit, Result};
 use crate::harness::redirect::{self, Field};
 use crate::harness::{Answer, Call, Client, Event, Way};
 use crate::proposal::Status;
-use crate::session::Home;
+use crate::repository::codes::NOT_A_REPOSITORY;
+use crate::session::codes::SESSION_RECORD_INVALID;
 use crate::session::guard::{Before, Files, Found};
 use crate::session::record::Untold;
+use crate::session::{Home, home};
 use crate::sha256;
 use crate::store::Store;
 use crate::text::{escape, shell};
@@ -99,6 +103,8 @@ struct Place {
     name: String,
     client: &'static Client,
     is_strict: bool,
+    /// Where its tree really lies, its checkout, if it has one, and its git directory.
+    real: (PathBuf, Option<PathBuf>, PathBuf),
 }
 
 impl Place {
@@ -109,10 +115,20 @@ impl Place {
         call: &Call,
         is_strict: bool,
     ) -> Result<Option<Self>> {
-        let Some(found) = discover(call) else { return Ok(None) };
+        let Some(found) = discover(call)? else { return Ok(None) };
         let state = context.state_directory()?;
         let (mut store, around) = match context.session_around(&found) {
             Some((store, around)) => (store, Some(around)),
+            // What such a tree says of itself is its agent's, and runs no git here.
+            None if resolve(&call.directory).starts_with(resolve(&home::all_trees(&state))) => {
+                return Err(Error::new(
+                    &SESSION_RECORD_INVALID,
+                    "the git directory of this session's work tree is not as it was made",
+                )
+                .hint(
+                    "what is in the tree is proposed from the repository: aye session submit NAME",
+                ));
+            }
             None => (found, None),
         };
         let home = Home::make(store.common_dir(), &state)?;
@@ -121,30 +137,89 @@ impl Place {
         store.run_by(context.run_of(run.as_ref().unwrap_or(&call.session), call.model.as_deref()));
         let name = around.filter(|around| run.as_ref() == Some(around));
         let name = name.unwrap_or_else(|| name_of(&call.session, ""));
-        Ok(Some(Self { home, name, store, client, is_strict }))
+        let top = store.work_dir().map(|top| resolve(&top));
+        let real = (resolve(&home.tree(&name)), top, resolve(store.common_dir()));
+        Ok(Some(Self { home, name, store, client, is_strict, real }))
     }
 
     fn tree(&self) -> PathBuf {
         self.home.tree(&self.name)
     }
+
+    /// Whether `file` is one of its repository, or of a session's tree.
+    fn has(&self, file: &Path) -> bool {
+        let (tree, top, git) = &self.real;
+        let is_inside = top.as_ref().is_some_and(|top| file.starts_with(top));
+        is_inside || file.starts_with(all_trees(tree)) || file.starts_with(git)
+    }
 }
 
 /// The repository that the client works in. Where its directory is gone, as after its work tree was removed, an
 /// edit is still one of the repository that it names a file of.
-fn discover(call: &Call) -> Option<Store> {
-    if let Ok(found) = Store::discover(&call.directory) {
-        return Some(found);
+fn discover(call: &Call) -> Result<Option<Store>> {
+    if let Some(found) = at(&call.directory)? {
+        return Ok(Some(found));
     }
-    let Event::Edit { files, .. } = &call.event else { return None };
+    let Event::Edit { files, .. } = &call.event else { return Ok(None) };
     if call.directory.exists() {
-        return None;
+        return Ok(None);
     }
-    let near = |file: &PathBuf| {
+    for file in files {
         let file = call.directory.join(file);
-        let near = file.ancestors().find(|above| above.is_dir())?.to_owned();
-        Store::discover(&near).ok()
-    };
-    files.iter().find_map(near)
+        if let Some(near) = near(&file)
+            && let Some(found) = at(near)?
+        {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// The repository that `directory` is in. One that cannot be opened is no reason to let anything pass.
+fn at(directory: &Path) -> Result<Option<Store>> {
+    match Store::discover(directory) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.is(&NOT_A_REPOSITORY) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The directory above `file` that is there.
+fn near(file: &Path) -> Option<&Path> {
+    file.ancestors().skip(1).find(|above| above.is_dir())
+}
+
+/// The top of another repository than the client works in, in which one of `files` lies, and whose edits go through
+/// review, too. `place` is where it works, if that is a repository.
+fn elsewhere(
+    context: &Context,
+    client: &'static Client,
+    call: &Call,
+    files: &[PathBuf],
+    place: Option<&Place>,
+) -> Result<Option<PathBuf>> {
+    let (mut seen, real) = (BTreeSet::new(), Real::default());
+    for file in files {
+        let file = real.path(&call.directory.join(file));
+        if place.is_some_and(|place| place.has(&file)) {
+            continue;
+        }
+        let Some(near) = near(&file).filter(|near| seen.insert(near.to_path_buf())) else {
+            continue;
+        };
+        let Some(found) = at(near)? else { continue };
+        let git = resolve(found.common_dir());
+        let top = found.work_dir().map_or_else(|| git.clone(), |top| resolve(&top));
+        // The environment may name one that the file is not in.
+        if !file.starts_with(&top) && !file.starts_with(&git) {
+            continue;
+        }
+        // A client that works in no repository has its hooks wherever it works.
+        if place.is_none() || install::is_installed(context, client, &top) {
+            return Ok(Some(top));
+        }
+    }
+    Ok(None)
 }
 
 /// Name of the session that belongs to the client's own, and to a work tree that it asks for by name.
@@ -167,7 +242,21 @@ fn answer(
     {
         return Ok(Answer::Refuse(reason));
     }
-    let place = Place::of(context, client, call, is_strict)?;
+    let place = match Place::of(context, client, call, is_strict) {
+        // Where nothing can be judged, reading is no harm.
+        Err(_) if matches!(call.event, Event::Read { .. }) => None,
+        place => place?,
+    };
+    if let Event::Edit { files, .. } = &call.event
+        && let Some(top) = elsewhere(context, client, call, files, place.as_ref())?
+    {
+        return Ok(Answer::Refuse(format!(
+            "Not applied, and not an error: the edits of {} go through review, and this session does not work in \
+             that repository. {PROPOSE} First: cd {}",
+            top.display(),
+            shell::quote(&top.to_string_lossy())
+        )));
+    }
     let Some(place) = place else { return Ok(Answer::Nothing) };
     match &call.event {
         Event::Other => Ok(Answer::Nothing),
@@ -199,7 +288,9 @@ fn answer(
 /// What the model has to do to edit.
 fn enter(place: &Place) -> String {
     if place.is_strict {
-        return STRICT.to_owned();
+        return format!(
+            "Edits of this repository go through review: its files are not edited. {PROPOSE}"
+        );
     }
     let tree = place.tree();
     let tree = tree.display();
@@ -225,10 +316,9 @@ fn enter(place: &Place) -> String {
 }
 
 /// What the model has to do to edit where the checkout is not edited at all.
-const STRICT: &str = "Edits of this repository go through review: its files are not edited. Propose each \
-    change: aye propose PATH --old 'text' --new 'text' -m 'why', or a patch by aye propose --patch -, or the \
-    tools propose and propose_patch of aye's MCP server; then aye wait ID. The files have it once a person has \
-    applied it.";
+const PROPOSE: &str = "Propose each change: aye propose PATH --old 'text' --new 'text' -m 'why', or a patch by aye \
+    propose --patch -, or the tools propose and propose_patch of aye's MCP server; then aye wait ID. The files have \
+    it once a person has applied it.";
 
 /// Where a file lies that an agent is about to write.
 enum Where {
@@ -241,20 +331,18 @@ enum Where {
 }
 
 fn locate(place: &Place, path: &Path) -> Where {
-    let tree = resolve(&place.tree());
-    if let Ok(inside) = path.strip_prefix(&tree) {
+    let (tree, top, git) = &place.real;
+    if let Ok(inside) = path.strip_prefix(tree) {
         return match is_git(inside) {
             true => Where::Guarded("The git directory of the session is git's own."),
             false => Where::Free,
         };
     }
-    let trees = tree.parent().unwrap_or(&tree);
-    if path.starts_with(trees) {
+    if path.starts_with(all_trees(tree)) {
         return Where::Guarded("That is the work tree of another session.");
     }
-    let top = place.store.work_dir().map(|top| resolve(&top));
     let inside = top.as_ref().and_then(|top| path.strip_prefix(top).ok());
-    if inside.is_some_and(is_git) || path.starts_with(resolve(place.store.common_dir())) {
+    if inside.is_some_and(is_git) || path.starts_with(git) {
         return Where::Guarded("The git directory is not edited by an agent.");
     }
     match inside {
@@ -270,13 +358,26 @@ fn locate(place: &Place, path: &Path) -> Where {
 const NESTED: &str = "Not done: that file lies in a repository of its own within this one, such as a submodule, \
     and is not proposed with it. An agent that is started there can propose it.";
 
-/// Whether a repository within the checkout has the file at `path`, in the checkout or in the session's tree.
-fn is_nested(place: &Place, path: &Path) -> bool {
-    let Some(top) = place.store.work_dir().map(|top| resolve(&top)) else { return false };
-    let inside = path.strip_prefix(resolve(&place.tree())).or_else(|_| path.strip_prefix(&top));
-    let above = inside.ok().and_then(Path::parent).unwrap_or(Path::new(""));
-    let mut above = above.ancestors().filter(|above| !above.as_os_str().is_empty());
-    above.any(|above| !is_git(above) && top.join(above).join(".git").symlink_metadata().is_ok())
+/// Whether a repository within the checkout has one of `files`, in the checkout or in the session's tree.
+fn is_nested(place: &Place, files: &[PathBuf]) -> bool {
+    let (tree, Some(top), _) = &place.real else { return false };
+    let inside = |path: &PathBuf| {
+        let inside = path.strip_prefix(tree).or_else(|_| path.strip_prefix(top));
+        inside.ok().and_then(Path::parent).map(Path::to_owned).unwrap_or_default()
+    };
+    // A patch may name many files of one directory.
+    let mut above = BTreeSet::new();
+    for directory in files.iter().map(inside) {
+        let parts = directory.ancestors().filter(|above| !above.as_os_str().is_empty());
+        above.extend(parts.map(Path::to_owned));
+    }
+    let has_git = |above: &PathBuf| top.join(above).join(".git").symlink_metadata().is_ok();
+    above.iter().any(|above| !is_git(above) && has_git(above))
+}
+
+/// The directory of the trees of all repositories, from that of one session.
+fn all_trees(tree: &Path) -> &Path {
+    tree.ancestors().nth(2).unwrap_or(tree)
 }
 
 /// Judges an edit of `files` by where they lie.
@@ -287,13 +388,15 @@ fn edit(
     files: &[PathBuf],
     (input, field): (&serde_json::Value, Field),
 ) -> Result<Answer> {
+    let real = Real::default();
+    let files: Vec<PathBuf> =
+        files.iter().map(|file| real.path(&call.directory.join(file))).collect();
+    if is_nested(place, &files) {
+        return Ok(Answer::Refuse(NESTED.to_owned()));
+    }
     let mut is_inside = false;
-    for file in files {
-        let file = resolve(&call.directory.join(file));
-        if is_nested(place, &file) {
-            return Ok(Answer::Refuse(NESTED.to_owned()));
-        }
-        match locate(place, &file) {
+    for file in &files {
+        match locate(place, file) {
             Where::Guarded(reason) => return Ok(Answer::Refuse(reason.to_owned())),
             Where::Checkout(_) => is_inside = true,
             Where::Free => {}
@@ -340,17 +443,17 @@ fn redirected(
     field: Field,
     is_edit: bool,
 ) -> Result<serde_json::Value, String> {
-    let tree = resolve(&place.tree());
+    let (tree, found) = (&place.real.0, Real::default());
     let to = |path: &str| {
-        let real = resolve(&call.directory.join(path));
+        let real = found.path(&call.directory.join(path));
         let Where::Checkout(inside) = locate(place, &real) else { return Ok(path.to_owned()) };
         let moved: PathBuf = tree.join(inside).components().collect();
         if !is_edit && moved.symlink_metadata().is_err() && real.symlink_metadata().is_ok() {
             return Ok(path.to_owned());
         }
         // A link that the agent has made there leads on, and perhaps back.
-        let end = resolve(&moved);
-        if !matches!(end.strip_prefix(&tree), Ok(inside) if !is_git(inside)) {
+        let end = found.path(&moved);
+        if !matches!(end.strip_prefix(tree), Ok(inside) if !is_git(inside)) {
             return Err("in the work tree of the session a link leads out of it".to_owned());
         }
         let text = moved.into_os_string().into_string();
@@ -364,28 +467,6 @@ fn is_git(inside: &Path) -> bool {
     matches!(first, Some(Component::Normal(name)) if name.eq_ignore_ascii_case(".git"))
 }
 
-/// `path` without symlinks as far as it exists, and without steps back where it does not.
-fn resolve(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                // What leads on from a symlink is not what stands before it.
-                plain = std::fs::canonicalize(&plain).unwrap_or(plain);
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    for above in plain.ancestors() {
-        if let Ok(found) = std::fs::canonicalize(above) {
-            let rest = plain.strip_prefix(above).unwrap_or(Path::new(""));
-            return found.join(rest).components().collect();
-        }
-    }
-    plain
-}
-
 /// Lets a command that is started in the checkout run in the session's tree.
 fn shell_command(
     context: &mut Context,
@@ -395,13 +476,11 @@ fn shell_command(
     input: &serde_json::Value,
 ) -> Result<Answer> {
     let here = resolve(directory);
-    let Some(top) = place.store.work_dir().map(|top| resolve(&top)) else {
-        return Ok(Answer::Nothing);
-    };
+    let (real, Some(top), _) = &place.real else { return Ok(Answer::Nothing) };
     let tree = place.tree();
-    let is_inside = here.starts_with(resolve(&tree));
+    let is_inside = here.starts_with(real);
     let moved = redirect::in_command(command, &top.to_string_lossy(), &tree.to_string_lossy());
-    let Ok(inside) = here.strip_prefix(&top) else {
+    let Ok(inside) = here.strip_prefix(top) else {
         // From the tree the checkout is named by its path.
         let mut input = input.clone();
         input["command"] = moved.as_str().into();

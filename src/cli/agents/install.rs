@@ -14,6 +14,7 @@ use crate::harness::{
     is_entry_of, settings, taught, writable,
 };
 use crate::memory::scaffold;
+use crate::session::home::all_trees;
 use crate::sha256;
 use crate::text::escape;
 
@@ -273,14 +274,18 @@ fn places(context: &Context, client: &Client) -> (&'static str, Option<PathBuf>,
 }
 
 fn targets(context: &Context) -> Result<Vec<Target>> {
-    let state = context.state_directory()?.join("aye");
-    let trees = state.join("trees").to_str().map(str::to_owned);
     let top = crate::store::Store::discover(&context.directory).ok();
-    let top = top.and_then(|store| store.work_dir());
+    targets_of(context, top.and_then(|store| store.work_dir()).as_deref())
+}
+
+/// The settings of all clients: the user's own, and those of the project at `top`.
+fn targets_of(context: &Context, top: Option<&Path>) -> Result<Vec<Target>> {
+    let trees = all_trees(&context.state_directory()?).to_str().map(str::to_owned);
+    let state = context.state_directory()?.join("aye");
     let mut all = Vec::new();
     for client in CLIENTS.into_iter().chain(taught::CLIENTS) {
         let (project, own, file) = places(context, client);
-        let project = top.as_ref().map(|top| top.join(project));
+        let project = top.map(|top| top.join(project));
         let mut add = |scope, path: Option<PathBuf>, kind| {
             let Some(path) = path else { return };
             let hash = sha256::hex(path.as_os_str().as_encoded_bytes());
@@ -350,6 +355,18 @@ pub(super) fn guards(context: &Context, directory: &Path, files: &[PathBuf]) -> 
         own.iter().any(|own| file == own || at == *own)
     })?;
     Some(format!("{} hooks agents up to the review, and is not edited by one.", found.display()))
+}
+
+/// Whether hooks of `client` are there for the project at `top`, in its settings or in the user's own.
+pub(super) fn is_installed(context: &Context, client: &Client, top: &Path) -> bool {
+    let all = targets_of(context, Some(top)).unwrap_or_default();
+    let mut own = all.iter().filter(|target| target.client.name == client.name);
+    // What cannot be read is no reason to let anything pass.
+    own.any(|target| match (&target.kind, read(&target.path)) {
+        (Kind::Hooks, Ok(text)) => text.is_some_and(|text| target.has(&text)),
+        (Kind::Hooks, Err(_)) => true,
+        _ => false,
+    })
 }
 
 fn unreadable(path: &Path, why: &str) -> Error {

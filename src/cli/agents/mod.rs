@@ -4,6 +4,7 @@ mod canary;
 mod hook;
 mod install;
 mod loopback;
+mod real;
 
 use crate::cli::Context;
 use crate::error::{Exit, Result};

@@ -1,0 +1,137 @@
+//! Hooks of an agent that works in another place than the repository whose files it edits, and in a place whose
+//! git directory cannot be believed.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Repo, Run};
+
+const FILES: &[(&str, &str)] = &[("src/a.txt", "one\ntwo\n"), ("b.txt", "bee\n")];
+
+fn hook(repo: &Repo, directory: &Path, event: &str, more: Value) -> Run {
+    let mut call = json!({"session_id": "s", "cwd": directory, "hook_event_name": event});
+    call.as_object_mut().expect("object").extend(more.as_object().cloned().unwrap_or_default());
+    repo.cmd(&["agents", "hook", "claude-code", event])
+        .stdin(call.to_string().as_bytes())
+        .run()
+        .ok()
+}
+
+fn tool(repo: &Repo, directory: &Path, tool: &str, input: &Value) -> Run {
+    hook(repo, directory, "PreToolUse", json!({ "tool_name": tool, "tool_input": input }))
+}
+
+fn edit(repo: &Repo, directory: &Path, file: &Path) -> Run {
+    tool(repo, directory, "Write", &json!({ "file_path": file, "content": "x" }))
+}
+
+#[track_caller]
+fn refused(run: Run) -> String {
+    let output = run.json()["hookSpecificOutput"].clone();
+    assert_eq!(output["permissionDecision"], "deny", "{run}");
+    output["permissionDecisionReason"].as_str().expect("a reason").to_owned()
+}
+
+#[test]
+fn an_edit_from_outside_of_any_repository_is_refused() {
+    let repo = Repo::with(FILES);
+    let outer = repo.outer().to_owned();
+    for file in ["b.txt", "new/deep.txt", ".git/config", ".agent-memory/policy.toml"] {
+        let reason = refused(edit(&repo, &outer, &repo.path(file)));
+        assert!(reason.contains("aye propose") && reason.contains("cd '/"), "{reason}");
+    }
+    // Each client, and a patch of which one file is the repository's.
+    let patch = format!(
+        "*** Begin Patch\n*** Add File: n.txt\n+x\n*** Delete File: {}\n*** End Patch\n",
+        repo.path("b.txt").display()
+    );
+    let file = repo.path("b.txt");
+    for (name, event, call) in [
+        (
+            "codex",
+            "PreToolUse",
+            json!({ "tool_name": "apply_patch", "tool_input": { "command": patch } }),
+        ),
+        (
+            "gemini",
+            "BeforeTool",
+            json!({ "tool_name": "write_file", "tool_input": { "file_path": file } }),
+        ),
+        (
+            "qwen",
+            "PreToolUse",
+            json!({ "tool_name": "write_file", "tool_input": { "file_path": file } }),
+        ),
+    ] {
+        let mut sent = json!({"session_id": "s", "cwd": outer, "hook_event_name": event});
+        sent.as_object_mut().expect("object").extend(call.as_object().cloned().unwrap_or_default());
+        let cmd = repo.cmd(&["agents", "hook", name, event]);
+        let run = cmd.stdin(sent.to_string().as_bytes()).run().ok();
+        assert!(run.out().contains("does not work in that repository"), "{name}: {run}");
+        assert!(run.out().contains("\"deny\""), "{name}: {run}");
+    }
+    for file in [outer.join("x.txt"), outer.join("new/x.txt")] {
+        assert_eq!(edit(&repo, &outer, &file).out(), "");
+    }
+    repo.aye(&["session"]).ok().notes("no sessions");
+}
+
+#[test]
+fn an_edit_of_another_repository_is_refused_where_that_has_hooks() {
+    let (repo, other) = (Repo::with(FILES), Repo::with(FILES));
+    let file = other.path("b.txt");
+    assert_eq!(edit(&repo, repo.root(), &file).out(), "");
+    let settings = other.path(".claude/settings.json");
+    other.aye(&["agents", "install", "claude-code"]).ok();
+    assert!(settings.is_file());
+    let reason = refused(edit(&repo, repo.root(), &file));
+    assert!(reason.contains("does not work in that repository"), "{reason}");
+    other.aye(&["agents", "remove", "claude-code"]).ok();
+    assert_eq!(edit(&repo, repo.root(), &file).out(), "");
+    repo.aye(&["agents", "install", "claude-code", "--user"]).ok();
+    refused(edit(&repo, repo.root(), &file));
+    // In its own it is sent into its tree, as ever.
+    assert!(refused(edit(&repo, repo.root(), &repo.path("b.txt"))).contains("EnterWorktree"));
+}
+
+#[test]
+fn a_repository_that_cannot_be_opened_is_closed() {
+    let repo = Repo::with(FILES);
+    let config = repo.text(".git/config");
+    repo.write(".git/config", format!("{config}[broken\n"));
+    let file = repo.path("b.txt");
+    for directory in [repo.root(), repo.outer()] {
+        assert!(refused(edit(&repo, directory, &file)).contains("[invalid_config]"));
+    }
+    let run = tool(&repo, repo.root(), "Bash", &json!({ "command": "echo x >b.txt" }));
+    assert!(refused(run).contains("[invalid_config]"));
+}
+
+/// The agent has put a repository of its own in the place of the tree's git directory.
+#[test]
+fn the_git_directory_of_a_tree_runs_nothing_outside_of_it() {
+    let repo = Repo::with(FILES);
+    let name = refused(edit(&repo, repo.root(), &repo.path("b.txt")));
+    let name = name.split("with name ").nth(1).and_then(|rest| rest.split(',').next());
+    let made = hook(&repo, repo.root(), "WorktreeCreate", json!({ "name": name })).out();
+    let tree = Path::new(&made);
+    let mark = repo.outer().join("ran");
+    let text = format!(
+        "cd {made} && rm -rf .git && git init -q . && git add . && git -c user.name=x -c user.email=x commit -qm x
+         git config filter.x.clean 'touch {mark}; cat'; git config core.fsmonitor 'touch {mark}'
+         echo '* filter=x' >.gitattributes; echo wasp >b.txt",
+        mark = mark.display()
+    );
+    repo.program("sh").args(&["-c", &text]).run().ok();
+    for file in [tree.join("n.txt"), repo.path("b.txt")] {
+        assert!(refused(edit(&repo, tree, &file)).contains("not as it was made"));
+    }
+    refused(tool(&repo, tree, "Bash", &json!({ "command": "true" })));
+    for event in ["Stop", "UserPromptSubmit"] {
+        hook(&repo, tree, event, json!({ "prompt": "x" })).says("aye session submit");
+    }
+    assert!(!mark.exists() && !tree.join(".git/aye").exists());
+    // Its work is not lost.
+    repo.aye(&["session", "submit", name.expect("a name")]).ok().notes("2 files");
+}
