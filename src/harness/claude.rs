@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, ToolKind};
-use super::{Answer, Call, Client, Hook, Settings, Way};
+use super::{Answer, Call, Client, Hook, Missing, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "claude-code";
@@ -28,6 +28,8 @@ pub static CLIENT: Client = Client {
     after: &[("PostToolUse", Some("Bash"))],
     before: "PreToolUse",
     way: Way::Enter,
+    // By `onFailure`, which 2.1.197 does not know.
+    when_missing: Missing::ClosedFrom("2.1.330"),
     read,
     write,
     settings: Settings::Entries(entry),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, ToolKind};
-use super::{Answer, Call, Client, Hook, Settings, Way};
+use super::{Answer, Call, Client, Hook, Missing, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "codex";
@@ -26,6 +26,7 @@ pub static CLIENT: Client = Client {
     after: &[("PostToolUse", None)],
     before: "PreToolUse",
     way: Way::Rewrite,
+    when_missing: Missing::Open,
     read,
     write,
     settings: Settings::Entries(entry),
@@ -80,4 +81,20 @@ pub fn write(event: &str, answer: &Answer) -> Vec<u8> {
 
 fn entry(hook: &Hook<'_>) -> Value {
     hook.entry(NAME, 60)
+}
+
+/// Whether `config` (`config.toml`) has a person's trust in aye's hook of edits in `hooks` (the text of the file at
+/// `path`). What the hook was when it was trusted is not looked at: Codex itself asks again once it is another one.
+pub fn is_trusted(config: &str, path: &str, hooks: &str) -> bool {
+    let Ok(config) = config.parse::<toml_edit::DocumentMut>() else { return false };
+    let Ok(hooks) = serde_json::from_str::<serde_json::Value>(hooks) else { return false };
+    let list = hooks["hooks"]["PreToolUse"].as_array();
+    let at = list.and_then(|list| list.iter().position(|entry| super::is_entry_of(NAME, entry)));
+    let Some(at) = at else { return false };
+    let state = config.get("hooks").and_then(|hooks| hooks.get("state"));
+    let state = state.and_then(|state| state.get(format!("{path}:pre_tool_use:{at}:0")));
+    state.is_some_and(|state| {
+        let is_on = state.get("enabled").and_then(toml_edit::Item::as_bool) != Some(false);
+        is_on && state.get("trusted_hash").is_some()
+    })
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, Said, ToolKind};
-use super::{Answer, Call, Client, Hook, Settings, Way};
+use super::{Answer, Call, Client, Hook, Missing, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "copilot";
@@ -28,6 +28,7 @@ pub static CLIENT: Client = Client {
     after: &[("postToolUse", None)],
     before: "preToolUse",
     way: Way::Rewrite,
+    when_missing: Missing::Closed,
     read,
     write,
     settings: Settings::File(file),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, Said, ToolKind};
-use super::{Answer, Call, Client, Hook, Settings, Way};
+use super::{Answer, Call, Client, Hook, Missing, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "cursor";
@@ -25,6 +25,7 @@ pub static CLIENT: Client = Client {
     after: &[("postToolUse", Some("Shell"))],
     before: "preToolUse",
     way: Way::Name,
+    when_missing: Missing::Closed,
     read,
     write,
     settings: Settings::Entries(entry),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, ToolKind};
-use super::{Answer, Call, Client, Hook, Settings, Way};
+use super::{Answer, Call, Client, Hook, Missing, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "gemini";
@@ -30,6 +30,7 @@ pub static CLIENT: Client = Client {
     after: &[("AfterTool", Some("run_shell_command"))],
     before: "BeforeTool",
     way: Way::Rewrite,
+    when_missing: Missing::Closed,
     read,
     write,
     settings: Settings::Entries(entry),

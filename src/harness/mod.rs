@@ -56,6 +56,8 @@ pub struct Client {
     pub before: &'static str,
     /// How an edit of the checkout comes into the session's tree.
     pub way: Way,
+    /// What the client makes of a hook whose program is missing.
+    pub when_missing: Missing,
     /// Reads what it sends to the hook of an event; in words, what is not understood.
     pub read: fn(&str, &[u8]) -> Result<Call, String>,
     /// The bytes that the hook of an event prints for an answer.
@@ -73,6 +75,31 @@ pub enum Way {
     Rewrite,
     /// A refusal names the path, and the model uses it.
     Name,
+}
+
+/// What a client makes of a hook whose program is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The tool runs.
+    Open,
+    /// The tool is refused.
+    Closed,
+    /// It is refused by this version and later ones; what came before is open, as far as is known.
+    ClosedFrom(&'static str),
+}
+
+impl Missing {
+    /// Whether the client is closed where aye is missing, when it is of that version.
+    pub fn is_closed(self, version: Option<&str>) -> bool {
+        let numbers = |text: &str| -> Vec<u32> {
+            text.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
+        };
+        match self {
+            Self::Open => false,
+            Self::Closed => true,
+            Self::ClosedFrom(first) => version.is_some_and(|it| numbers(it) >= numbers(first)),
+        }
+    }
 }
 
 /// What an installer writes.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, Said, ToolKind};
-use super::{Answer, Call, Client, Settings, Way};
+use super::{Answer, Call, Client, Missing, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "opencode";
@@ -22,6 +22,7 @@ pub static CLIENT: Client = Client {
     after: &[("after", None)],
     before: "before",
     way: Way::Rewrite,
+    when_missing: Missing::Closed,
     read,
     write,
     settings: Settings::File(file),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::redirect::Field;
 use super::sent::{self, Moment, Names, ToolKind};
-use super::{Answer, Call, Client, Hook, Settings, Way};
+use super::{Answer, Call, Client, Hook, Missing, Settings, Way};
 
 /// Name of the harness.
 pub const NAME: &str = "qwen";
@@ -26,6 +26,7 @@ pub static CLIENT: Client = Client {
     after: &[("PostToolUse", Some("run_shell_command"))],
     before: "PreToolUse",
     way: Way::Name,
+    when_missing: Missing::Open,
     read,
     write,
     settings: Settings::Entries(entry),

@@ -34,7 +34,12 @@ pub fn put(
             .ok_or_else(|| format!("its hooks of {event} are not a list"))?;
         list.append(input(entry));
     }
-    Ok(format!("{mark}{root}"))
+    let after = format!("{mark}{root}");
+    // Of two of the same name clients read the last, and what was written went to the first.
+    match ours(&root.to_serde_value().unwrap_or_default(), &is_ours).len() == entries.len() {
+        true => Ok(after),
+        false => Err("it names its hooks, or an event of them, twice".to_owned()),
+    }
 }
 
 /// `text` without the hooks that `is_ours`, and without the lists and objects that are empty then.
@@ -83,8 +88,22 @@ pub(super) fn mark(text: &str) -> (&str, &str) {
     }
 }
 
+/// JSON with comments and trailing commas. What else JSON5 allows no client reads: its settings would be as good as
+/// not there, hooks included.
 pub(super) fn parse(text: &str) -> Result<CstRootNode, String> {
-    CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    CstRootNode::parse(text, &options).map_err(|error| error.to_string())
 }
 
 fn take_out(root: &CstRootNode, is_ours: &impl Fn(&Value) -> bool) -> Result<(), String> {
@@ -163,7 +182,20 @@ mod tests {
 
     #[test]
     fn what_is_not_settings_is_refused_and_nothing_made_of_it() {
-        for text in ["[", "{\"hooks\": []}", "[]", "{\"hooks\": {\"A\": {}}}", "nonsense {"] {
+        for text in [
+            "[",
+            "{\"hooks\": []}",
+            "[]",
+            "{\"hooks\": {\"A\": {}}}",
+            "nonsense {",
+            "{'a': 1}",
+            "{a: 1}",
+            "{\"a\": 0x1}",
+            "{\"a\": NaN}",
+            "{\"a\": 1 \"b\": 2}",
+            "{\"hooks\": {}, \"hooks\": {}}",
+            "{\"hooks\": {\"A\": [], \"A\": []}}",
+        ] {
             assert!(put(text, &entries(), is_ours).is_err(), "{text}");
         }
         assert!(put("", &entries(), is_ours).is_ok());

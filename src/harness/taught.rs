@@ -4,7 +4,7 @@
 //! Sources: <https://docs.windsurf.com/windsurf/cascade/memories>, <https://docs.cline.bot/features/cline-rules>,
 //! <https://kiro.dev/docs/steering>.
 
-use super::{Answer, Call, Client, Settings, Way};
+use super::{Answer, Call, Client, Missing, Settings, Way};
 
 /// Windsurf: a rule that is not always on is left to the model's choice.
 pub static WINDSURF: Client = taught("windsurf", "---\ntrigger: always_on\n---\n");
@@ -27,6 +27,7 @@ const fn taught(name: &'static str, front: &'static str) -> Client {
         after: &[],
         before: "",
         way: Way::Name,
+        when_missing: Missing::Open,
         read,
         write,
         settings: Settings::Guide(front),

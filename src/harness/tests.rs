@@ -286,3 +286,46 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_a_missing_program_means_depends_on_the_version() {
+    for (version, closed) in [
+        (None, false),
+        (Some("2.1.197"), false),
+        (Some("2.1.330"), true),
+        (Some("2.10.0"), true),
+        (Some("10.0.0-beta"), true),
+        (Some("x"), false),
+    ] {
+        assert_eq!(claude::CLIENT.when_missing.is_closed(version), closed, "{version:?}");
+    }
+    assert!(!codex::CLIENT.when_missing.is_closed(Some("9.9.9")));
+}
+
+#[test]
+fn codex_trusts_a_hook_where_its_settings_say_so() {
+    let entry = |command: &str| json!({ "hooks": [{ "type": "command", "command": command }] });
+    let hooks = json!({ "hooks": {
+        "PreToolUse": [entry("theirs"), entry("'/aye' agents hook codex PreToolUse")],
+    }});
+    let hooks = hooks.to_string();
+    // As recorded from 0.169.0.
+    let config = |key: &str, more: &str| {
+        format!("[hooks.state]\n\n[hooks.state.\"/h/hooks.json:{key}\"]\n{more}\n")
+    };
+    let hash = "trusted_hash = \"sha256:88\"";
+    let is_trusted = |config: &str| codex::is_trusted(config, "/h/hooks.json", &hooks);
+    assert!(is_trusted(&config("pre_tool_use:1:0", hash)));
+    for other in [
+        config("pre_tool_use:0:0", hash),
+        config("stop:1:0", hash),
+        config("pre_tool_use:1:0", ""),
+        config("pre_tool_use:1:0", &format!("enabled = false\n{hash}")),
+        String::new(),
+        "hooks = 5".to_owned(),
+        "[".to_owned(),
+    ] {
+        assert!(!is_trusted(&other), "{other}");
+    }
+    assert!(!codex::is_trusted(&config("pre_tool_use:1:0", hash), "/h/hooks.json", "{}"));
+}

@@ -13,6 +13,7 @@ mod agent_session;
 mod agents;
 mod agents_clients;
 mod agents_elsewhere;
+mod agents_show;
 mod agents_strict;
 mod agents_test;
 mod apply;

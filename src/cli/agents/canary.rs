@@ -377,7 +377,7 @@ fn end(child: &mut Child) {
 }
 
 /// The first word of `said` that is numbers with points between.
-fn version(said: &str) -> Option<String> {
+pub(super) fn version(said: &str) -> Option<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
     let words = said.split(|c: char| !is_part(c)).map(|word| word.trim_start_matches('v'));
     let is_version = |word: &&str| {

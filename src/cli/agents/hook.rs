@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::real::{Real, resolve};
-use super::{Harness, install};
+use super::{Harness, install, seen};
 use crate::actor::AYE_SESSION;
 use crate::app::propose::Details;
 use crate::app::{self, comment, session as sessions, wait};
@@ -54,6 +54,7 @@ pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
         // A release build aborts at a panic, which clients take for a yes. The hook comes first.
         std::panic::set_hook(Box::new(|_| std::process::exit(CLOSED)));
     }
+    seen::note_hook(context, client);
     let answer = read(client, &args.event)
         .and_then(|call| {
             answer(context, client, &call, args.strict).map_err(|error| explain(&error))

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Harness;
+use super::seen::{self, Agent};
 use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
 use crate::harness::{
-    CLIENTS, Client, Hook, STRICT, Settings, canary, codex, cursor, gemini, guide, included,
-    is_entry_of, settings, taught, writable,
+    CLIENTS, Client, Hook, STRICT, Settings, codex, cursor, gemini, guide, included, is_entry_of,
+    settings, taught, writable,
 };
 use crate::memory::scaffold;
 use crate::session::home::all_trees;
@@ -80,6 +81,9 @@ pub struct Answer {
     pub schema: &'static str,
     /// Settings and what is in them.
     pub settings: Vec<Item>,
+    /// The coding agents, where it was asked which of them are gated (`show`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Agent>,
 }
 
 /// One file of settings.
@@ -99,6 +103,8 @@ pub struct Item {
     pub state: &'static str,
     /// Whether this was tried with the client itself; false where it follows documentation alone.
     pub tested: bool,
+    /// Whether a person has trusted the hooks; null where the client does not ask for that.
+    pub trusted: Option<bool>,
 }
 
 /// What a file was before, so that it can be put back to the byte.
@@ -293,10 +299,11 @@ fn targets_of(context: &Context, top: Option<&Path>) -> Result<Vec<Target>> {
             all.push(Target { client, scope, path, receipt, kind });
         };
         // Cline's rules may be one file instead of a directory.
-        let in_project = project.as_ref().map(|base| match base.is_file() {
-            true => base.clone(),
-            false => base.join(file),
-        });
+        let in_project =
+            project.as_ref().map(|base| match client.name == "cline" && base.is_file() {
+                true => base.clone(),
+                false => base.join(file),
+            });
         add("project", in_project, Kind::Hooks);
         if client.name == "claude-code" {
             let local = project.map(|base| base.join("settings.local.json"));
@@ -376,13 +383,37 @@ fn unreadable(path: &Path, why: &str) -> Error {
 }
 
 fn read(path: &Path) -> Result<Option<String>> {
-    match std::fs::read(path) {
+    match bytes(path) {
         Ok(bytes) => {
             String::from_utf8(bytes).map(Some).map_err(|_| unreadable(path, "it is not UTF-8"))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+            Err(unreadable(path, "it is not a regular file"))
+        }
         Err(error) => Err(Error::file("read", path, &error)),
     }
+}
+
+/// The bytes of a regular file; of what is none `InvalidInput`. A pipe is not waited for.
+fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            i32::try_from(flags).unwrap_or_default(),
+        );
+    }
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut { file }, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes a file whole or not at all, where it really lies: settings may be symlinks into a collection.
@@ -619,34 +650,61 @@ fn of_project(context: &Context) -> Vec<Target> {
     all.into_iter().filter(|target| target.scope != "user").collect()
 }
 
-/// Shows where hooks are. Status 1 where they are nowhere, or where an agent that is installed here has none.
+/// Shows where hooks are. Status 1 where they are nowhere, or where an agent that is installed here has none, or does
+/// not trust them.
 ///
 /// # Errors
 /// As [`install`].
 pub fn show(context: &mut Context) -> Result<Exit> {
     let mut items = Vec::new();
-    for target in targets(context)?.iter().filter(|target| matches!(target.kind, Kind::Hooks)) {
+    let targets = targets(context)?;
+    for target in targets.iter().filter(|target| matches!(target.kind, Kind::Hooks)) {
         let text = read(&target.path)?.unwrap_or_default();
         let found = target.hooks(&text).map_err(|why| unreadable(&target.path, &why))?;
         let state = if target.has(&text) { "installed" } else { "none" };
-        items.push(item(target, state, found, target.mode(&text)));
+        let mut item = item(target, state, found, target.mode(&text));
+        item.trusted = trusted(&targets, target, &text)?.filter(|_| !item.hooks.is_empty());
+        items.push(item);
     }
     // A guide gates nothing.
-    let gated =
-        |name: &str| items.iter().any(|item| item.harness == name && !item.hooks.is_empty());
-    let is_bare = |client: &&Client| {
-        context.on_path(canary::program(client.name)).is_some() && !gated(client.name)
+    let has = |name: &str| {
+        let mut own =
+            items.iter().filter(move |item| item.harness == name && !item.hooks.is_empty());
+        (own.clone().next().is_some(), own.any(|item| item.trusted != Some(false)))
     };
-    let bare: Vec<&str> =
-        CLIENTS.iter().copied().filter(is_bare).map(|client| client.name).collect();
-    let is_gated = bare.is_empty() && items.iter().any(|item| !item.hooks.is_empty());
-    for name in bare {
-        context.note(&format!(
-            "{name} is installed here, and has no hooks: aye agents install {name}"
-        ));
+    let mut agents = Vec::new();
+    for client in CLIENTS {
+        let (has_hooks, is_gated) = has(client.name);
+        let agent = seen::agent(context, client, is_gated);
+        let name = client.name;
+        match agent.program {
+            Some(_) if !has_hooks => context.note(&format!(
+                "{name} is installed here, and has no hooks: aye agents install {name}"
+            )),
+            Some(_) if !is_gated => context.note(&format!(
+                "{name} is installed here, and its hooks are not trusted: run /hooks in {name}, and trust aye's"
+            )),
+            _ => {}
+        }
+        agents.push(agent);
     }
-    answer(context, items)?;
+    let is_gated = agents.iter().all(|agent| agent.program.is_none() || agent.gated)
+        && items.iter().any(|item| !item.hooks.is_empty());
+    respond(context, Answer { schema: SCHEMA, settings: items, agents })?;
     Ok(if is_gated { Exit::Done } else { Exit::Negative })
+}
+
+/// Whether a person has trusted the hooks in `text`, the file of `target`; `None` where the client does not ask.
+fn trusted(targets: &[Target], target: &Target, text: &str) -> Result<Option<bool>> {
+    if target.client.name != codex::NAME {
+        return Ok(None);
+    }
+    let mut settings = targets.iter().filter(|other| matches!(other.kind, Kind::Writable(_)));
+    let config = settings.next().map(|settings| read(&settings.path)).transpose()?.flatten();
+    let config = config.unwrap_or_default();
+    let real = std::fs::canonicalize(&target.path).unwrap_or_else(|_| target.path.clone());
+    let is_trusted = |path: &Path| codex::is_trusted(&config, &path.to_string_lossy(), text);
+    Ok(Some(is_trusted(&target.path) || is_trusted(&real)))
 }
 
 fn item(
@@ -658,11 +716,16 @@ fn item(
     let path = target.path.display().to_string();
     let mode = mode.filter(|_| matches!(target.kind, Kind::Hooks));
     let Client { name: harness, is_tried: tested, .. } = *target.client;
-    Item { harness, scope: target.scope, path, hooks, mode, state, tested }
+    Item { harness, scope: target.scope, path, hooks, mode, state, tested, trusted: None }
 }
 
+const SCHEMA: &str = "aye/agents@1";
+
 fn answer(context: &mut Context, settings: Vec<Item>) -> Result<Exit> {
-    let answer = Answer { schema: "aye/agents@1", settings };
+    respond(context, Answer { schema: SCHEMA, settings, agents: Vec::new() })
+}
+
+fn respond(context: &mut Context, answer: Answer) -> Result<Exit> {
     context.emit(Format::Text, &answer, || {
         let line = |item: &Item| {
             let hooks = match item.hooks.len() {
@@ -673,9 +736,16 @@ fn answer(context: &mut Context, settings: Vec<Item>) -> Result<Exit> {
             let state = item.state.replace('_', " ");
             let path = escape::name(&item.path);
             let tested = if item.tested { "" } else { " (untested)" };
-            format!("{:<11}  {:<8} {state:<11} {path}{hooks}{tested}\n", item.harness, item.scope)
+            let trusted = if item.trusted == Some(false) { " (not trusted)" } else { "" };
+            format!(
+                "{:<11}  {:<8} {state:<11} {path}{hooks}{trusted}{tested}\n",
+                item.harness, item.scope
+            )
         };
-        answer.settings.iter().map(line).collect()
+        let agents: Vec<String> = answer.agents.iter().filter_map(seen::line).collect();
+        let between = if agents.is_empty() { "" } else { "\n" };
+        let lines: String = answer.settings.iter().map(line).collect();
+        lines + between + &agents.concat()
     })?;
     Ok(Exit::Done)
 }

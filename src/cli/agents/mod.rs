@@ -5,6 +5,7 @@ mod hook;
 mod install;
 mod loopback;
 mod real;
+mod seen;
 
 use crate::cli::Context;
 use crate::error::{Exit, Result};
@@ -14,6 +15,7 @@ use crate::harness::{
 
 pub use canary::Tested;
 pub use install::{Answer, Item, installed, take_out};
+pub use seen::Agent;
 
 /// Hook coding agents up, so that their edits go through review without being told.
 #[derive(Debug, clap::Args)]
@@ -45,7 +47,9 @@ pub enum Command {
   aye agents remove claude-code
   aye agents remove claude-code --user")]
     Remove(install::RemoveArgs),
-    /// Show where aye's hooks are.
+    /// Show where aye's hooks are, and which agents are gated by them.
+    ///
+    /// Exit status 1 where hooks are nowhere, or an agent that is on PATH is not gated.
     #[command(after_help = "Examples:
   aye agents show
   aye agents show --json")]

@@ -1,0 +1,101 @@
+//! What is known here of a coding agent's client without starting it: where it is, its version, when its hooks asked
+//! last.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::canary::version;
+use crate::cli::Context;
+use crate::harness::{Client, canary};
+use crate::session::home::all_trees;
+
+/// Directories above a program in which its package may say which version it is.
+const ABOVE: usize = 6;
+
+/// One coding agent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Agent {
+    /// The coding agent.
+    pub harness: &'static str,
+    /// Its program on PATH; null where it is not there.
+    pub program: Option<String>,
+    /// Its version, as its package says; null where that is not to be found.
+    pub version: Option<String>,
+    /// When one of its hooks asked aye last; null if none ever did.
+    pub last_hook_at: Option<String>,
+    /// `open` or `closed`: what its hooks are where aye is missing.
+    pub when_missing: &'static str,
+    /// Whether it has hooks here, and trusts them where it asks for that.
+    pub gated: bool,
+}
+
+/// What is known of `client`.
+pub fn agent(context: &Context, client: &Client, gated: bool) -> Agent {
+    let program = context.on_path(canary::program(client.name));
+    let version = program.as_deref().and_then(version_of);
+    let is_closed = client.when_missing.is_closed(version.as_deref());
+    Agent {
+        harness: client.name,
+        version,
+        program: program.map(|program| program.display().to_string()),
+        last_hook_at: last_hook(context, client),
+        when_missing: if is_closed { "closed" } else { "open" },
+        gated,
+    }
+}
+
+/// The version of the package that `program` belongs to, or that a part of its path names.
+fn version_of(program: &Path) -> Option<String> {
+    let real = std::fs::canonicalize(program).ok()?;
+    let manifest = |above: &Path| {
+        let text = std::fs::read(above.join("package.json")).ok()?;
+        let said: Value = serde_json::from_slice(&text).ok()?;
+        version(said["version"].as_str()?)
+    };
+    let named = || version(real.file_name()?.to_str()?);
+    named().or_else(|| real.ancestors().skip(1).take(ABOVE).find_map(manifest))
+}
+
+/// Writes down that a hook of `client` asks now. Nothing depends on it.
+pub fn note_hook(context: &Context, client: &Client) {
+    if let Some(file) = file(context, client) {
+        let now = context.now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        if std::fs::write(&file, &now).is_err() {
+            let made = file.parent().map(std::fs::create_dir_all);
+            let _ = made.map(|_| std::fs::write(&file, &now));
+        }
+    }
+}
+
+fn last_hook(context: &Context, client: &Client) -> Option<String> {
+    let text = std::fs::read_to_string(file(context, client)?).ok()?;
+    let at = chrono::DateTime::parse_from_rfc3339(text.trim()).ok()?;
+    Some(at.to_utc().to_rfc3339_opts(chrono::SecondsFormat::Secs, true))
+}
+
+fn file(context: &Context, client: &Client) -> Option<std::path::PathBuf> {
+    let trees = all_trees(&context.state_directory().ok()?);
+    Some(trees.parent()?.join("agents").join(format!("{}.seen", client.name)))
+}
+
+/// A line for people, of a client that is there or was seen.
+pub fn line(agent: &Agent) -> Option<String> {
+    if agent.program.is_none() && agent.last_hook_at.is_none() {
+        return None;
+    }
+    let version = match (&agent.program, &agent.version) {
+        (None, _) => "not installed",
+        (_, Some(version)) => version,
+        (_, None) => "installed",
+    };
+    let gated = if agent.gated { "gated" } else { "not gated" };
+    let last = agent.last_hook_at.as_deref().unwrap_or("never");
+    let harness = agent.harness;
+    let missing = agent.when_missing;
+    Some(format!(
+        "{harness:<11}  {version:<13} {gated:<9}  last hook {last}, {missing} where aye is missing\n"
+    ))
+}
