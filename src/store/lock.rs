@@ -110,8 +110,11 @@ fn holder(file: &File) -> Option<String> {
         let is_it = fields.get(1) == Some(&"FLOCK") && fields.get(5)?.ends_with(&inode);
         is_it.then(|| fields[4].to_owned())
     })?;
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    Some(format!("process {pid} ({})", name.trim()))
+    Some(match std::fs::read_to_string(format!("/proc/{pid}/comm")) {
+        Ok(name) => format!("process {pid} ({})", name.trim()),
+        // Its children have the file open.
+        Err(_) => format!("what process {pid} has left running"),
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -154,5 +157,25 @@ mod tests {
         let other = File::open(&path).unwrap();
         let expected = format!("process {} (", std::process::id());
         assert!(holder(&other).unwrap().starts_with(&expected));
+    }
+
+    #[test]
+    fn a_holder_that_is_gone_has_left_something_running() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let mut left = std::process::Command::new("sh")
+            .args(["-c", "exec 9>\"$0\"; flock -n 9 && { sleep 60 9>&9 >/dev/null & echo $!; }"])
+            .arg(&path)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut sleeper = String::new();
+        std::io::Read::read_to_string(left.stdout.as_mut().unwrap(), &mut sleeper).unwrap();
+        left.wait().unwrap();
+        let Ok(sleeper) = sleeper.trim().parse() else { return };
+        let found = holder(&File::open(&path).unwrap());
+        let sleeper = rustix::process::Pid::from_raw(sleeper).unwrap();
+        rustix::process::kill_process(sleeper, rustix::process::Signal::KILL).unwrap();
+        assert!(found.unwrap().starts_with("what process "));
     }
 }
