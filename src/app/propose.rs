@@ -161,16 +161,6 @@ pub fn revise(
     Ok(Recorded { proposal, duplicate: false, warnings, taken_back, followed })
 }
 
-/// How the description of what a decision on `proposal` excluded begins.
-fn left_out(proposal: &ProposalId) -> String {
-    format!("Left out of {proposal}: ")
-}
-
-/// Whether `description` is that of what a decision on `proposal` excluded.
-pub fn is_rest_of(description: &str, proposal: &ProposalId) -> bool {
-    description.starts_with(&left_out(proposal))
-}
-
 /// Makes `rest`, the changes of `proposal` that a decision excluded, a pending proposal of its own.
 ///
 /// # Errors
@@ -185,14 +175,15 @@ pub fn rest(
     let why = proposal.description.as_deref().unwrap_or_default();
     let new = NewProposal {
         changeset: Changeset::new(rest.to_vec())?,
-        description: Some(format!("{}{why}", left_out(&proposal.id))),
+        description: Some(format!("Left out of {}: {why}", proposal.id)),
         domain: proposal.domain.clone(),
         related_task_id: proposal.related_task_id.clone(),
         proposed_by: proposal.proposed_by.clone(),
         expires_in: store.settings()?.expires_in,
         subject: proposal.subject,
         form: InputForm::Split,
-        instead_of: None,
+        // By this it is known, and for nobody whom that was not for.
+        instead_of: Some(proposal.id.clone()),
         on: None,
         memory: None,
         private: false,

@@ -180,8 +180,7 @@ fn left_out(
     let pending = view.proposals(&Filter { status, by, ..Filter::default() }, *now)?;
     for summary in pending {
         let rest = view.proposal(&summary.id)?;
-        let says = rest.description.as_deref().unwrap_or_default();
-        let is_rest = propose::is_rest_of(says, &proposal.id)
+        let is_rest = rest.instead_of.as_ref() == Some(&proposal.id)
             && rest.created_at >= decision.at
             && rest.revisions.len() == 1;
         if is_rest {

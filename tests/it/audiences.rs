@@ -227,6 +227,23 @@ fn what_stands_on_something_private_is_private() {
     is(&here, &free, "pending", "default");
 }
 
+/// A new file of a private proposal, of which another part was applied.
+#[test]
+fn what_a_decision_leaves_out_of_something_private_is_private() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let patch = "diff --git a/n.txt b/n.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+n\n\
+                 diff --git a/s.txt b/s.txt\nnew file mode 100644\n--- /dev/null\n+++ b/s.txt\n@@ -0,0 +1 @@\n+hush\n";
+    let id = repo.aye_stdin(&["propose", "--patch", "-", "--private", "-m", "hush"], patch).id();
+    repo.let_flags_decide();
+    repo.aye(&["apply", &id, "--hunks", "1", "--split-rest", "--yes"]).ok();
+    let rest = repo.aye(&["list", "--json"]).ok().json()["proposals"][0].clone();
+    assert_eq!(rest["file_path"], "s.txt", "{rest:#}");
+    let rest = rest["proposal_id"].as_str().expect("an id").to_owned();
+    is(&repo, &rest, "pending", "private");
+    assert_eq!(show(&repo, &rest)["instead_of"], id.as_str());
+    assert_eq!(directories(&repo), ["private"]);
+}
+
 #[test]
 fn a_first_revision_that_stands_on_something_private_stays_here() {
     let Scene { here, origin, .. } = scene();
