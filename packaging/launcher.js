@@ -18,7 +18,8 @@ try {
 }
 // Signals from the terminal reach the program too; it decides what they mean.
 for (const signal of ['SIGINT', 'SIGQUIT', 'SIGHUP']) process.on(signal, () => {});
-const child = spawn(file, process.argv.slice(2), { stdio: 'inherit' });
+// Under the path of this launcher: what the program prints as a command is what can be typed.
+const child = spawn(file, process.argv.slice(2), { stdio: 'inherit', argv0: process.argv[1] });
 process.on('SIGTERM', () => child.kill('SIGTERM'));
 child.on('error', (error) => {
   console.error(`error: cannot start ${file}: ${error.message}`);

@@ -1,5 +1,7 @@
 //! `aye demo`: the whole main job, in a scratch repository, and nothing else is touched.
 
+use std::path::PathBuf;
+
 use crate::support::{self, Repo};
 
 /// A run in a terminal-less place, the scratch directory at `play` beside the work directory.
@@ -73,6 +75,30 @@ fn what_is_left_waits_for_a_review() {
     let play = repo.outer().join("play");
     let run = repo.cmd(&["demo", "--dir"]).args(&[play]).env("PATH", path).run().ok();
     run.says("/aye review\n").lacks(" aye review\n");
+}
+
+/// A launcher as that of the npm package, in a directory of its own: only `launcher/aye` can be typed.
+#[test]
+fn commands_are_printed_as_the_launcher_is_typed() {
+    let repo = Repo::outside();
+    let directory = repo.outer().join("launcher");
+    std::fs::create_dir(&directory).expect("a directory");
+    let launcher = directory.join("aye");
+    let script = format!("#!/bin/bash\nexec -a \"$0\" '{}' \"$@\"\n", env!("CARGO_BIN_EXE_aye"));
+    std::fs::write(&launcher, script).expect("a script");
+    repo.chmod(launcher.to_str().expect("UTF-8"), 0o755);
+    let demo = |play: &str, path: Vec<PathBuf>| {
+        let path = std::env::join_paths(path).expect("a PATH");
+        let args = ["demo".into(), "--dir".into(), repo.outer().join(play).into_os_string()];
+        repo.program(&launcher).args(&args).env("PATH", path).run().ok()
+    };
+
+    let path = std::env::var_os("PATH").expect("a PATH");
+    let others = std::env::split_paths(&path).filter(|directory| !directory.join("aye").exists());
+    let others: Vec<PathBuf> = others.collect();
+    let with = std::iter::once(directory).chain(others.clone()).collect();
+    demo("found", with).says("&& aye review\n");
+    demo("not-found", others).says(&format!("&& {} review\n", launcher.display()));
 }
 
 /// Neither what it is started in nor the home directory, and no identity is asked for.

@@ -83,18 +83,18 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What to type for this program: `aye` where that is found, else its path.
+/// What to type for this program: `aye` where that is found, else its path. A launcher (that of the
+/// npm package) passes its own path as the name of the program that it starts.
 fn name(context: &Context, program: &Path) -> String {
-    let same = |file: &PathBuf| match (file.canonicalize(), program.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    };
-    match context.on_path("aye").is_some_and(|file| same(&file)) {
-        true => "aye".to_owned(),
-        false => {
-            crate::text::escape::line(&shell::word(&program.display().to_string())).into_owned()
-        }
+    let launcher = std::env::args_os().next().map(PathBuf::from);
+    let launcher = launcher.filter(|path| path.is_absolute() && path.is_file());
+    let typed = launcher.as_deref().unwrap_or(program);
+    let found = context.on_path("aye").and_then(|file| file.canonicalize().ok());
+    let is_found = |file: &Path| file.canonicalize().ok() == found;
+    if found.is_some() && (is_found(typed) || is_found(program)) {
+        return "aye".to_owned();
     }
+    crate::text::escape::line(&shell::word(&typed.display().to_string())).into_owned()
 }
 
 fn closing(scratch: &Scratch, aye: &str) -> String {
