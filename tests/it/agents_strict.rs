@@ -130,7 +130,7 @@ fn a_symlink_that_a_command_makes_is_named_and_stays() {
 
 #[test]
 fn commands_that_only_read_or_write_nothing_are_not_reported() {
-    let repo = Repo::with(FILES);
+    let repo = Repo::readable(FILES);
     assert_eq!(runs(&repo, "grep -n one a.txt", || repo.write("a.txt", "mine\n")), "");
     assert_eq!(repo.aye(&["session", "list", "--json"]).ok().json()["sessions"], json!([]));
     assert_eq!(runs(&repo, "true > /dev/null; sh -c :", || {}), "");

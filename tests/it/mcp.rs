@@ -100,7 +100,7 @@ impl Client {
 
 #[test]
 fn a_tool_that_panics_is_an_answer_and_the_server_answers_on() {
-    let repo = Repo::with(FILES);
+    let repo = Repo::readable(FILES);
     for (action, status) in [("panic", "exit status: 101"), ("return", "SIGABRT")] {
         let stop = format!("tool.called={action}");
         let mut client = Client::start(repo.cmd(&["mcp"]).env("FAILPOINTS", stop));
@@ -119,7 +119,7 @@ fn a_tool_that_panics_is_an_answer_and_the_server_answers_on() {
 
 #[test]
 fn an_agent_proposes_waits_and_hears_the_decision() {
-    let repo = Repo::with(FILES);
+    let repo = Repo::readable(FILES);
     let mut client = Client::named(&repo, "codex-mcp-client");
     let id = client.proposes("a.txt", "one", "eins");
     assert_eq!(repo.text("a.txt"), "one\ntwo\n");
@@ -155,7 +155,7 @@ fn an_agent_proposes_waits_and_hears_the_decision() {
 
 #[test]
 fn no_tool_decides_for_a_person() {
-    let repo = Repo::with(FILES);
+    let repo = Repo::readable(FILES);
     let theirs =
         repo.agent("claude-code", &["propose", "b.txt", "--old", "bee", "--new", "B"]).id();
     let mut client = Client::named(&repo, "codex-mcp-client");
@@ -182,7 +182,7 @@ fn no_tool_decides_for_a_person() {
 
 #[test]
 fn each_request_may_say_for_itself_who_asks() {
-    let repo = Repo::with(FILES);
+    let repo = Repo::readable(FILES);
     let mut client = Client::start(repo.cmd(&["mcp"]));
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -202,7 +202,7 @@ fn each_request_may_say_for_itself_who_asks() {
 
 #[test]
 fn what_is_named_by_the_environment_counts_before_the_client() {
-    let repo = Repo::with(FILES);
+    let repo = Repo::readable(FILES);
     for (variable, value, client, expected) in [
         ("AYE_AGENT", "mine", "codex-mcp-client", "mine"),
         ("CLAUDECODE", "1", "codex-mcp-client", "codex"),
@@ -226,7 +226,7 @@ fn what_is_named_by_the_environment_counts_before_the_client() {
 
 #[test]
 fn answers_are_what_their_schemas_say() {
-    let repo = Repo::with(FILES);
+    let repo = Repo::readable(FILES);
     repo.aye(&["memory", "init"]).ok();
     let mut client = Client::named(&repo, "gemini-cli-mcp-client");
     let id = client.proposes("a.txt", "one", "eins");
@@ -275,7 +275,7 @@ fn answers_are_what_their_schemas_say() {
 
 #[test]
 fn a_command_that_is_refused_is_an_answer_that_the_model_reads() {
-    let repo = Repo::with(FILES);
+    let repo = Repo::readable(FILES);
     let mut client = Client::named(&repo, "x");
     let refused = client.fails("readonly_shell", json!({ "command": "rm a.txt" }));
     assert_eq!(refused["code"], "COMMAND_NOT_ALLOWED", "{refused:#}");
@@ -295,7 +295,7 @@ fn a_command_that_is_refused_is_an_answer_that_the_model_reads() {
 
 #[test]
 fn rubbish_is_answered_and_the_next_message_too() {
-    let repo = Repo::with(FILES);
+    let repo = Repo::readable(FILES);
     let mut client = Client::start(repo.cmd(&["mcp"]));
     for (line, code) in [
         ("{", -32700),
@@ -320,7 +320,7 @@ fn rubbish_is_answered_and_the_next_message_too() {
 
 #[test]
 fn the_repository_may_be_another_one_or_none() {
-    let (repo, other) = (Repo::with(FILES), Repo::with(&[("c.txt", "sea\n")]));
+    let (repo, other) = (Repo::readable(FILES), Repo::readable(&[("c.txt", "sea\n")]));
     let mut client =
         Client::start(repo.cmd(&["mcp", "--repo", other.root().to_str().expect("UTF-8")]));
     let edit = json!({ "file_path": "c.txt", "old_content": "sea", "new_content": "C" });

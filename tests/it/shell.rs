@@ -3,7 +3,7 @@
 use crate::support::Repo;
 
 fn repo() -> Repo {
-    Repo::with(&[("a.txt", "one\ntwo\n"), ("src/b.rs", "fn b() {}\n")])
+    Repo::readable(&[("a.txt", "one\ntwo\n"), ("src/b.rs", "fn b() {}\n")])
 }
 
 #[test]
@@ -964,10 +964,10 @@ fn an_empty_dot_git_hides_nothing() {
 
 #[test]
 fn it_works_outside_a_repository_and_in_a_bare_one() {
-    let outside = Repo::outside();
+    let outside = Repo::outside_readable();
     outside.write("x.txt", "x\n");
     outside.aye(&["shell", "cat x.txt"]).exits(0).says("x\n");
-    let bare = Repo::bare();
+    let bare = Repo::outside_readable().init(&["--bare"]);
     bare.aye(&["shell", "git rev-parse --is-bare-repository"]).exits(0).says("true");
 }
 
@@ -1044,7 +1044,7 @@ fn the_tool_answers_in_yaml_through_call() {
 
 #[test]
 fn what_cannot_be_read_is_refused_as_input() {
-    let repo = Repo::with(&[("folder/a.txt", "a\n")]);
+    let repo = Repo::readable(&[("folder/a.txt", "a\n")]);
     for (file, why) in [("folder", "is a directory"), ("missing", "is not there")] {
         let command = format!("cat < {file}");
         repo.aye(&["shell", &command]).fails("COMMAND_NOT_ALLOWED", 4).notes(why);
@@ -1110,7 +1110,7 @@ fn a_denied_file_is_not_shown_by_its_id_however_that_is_written() {
 /// In a repository whose format cannot be read here, git itself is asked.
 #[test]
 fn ids_are_told_in_a_sha256_repository_too() {
-    let repo = Repo::sha256();
+    let repo = Repo::outside_readable().init(&["--object-format=sha256"]);
     repo.write(".env", "TOP=hunter2\n");
     repo.write("a.txt", "one\n");
     repo.commit("One");

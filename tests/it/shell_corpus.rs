@@ -19,7 +19,7 @@ const MARK: &str = "/tmp/aye-hostile-mark";
 
 /// A repository with something of everything, secrets included.
 fn fixture() -> Repo {
-    let repo = Repo::with(&[
+    let repo = Repo::readable(&[
         ("README.md", "# Title\n\nsome text about one thing\nand two\n"),
         ("src/main.rs", "fn main() {\n\t// TODO: more\n\tprintln!(\"hi\");\n}\n"),
         ("src/lib.rs", "// TODO: less\npub fn one() {}\n"),

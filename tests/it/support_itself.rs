@@ -19,7 +19,8 @@ fn the_environment_is_not_inherited() {
     let seen = repo.program("env").run().ok().out();
     let names: Vec<&str> = seen.lines().filter_map(|line| line.split('=').next()).collect();
     for name in &names {
-        let allowed = ["GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_TERMINAL_PROMPT"];
+        let allowed =
+            ["GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_TERMINAL_PROMPT", "GIT_TEST_FSYNC"];
         let of_git = name.starts_with("GIT_")
             && !allowed.contains(name)
             && *name != "GIT_CEILING_DIRECTORIES";

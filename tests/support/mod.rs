@@ -26,6 +26,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use serde_json::Value;
@@ -52,49 +53,62 @@ impl Default for Repo {
 }
 
 impl Repo {
-    /// A folder that is no repository, and that no repository surrounds.
+    /// A directory that is not a repository, and that no repository surrounds.
     pub fn outside() -> Self {
-        let folder = tempfile::Builder::new().prefix("aye-test-").tempdir().expect("a temp folder");
+        Self::outside_below(scratch())
+    }
+
+    /// The same where the read-only shell may read: not in memory, which is below `/dev`.
+    pub fn outside_readable() -> Self {
+        Self::outside_below(&std::env::temp_dir())
+    }
+
+    fn outside_below(directory: &Path) -> Self {
+        let folder = tempfile::Builder::new().prefix("aye-test-").tempdir_in(directory);
+        let folder = folder.expect("a temporary directory");
         // Resolved, so that paths printed by git compare equal (macOS: /var is a symlink).
-        let base = folder.path().canonicalize().expect("the temp folder");
+        let base = folder.path().canonicalize().expect("the temporary directory");
         let root = base.join("work");
-        std::fs::create_dir(&root).expect("the work folder");
-        std::fs::create_dir(base.join("home")).expect("the home folder");
+        std::fs::create_dir(&root).expect("the work directory");
+        std::fs::create_dir(base.join("home")).expect("the home directory");
         Self { folder, root, clock: AtomicI64::new(EPOCH) }
     }
 
     /// An empty repository on branch `main` (unborn), with the fixed identity.
     pub fn new() -> Self {
-        let repo = Self::outside();
-        repo.init(&[]);
-        repo
+        Self::outside().init(&[])
     }
 
     /// A bare repository.
     pub fn bare() -> Self {
-        let repo = Self::outside();
-        repo.init(&["--bare"]);
-        repo
+        Self::outside().init(&["--bare"])
     }
 
     /// A repository whose objects are named by SHA-256.
     pub fn sha256() -> Self {
-        let repo = Self::outside();
-        repo.init(&["--object-format=sha256"]);
-        repo
+        Self::outside().init(&["--object-format=sha256"])
     }
 
     /// A repository with `files` (path, content) in its first commit.
     pub fn with<C: AsRef<[u8]>>(files: &[(&str, C)]) -> Self {
-        let repo = Self::new();
-        for (path, content) in files {
-            repo.write(path, content);
-        }
-        repo.commit("Start");
-        repo
+        Self::new().start(files)
     }
 
-    fn init(&self, flags: &[&str]) {
+    /// The same where the read-only shell may read.
+    pub fn readable<C: AsRef<[u8]>>(files: &[(&str, C)]) -> Self {
+        Self::outside_readable().init(&[]).start(files)
+    }
+
+    fn start<C: AsRef<[u8]>>(self, files: &[(&str, C)]) -> Self {
+        for (path, content) in files {
+            self.write(path, content);
+        }
+        self.commit("Start");
+        self
+    }
+
+    /// Makes the work directory a repository, by `git init` with these flags more.
+    pub fn init(self, flags: &[&str]) -> Self {
         // Without git's examples of hooks, which are more files than the rest of it.
         let mut args = vec!["init", "--quiet", "--initial-branch=main", "--template="];
         args.extend(flags);
@@ -104,6 +118,7 @@ impl Repo {
         config += &format!("[user]\n\tname = {NAME}\n\temail = {EMAIL}\n");
         config += "[core]\n\tautocrlf = false\n";
         self.write(file, config);
+        self
     }
 
     /// The pending proposal `id` with its current revision, as `--yes` takes it once there are
@@ -333,6 +348,8 @@ impl Repo {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_TERMINAL_PROMPT", "0")
+            // What git writes is no subject of a test; what aye writes reaches the disk.
+            .env("GIT_TEST_FSYNC", "0")
             .env("GIT_CEILING_DIRECTORIES", self.outer());
         // Nothing else is at work beside what is stopped there.
         if env!("CARGO_CRATE_NAME") == "crash" {
@@ -340,6 +357,41 @@ impl Repo {
         }
         Cmd { command, input: Vec::new() }
     }
+}
+
+/// Where the directories of the tests are: in memory, where the system has room for that and `TMPDIR`
+/// names no other place. A run makes hundreds of thousands of small files, and before ext4 gives out an
+/// inode, it looks at each that was removed in the last minutes. The crash tests are about the disk.
+fn scratch() -> &'static Path {
+    static SCRATCH: OnceLock<PathBuf> = OnceLock::new();
+    SCRATCH.get_or_init(|| {
+        let chosen = std::env::var_os("TMPDIR").is_some() || env!("CARGO_CRATE_NAME") == "crash";
+        match memory() {
+            Some(memory) if !chosen => memory,
+            _ => std::env::temp_dir(),
+        }
+    })
+}
+
+/// A file system in memory from which programs may be started (hooks), with 3 GB for it to grow.
+#[cfg(target_os = "linux")]
+fn memory() -> Option<PathBuf> {
+    const TMPFS: u64 = 0x0102_1994; // statfs(2)
+    const ROOM: u64 = 3_000_000_000;
+    let path = Path::new("/dev/shm");
+    let is_memory = rustix::fs::statfs(path).ok()?.f_type as u64 == TMPFS;
+    let facts = rustix::fs::statvfs(path).ok()?;
+    let runs = !facts.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC);
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let available = line.split_whitespace().next()?.parse::<u64>().ok()? * 1024;
+    let room = available.min(facts.f_bavail * facts.f_frsize);
+    (is_memory && runs && room >= ROOM).then(|| path.to_owned())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn memory() -> Option<PathBuf> {
+    None
 }
 
 /// A program about to run.
