@@ -2,17 +2,27 @@
 
 use crate::support::{self, Repo};
 
+fn propose_for_an_hour(repo: &Repo) -> String {
+    let args = ["propose", "f", "--old", "a", "--new", "A", "--expires-in", "1h"];
+    repo.aye(&args).ok().id()
+}
+
+/// Runs `aye` two hours from now.
+fn later(repo: &Repo, args: &[&str]) -> support::Run {
+    let now = (chrono::Utc::now() + chrono::Duration::hours(2)).to_rfc3339();
+    repo.cmd(args).env("AYE_NOW", now).run()
+}
+
 #[test]
 fn an_expired_proposal_is_history_and_cannot_be_decided() {
     let repo = Repo::with(&[("f", "a b\n")]);
-    let id =
-        repo.aye(&["propose", "f", "--old", "a", "--new", "A", "--expires-in", "1s"]).ok().id();
-    std::thread::sleep(std::time::Duration::from_millis(1100));
-    repo.aye(&["list"]).ok().lacks(&id);
-    repo.aye(&["list", "--status", "expired"]).ok().says(&id);
-    repo.aye(&["reject", &id, "--yes"]).fails("not_pending", 5);
+    let id = propose_for_an_hour(&repo);
+    repo.aye(&["list"]).ok().says(&id);
+    later(&repo, &["list"]).ok().lacks(&id);
+    later(&repo, &["list", "--status", "expired"]).ok().says(&id);
+    later(&repo, &["reject", &id, "--yes"]).fails("not_pending", 5);
     // The next writer records it and takes the files away.
-    repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok();
+    later(&repo, &["propose", "f", "--old", "b", "--new", "B"]).ok();
     assert!(!repo.exists(&format!(".agent-memory/proposals/{id}")));
     assert_eq!(repo.git(&["for-each-ref", &format!("refs/aye/pending/{id}")]), "");
     repo.aye(&["log", &id]).ok().says("expire");
@@ -47,13 +57,11 @@ fn the_lifetime_is_seven_days_unless_configured() {
 #[test]
 fn expiry_that_nobody_has_written_down_yet_is_no_damage() {
     let repo = Repo::with(&[("f", "a b\n")]);
-    let id =
-        repo.aye(&["propose", "f", "--old", "a", "--new", "A", "--expires-in", "1s"]).ok().id();
-    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let id = propose_for_an_hour(&repo);
     let folder = format!(".agent-memory/proposals/{id}");
     assert!(repo.exists(&folder));
     // Doctor is the next writer.
-    repo.aye(&["doctor"]).ok().says("sound: 0 pending");
+    later(&repo, &["doctor"]).ok().says("sound: 0 pending");
     assert!(!repo.exists(&folder));
     assert_eq!(repo.git(&["for-each-ref", "refs/aye/pending"]), "");
     repo.aye(&["log", &id]).ok().says("expire");

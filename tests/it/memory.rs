@@ -448,11 +448,11 @@ fn an_expired_proposal_cannot_be_applied() {
     let manifest = repo.text(".agent-memory/meta/manifest.yaml");
     repo.write(
         ".agent-memory/meta/manifest.yaml",
-        manifest.replace("ttl_seconds: 604800", "ttl_seconds: 1"),
+        manifest.replace("ttl_seconds: 604800", "ttl_seconds: 3600"),
     );
     let id = staged(&repo, &decision("Use Postgres"));
-    std::thread::sleep(std::time::Duration::from_millis(1200));
-    let run = repo.aye(&["memory", "apply", &id, "--yes", "--json"]);
+    let now = (chrono::Utc::now() + chrono::Duration::hours(2)).to_rfc3339();
+    let run = repo.cmd(&["memory", "apply", &id, "--yes", "--json"]).env("AYE_NOW", now).run();
     assert_eq!(run.json()["reason"], "expired");
     assert_eq!(run.status, 5);
 }
