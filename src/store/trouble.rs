@@ -60,9 +60,9 @@ impl TroubleKind {
         }
     }
 
-    /// Whether it is only worth knowing.
+    /// Whether it is only worth knowing: neither damage nor a reason to warn.
     pub fn is_notice(self) -> bool {
-        self == Self::Forked
+        !self.is_damage() && !self.is_urgent()
     }
 
     /// Whether something may be damaged: a shallow history is as it was asked for.
