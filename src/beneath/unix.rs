@@ -152,6 +152,7 @@ fn in_repository(path: &BStr) -> Error {
 }
 
 /// From this many folders on, each is looked at from the one above it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
 const DEEP: usize = 32;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -13,7 +13,7 @@ use aye::worktree::journal::{Action, Claim, Journal, Judge, Named, Step, pending
 use aye::worktree::{Flush, Worktree};
 
 const FILES: usize = 50;
-/// The folder the child process works in.
+/// The directory the child process works in.
 const FOLDER: &str = "AYE_TEST_CRASH_FOLDER";
 /// Set: the transaction has no event, its files are the result.
 const NO_EVENT: &str = "AYE_TEST_CRASH_NO_EVENT";
@@ -30,7 +30,7 @@ fn at(text: &str) -> RepoPath {
     RepoPath::new(text).expect("a path")
 }
 
-/// Edits, mode changes, new files in new folders, deletions, and a folder become a file.
+/// Edits, mode changes, new files in new directories, deletions, and a directory become a file.
 fn trees() -> (Tree, Tree) {
     let (mut before, mut after) = (Tree::new(), Tree::new());
     for i in 0..FILES {
@@ -77,7 +77,7 @@ fn tree_of(root: &Path) -> Tree {
         .collect()
 }
 
-/// The process that is stopped. Does nothing unless it is told a folder.
+/// The process that is stopped. Does nothing unless it is told a directory.
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -131,7 +131,7 @@ fn scratch(before: &Tree) -> tempfile::TempDir {
     folder
 }
 
-/// What the next command knows: the folder, whose event names nothing.
+/// What the next command knows: the directory, whose event names nothing.
 struct Next<'a>(&'a Path);
 
 impl Judge for Next<'_> {

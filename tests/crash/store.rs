@@ -23,7 +23,7 @@ fn repo() -> Repo {
     ])
 }
 
-/// Two edits, a new file in a new folder, a deletion that empties a folder.
+/// Two edits, a new file in a new directory, a deletion that empties a directory.
 fn edits() -> String {
     serde_json::json!({ "edits": [
         { "file_path": "a.txt", "old_content": "line 2", "new_content": "LINE 2" },

@@ -164,7 +164,7 @@ fn a_conflict_in_one_file_refuses_the_whole_proposal() {
 }
 
 #[test]
-fn a_deletion_takes_emptied_folders_along_and_undo_brings_them_back() {
+fn a_deletion_takes_emptied_directories_along_and_undo_brings_them_back() {
     let repo = repo();
     let run = repo.aye(&["propose", "src/a.txt", "--delete", "--json"]).ok();
     let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();

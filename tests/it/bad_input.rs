@@ -138,7 +138,7 @@ fn output_that_cannot_be_written_is_a_failure_that_is_told() {
 #[test]
 fn what_was_recorded_is_answered_for_though_there_is_no_cache() {
     let repo = Repo::with(&[("f", "a\n")]);
-    // A folder in its place cannot be opened, and not be removed as a file either.
+    // A directory in its place cannot be opened, and not be removed as a file either.
     std::fs::create_dir_all(repo.path(".git/aye/cache.sqlite")).unwrap();
     let id = repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok().id();
     repo.aye(&["list"]).ok().says(&id);
@@ -245,9 +245,9 @@ fn bytes_that_are_no_text_are_refused_as_text() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_cannot_be_written_is_named() {
+fn a_directory_that_cannot_be_written_is_named() {
     let repo = Repo::with(&[("f", "a\n")]);
-    // A file where the store's folder belongs: fails even for root, whom modes do not stop.
+    // A file where the store's directory belongs: fails even for root, whom modes do not stop.
     std::fs::write(repo.path(".git/aye"), "in the way").unwrap();
     let run = repo.aye(&["propose", "f", "--old", "a", "--new", "b"]);
     assert!(run.status != 0 && run.err().contains("error["), "{run}");

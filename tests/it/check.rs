@@ -14,7 +14,7 @@ fn nothing_pending_is_exit_0() {
     let json = repo.aye(&["check", "--json"]).ok().json();
     assert_eq!(json["schema"], "aye/check@1");
     assert_eq!(json["ok"], true);
-    // Nothing but the stamp in git's own folder.
+    // Nothing but the stamp in git's own directory.
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
 }
 

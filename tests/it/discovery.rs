@@ -1,4 +1,4 @@
-//! Which repository is opened, and which folder is the top of its work tree: the ones git takes.
+//! Which repository is opened, and which directory is the top of its work tree: the ones git takes.
 
 use crate::support::Repo;
 
@@ -18,7 +18,7 @@ fn a_linked_work_tree_that_was_removed_is_not_the_repository_around_it() {
         list.fails("not_a_repository", 3).notes("git worktree repair");
     }
     assert_eq!(repo.text("f"), "a\n");
-    // An empty folder of that name is no repository for git either.
+    // An empty directory of that name is no repository for git either.
     std::fs::create_dir_all(repo.path("empty/.git")).unwrap();
     repo.cmd(&["list"]).dir(repo.path("empty")).run().ok();
 }
@@ -49,7 +49,7 @@ fn inside_the_repository_itself() {
 }
 
 #[test]
-fn what_the_environment_names_is_relative_to_the_folder_of_c() {
+fn what_the_environment_names_is_relative_to_the_directory_of_c() {
     let (here, there) = (Repo::with(&[("f", "a\n")]), Repo::with(&[("f", "a\n")]));
     let folder = there.root().display().to_string();
     let patch = here.cmd(&["-C", &folder, "patch", "--index"]).env("GIT_DIR", ".git").stdin(PATCH);
@@ -58,9 +58,9 @@ fn what_the_environment_names_is_relative_to_the_folder_of_c() {
     assert_eq!(here.git(&["status", "--short"]), "");
 }
 
-/// As git has it, but for folders that are known to be only a part of the files.
+/// As git has it, but for directories that are known to be only a part of the files.
 #[test]
-fn where_only_the_repository_is_named_the_files_are_in_the_current_folder() {
+fn where_only_the_repository_is_named_the_files_are_in_the_current_directory() {
     let repo = Repo::with(&[("f", "a\n"), ("sub/g", "a\n")]);
     let git_dir = repo.outer().join("store.git");
     std::fs::rename(repo.path(".git"), &git_dir).unwrap();
@@ -89,7 +89,7 @@ fn the_reason_why_there_is_no_repository_is_told() {
 
 #[cfg(unix)]
 #[test]
-fn from_a_folder_that_was_removed_another_can_be_named() {
+fn from_a_directory_that_was_removed_another_can_be_named() {
     let repo = Repo::with(&[("f", "a\n")]);
     let gone = repo.path("gone");
     let list = |args: &str| {

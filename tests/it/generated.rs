@@ -28,7 +28,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(file).collect()
 }
 
-/// Holds the committed folder to what was generated, or replaces it when asked to.
+/// Holds the committed directory to what was generated, or replaces it when asked to.
 fn hold(folder: &str, generated: &BTreeMap<String, Vec<u8>>) {
     assert!(!generated.is_empty(), "nothing was generated for {folder}/");
     let path = committed(folder);

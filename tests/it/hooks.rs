@@ -443,7 +443,7 @@ fn core_hooks_path_is_where_git_looks() {
 }
 
 #[test]
-fn a_folder_that_other_repositories_use_is_left_alone() {
+fn a_directory_that_other_repositories_use_is_left_alone() {
     let repo = Repo::with(FILES);
     let global = repo.outer().join("gitconfig");
     let hooks = repo.outer().join("hooks");

@@ -395,7 +395,7 @@ fn another_users_journal_is_not_read() {
 
 /// As it was found: `list` removed every directory with a name like a trial's.
 #[test]
-fn trial_folder_is_a_symlink() {
+fn trial_directory_is_a_symlink() {
     let scene = Scene::new();
     scene.link("aye/try", ".");
     scene.repo.aye(&["list"]).ok().notes(&format!("warning[{CODE}]")).notes("remove the symlink");

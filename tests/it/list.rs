@@ -44,7 +44,7 @@ fn a_repository_of_somebody_else_is_not_answered_for() {
     use std::os::unix::fs::chown;
     let repo = Repo::with(&[("a.txt", "a\n")]);
     says_nothing(&repo);
-    // Only root can give a folder away.
+    // Only root can give a directory away.
     let git = repo.path(".git");
     if chown(repo.root(), Some(12_345), None).and_then(|()| chown(&git, Some(12_345), None)).is_ok()
     {

@@ -225,7 +225,7 @@ fn drift_is_refused_rebased_with_force_or_unresolvable() {
 }
 
 #[test]
-fn a_tampered_staging_folder_changes_nothing_and_is_reported() {
+fn a_tampered_staging_directory_changes_nothing_and_is_reported() {
     let repo = store();
     let id = staged(&repo, &decision("Use Postgres"));
     let folder = format!(".agent-memory/staging/{id}");

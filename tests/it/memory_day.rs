@@ -52,7 +52,7 @@ fn a_memory_is_bootstrapped_decided_and_found_again() {
         staged(&propose(&repo, "record_decision", &user, &operation))
     });
 
-    // A secret goes nowhere, not even into the staging folder or the answer.
+    // A secret goes nowhere, not even into the staging directory or the answer.
     let secret = format!("AKIA{}", "IOSFODNN7ABCDEFG");
     let pitfall = append("pitfalls.md", "Token", &format!("Use {secret}."));
     let refused = propose(&repo, "add_pitfall", &user, &pitfall);
@@ -72,7 +72,7 @@ fn a_memory_is_bootstrapped_decided_and_found_again() {
     let status = repo.agent("bot", &["call", "memory.status", "{}"]).ok().json().to_string();
     assert!(status.contains("hooks may need one"), "{status}");
 
-    // Who tampers with a staging folder changes nothing, and it is reported.
+    // Who tampers with a staging directory changes nothing, and it is reported.
     let file = format!(".agent-memory/staging/{}/files/modules/store.md", modules[0]);
     repo.write(&file, "# store\n\nTrust everybody.\n");
     repo.aye(&["memory", "lint"]).exits(1).says("memory_staging");

@@ -365,7 +365,7 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
     assert!(!repo.path(".git/hooks/pre-commit").exists());
 }
 
-/// Nothing on the disk tells that a submodule is one, where it is not checked out: its folder is
+/// Nothing on the disk tells that a submodule is one, where it is not checked out: its directory is
 /// empty or gone, and `.gitmodules` may be gone too.
 #[test]
 fn a_submodule_that_only_the_index_knows_takes_no_files() {
@@ -421,7 +421,7 @@ fn what_no_apply_could_write_becomes_no_proposal_by_way_of_patch() {
 
 /// A path of 4,000 bytes may have 2,000 folders: each costs the same, or one file takes minutes.
 #[test]
-fn a_file_in_two_thousand_folders_is_made_and_removed() {
+fn a_file_in_two_thousand_directories_is_made_and_removed() {
     let repo = Repo::with(&[("f", "x\n")]);
     let before = repo.snapshot();
     let deep = format!("{}f", "d/".repeat(2000));
@@ -505,9 +505,9 @@ fn a_million_hunks_a_long_line_and_a_bomb_are_refused_by_their_size() {
     assert_eq!(repo.snapshot(), before);
 }
 
-/// A file becomes a folder and the folder a file again; what else lies in it stops that.
+/// A file becomes a directory and the directory a file again; what else lies in it stops that.
 #[test]
-fn a_folder_that_is_emptied_gives_way_to_a_file() {
+fn a_directory_that_is_emptied_gives_way_to_a_file() {
     let repo = Repo::with(&[("f", "x\n")]);
     let before = repo.snapshot();
     let patch = "diff --git a/f b/f/g\nsimilarity index 100%\nrename from f\nrename to f/g\n";
@@ -528,7 +528,7 @@ fn a_folder_that_is_emptied_gives_way_to_a_file() {
 
 /// What goes and what comes in its place are staged together, in either order.
 #[test]
-fn a_folder_and_a_file_of_one_name_are_staged_and_committed_in_each_others_place() {
+fn a_directory_and_a_file_of_one_name_are_staged_and_committed_in_each_others_place() {
     for (old, new) in [("d/x", "d"), ("d", "d/x")] {
         let repo = Repo::with(&[(old, "old\n"), ("keep", "1\n")]);
         let first = repo.git(&["rev-parse", "HEAD"]);

@@ -149,7 +149,7 @@ fn options() -> impl Strategy<Value = Vec<&'static str>> {
         one(&["-U0", "-U1", "-U3", "-U10"]),
         one(&["-M", "-M10%", "-C", "--no-renames", "-B", "-M -C --find-copies-harder"]),
         one(&["--histogram", "--minimal", "--patience", "--inter-hunk-context=2"]),
-        // With renames git itself cannot read a prefix of two folders.
+        // With renames git itself cannot read a prefix of two directories.
         one(&["--no-prefix", "", "", "--src-prefix=x/y/ --dst-prefix=z/w/ --no-renames"]),
         one(&["", "--full-index", "--function-context"]),
     )
@@ -213,7 +213,7 @@ fn after(before: &Tree, compiled: &patch::Compiled) -> Tree {
     tree
 }
 
-/// No path is a folder of another's, which no work tree can hold.
+/// No path is a directory of another's, which no work tree can hold.
 fn sound(tree: &Tree) -> bool {
     tree.keys().all(|path| path.parents().all(|parent| !tree.contains_key(&parent)))
 }

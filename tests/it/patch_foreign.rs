@@ -40,7 +40,7 @@ fn a_new_file_is_put_where_git_puts_it_whatever_the_prefixes() {
         repo.aye_stdin(&["patch"], &patch).ok();
         assert_eq!(repo.text("d/n"), "new\n", "{patch}");
     }
-    // Not even where a folder is called like a prefix: the two would not be the same.
+    // Not even where a directory is called like a prefix: the two would not be the same.
     for folder in ["b/", "c/", "o/"] {
         let repo = base.copy();
         let patch = git("", "").replace("d/n", &format!("{folder}n"));
@@ -49,14 +49,14 @@ fn a_new_file_is_put_where_git_puts_it_whatever_the_prefixes() {
         repo.aye_stdin(&["patch", "-R"], &patch).ok();
         assert!(repo.snapshot() == base.snapshot(), "{patch}");
     }
-    // Nor does a folder make a name without prefix look like one with it.
+    // Nor does a directory make a name without prefix look like one with it.
     let repo = Repo::with(&[("a/b", "1\n"), ("b/c", "1\n")]);
     let change = "--- b/c\n+++ b/c\n@@ -1 +1 @@\n-1\n+2\n--- a/b\n+++ a/b\n@@ -1 +1 @@\n-1\n+2\n";
     repo.aye_stdin(&["patch"], change).ok();
     assert_eq!(repo.text("a/b") + &repo.text("b/c"), "2\n2\n");
 }
 
-/// Git would make folders of a whole path, below the repository's top.
+/// Git would make directories of a whole path, below the repository's top.
 #[test]
 fn a_whole_path_is_refused_unless_it_is_said_what_to_take_off() {
     let repo = Repo::with(&[("f", LINES)]);

@@ -126,7 +126,7 @@ fn the_names_of_a_copy_that_was_kept_have_no_prefix() {
     }
 }
 
-/// One name without prefix does not make the other's a folder.
+/// One name without prefix does not make the other's a directory.
 #[test]
 fn a_name_with_a_prefix_loses_it_whatever_the_other_is() {
     let base = Repo::with(&[("f", LINES), ("b/f", LINES)]);
@@ -222,10 +222,10 @@ fn what_git_prints_for_the_eye_is_refused_by_its_name() {
     assert!(repo.snapshot() == before);
 }
 
-/// Backwards and forwards: a folder takes the place of a file in one commit, and loses it in
+/// Backwards and forwards: a directory takes the place of a file in one commit, and loses it in
 /// another.
 #[test]
-fn a_folder_gives_way_to_a_file_that_a_later_commit_makes() {
+fn a_directory_gives_way_to_a_file_that_a_later_commit_makes() {
     let repo = Repo::with(&[("c/c", "in\n")]);
     repo.git(&["rm", "--quiet", "c/c"]);
     repo.git(&["commit", "--quiet", "-m", "Empty the folder"]);

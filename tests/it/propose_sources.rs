@@ -332,7 +332,7 @@ fn other_repositories_in_the_work_tree_stay_as_they_are() {
 }
 
 #[test]
-fn a_file_may_have_become_a_folder_and_a_folder_a_file() {
+fn a_file_may_have_become_a_directory_and_a_directory_a_file() {
     let base = Repo::with(&[("f", "f\n"), ("d/x", "x\n"), ("d/y/z", "z\n"), ("k", "k\n")]);
     let clean = base.snapshot();
     for staged in [false, true] {
@@ -506,7 +506,7 @@ fn a_proposal_is_revised_with_a_patch() {
 
 /// What apply would refuse does not fit the files.
 #[test]
-fn rebase_refuses_a_new_file_where_its_folder_is_a_file_now() {
+fn rebase_refuses_a_new_file_where_its_directory_is_a_file_now() {
     let repo = Repo::with(&[("keep", "1\n")]);
     let patch = "--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+x\n";
     let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], patch));

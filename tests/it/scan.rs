@@ -15,7 +15,7 @@ fn token(seed: u8) -> String {
 }
 
 #[test]
-fn a_folder_is_scanned_as_far_as_git_does_not_ignore_it() {
+fn a_directory_is_scanned_as_far_as_git_does_not_ignore_it() {
     let repo = Repo::with(&[
         (".gitignore", "/ignored/\n*.log\n!kept.log\n"),
         ("src/a.rs", "fn main() {}\n"),
@@ -59,7 +59,7 @@ fn paths_are_relative_to_where_one_is() {
 }
 
 #[test]
-fn standard_input_and_folders_outside_a_repository() {
+fn standard_input_and_directories_outside_a_repository() {
     let folder = Repo::outside();
     folder.aye_stdin(&["scan", "-"], format!("+{}\n", token(1))).exits(1).says("-:1");
     folder.aye_stdin(&["scan", "-"], "nothing\n").ok();

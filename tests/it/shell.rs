@@ -571,7 +571,7 @@ fn a_denied_file_stays_unread_under_another_name_on_disk() {
 
 /// What follows symlinks finds denied files behind them too.
 #[test]
-fn a_symlink_to_a_folder_opens_nothing() {
+fn a_symlink_to_a_directory_opens_nothing() {
     let repo = repo();
     let other = repo.outer().join("other/deep");
     std::fs::create_dir_all(&other).unwrap();
@@ -611,7 +611,7 @@ fn templates_of_env_files_are_shown_everywhere() {
     repo.aye(&["shell", "git show HEAD:.ENV.Staging"]).fails("COMMAND_NOT_ALLOWED", 4);
 }
 
-/// A path that is denied by its place is told whatever folder it is named from; a folder of a
+/// A path that is denied by its place is told whatever directory it is named from; a directory of a
 /// revision has lost its place.
 #[test]
 fn a_place_inside_the_repository_is_kept_in_history() {
@@ -1162,7 +1162,7 @@ fn renames_do_not_lead_to_denied_names() {
 
 /// What a path is now says nothing about what was there.
 #[test]
-fn a_file_that_was_a_folder_shows_nothing_of_it() {
+fn a_file_that_was_a_directory_shows_nothing_of_it() {
     let repo = repo();
     repo.write("d/.env", "TOP=hunter2\n");
     repo.commit("A folder");
@@ -1221,7 +1221,7 @@ fn private_keys_stay_unread_in_history() {
     repo.aye(&["shell", "git log --oneline -- old.pem"]).exits(0).says("No keys");
 }
 
-/// A denied place has many names: through the id of its folder, from a repository inside, from a
+/// A denied place has many names: through the id of its directory, from a repository inside, from a
 /// linked work tree.
 #[test]
 fn a_denied_place_stays_unread_whichever_way_it_is_named() {
@@ -1277,7 +1277,7 @@ fn a_denied_place_stays_unread_whichever_way_it_is_named() {
     repo.aye(&["shell", &format!("git show {new}")]).exits(0).says("k");
 }
 
-/// Variables are bytes, and a folder's name is too.
+/// Variables are bytes, and a directory's name is too.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_environment_that_is_not_utf8_is_no_matter() {
@@ -1318,7 +1318,7 @@ fn what_is_named_in_a_file_is_not_opened() {
     repo.aye(&["shell", "git grep -f .env"]).fails("COMMAND_NOT_ALLOWED", 4);
 }
 
-/// Git quotes what it cannot read in files that its configuration or its own folder lead to.
+/// Git quotes what it cannot read in files that its configuration or its own directory lead to.
 #[test]
 #[cfg(unix)]
 fn a_denied_file_is_not_quoted_by_git() {

@@ -7,7 +7,7 @@ use crate::support::{self, Repo};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("b.txt", "three\n")];
 
-/// Nothing is left of any trial: no folder, no lock, no record of git's.
+/// Nothing is left of any trial: no directory, no lock, no record of git's.
 #[track_caller]
 fn assert_clean(repo: &Repo) {
     let home = repo.path(".git/aye/try");
@@ -151,7 +151,7 @@ fn a_command_that_does_not_exist_is_said_and_leaves_nothing() {
 }
 
 #[test]
-fn read_only_folders_that_a_tool_leaves_are_removed() {
+fn read_only_directories_that_a_tool_leaves_are_removed() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let test = "mkdir -p cache/x && echo y > cache/x/y && chmod -R a-w cache";
@@ -224,7 +224,7 @@ fn what_a_killed_try_leaves_the_next_command_removes_but_not_one_that_runs() {
 }
 
 #[test]
-fn what_outlives_a_trial_and_makes_its_folder_again_leaves_nothing_for_good() {
+fn what_outlives_a_trial_and_makes_its_directory_again_leaves_nothing_for_good() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let sign = |name: &str| repo.outer().join(name);

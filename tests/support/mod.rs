@@ -1,4 +1,4 @@
-//! A scripted git repository in a temporary folder, and the real binary run in it.
+//! A scripted git repository in a temporary directory, and the real binary run in it.
 //!
 //! Everything a run can see is fixed here: an empty environment but for the few variables below,
 //! a home of its own, no system or user git configuration, one identity, one clock for git's
@@ -179,12 +179,12 @@ impl Repo {
         new
     }
 
-    /// The work folder: the root of the repository.
+    /// The work directory: the root of the repository.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The temporary folder around the repository, for a second clone or a file outside.
+    /// The temporary directory around the repository, for a second clone or a file outside.
     pub fn outer(&self) -> &Path {
         self.root.parent().expect("the work folder has a parent")
     }
@@ -203,7 +203,7 @@ impl Repo {
         self.root.join(path)
     }
 
-    /// Writes a file below the root, making its folders.
+    /// Writes a file below the root, making its directories.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let file = self.path(path);
         std::fs::create_dir_all(file.parent().expect("a parent")).expect("make the folders");
@@ -419,7 +419,7 @@ impl Cmd {
         lane.env("GIT_CONFIG_KEY_0", "aye.lane").env("GIT_CONFIG_VALUE_0", name)
     }
 
-    /// Starts it in another folder.
+    /// Starts it in another directory.
     pub fn dir(mut self, folder: impl AsRef<Path>) -> Self {
         self.command.current_dir(folder);
         self
