@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+#[cfg(target_os = "linux")]
 use std::time::{Duration, Instant};
 
 use super::child::Stop;
@@ -259,7 +260,6 @@ fn outlive(context: &Context, stop: &Stop) -> Result<bool> {
 
 #[cfg(not(target_os = "linux"))]
 fn outlive(_context: &Context, _stop: &Stop) -> Result<bool> {
-    let _ = Instant::now();
     Ok(false)
 }
 
