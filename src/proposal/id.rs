@@ -26,15 +26,16 @@ pub struct ProposalId(String);
 impl ProposalId {
     /// The id that belongs to a first event: 50 bits of its object id (hex).
     pub fn from_event(event_id: &str) -> Self {
-        let bytes: Vec<u8> = event_id
+        let bits = event_id
             .as_bytes()
             .chunks(2)
             .take(8)
             .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-            .collect();
-        let bits = bytes.iter().fold(0_u64, |bits, byte| (bits << 8) | u64::from(*byte));
-        let code = (0..LEN).map(|i| ALPHABET[((bits >> (59 - 5 * i)) & 31) as usize] as char);
-        Self(PREFIX.chars().chain(code).collect())
+            .fold(0_u64, |bits, byte| (bits << 8) | u64::from(byte));
+        let mut id = String::with_capacity(PREFIX.len() + LEN);
+        id.push_str(PREFIX);
+        id.extend((0..LEN).map(|i| ALPHABET[((bits >> (59 - 5 * i)) & 31) as usize] as char));
+        Self(id)
     }
 
     /// The whole id.
@@ -98,7 +99,12 @@ impl fmt::Display for ProposalId {
 impl TryFrom<String> for ProposalId {
     type Error = Error;
     fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
+        // As it is written everywhere, so that nothing has to be made of it.
+        let code = text.strip_prefix(PREFIX).filter(|code| code.len() == LEN);
+        match code.is_some_and(|code| code.bytes().all(|byte| ALPHABET.contains(&byte))) {
+            true => Ok(Self(text)),
+            false => Self::parse(&text),
+        }
     }
 }
 

@@ -31,6 +31,10 @@ pub fn order(events: &[Stamped]) -> Vec<&Stamped> {
     for (number, event) in all.iter().enumerate() {
         lanes.entry(&event.event.lane).or_insert(number..number).end = number + 1;
     }
+    if lanes.len() < 2 {
+        // As most proposals are.
+        return all;
+    }
     let mut waiting: Vec<usize> = vec![0; all.len()];
     let mut waiters: Vec<Vec<usize>> = vec![Vec::new(); all.len()];
     for (number, event) in all.iter().enumerate() {

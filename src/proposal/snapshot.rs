@@ -14,6 +14,7 @@
 
 use std::collections::BTreeSet;
 
+use bstr::ByteSlice as _;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -243,7 +244,7 @@ pub struct Read<'a> {
     /// Its id, hex.
     pub id: String,
     /// The event.
-    pub event: Event,
+    pub event: Box<Event>,
     /// The bytes that it is stored as.
     pub body: &'a [u8],
     /// Those of the statement that it names.
@@ -280,6 +281,7 @@ pub fn read<'a>(
             items.push(Item::Stub(id.clone(), stub));
         } else if line.starts_with(EVENT) {
             let event = Event::from_bytes(line).map_err(|error| error.to_string())?;
+            let event = Box::new(event);
             let id = hash(line).ok_or("an event cannot be hashed")?;
             if event.lane != lane {
                 let other: String = event.lane.chars().take(64).collect();
@@ -417,7 +419,7 @@ fn split(bytes: &[u8]) -> Result<Vec<&[u8]>, String> {
     if bytes.last().is_some_and(|last| *last != b'\n') {
         return Err("its snapshot does not end with a line feed".into());
     }
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
+    let lines: Vec<&[u8]> = bytes.lines_with_terminator().collect();
     if lines.len() > MAX_LINES {
         return Err(format!("its snapshot has more than {MAX_LINES} lines"));
     }
@@ -759,7 +761,7 @@ mod tests {
             for part in &parts {
                 for item in items(part, cut).unwrap() {
                     if let Item::Event(read) = item {
-                        again.push(Stamped { id: read.id, event: read.event });
+                        again.push(Stamped { id: read.id, event: *read.event });
                     }
                 }
             }

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::plan::Record;
 use crate::proposal::event::{Fold, MAX_BYTES};
 use crate::proposal::snapshot::{self, Figures, Item, Stub};
-use crate::proposal::{Data, Event, ProposalId, Stamped};
+use crate::proposal::{Data, Event, ProposalId};
 
 /// What is read of one lane at most.
 #[derive(Clone, Copy, Debug)]
@@ -183,8 +183,8 @@ pub(super) struct Row {
     pub(super) time: i64,
     /// The plan it is about.
     pub(super) plan: Option<String>,
-    /// The event.
-    pub(super) event: Event,
+    /// The event. In a box of its own, as a commit may have a thousand.
+    pub(super) event: Box<Event>,
     /// The bytes it is stored as.
     pub(super) body: Vec<u8>,
     /// Where it comes from a snapshot, the bytes of its statement and of the manifest of that.
@@ -451,8 +451,7 @@ impl<'repo> Reader<'repo> {
                         statement: read.statement.map(<[u8]>::to_vec),
                         manifest: read.manifest,
                     };
-                    let stamped = Stamped { id: read.id, event: read.event };
-                    let row = row(id, stamped, read.body.to_vec());
+                    let row = row(id, &read.id, read.event, read.body.to_vec());
                     said.rows.push(Row { beside: Some(beside), ..row });
                 }
             }
@@ -524,8 +523,7 @@ impl<'repo> Reader<'repo> {
         if event.lane != self.lane {
             return Err(other_lane(&event.lane));
         }
-        let stamped = Stamped { id: id.to_string(), event };
-        Ok(row(id, stamped, std::mem::take(&mut blob.data)))
+        Ok(row(id, &id.to_string(), Box::new(event), std::mem::take(&mut blob.data)))
     }
 
     /// What the tree of a commit names: its events, each once, and its snapshot.
@@ -588,16 +586,16 @@ impl<'repo> Reader<'repo> {
     }
 }
 
-/// What the cache has of an event, which is stored as `body`.
-fn row(id: ObjectId, stamped: Stamped, body: Vec<u8>) -> Row {
+/// What the cache has of an event, whose id is `hex` and which is stored as `body`.
+fn row(id: ObjectId, hex: &str, event: Box<Event>, body: Vec<u8>) -> Row {
     Row {
         id,
-        proposal: stamped.proposal(),
-        seq: stamped.event.seq,
-        kind: stamped.event.data.kind().to_owned(),
-        time: stamped.event.time.timestamp_millis(),
-        plan: plan(&stamped.event.data),
-        event: stamped.event,
+        proposal: event.about(hex),
+        seq: event.seq,
+        kind: event.data.kind().to_owned(),
+        time: event.time.timestamp_millis(),
+        plan: plan(&event.data),
+        event,
         body,
         beside: None,
     }

@@ -307,6 +307,13 @@ fn a_cache_whose_building_was_stopped_is_built_to_its_end() {
         // It goes on where the other was stopped: the first batch is not read again.
         assert!(stop(&repo, &["list"], "", "store.cache.batch", 1 - hit).is_none());
         assert_eq!(count(&repo, "pending"), 2_500);
+        // Those that are made behind the first batch are there, whoever was stopped.
+        let connection = rusqlite::Connection::open(repo.path(cache)).unwrap();
+        let sql = "SELECT count(*) FROM sqlite_master WHERE name IN ('event_time',
+                   'proposal_created', 'proposal_state', 'approved_path', 'path_path')";
+        let indices: i64 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(indices, 5);
+        drop(connection);
         repo.remove(cache);
     }
 }

@@ -23,9 +23,14 @@ pub(super) fn owners(connection: &Connection, proposal: &Proposal) -> rusqlite::
         .prepare_cached("SELECT lane FROM event WHERE id = ?1")?
         .query_row([&proposal.first_event], |row| row.get(0))
         .optional()?;
+    Ok(owned(first, proposal))
+}
+
+/// The same, where `first` is known to be the lane of the first event.
+pub(super) fn owned(first: Option<String>, proposal: &Proposal) -> String {
     let mut owners: BTreeSet<String> = first.into_iter().collect();
     owners.extend(proposal.published.iter().cloned());
-    Ok(owners.into_iter().collect::<Vec<_>>().join(" "))
+    owners.into_iter().collect::<Vec<_>>().join(" ")
 }
 
 fn split(owners: &str) -> BTreeSet<String> {

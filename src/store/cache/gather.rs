@@ -132,7 +132,7 @@ impl Budget {
 /// parse what the cache has of them.
 #[derive(Default)]
 pub(super) struct Parsed {
-    events: HashMap<ObjectId, Event>,
+    events: HashMap<ObjectId, Box<Event>>,
     bytes: usize,
     count: usize,
 }
@@ -142,7 +142,7 @@ const MOST_PARSED: usize = 16 << 20;
 
 impl Parsed {
     /// Keeps `event`, which is stored as `bytes` bytes, unless there are very many.
-    pub(super) fn keep(&mut self, id: ObjectId, event: Event, bytes: usize) {
+    pub(super) fn keep(&mut self, id: ObjectId, event: Box<Event>, bytes: usize) {
         self.count += 1;
         self.bytes += bytes;
         if self.bytes <= MOST_PARSED {
@@ -159,7 +159,7 @@ impl Parsed {
         if self.events.is_empty() {
             return None;
         }
-        self.events.remove(&ObjectId::from_hex(id.as_bytes()).ok()?)
+        self.events.remove(&ObjectId::from_hex(id.as_bytes()).ok()?).map(|event| *event)
     }
 }
 
@@ -177,6 +177,8 @@ pub(super) struct Gathered {
     pub(super) is_archived: bool,
     /// Events that do not count because of their statements.
     pub(super) flaws: Vec<Flaw>,
+    /// The lanes of first events, by the ids of these.
+    pub(super) first: Vec<(String, String)>,
 }
 
 /// The events about the proposal `id`, with lanes and heads that name chains. `forks` are those of the
@@ -265,6 +267,9 @@ pub(super) fn events(
                 found.flaws.push(statements::flaw(&stamped, why, missing));
                 continue;
             }
+        }
+        if matches!(stamped.event.data, Data::Propose(_)) {
+            found.first.push((stamped.id.clone(), row.get(2)?));
         }
         found.commits.insert(stamped.id.clone(), commit);
         found.events.push(stamped);

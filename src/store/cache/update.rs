@@ -75,12 +75,14 @@ pub(super) fn refold(
         transaction.prepare_cached(&format!("SELECT 1 FROM {table} LIMIT 1"))?.exists([])
     };
     let (has_purged, has_troubles) = (has("purged")?, has("trouble")?);
+    let mut last = last(transaction)?;
     for id in &ids {
         if has_purged && purge::is_purged(transaction, id)? {
             forget(transaction, id)?;
+            last = self::last(transaction)?;
             continue;
         }
-        let Folded { proposal, troubles, is_archived } =
+        let Folded { proposal, troubles, is_archived, owner } =
             folded(repo, transaction, &forks, id, own, None, &mut parsed)?;
         if has_troubles {
             transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
@@ -89,9 +91,22 @@ pub(super) fn refold(
             lanes::report(transaction, &trouble, missing, seq)?;
         }
         let Some(proposal) = proposal else { continue };
-        store(repo, transaction, &proposal, is_archived)?;
+        let owners = match owner {
+            Some(lane) => audience::owned(Some(lane), &proposal),
+            None => audience::owners(transaction, &proposal)?,
+        };
+        store(repo, transaction, &proposal, (is_archived, &owners), &mut last)?;
     }
     Ok(())
+}
+
+/// The row with the highest id, with its prefix: what comes behind it is new, and has no other neighbour.
+/// Snapshots are in this order.
+fn last(transaction: &Transaction<'_>) -> rusqlite::Result<Option<(String, i64)>> {
+    transaction
+        .prepare_cached("SELECT id, prefix FROM proposal ORDER BY id DESC LIMIT 1")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
 }
 
 /// Forgets what a purged proposal was.
@@ -125,6 +140,8 @@ pub(super) struct Folded {
     troubles: Vec<Awaiting>,
     /// All of them are lines of snapshots.
     is_archived: bool,
+    /// The lane that holds the first of them, where that is among them.
+    owner: Option<String>,
 }
 
 /// The proposal `id`, folded from the events in the cache; each goes through `check` where there is
@@ -171,7 +188,11 @@ pub(super) fn folded(
         let trouble = trouble(TroubleKind::Rejected, lane, event, why);
         Awaiting { trouble, seq: None, missing }
     }));
-    Ok(Folded { proposal, troubles, is_archived })
+    let owner = proposal.as_ref().and_then(|proposal| {
+        let mut first = gathered.first.into_iter();
+        first.find(|(id, _)| *id == proposal.first_event).map(|(_, lane)| lane)
+    });
+    Ok(Folded { proposal, troubles, is_archived, owner })
 }
 
 /// As it is in the cache.
@@ -214,26 +235,41 @@ pub(super) struct Stored {
     pub(super) counts: Option<Counts>,
 }
 
+/// The row of the proposal `id`, if there is one.
+fn stored(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<Option<Stored>> {
+    transaction
+        .prepare_cached("SELECT prefix, digest, added, removed FROM proposal WHERE id = ?1")?
+        .query_row([id], |row| {
+            Ok(Stored { prefix: row.get(0)?, digest: row.get(1)?, counts: counts(row, 2)? })
+        })
+        .optional()
+}
+
 /// What only snapshots have (`is_archived`) is decided, and nobody asks much of it: that is folded
 /// whenever somebody does, instead of being kept in full.
 fn store(
     repo: &gix::Repository,
     transaction: &Transaction<'_>,
     proposal: &Proposal,
-    is_archived: bool,
+    (is_archived, owners): (bool, &str),
+    last: &mut Option<(String, i64)>,
 ) -> rusqlite::Result<()> {
     let changes = &proposal.current().changes;
     let state = word(&proposal.state);
-    let known: Option<Stored> = transaction
-        .prepare_cached("SELECT prefix, digest, added, removed FROM proposal WHERE id = ?1")?
-        .query_row([proposal.id.as_str()], |row| {
-            Ok(Stored { prefix: row.get(0)?, digest: row.get(1)?, counts: counts(row, 2)? })
-        })
-        .optional()?;
+    let id = proposal.id.as_str();
+    let is_last = last.as_ref().is_none_or(|(last, _)| last.as_str() < id);
+    let known = if is_last { None } else { stored(transaction, id)? };
     let prefix = match &known {
         Some(known) => known.prefix,
+        None if is_last => match last.take() {
+            None => 1,
+            Some(last) => part(transaction, id, last)?,
+        },
         None => prefix(transaction, &proposal.id)?,
     };
+    if is_last {
+        *last = Some((id.to_owned(), prefix));
+    }
     let digest = event::digest(changes);
     let Counted { counts, lines } = counted(repo, transaction, proposal, &digest, known.as_ref())?;
     let approvals = (!proposal.approvals.is_empty()).then(|| {
@@ -242,8 +278,6 @@ fn store(
         serde_json::to_string(newest).unwrap_or_default()
     });
     let path = changes.first().map(|change| change.path.display().to_string());
-    let id = proposal.id.as_str();
-    let owners = audience::owners(transaction, proposal)?;
     let lower = proposal.current().on.as_ref();
     let values = params![
         id,
@@ -358,12 +392,13 @@ fn approve(
         return Ok(());
     }
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO approved (path, proposal, before, after) VALUES (?1, ?2, ?3, ?4)",
+        "INSERT INTO approved (proposal, number, path, before, after) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
-    for step in steps::of_events(proposal, decision) {
+    for (number, step) in (0_i64..).zip(steps::of_events(proposal, decision)) {
         insert.execute(params![
-            step.path.display().to_string(),
             proposal.id.as_str(),
+            number,
+            step.path.display().to_string(),
             step.before.as_ref().map(side),
             step.after.as_ref().map(side),
         ])?;
@@ -394,15 +429,25 @@ fn prefix(transaction: &Transaction<'_>, id: &ProposalId) -> rusqlite::Result<i6
             .prepare_cached(query)?
             .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let Some((neighbour, length)) = neighbour else { continue };
-        let shared = neighbour.bytes().zip(id.as_str().bytes()).take_while(|(a, b)| a == b).count();
-        let needed = shared as i64 - "prop_".len() as i64 + 1;
-        longest = longest.max(needed);
-        if needed > length {
-            transaction
-                .prepare_cached("UPDATE proposal SET prefix = ?2 WHERE id = ?1")?
-                .execute(params![neighbour, needed])?;
+        if let Some(neighbour) = neighbour {
+            longest = longest.max(part(transaction, id.as_str(), neighbour)?);
         }
     }
     Ok(longest)
+}
+
+/// Length of the shortest prefix that tells `id` from its `neighbour`, whose own is made as long.
+fn part(
+    transaction: &Transaction<'_>,
+    id: &str,
+    (neighbour, length): (String, i64),
+) -> rusqlite::Result<i64> {
+    let shared = neighbour.bytes().zip(id.bytes()).take_while(|(a, b)| a == b).count();
+    let needed = shared as i64 - "prop_".len() as i64 + 1;
+    if needed > length {
+        transaction
+            .prepare_cached("UPDATE proposal SET prefix = ?2 WHERE id = ?1 AND prefix < ?2")?
+            .execute(params![neighbour, needed])?;
+    }
+    Ok(needed.max(1))
 }

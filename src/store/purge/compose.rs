@@ -121,7 +121,7 @@ impl Store {
                     parts.push(without.map_err(Error::bug)?);
                 } else if let Some(id) = goes(&row, ids) {
                     let id = id.clone();
-                    let stub = Stub::of(&Stamped { id: row.id.to_string(), event: row.event });
+                    let stub = Stub::of(&Stamped { id: row.id.to_string(), event: *row.event });
                     stubs.entry(id).or_default().push(stub);
                 }
             }

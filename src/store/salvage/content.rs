@@ -155,7 +155,7 @@ impl<'a> Contents<'a> {
             damage.commit,
             crate::store::lane::Limits::LOCAL,
         );
-        let stored = rows.into_iter().flatten().map(|row| row.event);
+        let stored = rows.into_iter().flatten().map(|row| *row.event);
         let lane = crate::store::refs::lane_of(&damage.name);
         let cached = known
             .of_commit(lane, damage.commit)

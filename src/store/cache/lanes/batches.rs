@@ -37,6 +37,7 @@ impl Pass<'_> {
     /// Ends the transaction and begins another.
     fn save(&mut self) -> rusqlite::Result<()> {
         self.unsaved = 0;
+        self.index()?;
         // Whoever came in between would read the same commits again.
         self.transaction.execute_batch(&format!(
             "PRAGMA cache_size = -{PAGES}; PRAGMA locking_mode = EXCLUSIVE; COMMIT"

@@ -15,7 +15,7 @@ use rusqlite::{
 };
 
 use super::gather::Parsed;
-use super::{Position, forks, update};
+use super::{Position, forks, schema, update};
 use crate::store::audience::default_remotes;
 use crate::store::lane::{Bad, Broken, Chain, Limits, Progress};
 use crate::store::refs::{self, LaneRef};
@@ -358,6 +358,7 @@ pub(super) fn catch_up(
         parsed: Parsed::default(),
         unsaved: 0,
         saved: false,
+        is_indexed: !was_empty,
         left: Vec::new(),
         begins_again: false,
     };
@@ -376,6 +377,7 @@ pub(super) fn catch_up(
     pass.touched.extend(due);
     pass.fold()?;
     pass.report_purged()?;
+    pass.index()?;
     let Pass { broken, saved, .. } = pass;
     transaction.commit()?;
     if saved {
@@ -388,6 +390,9 @@ pub(super) fn catch_up(
 /// Memory for pages while a long history is read, in KiB: SQLite's own 2 MB are written and read
 /// again too often.
 const PAGES: i64 = 24 << 10;
+
+/// The same while indices are made, and as much again for what is sorted.
+const SORTED: i64 = 8 << 10;
 
 /// What came of reading a lane of somebody else.
 struct LanesRead {
@@ -428,6 +433,8 @@ struct Pass<'a> {
     unsaved: usize,
     /// There were several transactions, and the cache is locked between them.
     saved: bool,
+    /// The indices of questions are there.
+    is_indexed: bool,
     /// Commits up to which refs were read before that lead elsewhere now, with their lanes.
     left: Vec<(String, String)>,
     /// What is kept of a lane has moved on to a new epoch: what a reader without a cache will find
@@ -447,6 +454,20 @@ impl Pass<'_> {
         match self.begins_again {
             true => Err(rusqlite::Error::InvalidQuery),
             false => Ok(()),
+        }
+    }
+
+    /// Makes the indices of questions, where this is the first transaction.
+    fn index(&mut self) -> rusqlite::Result<()> {
+        match std::mem::replace(&mut self.is_indexed, true) {
+            true => Ok(()),
+            false => {
+                // What is sorted needs memory as well.
+                self.transaction.execute_batch(&format!(
+                    "PRAGMA cache_size = -{SORTED}; PRAGMA shrink_memory"
+                ))?;
+                schema::index(self.transaction)
+            }
         }
     }
 
