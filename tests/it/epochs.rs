@@ -452,6 +452,26 @@ fn an_epoch_of_a_forked_lane_says_what_the_lane_said() {
     }
 }
 
+/// A snapshot has the counts of a decided proposal and not its lines, which only pending ones are asked for.
+#[test]
+fn a_reopened_proposal_is_known_to_touch_the_same_lines() {
+    let repo = scene();
+    let first = propose(&repo, "a");
+    let second = repo.aye(&["propose", "a", "--old", "a1", "--new", "other", "-q"]).ok().id();
+    let same_lines = |all: Value, id: &str| {
+        let all = all.as_array().expect("proposals").clone();
+        let found = all.into_iter().find(|item| item["proposal_id"] == id).expect("the proposal");
+        found["same_lines"].clone()
+    };
+    repo.aye(&["reject", &first, "--yes"]).ok();
+    assert_eq!(same_lines(everything(&repo), &second), json!(null));
+    gc(&repo);
+    everything(&repo);
+    repo.aye(&["reopen", &first, "--yes"]).ok();
+    assert_eq!(same_lines(list(&repo), &second), json!([first]));
+    assert_eq!(same_lines(everything(&repo), &first), json!([second]));
+}
+
 #[test]
 fn a_reopened_proposal_whose_archive_is_elsewhere_has_no_pending_ref() {
     let Scene { repo, server, rejected, pending, .. } = history();

@@ -62,7 +62,7 @@ impl View {
     /// Whom the proposal `id` is for, and all that is said about it.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn audience(&self, id: &ProposalId) -> Result<Audience> {
         let Some(connection) = &self.connection else { return Ok(Audience::Default) };
         if self.is_plain() {

@@ -13,7 +13,7 @@ use crate::changeset::RepoPath;
 use crate::changeset::hunks::{self, Counts};
 use crate::error::Result;
 use crate::proposal::snapshot::Figures;
-use crate::proposal::{ChangeRecord, Entry, Proposal, event};
+use crate::proposal::{ChangeRecord, Entry, Proposal, State, event};
 use crate::store::objects;
 
 /// Files larger than this are counted as one change of no lines: a list must not cost a diff.
@@ -54,7 +54,8 @@ impl View {
                     let lines = lines.as_deref().and_then(relations::ranges);
                     connection
                         .prepare_cached(
-                            "UPDATE path SET lines = ?3 WHERE path = ?2 AND proposal = ?1",
+                            "UPDATE path SET lines = ?3 WHERE path = ?2 AND proposal = ?1
+                             AND open = 1",
                         )?
                         .execute(params![id, change.path.display().to_string(), lines])?;
                 }
@@ -107,7 +108,7 @@ pub(super) fn counts(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Counts
 
 /// As [`count`], of a proposal whose changes have this `digest`; it reads files only where the
 /// cache does not have the same changes already, nor a snapshot of the lane that the proposal begins
-/// in, whose writer has counted them.
+/// in, whose writer has counted them; and where it is pending anew, for the lines.
 pub(super) fn counted(
     repo: &gix::Repository,
     transaction: &Transaction<'_>,
@@ -115,6 +116,8 @@ pub(super) fn counted(
     digest: &str,
     known: Option<&Stored>,
 ) -> rusqlite::Result<Counted> {
+    let known = known.filter(|known| known.digest == digest);
+    let has_lines = proposal.state != State::Pending || known.is_some_and(|known| known.is_open);
     let said: Option<Counts> = transaction
         .prepare_cached(
             "SELECT added, removed FROM figures WHERE proposal = ?1 AND lane = ?2 AND digest = ?3",
@@ -122,11 +125,12 @@ pub(super) fn counted(
         .query_row(params![proposal.id.as_str(), proposal.lane, digest], |row| counts(row, 0))
         .optional()?
         .flatten();
-    let known = known.filter(|known| known.digest == digest).and_then(|known| known.counts);
-    Ok(match said.or(known) {
-        Some(counts) => Counted { counts: Some(counts), lines: Vec::new() },
-        None => count(repo, &proposal.current().changes),
-    })
+    let counts = said.or_else(|| known.and_then(|known| known.counts));
+    if counts.is_some() && has_lines {
+        return Ok(Counted { counts, lines: Vec::new() });
+    }
+    let counted = count(repo, &proposal.current().changes);
+    Ok(Counted { counts: counts.or(counted.counts), ..counted })
 }
 
 /// What changes come to.

@@ -27,7 +27,7 @@ impl View {
     /// changes, and lanes that say very much are left out behind their newest events.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn log(&self, id: Option<&ProposalId>, limit: Option<usize>) -> Result<Vec<LogEntry>> {
         let mut all = Vec::new();
         for page in self.log_pages(id, limit) {
@@ -46,7 +46,7 @@ impl View {
     /// The events of direct patches and of what took them back, oldest first.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn patches(&self) -> Result<Vec<LogEntry>> {
         self.events("WHERE proposal IS NULL AND kind IN ('patch', 'undo') ORDER BY time, seq", [])
     }
@@ -54,7 +54,7 @@ impl View {
     /// The events of one plan, in causal order; with `last`, at least so many of the newest.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn plan_events(&self, key: &Key, last: Option<usize>) -> Result<Vec<Stamped>> {
         // In one lane the newest are known by their numbers; between lanes each event says what
         // it had seen, and all have to be read.
@@ -77,7 +77,7 @@ impl View {
     /// is, a plan is changed in the same time.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn plan_tip(&self, key: &Key) -> Result<Option<Stamped>> {
         // In each lane the last one counts, and of those the one that had seen the others.
         let entries = self.events(
@@ -122,7 +122,7 @@ impl View {
     /// The plans that were ever set on `branch`, in order of name.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn plans(&self, branch: &str) -> Result<Vec<Key>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<String>> {

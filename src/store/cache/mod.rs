@@ -270,7 +270,7 @@ impl View {
     /// How far this clone's lanes have come; without those that have no event yet.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn own_tips(&self, store: &Store) -> Result<Vec<OwnTip>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let mut tips = Vec::new();

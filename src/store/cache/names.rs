@@ -77,7 +77,7 @@ impl View {
     /// The memory proposals whose staging id begins with `prefix`, newest first.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn staging(&self, prefix: &str) -> Result<Vec<(String, ProposalId)>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<(String, String)>> {
@@ -109,7 +109,7 @@ impl View {
     /// How many characters behind `prop_` suffice to name `proposal`.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn prefix(&self, proposal: &ProposalId) -> Result<usize> {
         let Some(connection) = &self.connection else { return Ok(id::SHORTEST) };
         let found: Option<i64> = connection

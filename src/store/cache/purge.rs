@@ -188,7 +188,7 @@ impl View {
     /// What is on record of the purged proposals, the newest first.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn purged(&self) -> Result<Vec<Record>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<Record>> {
@@ -227,7 +227,7 @@ impl View {
     /// Who has asked for `id` to be purged.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn asked_to_purge(&self, id: &ProposalId) -> Result<Vec<Actor>> {
         let mut found = Vec::new();
         self.each_body_of(id, |body| {

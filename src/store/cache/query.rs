@@ -126,7 +126,7 @@ impl View {
     /// The proposals that are pending at `now` and change the file `path`, oldest first.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn touching(&self, path: &RepoPath, now: DateTime<Utc>) -> Result<Vec<Summary>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<Summary>> {
@@ -141,7 +141,7 @@ impl View {
     /// The proposals that `filter` lets through, oldest first unless it says otherwise.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn proposals(&self, filter: &Filter, now: DateTime<Utc>) -> Result<Vec<Summary>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<Summary>> {
@@ -160,7 +160,7 @@ impl View {
     /// The ids of [`View::proposals`].
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn ids_of(&self, filter: &Filter, now: DateTime<Utc>) -> Result<Vec<ProposalId>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<String>> {
@@ -180,7 +180,7 @@ impl View {
     /// newest proposals.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn approved_steps(&self, path: &RepoPath) -> Result<Vec<(ProposalId, Step)>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<(ProposalId, Step)>> {
@@ -208,7 +208,7 @@ impl View {
     /// Whether a person's decision has made `after` of the file at `path`.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn has_step_to(&self, path: &RepoPath, after: &Option<Entry>) -> Result<bool> {
         let Some(connection) = &self.connection else { return Ok(false) };
         let values = params![path.display().to_string(), after.as_ref().map(update::side)];
@@ -221,7 +221,7 @@ impl View {
     /// Proposals that were decided differently in two clones, oldest first.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn contested(&self, now: DateTime<Utc>) -> Result<Vec<Summary>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<Summary>> {
@@ -236,7 +236,7 @@ impl View {
     /// When the last of the `most` newest applied proposals was decided.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn last_applied(&self, most: usize) -> Result<Option<DateTime<Utc>>> {
         let Some(connection) = &self.connection else { return Ok(None) };
         let last: Option<i64> = connection
@@ -258,7 +258,7 @@ impl View {
     /// True if a proposal is pending at `now`.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn has_pending(&self, now: DateTime<Utc>) -> Result<bool> {
         let Some(connection) = &self.connection else { return Ok(false) };
         let exists = |sql| connection.prepare_cached(sql)?.exists([millis(now)]);
@@ -270,7 +270,7 @@ impl View {
     /// How many proposals are pending at `now`.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn count_pending(&self, now: DateTime<Utc>) -> Result<usize> {
         let Some(connection) = &self.connection else { return Ok(0) };
         connection
@@ -287,7 +287,7 @@ impl View {
     /// latest first.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn settled(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<ProposalId>> {
         let Some(connection) = &self.connection else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<(i64, i64, String)>> {
@@ -320,7 +320,7 @@ impl View {
     /// and both sides as `update::side` writes them.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn open_paths(&self, mut each: impl FnMut(&str, &str, [Option<&str>; 2])) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };
         let mut query = || -> rusqlite::Result<()> {
@@ -381,7 +381,7 @@ impl View {
     /// A pending proposal with the same digest of changes and of the same subject.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn duplicate(
         &self,
         digest: &str,
@@ -420,7 +420,7 @@ impl View {
     /// Proposals whose time has run out and for which no event says so.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn newly_expired(&self, now: DateTime<Utc>, limit: usize) -> Result<Vec<ProposalId>> {
         self.ids(EXPIRING, now, limit)
     }
@@ -428,7 +428,7 @@ impl View {
     /// Proposals whose expiry is on record though they are pending: the clock was set back.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn revived(&self, now: DateTime<Utc>, limit: usize) -> Result<Vec<ProposalId>> {
         self.ids(&REVIVED.replace("LIMIT 1", "LIMIT ?2"), now, limit)
     }

@@ -55,7 +55,7 @@ impl View {
     /// is named as `RepoPath::display` has it; it is asked only where another proposal makes the same.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn relations(
         &self,
         now: DateTime<Utc>,

@@ -11,7 +11,7 @@ impl View {
     /// What [`View::keep_risks`] has kept for `basis`, by the event id of the revision.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn known_risks(&self, basis: &str) -> Result<HashMap<String, u8>> {
         let Some(connection) = &self.connection else { return Ok(HashMap::new()) };
         let query = || -> rusqlite::Result<HashMap<String, u8>> {

@@ -233,14 +233,21 @@ pub(super) struct Stored {
     prefix: i64,
     pub(super) digest: String,
     pub(super) counts: Option<Counts>,
+    /// It is pending.
+    pub(super) is_open: bool,
 }
 
 /// The row of the proposal `id`, if there is one.
 fn stored(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<Option<Stored>> {
     transaction
-        .prepare_cached("SELECT prefix, digest, added, removed FROM proposal WHERE id = ?1")?
+        .prepare_cached("SELECT prefix, digest, added, removed, state FROM proposal WHERE id = ?1")?
         .query_row([id], |row| {
-            Ok(Stored { prefix: row.get(0)?, digest: row.get(1)?, counts: counts(row, 2)? })
+            Ok(Stored {
+                prefix: row.get(0)?,
+                digest: row.get(1)?,
+                counts: counts(row, 2)?,
+                is_open: row.get_ref(4)?.as_str()? == word(&State::Pending),
+            })
         })
         .optional()
 }
@@ -326,11 +333,13 @@ fn store(
     // What has run out is pending again where the clock is set back, so that it is not left out.
     let open = proposal.state == State::Pending;
     let is_known = known.is_some();
-    if known.is_some_and(|known| known.digest == digest) {
+    let was_open = known.filter(|known| known.digest == digest).map(|known| known.is_open);
+    if was_open == Some(true) && !open {
+        // Nobody asks any more which lines it touches; a cache that never had them says the same.
         transaction
-            .prepare_cached("UPDATE path SET open = ?2 WHERE proposal = ?1 AND open <> ?2")?
-            .execute(params![id, open])?;
-    } else {
+            .prepare_cached("UPDATE path SET open = 0, lines = NULL WHERE proposal = ?1")?
+            .execute(params![id])?;
+    } else if was_open != Some(open) {
         if is_known {
             transaction.prepare_cached("DELETE FROM path WHERE proposal = ?1")?.execute([id])?;
         }
