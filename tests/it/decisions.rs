@@ -643,7 +643,9 @@ fn planted_steps_in_the_cache_approve_nothing() {
     let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("it");
     let side = |id: &str| format!("100644 {id}");
     let row = ["f", &approved, &side(&blob("HEAD:f")), &side(&planted)];
-    cache.execute("INSERT INTO approved VALUES (?1, ?2, ?3, ?4)", row).expect("planted");
+    let sql =
+        "INSERT INTO approved (path, proposal, before, after, number) VALUES (?1, ?2, ?3, ?4, 9)";
+    cache.execute(sql, row).expect("planted");
     drop(cache);
     repo.aye(&["apply", &id, "--yes"]).fails("cache_tampered", 5);
     let applied = repo.aye(&["apply", &id, "--yes"]);
