@@ -42,28 +42,32 @@ impl Cover {
 /// # Errors
 /// `statement_invalid`, `object_missing` where no record of it can be believed.
 pub fn covers(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
-    gather(proposal, steps::of(store, proposal), |approval| {
-        steps::of_approval(store, proposal, approval)
-    })
+    gather(
+        proposal,
+        || steps::of(store, proposal),
+        |approval| steps::of_approval(store, proposal, approval),
+    )
 }
 
 /// As [`covers`], without reading contents: what records say and is not proven.
 fn claimed(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
-    gather(proposal, steps::claimed(store, proposal), |approval| {
-        steps::claimed_by(store, proposal, approval)
-    })
+    gather(
+        proposal,
+        || steps::claimed(store, proposal),
+        |approval| steps::claimed_by(store, proposal, approval),
+    )
 }
 
 fn gather(
     proposal: &Proposal,
-    decided: Result<Vec<Step>>,
+    decided: impl FnOnce() -> Result<Vec<Step>>,
     approved: impl Fn(&Approval) -> Result<Vec<Step>>,
 ) -> Result<Vec<Cover>> {
     if proposal.contested {
         return Ok(Vec::new());
     }
     let decision = proposal.decision().filter(|_| counts(proposal));
-    let decided = decision.map(|decision| (decision.at, decided));
+    let decided = decision.map(|decision| (decision.at, decided()));
     let approved = proposal.approvals_in_force().map(|approval| (approval.at, approved(approval)));
     let (mut found, mut failed) = (Vec::new(), None);
     for (at, steps) in decided.into_iter().chain(approved) {

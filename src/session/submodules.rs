@@ -119,9 +119,9 @@ pub fn follow(
 
 /// The directory `path` in `tree`, where no symlink leads to it.
 fn inside(tree: &Path, path: &BString) -> Option<std::path::PathBuf> {
-    let mut folder = open_last(tree).ok()?;
+    let mut directory = open_last(tree).ok()?;
     for part in path.split(|byte| *byte == b'/') {
-        folder = folder.enter(part.as_bstr()).ok()?;
+        directory = directory.enter(part.as_bstr()).ok()?;
     }
     Some(tree.join(path.to_path().ok()?))
 }

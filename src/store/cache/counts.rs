@@ -108,7 +108,7 @@ pub(super) fn counts(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Counts
 
 /// As [`count`], of a proposal whose changes have this `digest`; it reads files only where the
 /// cache does not have the same changes already, nor a snapshot of the lane that the proposal begins
-/// in, whose writer has counted them; and where it is pending anew, for the lines.
+/// in, whose writer has counted them; and where it has become pending, for the lines.
 pub(super) fn counted(
     repo: &gix::Repository,
     transaction: &Transaction<'_>,
