@@ -233,6 +233,22 @@ fn joined(ours: &Tree, theirs: &Tree) -> bool {
         })
 }
 
+/// True where each hunk fits byte for byte, one of them at the end of a file that has no newline there:
+/// git may go to a nearer line that has one.
+fn ends(compiled: &patch::Compiled, diff: &[u8]) -> bool {
+    let is_exact = compiled.files.iter().flat_map(|f| &f.hunks).all(|h| h.matched.is_none());
+    let text = String::from_utf8_lossy(diff);
+    let is_old = |line: Option<&str>| line.is_some_and(|line| !line.starts_with('+'));
+    let mut lines = text.lines();
+    let mut before = None;
+    let ends = lines.any(|line| {
+        let is_end = line.starts_with("\\ ") && is_old(before);
+        before = Some(line);
+        is_end
+    });
+    is_exact && ends
+}
+
 /// What a hunk without context is refused with, that is to go where an earlier one has been.
 const BLIND: &str = "an earlier hunk has changed those around them";
 
@@ -357,7 +373,8 @@ proptest! {
             Ok(compiled) if run.status == 0 => {
                 if !compiled.already_applied {
                     let ours = after(&present, &compiled);
-                    prop_assert!(ours == theirs || joined(&ours, &theirs), "{ours:?}\n{theirs:?}\n{shown}");
+                    let same = ours == theirs || joined(&ours, &theirs) || ends(&compiled, &diff);
+                    prop_assert!(same, "{ours:?}\n{theirs:?}\n{shown}");
                 }
             }
             Ok(compiled) => {
@@ -409,6 +426,28 @@ fn a_line_that_got_its_newline_is_found_as_git_finds_it() {
     for (present, hunks, wanted) in cases {
         let (theirs, ours) = both(present, &hunks, true);
         assert_eq!(theirs.as_deref(), Some(wanted), "{present:?} {hunks}");
+        assert_eq!(ours.as_deref(), Ok(wanted), "{present:?} {hunks}");
+    }
+}
+
+/// The last line of the patch has no newline, nor has that of the file: git goes by the line number,
+/// which may lead to the same line with a newline, and what was to go stays.
+#[test]
+fn a_last_line_without_a_newline_is_found_where_it_is() {
+    let end = "\\ No newline at end of file\n";
+    let cases = [
+        // A hunk that only removes names the line above on its new side.
+        ("\nc\nc", format!("@@ -3 +2,0 @@\n-c\n{end}"), "\nc\n", "\nc"),
+        (
+            "a\nc\nb\nc\nb",
+            format!("@@ -2,2 +2 @@\n-c\n-b\n{end}+d\n"),
+            "a\nc\nb\nd\n",
+            "a\nd\nc\nb",
+        ),
+    ];
+    for (present, hunks, wanted, gits) in cases {
+        let (theirs, ours) = both(present, &hunks, true);
+        assert_eq!(theirs.as_deref(), Some(gits), "{present:?} {hunks}");
         assert_eq!(ours.as_deref(), Ok(wanted), "{present:?} {hunks}");
     }
 }

@@ -305,8 +305,13 @@ impl Placer<'_> {
         if pass != Pass::Exact || last.ends_with(b"\n") || !anywhere {
             return Ok(found);
         }
-        // The patch ends in a line without a newline. Like git, take it for the beginning of one
-        // that goes on with whitespace: the file has got its newline since.
+        // The patch ends in a line without a newline, which is the last one of the file. (git goes to a
+        // nearer one that has a newline.)
+        if found.is_some() {
+            return Ok(found);
+        }
+        // Else, like git, treat it as the beginning of a line that goes on with whitespace: the file has
+        // got its newline since.
         let mut longer = BTreeSet::new();
         for at in 0..self.text.len() {
             let line = self.text.line(at);
@@ -316,7 +321,7 @@ impl Placer<'_> {
             }
         }
         let expected = job.expected + cut.0;
-        let mut nearest = found;
+        let mut nearest = None;
         for line in longer.into_iter().take(MOST_LONGER) {
             let old: Vec<&[u8]> = above.iter().copied().chain([line]).collect();
             let found = self.search_for(job, pass, cut, &old)?;
