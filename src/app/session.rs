@@ -261,14 +261,11 @@ pub fn sync(
     let base = tree::base(store, onto)?;
     let tree = home.tree(name);
     let mut more = follow::follow(store, &tree, &record.base, &base)?;
-    let modules = submodules::follow(store, name, &tree, (&record.base, &base), onto)?;
-    more.moved.extend(modules.moved);
-    more.kept.extend(modules.kept);
-    followed.moved.extend(more.moved);
-    followed.kept.extend(more.kept.iter().cloned());
+    more.join(submodules::follow(store, name, &tree, (&record.base, &base), onto)?);
     if !more.kept.is_empty() {
-        record.untold.push(Untold { kept: more.kept, ..Untold::default() });
+        record.untold.push(Untold { kept: more.kept.clone(), ..Untold::default() });
     }
+    followed.join(more);
     tree::hold(store, name, &base)?;
     head::follow(store, &tree, &record.base, &base);
     record.base = base;

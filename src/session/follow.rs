@@ -24,6 +24,23 @@ pub struct Followed {
     pub kept: Vec<(String, String)>,
 }
 
+impl Followed {
+    /// Adds what became of other files of the same tree.
+    pub fn join(&mut self, other: Self) {
+        self.moved.extend(other.moved);
+        self.kept.extend(other.kept);
+    }
+
+    /// The same, of files in the directory `name`.
+    pub fn below(self, name: &str) -> Self {
+        let at = |path: String| format!("{name}/{path}");
+        Self {
+            moved: self.moved.into_iter().map(at).collect(),
+            kept: self.kept.into_iter().map(|(path, why)| (at(path), why)).collect(),
+        }
+    }
+}
+
 /// Does in `tree` what leads from the commit `from` to the commit `to`. Nothing is run, and no symlink is
 /// followed.
 ///

@@ -94,20 +94,14 @@ pub fn follow(
         };
         let step = || -> Result<Followed> {
             let base = module.base(kind)?;
-            let Followed { mut moved, mut kept } =
-                follow::follow(&module.repository, &place, &pinned, &base)?;
-            let more = self::follow(&module.repository, name, &place, (&pinned, &base), kind)?;
-            moved.extend(more.moved);
-            kept.extend(more.kept);
+            let mut followed = follow::follow(&module.repository, &place, &pinned, &base)?;
+            followed.join(follow(&module.repository, name, &place, (&pinned, &base), kind)?);
             tree::hold(&module.repository, name, &base)?;
             head::follow(&module.repository, &place, &pinned, &base);
-            Ok(Followed { moved, kept })
+            Ok(followed)
         };
         match step() {
-            Ok(Followed { moved, kept }) => {
-                all.moved.extend(moved.into_iter().map(|at| format!("{shown}/{at}")));
-                all.kept.extend(kept.into_iter().map(|(at, why)| (format!("{shown}/{at}"), why)));
-            }
+            Ok(followed) => all.join(followed.below(&shown)),
             Err(error) => {
                 let why = format!("is a submodule, and stays as it is: {}", error.message());
                 all.kept.push((shown, why));
