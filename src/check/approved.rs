@@ -1,12 +1,13 @@
 //! What exactly people have approved, and whether a commit holds it.
 
+use std::rc::Rc;
+
 use chrono::{DateTime, Utc};
 
 use super::commits::{self, Commit};
 use crate::changeset::RepoPath;
-use crate::decide::steps;
+use crate::decide::steps::{self, Said};
 use crate::error::Result;
-use crate::proposal::state::Approval;
 use crate::proposal::steps::Step;
 use crate::proposal::{Entry, Proposal, Status};
 use crate::store::{Filter, Store, View};
@@ -42,37 +43,30 @@ impl Cover {
 /// # Errors
 /// `statement_invalid`, `object_missing` where no record of it can be believed.
 pub fn covers(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
-    gather(
-        proposal,
-        || steps::of(store, proposal),
-        |approval| steps::of_approval(store, proposal, approval),
-    )
+    each(store, proposal, |at, said| {
+        Ok(Cover { at, steps: said.proven(store, proposal)?.to_vec() })
+    })
 }
 
-/// As [`covers`], without reading contents: what records say and is not proven.
-fn claimed(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
-    gather(
-        proposal,
-        || steps::claimed(store, proposal),
-        |approval| steps::claimed_by(store, proposal, approval),
-    )
-}
-
-fn gather(
+/// What `read` makes of each record that counts, with its time; those that cannot be believed are not
+/// among them, unless none can.
+fn each<T>(
+    store: &Store,
     proposal: &Proposal,
-    decided: impl FnOnce() -> Result<Vec<Step>>,
-    approved: impl Fn(&Approval) -> Result<Vec<Step>>,
-) -> Result<Vec<Cover>> {
+    read: impl Fn(DateTime<Utc>, Said) -> Result<T>,
+) -> Result<Vec<T>> {
     if proposal.contested {
         return Ok(Vec::new());
     }
     let decision = proposal.decision().filter(|_| counts(proposal));
-    let decided = decision.map(|decision| (decision.at, decided()));
-    let approved = proposal.approvals_in_force().map(|approval| (approval.at, approved(approval)));
+    let decided = decision.map(|decision| (decision.at, steps::of(store, proposal)));
+    let approved = proposal
+        .approvals_in_force()
+        .map(|approval| (approval.at, steps::of_approval(store, proposal, approval)));
     let (mut found, mut failed) = (Vec::new(), None);
-    for (at, steps) in decided.into_iter().chain(approved) {
-        match steps {
-            Ok(steps) => found.push(Cover { at, steps }),
+    for (at, said) in decided.into_iter().chain(approved) {
+        match said.and_then(|said| read(at, said)) {
+            Ok(one) => found.push(one),
             Err(error) => failed = failed.or(Some(error)),
         }
     }
@@ -87,7 +81,8 @@ fn gather(
 /// unless applied, and where the record of the decision cannot be believed.
 pub fn applied(store: &Store, proposal: &Proposal) -> Option<Cover> {
     let at = proposal.decision()?.at;
-    Some(Cover { at, steps: steps::of(store, proposal).ok()? })
+    let said = steps::of(store, proposal).ok()?;
+    Some(Cover { at, steps: said.proven(store, proposal).ok()?.to_vec() })
 }
 
 /// The first of `approved`, the files of `proposal` that were approved at `at`, that `lookup` gives
@@ -110,7 +105,7 @@ pub fn first_difference<'a>(
             continue;
         }
         let mut later = covers_of(store, view, path, Some(proposal))?;
-        later.retain(|later| later.cover.at >= at);
+        later.retain(|later| later.at() >= at);
         if !reaches(store, &later, path, [content, &found]) {
             return Ok(Some(file));
         }
@@ -138,10 +133,35 @@ pub fn is_held(
     Ok(false)
 }
 
-/// A cover, and the proposal whose record says so where that is not proven yet.
-struct Candidate {
-    cover: Cover,
-    unproven: Option<Proposal>,
+/// What may have led to a content.
+enum Candidate<'a> {
+    /// A cover.
+    Proven(&'a Cover),
+    /// What a record says, which is not proven yet.
+    Claimed { at: DateTime<Utc>, said: Said, proposal: Rc<Proposal> },
+}
+
+impl Candidate<'_> {
+    fn at(&self) -> DateTime<Utc> {
+        match self {
+            Self::Proven(cover) => cover.at,
+            Self::Claimed { at, .. } => *at,
+        }
+    }
+
+    fn steps(&self) -> &[Step] {
+        match self {
+            Self::Proven(cover) => &cover.steps,
+            Self::Claimed { said, .. } => said.claimed(),
+        }
+    }
+
+    fn is_proven(&self, store: &Store) -> bool {
+        match self {
+            Self::Proven(_) => true,
+            Self::Claimed { said, proposal, .. } => said.proven(store, proposal).is_ok(),
+        }
+    }
 }
 
 /// What records say was approved of `path`, in the order of the decisions, without that of `except`.
@@ -150,20 +170,21 @@ fn covers_of(
     view: &View,
     path: &RepoPath,
     except: Option<&Proposal>,
-) -> Result<Vec<Candidate>> {
+) -> Result<Vec<Candidate<'static>>> {
     let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
     let mut found = Vec::new();
     // No clock: what was applied or approved stays so.
     for summary in view.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
         let is_decided = summary.status == Status::Applied || !summary.approvals.is_empty();
         if is_decided && except.is_none_or(|except| except.id != summary.id) {
-            let proposal = view.proposal(&summary.id)?;
-            let covers = claimed(store, &proposal).unwrap_or_default().into_iter();
-            let unproven = Some(proposal);
-            found.extend(covers.map(|cover| Candidate { cover, unproven: unproven.clone() }));
+            let proposal = Rc::new(view.proposal(&summary.id)?);
+            let claimed = each(store, &proposal, |at, said| {
+                Ok(Candidate::Claimed { at, said, proposal: Rc::clone(&proposal) })
+            });
+            found.extend(claimed.unwrap_or_default());
         }
     }
-    found.sort_by_key(|candidate| candidate.cover.at);
+    found.sort_by_key(Candidate::at);
     Ok(found)
 }
 
@@ -171,19 +192,15 @@ fn covers_of(
 /// way are proven, which may take a merge.
 fn reaches(
     store: &Store,
-    candidates: &[Candidate],
+    candidates: &[Candidate<'_>],
     path: &RepoPath,
     [from, to]: [&Option<Entry>; 2],
 ) -> bool {
     let mut reached = vec![from.clone()];
-    for Candidate { cover, unproven } in candidates {
-        let is_proven = |cover: &Cover| match unproven {
-            Some(proposal) => covers(store, proposal).unwrap_or_default().contains(cover),
-            None => true,
-        };
-        let steps = cover.steps.iter().filter(|step| step.path == *path);
-        let fits = |step: &&Step| reached.contains(&step.before);
-        if steps.clone().any(|step| fits(&step)) && is_proven(cover) {
+    for candidate in candidates {
+        let steps = candidate.steps().iter().filter(|step| step.path == *path);
+        let fits = |step: &Step| reached.contains(&step.before);
+        if steps.clone().any(fits) && candidate.is_proven(store) {
             for step in steps {
                 if reached.contains(&step.before) {
                     reached.push(step.after.clone());
@@ -227,8 +244,7 @@ pub fn is_covered(
     let from = commits::entry_at(store, commit.parent_tree, path);
     let to = commits::entry_at(store, Some(commit.tree), path);
     let mut candidates = covers_of(store, view, path, None)?;
-    let proven = |cover: &Cover| Candidate { cover: cover.clone(), unproven: None };
-    candidates.extend(claimed.iter().map(proven));
-    candidates.sort_by_key(|candidate| candidate.cover.at);
+    candidates.extend(claimed.iter().map(Candidate::Proven));
+    candidates.sort_by_key(Candidate::at);
     Ok(reaches(store, &candidates, path, [&from, &to]))
 }

@@ -17,46 +17,11 @@ use crate::proposal::steps::{Own, Step, of_events, of_revision};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, State, codes, trailers};
 use crate::store::{Store, View};
 
-/// The steps that the decision on the applied `proposal` approved; none where it is not applied. Its
-/// plan is made again wherever files had changed meanwhile.
-///
-/// # Errors
-/// `statement_invalid`, `object_missing`, `proposal_archived`: then nothing is approved.
-pub fn of(store: &Store, proposal: &Proposal) -> Result<Vec<Step>> {
-    let State::Applied(decision) = &proposal.state else { return Ok(Vec::new()) };
-    said(store, proposal, decision)?.proven(store, proposal, &decision.revision)
-}
-
-/// As [`of`], without reading contents: what the record says, where it does not contradict itself.
-///
-/// # Errors
-/// As [`of`].
-pub fn claimed(store: &Store, proposal: &Proposal) -> Result<Vec<Step>> {
-    let State::Applied(decision) = &proposal.state else { return Ok(Vec::new()) };
-    Ok(said(store, proposal, decision)?.approved)
-}
-
-/// The steps that a person approved without writing them.
-///
-/// # Errors
-/// As [`of`].
-pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Vec<Step>> {
-    let manifest = approved(store, proposal, approval)?;
-    Said::of(proposal, &approval.revision, &manifest)?.proven(store, proposal, &approval.revision)
-}
-
-/// As [`of_approval`], without reading contents.
-///
-/// # Errors
-/// As [`of`].
-pub fn claimed_by(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Vec<Step>> {
-    let manifest = approved(store, proposal, approval)?;
-    Ok(Said::of(proposal, &approval.revision, &manifest)?.approved)
-}
-
-/// What the record of a decision says.
+/// What the record of a decision or an approval says: the steps that it claims, and what proves them.
 #[derive(Default)]
-struct Said {
+pub struct Said {
+    /// The revision that it is about.
+    revision: String,
     /// The steps that it approves.
     approved: Vec<Step>,
     /// The steps that were written, other than generated files.
@@ -65,31 +30,54 @@ struct Said {
     there: Vec<Step>,
 }
 
+/// The record of the decision on the applied `proposal`, which approves nothing where it is not applied.
+///
+/// # Errors
+/// `statement_invalid`, `object_missing`: then nothing is approved.
+pub fn of(store: &Store, proposal: &Proposal) -> Result<Said> {
+    let State::Applied(decision) = &proposal.state else { return Ok(Said::default()) };
+    said(store, proposal, decision)
+}
+
+/// The record of an `approval`, by which a person approved steps without writing them.
+///
+/// # Errors
+/// As [`of`].
+pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Said> {
+    let manifest = approved(store, proposal, approval)?;
+    Said::of(proposal, &approval.revision, &manifest)
+}
+
 fn said(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Said> {
-    let own = || Said { approved: of_revision(proposal, &decision.revision), ..Said::default() };
+    let revision = &decision.revision;
+    let own = || Said { approved: of_revision(proposal, revision), ..Said::on(revision) };
     match read(store, proposal, decision)? {
-        Some((_, Some(manifest))) => Said::of(proposal, &decision.revision, &manifest),
+        Some((_, Some(manifest))) => Said::of(proposal, revision, &manifest),
         Some((_, None)) => Ok(own()),
         None if decision.written.is_empty() => Ok(own()),
         None => {
-            let mut said = Said::default();
+            let mut said = Said::on(revision);
             for file in &decision.written {
                 let (path, before) = (file.path.clone(), file.before.clone());
                 let step = Step { path, before, after: file.after.clone() };
-                said.add(proposal, &decision.revision, step, file.outcome == FileOutcome::Already);
+                said.add(proposal, step, file.outcome == FileOutcome::Already);
             }
-            said.consistent(proposal, &decision.revision)
+            said.consistent(proposal)
         }
     }
 }
 
 impl Said {
+    fn on(revision: &str) -> Self {
+        Self { revision: revision.to_owned(), ..Self::default() }
+    }
+
     /// What the records of `manifest` say.
     ///
     /// # Errors
     /// `statement_invalid` where it makes something else of a file than `revision` does.
     fn of(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Result<Self> {
-        let mut said = Self::default();
+        let mut said = Self::on(revision);
         for record in manifest.records() {
             let step = Step {
                 path: record.path.clone(),
@@ -105,15 +93,15 @@ impl Said {
                     return Err(contradicts(proposal, &step));
                 }
                 ApprovedAs::Derived(_) => said.approved.push(step),
-                outcome => said.add(proposal, revision, step, *outcome == ApprovedAs::Already),
+                outcome => said.add(proposal, step, *outcome == ApprovedAs::Already),
             }
         }
-        said.consistent(proposal, revision)
+        said.consistent(proposal)
     }
 
-    fn add(&mut self, proposal: &Proposal, revision: &str, step: Step, is_there: bool) {
+    fn add(&mut self, proposal: &Proposal, step: Step, is_there: bool) {
         if is_there {
-            let own = of_revision(proposal, revision).into_iter();
+            let own = of_revision(proposal, &self.revision).into_iter();
             self.approved.extend(own.filter(|own| own.path == step.path));
             self.there.push(step);
         } else {
@@ -122,18 +110,28 @@ impl Said {
         }
     }
 
-    fn consistent(self, proposal: &Proposal, revision: &str) -> Result<Self> {
-        let own = Own::of(proposal, revision);
+    fn consistent(self, proposal: &Proposal) -> Result<Self> {
+        let own = Own::of(proposal, &self.revision);
         match self.written.iter().find(|step| own.contradicts(step) || !own.may_write(step)) {
             Some(step) => Err(contradicts(proposal, step)),
             None => Ok(self),
         }
     }
 
-    fn proven(self, store: &Store, proposal: &Proposal, revision: &str) -> Result<Vec<Step>> {
-        match again::first_other(store, proposal, revision, &self.written, &self.there)? {
+    /// The steps that it says were approved, from one content of a file to another. No content was read
+    /// for them.
+    pub fn claimed(&self) -> &[Step] {
+        &self.approved
+    }
+
+    /// As [`claimed`](Self::claimed), once the plan was made again wherever files had changed meanwhile.
+    ///
+    /// # Errors
+    /// `statement_invalid`, `object_missing`, `proposal_archived`: then nothing is approved.
+    pub fn proven(&self, store: &Store, proposal: &Proposal) -> Result<&[Step]> {
+        match again::first_other(store, proposal, &self.revision, &self.written, &self.there)? {
             Some(step) => Err(contradicts(proposal, step)),
-            None => Ok(self.approved),
+            None => Ok(&self.approved),
         }
     }
 }
@@ -353,9 +351,11 @@ impl<'v> Explained<'v> {
         if !self.verified.contains_key(id) {
             let proposal = self.store.verified_proposal(self.view, id)?;
             let decision = proposal.decision().filter(|decision| decision.is_by_a_person());
-            let steps = decision.map(|decision| Steps {
-                claimed: of_events(&proposal, decision),
-                approved: of(self.store, &proposal).unwrap_or_default(),
+            let steps = decision.map(|decision| {
+                let said = of(self.store, &proposal).unwrap_or_default();
+                let proven = said.proven(self.store, &proposal).map(<[Step]>::to_vec);
+                let claimed = of_events(&proposal, decision);
+                Steps { claimed, approved: proven.unwrap_or_default() }
             });
             self.verified.insert(id.clone(), steps.unwrap_or_default());
         }
