@@ -7,6 +7,7 @@ use aye::proposal::event::{Data, Event};
 
 const FORMAT: &str = include_str!("../../docs/format.md");
 const DATA: &str = include_str!("../../src/proposal/event/data.rs");
+const DECISIONS: &str = include_str!("../../src/proposal/event/decisions.rs");
 const CHANGES: &str = include_str!("../../src/proposal/event/changes.rs");
 const EVENT: &str = include_str!("../../src/proposal/event/mod.rs");
 
@@ -113,7 +114,7 @@ fn every_kind_and_field_has_an_example() {
     let known: BTreeSet<String> = known.split('"').skip(1).step_by(2).map(str::to_owned).collect();
     assert!(known.contains("propose") && known.len() >= 15, "{known:?}");
     assert_eq!(kinds, known);
-    let wanted: BTreeSet<&str> = [DATA, CHANGES].into_iter().flat_map(fields).collect();
+    let wanted: BTreeSet<&str> = [DATA, DECISIONS, CHANGES].into_iter().flat_map(fields).collect();
     assert!(wanted.contains("revision") && wanted.contains("snippets"), "{wanted:?}");
     for field in wanted {
         assert!(keys.contains(field), "no example has the field '{field}'");

@@ -5,6 +5,7 @@
 
 mod changes;
 mod data;
+mod decisions;
 pub mod lists;
 #[cfg(test)]
 mod tests;
@@ -17,9 +18,11 @@ use serde_json::value::RawValue;
 
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
-    Apply, Approve, BlobRef, Check, Comment, Committed, Data, Effect, Expire, Extend, Fold, How,
-    Imported, Mark, Marked, Note, On, Patch, Propose, Publish, Purge, Reject, Reopen,
-    RequestChanges, Revise, Subject, Undo, Written,
+    BlobRef, Check, Comment, Committed, Data, Expire, Extend, Fold, Imported, Note, On, Propose,
+    Publish, Purge, Revise, Subject,
+};
+pub use decisions::{
+    Apply, Approve, Effect, How, Mark, Marked, Patch, Reject, Reopen, RequestChanges, Undo, Written,
 };
 pub(crate) use words::open_words;
 pub use words::{CommentKind, Evidence, FileOutcome, InputForm, RevisionReason};
