@@ -6,6 +6,8 @@ mod install;
 mod loopback;
 mod real;
 mod seen;
+mod show;
+mod target;
 
 use crate::cli::Context;
 use crate::error::{Exit, Result};
@@ -14,8 +16,9 @@ use crate::harness::{
 };
 
 pub use canary::Tested;
-pub use install::{Answer, Item, installed, take_out};
+pub use install::{installed, take_out};
 pub use seen::Agent;
+pub use show::{Answer, Item};
 
 /// Hook coding agents up, so that their edits go through review without being told.
 #[derive(Debug, clap::Args)]
@@ -129,7 +132,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     match args.command.unwrap_or(Command::Show) {
         Command::Install(args) => install::install(context, &args),
         Command::Remove(args) => install::remove(context, &args),
-        Command::Show => install::show(context),
+        Command::Show => show::show(context),
         Command::Test(args) => canary::run(context, &args),
         Command::Guide => {
             context.print(guide::TEXT.as_bytes())?;

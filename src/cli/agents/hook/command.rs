@@ -1,0 +1,118 @@
+//! Commands: moved into the tree of the session, or watched in the checkout.
+
+use std::path::{Path, PathBuf};
+
+use super::super::real::resolve;
+use super::place::Place;
+use super::{begin, enter};
+use crate::cli::Context;
+use crate::error::Result;
+use crate::harness::redirect;
+use crate::harness::{Answer, Way};
+use crate::session::guard::{Before, Files, Found};
+use crate::text::shell;
+
+/// Lets a command that is started in the checkout run in the session's tree.
+pub(super) fn shell_command(
+    context: &mut Context,
+    place: &Place,
+    directory: &Path,
+    command: &str,
+    input: &serde_json::Value,
+) -> Result<Answer> {
+    let here = resolve(directory);
+    let (real, Some(top), _) = &place.real else { return Ok(Answer::Nothing) };
+    let tree = place.tree();
+    let is_inside = here.starts_with(real);
+    let moved = redirect::in_command(command, &top.to_string_lossy(), &tree.to_string_lossy());
+    let Ok(inside) = here.strip_prefix(top) else {
+        // From the tree the checkout is named by its path.
+        let mut input = input.clone();
+        input["command"] = moved.as_str().into();
+        return Ok(match place.client.way {
+            _ if !is_inside || moved == command => Answer::Nothing,
+            Way::Name => Answer::Refuse(format!("Not run, and not an error: {}", enter(place))),
+            Way::Enter | Way::Rewrite => Answer::Rewrite(input),
+        });
+    };
+    if is_inside {
+        return Ok(Answer::Nothing);
+    }
+    if place.is_strict {
+        return watch(context, place, directory, command);
+    }
+    begin(context, place, &place.name)?;
+    if place.client.way == Way::Name {
+        return Ok(match goes_to(command, &tree) && moved == command {
+            true => Answer::Nothing,
+            false => Answer::Refuse(format!("Not run, and not an error: {}", enter(place))),
+        });
+    }
+    let inner: PathBuf = tree.join(inside).components().collect();
+    let inner = if inner.is_dir() { inner } else { tree.clone() };
+    let mut input = input.clone();
+    let quoted = shell::quote(&inner.to_string_lossy());
+    input["command"] = format!("cd {quoted} || exit\n{moved}").into();
+    Ok(Answer::Rewrite(input))
+}
+
+/// Lets a command run in the checkout, and remembers what the checkout was, where the command may write.
+pub(super) fn watch(
+    context: &mut Context,
+    place: &Place,
+    directory: &Path,
+    command: &str,
+) -> Result<Answer> {
+    if crate::cli::shell::only_reads(context, directory, command) {
+        place.home.keep_before(&place.name, None)?;
+        return Ok(Answer::Nothing);
+    }
+    // What it writes needs a place to go to.
+    begin(context, place, &place.name)?;
+    let before = Before::look(&place.store)?;
+    place.home.keep_before(&place.name, Some(&before))?;
+    Ok(Answer::Nothing)
+}
+
+/// Takes what a command has written in the checkout into the session's tree.
+pub(super) fn ran(context: &Context, place: &Place, command: &str) -> Result<Answer> {
+    let Place { store, home, name, .. } = place;
+    let before = home.before(name).filter(|_| home.has(name));
+    let Some(before) = before else { return Ok(Answer::Nothing) };
+    let _changing = home.change(name)?;
+    let above = |base: &str, files: Files| {
+        store.commit_with(base, files, context.now, "What a command wrote")
+    };
+    let Found { taken, left } = before.compare(store, &home.tree(name), command, above)?;
+    home.keep_before(name, None)?;
+    let mut text = Vec::new();
+    if !taken.is_empty() {
+        text.push(format!(
+            "The command wrote files of the checkout, which are not edited: they are put back, and what it wrote \
+             is offered for review when you stop:\n{}",
+            taken.join("\n")
+        ));
+    }
+    if !left.is_empty() {
+        let lines: Vec<String> = left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        text.push(format!(
+            "These files of the checkout are not as they were. If the command wrote them, propose that, and put \
+             them back:\n{}",
+            lines.join("\n")
+        ));
+    }
+    Ok(if text.is_empty() { Answer::Nothing } else { Answer::Inform(text.join("\n\n")) })
+}
+
+/// Whether a command begins by going into `tree`, or ends where it cannot.
+pub(super) fn goes_to(command: &str, tree: &Path) -> bool {
+    let tree = tree.to_string_lossy();
+    let words = [shell::quote(&tree), format!("\"{tree}\""), tree.into_owned()];
+    let rest = command.trim_start().strip_prefix("cd ").map(str::trim_start);
+    rest.is_some_and(|rest| {
+        words.iter().filter_map(|word| rest.strip_prefix(word.as_str())).any(|rest| {
+            let rest = rest.strip_prefix('/').unwrap_or(rest).trim_start();
+            rest.is_empty() || rest.starts_with("&&")
+        })
+    })
+}

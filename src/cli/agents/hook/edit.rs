@@ -1,0 +1,96 @@
+//! Edits and reads of files: let pass, refused, or carried out in the tree of the session.
+
+use std::path::PathBuf;
+
+use super::super::real::Real;
+use super::place::{Place, Where, is_git, is_nested, locate};
+use super::{begin, enter};
+use crate::cli::Context;
+use crate::error::Result;
+use crate::harness::redirect::{self, Field};
+use crate::harness::{Answer, Call, Way};
+
+pub(super) const NESTED: &str = "Not done: that file lies in a repository of its own within this one, such as a submodule, \
+    and is not proposed with it. An agent that is started there can propose it.";
+
+/// Judges an edit of `files` by where they lie.
+pub(super) fn edit(
+    context: &Context,
+    place: &Place,
+    call: &Call,
+    files: &[PathBuf],
+    (input, field): (&serde_json::Value, Field),
+) -> Result<Answer> {
+    let real = Real::default();
+    let files: Vec<PathBuf> =
+        files.iter().map(|file| real.path(&call.directory.join(file))).collect();
+    if is_nested(place, &files) {
+        return Ok(Answer::Refuse(NESTED.to_owned()));
+    }
+    let mut is_inside = false;
+    for file in &files {
+        match locate(place, file) {
+            Where::Guarded(reason) => return Ok(Answer::Refuse(reason.to_owned())),
+            Where::Checkout(_) => is_inside = true,
+            Where::Free => {}
+        }
+    }
+    if !is_inside {
+        return Ok(Answer::Nothing);
+    }
+    let refusal = format!("Not applied, and not an error: {}", enter(place));
+    match place.client.way {
+        _ if place.is_strict => Ok(Answer::Refuse(refusal)),
+        Way::Enter => Ok(Answer::Refuse(refusal)),
+        Way::Name => {
+            begin(context, place, &place.name)?;
+            Ok(Answer::Refuse(refusal))
+        }
+        Way::Rewrite => {
+            begin(context, place, &place.name)?;
+            Ok(match redirected(place, call, input, field, true) {
+                Ok(input) => Answer::Rewrite(input),
+                Err(why) => Answer::Refuse(format!("Not done: {why}")),
+            })
+        }
+    }
+}
+
+/// Lets what reads the checkout read the session's tree, where it has one. Files that the tree was never
+/// given, such as ignored ones, are read where they are.
+pub(super) fn look(place: &Place, call: &Call, input: &serde_json::Value, field: Field) -> Answer {
+    if place.is_strict || place.client.way != Way::Rewrite || !place.home.has(&place.name) {
+        return Answer::Nothing;
+    }
+    match redirected(place, call, input, field, false) {
+        Ok(moved) if moved != *input => Answer::Rewrite(moved),
+        _ => Answer::Nothing,
+    }
+}
+
+/// `input` with the files of the checkout in the session's tree.
+pub(super) fn redirected(
+    place: &Place,
+    call: &Call,
+    input: &serde_json::Value,
+    field: Field,
+    is_edit: bool,
+) -> Result<serde_json::Value, String> {
+    let (tree, found) = (&place.real.0, Real::default());
+    let to = |path: &str| {
+        let real = found.path(&call.directory.join(path));
+        let Where::Checkout(inside) = locate(place, &real) else { return Ok(path.to_owned()) };
+        let moved: PathBuf = tree.join(inside).components().collect();
+        if !is_edit && moved.symlink_metadata().is_err() && real.symlink_metadata().is_ok() {
+            return Ok(path.to_owned());
+        }
+        // A link that the agent has made there leads on, and perhaps back.
+        let end = found.path(&moved);
+        if !matches!(end.strip_prefix(tree), Ok(inside) if !is_git(inside)) {
+            return Err("in the work tree of the session a link leads out of it".to_owned());
+        }
+        let text = moved.into_os_string().into_string();
+        text.map_err(|_| "the path of the session's tree is not UTF-8".to_owned())
+    };
+    redirect::redirect(input, field, &to(".")?, to)
+}

@@ -1,0 +1,230 @@
+//! `aye agents hook`: what a coding agent's client asks before, after and between its steps.
+//!
+//! Whatever goes wrong here closes the gate for an edit, and never keeps an agent from ending.
+
+mod command;
+mod edit;
+mod news;
+mod place;
+
+use std::io::Read as _;
+
+use command::{ran, shell_command};
+use edit::{edit, look};
+use news::told;
+use place::{Place, elsewhere, name_of};
+
+use super::{Harness, seen, target};
+use crate::app::propose::Details;
+use crate::app::{self, session as sessions};
+use crate::cli::Context;
+use crate::cli::session::summary;
+use crate::error::{Error, Exit, Result};
+use crate::harness::{Answer, Call, Client, Event, Way};
+use crate::session::record::Untold;
+use crate::text::{escape, shell};
+
+/// Largest call that is read, in bytes: it holds whole files.
+const MOST: u64 = 64 << 20;
+
+/// Arguments of `aye agents hook`.
+#[derive(Debug, clap::Args)]
+pub struct HookArgs {
+    /// The coding agent.
+    #[arg(value_enum, value_name = "HARNESS")]
+    pub harness: Harness,
+    /// The event, as the agent's client names it.
+    #[arg(value_name = "EVENT")]
+    pub event: String,
+    /// Refuse edits of the checkout, where they are otherwise made in a work tree.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Answers one call.
+pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
+    let client = args.harness.client();
+    if client.hooks.is_empty() {
+        return context.ends_with(CLOSED);
+    }
+    let is_edit = args.event == client.before;
+    if is_edit {
+        // A release build aborts at a panic, which clients take for a yes. The hook comes first.
+        std::panic::set_hook(Box::new(|_| std::process::exit(CLOSED)));
+    }
+    seen::note_hook(context, client);
+    let answer = read(client, &args.event)
+        .and_then(|call| {
+            answer(context, client, &call, args.strict).map_err(|error| explain(&error))
+        })
+        .unwrap_or_else(|why| match args.event.as_str() {
+            _ if is_edit => Answer::Refuse(format!(
+                "Not done: the gate of this repository (aye) could not judge it: {why}"
+            )),
+            "WorktreeCreate" => {
+                context.note(&format!("aye: no work tree: {}", escape::line(&why)));
+                let _ = context.ends_with(1);
+                Answer::Nothing
+            }
+            _ => Answer::Say(format!("aye: {why}")),
+        });
+    let bytes = (client.write)(&args.event, &answer);
+    match context.print(&bytes) {
+        Ok(()) => Exit::Done,
+        Err(_) if is_edit => context.ends_with(CLOSED),
+        Err(_) => Exit::Done,
+    }
+}
+
+/// The status that every client takes for a no.
+const CLOSED: i32 = 2;
+
+fn read(client: &Client, event: &str) -> Result<Call, String> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("its input cannot be read: {error}"))?;
+    if bytes.len() as u64 > MOST {
+        return Err(format!("its input is over {MOST} bytes"));
+    }
+    (client.read)(event, &bytes).map_err(|why| format!("its input is not understood: {why}"))
+}
+
+fn explain(error: &Error) -> String {
+    let hint = error.hint_text().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{} [{}]{hint}", error.message(), error.code().id)
+}
+
+fn answer(
+    context: &mut Context,
+    client: &'static Client,
+    call: &Call,
+    is_strict: bool,
+) -> Result<Answer> {
+    if call.event == Event::Other {
+        return Ok(Answer::Nothing);
+    }
+    if let Event::Edit { files, .. } = &call.event
+        && let Some(reason) = target::guards(context, &call.directory, files)
+    {
+        return Ok(Answer::Refuse(reason));
+    }
+    let place = match Place::of(context, client, call, is_strict) {
+        // Where nothing can be judged, reading is no harm.
+        Err(_) if matches!(call.event, Event::Read { .. }) => None,
+        place => place?,
+    };
+    if let Event::Edit { files, .. } = &call.event
+        && let Some(top) = elsewhere(context, client, call, files, place.as_ref())?
+    {
+        return Ok(Answer::Refuse(format!(
+            "Not applied, and not an error: the edits of {} go through review, and this session does not work in \
+             that repository. {PROPOSE} First: cd {}",
+            top.display(),
+            shell::quote(&top.to_string_lossy())
+        )));
+    }
+    let Some(place) = place else { return Ok(Answer::Nothing) };
+    match &call.event {
+        Event::Other => Ok(Answer::Nothing),
+        Event::Edit { files, input, field } => edit(context, &place, call, files, (input, *field)),
+        Event::Read { input, field } => Ok(look(&place, call, input, *field)),
+        Event::Shell { command, directory, input } => {
+            let directory = directory.as_ref().map(|directory| call.directory.join(directory));
+            let directory = directory.as_ref().unwrap_or(&call.directory);
+            shell_command(context, &place, directory, command, input)
+        }
+        Event::Ran { command } => ran(context, &place, command),
+        Event::Begin => Ok(Answer::Inform(match told(context, &place)? {
+            Some(news) => format!("{}\n{news}", enter(&place)),
+            None => enter(&place),
+        })),
+        Event::Prompt => Ok(told(context, &place)?.map_or(Answer::Nothing, Answer::Inform)),
+        Event::Stop { is_busy: true } => Ok(Answer::Nothing),
+        Event::Stop { is_busy: false } => stop(context, &place),
+        Event::Tree(wanted) => {
+            // One that the person, or the client for a part of the agent, asks for is another one.
+            let is_ours = *wanted == place.name || wanted.starts_with("aye");
+            let name = if is_ours { place.name.clone() } else { name_of(&call.session, wanted) };
+            begin(context, &place, &name)?;
+            Ok(Answer::Tree(place.home.tree(&name)))
+        }
+    }
+}
+
+/// What the model has to do to edit.
+fn enter(place: &Place) -> String {
+    if place.is_strict {
+        return format!(
+            "Edits of this repository go through review: its files are not edited. {PROPOSE}"
+        );
+    }
+    let tree = place.tree();
+    let tree = tree.display();
+    match place.client.way {
+        Way::Enter => format!(
+            "Edits of this repository go through review. Before you edit, call the EnterWorktree tool \
+             (ToolSearch select:EnterWorktree) with name {}, and redo the edit there; work and test there \
+             as usual. What you leave there is offered for review when you stop.",
+            place.name
+        ),
+        Way::Rewrite => format!(
+            "Edits of this repository go through review. Your edits and commands are carried out in a \
+             work tree of this session, {tree}, and the checkout stays as it is: work and test as usual, \
+             with relative paths. What you leave there is offered for review when you stop."
+        ),
+        Way::Name => format!(
+            "Edits of this repository go through review. Edit and read the files in the work tree of this \
+             session, {tree}, and begin each command with: cd {} && What you leave there is offered for \
+             review when you stop.",
+            shell::quote(&place.tree().to_string_lossy())
+        ),
+    }
+}
+
+/// What the model has to do to edit where the checkout is not edited at all.
+const PROPOSE: &str = "Propose each change: aye propose PATH --old 'text' --new 'text' -m 'why', or a patch by aye \
+    propose --patch -, or the tools propose and propose_patch of aye's MCP server; then aye wait ID. The files have \
+    it once a person has applied it.";
+
+/// Makes the tree of session `name`, where there is none yet.
+fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
+    let Place { store, home, .. } = place;
+    if home.has(name) {
+        return Ok(());
+    }
+    store.require_lane()?;
+    let held = home.hold(name)?;
+    // Another hook of the session may have been faster.
+    if home.has(name) {
+        return Ok(());
+    }
+    let base = crate::session::tree::Base::Worktree;
+    let Client { agent, name: client, .. } = place.client;
+    let back = sessions::begin(store, home, &held, base, agent, client, context.now)?;
+    if !back.is_empty() {
+        let changing = home.change(name)?;
+        let mut record = home.record(name)?;
+        record.untold.push(Untold { kept: back, ..Untold::default() });
+        home.write(&changing, &record)?;
+    }
+    Ok(())
+}
+
+fn session<'a>(context: &Context, place: &'a Place) -> app::Session<'a> {
+    context.session_of_agent(&place.store, place.client.agent, "aye agents hook")
+}
+
+/// Proposes what is in the tree, and says so to the person.
+fn stop(context: &Context, place: &Place) -> Result<Answer> {
+    let Place { home, name, .. } = place;
+    if !home.has(name) {
+        return Ok(Answer::Nothing);
+    }
+    let changing = home.change(name)?;
+    let details = Details::default();
+    let done = sessions::submit(&session(context, place), home, &changing, name, details)?;
+    Ok(match summary(&done) {
+        lines if lines.is_empty() => Answer::Nothing,
+        lines => Answer::Say(lines.join("\n")),
+    })
+}

@@ -1,0 +1,304 @@
+//! A file of settings that hooks a coding agent up: where it lies, what is in it, and what goes in or out.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::cli::Context;
+use crate::error::{Error, Result, codes};
+use crate::harness::{
+    CLIENTS, Client, Hook, STRICT, Settings, codex, cursor, gemini, guide, included, is_entry_of,
+    settings, taught, writable,
+};
+use crate::memory::scaffold;
+use crate::session::home::all_trees;
+use crate::sha256;
+
+pub(super) struct Target {
+    pub(super) client: &'static Client,
+    pub(super) scope: &'static str,
+    pub(super) path: PathBuf,
+    pub(super) receipt: PathBuf,
+    pub(super) kind: Kind,
+}
+
+/// What is written into a file.
+pub(super) enum Kind {
+    /// Hooks.
+    Hooks,
+    /// This directory, which the client's sandbox is to leave writable.
+    Writable(String),
+    /// This directory, which the client is to let its tools into.
+    Included(String),
+}
+
+impl Target {
+    /// The events that aye's hooks are there for in `text`; of a file of aye's own, all.
+    pub(super) fn hooks(&self, text: &str) -> Result<Vec<String>, String> {
+        let all = || {
+            let is_strict = self.mode(text) == Some("strict");
+            self.client.installed(is_strict).map(|(event, _)| event.to_owned()).collect()
+        };
+        match (&self.kind, self.client.settings) {
+            _ if text.trim().is_empty() => Ok(Vec::new()),
+            (Kind::Writable(_) | Kind::Included(_), _) => Ok(Vec::new()),
+            (Kind::Hooks, Settings::Entries(_)) => settings::find(text, self.is_ours()),
+            (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(all()),
+            (Kind::Hooks, Settings::File(_) | Settings::Guide(_)) => Ok(Vec::new()),
+        }
+    }
+
+    /// What becomes of edits of the checkout by the hooks in `text`.
+    pub(super) fn mode(&self, text: &str) -> Option<&'static str> {
+        let is_strict = match self.client.settings {
+            Settings::Entries(_) => {
+                let is_ours = self.is_ours();
+                let is_strict =
+                    |entry: &Value| is_ours(entry) && entry.to_string().contains(STRICT);
+                if settings::find(text, &is_ours).map_or(true, |found| found.is_empty()) {
+                    return None;
+                }
+                settings::find(text, is_strict).is_ok_and(|found| !found.is_empty())
+            }
+            Settings::Guide(_) => return None,
+            Settings::File(_) if !self.is_own(text) => return None,
+            Settings::File(_) => {
+                text.contains("strict = true") || text.contains(&format!(" {STRICT}"))
+            }
+        };
+        Some(if is_strict { "strict" } else { "tree" })
+    }
+
+    /// Whether aye has put something into `text`.
+    pub(super) fn has(&self, text: &str) -> bool {
+        match &self.kind {
+            Kind::Writable(directory) => !text.is_empty() && writable::has(text, directory),
+            Kind::Included(directory) => included::has(text, directory).unwrap_or(false),
+            Kind::Hooks if matches!(self.client.settings, Settings::Guide(_)) => {
+                scaffold::without_block(text) != text
+            }
+            Kind::Hooks => self.hooks(text).is_ok_and(|hooks| !hooks.is_empty()),
+        }
+    }
+
+    /// Whether an entry of the settings is one of aye's.
+    pub(super) fn is_ours(&self) -> impl Fn(&Value) -> bool {
+        let name = self.client.name;
+        move |entry| is_entry_of(name, entry)
+    }
+
+    /// Whether a file of aye's own is one.
+    pub(super) fn is_own(&self, text: &str) -> bool {
+        ["agents hook ", "\"agents\", \"hook\", "].iter().any(|words| text.contains(words))
+    }
+
+    /// `text` with what aye puts into it.
+    pub(super) fn put(&self, text: &str, program: &str, is_strict: bool) -> Result<String, String> {
+        match (&self.kind, self.client.settings) {
+            (Kind::Writable(directory), _) => writable::put(text, directory),
+            (Kind::Included(directory), _) => included::put(text, directory),
+            (Kind::Hooks, Settings::Entries(entry)) => {
+                let hooks = self.client.installed(is_strict);
+                let entry =
+                    |(event, tools)| (event, entry(&Hook { program, event, tools, is_strict }));
+                let entries: Vec<(&str, Value)> = hooks.map(entry).collect();
+                // Cursor reads no file without a version.
+                let text = match self.client.name {
+                    cursor::NAME if text.trim().is_empty() => "{\n  \"version\": 1\n}\n",
+                    _ => text,
+                };
+                settings::put(text, &entries, self.is_ours())
+            }
+            (Kind::Hooks, Settings::File(file)) => match text.is_empty() || self.is_own(text) {
+                true => Ok(file(program, is_strict)),
+                false => Err("it is not a file of aye's".to_owned()),
+            },
+            (Kind::Hooks, Settings::Guide(front)) => {
+                let text = if text.is_empty() { front } else { text };
+                Ok(scaffold::with_block(text, guide::TEXT))
+            }
+        }
+    }
+
+    /// `text` without it; `None` where nothing is left that is not aye's own.
+    pub(super) fn take(&self, text: &str) -> Result<Option<String>, String> {
+        match (&self.kind, self.client.settings) {
+            (Kind::Writable(directory), _) => writable::remove(text, directory).map(Some),
+            (Kind::Included(directory), _) => included::remove(text, directory).map(Some),
+            (Kind::Hooks, Settings::Entries(_)) => settings::remove(text, self.is_ours()).map(Some),
+            (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(None),
+            (Kind::Hooks, Settings::File(_)) => Ok(Some(text.to_owned())),
+            (Kind::Hooks, Settings::Guide(front)) => {
+                let left = scaffold::without_block(text);
+                Ok((left.trim() != front.trim()).then_some(left))
+            }
+        }
+    }
+}
+
+/// The directories in which the settings of `client` lie: the project's, and the user's own; and the file of
+/// hooks in them.
+pub(super) fn places(
+    context: &Context,
+    client: &Client,
+) -> (&'static str, Option<PathBuf>, &'static str) {
+    let absolute = |name: &str| context.var(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let below = |base: &str, name: &str| absolute(base).map(|base| base.join(name));
+    match client.name {
+        "codex" => {
+            (".codex", absolute("CODEX_HOME").or_else(|| below("HOME", ".codex")), "hooks.json")
+        }
+        "gemini" => {
+            let own = below("GEMINI_CLI_HOME", ".gemini").or_else(|| below("HOME", ".gemini"));
+            (".gemini", own, "settings.json")
+        }
+        "qwen" => {
+            (".qwen", absolute("QWEN_HOME").or_else(|| below("HOME", ".qwen")), "settings.json")
+        }
+        "copilot" => {
+            let own = absolute("COPILOT_HOME").or_else(|| below("HOME", ".copilot"));
+            (".github", own, "hooks/aye.json")
+        }
+        "cursor" => (".cursor", below("HOME", ".cursor"), "hooks.json"),
+        "windsurf" => (".windsurf", None, "rules/aye.md"),
+        "cline" => (".clinerules", None, "aye.md"),
+        "kiro" => (".kiro", None, "steering/aye.md"),
+        "opencode" => {
+            let own = below("XDG_CONFIG_HOME", "opencode");
+            (".opencode", own.or_else(|| below("HOME", ".config/opencode")), "plugin/aye.js")
+        }
+        _ => {
+            let own = absolute("CLAUDE_CONFIG_DIR").or_else(|| below("HOME", ".claude"));
+            (".claude", own, "settings.json")
+        }
+    }
+}
+
+pub(super) fn targets(context: &Context) -> Result<Vec<Target>> {
+    let top = crate::store::Store::discover(&context.directory).ok();
+    targets_of(context, top.and_then(|store| store.work_dir()).as_deref())
+}
+
+/// The settings of all clients: the user's own, and those of the project at `top`.
+pub(super) fn targets_of(context: &Context, top: Option<&Path>) -> Result<Vec<Target>> {
+    let trees = all_trees(&context.state_directory()?).to_str().map(str::to_owned);
+    let state = context.state_directory()?.join("aye");
+    let mut all = Vec::new();
+    for client in CLIENTS.into_iter().chain(taught::CLIENTS) {
+        let (project, own, file) = places(context, client);
+        let project = top.map(|top| top.join(project));
+        let mut add = |scope, path: Option<PathBuf>, kind| {
+            let Some(path) = path else { return };
+            let hash = sha256::hex(path.as_os_str().as_encoded_bytes());
+            let receipt = state.join("agents").join(format!("{}.json", &hash[..16]));
+            all.push(Target { client, scope, path, receipt, kind });
+        };
+        // Cline's rules may be one file instead of a directory.
+        let in_project =
+            project.as_ref().map(|base| match client.name == "cline" && base.is_file() {
+                true => base.clone(),
+                false => base.join(file),
+            });
+        add("project", in_project, Kind::Hooks);
+        if client.name == "claude-code" {
+            let local = project.map(|base| base.join("settings.local.json"));
+            add("local", local, Kind::Hooks);
+        }
+        add("user", own.as_ref().map(|base| base.join(file)), Kind::Hooks);
+        match (client.name, &trees) {
+            (codex::NAME, Some(trees)) => {
+                let file = own.map(|base| base.join("config.toml"));
+                add("user", file, Kind::Writable(trees.clone()));
+            }
+            (gemini::NAME, Some(trees)) => {
+                let file = own.map(|base| base.join(file));
+                add("user", file, Kind::Included(trees.clone()));
+            }
+            _ => {}
+        }
+    }
+    Ok(all)
+}
+
+/// Why an agent does not write one of `files`, which hook clients up, from `directory`.
+pub(super) fn guards(context: &Context, directory: &Path, files: &[PathBuf]) -> Option<String> {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let own = targets(context).ok()?.into_iter().filter(|target| target.scope == "user");
+    let own: Vec<PathBuf> = own.map(|target| target.path).collect();
+    let own: Vec<PathBuf> = own.iter().map(|own| real(own)).chain(own.iter().cloned()).collect();
+    let found = files.iter().map(|file| directory.join(file)).find(|file| {
+        let at = real(file);
+        own.iter().any(|own| file == own || at == *own)
+    })?;
+    Some(format!("{} hooks agents up to the review, and is not edited by one.", found.display()))
+}
+
+/// Whether hooks of `client` are there for the project at `top`, in its settings or in the user's own.
+pub(super) fn is_installed(context: &Context, client: &Client, top: &Path) -> bool {
+    let all = targets_of(context, Some(top)).unwrap_or_default();
+    let mut own = all.iter().filter(|target| target.client.name == client.name);
+    // What cannot be read is no reason to let anything pass.
+    own.any(|target| match (&target.kind, read(&target.path)) {
+        (Kind::Hooks, Ok(text)) => text.is_some_and(|text| target.has(&text)),
+        (Kind::Hooks, Err(_)) => true,
+        _ => false,
+    })
+}
+
+pub(super) fn unreadable(path: &Path, why: &str) -> Error {
+    Error::new(&codes::INVALID_JSON, format!("{} cannot be edited: {why}", path.display()))
+        .with("path", path.display().to_string())
+        .hint("it is left as it is; mend it, then try again")
+}
+
+pub(super) fn read(path: &Path) -> Result<Option<String>> {
+    match bytes(path) {
+        Ok(bytes) => {
+            String::from_utf8(bytes).map(Some).map_err(|_| unreadable(path, "it is not UTF-8"))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+            Err(unreadable(path, "it is not a regular file"))
+        }
+        Err(error) => Err(Error::file("read", path, &error)),
+    }
+}
+
+/// The bytes of a regular file; of what is none `InvalidInput`. A pipe is not waited for.
+pub(super) fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            i32::try_from(flags).unwrap_or_default(),
+        );
+    }
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut { file }, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes a file whole or not at all, where it really lies: settings may be symlinks into a collection.
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
+    let failed = |error: std::io::Error| Error::file("write", path, &error);
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let directory = real.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
+    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
+    let mode = std::fs::metadata(&real).map(|facts| facts.permissions());
+    #[cfg(unix)]
+    let mode = mode
+        .or_else(|_| Ok::<_, std::io::Error>(std::os::unix::fs::PermissionsExt::from_mode(0o644)));
+    if let Ok(mode) = mode {
+        file.as_file().set_permissions(mode).map_err(failed)?;
+    }
+    file.persist(&real).map(drop).map_err(|error| failed(error.error))
+}
