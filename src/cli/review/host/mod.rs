@@ -1,37 +1,34 @@
 //! The world of a review: the store, the user's editor and pager.
 
+mod carry_out;
+mod header;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::rc::Rc;
 
 use chrono::Utc;
 
-use super::plans::{self, Planned, Plans};
-use super::{Args, authors, staged_dir, staged_name};
+use carry_out::written_as;
+use header::{base, named, sayings};
+
+use super::plans::{self, Plans};
+use super::{Args, staged_dir, staged_name};
 use crate::app::listing::Marks;
-use crate::changeset::instructions::Instructions;
-use crate::changeset::plan::{self, Resolved};
-use crate::changeset::{Changeset, FileChange, RepoPath, sensitive, settle};
+use crate::changeset::{Changeset, FileChange, RepoPath, settle};
 use crate::check::relations;
-use crate::cli::identity::Asking;
-use crate::cli::memory::notes::notes;
 use crate::cli::{Context, marks, pager};
 use crate::cli::{difftool, programs};
-use crate::decide::verdict::{self, Besides, Word};
+use crate::decide::verdict::Word;
 use crate::decide::{self, Ahead, Visible};
 use crate::error::{Error, Result};
 use crate::prompt::Hold;
-use crate::proposal::conversation::SayingKind;
-use crate::proposal::event::{Comment, Effect, Evidence, Subject};
-use crate::proposal::relations::{MOST_NAMED, Relations};
+use crate::proposal::event::Subject;
 use crate::proposal::rules::Verb;
-use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId, Status, codes};
-use crate::render::age;
+use crate::proposal::{Actor, Note, Proposal, ProposalId, Status};
 use crate::render::overview::Group;
 use crate::review::model::{DraftComment, Staged, Verdict};
-use crate::review::terminal::{
-    Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs, Said,
-};
+use crate::review::terminal::{Content, Host, Loaded, Order, Outlook};
 use crate::scan::gate;
 use crate::store::{Filter, Store, Summary, View};
 
@@ -179,148 +176,6 @@ impl<'c> CliHost<'c> {
     /// The time now: a session lasts, so the command's own start is not it.
     fn now(&self) -> chrono::DateTime<Utc> {
         crate::cli::context::clock()
-    }
-
-    /// What was said so far, oldest first: comments, and what earlier revisions were sent back for.
-    fn conversation(&self, proposal: &Proposal) -> Vec<Said> {
-        let places = self.store.places(proposal);
-        let said = proposal.conversation(&places).into_iter().filter_map(|saying| {
-            let body = saying.body?;
-            let body = match saying.kind {
-                // One that is still open has a line of its own.
-                SayingKind::Request => return None,
-                SayingKind::Answered => format!("asked for changes: {body}"),
-                SayingKind::Comment => body.to_owned(),
-            };
-            let comment = saying.remark.map(|remark| &remark.comment);
-            let moved = saying.place.and_then(|place| place.path.clone());
-            let path = moved.or(comment.and_then(|comment| comment.path.clone()));
-            Some(Said {
-                by: saying.by.name.clone(),
-                place: saying.place(),
-                wants: saying.wants().map(str::to_owned),
-                body,
-                quote: saying.place.and_then(|place| place.quote.clone()),
-                replacement: comment.and_then(|comment| comment.replacement.clone()),
-                lines: path.zip(saying.place.and_then(|place| place.lines)),
-                resolved: saying.resolved().map(|it| (it.by.name.clone(), it.note.clone())),
-            })
-        });
-        said.collect()
-    }
-
-    fn header(
-        &self,
-        proposal: &Proposal,
-        instructions: &Instructions,
-        prefix: usize,
-        base: String,
-        warnings: Vec<String>,
-        comments: Vec<Said>,
-    ) -> Header {
-        let now = self.now();
-        // Memory's own operations are checked and shown as such.
-        let sensitive = match proposal.subject {
-            Subject::Code => sensitive::of(&proposal.current().changes, instructions),
-            Subject::Memory => Vec::new(),
-        };
-        let shown = |(path, why): &(&RepoPath, &str)| format!("{} {why}", path.display());
-        let warnings = sensitive.iter().skip(1).map(shown).chain(warnings).collect();
-        Header {
-            id: proposal.id.to_string(),
-            prefix,
-            proposed_by: proposal.proposed_by.clone(),
-            recorded_by: authors::recorded_by(proposal),
-            revised_by: authors::revised_by(proposal),
-            mark: proposal.mark().map(|mark| (mark.by.name.clone(), authors::marked(mark))),
-            age: age::ago(proposal.created_at, now),
-            expiry: age::until(proposal.expires_at, now),
-            base,
-            revision: proposal.revisions.len(),
-            domain: proposal.domain.clone(),
-            task: proposal.related_task_id.clone(),
-            description: proposal.description.clone(),
-            sensitive: sensitive.first().map(|(path, why)| ((*path).clone(), *why)),
-            warnings,
-            notes: notes(proposal)
-                .into_iter()
-                .filter(|(_, text)| proposal.description.as_deref() != Some(text.as_str()))
-                .collect(),
-            comments,
-            check: proposal.check().map(|result| authors::check(result, now)),
-            changes_requested: proposal.changes_requested.as_ref().map(|request| {
-                request.reason.clone().unwrap_or_else(|| "see the comments".to_owned())
-            }),
-            related: Vec::new(),
-        }
-    }
-}
-
-/// The paths that files are moved or copied from by `part` of `proposal`, or by all of it.
-fn origins(proposal: &Proposal, part: Option<&decide::Part>) -> BTreeSet<RepoPath> {
-    match part {
-        Some(part) => part.changes.changes().iter().filter_map(|c| c.origin.clone()).collect(),
-        None => proposal.current().changes.iter().filter_map(|c| c.origin.clone()).collect(),
-    }
-}
-
-/// `3 files, 1 of them renamed`: a file that was removed and is one of those that were `moved` is not counted.
-fn counted(files: &[plan::Planned], moved: &BTreeSet<RepoPath>) -> String {
-    let is_source = |file: &&plan::Planned| file.after.is_none() && moved.contains(&file.path);
-    let renamed = files.iter().filter(is_source).count();
-    let count = files.len() - renamed;
-    let plural = if count == 1 { "" } else { "s" };
-    match renamed {
-        0 => format!("{count} file{plural}"),
-        renamed if renamed == count => format!("{count} renamed file{plural}"),
-        renamed => format!("{count} file{plural}, {renamed} of them renamed"),
-    }
-}
-
-/// The pending proposals of `found`, with who has proposed them.
-fn named(view: &View, found: Option<&Relations>) -> Result<Vec<Related>> {
-    let Some(found) = found else { return Ok(Vec::new()) };
-    let below = found.stands_on.iter().take(MOST_NAMED).map(|lower| {
-        let how = if lower.is_revised { RelatedAs::BelowRevised } else { RelatedAs::Below };
-        (lower.id.clone(), how)
-    });
-    let same = found.same_lines.named.iter().map(|id| (id.clone(), RelatedAs::SameLines));
-    let one = |(id, how): (ProposalId, RelatedAs)| {
-        let proposed_by = view.proposal(&id)?.proposed_by;
-        Ok(Related { id, proposed_by, how })
-    };
-    below.chain(same).map(one).collect()
-}
-
-/// How a proposal fits the present files, in a few words.
-fn base(store: &Store, visible: &Visible) -> String {
-    if let Some(refusal) = &visible.refusal {
-        let path = refusal.details().iter().find(|(key, _)| *key == "path");
-        return match path.and_then(|(_, path)| path.as_str()) {
-            Some(path) if refusal.is(&crate::changeset::codes::CONFLICT) => {
-                format!("conflict in {path}")
-            }
-            _ => refusal.message().to_owned(),
-        };
-    }
-    let Some(shown) = &visible.shown else {
-        return match store.worktree() {
-            Ok(_) => "unknown".to_owned(),
-            Err(_) => "no work tree".to_owned(),
-        };
-    };
-    if let Some((from, to)) = shown.followed.iter().flat_map(|followed| &followed.moves).next() {
-        format!(
-            "moved on, follows {} → {}; shown as it will be written",
-            from.display(),
-            to.display()
-        )
-    } else if shown.plan.files.iter().any(|file| matches!(file.outcome, Resolved::Merged(_))) {
-        "moved on, merges cleanly; shown as it will be written".to_owned()
-    } else if shown.plan.is_already_there() {
-        "already there".to_owned()
-    } else {
-        "clean".to_owned()
     }
 }
 
@@ -596,113 +451,4 @@ fn same(one: &[FileChange], other: &[FileChange]) -> bool {
         && one.iter().zip(other).all(|(one, other)| {
             (&one.path, &one.before, &one.after) == (&other.path, &other.before, &other.after)
         })
-}
-
-/// `comments` as events hold them; `revision` is the one under review.
-fn written_as(comments: &[DraftComment], revision: &str) -> Vec<Comment> {
-    let comments = comments.iter().map(|DraftComment { said, .. }| Comment {
-        revision: Some(said.revision.as_deref().unwrap_or(revision).to_owned()),
-        ..said.clone()
-    });
-    comments.collect()
-}
-
-/// Who has said what about `proposal`.
-fn sayings(proposal: &Proposal) -> Vec<(String, String)> {
-    let said = proposal.conversation(&[]).into_iter().map(|saying| {
-        let body = saying.body.unwrap_or("see the comments");
-        let body = match saying.kind {
-            SayingKind::Comment => body.to_owned(),
-            SayingKind::Request | SayingKind::Answered => format!("asks for changes: {body}"),
-        };
-        (saying.by.name.clone(), body)
-    });
-    said.collect()
-}
-
-impl CliHost<'_> {
-    /// The authority of the person at the terminal.
-    fn authority(&self, verb: Verb, proposal: &Proposal) -> Result<Authority> {
-        let asking = Asking {
-            verb,
-            proposals: std::slice::from_ref(proposal),
-            yes: false,
-            question: "",
-            command: "aye review",
-        };
-        self.context.grant(self.store, &asking, &Evidence::Terminal)
-    }
-
-    /// The proposal as it was looked at, if it still is that.
-    fn looked_at(&self, order: &Order) -> Result<Proposal> {
-        plans::looked_at(&self.store.view()?, order, self.now())
-    }
-
-    fn say(&self, order: &Order, verb: Verb, word: &Word, reason: Option<&str>) -> Result<()> {
-        let proposal = self.looked_at(order)?;
-        let authority = self.authority(verb, &proposal)?;
-        let proposals = std::slice::from_ref(&proposal);
-        let comments = written_as(&order.comments, &order.revision);
-        let besides = Besides {
-            reason,
-            comments: &comments,
-            seen: self.seen.as_ref(),
-            group: order.group.as_deref(),
-            unshown_lines: &[order.unshown_lines],
-        };
-        verdict::say_besides(self.store, &authority, self.now(), proposals, word, &besides)
-    }
-
-    /// Applies the proposal, or the part of it that was taken, as the last screen showed it.
-    fn apply(&mut self, order: &Order) -> Result<String> {
-        let now = self.now();
-        // Decided or revised meanwhile says more than that the files are not the same.
-        let proposal = self.looked_at(order)?;
-        let authority = self.authority(Verb::Apply, &proposal)?;
-        let Some(Planned { shown, part }) = self.planned.take(&order.id) else {
-            return Err(Error::bug(format!("{} was not shown before it was written", order.id)));
-        };
-        let effect = if self.index { Effect::Index } else { Effect::Files };
-        let taken_in_part = part.is_some();
-        let moved = origins(&shown.proposal, part.as_ref());
-        let request = decide::Request {
-            part,
-            take_residue: order.take_residue,
-            comments: written_as(&order.comments, &order.revision),
-            unshown_lines: order.unshown_lines,
-            group: order.group.clone(),
-            ..decide::Request::all(effect)
-        };
-        let done =
-            decide::apply(self.store, &authority, now, &shown.proposal, &request, Some(&shown));
-        let applied = done.map_err(|error| match error.is(&codes::CHANGED_SINCE_SHOWN) {
-            true => error.hint(format!("`aye review {}` shows it as it is now", order.id)),
-            false => error,
-        })?;
-        let how = match (taken_in_part, order.edited) {
-            (true, true) => " as you edited it",
-            (true, false) => " in part",
-            (false, _) => "",
-        };
-        let mut text = format!("applied{how}, {}", counted(&applied.files, &moved));
-        if applied.files.iter().any(|file| file.outcome.as_str() == "merged") {
-            text += ", merged with newer changes";
-        }
-        if !applied.not_approved.is_empty() {
-            let paths = applied.not_approved.join(", ");
-            text += &format!("; other changes in {paths} are not approved");
-        }
-        for warning in applied.warnings {
-            text += &format!("; {warning}");
-        }
-        if self.split_rest && taken_in_part && !order.rest.is_empty() {
-            text += &match crate::app::propose::rest(
-                self.store, &self.actor, now, &proposal, &order.rest,
-            ) {
-                Ok(id) => format!("; the rest is {id}"),
-                Err(error) => format!("; the rest was not kept: {}", error.message()),
-            };
-        }
-        Ok(text)
-    }
 }

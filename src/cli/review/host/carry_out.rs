@@ -1,0 +1,140 @@
+//! What the last screen of a review has confirmed, carried out.
+
+use std::collections::BTreeSet;
+
+use super::super::plans::{self, Planned};
+use super::CliHost;
+use crate::changeset::RepoPath;
+use crate::changeset::plan;
+use crate::cli::identity::Asking;
+use crate::decide;
+use crate::decide::verdict::{self, Besides, Word};
+use crate::error::{Error, Result};
+use crate::proposal::event::{Comment, Effect, Evidence};
+use crate::proposal::rules::Verb;
+use crate::proposal::{Authority, Proposal, codes};
+use crate::review::model::DraftComment;
+use crate::review::terminal::Order;
+
+impl CliHost<'_> {
+    /// The authority of the person at the terminal.
+    fn authority(&self, verb: Verb, proposal: &Proposal) -> Result<Authority> {
+        let asking = Asking {
+            verb,
+            proposals: std::slice::from_ref(proposal),
+            yes: false,
+            question: "",
+            command: "aye review",
+        };
+        self.context.grant(self.store, &asking, &Evidence::Terminal)
+    }
+
+    /// The proposal as it was looked at, if it still is that.
+    fn looked_at(&self, order: &Order) -> Result<Proposal> {
+        plans::looked_at(&self.store.view()?, order, self.now())
+    }
+
+    pub(super) fn say(
+        &self,
+        order: &Order,
+        verb: Verb,
+        word: &Word,
+        reason: Option<&str>,
+    ) -> Result<()> {
+        let proposal = self.looked_at(order)?;
+        let authority = self.authority(verb, &proposal)?;
+        let proposals = std::slice::from_ref(&proposal);
+        let comments = written_as(&order.comments, &order.revision);
+        let besides = Besides {
+            reason,
+            comments: &comments,
+            seen: self.seen.as_ref(),
+            group: order.group.as_deref(),
+            unshown_lines: &[order.unshown_lines],
+        };
+        verdict::say_besides(self.store, &authority, self.now(), proposals, word, &besides)
+    }
+
+    /// Applies the proposal, or the part of it that was taken, as the last screen showed it.
+    pub(super) fn apply(&mut self, order: &Order) -> Result<String> {
+        let now = self.now();
+        // Decided or revised meanwhile says more than that the files are not the same.
+        let proposal = self.looked_at(order)?;
+        let authority = self.authority(Verb::Apply, &proposal)?;
+        let Some(Planned { shown, part }) = self.planned.take(&order.id) else {
+            return Err(Error::bug(format!("{} was not shown before it was written", order.id)));
+        };
+        let effect = if self.index { Effect::Index } else { Effect::Files };
+        let taken_in_part = part.is_some();
+        let moved = origins(&shown.proposal, part.as_ref());
+        let request = decide::Request {
+            part,
+            take_residue: order.take_residue,
+            comments: written_as(&order.comments, &order.revision),
+            unshown_lines: order.unshown_lines,
+            group: order.group.clone(),
+            ..decide::Request::all(effect)
+        };
+        let done =
+            decide::apply(self.store, &authority, now, &shown.proposal, &request, Some(&shown));
+        let applied = done.map_err(|error| match error.is(&codes::CHANGED_SINCE_SHOWN) {
+            true => error.hint(format!("`aye review {}` shows it as it is now", order.id)),
+            false => error,
+        })?;
+        let how = match (taken_in_part, order.edited) {
+            (true, true) => " as you edited it",
+            (true, false) => " in part",
+            (false, _) => "",
+        };
+        let mut text = format!("applied{how}, {}", counted(&applied.files, &moved));
+        if applied.files.iter().any(|file| file.outcome.as_str() == "merged") {
+            text += ", merged with newer changes";
+        }
+        if !applied.not_approved.is_empty() {
+            let paths = applied.not_approved.join(", ");
+            text += &format!("; other changes in {paths} are not approved");
+        }
+        for warning in applied.warnings {
+            text += &format!("; {warning}");
+        }
+        if self.split_rest && taken_in_part && !order.rest.is_empty() {
+            text += &match crate::app::propose::rest(
+                self.store, &self.actor, now, &proposal, &order.rest,
+            ) {
+                Ok(id) => format!("; the rest is {id}"),
+                Err(error) => format!("; the rest was not kept: {}", error.message()),
+            };
+        }
+        Ok(text)
+    }
+}
+
+/// The paths that files are moved or copied from by `part` of `proposal`, or by all of it.
+pub(super) fn origins(proposal: &Proposal, part: Option<&decide::Part>) -> BTreeSet<RepoPath> {
+    match part {
+        Some(part) => part.changes.changes().iter().filter_map(|c| c.origin.clone()).collect(),
+        None => proposal.current().changes.iter().filter_map(|c| c.origin.clone()).collect(),
+    }
+}
+
+/// `3 files, 1 of them renamed`: a file that was removed and is one of those that were `moved` is not counted.
+pub(super) fn counted(files: &[plan::Planned], moved: &BTreeSet<RepoPath>) -> String {
+    let is_source = |file: &&plan::Planned| file.after.is_none() && moved.contains(&file.path);
+    let renamed = files.iter().filter(is_source).count();
+    let count = files.len() - renamed;
+    let plural = if count == 1 { "" } else { "s" };
+    match renamed {
+        0 => format!("{count} file{plural}"),
+        renamed if renamed == count => format!("{count} renamed file{plural}"),
+        renamed => format!("{count} file{plural}, {renamed} of them renamed"),
+    }
+}
+
+/// `comments` as events hold them; `revision` is the one under review.
+pub(super) fn written_as(comments: &[DraftComment], revision: &str) -> Vec<Comment> {
+    let comments = comments.iter().map(|DraftComment { said, .. }| Comment {
+        revision: Some(said.revision.as_deref().unwrap_or(revision).to_owned()),
+        ..said.clone()
+    });
+    comments.collect()
+}
