@@ -4,128 +4,26 @@
 //! read within limits, and only up to its first bad commit: what cannot be read there is reported,
 //! and never stops a command.
 
+mod broken;
+mod limits;
+
 use std::collections::HashSet;
 
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::codes;
+pub use broken::Broken;
+pub(super) use broken::{Bad, unshallow};
+use broken::{gone, other_lane, over, shallow, text};
+pub(super) use limits::Limits;
+
 use super::objects::{hashed, header, remapped};
-use super::refs::{self, LaneRef};
+use super::refs::LaneRef;
 use crate::error::Error;
 use crate::plan::Record;
-use crate::proposal::event::{Fold, MAX_BYTES};
+use crate::proposal::event::Fold;
 use crate::proposal::snapshot::{self, Figures, Item, Stub};
 use crate::proposal::{Data, Event, ProposalId};
-
-/// What is read of one lane at most.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// Bytes of one event.
-    event: u64,
-    /// Events of one commit.
-    events: usize,
-    /// Bytes of all events of one commit, which are in memory together.
-    commit_events: u64,
-    /// Bytes of one commit object or one tree.
-    object: u64,
-    /// Commits of the lane.
-    commits: usize,
-    /// Bytes of all objects of the lane.
-    total: u64,
-    /// Whether sizes are looked up before an object is loaded.
-    distrust: bool,
-}
-
-impl Limits {
-    /// For this clone's own lane: everything that any version has written into it.
-    pub(super) const OWN: Self = Self {
-        event: MAX_BYTES as u64,
-        events: 100_000,
-        commit_events: u64::MAX,
-        object: u64::MAX,
-        commits: usize::MAX,
-        total: u64::MAX,
-        distrust: false,
-    };
-    /// For another lane below `refs/aye/log/`: the lane of this clone before it lost its name, or
-    /// one that was pushed here.
-    pub(super) const LOCAL: Self = Self {
-        event: MAX_BYTES as u64,
-        events: 100_000,
-        commit_events: MAX_BYTES as u64,
-        object: 64 << 20,
-        distrust: true,
-        ..Self::FOREIGN
-    };
-    /// For a fetched lane.
-    pub(super) const FOREIGN: Self = Self {
-        event: 1 << 20,
-        events: 1_000,
-        commit_events: 16 << 20,
-        object: 4 << 20,
-        commits: 1_000_000,
-        total: 1 << 30,
-        distrust: true,
-    };
-}
-
-/// Where a lane cannot be read.
-#[derive(Clone, Debug)]
-pub struct Broken {
-    /// The ref.
-    pub name: String,
-    /// The first commit that cannot be read, hex.
-    pub commit: String,
-    /// What is wrong.
-    pub why: String,
-    /// It is only not in this partial clone.
-    pub is_absent: bool,
-}
-
-impl Broken {
-    /// As an error.
-    pub(super) fn error(&self) -> Error {
-        Error::new(
-            &codes::LANE_BROKEN,
-            format!("{} cannot be read at commit {}: {}", self.name, self.commit, self.why),
-        )
-        .with("ref", self.name.clone())
-        .with("commit", self.commit.clone())
-        .hint(self.hint())
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
-        match self.is_absent {
-            true => crate::repository::TRY_AGAIN,
-            false => {
-                "`git fsck` shows what is damaged; `aye doctor --repair` keeps what can be read"
-            }
-        }
-    }
-}
-
-/// Why a commit of a lane cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Bad {
-    /// In words.
-    pub(super) why: String,
-    /// The object that is not there, if that is the reason: it may come later.
-    pub(super) missing: Option<ObjectId>,
-}
-
-impl From<String> for Bad {
-    fn from(why: String) -> Self {
-        Self { why, missing: None }
-    }
-}
-
-impl From<&str> for Bad {
-    fn from(why: &str) -> Self {
-        why.to_owned().into()
-    }
-}
 
 /// A commit of a lane, not yet read.
 #[derive(Clone, Copy, Debug)]
@@ -637,55 +535,4 @@ pub(super) fn events(
     let (link, _) = reader.link(commit).ok()?;
     let said = reader.read(&link, |_| None).ok()?;
     Some(said.rows.into_iter().filter(|row| row.beside.is_none()).collect())
-}
-
-/// An object that could not be loaded; one that is there and damaged will not come later.
-fn gone(repo: &gix::Repository, id: ObjectId, error: &dyn std::fmt::Display) -> Bad {
-    match repo.find_header(id) {
-        Ok(_) => text(error),
-        Err(_) => Bad { why: absent(repo, id), missing: Some(id) },
-    }
-}
-
-/// That an object is missing, and how it can come in a clone that does not have all.
-fn absent(repo: &gix::Repository, id: ObjectId) -> String {
-    if crate::repository::promisor(repo).is_some() {
-        format!(
-            "{id} is not in this partial clone, and its remote did not give it; with the network, \
-             `git cat-file -e {id}` fetches it"
-        )
-    } else {
-        format!("{id} is missing")
-    }
-}
-
-/// The error for a lane whose first commits are needed and not here.
-fn shallow(lane: &LaneRef) -> Error {
-    let fetch = unshallow(&lane.name);
-    Error::new(&codes::LANE_SHALLOW, format!("the first commits of {} are not here", lane.name))
-        .with("ref", lane.name.clone())
-        .hint(format!("this is a shallow clone; fetch the rest: {fetch}"))
-}
-
-/// The command that fetches the rest of the shallow lane with the ref `name`.
-pub(super) fn unshallow(name: &str) -> String {
-    match refs::remote_of(name) {
-        Some(remote) => {
-            format!("git fetch --unshallow {remote} '+refs/aye/log/*:{}{remote}/*'", refs::REMOTES)
-        }
-        None => format!("git fetch --unshallow REMOTE {name}"),
-    }
-}
-
-fn text(error: &dyn std::fmt::Display) -> Bad {
-    error.to_string().into()
-}
-
-fn over(what: &str, limit: u64) -> Bad {
-    format!("{what} more than {limit} bytes").into()
-}
-
-fn other_lane(lane: &str) -> Bad {
-    let lane: String = lane.chars().take(64).collect();
-    format!("an event claims to be of lane '{lane}'").into()
 }

@@ -1,0 +1,115 @@
+//! Where and why a lane cannot be read.
+
+use gix::ObjectId;
+
+use super::super::codes;
+use super::super::refs::{self, LaneRef};
+use crate::error::Error;
+
+/// Where a lane cannot be read.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The ref.
+    pub name: String,
+    /// The first commit that cannot be read, hex.
+    pub commit: String,
+    /// What is wrong.
+    pub why: String,
+    /// It is only not in this partial clone.
+    pub is_absent: bool,
+}
+
+impl Broken {
+    /// As an error.
+    pub(in crate::store) fn error(&self) -> Error {
+        Error::new(
+            &codes::LANE_BROKEN,
+            format!("{} cannot be read at commit {}: {}", self.name, self.commit, self.why),
+        )
+        .with("ref", self.name.clone())
+        .with("commit", self.commit.clone())
+        .hint(self.hint())
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self.is_absent {
+            true => crate::repository::TRY_AGAIN,
+            false => {
+                "`git fsck` shows what is damaged; `aye doctor --repair` keeps what can be read"
+            }
+        }
+    }
+}
+
+/// Why a commit of a lane cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::store) struct Bad {
+    /// In words.
+    pub(in crate::store) why: String,
+    /// The object that is not there, if that is the reason: it may come later.
+    pub(in crate::store) missing: Option<ObjectId>,
+}
+
+impl From<String> for Bad {
+    fn from(why: String) -> Self {
+        Self { why, missing: None }
+    }
+}
+
+impl From<&str> for Bad {
+    fn from(why: &str) -> Self {
+        why.to_owned().into()
+    }
+}
+
+/// An object that could not be loaded; one that is there and damaged will not come later.
+pub(super) fn gone(repo: &gix::Repository, id: ObjectId, error: &dyn std::fmt::Display) -> Bad {
+    match repo.find_header(id) {
+        Ok(_) => text(error),
+        Err(_) => Bad { why: absent(repo, id), missing: Some(id) },
+    }
+}
+
+/// That an object is missing, and how it can come in a clone that does not have all.
+pub(super) fn absent(repo: &gix::Repository, id: ObjectId) -> String {
+    if crate::repository::promisor(repo).is_some() {
+        format!(
+            "{id} is not in this partial clone, and its remote did not give it; with the network, \
+             `git cat-file -e {id}` fetches it"
+        )
+    } else {
+        format!("{id} is missing")
+    }
+}
+
+/// The error for a lane whose first commits are needed and not here.
+pub(super) fn shallow(lane: &LaneRef) -> Error {
+    let fetch = unshallow(&lane.name);
+    Error::new(&codes::LANE_SHALLOW, format!("the first commits of {} are not here", lane.name))
+        .with("ref", lane.name.clone())
+        .hint(format!("this is a shallow clone; fetch the rest: {fetch}"))
+}
+
+/// The command that fetches the rest of the shallow lane with the ref `name`.
+pub(in crate::store) fn unshallow(name: &str) -> String {
+    match refs::remote_of(name) {
+        Some(remote) => {
+            format!("git fetch --unshallow {remote} '+refs/aye/log/*:{}{remote}/*'", refs::REMOTES)
+        }
+        None => format!("git fetch --unshallow REMOTE {name}"),
+    }
+}
+
+pub(super) fn text(error: &dyn std::fmt::Display) -> Bad {
+    error.to_string().into()
+}
+
+pub(super) fn over(what: &str, limit: u64) -> Bad {
+    format!("{what} more than {limit} bytes").into()
+}
+
+pub(super) fn other_lane(lane: &str) -> Bad {
+    let lane: String = lane.chars().take(64).collect();
+    format!("an event claims to be of lane '{lane}'").into()
+}
