@@ -1,0 +1,300 @@
+//! Changes read from where they are: edits, a patch, the work tree, a commit, a range of commits.
+
+mod range;
+mod take_back;
+mod uncommitted;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use bstr::ByteSlice as _;
+use chrono::{DateTime, Utc};
+use gix::ObjectId;
+
+pub(super) use range::resolve;
+use range::{between, ends};
+pub use take_back::{TakeBack, TakenBack};
+use uncommitted::{Specs, uncommitted};
+
+use super::stack::{self, Ground};
+use super::{Draft, Session};
+use crate::apply;
+use crate::changeset::codes as changeset_codes;
+use crate::changeset::patch::{self, Compiled, Options};
+use crate::changeset::snippet::{self, Action, Edit};
+use crate::changeset::{Changeset, RepoPath, Snapshot};
+use crate::decide;
+use crate::error::{Error, Result};
+use crate::proposal::event::InputForm;
+use crate::proposal::{ActorKind, Proposal};
+use crate::store::{Store, Summary};
+use crate::text::shell;
+
+/// Where the changes of a draft are read from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A unified diff or an envelope.
+    Patch {
+        /// The patch, as it came.
+        bytes: Vec<u8>,
+        /// How it is read.
+        options: Options,
+        /// The pending proposal that makes the files which it is held against; the files as they are
+        /// now without.
+        on: Option<String>,
+    },
+    /// What is not committed, staged or not, untracked files included.
+    Worktree {
+        /// Pathspecs, as for `git add`; none for everything. An agent has to give one.
+        specs: Vec<OsString>,
+        /// The directory that the pathspecs are relative to.
+        base: PathBuf,
+        /// Whether the files are to go back once their changes are proposed.
+        take_back: bool,
+    },
+    /// What a commit changed against its first parent.
+    Commit {
+        /// Any name that git has for it.
+        rev: OsString,
+        /// What reverts it instead.
+        reverse: bool,
+    },
+    /// What changed between two commits, as one change.
+    Range {
+        /// `A..B`, or `A...B` from their merge base.
+        range: OsString,
+        /// From B to A instead.
+        reverse: bool,
+    },
+}
+
+/// Something that was not as its reader may expect. Paths in it are untrusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// How a patch was read, in words.
+    Patch(String),
+    /// A directory that is another repository; nothing in it is proposed.
+    OtherRepository(String),
+    /// A staged file that a sparse checkout excludes; it is not proposed.
+    Excluded(RepoPath),
+}
+
+/// Reads `source`. What there is to say about it is added to `remarks`, also where that fails.
+///
+/// # Errors
+/// Those of the reader of that source; `pathspec_required`; those of [`Draft::new`].
+pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>) -> Result<Draft> {
+    let store = session.store;
+    let (changeset, form) = match source {
+        Source::Patch { bytes, options, on: Some(id) } => {
+            let below = stack::below(session, id)?;
+            let changeset = whole_patch(store, &below, bytes, options, remarks)?;
+            return Ok(Draft {
+                on: Some(below.on()),
+                ..Draft::new(store, changeset, InputForm::Patch)?
+            });
+        }
+        Source::Patch { bytes, options, on: None } => {
+            (whole_patch(store, &*store.files()?, bytes, options, remarks)?, InputForm::Patch)
+        }
+        Source::Worktree { specs, base, take_back } => {
+            if specs.is_empty() && session.caller.actor.kind == ActorKind::Agent {
+                return Err(Error::new(
+                    &apply::codes::PATHSPEC_REQUIRED,
+                    "an agent has to say which files it changed: others may be somebody else's work",
+                )
+                .hint("name them as to git add: aye propose --worktree PATH… -m WHY"));
+            }
+            let specs = Specs { base, specs };
+            (uncommitted(session, &specs, *take_back, remarks)?, InputForm::Worktree)
+        }
+        Source::Commit { rev, reverse } => {
+            let id = resolve(store, rev, "^{commit}")?;
+            let parent = resolve(store, format!("{id}^1").as_ref(), "");
+            let nothing = || ObjectId::empty_tree(store.repo().object_hash()).to_string();
+            let parent = parent.unwrap_or_else(|_| nothing());
+            let (from, to) = if *reverse { (&id, &parent) } else { (&parent, &id) };
+            let changeset = between(store, from, to)?;
+            let message = message(store, &id, *reverse)?;
+            return Ok(Draft { message, ..Draft::new(store, changeset, InputForm::Commit)? });
+        }
+        Source::Range { range, reverse } => {
+            let (from, to) = ends(store, range)?;
+            let (from, to) = if *reverse { (to, from) } else { (from, to) };
+            (between(store, &from, &to)?, InputForm::Commit)
+        }
+    };
+    let take_back = matches!(source, Source::Worktree { take_back: true, .. });
+    Ok(Draft { take_back, ..Draft::new(store, changeset, form)? })
+}
+
+/// Carries `edits` out on the files that `ground` says. `form` is what the proposal records.
+///
+/// # Errors
+/// Those of matching, of [`stack::below`], and of [`Draft::new`].
+pub fn edits(
+    session: &Session<'_>,
+    edits: Vec<Edit>,
+    ground: &Ground,
+    form: InputForm,
+) -> Result<Draft> {
+    let store = session.store;
+    match ground {
+        Ground::On(id) => {
+            let below = stack::below(session, id)?;
+            let changeset = snippet::compile(edits, &below)?;
+            Ok(Draft { on: Some(below.on()), ..Draft::new(store, changeset, form)? })
+        }
+        Ground::Files => on_files(session, edits, form),
+        Ground::Any if session.session().is_none() => on_files(session, edits, form),
+        Ground::Any => {
+            let again = edits.clone();
+            let error = match on_files(session, edits, form.clone()) {
+                Err(error) if is_missing(&error) => error,
+                other => return other,
+            };
+            let (changeset, on) = stack::own(session, error, again)?;
+            Ok(Draft { on: Some(on), ..Draft::new(store, changeset, form)? })
+        }
+    }
+}
+
+/// Whether `error` says that the old content, or the file, is not there.
+fn is_missing(error: &Error) -> bool {
+    error.is(&changeset_codes::OLD_CONTENT_NOT_FOUND) || error.is(&changeset_codes::FILE_NOT_FOUND)
+}
+
+fn on_files(session: &Session<'_>, edits: Vec<Edit>, form: InputForm) -> Result<Draft> {
+    let Session { store, now, .. } = session;
+    let old = |edit: &Edit| match &edit.action {
+        Action::Replace(snippet) => Some((edit.path.clone(), snippet.old.clone())),
+        Action::Write { .. } | Action::Delete => None,
+    };
+    let sought: Vec<(RepoPath, Vec<u8>)> = edits.iter().filter_map(old).collect();
+    let changeset = snippet::compile(edits, &*store.files()?)
+        .map_err(|error| name_pending(store, *now, store.name_sparse(error), &sought))?;
+    Draft::new(store, changeset, form)
+}
+
+/// Says of text, or of a file, that is not there that a pending proposal would write it.
+fn name_pending(
+    store: &Store,
+    now: DateTime<Utc>,
+    error: Error,
+    sought: &[(RepoPath, Vec<u8>)],
+) -> Error {
+    let given = error.details().iter().find(|(key, _)| *key == "path");
+    let path = given.and_then(|(_, path)| path.as_str());
+    let Some(path) = path.filter(|_| is_missing(&error)) else {
+        return error;
+    };
+    let writer = || -> Option<Summary> {
+        let (path, old) = sought.iter().find(|(sought, _)| sought.display().to_string() == path)?;
+        let view = store.view().ok()?;
+        let mut pending = view.touching(path, now).ok()?.into_iter().rev();
+        pending.find(|summary| {
+            let proposal = view.proposal(&summary.id).ok();
+            let changes = proposal.iter().flat_map(|proposal| &proposal.current().changes);
+            let after =
+                changes.filter(|change| change.path == *path).find_map(|c| c.after.as_ref());
+            let file = after.and_then(|entry| store.file(entry).ok());
+            file.is_some_and(|file| old.is_empty() || file.bytes.find(old).is_some())
+        })
+    };
+    match writer() {
+        Some(found) => {
+            let (id, by) = (found.id.to_string(), found.proposed_by);
+            error.with("pending", id.clone()).hint(format!(
+                "{id} (pending, by {by}) writes this; go on from it: aye propose --on {id} …; or give \
+                 it a new revision: aye revise {id}"
+            ))
+        }
+        None => error,
+    }
+}
+
+/// Says of a file that is not there, and that `proposal` once found there, where it is by now.
+#[must_use]
+pub fn name_moved(store: &Store, proposal: &Proposal, error: Error) -> Error {
+    let given = error.details().iter().find(|(key, _)| *key == "path");
+    let path = given.and_then(|(_, path)| path.as_str()).and_then(|path| RepoPath::new(path).ok());
+    let Some(path) = path.filter(|_| error.is(&changeset_codes::FILE_NOT_FOUND)) else {
+        return error;
+    };
+    let moved = || {
+        let (view, files) = (store.view().ok()?, store.files().ok()?);
+        decide::moved_to(store, &view, proposal, &path, &*files).ok()?
+    };
+    match moved() {
+        Some(now) => {
+            let now = now.display().to_string();
+            let hint =
+                format!("it was renamed: aye revise {} {} …", proposal.id, shell::word(&now));
+            error.with("moved_to", now).hint(hint)
+        }
+        None => error,
+    }
+}
+
+/// Reads a patch against `files`.
+///
+/// # Errors
+/// Those of [`patch::read`], in the words of this repository.
+pub fn patch(
+    store: &Store,
+    bytes: &[u8],
+    files: &dyn Snapshot,
+    options: &Options,
+) -> Result<Compiled> {
+    patch::read(bytes, files, options).map_err(|error| name_relative(error, store))
+}
+
+/// A patch that is to be proposed: some of it has to be missing from the files.
+fn whole_patch(
+    store: &Store,
+    files: &dyn Snapshot,
+    bytes: &[u8],
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+) -> Result<Changeset> {
+    let compiled = self::patch(store, bytes, files, options)?;
+    if compiled.already_applied {
+        return Err(Error::new(
+            &patch::codes::ALREADY_APPLIED,
+            "every change of the patch is in the files already",
+        )
+        .hint("there is nothing to propose"));
+    }
+    remarks.extend(compiled.notes.into_iter().map(Remark::Patch));
+    Ok(compiled.changeset)
+}
+
+/// The message of the commit `id`; of what reverts it, in the words of git revert.
+fn message(store: &Store, id: &str, reverse: bool) -> Result<Option<String>> {
+    let message = store.git()?.args(["log", "-1", "--format=%B", id]).text()?;
+    let message = Some(message.trim()).filter(|message| !message.is_empty());
+    Ok(message.map(|message| match reverse {
+        true => {
+            let subject = message.lines().next().unwrap_or_default();
+            format!("Revert \"{subject}\"\n\nThis reverts commit {id}.")
+        }
+        false => message.to_owned(),
+    }))
+}
+
+/// `error` with the name that an absolute path inside the repository has there, and a remark if a
+/// sparse checkout excludes a missing file.
+fn name_relative(error: Error, store: &Store) -> Error {
+    if !error.is(&changeset_codes::PATH_INVALID) {
+        return store.name_sparse(error);
+    }
+    let given = error.details().iter().find(|(key, _)| *key == "path");
+    let relative = given.and_then(|(_, path)| {
+        let relative = Path::new(path.as_str()?).strip_prefix(store.work_dir()?).ok()?;
+        Some(relative.display().to_string())
+    });
+    match relative {
+        Some(relative) => error.hint(format!("inside the repository it is '{relative}'")),
+        None => error,
+    }
+}

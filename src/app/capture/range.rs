@@ -1,0 +1,86 @@
+//! What commits and ranges of them change.
+
+use std::ffi::OsStr;
+
+use bstr::ByteSlice as _;
+
+use crate::changeset::patch;
+use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath};
+use crate::error::{Error, Result, codes};
+use crate::store::Store;
+
+/// The id of what `rev` names, of this kind.
+///
+/// # Errors
+/// `invalid_argument`.
+pub(in crate::app) fn resolve(store: &Store, rev: &OsStr, kind: &str) -> Result<String> {
+    let mut spec = rev.to_owned();
+    spec.push(kind);
+    let found = store
+        .git()?
+        .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+        .arg(&spec)
+        .text();
+    found.map_err(|_| {
+        Error::new(&codes::INVALID_ARGUMENT, format!("'{}' names no commit", rev.to_string_lossy()))
+            .hint("give a branch, a tag or a commit id, as to git show")
+    })
+}
+
+/// The two ends of `A..B` or `A...B`; a missing one is HEAD.
+pub(super) fn ends(store: &Store, range: &OsStr) -> Result<(String, String)> {
+    let text = range.to_string_lossy().into_owned();
+    let (from, to, symmetric) = if let Some((from, to)) = text.split_once("...") {
+        (from, to, true)
+    } else if let Some((from, to)) = text.split_once("..") {
+        (from, to, false)
+    } else {
+        return Err(Error::new(&codes::INVALID_ARGUMENT, format!("'{text}' is no range"))
+            .hint("give A..B, or one commit with --commit"));
+    };
+    let id = |rev: &str| {
+        let rev = if rev.is_empty() { "HEAD" } else { rev };
+        resolve(store, rev.as_ref(), "^{commit}")
+    };
+    let (from, to) = (id(from)?, id(to)?);
+    if !symmetric {
+        return Ok((from, to));
+    }
+    let base = store.git()?.args(["merge-base", &from, &to]).text().map_err(|_| {
+        Error::new(&codes::INVALID_ARGUMENT, format!("the ends of '{text}' have no common commit"))
+            .hint("name the two ends with '..' between them")
+    })?;
+    Ok((base, to))
+}
+
+/// What changed between two commits or trees.
+pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> {
+    let args = ["diff-tree", "-r", "-z", "--raw", "--no-commit-id", "--full-index", "--no-renames"];
+    let raw = store.git()?.args(args).args([from, to]).run()?;
+    let mut fields = raw.split(|b| *b == 0);
+    let mut changes = Vec::new();
+    let broken = || Error::bug("git diff-tree printed something unknown");
+    while let Some(head) = fields.next().filter(|head| !head.is_empty()) {
+        let head = head.to_str().map_err(|_| broken())?;
+        let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
+        let [old_mode, new_mode, old_id, new_id, _] = words[..] else { return Err(broken()) };
+        let path = RepoPath::from_tree(fields.next().ok_or_else(broken)?)?;
+        let file = |mode: &str, id: &str, path: &RepoPath| -> Result<Option<File>> {
+            if mode == "000000" {
+                return Ok(None);
+            }
+            let mode = mode_of(mode, path)?;
+            Ok(Some(File { bytes: store.blob(id)?, mode }))
+        };
+        let (before, after) = (file(old_mode, old_id, &path)?, file(new_mode, new_id, &path)?);
+        changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
+    }
+    let changeset = Changeset::new(changes)?;
+    store.refuse_foreign(&changeset)?;
+    Ok(changeset)
+}
+
+pub(super) fn mode_of(mode: &str, path: &RepoPath) -> Result<Mode> {
+    let bits = u32::from_str_radix(mode, 8).unwrap_or(0);
+    patch::check_mode(bits, path)
+}

@@ -1,0 +1,207 @@
+//! What is uncommitted in the work tree, as a changeset.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use bstr::ByteSlice as _;
+
+use super::super::Session;
+use super::Remark;
+use super::range::mode_of;
+use crate::apply;
+use crate::changeset::codes as changeset_codes;
+use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot};
+use crate::decide;
+use crate::error::{Error, Result};
+use crate::git::Git;
+use crate::proposal::Entry;
+use crate::store::Store;
+
+/// Pathspecs, and the directory that they are relative to.
+pub(super) struct Specs<'a> {
+    pub(super) base: &'a Path,
+    pub(super) specs: &'a [OsString],
+}
+
+/// What is uncommitted in the files that `specs` match (all of them, without any). What lies in
+/// submodules and other repositories is theirs; what a merge has brought is the merge's, and not
+/// to be taken back from it.
+pub(super) fn uncommitted(
+    session: &Session<'_>,
+    specs: &Specs<'_>,
+    take_back: bool,
+    remarks: &mut Vec<Remark>,
+) -> Result<Changeset> {
+    let store = session.store;
+    let worktree = store.worktree()?;
+    let merging = take_back && store.repo().git_dir().join("MERGE_HEAD").exists();
+    if !specs.specs.is_empty() {
+        refuse_unmatched(store, specs)?;
+    }
+    let status = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"];
+    let raw = here(store, specs.base)?
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .args(status)
+        .args(["--ignore-submodules=dirty", "--"])
+        .args(specs.specs)
+        .run()?;
+    let mut files: BTreeMap<&[u8], Uncommitted<'_>> = BTreeMap::new();
+    for entry in raw.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+        let broken = || Error::bug("git status printed something unknown");
+        match entry[0] {
+            b'1' => {
+                let fields: Vec<&[u8]> = entry.splitn(9, |byte| *byte == b' ').collect();
+                let [_, state, _, head, _, worktree, id, _, name] = fields[..] else {
+                    return Err(broken());
+                };
+                if merging && !state.starts_with(b".") {
+                    return Err(merged(name));
+                }
+                let file = files.entry(name).or_default();
+                if head != b"000000" {
+                    let (Ok(mode), Ok(id)) = (head.to_str(), id.to_str()) else {
+                        return Err(broken());
+                    };
+                    file.head = Some((mode, id));
+                }
+                file.exists |= worktree != b"000000";
+                file.as_staged |= state.ends_with(b".");
+            }
+            b'u' => {
+                let name = entry.splitn(11, |byte| *byte == b' ').last().unwrap_or_default();
+                return Err(unmerged(name));
+            }
+            b'?' => match entry.get(2..).unwrap_or_default() {
+                // Another repository, as git stash leaves it alone.
+                name if name.ends_with(b"/") => {
+                    let name = name.as_bstr().to_string();
+                    remarks.push(Remark::OtherRepository(name.trim_end_matches('/').to_owned()));
+                }
+                name => files.entry(name).or_default().exists = true,
+            },
+            _ => {}
+        }
+    }
+    let reader = worktree.reader();
+    let view = store.view()?;
+    let may_stand = !files.is_empty() && view.last_applied(1)?.is_some();
+    let mut changes = Vec::with_capacity(files.len());
+    for (name, file) in files {
+        let path = RepoPath::from_tree(name)?;
+        let head = file.head.map(|(mode, id)| Entry { mode: mode.to_owned(), id: id.to_owned() });
+        // What was applied and is not committed yet is nobody's change, and stays.
+        let standing = match may_stand {
+            true => decide::written_here(store, &view, session.now, &path, head.as_ref())?,
+            false => None,
+        };
+        let before = match (&standing, file.head) {
+            (Some(applied), _) => applied.as_ref().map(|entry| store.file(entry)).transpose()?,
+            (None, Some((mode, id))) => {
+                Some(File { mode: mode_of(mode, &path)?, bytes: store.blob(id)? })
+            }
+            (None, None) => None,
+        };
+        // Where nothing is, a folder may be by now, with files of its own.
+        let after = if file.exists { reader.file(&path)? } else { None };
+        // What a sparse checkout leaves out is not deleted, and could not be taken back.
+        if file.exists && file.as_staged && after.is_none() {
+            remarks.push(Remark::Excluded(path));
+            continue;
+        }
+        let is_as_applied = standing.is_some() && before == after;
+        if (before.is_some() || after.is_some()) && !is_as_applied {
+            changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
+        }
+    }
+    let changeset = Changeset::new(changes)?;
+    store.refuse_foreign(&changeset)?;
+    Ok(changeset)
+}
+
+/// A file that is not in the work tree as HEAD has it.
+#[derive(Default)]
+pub(super) struct Uncommitted<'a> {
+    /// Mode and id in HEAD.
+    pub(super) head: Option<(&'a str, &'a str)>,
+    /// It is in the work tree.
+    pub(super) exists: bool,
+    /// Git takes the work tree to have what the index has.
+    pub(super) as_staged: bool,
+}
+
+/// Git, in the directory that pathspecs are relative to.
+pub(super) fn here(store: &Store, base: &Path) -> Result<Git> {
+    let git = store.git()?;
+    Ok(if store.prefix(base).is_some() { git.directory(base) } else { git })
+}
+
+/// Refuses the pathspecs that match nothing that git knows or would add, as `git add` does.
+pub(super) fn refuse_unmatched(store: &Store, specs: &Specs<'_>) -> Result<()> {
+    let born = store.repo().head_id().is_ok();
+    let Specs { base, specs } = *specs;
+    let look = |specs: &[OsString]| {
+        here(store, base)?
+            .args(["ls-files", "-z", "--error-unmatch", "--cached", "--others"])
+            .arg("--exclude-standard")
+            // What is removed from the index still is something to propose.
+            .args(born.then_some("--with-tree=HEAD"))
+            .arg("--")
+            .args(specs)
+            .answer()
+    };
+    if look(specs)?.ok() {
+        return Ok(());
+    }
+    for spec in specs {
+        let answer = look(std::slice::from_ref(spec))?;
+        let shown = spec.to_string_lossy();
+        match answer.status {
+            0 => {}
+            1 => {
+                return Err(Error::new(
+                    &changeset_codes::FILE_NOT_FOUND,
+                    format!("pathspec '{shown}' did not match any file"),
+                )
+                .with("path", shown.into_owned())
+                .hint("`git status` lists what is not committed; ignored files are left out"));
+            }
+            _ => {
+                let said = answer.stderr.to_str_lossy();
+                let why = said.lines().last().unwrap_or_default().trim_start_matches("fatal: ");
+                return Err(Error::new(
+                    &changeset_codes::PATH_INVALID,
+                    format!("'{shown}' is no pathspec for this repository: {why}"),
+                )
+                .with("path", shown.into_owned())
+                .hint("give files, folders or patterns inside the repository, as to git add"));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn unmerged(name: &[u8]) -> Error {
+    let name = name.as_bstr().to_string();
+    Error::new(
+        &apply::codes::UNMERGED,
+        format!(
+            "{name} has merge conflicts that are not settled, and taking it back would lose them"
+        ),
+    )
+    .with("path", name)
+    .hint("settle them and `git add` the file first, or name other files")
+}
+
+pub(super) fn merged(name: &[u8]) -> Error {
+    let name = name.as_bstr().to_string();
+    Error::new(
+        &apply::codes::UNMERGED,
+        format!(
+            "{name} is staged for a merge that is not committed, which would go on without it if \
+             it were taken back"
+        ),
+    )
+    .with("path", name)
+    .hint("commit the merge first, name other files, or leave the files as they are with --keep")
+}
