@@ -8,8 +8,8 @@ use crate::worktree::Reader;
 use crate::worktree::journal::Step;
 use crate::worktree::processors;
 
-use super::commit::Staging;
-use super::{commit, lock};
+use super::staging::Staging;
+use super::{lock, refuse, staging};
 
 /// From this many bytes before and after on, a thread is started to compute beside the writing.
 const LARGE: usize = 1 << 20;
@@ -68,7 +68,7 @@ pub(crate) fn write<T, D: Send, R>(
         if index {
             journal.release_index();
         }
-        Ok(index.then(|| Staging::start(store, &commit::modes(files(&changeset)))))
+        Ok(index.then(|| Staging::start(store, &staging::modes(files(&changeset)))))
     };
     let compute = || compute(&changeset);
     processors::beside(size(&changeset) >= LARGE, &compute, |computed| {
@@ -103,13 +103,13 @@ fn bytes(file: Option<&File>) -> usize {
 /// # Errors
 /// `uncommitted_changes`, `index_locked`.
 pub fn refuse_unstaged(store: &Store, changeset: &Changeset) -> Result<()> {
-    commit::refuse_unstaged(store, files(changeset))
+    refuse::refuse_unstaged(store, files(changeset))
 }
 
 /// What is staged of the files of `changeset`, uncommitted changes, and is in neither of its sides:
 /// the path and hex id of each such blob, which [`unstage`] takes out of the index.
 pub fn staged_otherwise(store: &Store, changeset: &Changeset) -> Vec<(RepoPath, String)> {
-    commit::staged_otherwise(store, files(changeset))
+    refuse::staged_otherwise(store, files(changeset))
 }
 
 fn files(changeset: &Changeset) -> impl Iterator<Item = (&RepoPath, Option<&File>, Option<&File>)> {
@@ -122,7 +122,7 @@ fn files(changeset: &Changeset) -> impl Iterator<Item = (&RepoPath, Option<&File
 /// # Errors
 /// `git_failed`.
 pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    commit::unstage(store, paths)
+    staging::unstage(store, paths)
 }
 
 /// Notes in the index the sizes of `paths`, which are as HEAD has them: where line endings are
@@ -131,5 +131,5 @@ pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
 /// # Errors
 /// `git_failed`.
 pub fn note_sizes(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    commit::note_sizes(store, paths)
+    staging::note_sizes(store, paths)
 }

@@ -14,18 +14,21 @@ mod direct;
 mod history;
 mod objects;
 mod recover;
+mod refuse;
 mod room;
+mod staging;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use commit::Staging;
-pub use commit::{Beside, Committed, entry_in, refuse_locked_index};
+pub use commit::{Beside, Committed, entry_in};
 pub(crate) use direct::write as write_direct;
 pub use direct::{Written as Direct, note_sizes, refuse_unstaged, staged_otherwise, unstage};
 pub use objects::written;
 pub(crate) use recover::{APPLY, COMMIT, UNDO, subject};
 pub use recover::{Recovery, Settled, recover, set_refused_aside};
+pub use refuse::refuse_locked_index;
+use staging::Staging;
 
 use crate::changeset::RepoPath;
 use crate::changeset::plan::{Planned, Resolution};
@@ -94,8 +97,8 @@ pub(crate) fn write(
         || plan.files.iter().map(|file| (&file.path, file.now.as_ref(), file.after.as_ref()));
     store.refuse_twins(files().map(|(path, _, after)| (path, after.is_some())))?;
     match wanted.effect {
-        Effect::Commit => commit::refuse_uncommitted(store, &paths)?,
-        Effect::Index => commit::refuse_unstaged(store, files())?,
+        Effect::Commit => refuse::refuse_uncommitted(store, &paths)?,
+        Effect::Index => refuse::refuse_unstaged(store, files())?,
         Effect::Files | Effect::MarkOnly => {}
     }
     let (mut made, mut staging, mut unrecorded) = (None, None, None);
@@ -103,7 +106,7 @@ pub(crate) fn write(
         match wanted.effect {
             Effect::Commit => {
                 journal.release_index();
-                let modes = commit::modes(files());
+                let modes = staging::modes(files());
                 let room = room::Room::hold(store, paths.len())?;
                 let message = wanted.message;
                 made =
@@ -112,7 +115,7 @@ pub(crate) fn write(
             }
             Effect::Index => {
                 journal.release_index();
-                staging = Some(Staging::start(store, &commit::modes(files())));
+                staging = Some(Staging::start(store, &staging::modes(files())));
             }
             Effect::Files | Effect::MarkOnly => {}
         }
@@ -136,7 +139,7 @@ pub(crate) fn write(
     }
     if let Some(done) = &made {
         // A hook may have staged something else than the index was given.
-        let refreshed = commit::unstage(store, &paths)
+        let refreshed = staging::unstage(store, &paths)
             .and_then(|()| commit::follow_beside(store, &done.beside));
         warning = warning.or(refreshed.err().map(|error| error.message().to_owned()));
         warning = done.warning.clone().or(warning);
@@ -179,12 +182,12 @@ pub(crate) fn follow(
     paths: &[RepoPath],
     message: Option<&str>,
 ) -> Result<Option<Committed>> {
-    commit::refuse_locked_index(store)?;
-    commit::refuse_ignored(store, paths)?;
+    refuse::refuse_locked_index(store)?;
+    refuse::refuse_ignored(store, paths)?;
     let Some(message) = message else {
         return Staging::start(store, &[])?.finish(paths).map(|()| None);
     };
-    commit::refuse_other_base(store, proposal)?;
+    refuse::refuse_other_base(store, proposal)?;
     let journal = lock(store)?;
     commit::commit(store, &journal, reviewers, proposal, Some(message), paths, &[])
 }

@@ -234,7 +234,7 @@ fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
         }
     }
     if !ours.is_empty() {
-        super::commit::unstage(store, &ours)?;
+        super::staging::unstage(store, &ours)?;
     }
     Ok(left)
 }

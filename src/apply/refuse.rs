@@ -1,0 +1,204 @@
+//! What keeps files from being staged or committed: changes of their own, ignored paths, a locked index.
+
+use bstr::ByteSlice;
+use gix::index::entry::{self, Stage};
+
+use super::codes;
+use super::commit::entry_in;
+use super::staging::{chunks, git, head, list};
+use crate::changeset::{File, Mode, RepoPath};
+use crate::error::{Error, Result};
+use crate::proposal::Proposal;
+use crate::proposal::event::FileOutcome;
+use crate::store::Store;
+
+/// Refuses to commit where one of `paths` has changes of its own that the commit would sweep in.
+/// A file that git does not know yet has nothing to be told apart from.
+///
+/// # Errors
+/// `uncommitted_changes`, `index_locked`.
+pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    refuse_locked_index(store)?;
+    if head(store)?.is_none() {
+        return Ok(());
+    }
+    if let Ok(index) = store.repo().index_or_empty() {
+        paths.iter().try_for_each(|path| refuse_unseen(&index, path))?;
+    }
+    for some in chunks(paths) {
+        let found = git(store)?
+            .args(["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--"])
+            .args(some.iter().map(RepoPath::to_path))
+            .run()?;
+        // Each entry is two letters, a blank and the path.
+        if let Some(name) = found.split(|byte| *byte == 0).find_map(|entry| entry.get(3..)) {
+            return Err(taken_along(&name.as_bstr().to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to commit files of the applied `proposal` where HEAD has something else of one than the
+/// decision started from: the commit would take other changes along. A file that HEAD does not have
+/// has nothing to be told apart from, and one that is generated from others has none of its own.
+///
+/// # Errors
+/// `uncommitted_changes`, `git_failed`.
+pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
+    let Ok(head) = store.repo().head_id() else { return Ok(()) };
+    let head = head.to_string();
+    let written = proposal.decision().map_or(&[][..], |decision| &decision.written);
+    for file in written.iter().filter(|file| file.outcome != FileOutcome::Derived) {
+        let base = entry_in(store, &head, &file.path)?;
+        if base.is_some() && base != file.before {
+            return Err(taken_along(&file.path.display().to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses paths that git ignores and does not have.
+///
+/// # Errors
+/// `uncommitted_changes`, `git_failed`.
+pub fn refuse_ignored(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    // Not as literal paths, which it refuses; status 1 means none of them.
+    let git = store.git()?.args(["check-ignore", "-z", "--stdin"]);
+    let answer = git.stdin(list(paths)).answer()?;
+    match answer.stdout.split(|byte| *byte == 0).find(|name| !name.is_empty()) {
+        Some(name) if answer.status == 0 => {
+            let name = name.as_bstr().to_string();
+            let message = format!("{name} is ignored by one of your .gitignore files");
+            Err(Error::new(&codes::UNCOMMITTED_CHANGES, message)
+                .hint("let git track it, or drop the memory settings for git")
+                .with("path", name))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn taken_along(name: &str) -> Error {
+    Error::new(
+        &codes::UNCOMMITTED_CHANGES,
+        format!("{name} has uncommitted changes, and the commit would take them along"),
+    )
+    .with("path", name)
+    .hint("commit or stash them first, or apply without --commit")
+}
+
+/// Refuses to stage where the index has something else of a file than the work tree, as `git apply
+/// --index` does: what is staged of it would be lost, what is not would be staged along. A file
+/// that is to be staged as it is need only have nothing else staged. A file that git does not
+/// know yet has nothing to be told apart from.
+///
+/// `files` are each path with what is there now and what shall be, as git stores them.
+///
+/// # Errors
+/// `uncommitted_changes`, `index_locked`.
+pub fn refuse_unstaged<'a>(
+    store: &Store,
+    files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>, Option<&'a File>)>,
+) -> Result<()> {
+    refuse_locked_index(store)?;
+    // What cannot be read here, git judges; so it does where a filter program of its own decides.
+    let index = store.repo().index_or_empty().ok();
+    let (mut written, mut left) = (Vec::new(), Vec::new());
+    for (path, now, after) in files {
+        if let Some(index) = &index {
+            refuse_unseen(index, path)?;
+        }
+        if !index.as_ref().is_some_and(|index| has(index, path, now)) {
+            if now == after { &mut left } else { &mut written }.push(path.clone());
+        }
+    }
+    for (paths, cached) in [(&written, None), (&left, Some("--cached"))] {
+        for some in chunks(paths) {
+            let found = git(store)?
+                .args(["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z"])
+                .args(cached)
+                .arg("--")
+                .args(some.iter().map(RepoPath::to_path))
+                .run()?;
+            if let Some(name) = found.split(|byte| *byte == 0).find(|name| !name.is_empty()) {
+                let name = name.as_bstr().to_string();
+                return Err(Error::new(
+                    &codes::UNCOMMITTED_CHANGES,
+                    format!("{name} is not the same in the index, and staging it would mix them"),
+                )
+                .with("path", name)
+                .hint("stage or stash its changes first, or drop --index"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What `files` (path, content at HEAD, content in the work tree) have in the index that is neither:
+/// the path and hex id of each such blob.
+pub fn staged_otherwise<'a>(
+    store: &Store,
+    files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>, Option<&'a File>)>,
+) -> Vec<(RepoPath, String)> {
+    let Ok(index) = store.repo().index_or_empty() else { return Vec::new() };
+    let staged = |path: &RepoPath| {
+        let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted)?;
+        let id = (!entry.flags.contains(entry::Flags::INTENT_TO_ADD)).then_some(entry.id)?;
+        Some((path.clone(), id.to_string()))
+    };
+    files
+        .filter(|(path, head, now)| !has(&index, path, *head) && !has(&index, path, *now))
+        .filter_map(|(path, ..)| staged(path))
+        .collect()
+}
+
+/// Refuses a file that git was told not to look at: it would not take what was written, and not
+/// say so.
+pub(super) fn refuse_unseen(index: &gix::index::State, path: &RepoPath) -> Result<()> {
+    let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted);
+    let flags = entry.map_or(entry::Flags::empty(), |entry| entry.flags);
+    let mark = match () {
+        () if flags.contains(entry::Flags::ASSUME_VALID) => "assume-unchanged",
+        () if flags.contains(entry::Flags::SKIP_WORKTREE) => "skip-worktree",
+        () => return Ok(()),
+    };
+    let name = path.display().to_string();
+    let message = format!("{name} is marked {mark} in the index, so git would not take the change");
+    Err(Error::new(&codes::UNCOMMITTED_CHANGES, message)
+        .hint(format!("`git update-index --no-{mark} {name}` takes the mark away"))
+        .with("path", name))
+}
+
+/// True if `index` has the very same at `path`, and nothing unmerged.
+pub(super) fn has(index: &gix::index::State, path: &RepoPath, file: Option<&File>) -> bool {
+    let entries =
+        index.entry_range(path.as_bstr()).map_or(&[][..], |range| &index.entries()[range]);
+    match (entries, file) {
+        ([], None) => true,
+        ([entry], Some(file)) => {
+            let mode = match file.mode {
+                Mode::Regular => entry::Mode::FILE,
+                Mode::Executable => entry::Mode::FILE_EXECUTABLE,
+            };
+            let id = gix::objs::compute_hash(entry.id.kind(), gix::objs::Kind::Blob, &file.bytes);
+            entry.stage() == Stage::Unconflicted
+                && entry.mode == mode
+                && id.is_ok_and(|id| id == entry.id)
+        }
+        _ => false,
+    }
+}
+
+/// Refuses early what `git add` would refuse late.
+///
+/// # Errors
+/// `index_locked`.
+pub fn refuse_locked_index(store: &Store) -> Result<()> {
+    // While `git commit -a` runs its hooks, `index.lock` is the index they get.
+    let mut lock = store.repo().index_path().into_os_string();
+    lock.push(".lock");
+    let lock = std::path::PathBuf::from(lock);
+    match lock.symlink_metadata() {
+        Ok(_) => Err(crate::worktree::index::locked(&lock)),
+        Err(_) => Ok(()),
+    }
+}
