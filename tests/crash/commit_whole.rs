@@ -4,9 +4,8 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use crate::support::{Repo, Run};
+use crate::support::{Repo, Run, until};
 
 /// A repository with one commit and one pending proposal, and the id of that.
 fn proposed() -> (Repo, String) {
@@ -227,18 +226,6 @@ fn a_disk_that_a_hook_fills_has_room_for_the_record() {
     assert_eq!(git(&["status", "--porcelain"]).out(), "");
     assert_eq!(fs::read_to_string(top.join("a.txt")).expect("read"), "one\nTWO\n");
     aye(&["show", &id]).ok().says("applied");
-}
-
-/// Waits until `done`, for a minute at most.
-#[track_caller]
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    for _ in 0..6_000 {
-        if done() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{what} did not come");
 }
 
 /// True if no process holds the lock of the journal.

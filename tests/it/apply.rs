@@ -1,6 +1,6 @@
 //! Saying aye: what is written, what is merged, what is refused, and what is recorded.
 
-use crate::support::{self, Repo};
+use crate::support::{self, Repo, until};
 
 const FILE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
@@ -463,12 +463,7 @@ fn a_checkout_under_way_keeps_an_apply_from_writing() {
         .program("git")
         .args(&["-c", &format!("filter.slow.smudge={wait}"), "checkout", "--", "slow"])
         .spawn();
-    for _ in 0..6_000 {
-        if inside.exists() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    until("git writes the file", || inside.exists());
     let before = files(&repo);
     repo.aye(&["apply", &id, "--yes"]).fails("index_locked", 7);
     assert_eq!(files(&repo), before);

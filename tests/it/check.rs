@@ -342,12 +342,12 @@ fn what_was_seen_of_the_files_never_hides_a_sweep() {
     let id = propose(&repo, "a.txt", "one", "eins");
     apply(&repo, &id);
     // A file that was written only now may be written again within the same tick of the clock.
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    repo.aye(&["check"]).ok();
+    let check = || repo.later(&["check"]).run();
+    check().ok();
     assert!(repo.text(".git/aye/idle").contains(" a.txt\n"));
     // Nothing is opened for it: what is removed is not made again.
     repo.remove(".git/aye/cache.sqlite");
-    repo.aye(&["check"]).ok();
+    check().ok();
     assert!(!repo.exists(".git/aye/cache.sqlite"));
     // As large as before and as old: the time of the change itself tells.
     let path = repo.path("a.txt");
@@ -357,20 +357,19 @@ fn what_was_seen_of_the_files_never_hides_a_sweep() {
     repo.write("a.txt", "one\ntwo\n");
     let file = std::fs::File::options().write(true).open(&path).expect("there");
     file.set_modified(old).expect("ours");
-    repo.aye(&["check"]).exits(1).says("applied_missing");
+    check().exits(1).says("applied_missing");
     repo.git(&["checkout", "--quiet", "-b", "other"]);
-    repo.aye(&["check"]).ok();
+    check().ok();
     repo.git(&["checkout", "--quiet", "-"]);
-    repo.aye(&["check"]).exits(1).says("applied_missing");
+    check().exits(1).says("applied_missing");
     // Another work tree has files of its own.
     repo.write("a.txt", &was);
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    repo.aye(&["check"]).ok();
+    check().ok();
     let linked = repo.outer().join("linked");
     repo.git(&["worktree", "add", "-q", "../linked"]);
-    repo.cmd(&["check"]).dir(linked).run().ok();
+    repo.later(&["check"]).dir(linked).run().ok();
     repo.git(&["stash", "--quiet"]);
-    repo.aye(&["check"]).exits(1).says("applied_missing");
+    check().exits(1).says("applied_missing");
 }
 
 /// What another clone has applied in its own work tree is not missing here.
@@ -440,7 +439,7 @@ fn a_second_check_says_what_the_first_one_said() {
     request_changes(&repo, &ids[1], "why");
     repo.aye(&["comment", &ids[2], "-m", "Think"]).ok();
     repo.write("src/b.txt", "something else\n");
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    repo.ticks();
     let now = (chrono::Utc::now() + chrono::Duration::hours(1)).to_rfc3339();
     let check = |args: &[&str]| {
         let args: Vec<&str> = ["check", "--json"].iter().chain(args).copied().collect();
@@ -463,9 +462,8 @@ fn a_second_check_says_what_the_first_one_said() {
 fn what_was_checked_never_hides_an_edited_cache() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
-    let wait = || std::thread::sleep(std::time::Duration::from_millis(200));
-    wait();
-    repo.aye(&["check"]).exits(1).says(&id);
+    let check = || repo.later(&["check"]).run();
+    check().exits(1).says(&id);
     assert!(repo.exists(".git/aye/checked"));
     // No event is read for it.
     let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
@@ -473,10 +471,10 @@ fn what_was_checked_never_hides_an_edited_cache() {
     let object = format!(".git/objects/{}/{}", &event[..2], &event[2..]);
     let bytes = repo.read(&object);
     repo.remove(&object);
-    repo.aye(&["check"]).exits(1).says(&id).lacks("cache_tampered");
+    check().exits(1).says(&id).lacks("cache_tampered");
     let note = repo.text(".git/aye/checked");
     repo.remove(".git/aye/checked");
-    repo.aye(&["check"]).exits(1).says("cache_tampered");
+    check().exits(1).says("cache_tampered");
     assert!(!repo.exists(".git/aye/checked"));
     repo.write(&object, bytes);
     repo.write(".git/aye/checked", &note);
@@ -485,13 +483,12 @@ fn what_was_checked_never_hides_an_edited_cache() {
         "UPDATE folded SET body = CAST(replace(CAST(body AS TEXT), 'a.txt', 'b.txt') AS BLOB)";
     assert!(cache.execute(edit, []).unwrap() > 0);
     drop(cache);
-    repo.aye(&["check"]).exits(1).says("cache_tampered");
-    wait();
-    repo.aye(&["check"]).exits(1).says("cache_tampered");
+    check().exits(1).says("cache_tampered");
+    check().exits(1).says("cache_tampered");
     // Nor does a note that is none.
     for note in ["", "aye", "\n", &note[..note.len() - 1]] {
         repo.write(".git/aye/checked", note);
-        repo.aye(&["check"]).exits(1).says("cache_tampered");
+        check().exits(1).says("cache_tampered");
     }
 }
 

@@ -132,11 +132,7 @@ mod at_a_terminal {
 
     /// Presses `keys` at the next question of the review, once it listens.
     fn answers(t: &mut Terminal, question: &str, keys: &str) {
-        t.sees(question);
-        while t.is_sane() {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        t.types(keys);
+        t.sees(question).listens().types(keys);
     }
 
     #[test]
@@ -161,7 +157,7 @@ mod at_a_terminal {
         answers(&mut t, "Enter: go on", "\r");
         t.sees("undo takes the last decision back");
         // Two decisions in one go, unless this machine was slow in between.
-        t.sees("/n]").rests();
+        t.sees("/n]").listens();
         let asks_which = t.screen().contains("[a/l/n]");
         t.types(if asks_which { "l\r" } else { "y\r" });
         t.sees("log");

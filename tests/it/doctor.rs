@@ -537,17 +537,15 @@ fn what_was_examined_is_looked_at_again_once_it_changes() {
     ];
     for (code, change) in changes {
         let (repo, _, ids) = eight();
-        let wait = || std::thread::sleep(std::time::Duration::from_millis(200));
-        wait();
-        repo.aye(&["doctor"]).ok();
+        let doctor = || repo.later(&["doctor"]).run();
+        doctor().ok();
         let seen = repo.text(".git/aye/examined");
         assert_eq!(seen.lines().count(), 1 + ids.len());
-        repo.aye(&["doctor"]).ok();
+        doctor().ok();
         assert_eq!(repo.text(".git/aye/examined"), seen);
         change(&repo, &ids[3]);
-        repo.aye(&["doctor"]).exits(1).says(code);
-        wait();
-        repo.aye(&["doctor"]).exits(1).says(code);
+        doctor().exits(1).says(code);
+        doctor().exits(1).says(code);
         repo.aye(&["doctor", "--repair"]).ok();
     }
     let (repo, _, ids) = eight();

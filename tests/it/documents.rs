@@ -85,10 +85,7 @@ fn review(cmd: Cmd, keys: &[String]) -> String {
         let text = key.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         terminal.sees(if text.is_some() { "): " } else { "]? " });
         // What is typed before the program reads keys is echoed by the system too.
-        while terminal.is_sane() {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        terminal.types(&text.map_or_else(|| key.clone(), |text| format!("{text}\r")));
+        terminal.listens().types(&text.map_or_else(|| key.clone(), |text| format!("{text}\r")));
     }
     terminal.ends();
     let screen = terminal.screen();

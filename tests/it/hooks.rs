@@ -304,9 +304,7 @@ fn the_hook_starts_aye_only_where_something_may_be_pending() {
         assert_eq!(run.status != 0, asks, "{when}: {}", run.err());
     };
     let look = || {
-        // Behind what was written last, by the file system's clock.
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        repo.aye(&["check"]).ok();
+        repo.later(&["check"]).run().ok();
     };
     asks(true, "never looked");
     look();
@@ -347,7 +345,6 @@ fn the_hook_starts_aye_only_where_something_may_be_pending() {
     // What has just run out is pending again where the clock is set back.
     let args = ["propose", "a.txt", "--old", "two", "--new", "zwei", "--expires-in", "1s"];
     repo.agent("codex", &args).ok();
-    std::thread::sleep(std::time::Duration::from_millis(1100));
     look();
     asks(true, "it has just run out");
 }

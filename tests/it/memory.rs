@@ -306,19 +306,17 @@ fn staged_files_are_looked_at_again_once_they_change() {
         let repo = store();
         let ids: Vec<String> =
             (0..3).map(|number| staged(&repo, &decision(&format!("Decision {number}")))).collect();
-        let wait = || std::thread::sleep(std::time::Duration::from_millis(200));
-        wait();
-        assert!(call(&repo, "memory.status", &json!({})).get("tampering").is_none());
+        let status = || repo.later(&["call", "memory.status", "{}"]).run().ok().json();
+        assert!(status().get("tampering").is_none());
         let seen = repo.text(".git/aye/staged");
         assert_eq!(seen.lines().count(), 1 + ids.len());
-        assert!(call(&repo, "memory.status", &json!({})).get("tampering").is_none());
+        assert!(status().get("tampering").is_none());
         assert_eq!(repo.text(".git/aye/staged"), seen);
         change(&repo, &format!(".agent-memory/staging/{}", ids[1]));
         for _ in 0..2 {
-            let status = call(&repo, "memory.status", &json!({}));
+            let status = status();
             let found = status["tampering"].to_string();
             assert!(found.contains(&format!("\"{what}\"")), "{what}: {status:#}");
-            wait();
         }
     }
 }

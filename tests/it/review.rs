@@ -153,10 +153,8 @@ fn ctrl_c_at_each_prompt_leaves_the_terminal_sane_and_keeps_what_was_decided() {
         for key in keys {
             t.types(key).sees(wait);
         }
-        // The question is on the screen a moment before the terminal gives keys instead of
-        // signals; in that moment Ctrl-C ends the process as anywhere, and says nothing.
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        t.types("\u{3}").sees("kept");
+        // Before it listens, Ctrl-C ends the process as anywhere, and says nothing.
+        t.listens().types("\u{3}").sees("kept");
         assert_eq!(t.ends(), 130, "{wait}");
         assert!(t.is_sane(), "{wait}");
         assert_eq!(show(&repo, &id)["status"], "pending");
@@ -176,7 +174,7 @@ fn ctrl_d_ends_the_session_at_each_prompt_and_a_lost_terminal_does() {
         if !keys.is_empty() {
             t.types(keys).sees(if keys == "A" { "]?" } else { "Esc: " });
         }
-        t.rests().types("\u{4}").sees("kept");
+        t.listens().types("\u{4}").sees("kept");
         assert_eq!(t.ends(), 0, "{keys}");
         assert!(t.is_sane());
         assert_eq!(show(&repo, &id)["status"], "pending");
@@ -200,9 +198,9 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
     let shell = repo.program("bash").args(&["--norc", "--noprofile", "-i"]).env("PS1", "shell: ");
     let mut t = Terminal::start(shell.env("TERM", "xterm").env("HISTFILE", ""), 30, 100);
     t.sees("shell: ").types(&format!("{} review\n", env!("CARGO_BIN_EXE_aye")));
-    t.sees("(1/3)").sees("]?").rests().types("\u{1a}").sees("Stopped").sees("shell: ");
+    t.sees("(1/3)").sees("]?").listens().types("\u{1a}").sees("Stopped").sees("shell: ");
     t.types("fg\n").sees("(1/3) Take this hunk").sees("]?").types("y").sees("(2/3)");
-    t.types("c").sees("Comment on line 21 (").sees("none): ").types("half").sees("half").rests();
+    t.types("c").sees("Comment on line 21 (").sees("none): ").types("half").sees("half").listens();
     t.types("\u{1a}").sees("Stopped").sees("shell: ").types("fg\n");
     t.sees("none): half").types(" whole\r").sees("kept as a comment on a.txt:21");
     t.sees("]?")
@@ -219,14 +217,14 @@ fn leaving_everything_out_is_asked_about_once_and_about_that_proposal() {
     let other = propose(&repo, "b.txt", "new\n", "A file");
     let mut t = review(&repo, &[]);
     t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("n");
-    t.sees("Every hunk is left out").rests().types("\u{1b}").sees("Decided:").sees("]?");
+    t.sees("Every hunk is left out").listens().types("\u{1b}").sees("Decided:").sees("]?");
     t.types("q").ends();
     drop(t);
     let mut t = review(&repo, &[]);
     t.sees("(1/2)").sees("]?").types(">").sees("[left out]").sees("]?").types("<");
     t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("y").sees("Decided:");
     t.sees("]?").types("u").sees("undone").sees("[left out]").sees("]?").types("y").sees("]?");
-    t.types("<").sees("[taken]").sees("]?").types("n").sees("left out.").rests().types("\u{3}");
+    t.types("<").sees("[taken]").sees("]?").types("n").sees("left out.").listens().types("\u{3}");
     t.sees("1 decision is kept");
     assert_eq!(t.ends(), 130);
     assert_eq!(t.text().matches("Every hunk is left out").count(), 1);
@@ -395,7 +393,7 @@ fn pasted_text_decides_nothing_and_lines_take_it() {
     let before = repo.snapshot();
     let paste = |text: &str| format!("\u{1b}[200~{text}\u{1b}[201~");
     let mut t = review(&repo, &[]);
-    t.sees("(1/3)").sees("]?").rests().types(&paste("yyy\rA\ry\r"));
+    t.sees("(1/3)").sees("]?").listens().types(&paste("yyy\rA\ry\r"));
     t.sees("decides nothing").sees("(1/3)");
     t.types("R").sees("because").types(&paste("two\r\nlines\n")).sees("two  lines");
     t.types("\r").sees("reject: two  lines").sees("Write these").types(&paste("y"));
@@ -428,7 +426,7 @@ fn a_signal_at_any_prompt_leaves_the_terminal_as_it_was() {
         for &signal in if key.is_empty() { &signals[..] } else { &signals[..1] } {
             let (repo, _) = three_hunks();
             let mut t = review(&repo, &[]);
-            t.sees("(1/3)").types("y").sees("(2/3)").sees("]?").types(key).sees(prompt).rests();
+            t.sees("(1/3)").types("y").sees("(2/3)").sees("]?").types(key).sees(prompt).listens();
             assert!(!t.is_sane());
             t.signal(signal);
             assert_ne!(t.ends(), 0, "{key} {signal:?}");
@@ -436,14 +434,14 @@ fn a_signal_at_any_prompt_leaves_the_terminal_as_it_was() {
             let raw = String::from_utf8_lossy(t.raw()).into_owned();
             assert!(raw.rfind("\u{1b}[?2004l") > raw.rfind("\u{1b}[?2004h"), "{key} {signal:?}");
             let mut t = review(&repo, &[]);
-            t.sees("1 decided earlier and kept").sees("]?").rests().types("\u{1c}");
+            t.sees("1 decided earlier and kept").sees("]?").listens().types("\u{1c}");
             t.sees("Nothing was written");
             assert_eq!(t.ends(), 130);
         }
     }
     let (repo, id) = three_hunks();
     let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
-    t.sees("[y/n]").rests().signal(Signal::TERM);
+    t.sees("[y/n]").listens().signal(Signal::TERM);
     assert_ne!(t.ends(), 0);
     assert!(t.is_sane());
     assert_eq!(show(&repo, &id)["status"], "pending");
@@ -957,7 +955,7 @@ fn a_part_that_conflicts_leaves_the_proposal_as_it_was() {
 fn single_questions_leave_the_cursor_where_they_found_it() {
     let (repo, id) = three_hunks();
     let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
-    t.sees("Apply prop_").sees("[y/n]").rests().types("\u{3}").sees("nothing applied");
+    t.sees("Apply prop_").sees("[y/n]").listens().types("\u{3}").sees("nothing applied");
     assert_eq!(t.ends(), 130);
     assert!(t.is_sane());
     let raw = String::from_utf8_lossy(t.raw()).into_owned();

@@ -1,7 +1,6 @@
 //! `aye run` and `aye session`: agents in work trees of their own.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use rustix::process::Signal;
 
@@ -172,9 +171,9 @@ fn what_the_command_leaves_running_is_waited_for() {
 #[test]
 fn a_signal_is_passed_on_and_what_was_done_is_proposed() {
     let repo = Repo::with(FILES);
-    let text = "trap 'echo told >t.txt; exit 7' TERM; echo ready; sleep 60 >/dev/null 2>&1 & wait";
-    let running = script(&repo, &[], text).spawn();
-    std::thread::sleep(Duration::from_millis(700));
+    let text = "trap 'echo told >t.txt; exit 7' TERM; sleep 60 >/dev/null 2>&1 & echo ready; wait";
+    let mut running = script(&repo, &[], text).spawn();
+    running.begins("ready\n");
     let pid = i32::try_from(running.child.id()).ok().and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(pid.expect("a process"), Signal::TERM).expect("kill");
     running.wait().exits(7).notes("processes of the run still live");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::support::record::apply;
-use crate::support::{Cmd, Repo, Run};
+use crate::support::{Cmd, Repo, Run, until};
 
 const FILES: &[(&str, &str)] = &[("src/a.txt", "one\ntwo\n"), ("b.txt", "bee\n")];
 
@@ -191,9 +191,7 @@ fn switching_branches_under_a_session_loses_nothing() {
         go.display()
     );
     let running = script(&repo, &["--keep", "--name", "x"], &text).spawn();
-    while !tree_is_at(&repo, "more") {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until("the command has written", || tree_is_at(&repo, "more"));
     repo.git(&["switch", "-q", "main"]);
     std::fs::write(&go, "").expect("write");
     running.wait().ok().notes("2 files +3 −0");
@@ -266,9 +264,7 @@ fn two_sessions_on_one_file_and_a_person_who_edits_it_meet_as_lines() {
     let one = script(&repo, &["--keep", "--name", "one"], &one).spawn();
     let two = script(&repo, &["--keep", "--name", "two"], &two).spawn();
     let live = |list: &Value| list["sessions"].as_array().is_some_and(|all| all.len() == 2);
-    while !live(&repo.aye(&["session", "--json"]).ok().json()) {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until("both live", || live(&repo.aye(&["session", "--json"]).ok().json()));
     repo.write("n.txt", lines("2", "five", "9"));
     std::fs::write(&go, "").expect("write");
     one.wait().ok().notes("1 file +1 −1");

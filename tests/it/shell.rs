@@ -1,6 +1,6 @@
 //! `aye shell`: exit codes, formats, limits, hostile repositories, what stays unread.
 
-use crate::support::Repo;
+use crate::support::{Repo, until};
 
 fn repo() -> Repo {
     Repo::readable(&[("a.txt", "one\ntwo\n"), ("src/b.rs", "fn b() {}\n")])
@@ -663,19 +663,10 @@ fn programs_end_with_aye() {
             })
             .count()
     };
-    let until = |wanted: usize| {
-        for _ in 0..500 {
-            if running() == wanted {
-                return true;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        false
-    };
-    assert!(until(1), "it never started");
+    until("it is started", || running() == 1);
     aye.kill().unwrap();
     aye.wait().unwrap();
-    assert!(until(0), "it goes on without aye");
+    until("it is gone without aye", || running() == 0);
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! `aye try`: a command on a proposal, in a work tree that is gone afterwards.
 
-use std::time::{Duration, Instant};
-
 use crate::support::record::{proposal, propose, reject};
-use crate::support::{self, Repo};
+use crate::support::{self, Repo, until};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("b.txt", "three\n")];
 
@@ -167,15 +165,6 @@ fn hooks_of_the_repository_do_not_run() {
     repo.chmod(".git/hooks/post-checkout", 0o755);
     let run = repo.aye(&["try", &id, "--", "true"]).ok();
     assert!(!run.err().contains("hooked"), "{}", run.err());
-}
-
-/// Waits until `there` says so.
-fn until(what: &str, there: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !there() {
-        assert!(started.elapsed() < Duration::from_secs(60), "{what} did not happen");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Loose objects are packed before git's automatic gc starts for them.
 
-use std::time::{Duration, Instant};
-
-use crate::support::Repo;
 use crate::support::record::propose;
+use crate::support::{Repo, until};
 
 const STAMP: &str = ".git/aye/packing";
 
@@ -36,16 +34,12 @@ fn fill(repo: &Repo, count: usize) {
 
 /// Waits for a pack of loose objects, whose maker nobody waits for.
 fn wait_for_a_pack(repo: &Repo) {
-    let started = Instant::now();
     let packed = || {
         let names = std::fs::read_dir(repo.path(".git/objects/pack")).into_iter().flatten();
         let names = names.flatten().map(|entry| entry.file_name().into_encoded_bytes());
         names.into_iter().any(|name| name.starts_with(b"loose-") && name.ends_with(b".idx"))
     };
-    while !packed() || repo.exists(".git/objects/maintenance.lock") {
-        assert!(started.elapsed() < Duration::from_secs(60), "no pack was made");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("a pack is made", || packed() && !repo.exists(".git/objects/maintenance.lock"));
 }
 
 fn loose(repo: &Repo) -> usize {
@@ -83,11 +77,7 @@ fn at_half_of_what_git_waits_for_loose_objects_are_packed() {
     repo.write(STAMP, "0\n");
     repo.aye(&["comment", &id, "-m", "and once more"]).ok();
     assert_ne!(repo.text(STAMP), "0\n");
-    let started = Instant::now();
-    while loose(&repo) >= many {
-        assert!(started.elapsed() < Duration::from_secs(60), "still {} loose", loose(&repo));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("loose objects are gone", || loose(&repo) < many);
     repo.aye(&["doctor"]).ok();
     repo.git(&["fsck", "--strict"]);
     assert_eq!(
@@ -169,11 +159,7 @@ fn nobody_waits_for_git() {
     // Its streams end, too: the run below waits for the end of both.
     let args = ["propose", "a.txt", "--old", "one", "--new", "eins"];
     let id = repo.cmd(&args).env("PATH", &path).run().ok().id();
-    let begun = Instant::now();
-    while !started.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "git was not started");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("git is started", || started.exists());
     // Under way still; writers go on.
     assert!(!go.exists());
     repo.aye(&["comment", &id, "-m", "x"]).ok();

@@ -7,12 +7,12 @@ use crate::support::{Repo, Running};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n")];
 
-/// Starts waiting, and gives it the time to be really waiting.
+/// Starts waiting, and comes back once it really waits.
 fn waiting(repo: &Repo, args: &[&str]) -> Running {
     let mut all = vec!["wait"];
     all.extend(args);
     let running = repo.cmd(&all).spawn();
-    std::thread::sleep(Duration::from_millis(300));
+    running.pauses();
     running
 }
 
@@ -98,6 +98,7 @@ fn waiting_costs_next_to_nothing() {
     let id = propose(&repo, "a.txt", "one", "eins");
     let running = waiting(&repo, &[&id, "--timeout", "3s"]);
     let stat = format!("/proc/{}/stat", running.child.id());
+    // This is what it costs while nothing happens: time passes, and nothing else.
     std::thread::sleep(Duration::from_millis(2000));
     if let Ok(stat) = std::fs::read_to_string(stat) {
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();

@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -331,6 +332,26 @@ impl Repo {
         self.program(env!("CARGO_BIN_EXE_aye")).args(args)
     }
 
+    /// `aye` with these arguments, five seconds later by its clock (`AYE_NOW`): every file that is there is
+    /// old enough for its facts to be believed, and one that is written afterwards has another time.
+    pub fn later<A: AsRef<OsStr>>(&self, args: &[A]) -> Cmd {
+        self.ticks();
+        let now = chrono::Utc::now() + chrono::Duration::seconds(5);
+        self.cmd(args).env("AYE_NOW", now.to_rfc3339())
+    }
+
+    /// Waits until the clock of the file system has moved on.
+    pub fn ticks(&self) {
+        let probe = self.outer().join("tick");
+        let time = || {
+            std::fs::write(&probe, "").expect("write");
+            probe.metadata().and_then(|facts| facts.modified()).expect("a time")
+        };
+        let first = time();
+        until("the clock moves on", || time() > first);
+        std::fs::remove_file(&probe).expect("remove");
+    }
+
     /// Any program in the same fixed surroundings.
     pub fn program(&self, program: impl AsRef<OsStr>) -> Cmd {
         let mut command = Command::new(program.as_ref());
@@ -477,6 +498,16 @@ impl Cmd {
     }
 }
 
+/// Waits until `is_so`, a minute at most: long, because machines may be busy.
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "it never came to this: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// A program that was started and not yet waited for.
 pub struct Running {
     /// The process, for its id and for `kill`.
@@ -486,6 +517,30 @@ pub struct Running {
 }
 
 impl Running {
+    /// Waits until it pauses between two looks, which it does once it has looked.
+    #[cfg(target_os = "linux")]
+    #[track_caller]
+    pub fn pauses(&self) {
+        let file = format!("/proc/{}/wchan", self.child.id());
+        let is_asleep = || std::fs::read_to_string(&file).is_ok_and(|at| at.contains("nanosleep"));
+        until("the program pauses", is_asleep);
+    }
+
+    /// Gives it the time to come to a pause: nothing here says when it does.
+    #[cfg(not(target_os = "linux"))]
+    pub fn pauses(&self) {
+        std::thread::sleep(Duration::from_millis(300));
+    }
+
+    /// Waits until it has printed `text` first of all, which is then gone from its output.
+    #[track_caller]
+    pub fn begins(&mut self, text: &str) {
+        let mut bytes = vec![0; text.len()];
+        let output = self.child.stdout.as_mut().expect("a pipe");
+        std::io::Read::read_exact(output, &mut bytes).expect("it prints so much");
+        assert_eq!(String::from_utf8_lossy(&bytes), text);
+    }
+
     /// Waits for the end.
     pub fn wait(self) -> Run {
         let output = self.child.wait_with_output().expect("wait for the child");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use crate::support::Cmd;
+use crate::support::{Cmd, until};
 
 /// Longest wait for anything to appear. Long, because machines may be busy; a test that waits so
 /// long has failed.
@@ -135,6 +135,14 @@ impl Terminal {
         self
     }
 
+    /// Waits until the program reads keys: its question is on the screen a moment before the terminal gives
+    /// keys instead of lines and signals.
+    #[track_caller]
+    pub fn listens(&mut self) -> &mut Self {
+        until("the program reads keys", || !self.is_sane());
+        self
+    }
+
     /// Sends a signal to the program.
     #[cfg(unix)]
     pub fn signal(&mut self, signal: rustix::process::Signal) -> &mut Self {
@@ -144,7 +152,8 @@ impl Terminal {
         self
     }
 
-    /// Rests the fingers: Esc and a key typed at once are one key to every terminal program.
+    /// Rests the fingers: Esc and a key typed at once are one key to every terminal program, and only the
+    /// time between them says otherwise.
     pub fn rests(&mut self) -> &mut Self {
         std::thread::sleep(Duration::from_millis(300));
         self

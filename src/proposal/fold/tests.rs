@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
-use super::super::event::{BlobRef, Event, Evidence, Head, Propose, RequestChanges, Revise, Undo};
+use super::super::event::{
+    BlobRef, Event, Evidence, Head, Propose, Reject, RequestChanges, Revise, RevisionReason, Undo,
+};
 use super::super::{Actor, ProposalId, Status};
 use super::*;
 
