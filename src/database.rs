@@ -55,8 +55,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
         return Connection::open_in_memory();
     }
     let is_there = check_file(path).map_err(|_| rusqlite::Error::InvalidPath(path.into()))?;
-    if let Some(folder) = path.parent().filter(|_| !is_there) {
-        let _ = std::fs::create_dir_all(folder);
+    if let Some(directory) = path.parent().filter(|_| !is_there) {
+        let _ = std::fs::create_dir_all(directory);
     }
     // SQLite looks at every component, and the repository itself may be reached through symlinks.
     let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -79,7 +79,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Removes the file at `path`, with its journal; not where its directory is a symlink.
 pub(crate) fn remove(path: &Path) {
-    let is_ours = |folder: &Path| folder.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let is_ours = |directory: &Path| directory.symlink_metadata().is_ok_and(|found| found.is_dir());
     if !path.parent().is_some_and(is_ours) {
         return;
     }

@@ -99,7 +99,7 @@ pub mod codes {
         IO = "io_error", Bug, "the operating system refused a read or a write";
         DISK_FULL = "disk_full", Bug, "no space left on the device, nothing was changed";
         GIT_DIRECTORY_READ_ONLY = "git_directory_read_only", Refused, "this process cannot write the git directory, as in an agent's sandbox";
-        READ_ONLY = "read_only", Bug, "the file system or folder cannot be written";
+        READ_ONLY = "read_only", Bug, "the file system or directory cannot be written";
         INVALID_UTF8 = "invalid_utf8", Invalid, "text was expected and the bytes are not UTF-8";
         INVALID_JSON = "invalid_json", Invalid, "the JSON cannot be read, or has the wrong shape";
         INVALID_ARGUMENT = "invalid_argument", Invalid, "a value is missing, of the wrong type, or out of range";
@@ -162,7 +162,7 @@ impl Error {
                 (&codes::DISK_FULL, "free some space and run the command again")
             }
             K::ReadOnlyFilesystem | K::PermissionDenied => {
-                (&codes::READ_ONLY, "check the permissions of the folder and its owner")
+                (&codes::READ_ONLY, "check the permissions of the directory and its owner")
             }
             _ => (&codes::IO, "the system's own message is above; nothing was half written"),
         };

@@ -7,7 +7,7 @@
 //! name makes all of it durable at once, for what came before it in the journal is on the disk before
 //! it is. git relies on the same
 //! (`core.fsyncMethod=batch` in git-config(1)). Everywhere else each file is flushed, and each
-//! folder in which it got its name. (An ext4 made without its journal gets no more than with git:
+//! directory in which it got its name. (An ext4 made without its journal gets no more than with git:
 //! a power cut there can take what it likes.)
 
 use std::collections::BTreeSet;
@@ -23,22 +23,26 @@ pub(crate) const OPEN: usize = 64;
 pub(crate) enum Method {
     /// Nothing: what can be rebuilt, or `core.fsync=none`.
     No,
-    /// Each is flushed, and then the folders of their names.
+    /// Each is flushed, and then the directories of their names.
     Each,
     /// Their content is written out. What is renamed or flushed later (a ref) comes after them.
     Ordered,
 }
 
 impl Method {
-    /// What durable files below `folder` need, when what names them is below `barrier`.
-    pub fn durable(folder: &Path, barrier: &Path) -> Self {
-        if ordered(folder) && same_device(folder, barrier) { Self::Ordered } else { Self::Each }
+    /// What durable files below `directory` need, when what names them is below `barrier`.
+    pub fn durable(directory: &Path, barrier: &Path) -> Self {
+        if ordered(directory) && same_device(directory, barrier) {
+            Self::Ordered
+        } else {
+            Self::Each
+        }
     }
 
-    /// Sees off the folders in which files have got their names.
-    pub fn folders(self, folders: &BTreeSet<PathBuf>) {
+    /// Sees off the directories in which files have got their names.
+    pub fn directories(self, directories: &BTreeSet<PathBuf>) {
         if self == Self::Each {
-            folders.iter().for_each(|folder| flush_folder(folder));
+            directories.iter().for_each(|directory| flush_directory(directory));
         }
     }
 
@@ -68,30 +72,30 @@ impl Method {
     }
 }
 
-/// Makes the names in `folder` durable where the system can (Windows cannot, nor needs to).
-pub(crate) fn flush_folder(folder: &Path) {
-    let _ = sync_folder(folder);
+/// Makes the names in `directory` durable where the system can (Windows cannot, nor needs to).
+pub(crate) fn flush_directory(directory: &Path) {
+    let _ = sync_directory(directory);
 }
 
 /// The same, and says where it fails.
 ///
 /// # Errors
 /// The system's, of opening the directory and of writing to the disk.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder).and_then(|folder| folder.sync_all())
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory).and_then(|directory| directory.sync_all())
 }
 
-/// Whether the file system of `folder` commits names and sizes in the order they were made.
+/// Whether the file system of `directory` commits names and sizes in the order they were made.
 #[cfg(target_os = "linux")]
-fn ordered(folder: &Path) -> bool {
+fn ordered(directory: &Path) -> bool {
     // statfs(2).
     const EXT: u64 = 0xEF53;
     const XFS: u64 = 0x5846_5342;
-    rustix::fs::statfs(folder).is_ok_and(|facts| matches!(facts.f_type as u64, EXT | XFS))
+    rustix::fs::statfs(directory).is_ok_and(|facts| matches!(facts.f_type as u64, EXT | XFS))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ordered(_folder: &Path) -> bool {
+fn ordered(_directory: &Path) -> bool {
     false
 }
 
@@ -155,9 +159,9 @@ mod tests {
     #[test]
     fn every_way_leaves_the_content() {
         use std::io::Write as _;
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for method in [Method::No, Method::Each, Method::Ordered] {
-            let path = folder.path().join(format!("{method:?}"));
+            let path = directory.path().join(format!("{method:?}"));
             let mut file = File::create(&path).unwrap();
             file.write_all(b"content").unwrap();
             let mut calls = 0;
@@ -169,10 +173,10 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn only_a_journalled_file_system_on_one_device_is_ordered() {
-        let folder = tempfile::tempdir().unwrap();
-        // proc(5) is neither, and another device than any folder for temporary files.
-        assert_eq!(Method::durable(Path::new("/proc/self"), folder.path()), Method::Each);
-        assert_eq!(Method::durable(folder.path(), Path::new("/proc/self")), Method::Each);
-        assert_eq!(Method::durable(&folder.path().join("none"), folder.path()), Method::Each);
+        let directory = tempfile::tempdir().unwrap();
+        // proc(5) is neither, and another device than any directory for temporary files.
+        assert_eq!(Method::durable(Path::new("/proc/self"), directory.path()), Method::Each);
+        assert_eq!(Method::durable(directory.path(), Path::new("/proc/self")), Method::Each);
+        assert_eq!(Method::durable(&directory.path().join("none"), directory.path()), Method::Each);
     }
 }

@@ -170,7 +170,7 @@ impl Git {
         }
     }
 
-    /// Forgets which repository, index or object folder the environment names: for a command
+    /// Forgets which repository, index or object directory the environment names: for a command
     /// about another work tree than the one a surrounding git works on.
     #[must_use]
     pub fn fresh(mut self) -> Self {
@@ -408,8 +408,8 @@ mod tests {
 
     #[test]
     fn output_and_failure_come_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let git = || Git::new(folder.path()).fresh();
+        let directory = tempfile::tempdir().unwrap();
+        let git = || Git::new(directory.path()).fresh();
         assert!(git().arg("--version").text().unwrap().starts_with("git version"));
         let hash = git().args(["hash-object", "--stdin"]).stdin("hello\n").text().unwrap();
         assert_eq!(hash, "ce013625030ba8dba906f756967f9e9ca394464a");
@@ -421,16 +421,17 @@ mod tests {
 
     #[test]
     fn input_larger_than_a_pipe_that_nobody_reads_does_no_harm() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let big = vec![b'x'; 1 << 20];
-        let answer = Git::new(folder.path()).arg("--version").stdin(big).answer().unwrap();
+        let answer = Git::new(directory.path()).arg("--version").stdin(big).answer().unwrap();
         assert!(answer.ok());
     }
 
     #[test]
     fn the_variables_are_those_git_names() {
-        let folder = tempfile::tempdir().unwrap();
-        let listed = Git::new(folder.path()).fresh().args(["rev-parse", "--local-env-vars"]).text();
+        let directory = tempfile::tempdir().unwrap();
+        let listed =
+            Git::new(directory.path()).fresh().args(["rev-parse", "--local-env-vars"]).text();
         for name in listed.unwrap().lines() {
             assert!(LOCAL_VARIABLES.contains(&name), "{name}");
         }

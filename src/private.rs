@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::beneath::{Access, FileKind, Folder, open_last};
+use crate::beneath::{Access, Dir, FileKind, open_last};
 use crate::error::{Error, Result};
 
 /// Error codes of aye's own directory.
@@ -50,7 +50,7 @@ const KNOWN: &[(&str, bool)] = &[
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    folder: Folder,
+    dir: Dir,
 }
 
 impl Directory {
@@ -61,7 +61,7 @@ impl Directory {
     /// `private_dir_unsafe` if it is not a directory; the system's refusal.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         match open_last(path) {
-            Ok(folder) => Ok(Some(Self { path: path.into(), folder })),
+            Ok(dir) => Ok(Some(Self { path: path.into(), dir })),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(match fs::symlink_metadata(path) {
                 Ok(found) if !found.is_dir() => not_ours(path, found.is_symlink(), true),
@@ -92,8 +92,8 @@ impl Directory {
     /// As [`Directory::open`].
     pub fn inside(&self, name: &str) -> Result<Option<Self>> {
         let path = self.path.join(name);
-        match self.folder.enter(name.into()) {
-            Ok(folder) => Ok(Some(Self { path, folder })),
+        match self.dir.enter(name.into()) {
+            Ok(dir) => Ok(Some(Self { path, dir })),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.refused(name.into(), true, "open", &error)),
         }
@@ -107,7 +107,7 @@ impl Directory {
         if let Some(found) = self.inside(name)? {
             return Ok(found);
         }
-        match self.folder.mkdir_shared(name.into()) {
+        match self.dir.mkdir_shared(name.into()) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 return Err(self.refused(name.into(), true, "make", &error));
             }
@@ -123,8 +123,8 @@ impl Directory {
     }
 
     /// The open directory, for single names.
-    pub(crate) fn folder(&self) -> &Folder {
-        &self.folder
+    pub(crate) fn dir(&self) -> &Dir {
+        &self.dir
     }
 
     /// Opens a regular file.
@@ -132,7 +132,7 @@ impl Directory {
     /// # Errors
     /// `private_dir_unsafe` if it is anything else; the system's refusal.
     pub(crate) fn file(&self, name: &BStr, access: Access) -> Result<fs::File> {
-        self.folder.open(name, access).map_err(|error| self.refused(name, false, "open", &error))
+        self.dir.open(name, access).map_err(|error| self.refused(name, false, "open", &error))
     }
 
     /// The content of a regular file. `None` if nothing has the name.
@@ -143,7 +143,7 @@ impl Directory {
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let name = BStr::new(name);
         let failed = |error: &io::Error| self.refused(name, false, "read", error);
-        let file = match self.folder.open(name, Access::Read) {
+        let file = match self.dir.open(name, Access::Read) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other.map_err(|error| failed(&error))?,
         };
@@ -184,23 +184,23 @@ impl Directory {
         let temporary = BString::from(format!(".{name}-{:016x}", crate::beneath::random()));
         let refused = |error: io::Error| self.refused(name.into(), false, "write", &error);
         let write = || -> Result<()> {
-            let file = self.folder.open(temporary.as_bstr(), Access::New);
+            let file = self.dir.open(temporary.as_bstr(), Access::New);
             let mut file = file.map_err(refused)?;
             file.write_all(bytes).map_err(refused)?;
             if flush {
                 file.sync_all().map_err(refused)?;
             }
             then(&file)?;
-            self.folder.rename(temporary.as_bstr(), &self.folder, name.into()).map_err(refused)
+            self.dir.rename(temporary.as_bstr(), &self.dir, name.into()).map_err(refused)
         };
         write().inspect_err(|_| {
-            let _ = self.folder.unlink(temporary.as_bstr());
+            let _ = self.dir.unlink(temporary.as_bstr());
         })
     }
 
     /// Removes a file or a symlink (never what it leads to), if there is one.
     pub fn remove(&self, name: &str) {
-        let _ = self.folder.unlink(name.into());
+        let _ = self.dir.unlink(name.into());
     }
 
     /// What lies here under a name of aye's own and is not what aye put there: symlinks, and files
@@ -212,11 +212,11 @@ impl Directory {
     /// The known names that are here, each with whether it can be used. For `aye/` itself.
     pub(crate) fn contents(&self) -> Vec<(&'static str, Result<()>)> {
         let mut found = Vec::new();
-        for (name, kind) in self.folder.kinds().unwrap_or_default() {
+        for (name, kind) in self.dir.kinds().unwrap_or_default() {
             let Some((known, directory)) = KNOWN.iter().find(|(known, _)| name == *known) else {
                 continue;
             };
-            let expected = if *directory { FileKind::Folder } else { FileKind::File };
+            let expected = if *directory { FileKind::Directory } else { FileKind::File };
             let path = self.path.join(known);
             let usable = match kind == expected {
                 true => Ok(()),
@@ -230,8 +230,8 @@ impl Directory {
 
     fn refused(&self, name: &BStr, directory: bool, what: &str, error: &io::Error) -> Error {
         let path = self.path.join(name.to_path_lossy());
-        let expected = if directory { FileKind::Folder } else { FileKind::File };
-        match self.folder.stat(name) {
+        let expected = if directory { FileKind::Directory } else { FileKind::File };
+        match self.dir.stat(name) {
             Ok(found) if found.kind != expected || (!directory && found.links > 1) => {
                 not_ours(&path, found.kind == FileKind::Symlink, directory)
             }

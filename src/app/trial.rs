@@ -79,7 +79,7 @@ fn as_commit(store: &Store, proposal: &Proposal) -> Result<String> {
 
 /// Writes the proposal's files into the work tree of HEAD, as an apply would.
 fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
-    let tree = Worktree::open(trial.folder())?.with_size_limit(store.settings()?.max_file_size);
+    let tree = Worktree::open(trial.directory())?.with_size_limit(store.settings()?.max_file_size);
     let changeset = store.changeset(&proposal.current().changes)?;
     let sides = Sides { ours: "present", theirs: "proposed" };
     let mut plan = plan::plan(changeset.changes(), &tree, sides)?;
@@ -94,7 +94,7 @@ fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
             proposal.id
         )));
     }
-    // Deletions first: a file may become a folder.
+    // Deletions first: a file may become a directory.
     for file in plan.writes().filter(|file| file.after.is_none()) {
         tree.remove_file(&file.path)?;
     }

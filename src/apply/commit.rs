@@ -80,13 +80,13 @@ pub fn commit(
     paths: &[RepoPath],
     modes: &[(RepoPath, Mode)],
 ) -> Result<Option<Committed>> {
-    // Standard input has the message, so the paths come in a file. A file that a folder has taken
+    // Standard input has the message, so the paths come in a file. A file that a directory has taken
     // the place of goes with the first file in that; git takes the name for a submodule's.
     let root = store.work_dir().unwrap_or_default();
-    let is_folder = |path: &RepoPath| {
+    let is_directory = |path: &RepoPath| {
         root.join(path.to_path()).symlink_metadata().is_ok_and(|found| found.is_dir())
     };
-    let named: Vec<RepoPath> = paths.iter().filter(|path| !is_folder(path)).cloned().collect();
+    let named: Vec<RepoPath> = paths.iter().filter(|path| !is_directory(path)).cloned().collect();
     let failed = |error: std::io::Error| Error::io("write the list of paths for git", &error);
     let mut file = tempfile::NamedTempFile::new_in(store.private_dir()).map_err(failed)?;
     file.write_all(&list(&named)).map_err(failed)?;

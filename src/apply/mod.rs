@@ -206,7 +206,7 @@ pub(crate) fn write_unrecorded(
 }
 
 /// The directory of the apply journal.
-pub fn journal_folder(store: &Store) -> PathBuf {
+pub fn journal_directory(store: &Store) -> PathBuf {
     store.private_dir().join("journal")
 }
 
@@ -223,7 +223,7 @@ pub(crate) fn lock(store: &Store) -> Result<Journal> {
 /// # Errors
 /// As [`lock`].
 pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
-    let journal = Journal::open(&journal_folder(store), wait)?;
+    let journal = Journal::open(&journal_directory(store), wait)?;
     recover::with(store, &journal)?;
     let mut index = store.repo().index_path().into_os_string();
     index.push(".lock");

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use super::{history, journal_folder};
+use super::{history, journal_directory};
 use crate::error::{Error, Result};
 use crate::proposal::event::Effect;
 use crate::proposal::{Data, Entry, ProposalId};
@@ -45,7 +45,7 @@ pub struct Settled {
 /// # Errors
 /// `private_dir_unsafe`, and those of the store and the work tree.
 pub fn recover(store: &Store) -> Result<Settled> {
-    let settled = journal::recover(&journal_folder(store), &OfStore(store))?;
+    let settled = journal::recover(&journal_directory(store), &OfStore(store))?;
     let done = settled.done.into_iter().map(|recovered| words(store, recovered)).collect();
     Ok(Settled { done, refused: settled.refused })
 }
@@ -55,7 +55,7 @@ pub fn recover(store: &Store) -> Result<Settled> {
 /// # Errors
 /// `apply_busy`, `private_dir_unsafe`, and those of the file system.
 pub fn set_refused_aside(store: &Store) -> Result<Vec<String>> {
-    let journal = Journal::open(&journal_folder(store), super::PATIENCE)?;
+    let journal = Journal::open(&journal_directory(store), super::PATIENCE)?;
     let moved = journal.set_aside_refused(&OfStore(store))?;
     Ok(moved.iter().map(|path| format!("journal set aside as {}", path.display())).collect())
 }

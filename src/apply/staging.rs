@@ -77,7 +77,7 @@ pub(super) fn chunks(paths: &[RepoPath]) -> Vec<&[RepoPath]> {
 }
 
 /// Puts the paths of standard input into the index as they are in the work tree, and removes those
-/// that are gone. A file where the index still has a folder, or the other way round, takes its place.
+/// that are gone. A file where the index still has a directory, or the other way round, takes its place.
 pub(super) const STAGING: [&str; 6] =
     ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
 

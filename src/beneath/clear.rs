@@ -4,11 +4,11 @@ use std::io::{self, ErrorKind};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::{FileKind, Folder};
+use super::{Dir, FileKind};
 
 /// Removes the directory `name` in `home` and all in it, as far as that is possible: symlinks are removed,
 /// not followed, and directories that a tool made read-only give way.
-pub fn remove_all(home: &Folder, name: &BStr) {
+pub fn remove_all(home: &Dir, name: &BStr) {
     let mut left = vec![name.to_owned()];
     while let Some(name) = left.pop() {
         let _ = empty(home, home, name.as_bstr(), 0, &mut left);
@@ -21,8 +21,8 @@ const DEEP: usize = 64;
 /// Removes the directory `name` in `above` and all in it; symlinks are removed, not followed. What
 /// lies too deep is moved to the top, `home`, and its name there added to `later`.
 fn empty(
-    home: &Folder,
-    above: &Folder,
+    home: &Dir,
+    above: &Dir,
     name: &BStr,
     depth: usize,
     later: &mut Vec<BString>,
@@ -35,20 +35,20 @@ fn empty(
         later.push(new);
         return Ok(());
     }
-    let folder = above.enter(name)?;
-    let names = match folder.names() {
-        // Folders that a tool made read-only (a module cache) keep their files.
+    let directory = above.enter(name)?;
+    let names = match directory.names() {
+        // Directories that a tool made read-only (a module cache) keep their files.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             above.unlock(name)?;
-            folder.names()?
+            directory.names()?
         }
         other => other?,
     };
     let mut unlocked = false;
     for inside in names {
-        let mut remove = || match folder.stat(inside.as_bstr())?.kind {
-            FileKind::Folder => empty(home, &folder, inside.as_bstr(), depth + 1, later),
-            _ => folder.unlink(inside.as_bstr()),
+        let mut remove = || match directory.stat(inside.as_bstr())?.kind {
+            FileKind::Directory => empty(home, &directory, inside.as_bstr(), depth + 1, later),
+            _ => directory.unlink(inside.as_bstr()),
         };
         match remove() {
             Err(error) if error.kind() == ErrorKind::PermissionDenied && !unlocked => {

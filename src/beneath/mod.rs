@@ -1,8 +1,8 @@
 //! Reaching files beneath a root, and nothing else.
 //!
-//! [`Root::folder`] opens a folder without following any symlink and refuses other repositories;
-//! [`Folder`] then works on single names inside it, which cannot lead anywhere else. On Unix a
-//! folder is an open descriptor, so it stays the same folder whatever happens to its name. Where
+//! [`Root::directory`] opens a directory without following any symlink and refuses other repositories;
+//! [`Dir`] then works on single names inside it, which cannot lead anywhere else. On Unix a
+//! directory is an open descriptor, so it stays the same directory whatever happens to its name. Where
 //! there are no such descriptors, `portable` checks each component before each step.
 
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -18,9 +18,9 @@ pub mod portable;
 mod unix;
 
 #[cfg(not(unix))]
-pub use portable::{Folder, Root, open_last};
+pub use portable::{Dir, Root, open_last};
 #[cfg(unix)]
-pub use unix::{Folder, Root, keep_umask, open_last};
+pub use unix::{Dir, Root, keep_umask, open_last};
 
 /// Error codes of paths that lead elsewhere.
 pub mod codes {
@@ -30,14 +30,14 @@ pub mod codes {
     }
 }
 
-/// What the folder part of a path leads to.
+/// What the directory part of a path leads to.
 #[derive(Debug)]
-pub enum Place<F = Folder> {
-    /// The folder, open.
-    Folder(Rc<F>),
+pub enum Place<F = Dir> {
+    /// The directory, open.
+    Directory(Rc<F>),
     /// It does not exist; the part of it that does (empty: the root).
     Missing(BString),
-    /// A file stands where a folder is needed; its path.
+    /// A file stands where a directory is needed; its path.
     Blocked(BString),
 }
 
@@ -46,8 +46,8 @@ pub enum Place<F = Folder> {
 pub enum FileKind {
     /// A regular file.
     File,
-    /// A folder.
-    Folder,
+    /// A directory.
+    Directory,
     /// A symbolic link.
     Symlink,
     /// A device, pipe or socket.
@@ -107,7 +107,7 @@ pub struct NewFile {
     pub executable: bool,
 }
 
-/// What a file that is opened by [`Folder::open`] is for.
+/// What a file that is opened by [`Dir::open`] is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reading; it must exist.

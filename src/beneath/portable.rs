@@ -1,4 +1,4 @@
-//! Systems without folder descriptors: each component is looked at before each step. A swap
+//! Systems without directory descriptors: each component is looked at before each step. A swap
 //! between the look and the step is not excluded there.
 
 use std::collections::BTreeSet;
@@ -12,29 +12,29 @@ use bstr::{BStr, BString, ByteSlice, ByteVec};
 use super::{Access, Content, FileKind, NewFile, Place, Stamp, codes};
 use crate::error::{Error, Result};
 
-/// The top folder.
+/// The top directory.
 #[derive(Clone, Debug)]
 pub struct Root {
     path: PathBuf,
     submodules: BTreeSet<BString>,
 }
 
-/// A folder beneath the root.
+/// A directory beneath the root.
 #[derive(Debug)]
-pub struct Folder {
+pub struct Dir {
     path: PathBuf,
 }
 
 /// Notes the directory at `path`; the last component must not be a symlink, those above may be.
-pub fn open_last(path: &Path) -> io::Result<Folder> {
+pub fn open_last(path: &Path) -> io::Result<Dir> {
     match fs::symlink_metadata(path)?.is_dir() {
-        true => Ok(Folder { path: path.into() }),
+        true => Ok(Dir { path: path.into() }),
         false => Err(io::ErrorKind::NotADirectory.into()),
     }
 }
 
 impl Root {
-    /// Notes the folder at `path`, which must exist.
+    /// Notes the directory at `path`, which must exist.
     pub fn open(path: &Path) -> io::Result<Self> {
         match fs::metadata(path)?.is_dir() {
             true => Ok(Self { path: path.into(), submodules: BTreeSet::new() }),
@@ -42,11 +42,11 @@ impl Root {
         }
     }
 
-    /// The folder at `path` (empty: the root), reached without following symlinks.
+    /// The directory at `path` (empty: the root), reached without following symlinks.
     ///
     /// # Errors
     /// `symlink_in_way`, `in_submodule`, or the system's refusal.
-    pub fn folder(&self, path: &BStr) -> Result<Place<Folder>> {
+    pub fn directory(&self, path: &BStr) -> Result<Place<Dir>> {
         let mut here = self.path.clone();
         let mut end = 0;
         for name in path.split(|b| *b == b'/').filter(|name| !name.is_empty()) {
@@ -79,11 +79,11 @@ impl Root {
                 Ok(_) => {}
             }
         }
-        Ok(Place::Folder(Rc::new(Folder { path: here })))
+        Ok(Place::Directory(Rc::new(Dir { path: here })))
     }
 
-    /// None: here a folder is its path, which [`Root::folder`] looks at as a whole.
-    pub fn folder_in(&self, _above: &Folder, _path: &BStr) -> Option<Rc<Folder>> {
+    /// None: here a directory is its path, which [`Root::directory`] looks at as a whole.
+    pub fn directory_in(&self, _above: &Dir, _path: &BStr) -> Option<Rc<Dir>> {
         None
     }
 
@@ -97,7 +97,7 @@ impl Root {
         self.submodules.extend(paths);
     }
 
-    /// True if the folder at `path` is a known submodule or holds a `.git` of its own.
+    /// True if the directory at `path` is a known submodule or holds a `.git` of its own.
     pub fn is_repository(&self, path: &BStr) -> bool {
         if self.is_submodule(path) {
             return true;
@@ -106,7 +106,7 @@ impl Root {
     }
 }
 
-impl Folder {
+impl Dir {
     fn of(&self, name: &BStr) -> PathBuf {
         self.path.join(name.to_path_lossy())
     }
@@ -198,25 +198,25 @@ impl Folder {
         fs::hard_link(self.of(name), to.of(to_name))
     }
 
-    /// Removes a name that is no folder.
+    /// Removes a name that is no directory.
     pub fn unlink(&self, name: &BStr) -> io::Result<()> {
         fs::remove_file(self.of(name))
     }
 
-    /// Makes a folder.
+    /// Makes a directory.
     pub fn mkdir(&self, name: &BStr) -> io::Result<()> {
         fs::create_dir(self.of(name))
     }
 
-    /// Removes an empty folder.
+    /// Removes an empty directory.
     pub fn rmdir(&self, name: &BStr) -> io::Result<()> {
         fs::remove_dir(self.of(name))
     }
 
-    /// The folder of that name, which must not be a symlink.
+    /// The directory of that name, which must not be a symlink.
     pub fn enter(&self, name: &BStr) -> io::Result<Self> {
         match self.stat(name)?.kind {
-            FileKind::Folder => Ok(Self { path: self.of(name) }),
+            FileKind::Directory => Ok(Self { path: self.of(name) }),
             _ => Err(io::ErrorKind::NotADirectory.into()),
         }
     }
@@ -243,7 +243,7 @@ fn stamp(found: &fs::Metadata) -> Stamp {
     Stamp {
         kind: match () {
             () if found.is_symlink() => FileKind::Symlink,
-            () if found.is_dir() => FileKind::Folder,
+            () if found.is_dir() => FileKind::Directory,
             () if found.is_file() => FileKind::File,
             () => FileKind::Special,
         },

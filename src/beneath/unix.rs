@@ -1,4 +1,4 @@
-//! Unix: folders are open descriptors, names are resolved relative to them.
+//! Unix: directories are open descriptors, names are resolved relative to them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,9 +17,9 @@ use super::{Access, Content, FileKind, NewFile, Place, Stamp, codes};
 use crate::error::{Error, Result};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
 /// The umask for files of the work tree, where the process has a wider one (see [`keep_umask`]).
 static KEPT_UMASK: AtomicU32 = AtomicU32::new(0);
@@ -30,63 +30,63 @@ pub fn keep_umask(mask: u32) {
     KEPT_UMASK.store(mask, Ordering::Relaxed);
 }
 
-/// The top folder, open.
+/// The top directory, open.
 #[derive(Clone, Debug)]
 pub struct Root {
     fd: Arc<OwnedFd>,
     submodules: Arc<BTreeSet<BString>>,
 }
 
-/// An open folder beneath the root.
+/// An open directory beneath the root.
 #[derive(Debug)]
-pub struct Folder {
+pub struct Dir {
     fd: OwnedFd,
 }
 
 /// Opens the directory at `path`; the last component must not be a symlink, those above may be.
-pub fn open_last(path: &Path) -> io::Result<Folder> {
-    let flags = FOLDER | OFlags::NOFOLLOW;
-    Ok(Folder { fd: rustix::fs::open(path, flags, Mode::empty())? })
+pub fn open_last(path: &Path) -> io::Result<Dir> {
+    let flags = DIRECTORY | OFlags::NOFOLLOW;
+    Ok(Dir { fd: rustix::fs::open(path, flags, Mode::empty())? })
 }
 
 impl Root {
-    /// Opens the folder at `path`, whatever leads there.
+    /// Opens the directory at `path`, whatever leads there.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let fd = rustix::fs::open(path, FOLDER, Mode::empty())?;
+        let fd = rustix::fs::open(path, DIRECTORY, Mode::empty())?;
         Ok(Self { fd: Arc::new(fd), submodules: Arc::default() })
     }
 
-    /// Opens the folder at `path` (empty: the root) without following symlinks.
+    /// Opens the directory at `path` (empty: the root) without following symlinks.
     ///
     /// # Errors
     /// `symlink_in_way`, `in_submodule`, or the system's refusal.
-    pub fn folder(&self, path: &BStr) -> Result<Place> {
+    pub fn directory(&self, path: &BStr) -> Result<Place> {
         if path.is_empty() {
             let fd = self.fd.as_ref().try_clone().map_err(|error| cannot_open(path, &error))?;
-            return Ok(Place::Folder(Rc::new(Folder { fd })));
+            return Ok(Place::Directory(Rc::new(Dir { fd })));
         }
         let above = || path.rfind_iter("/").map(|slash| path[..slash].as_bstr());
         let all = || std::iter::once(path).chain(above());
-        if let Some(inside) = all().find(|folder| self.is_submodule(folder)) {
+        if let Some(inside) = all().find(|directory| self.is_submodule(directory)) {
             return Err(in_repository(inside));
         }
         // The kernel has no such call, or says no: the walk finds out at which component.
         let Some(fd) = open_beneath(&self.fd, path) else { return self.walk(path) };
-        match all().find(|folder| self.is_repository(folder)) {
+        match all().find(|directory| self.is_repository(directory)) {
             Some(inside) => Err(in_repository(inside)),
-            None => Ok(Place::Folder(Rc::new(Folder { fd }))),
+            None => Ok(Place::Directory(Rc::new(Dir { fd }))),
         }
     }
 
-    /// The folder at `path` from the one above it, which is open. `None` where it is not a folder to
-    /// enter: [`Root::folder`] says why.
-    pub fn folder_in(&self, above: &Folder, path: &BStr) -> Option<Rc<Folder>> {
+    /// The directory at `path` from the one above it, which is open. `None` where it is not a directory to
+    /// enter: [`Root::directory`] says why.
+    pub fn directory_in(&self, above: &Dir, path: &BStr) -> Option<Rc<Dir>> {
         let name = &path[path.rfind_byte(b'/').map_or(0, |at| at + 1)..];
         if name.is_empty() || self.is_submodule(path) {
             return None;
         }
-        let folder = above.enter(name.as_bstr()).ok()?;
-        folder.stat(".git".into()).is_err().then(|| Rc::new(folder))
+        let directory = above.enter(name.as_bstr()).ok()?;
+        directory.stat(".git".into()).is_err().then(|| Rc::new(directory))
     }
 
     /// True if `path` is a known submodule, checked out or not.
@@ -99,7 +99,7 @@ impl Root {
         Arc::make_mut(&mut self.submodules).extend(paths);
     }
 
-    /// True if the folder at `path` is a known submodule or holds a `.git` of its own.
+    /// True if the directory at `path` is a known submodule or holds a `.git` of its own.
     pub fn is_repository(&self, path: &BStr) -> bool {
         if self.is_submodule(path) {
             return true;
@@ -110,7 +110,7 @@ impl Root {
     }
 
     /// Component by component, each relative to the open one before it: as long as the path, where
-    /// looking at every folder above by its whole name is as long as its square.
+    /// looking at every directory above by its whole name is as long as its square.
     fn walk(&self, path: &BStr) -> Result<Place> {
         let mut fd = self.fd.as_ref().try_clone().map_err(|error| cannot_open(path, &error))?;
         let mut end = 0;
@@ -118,7 +118,7 @@ impl Root {
             let done = path[..end].as_bstr();
             end += name.len() + usize::from(end > 0);
             let here = path[..end].as_bstr();
-            match rustix::fs::openat(&fd, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+            match rustix::fs::openat(&fd, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(next) => fd = next,
                 Err(Errno::NOENT) => return Ok(Place::Missing(done.into())),
                 Err(error @ (Errno::NOTDIR | Errno::LOOP | Errno::MLINK)) => {
@@ -141,7 +141,7 @@ impl Root {
                 return Err(in_repository(here));
             }
         }
-        Ok(Place::Folder(Rc::new(Folder { fd })))
+        Ok(Place::Directory(Rc::new(Dir { fd })))
     }
 }
 
@@ -151,7 +151,7 @@ fn in_repository(path: &BStr) -> Error {
         .hint("run aye inside that repository")
 }
 
-/// From this many folders on, each is looked at from the one above it.
+/// From this many directories on, each is looked at from the one above it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const DEEP: usize = 32;
 
@@ -162,7 +162,7 @@ fn open_beneath(root: &OwnedFd, path: &BStr) -> Option<OwnedFd> {
         return None;
     }
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    openat2(root, path.as_bytes(), FOLDER, Mode::empty(), resolve).ok()
+    openat2(root, path.as_bytes(), DIRECTORY, Mode::empty(), resolve).ok()
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -170,7 +170,7 @@ fn open_beneath(_root: &OwnedFd, _path: &BStr) -> Option<OwnedFd> {
     None
 }
 
-impl Folder {
+impl Dir {
     /// What has the name, not following it.
     pub fn stat(&self, name: &BStr) -> io::Result<Stamp> {
         let stat = rustix::fs::statat(&self.fd, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)?;
@@ -269,8 +269,8 @@ impl Folder {
             // The kernel knows no chmod that follows no symlink before 6.6. An open directory is
             // reached by its descriptor, though, whatever has its name by now.
             use std::os::fd::AsRawFd as _;
-            let folder = self.enter(name)?;
-            let itself = format!("/proc/self/fd/{}", folder.fd.as_raw_fd());
+            let directory = self.enter(name)?;
+            let itself = format!("/proc/self/fd/{}", directory.fd.as_raw_fd());
             Ok(rustix::fs::chmod(itself, mode)?)
         }
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -351,25 +351,25 @@ impl Folder {
         )?)
     }
 
-    /// Removes a name that is no folder.
+    /// Removes a name that is no directory.
     pub fn unlink(&self, name: &BStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.fd, name.as_bytes(), AtFlags::empty())?)
     }
 
-    /// Makes a folder.
+    /// Makes a directory.
     pub fn mkdir(&self, name: &BStr) -> io::Result<()> {
         let mode = Mode::from_raw_mode((0o777 & !KEPT_UMASK.load(Ordering::Relaxed)) as _);
         Ok(rustix::fs::mkdirat(&self.fd, name.as_bytes(), mode)?)
     }
 
-    /// Removes an empty folder.
+    /// Removes an empty directory.
     pub fn rmdir(&self, name: &BStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.fd, name.as_bytes(), AtFlags::REMOVEDIR)?)
     }
 
-    /// Opens the folder of that name, which must not be a symlink.
+    /// Opens the directory of that name, which must not be a symlink.
     pub fn enter(&self, name: &BStr) -> io::Result<Self> {
-        let flags = FOLDER | OFlags::NOFOLLOW;
+        let flags = DIRECTORY | OFlags::NOFOLLOW;
         Ok(Self { fd: rustix::fs::openat(&self.fd, name.as_bytes(), flags, Mode::empty())? })
     }
 
@@ -436,7 +436,7 @@ fn stamp(stat: &rustix::fs::Stat) -> Stamp {
 fn kind_of(found: FileType) -> FileKind {
     match found {
         FileType::RegularFile => FileKind::File,
-        FileType::Directory => FileKind::Folder,
+        FileType::Directory => FileKind::Directory,
         FileType::Symlink => FileKind::Symlink,
         _ => FileKind::Special,
     }

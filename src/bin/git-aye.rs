@@ -36,7 +36,7 @@ fn aye() -> OsString {
         path.is_file().then_some(path)
     };
     let program = env::current_exe().ok();
-    // Package managers link programs into a common folder: look there, then where they really are.
+    // Package managers link programs into a common directory: look there, then where they really are.
     let real = program.as_ref().and_then(|program| program.canonicalize().ok());
     program.and_then(beside).or_else(|| real.and_then(beside)).map_or(name.into(), Into::into)
 }

@@ -108,7 +108,7 @@ impl Changeset {
     /// Orders and checks `changes`.
     ///
     /// # Errors
-    /// `changeset_invalid` if a path occurs twice or one path is a folder of another's;
+    /// `changeset_invalid` if a path occurs twice or one path is a directory of another's;
     /// `no_change` if nothing would change.
     pub fn new(mut changes: Vec<FileChange>) -> Result<Self> {
         changes.retain(|change| change.before != change.after);
@@ -202,7 +202,7 @@ pub trait Snapshot {
     /// The file at `path`, or `None` where there is none.
     ///
     /// # Errors
-    /// Where something that is no regular file is in the way (symlink, submodule, folder), or it
+    /// Where something that is no regular file is in the way (symlink, submodule, directory), or it
     /// cannot be read or is over the size limit.
     fn file(&self, path: &RepoPath) -> Result<Option<File>>;
 

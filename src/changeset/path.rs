@@ -55,7 +55,7 @@ impl RepoPath {
         self.0.split(|b| *b == b'/').map(ByteSlice::as_bstr)
     }
 
-    /// The folders above it, nearest first, without the repository's top.
+    /// The directories above it, nearest first, without the repository's top.
     pub fn parents(&self) -> impl Iterator<Item = RepoPath> + '_ {
         let mut end = self.0.len();
         std::iter::from_fn(move || {

@@ -201,7 +201,7 @@ pub fn inverse(changes: &[FileChange]) -> Vec<FileChange> {
         .collect()
 }
 
-/// The file as it is. A folder that the change itself empties counts as nothing.
+/// The file as it is. A directory that the change itself empties counts as nothing.
 fn present(
     change: &FileChange,
     snapshot: &dyn Snapshot,

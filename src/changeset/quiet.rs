@@ -26,12 +26,12 @@ pub fn reason(path: &RepoPath, said: Linguist) -> Option<&'static str> {
         (None, None) => {}
     }
     let path = path.as_bstr().to_str_lossy().to_ascii_lowercase();
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
     if is_lock(name) {
         return Some("lock file");
     }
     let vendored = ["vendor", "node_modules", "third_party", "third-party"];
-    if folder.split('/').any(|part| vendored.contains(&part)) {
+    if directory.split('/').any(|part| vendored.contains(&part)) {
         return Some("vendored");
     }
     let minified = [".min.js", ".min.mjs", ".min.css", ".js.map", ".css.map", ".mjs.map"];

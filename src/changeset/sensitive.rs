@@ -84,7 +84,7 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
     let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
     // All directories of the list are hidden.
     let hidden = instructions::from_hidden(&lower);
-    let within = |folder: &str| hidden.iter().any(|rest| rest.starts_with(folder.as_bytes()));
+    let within = |directory: &str| hidden.iter().any(|rest| rest.starts_with(directory.as_bytes()));
     let name = name.to_str().ok()?;
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     if let Some(inside) = lower.strip_prefix(b".agent-memory/") {
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_that_run_are_known_in_any_folder_and_case() {
+    fn places_that_run_are_known_in_any_directory_and_case() {
         for path in [
             ".github/workflows/ci.yml",
             "sub/.github/workflows/ci.yml",

@@ -56,7 +56,7 @@ impl<'a> Fit<'a> {
             Err(error) => return Ok(Some(error.message().to_owned())),
         };
         let sides = Sides { ours: "present", theirs: "proposed" };
-        // A symlink or folder in the way is as good a reason as lines that differ.
+        // A symlink or directory in the way is as good a reason as lines that differ.
         let plan = |changeset: &Changeset| plan::plan(changeset.changes(), tree, sides);
         let planned = plan(&changeset).and_then(|planned| {
             let changes = changeset.changes();

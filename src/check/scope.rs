@@ -11,7 +11,7 @@ use crate::proposal::event::Subject;
 pub struct Scope {
     /// Only code, or only memory.
     pub kind: Option<Subject>,
-    /// Only what changes one of these files or folders, relative to the top and without a final
+    /// Only what changes one of these files or directories, relative to the top and without a final
     /// slash; an empty one is the top. None of them: no matter where.
     pub paths: Vec<BString>,
 }
@@ -22,12 +22,12 @@ impl Scope {
         self.kind.is_none() && self.paths.is_empty()
     }
 
-    /// True if `path` is one of the files or below one of the folders.
+    /// True if `path` is one of the files or below one of the directories.
     pub fn covers(&self, path: &RepoPath) -> bool {
         let path = path.as_bstr();
         self.paths.is_empty()
-            || self.paths.iter().any(|folder| match path.strip_prefix(folder.as_slice()) {
-                Some(rest) => folder.is_empty() || rest.is_empty() || rest.starts_with(b"/"),
+            || self.paths.iter().any(|directory| match path.strip_prefix(directory.as_slice()) {
+                Some(rest) => directory.is_empty() || rest.is_empty() || rest.starts_with(b"/"),
                 None => false,
             })
     }
@@ -45,9 +45,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_covers_what_is_below_it_and_no_namesake() {
-        let covers = |folder: &str, path: &str| {
-            let scope = Scope { paths: vec![folder.into()], ..Scope::default() };
+    fn a_directory_covers_what_is_below_it_and_no_namesake() {
+        let covers = |directory: &str, path: &str| {
+            let scope = Scope { paths: vec![directory.into()], ..Scope::default() };
             scope.covers(&RepoPath::new(path).unwrap())
         };
         assert!(covers("src", "src/a.rs"));

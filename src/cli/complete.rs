@@ -52,7 +52,7 @@ fn command() -> clap::Command {
     })
 }
 
-/// Ids of the repository around the current folder, newest first; none where there is none.
+/// Ids of the repository around the current directory, newest first; none where there is none.
 fn ids(status: Option<Status>) -> Vec<CompletionCandidate> {
     let found = || {
         let store = Store::discover(Path::new("."))?;

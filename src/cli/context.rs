@@ -17,7 +17,7 @@ use crate::text::escape;
 
 /// One run of one command, with everything it may know of the world outside.
 pub struct Context {
-    /// The folder the command works from (`-C` already applied).
+    /// The directory the command works from (`-C` already applied).
     pub directory: PathBuf,
     /// The time of this run.
     pub now: DateTime<Utc>,
@@ -42,11 +42,11 @@ pub struct Context {
 }
 
 impl Context {
-    /// Reads the process: its folder, clock, environment and terminal.
+    /// Reads the process: its directory, clock, environment and terminal.
     pub fn from_process(global: &Global) -> Self {
         // Entered, as git does: what the environment and git itself name is relative to it. Where
         // that fails, whoever looks for the repository says so.
-        let entered = |folder: &PathBuf| std::env::set_current_dir(folder).is_err();
+        let entered = |directory: &PathBuf| std::env::set_current_dir(directory).is_err();
         let directory = global.directory.clone().filter(entered).unwrap_or_else(|| ".".into());
         let format = match (global.json, global.yaml) {
             (true, _) => Some(Format::Json),

@@ -151,17 +151,17 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
     let program = program()?;
     let setting = place.setting(&program);
     for hook in which {
-        hooks::require_unedited(&place.folder, *hook, setting, force)?;
-        hooks::require_room(&place.folder, *hook, setting)?;
+        hooks::require_unedited(&place.directory, *hook, setting, force)?;
+        hooks::require_room(&place.directory, *hook, setting)?;
     }
     let mut done = Vec::new();
     for hook in which {
-        done.push((*hook, hooks::install(&place.folder, *hook, setting, force)?));
+        done.push((*hook, hooks::install(&place.directory, *hook, setting, force)?));
     }
     if place.in_work_tree() {
         context.note(&format!(
             "note: {} is inside the work tree; commit the hooks to share them",
-            place.folder.display()
+            place.directory.display()
         ));
     }
     print(context, &place, &program, &done)
@@ -172,11 +172,11 @@ fn uninstall(context: &mut Context, which: &[Hook], force: bool) -> Result<Exit>
     let program = program()?;
     let setting = place.setting(&program);
     for hook in which {
-        hooks::require_unedited(&place.folder, *hook, setting, force)?;
+        hooks::require_unedited(&place.directory, *hook, setting, force)?;
     }
     let mut done = Vec::new();
     for hook in which {
-        done.push((*hook, hooks::uninstall(&place.folder, *hook, setting, force)?));
+        done.push((*hook, hooks::uninstall(&place.directory, *hook, setting, force)?));
     }
     print(context, &place, &program, &done)
 }
@@ -198,7 +198,7 @@ pub(super) fn installed(directory: &Path) -> Result<Installed> {
     let mut hooks = Vec::new();
     if place.require_own(false).is_ok() {
         for hook in Hook::ALL {
-            let (state, _) = hooks::state(&place.folder, hook, place.setting(&program))?;
+            let (state, _) = hooks::state(&place.directory, hook, place.setting(&program))?;
             if !matches!(state, State::Absent | State::Other) {
                 hooks.push(hook);
             }
@@ -220,7 +220,7 @@ impl Installed {
     pub(super) fn require_unedited(&self) -> Result<()> {
         let setting = self.place.setting(&self.program);
         let mut hooks = self.hooks.iter();
-        hooks.try_for_each(|h| hooks::require_unedited(&self.place.folder, *h, setting, false))
+        hooks.try_for_each(|h| hooks::require_unedited(&self.place.directory, *h, setting, false))
     }
 
     /// Removes them, and puts back what was there before.
@@ -230,7 +230,8 @@ impl Installed {
     pub(super) fn remove(&self) -> Result<()> {
         let setting = self.place.setting(&self.program);
         let mut hooks = self.hooks.iter();
-        hooks.try_for_each(|h| hooks::uninstall(&self.place.folder, *h, setting, false).map(drop))
+        hooks
+            .try_for_each(|h| hooks::uninstall(&self.place.directory, *h, setting, false).map(drop))
     }
 }
 
@@ -240,7 +241,7 @@ fn status(context: &mut Context) -> Result<Exit> {
     let manager = Manager::detect(&place);
     let mut entries = Vec::new();
     for hook in Hook::ALL {
-        let (state, chained) = hooks::state(&place.folder, hook, place.setting(&program))?;
+        let (state, chained) = hooks::state(&place.directory, hook, place.setting(&program))?;
         entries.push(Entry { hook, state, chained, outcome: None });
     }
     let document = document(&place, manager, entries);
@@ -268,7 +269,7 @@ fn print(
 ) -> Result<Exit> {
     let mut entries = Vec::new();
     for (hook, outcome) in done {
-        let (state, chained) = hooks::state(&place.folder, *hook, place.setting(program))?;
+        let (state, chained) = hooks::state(&place.directory, *hook, place.setting(program))?;
         entries.push(Entry { hook: *hook, state, chained, outcome: Some(*outcome) });
     }
     let document = document(place, None, entries);
@@ -279,7 +280,7 @@ fn print(
                 InstallOutcome::Installed => "installed".to_owned(),
                 InstallOutcome::Chained => format!(
                     "installed; the hook that was there is kept and {}",
-                    match hooks::runs_chained(&place.folder, *hook) {
+                    match hooks::runs_chained(&place.directory, *hook) {
                         true => format!("runs {}", hook.when_chained()),
                         false => "does not run: it is not executable".to_owned(),
                     }
@@ -298,7 +299,7 @@ fn print(
 }
 
 fn document(place: &Place, manager: Option<Manager>, hooks: Vec<Entry>) -> Document {
-    let folder = place.folder.to_string_lossy().into_owned();
+    let folder = place.directory.to_string_lossy().into_owned();
     Document { schema: "aye/hooks@1", folder, manager, hooks }
 }
 
@@ -311,7 +312,7 @@ fn describe(entry: &Entry, place: &Place, manager: Option<Manager>) -> String {
         State::Other if manager.is_some() => "another hook",
         State::Other => "another hook; `aye hooks install` keeps it and runs it too",
     };
-    match (entry.chained, hooks::runs_chained(&place.folder, entry.hook)) {
+    match (entry.chained, hooks::runs_chained(&place.directory, entry.hook)) {
         (true, true) => format!("{state} (runs the earlier hook {})", entry.hook.when_chained()),
         (true, false) => format!("{state} (the earlier hook is kept, but not executable)"),
         (false, _) => state.to_owned(),

@@ -262,7 +262,7 @@ impl Context {
         }
     }
 
-    /// The folder that paths on the command line are relative to. Git starts aliases and hooks
+    /// The directory that paths on the command line are relative to. Git starts aliases and hooks
     /// at the top of the work tree and says in `GIT_PREFIX` where it was called.
     pub fn path_base(&self, store: &Store) -> PathBuf {
         let Some(prefix) = self.var("GIT_PREFIX") else { return self.directory.clone() };

@@ -49,7 +49,7 @@ fn top(context: &Context) -> Option<PathBuf> {
         return None;
     }
     let here = std::path::absolute(&context.directory).ok()?;
-    let top = here.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    let top = here.ancestors().find(|directory| directory.join(".git").symlink_metadata().is_ok());
     top.map(Path::to_owned)
 }
 

@@ -11,7 +11,7 @@ use crate::tools::apply_patch::{self, Request, Response};
 /// Apply a patch now: a unified diff, or an envelope (*** Begin Patch). All of it or nothing.
 ///
 /// Reads what git diff, git format-patch, git show and diff -u print, and what coding agents
-/// write; names in it start at the repository's top, in a subfolder too. Answers in YAML unless
+/// write; names in it start at the repository's top, in a subdirectory too. Answers in YAML unless
 /// asked otherwise. Where `aye.gate` is true in git configuration or `gate` in the repository's
 /// policy, and where a patch of an agent or of a caller without a terminal touches .agent-memory/,
 /// the patch becomes a proposal instead.

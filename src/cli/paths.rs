@@ -11,8 +11,8 @@ use crate::changeset::RepoPath;
 use crate::error::{Error, Result, codes};
 use crate::store::Store;
 
-/// A path that was typed, relative to the folder it was typed in, as a path of the repository.
-/// An absolute one may lead there too, and the name of a folder may end with `/`.
+/// A path that was typed, relative to the directory it was typed in, as a path of the repository.
+/// An absolute one may lead there too, and the name of a directory may end with `/`.
 ///
 /// # Errors
 /// `path_invalid`, `path_in_git_dir`.
@@ -58,13 +58,13 @@ pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath>
     RepoPath::new([above, b"/", rest].concat())
 }
 
-/// The absolute `path` relative to the work tree's top, if it leads there. Folders that do not
+/// The absolute `path` relative to the work tree's top, if it leads there. Directories that do not
 /// exist yet may be in it.
 fn absolute(store: &Store, path: &OsStr) -> Option<Vec<u8>> {
     let path = Path::new(path);
-    path.ancestors().skip(1).find_map(|folder| {
-        let mut inside = store.prefix(folder)?;
-        inside.extend_from_slice(<[u8]>::from_path(path.strip_prefix(folder).ok()?)?);
+    path.ancestors().skip(1).find_map(|directory| {
+        let mut inside = store.prefix(directory)?;
+        inside.extend_from_slice(<[u8]>::from_path(path.strip_prefix(directory).ok()?)?);
         Some(inside)
     })
 }
@@ -89,7 +89,7 @@ pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
                 .hint(hint)
         }
         ErrorKind::IsADirectory => {
-            Error::new(&crate::changeset::codes::FOLDER, format!("'{shown}' is a folder"))
+            Error::new(&crate::changeset::codes::FOLDER, format!("'{shown}' is a directory"))
                 .hint(hint)
         }
         _ => Error::io(format_args!("read {shown}"), &error),

@@ -17,12 +17,12 @@ use crate::store::Store;
 /// bidirectional controls, invisible characters, look-alike letters and phrases aimed at agents.
 /// A finding says what and where, and never repeats the secret.
 ///
-/// Without a path the current folder is scanned, as far as git does not ignore it. With --staged
+/// Without a path the current directory is scanned, as far as git does not ignore it. With --staged
 /// and --range only added and changed lines fail; a secret that was there before is a warning.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  aye scan                          everything below this folder
+  aye scan                          everything below this directory
   aye scan --staged                 what the next commit would add (for a pre-commit hook)
   aye scan --range origin/main..    what each commit of this branch added (for CI)
   git diff | aye scan -             standard input
@@ -35,7 +35,7 @@ that a change cannot allow itself. In Markdown, text between
 
 Exit status: 0 nothing that blocks, 1 something does.")]
 pub struct Args {
-    /// Files and folders; `-` is standard input.
+    /// Files and directories; `-` is standard input.
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Scan what is staged against HEAD.

@@ -177,15 +177,15 @@ impl Target {
             )
             .hint("name the file that is to be written"));
         }
-        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
         // As all temporary files of aye, for `doctor` and for git's exclude file.
         let name = format!("{TEMPORARY}{:016x}", random());
         builder.prefix(&name).rand_bytes(0);
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(folder).map_err(|e| cannot_write(&shown, &e))?;
+        let file = builder.tempfile_in(directory).map_err(|e| cannot_write(&shown, &e))?;
         Ok(Self { path, shown, file })
     }
 
@@ -207,8 +207,8 @@ fn cannot_write(shown: &str, error: &std::io::Error) -> Error {
 fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<Ended> {
     let stop = Stop::listen(&Stop::ALL)?;
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).current_dir(trial.folder()).env("AYE_TRY", id);
-    command.env("PWD", trial.folder());
+    command.args(&words[1..]).current_dir(trial.directory()).env("AYE_TRY", id);
+    command.env("PWD", trial.directory());
     git::scrub(&mut command);
     if quiet {
         // Standard output is the document's.
@@ -224,7 +224,7 @@ fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<E
             _ => &codes::IO,
         };
         Error::new(code, format!("cannot run '{name}': {error}"))
-            .hint("the command runs in the top folder of the work tree; check its name and PATH")
+            .hint("the command runs in the top directory of the work tree; check its name and PATH")
     })?;
     let status = stop.wait(&mut child)?;
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

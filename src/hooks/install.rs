@@ -1,4 +1,4 @@
-//! Installing, removing and looking at hooks in one folder.
+//! Installing, removing and looking at hooks in one directory.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -47,14 +47,14 @@ pub enum InstallOutcome {
     NotOurs,
 }
 
-/// What is in the place of `hook` in `folder`, where `setting` names the running aye; and whether
+/// What is in the place of `hook` in `directory`, where `setting` names the running aye; and whether
 /// an earlier hook is kept beside it.
 ///
 /// # Errors
 /// `io_error` if a file that exists cannot be read.
-pub fn state(folder: &Path, hook: Hook, setting: Setting<'_>) -> Result<(State, bool)> {
-    let chained = folder.join(hook.chained_name()).symlink_metadata().is_ok();
-    let state = match read(&folder.join(hook.name()))? {
+pub fn state(directory: &Path, hook: Hook, setting: Setting<'_>) -> Result<(State, bool)> {
+    let chained = directory.join(hook.chained_name()).symlink_metadata().is_ok();
+    let state = match read(&directory.join(hook.name()))? {
         None => State::Absent,
         Some(bytes) => match script::kind(&bytes) {
             ScriptKind::Foreign => State::Other,
@@ -66,53 +66,53 @@ pub fn state(folder: &Path, hook: Hook, setting: Setting<'_>) -> Result<(State, 
     Ok((state, chained))
 }
 
-/// Installs `hook` in `folder`, for the aye of `setting`. At no moment is an earlier hook missing.
+/// Installs `hook` in `directory`, for the aye of `setting`. At no moment is an earlier hook missing.
 ///
 /// # Errors
 /// `hook_changed` if ours was edited (`force` overwrites it), `hook_in_the_way` if the earlier
 /// hook cannot be kept, or an operating-system error; nothing has changed then.
 pub fn install(
-    folder: &Path,
+    directory: &Path,
     hook: Hook,
     setting: Setting<'_>,
     force: bool,
 ) -> Result<InstallOutcome> {
-    let (state, chained) = state(folder, hook, setting)?;
-    let path = folder.join(hook.name());
+    let (state, chained) = state(directory, hook, setting)?;
+    let path = directory.join(hook.name());
     let outcome = match state {
         State::Installed => return Ok(InstallOutcome::Unchanged),
         State::Edited if !force => return Err(edited(&path)),
         State::Outdated | State::Edited => InstallOutcome::Updated,
         State::Absent if chained => InstallOutcome::Chained,
         State::Absent => InstallOutcome::Installed,
-        State::Other if chained => return Err(in_the_way(folder, hook)),
+        State::Other if chained => return Err(in_the_way(directory, hook)),
         State::Other => InstallOutcome::Chained,
     };
-    fs::create_dir_all(folder)
-        .map_err(|e| Error::io(format_args!("make {}", folder.display()), &e))?;
-    let ours = prepare(folder, script::text(hook, setting).as_bytes())?;
+    fs::create_dir_all(directory)
+        .map_err(|e| Error::io(format_args!("make {}", directory.display()), &e))?;
+    let ours = prepare(directory, script::text(hook, setting).as_bytes())?;
     if state == State::Other {
-        keep(&path, &folder.join(hook.chained_name()))?;
+        keep(&path, &directory.join(hook.chained_name()))?;
     }
     ours.persist(&path)
         .map_err(|e| Error::io(format_args!("write {}", path.display()), &e.error))?;
     Ok(outcome)
 }
 
-/// Removes `hook` from `folder` if it is ours, and puts back the one from before.
+/// Removes `hook` from `directory` if it is ours, and puts back the one from before.
 ///
 /// # Errors
 /// `hook_changed` if ours was edited (`force` removes it all the same), or an operating-system
 /// error.
 pub fn uninstall(
-    folder: &Path,
+    directory: &Path,
     hook: Hook,
     setting: Setting<'_>,
     force: bool,
 ) -> Result<InstallOutcome> {
-    let (state, chained) = state(folder, hook, setting)?;
-    let path = folder.join(hook.name());
-    let kept = folder.join(hook.chained_name());
+    let (state, chained) = state(directory, hook, setting)?;
+    let path = directory.join(hook.name());
+    let kept = directory.join(hook.chained_name());
     match state {
         State::Other => Ok(InstallOutcome::NotOurs),
         State::Absent if !chained => Ok(InstallOutcome::NotOurs),
@@ -133,13 +133,13 @@ pub fn uninstall(
 /// # Errors
 /// `hook_changed`, or an operating-system error.
 pub fn require_unedited(
-    folder: &Path,
+    directory: &Path,
     hook: Hook,
     setting: Setting<'_>,
     force: bool,
 ) -> Result<()> {
-    match state(folder, hook, setting)? {
-        (State::Edited, _) if !force => Err(edited(&folder.join(hook.name()))),
+    match state(directory, hook, setting)? {
+        (State::Edited, _) if !force => Err(edited(&directory.join(hook.name()))),
         _ => Ok(()),
     }
 }
@@ -149,17 +149,17 @@ pub fn require_unedited(
 ///
 /// # Errors
 /// `hook_in_the_way`, or an operating-system error.
-pub fn require_room(folder: &Path, hook: Hook, setting: Setting<'_>) -> Result<()> {
-    match state(folder, hook, setting)? {
-        (State::Other, true) => Err(in_the_way(folder, hook)),
+pub fn require_room(directory: &Path, hook: Hook, setting: Setting<'_>) -> Result<()> {
+    match state(directory, hook, setting)? {
+        (State::Other, true) => Err(in_the_way(directory, hook)),
         _ => Ok(()),
     }
 }
 
 /// Whether the hook that is kept for `hook` can be run; git passes over one that cannot, and so
 /// does ours.
-pub fn runs_chained(folder: &Path, hook: Hook) -> bool {
-    let Ok(metadata) = folder.join(hook.chained_name()).metadata() else { return false };
+pub fn runs_chained(directory: &Path, hook: Hook) -> bool {
+    let Ok(metadata) = directory.join(hook.chained_name()).metadata() else { return false };
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -171,10 +171,10 @@ pub fn runs_chained(folder: &Path, hook: Hook) -> bool {
     }
 }
 
-/// Our script in a temporary file of the same folder, executable.
-fn prepare(folder: &Path, text: &[u8]) -> Result<tempfile::NamedTempFile> {
+/// Our script in a temporary file of the same directory, executable.
+fn prepare(directory: &Path, text: &[u8]) -> Result<tempfile::NamedTempFile> {
     let write = || -> io::Result<tempfile::NamedTempFile> {
-        let mut file = tempfile::Builder::new().prefix(".aye-hook-").tempfile_in(folder)?;
+        let mut file = tempfile::Builder::new().prefix(".aye-hook-").tempfile_in(directory)?;
         file.write_all(text)?;
         #[cfg(unix)]
         {
@@ -183,7 +183,7 @@ fn prepare(folder: &Path, text: &[u8]) -> Result<tempfile::NamedTempFile> {
         }
         Ok(file)
     };
-    write().map_err(|e| Error::io(format_args!("write into {}", folder.display()), &e))
+    write().map_err(|e| Error::io(format_args!("write into {}", directory.display()), &e))
 }
 
 /// Gives the earlier hook its second name, under which it stays. A link, so that it never ceases
@@ -207,8 +207,8 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-fn in_the_way(folder: &Path, hook: Hook) -> Error {
-    let (kept, path) = (folder.join(hook.chained_name()), folder.join(hook.name()));
+fn in_the_way(directory: &Path, hook: Hook) -> Error {
+    let (kept, path) = (directory.join(hook.chained_name()), directory.join(hook.name()));
     Error::new(
         &codes::HOOK_IN_THE_WAY,
         format!("{} exists, so {} cannot be kept", kept.display(), path.display()),

@@ -26,7 +26,7 @@ const LEFTHOOK_FILES: [&str; 8] = [
 ];
 
 impl Manager {
-    /// The manager in charge at `place`, if there is one. A `.husky` folder or a pre-commit
+    /// The manager in charge at `place`, if there is one. A `.husky` directory or a pre-commit
     /// configuration that nobody has activated does not count; lefthook takes the hooks over on
     /// its next run, so its configuration does.
     pub fn detect(place: &Place) -> Option<Self> {
@@ -36,7 +36,7 @@ impl Manager {
             return Some(Self::Husky);
         }
         for hook in Hook::ALL {
-            let Ok(text) = std::fs::read(place.folder.join(hook.name())) else { continue };
+            let Ok(text) = std::fs::read(place.directory.join(hook.name())) else { continue };
             let text = String::from_utf8_lossy(&text);
             if text.contains("pre-commit.com") || text.contains("-mpre_commit") {
                 return Some(Self::PreCommit);

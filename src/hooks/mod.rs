@@ -1,7 +1,7 @@
 //! Git hooks: the scripts aye installs, and how it does so beside what is there already.
 //!
-//! An existing hook is never edited: it moves aside within its folder, is run first by ours, and
-//! moves back on uninstall. Where a hook manager owns the folder, nothing is installed and the
+//! An existing hook is never edited: it moves aside within its directory, is run first by ours, and
+//! moves back on uninstall. Where a hook manager owns the directory, nothing is installed and the
 //! error says what to add to the manager's own configuration.
 
 pub mod install;

@@ -1,4 +1,4 @@
-//! Where git looks for this repository's hooks, and who else uses that folder.
+//! Where git looks for this repository's hooks, and who else uses that directory.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::repository::codes::NOT_A_REPOSITORY;
 
-/// The folder git runs hooks from.
+/// The directory git runs hooks from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The folder, absolute.
-    pub folder: PathBuf,
+    /// The directory, absolute.
+    pub directory: PathBuf,
     /// The work tree's top; `None` in a bare repository.
     pub top: Option<PathBuf>,
     /// `core.hooksPath` and the scope it is set in (`local`, `worktree`, `global`, `system`,
@@ -49,10 +49,10 @@ impl Place {
             }
             _ => None,
         };
-        // Git starts hooks in the top folder, or in the repository where there is no work tree:
+        // Git starts hooks in the top directory, or in the repository where there is no work tree:
         // a relative core.hooksPath counts from there.
         let start = top.clone().unwrap_or(git_dir);
-        let folder = start.join(git(&start).args(["rev-parse", "--git-path", "hooks"]).text()?);
+        let hooks = start.join(git(&start).args(["rev-parse", "--git-path", "hooks"]).text()?);
         let set = git(directory)
             .args(["config", "--show-scope", "--get", "--type=path", "core.hooksPath"])
             .answer()?;
@@ -61,21 +61,21 @@ impl Place {
             let (scope, value) = text.split_once('\t').unwrap_or(("local", &text));
             (value.to_owned(), scope.to_owned())
         });
-        Ok(Self { folder, top, configured })
+        Ok(Self { directory: hooks, top, configured })
     }
 
-    /// Refuses a folder that is not this repository's own, unless `shared` says it is meant.
+    /// Refuses a directory that is not this repository's own, unless `shared` says it is meant.
     ///
     /// # Errors
-    /// `hooks_off` where `core.hooksPath` is no folder (`/dev/null`) or empty, `hooks_shared` where
+    /// `hooks_off` where `core.hooksPath` is no directory (`/dev/null`) or empty, `hooks_shared` where
     /// the user's or the system's configuration sets it.
     pub fn require_own(&self, shared: bool) -> Result<()> {
-        // Git names the folder of an empty one `./` and runs what lies at the file system's root.
+        // Git names the directory of an empty one `./` and runs what lies at the file system's root.
         let empty = self.configured.as_ref().is_some_and(|(value, _)| value.is_empty());
-        if empty || self.folder.exists() && !self.folder.is_dir() {
+        if empty || self.directory.exists() && !self.directory.is_dir() {
             let value = match empty {
                 true => "empty".to_owned(),
-                false => format!("'{}'", self.folder.display()),
+                false => format!("'{}'", self.directory.display()),
             };
             return Err(Error::new(
                 &codes::HOOKS_OFF,
@@ -91,22 +91,22 @@ impl Place {
                 )
                 .hint(
                     "a hook there runs in every repository; `--shared` installs it all the same, \
-                     `git config core.hooksPath .git/hooks` gives this repository its own folder",
+                     `git config core.hooksPath .git/hooks` gives this repository its own directory",
                 ))
             }
             _ => Ok(()),
         }
     }
 
-    /// What the scripts of this folder are written for; `program` is the path of aye.
+    /// What the scripts of this directory are written for; `program` is the path of aye.
     pub fn setting<'p>(&self, program: &'p str) -> Setting<'p> {
         Setting { program, beside_store: self.configured.is_none() }
     }
 
-    /// True if the folder is inside the work tree, so that its files may be committed.
+    /// True if the directory is inside the work tree, so that its files may be committed.
     pub fn in_work_tree(&self) -> bool {
         self.top.as_ref().is_some_and(|top| {
-            self.folder.strip_prefix(top).is_ok_and(|rest| !rest.starts_with(".git"))
+            self.directory.strip_prefix(top).is_ok_and(|rest| !rest.starts_with(".git"))
         })
     }
 }

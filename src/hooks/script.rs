@@ -21,7 +21,7 @@ const MARK: &str = "# aye-hook 1 ";
 pub struct Setting<'p> {
     /// Path of the aye that installs it: tried first, then `PATH`.
     pub program: &'p str,
-    /// The hook lies in the repository's own `hooks` folder, beside the store.
+    /// The hook lies in the repository's own `hooks` directory, beside the store.
     pub beside_store: bool,
 }
 

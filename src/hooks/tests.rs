@@ -24,8 +24,8 @@ fn a_script_knows_itself_and_notices_edits() {
 #[test]
 fn every_shell_at_hand_accepts_the_scripts() {
     for hook in Hook::ALL {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(hook.name());
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(hook.name());
         fs::write(&path, script::text(hook, PROGRAM)).unwrap();
         for shell in ["sh", "dash", "bash", "busybox"] {
             let mut command = std::process::Command::new(shell);
@@ -42,13 +42,13 @@ fn every_shell_at_hand_accepts_the_scripts() {
 
 #[test]
 fn an_earlier_hook_keeps_its_bytes_and_comes_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("pre-commit");
-    let kept = folder.path().join("pre-commit.aye-chained");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pre-commit");
+    let kept = directory.path().join("pre-commit.aye-chained");
     let theirs = b"#!/bin/sh\nexit 3\n";
     fs::write(&path, theirs).unwrap();
     let hook = Hook::PreCommit;
-    let at = folder.path();
+    let at = directory.path();
     assert_eq!(install(at, hook, PROGRAM, false).unwrap(), InstallOutcome::Chained);
     assert_eq!(fs::read(&kept).unwrap(), theirs);
     assert_eq!(state(at, hook, PROGRAM).unwrap(), (State::Installed, true));
@@ -65,8 +65,8 @@ fn an_earlier_hook_keeps_its_bytes_and_comes_back() {
 
 #[test]
 fn an_edited_hook_is_neither_overwritten_nor_removed_unasked() {
-    let folder = tempfile::tempdir().unwrap();
-    let (at, hook) = (folder.path(), Hook::PostCommit);
+    let directory = tempfile::tempdir().unwrap();
+    let (at, hook) = (directory.path(), Hook::PostCommit);
     assert_eq!(install(at, hook, PROGRAM, false).unwrap(), InstallOutcome::Installed);
     let path = at.join("post-commit");
     let mine = fs::read_to_string(&path).unwrap() + "echo mine\n";
@@ -85,8 +85,8 @@ fn an_edited_hook_is_neither_overwritten_nor_removed_unasked() {
 
 #[test]
 fn two_earlier_hooks_are_not_joined() {
-    let folder = tempfile::tempdir().unwrap();
-    let (at, hook) = (folder.path(), Hook::PrePush);
+    let directory = tempfile::tempdir().unwrap();
+    let (at, hook) = (directory.path(), Hook::PrePush);
     fs::write(at.join("pre-push"), "one").unwrap();
     fs::write(at.join("pre-push.aye-chained"), "two").unwrap();
     assert!(install(at, hook, PROGRAM, true).unwrap_err().is(&codes::HOOK_IN_THE_WAY));

@@ -49,8 +49,8 @@ impl Disk<'_> {
         String::from_utf8(self.file(path).ok()??.bytes).ok()
     }
 
-    /// The folders that a category has its files in, relative to the store: `""` is the store's own.
-    pub fn folders(settings: &Settings) -> BTreeSet<String> {
+    /// The directories that a category has its files in, relative to the store: `""` is the store's own.
+    pub fn directories(settings: &Settings) -> BTreeSet<String> {
         let mut dirs: BTreeSet<String> = BTreeSet::from([String::new()]);
         for category in settings.schema.categories.values() {
             let (schema::Files::One(path) | schema::Files::Glob(path)) = &category.files;
@@ -63,14 +63,14 @@ impl Disk<'_> {
         dirs
     }
 
-    /// The Markdown files of all categories, sorted. A folder that cannot be read has none: `lint`
+    /// The Markdown files of all categories, sorted. A directory that cannot be read has none: `lint`
     /// tells of it.
     ///
     /// # Errors
-    /// Where the store's own folder cannot be read.
+    /// Where the store's own directory cannot be read.
     pub fn markdown(&self, settings: &Settings) -> Result<Vec<String>> {
         let mut paths = Vec::new();
-        for dir in Self::folders(settings) {
+        for dir in Self::directories(settings) {
             let listed = match self.list(&dir) {
                 Err(error) if dir.is_empty() => return Err(error),
                 listed => listed.unwrap_or_default(),
@@ -109,7 +109,7 @@ impl Disk<'_> {
     /// Every searchable section of the store.
     ///
     /// # Errors
-    /// Where a folder cannot be read.
+    /// Where a directory cannot be read.
     pub fn sections(&self, settings: &Settings) -> Result<Vec<sections::Entry>> {
         let mut entries = Vec::new();
         for path in self.markdown(settings)? {
@@ -127,11 +127,11 @@ impl Files for Disk<'_> {
     }
 
     fn list(&self, dir: &str) -> Result<Vec<String>> {
-        let folder = if dir.is_empty() { RepoPath::new(DIR)? } else { repo_path(dir)? };
+        let directory = if dir.is_empty() { RepoPath::new(DIR)? } else { repo_path(dir)? };
         let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
         Ok(self
             .0
-            .names(&folder)?
+            .names(&directory)?
             .into_iter()
             .filter_map(|name| String::from_utf8(name.into()).ok())
             .filter(|name| name.ends_with(".md"))

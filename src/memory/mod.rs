@@ -32,7 +32,7 @@ pub use request::Request;
 pub use response::Response;
 pub use settings::Settings;
 
-/// The store's folder in a repository.
+/// The store's directory in a repository.
 pub const DIR: &str = ".agent-memory";
 
 /// Largest memory file that is read, in bytes.

@@ -34,7 +34,7 @@ pub struct Response {
     /// The proposal in the store, when staged or applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal_id: Option<String>,
-    /// On staged: the folder under `.agent-memory/staging/`.
+    /// On staged: the directory under `.agent-memory/staging/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub staging_id: Option<String>,
     /// Paths the proposal touches, relative to `.agent-memory/`.

@@ -3,7 +3,7 @@
 use super::settings::manifest::{Git, NAME_LINE};
 use super::settings::{DEFAULT_MANIFEST, DEFAULT_SCHEMA};
 
-/// The folders of a store that git ignores, unless the manifest keeps the first two.
+/// The directories of a store that git ignores, unless the manifest keeps the first two.
 pub const IGNORED: [&str; 4] = ["local/", "sessions/", "staging/", "proposals/"];
 
 /// The rest of `.agent-memory/.gitignore`.
@@ -34,14 +34,14 @@ A `staged` answer waits for a person; `aye call memory.status '{}'` tells what b
 /// `.agent-memory/.gitignore` for a store whose manifest says this of git.
 fn gitignore(git: Option<&Git>) -> String {
     let mut out = String::from("# Local state, never committed.\n");
-    for folder in IGNORED {
-        let kept = git.is_some_and(|git| match folder {
+    for directory in IGNORED {
+        let kept = git.is_some_and(|git| match directory {
             "local/" => git.track_local,
             "sessions/" => git.track_sessions,
             _ => false,
         });
         if !kept {
-            out += folder;
+            out += directory;
             out.push('\n');
         }
     }

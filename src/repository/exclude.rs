@@ -18,14 +18,14 @@ pub(crate) const EXCLUDED: &[&str] = &[PLAN, TEMPORARIES];
 /// through `info/exclude`, so that no file of the work tree changes. What cannot be written is
 /// left: it only decides what `git status` shows.
 pub(crate) fn exclude(repository: &Repository, pattern: &str) {
-    let folder = repository.common_dir().join("info");
-    let path = folder.join("exclude");
+    let directory = repository.common_dir().join("info");
+    let path = directory.join("exclude");
     let text = fs::read(&path).unwrap_or_default();
     if text.split(|byte| *byte == b'\n').any(|line| line == pattern.as_bytes()) {
         return;
     }
     let separator = if text.is_empty() || text.ends_with(b"\n") { "" } else { "\n" };
-    let _ = fs::create_dir_all(&folder);
+    let _ = fs::create_dir_all(&directory);
     let _ = fs::OpenOptions::new()
         .append(true)
         .create(true)

@@ -107,7 +107,7 @@ impl Repository {
         &self.repo
     }
 
-    /// The folder that linked work trees share (`.git` of the main one).
+    /// The directory that linked work trees share (`.git` of the main one).
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
     }
@@ -193,7 +193,7 @@ impl Repository {
             .collect()
     }
 
-    /// The folder `directory` (where the command was started) relative to the work tree's top,
+    /// Where `directory` (in which the command was started) is, relative to the work tree's top,
     /// `/`-separated with a final `/`, or empty at the top. What a path on the command line is
     /// relative to. `GIT_PREFIX`, which git sets for aliases and hooks, is the caller's to pass
     /// as `directory`.

@@ -128,32 +128,32 @@ fn absolute(path: &Path) -> Result<PathBuf> {
 /// the one whose files are meant.
 fn broken_link(directory: &Path) -> Option<PathBuf> {
     let start = std::fs::canonicalize(directory).ok()?;
-    for folder in start.ancestors() {
-        let link = folder.join(".git");
+    for directory in start.ancestors() {
+        let link = directory.join(".git");
         if link.is_file() {
-            return (!leads_on(folder, &link)).then_some(link);
+            return (!leads_on(directory, &link)).then_some(link);
         }
         let is_repository = |dir: &Path| dir.join("HEAD").exists() && dir.join("objects").exists();
-        if is_repository(&link) || is_repository(folder) {
+        if is_repository(&link) || is_repository(directory) {
             return None;
         }
     }
     None
 }
 
-/// Whether the file `link` in `folder` names a git directory.
-fn leads_on(folder: &Path, link: &Path) -> bool {
+/// Whether the file `link` in `directory` names a git directory.
+fn leads_on(directory: &Path, link: &Path) -> bool {
     let Ok(text) = std::fs::read(link) else { return false };
     let target =
         text.strip_prefix(b"gitdir: ").map(|path| path.trim_end_with(|c| c == '\n' || c == '\r'));
     target
         .and_then(|path| path.to_path().ok())
-        .is_some_and(|path| folder.join(path).join("HEAD").symlink_metadata().is_ok())
+        .is_some_and(|path| directory.join(path).join("HEAD").symlink_metadata().is_ok())
 }
 
-/// The folder that git takes for the top of the work tree where `GIT_DIR` is set and nothing says
+/// The directory that git takes for the top of the work tree where `GIT_DIR` is set and nothing says
 /// which it is: the one that it was started in. Not below the files around the repository, where
-/// git would take the subfolder for all there is, and not in the repository itself, where hooks of
+/// git would take the subdirectory for all there is, and not in the repository itself, where hooks of
 /// a push are started.
 fn implied_top(repo: &gix::Repository, directory: &Path) -> Option<PathBuf> {
     let config = repo.config_snapshot();

@@ -10,7 +10,7 @@ impl Repository {
     /// configuration that the command line gave.
     ///
     /// # Errors
-    /// If the working folder is gone.
+    /// If the working directory is gone.
     pub fn git(&self) -> Result<Git> {
         let absolute = |path| {
             std::path::absolute(path).map_err(|error| Error::io("find the git directory", &error))

@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_can_be_read_and_is_not_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut repo = gix::init_bare(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let mut repo = gix::init_bare(directory.path()).unwrap();
         let recent = Recent::of(&mut repo);
         let (small, large) = (b"kept".to_vec(), vec![b'x'; MOST]);
         for blob in [&small, &large] {

@@ -37,7 +37,7 @@ impl Repository {
     }
 }
 
-/// The permission bits that group and others shall get, folders included; `None` where the umask
+/// The permission bits that group and others shall get, directories included; `None` where the umask
 /// alone decides.
 fn parse(value: &str) -> Option<u32> {
     let bits = match value.trim().to_ascii_lowercase().as_str() {
@@ -46,7 +46,7 @@ fn parse(value: &str) -> Option<u32> {
         "umask" | "false" | "0" | "no" | "off" | "" => return None,
         octal => u32::from_str_radix(octal, 8).ok()? & 0o066,
     };
-    // Whoever may read a folder may enter it.
+    // Whoever may read a directory may enter it.
     Some(bits | (bits & 0o044) >> 2).filter(|bits| *bits != 0)
 }
 

@@ -20,10 +20,10 @@ impl Repository {
         if !self.is_left_out(&path) {
             return error;
         }
-        let folder = path.rsplit_once('/').map_or(path.as_str(), |(folder, _)| folder);
+        let directory = path.rsplit_once('/').map_or(path.as_str(), |(directory, _)| directory);
         error.hint(format!(
             "the sparse checkout leaves it out of the work tree; `git sparse-checkout add \
-             '{folder}'` brings it there"
+             '{directory}'` brings it there"
         ))
     }
 
@@ -51,8 +51,8 @@ impl Repository {
         if let Some(entry) = index.entry_by_path(path.into()) {
             return entry.flags.contains(Flags::SKIP_WORKTREE);
         }
-        // With `index.sparse` a folder that is left out whole is one entry.
-        let is_above = |folder: &bstr::BStr| path.as_bytes().starts_with(folder);
+        // With `index.sparse` a directory that is left out whole is one entry.
+        let is_above = |directory: &bstr::BStr| path.as_bytes().starts_with(directory);
         index.entries().iter().any(|entry| entry.mode == Mode::DIR && is_above(entry.path(&index)))
     }
 }

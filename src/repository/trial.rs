@@ -23,7 +23,7 @@ pub struct Trial {
     common_dir: PathBuf,
     home: Directory,
     name: BString,
-    folder: PathBuf,
+    directory: PathBuf,
     // Held, not read.
     _held: File,
 }
@@ -40,29 +40,29 @@ impl Trial {
         let lock = lock_name(name.as_str().into());
         let held = home.file(lock.as_bstr(), Access::New)?;
         held.lock().map_err(|e| Error::io(format_args!("lock {}", home.path().display()), &e))?;
-        let folder = home.path().join(&name);
+        let directory = home.path().join(&name);
         let common_dir = common_dir.to_owned();
-        let trial = Self { common_dir, home, name: name.into(), folder, _held: held };
+        let trial = Self { common_dir, home, name: name.into(), directory, _held: held };
         Git::new(&trial.common_dir)
             .fresh()
             .without_hooks()
             .args(["worktree", "add", "--quiet", "--detach"])
-            .arg(&trial.folder)
+            .arg(&trial.directory)
             .arg(commit)
             .run()?;
         Ok(trial)
     }
 
     /// The top of the work tree.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 }
 
 impl Drop for Trial {
     fn drop(&mut self) {
         remove(&self.common_dir, &self.home, self.name.as_bstr());
-        let _ = self.home.folder().unlink(lock_name(self.name.as_bstr()).as_bstr());
+        let _ = self.home.dir().unlink(lock_name(self.name.as_bstr()).as_bstr());
     }
 }
 
@@ -76,9 +76,9 @@ fn lock_name(name: &BStr) -> BString {
 pub fn sweep(common_dir: &Path) {
     let Ok(Some(private)) = Directory::open(&common_dir.join("aye")) else { return };
     let Ok(Some(home)) = private.inside("try") else { return };
-    for found in home.folder().names().unwrap_or_default() {
+    for found in home.dir().names().unwrap_or_default() {
         let Some(name) = found.strip_suffix(b".lock").map(ByteSlice::as_bstr) else {
-            // The lock is made before the folder and goes after it: a folder without one was made
+            // The lock is made before the directory and goes after it: a directory without one was made
             // again, or kept, by something that outlived its trial.
             let lock = lock_name(found.as_bstr());
             if is_named_by_us(found.as_bstr()) && !is_there(&home, lock.as_bstr()) {
@@ -93,7 +93,7 @@ pub fn sweep(common_dir: &Path) {
         if file.try_lock().is_ok() {
             remove(common_dir, &home, name);
             if !is_there(&home, name) {
-                let _ = home.folder().unlink(found.as_bstr());
+                let _ = home.dir().unlink(found.as_bstr());
             }
         }
     }
@@ -105,7 +105,7 @@ pub(crate) fn stale(common_dir: &Path) -> Vec<PathBuf> {
     let Some(home) = home.and_then(|private| private.inside("try").ok().flatten()) else {
         return Vec::new();
     };
-    let names = home.folder().names().unwrap_or_default().into_iter();
+    let names = home.dir().names().unwrap_or_default().into_iter();
     let is_stale = |name: &BString| {
         let lock = lock_name(name.as_bstr());
         is_named_by_us(name.as_bstr())
@@ -118,7 +118,7 @@ pub(crate) fn stale(common_dir: &Path) -> Vec<PathBuf> {
 }
 
 fn is_there(home: &Directory, name: &BStr) -> bool {
-    home.folder().stat(name).is_ok()
+    home.dir().stat(name).is_ok()
 }
 
 /// True for a name as [`Trial::new`] gives them: what else may lie there is not ours to remove.
@@ -129,16 +129,16 @@ fn is_named_by_us(name: &BStr) -> bool {
 /// Removes a work tree and git's record of it, whatever a command has left in there. Of a symlink
 /// that has taken its place the name goes, and of a file nothing.
 fn remove(common_dir: &Path, home: &Directory, name: &BStr) {
-    match home.folder().stat(name).map(|stamp| stamp.kind) {
-        Ok(FileKind::Folder) => clear::remove_all(home.folder(), name),
-        Ok(FileKind::Symlink) => drop(home.folder().unlink(name)),
+    match home.dir().stat(name).map(|stamp| stamp.kind) {
+        Ok(FileKind::Directory) => clear::remove_all(home.dir(), name),
+        Ok(FileKind::Symlink) => drop(home.dir().unlink(name)),
         Ok(_) => return,
         Err(_) => {}
     }
     if is_there(home, name) {
         return;
     }
-    // Git forgets a work tree whose folder is gone, without touching any other.
+    // Git forgets a work tree whose directory is gone, without touching any other.
     let _ = Git::new(common_dir)
         .fresh()
         .without_hooks()

@@ -1,4 +1,4 @@
-//! Files and folders of the work tree, and standard input.
+//! Files and directories of the work tree, and standard input.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,8 +11,8 @@ use walkdir::{DirEntry, WalkDir};
 use super::{Content, SIZE_LIMIT, Text, codes};
 use crate::error::{Error, Result};
 
-/// Hands each file of `paths` to `each`: a named file whatever it is, a folder's files unless git
-/// ignores them (tracked files are never ignored). Symlinks inside folders are not followed, other
+/// Hands each file of `paths` to `each`: a named file whatever it is, a directory's files unless git
+/// ignores them (tracked files are never ignored). Symlinks inside directories are not followed, other
 /// repositories inside them not entered.
 ///
 /// Relative paths start at `directory`. `repo` gives the ignore rules; without it nothing is
@@ -33,7 +33,7 @@ pub fn paths(
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotFound => {
                 Error::new(&codes::PATH_MISSING, format!("there is no {}", path.display()))
-                    .hint("paths are relative to the folder you are in (or to -C)")
+                    .hint("paths are relative to the directory you are in (or to -C)")
             }
             _ => Error::io(format_args!("read {}", path.display()), &error),
         };
@@ -49,7 +49,7 @@ pub fn paths(
             }
             continue;
         }
-        for file in folder(&full, ignore.as_ref())? {
+        for file in below(&full, ignore.as_ref())? {
             if seen.insert(file.clone())
                 && let Some(text) = read(&file, base)?
             {
@@ -102,28 +102,28 @@ fn read(file: &Path, base: &Path) -> Result<Option<Text>> {
     Ok(Some(Text { path: BString::from(path), commit: None, before: None, after }))
 }
 
-/// The files below `folder`, in order.
-fn folder(folder: &Path, ignore: Option<&Ignore<'_>>) -> Result<BTreeSet<PathBuf>> {
+/// The files below `directory`, in order.
+fn below(directory: &Path, ignore: Option<&Ignore<'_>>) -> Result<BTreeSet<PathBuf>> {
     let mut files = BTreeSet::new();
     let wanted = |entry: &DirEntry| {
         if entry.depth() == 0 {
             return true;
         }
-        let is_folder = entry.file_type().is_dir();
-        // `.git` itself, and folders with one of their own: other repositories.
-        if entry.file_name() == ".git" || is_folder && entry.path().join(".git").exists() {
+        let is_directory = entry.file_type().is_dir();
+        // `.git` itself, and directories with one of their own: other repositories.
+        if entry.file_name() == ".git" || is_directory && entry.path().join(".git").exists() {
             return false;
         }
-        !ignore.is_some_and(|ignore| ignore.excludes(entry.path(), is_folder))
+        !ignore.is_some_and(|ignore| ignore.excludes(entry.path(), is_directory))
     };
-    for entry in WalkDir::new(folder).into_iter().filter_entry(wanted) {
+    for entry in WalkDir::new(directory).into_iter().filter_entry(wanted) {
         match entry {
             Ok(entry) if entry.file_type().is_file() => {
                 files.insert(entry.into_path());
             }
             Ok(_) => {}
             Err(error) => {
-                let shown = error.path().unwrap_or(folder).display().to_string();
+                let shown = error.path().unwrap_or(directory).display().to_string();
                 let error =
                     error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop"));
                 // What went away while walking is not there to be scanned.
@@ -135,7 +135,7 @@ fn folder(folder: &Path, ignore: Option<&Ignore<'_>>) -> Result<BTreeSet<PathBuf
     }
     // Tracked files count even where an ignore rule matches them.
     if let Some(ignore) = ignore {
-        files.extend(ignore.tracked().filter(|file| file.starts_with(folder)));
+        files.extend(ignore.tracked().filter(|file| file.starts_with(directory)));
     }
     Ok(files)
 }
@@ -162,10 +162,10 @@ impl<'repo> Ignore<'repo> {
         Ok(Self { top, stack: stack.into(), index })
     }
 
-    fn excludes(&self, path: &Path, is_folder: bool) -> bool {
+    fn excludes(&self, path: &Path, is_directory: bool) -> bool {
         let Ok(relative) = path.strip_prefix(&self.top) else { return false };
         let kind =
-            if is_folder { gix::index::entry::Mode::DIR } else { gix::index::entry::Mode::FILE };
+            if is_directory { gix::index::entry::Mode::DIR } else { gix::index::entry::Mode::FILE };
         let mut stack = self.stack.borrow_mut();
         stack.at_path(relative, Some(kind)).is_ok_and(|platform| platform.is_excluded())
     }

@@ -1,4 +1,4 @@
-//! What a scan reads: files and folders, what is staged, the commits of a range; and the report
+//! What a scan reads: files and directories, what is staged, the commits of a range; and the report
 //! of what was found there. What a secret is, is [`crate::secrets`]' to know.
 
 mod changes;

@@ -11,7 +11,7 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice as _};
 
 use super::tree;
-use crate::beneath::{Access, Content, Folder, open_last};
+use crate::beneath::{Access, Content, Dir, open_last};
 use crate::error::{Error, Result};
 use crate::repository::Repository;
 
@@ -56,7 +56,7 @@ enum Head {
 
 impl Head {
     /// `None` unless it is the commit `id`.
-    fn read(git: &Folder, id: &str) -> Option<Self> {
+    fn read(git: &Dir, id: &str) -> Option<Self> {
         let text = line(git, "HEAD".into())?;
         let Some(name) = text.strip_prefix(b"ref: ") else {
             return (text == id.as_bytes()).then_some(Self::Detached);
@@ -69,12 +69,12 @@ impl Head {
         }
         let mut parts: Vec<BString> = name.split(|byte| *byte == b'/').map(BString::from).collect();
         let last = parts.pop()?;
-        let loose = enter(git, &parts).and_then(|folder| line(&folder, last.as_bstr()));
+        let loose = enter(git, &parts).and_then(|directory| line(&directory, last.as_bstr()));
         let found = loose.or_else(|| packed(git, name))?;
         (found == id.as_bytes()).then_some(Self::Branch(parts, last))
     }
 
-    fn write(&self, git: &Folder, id: &str) -> Option<()> {
+    fn write(&self, git: &Dir, id: &str) -> Option<()> {
         match self {
             Self::Detached => replace(git, "HEAD".into(), id),
             Self::Branch(parts, last) => replace(&enter(git, parts)?, last.as_bstr(), id),
@@ -82,33 +82,33 @@ impl Head {
     }
 }
 
-fn enter(git: &Folder, parts: &[BString]) -> Option<Folder> {
+fn enter(git: &Dir, parts: &[BString]) -> Option<Dir> {
     let (first, rest) = parts.split_first()?;
     let first = git.enter(first.as_bstr()).ok()?;
-    rest.iter().try_fold(first, |folder, part| folder.enter(part.as_bstr()).ok())
+    rest.iter().try_fold(first, |directory, part| directory.enter(part.as_bstr()).ok())
 }
 
-fn line(folder: &Folder, name: &BStr) -> Option<Vec<u8>> {
-    match folder.read(name, 4096) {
+fn line(directory: &Dir, name: &BStr) -> Option<Vec<u8>> {
+    match directory.read(name, 4096) {
         Ok(Content::File(bytes, _)) => Some(bytes.trim_end().to_vec()),
         _ => None,
     }
 }
 
 /// The commit of the ref `name` among those that git has packed.
-fn packed(git: &Folder, name: &[u8]) -> Option<Vec<u8>> {
+fn packed(git: &Dir, name: &[u8]) -> Option<Vec<u8>> {
     let Ok(Content::File(bytes, _)) = git.read("packed-refs".into(), MOST) else { return None };
     let mut lines = bytes.lines().filter_map(|line| line.split_once_str(" "));
     lines.find(|(_, found)| *found == name).map(|(id, _)| id.to_vec())
 }
 
-fn replace(folder: &Folder, name: &BStr, id: &str) -> Option<()> {
+fn replace(directory: &Dir, name: &BStr, id: &str) -> Option<()> {
     let lock = BString::from(format!("{name}.lock"));
-    let mut file = folder.open(lock.as_bstr(), Access::New).ok()?;
+    let mut file = directory.open(lock.as_bstr(), Access::New).ok()?;
     let written = file.write_all(format!("{id}\n").as_bytes());
-    let done = written.and_then(|()| folder.rename(lock.as_bstr(), folder, name));
+    let done = written.and_then(|()| directory.rename(lock.as_bstr(), directory, name));
     if done.is_err() {
-        let _ = folder.unlink(lock.as_bstr());
+        let _ = directory.unlink(lock.as_bstr());
     }
     done.ok()
 }

@@ -117,7 +117,7 @@ impl Home {
 
     /// Names of all sessions, in order.
     pub fn names(&self) -> Vec<String> {
-        let found = self.records.folder().names().unwrap_or_default();
+        let found = self.records.dir().names().unwrap_or_default();
         let name = |file: &bstr::BString| {
             let name = file.strip_suffix(b".json")?.to_str().ok()?;
             is_name(name).then(|| name.to_owned())
@@ -272,7 +272,7 @@ impl Home {
         let name = BStr::new(held.name.as_str());
         if let Ok(home) = open_last(&self.trees) {
             match home.stat(name).map(|stamp| stamp.kind) {
-                Ok(FileKind::Folder) => clear::remove_all(&home, name),
+                Ok(FileKind::Directory) => clear::remove_all(&home, name),
                 Ok(_) => drop(home.unlink(name)),
                 Err(_) => {}
             }
@@ -357,8 +357,8 @@ mod tests {
 
     #[test]
     fn a_session_is_held_by_one_and_removed_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let (git, state) = (folder.path().join("work/.git"), folder.path().join("state"));
+        let directory = tempfile::tempdir().unwrap();
+        let (git, state) = (directory.path().join("work/.git"), directory.path().join("state"));
         std::fs::create_dir_all(&git).unwrap();
         assert!(Home::open(&git, &state).unwrap().is_none());
         let home = Home::make(&git, &state).unwrap();
@@ -369,7 +369,7 @@ mod tests {
         assert!(tree.parent().unwrap().file_name().unwrap().to_str().unwrap().starts_with("work-"));
         std::fs::create_dir_all(tree.join("deep/er")).unwrap();
         #[cfg(unix)]
-        std::os::unix::fs::symlink(folder.path(), tree.join("deep/out")).unwrap();
+        std::os::unix::fs::symlink(directory.path(), tree.join("deep/out")).unwrap();
         home.remove(held).unwrap();
         assert!(!tree.exists() && git.exists());
         assert_eq!(home.state("one"), State::Gone);

@@ -11,7 +11,7 @@ use gix::worktree::stack::state::ignore::Source;
 
 use super::tree::pin;
 use super::{codes, spool, submodules};
-use crate::beneath::{FileKind, Folder, open_last};
+use crate::beneath::{Dir, FileKind, open_last};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
@@ -146,9 +146,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn directory(&mut self, folder: &Folder, prefix: &BStr, depth: usize) -> Result<()> {
+    fn directory(&mut self, directory: &Dir, prefix: &BStr, depth: usize) -> Result<()> {
         let failed = |error| Error::io(format_args!("read the directory {prefix:?}"), &error);
-        let mut entries = folder.kinds().map_err(failed)?;
+        let mut entries = directory.kinds().map_err(failed)?;
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         // Whoever reads rules opens them, and a pipe never answers.
         for (name, kind) in &entries {
@@ -170,7 +170,7 @@ impl Walk<'_> {
             }
             let path = BString::from([prefix.as_bytes(), name.as_bytes()].concat());
             match kind {
-                FileKind::Folder => self.below(folder, &name, &path, depth)?,
+                FileKind::Directory => self.below(directory, &name, &path, depth)?,
                 FileKind::File => self.file(path)?,
                 FileKind::Symlink => self.symlink(path)?,
                 FileKind::Special => self.pass_over(&path, "is a device, pipe or socket"),
@@ -179,13 +179,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn below(
-        &mut self,
-        above: &Folder,
-        name: &BString,
-        path: &BString,
-        depth: usize,
-    ) -> Result<()> {
+    fn below(&mut self, above: &Dir, name: &BString, path: &BString, depth: usize) -> Result<()> {
         if self.known.get(path).is_some_and(|(mode, _)| *mode == IndexMode::COMMIT) {
             self.seen.insert(path.clone());
             return self.submodule(above, name, path);
@@ -199,15 +193,15 @@ impl Walk<'_> {
         if !has_known && self.is_excluded(path, true)? {
             return Ok(());
         }
-        let folder = match above.enter(name.as_bstr()) {
-            Ok(folder) => folder,
+        let directory = match above.enter(name.as_bstr()) {
+            Ok(directory) => directory,
             Err(error) => {
                 self.keep_below(&prefix);
                 self.pass_over(path, &format!("cannot be read: {error}"));
                 return Ok(());
             }
         };
-        if folder.stat(".git".into()).is_ok() {
+        if directory.stat(".git".into()).is_ok() {
             self.keep_below(&prefix);
             self.pass_over(path, "is another repository");
             return Ok(());
@@ -217,11 +211,11 @@ impl Walk<'_> {
             self.pass_over(path, "lies too deep");
             return Ok(());
         }
-        self.directory(&folder, prefix.as_bstr(), depth + 1)
+        self.directory(&directory, prefix.as_bstr(), depth + 1)
     }
 
     /// A submodule is its own repository's matter: whatever the agent has made of it is named.
-    fn submodule(&mut self, above: &Folder, name: &BString, path: &BString) -> Result<()> {
+    fn submodule(&mut self, above: &Dir, name: &BString, path: &BString) -> Result<()> {
         let Some(session) = self.name else { return Ok(()) };
         let Ok(inside) = path.to_path() else { return Ok(()) };
         let pinned = submodules::one(self.repository, path).and_then(|repository| {
@@ -231,7 +225,7 @@ impl Walk<'_> {
         });
         let Some((repository, pin)) = pinned else {
             // The tree was not given it.
-            let names = above.enter(name.as_bstr()).and_then(|folder| folder.names());
+            let names = above.enter(name.as_bstr()).and_then(|directory| directory.names());
             if names.is_ok_and(|names| !names.is_empty()) {
                 self.pass_over(path, "is a submodule that the checkout does not have");
             }

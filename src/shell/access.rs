@@ -10,7 +10,7 @@ use super::{Refusal, Result};
 
 /// What `aye.shellDenyRead` is when nothing is configured.
 ///
-/// `~/…` and absolute paths are folders or files with all that is below; a pattern without a
+/// `~/…` and absolute paths are directories or files with all that is below; a pattern without a
 /// slash is a file name anywhere.
 pub const DEFAULT: &[&str] = &[
     "~/.ssh",
@@ -101,7 +101,7 @@ const TEMPLATES: &[&str] = &["example", "sample", "template", "dist", "defaults"
 const PROC: &[&str] =
     &["cpuinfo", "meminfo", "version", "loadavg", "uptime", "filesystems", "stat", "partitions"];
 
-/// Most files looked at to find the denied ones below a folder that is read as a whole.
+/// Most files looked at to find the denied ones below a directory that is read as a whole.
 const MAX_WALK: usize = 400_000;
 /// Most files of the repository looked at to find the one that a file with several names is.
 const MAX_NAMESAKES: usize = 20_000;
@@ -145,7 +145,7 @@ impl Access {
         access
     }
 
-    /// Folders and files that exist and are denied with all below, symlinks resolved. What the
+    /// Directories and files that exist and are denied with all below, symlinks resolved. What the
     /// user cannot read anyway is left out: keeping it out costs time.
     pub fn existing_trees(&self) -> Vec<PathBuf> {
         let found: BTreeSet<PathBuf> =
@@ -161,9 +161,11 @@ impl Access {
         path.file_name().is_some_and(|name| self.denies_name(&name.to_string_lossy()))
     }
 
-    /// True when something below one of `folders` is denied by its place.
-    pub fn denies_below(&self, folders: &[PathBuf]) -> bool {
-        self.trees.iter().any(|tree| folders.iter().any(|folder| tree.starts_with(folder)))
+    /// True when something below one of `directories` is denied by its place.
+    pub fn denies_below(&self, directories: &[PathBuf]) -> bool {
+        self.trees
+            .iter()
+            .any(|tree| directories.iter().any(|directory| tree.starts_with(directory)))
     }
 
     fn denies_name(&self, name: &str) -> bool {
@@ -218,14 +220,14 @@ impl Access {
         linked(meta).is_some_and(|file| self.linked_files(&[]).contains(&file))
     }
 
-    /// Denied files with a further name: those below a denied folder, and among the first
+    /// Denied files with a further name: those below a denied directory, and among the first
     /// [`MAX_NAMESAKES`] files of the repository. Not looked for below `walked`.
     fn linked_files(&self, walked: &[PathBuf]) -> HashSet<Identity> {
         let trees = self.existing_trees();
         let in_trees = trees.iter().flat_map(walkdir::WalkDir::new).take(MAX_NAMESAKES).flatten();
         let files = walkdir::WalkDir::new(&self.root).into_iter();
         let files = files.filter_entry(|entry| {
-            !is_objects(entry) && !walked.iter().any(|folder| entry.path() == folder)
+            !is_objects(entry) && !walked.iter().any(|directory| entry.path() == directory)
         });
         let named = files.take(MAX_NAMESAKES).flatten().filter(|entry| self.is_named(entry));
         identities(in_trees.chain(named)).collect()
@@ -288,18 +290,18 @@ impl Access {
     }
 
     /// Everything denied at or below `operand`, which is read as a whole; paths resolved. With
-    /// `follows`, also below the folders that symlinks in it lead to.
+    /// `follows`, also below the directories that symlinks in it lead to.
     ///
     /// # Errors
-    /// A refusal if a folder is one of the system's own or too large to look through.
+    /// A refusal if a directory is one of the system's own or too large to look through.
     pub fn denied_below(&self, operand: &str, cwd: &Path, follows: bool) -> Result<Vec<PathBuf>> {
         let Ok(top) = cwd.join(operand).canonicalize() else { return Ok(Vec::new()) };
         let mut walk = Walk { access: self, operand, follows, count: 0, denied: Vec::new() };
         let mut walked: Vec<PathBuf> = Vec::new();
         let mut ahead = vec![top];
         while let Some(top) = ahead.pop() {
-            if !walked.iter().any(|folder| top.starts_with(folder)) {
-                ahead.extend(walk.folder(&top)?);
+            if !walked.iter().any(|directory| top.starts_with(directory)) {
+                ahead.extend(walk.directory(&top)?);
                 walked.push(top);
             }
         }
@@ -324,7 +326,7 @@ impl Access {
     }
 }
 
-/// Looking for what is denied below folders that are read as a whole.
+/// Looking for what is denied below directories that are read as a whole.
 struct Walk<'a> {
     access: &'a Access,
     operand: &'a str,
@@ -334,14 +336,14 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Looks through `top`, whose path is resolved; returns the folders that symlinks lead to.
-    fn folder(&mut self, top: &Path) -> Result<Vec<PathBuf>> {
+    /// Looks through `top`, whose path is resolved; returns the directories that symlinks lead to.
+    fn directory(&mut self, top: &Path) -> Result<Vec<PathBuf>> {
         let refuse = |why: &str| {
             let message = format!("`{}` {why}", self.operand);
             Err(Refusal::new(message, "name the directory you need").by("access"))
         };
         let system = ["/", "/proc", "/sys", "/dev", "/run"];
-        if system.iter().any(|folder| top == Path::new(folder)) {
+        if system.iter().any(|directory| top == Path::new(directory)) {
             return refuse("is, or has links to, too much to read as a whole");
         }
         let mut elsewhere = Vec::new();
@@ -428,7 +430,7 @@ fn no_template() -> Vec<String> {
 }
 
 /// `path` with symlinks resolved, if it exists: most do not, and resolving would look at every
-/// folder above them first.
+/// directory above them first.
 fn resolved(path: &Path) -> Option<PathBuf> {
     path.metadata().ok()?;
     path.canonicalize().ok()
@@ -456,10 +458,10 @@ pub(super) fn is_git_configuration(path: &Path) -> bool {
     if !["config", "config.worktree"].contains(&name.to_lowercase().as_str()) {
         return false;
     }
-    let Some(folder) = path.parent() else { return false };
-    let repository = || folder.join("HEAD").is_file() && folder.join("objects").is_dir();
+    let Some(directory) = path.parent() else { return false };
+    let repository = || directory.join("HEAD").is_file() && directory.join("objects").is_dir();
     let below = |top: &Path| top.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
-    folder.ancestors().any(below) || repository()
+    directory.ancestors().any(below) || repository()
 }
 
 pub(super) fn secret(operand: &str) -> Refusal {

@@ -14,7 +14,7 @@ pub(super) const MAX_ARGUMENT_BYTES: usize = 128 * 1024;
 /// What words are expanded by.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
-    /// The folder that patterns and `$PWD` are about.
+    /// The directory that patterns and `$PWD` are about.
     pub(super) cwd: &'a Path,
     /// The variables of loops, with what they stand for.
     pub(super) values: &'a [(&'a str, String)],

@@ -15,7 +15,7 @@ use super::{Refusal, Result, World, access, repository};
 /// Global flags that would make git read the pathspecs added here as names.
 const LITERAL: &[&str] = &["--literal-pathspecs", "--noglob-pathspecs"];
 
-/// Makes a git command leave denied files out of what it shows; `here` is the folder it works in.
+/// Makes a git command leave denied files out of what it shows; `here` is the directory it works in.
 ///
 /// # Errors
 /// A refusal where git offers no way to leave them out.
@@ -156,7 +156,7 @@ impl Operands {
 }
 
 /// # Errors
-/// A refusal for what is denied by its place: a path, from whichever top, or a folder that has
+/// A refusal for what is denied by its place: a path, from whichever top, or a directory that has
 /// lost its own.
 fn places(
     verdict: &Verdict,
@@ -186,9 +186,10 @@ fn places(
         return Ok(());
     }
     let compares = !["show", "cat-file"].contains(&used.verb.as_str());
-    if operands.named.iter().any(|named| named.from_a_folder || (compares && named.a_folder)) {
+    if operands.named.iter().any(|named| named.from_a_directory || (compares && named.a_directory))
+    {
         return Err(Refusal::new(
-            "a folder of a revision is read without its place, and something in this repository \
+            "a directory of a revision is read without its place, and something in this repository \
              is kept from reading by its place",
             "name the commits, and the path after `:` or after `--`",
         )
@@ -199,7 +200,7 @@ fn places(
 
 /// # Errors
 /// A refusal for a path that may be a private key in the history it is read from: with a pattern
-/// or a folder such files are left out.
+/// or a directory such files are left out.
 fn keys(
     verdict: &Verdict,
     used: &Use,

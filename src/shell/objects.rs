@@ -1,4 +1,4 @@
-//! What a revision names, read as git reads it: a commit, a folder, or the content of a file.
+//! What a revision names, read as git reads it: a commit, a directory, or the content of a file.
 //!
 //! What cannot be read here, for its form or for the format of the repository, is asked of git,
 //! for git has forms of its own (`x-1-gABCD` is an abbreviated id, whatever stands before it).
@@ -16,11 +16,11 @@ pub const NOT_ASKED: &str = "git is not asked";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RevisionKind {
     Commit,
-    Folder,
+    Directory,
     File,
 }
 
-/// The objects of the repository that git finds from a folder.
+/// The objects of the repository that git finds from a directory.
 pub(super) struct Objects<'a> {
     here: &'a Path,
     used: &'a Use,
@@ -35,10 +35,10 @@ pub(super) struct Named {
     pub(super) anything: bool,
     /// It is the content of one file, named by its path.
     pub(super) a_file: bool,
-    /// It, or an end of the range that it is, is a folder and no commit.
-    pub(super) a_folder: bool,
-    /// It is a path in a folder that is no commit's.
-    pub(super) from_a_folder: bool,
+    /// It, or an end of the range that it is, is a directory and no commit.
+    pub(super) a_directory: bool,
+    /// It is a path in a directory that is no commit's.
+    pub(super) from_a_directory: bool,
 }
 
 impl<'a> Objects<'a> {
@@ -73,10 +73,10 @@ impl<'a> Objects<'a> {
     /// What a single revision names, noted in `named`.
     fn end(&self, end: &str, named: &mut Named) -> Result<Option<RevisionKind>> {
         let kind = self.kind(end)?;
-        named.a_folder |= kind == Some(RevisionKind::Folder);
+        named.a_directory |= kind == Some(RevisionKind::Directory);
         let place = in_tree(end);
         if let Some((tree, _)) = place.filter(|(tree, _)| kind.is_some() && !tree.is_empty()) {
-            named.from_a_folder |= self.kind(tree)? != Some(RevisionKind::Commit);
+            named.from_a_directory |= self.kind(tree)? != Some(RevisionKind::Commit);
         }
         if kind != Some(RevisionKind::File) {
             return Ok(kind);
@@ -116,7 +116,7 @@ impl<'a> Objects<'a> {
         let kind = peeled.map_or(Ok(kind), |text| self.asked(&text))?;
         Ok(match kind.as_deref() {
             Some("blob") => Some(RevisionKind::File),
-            Some("tree") => Some(RevisionKind::Folder),
+            Some("tree") => Some(RevisionKind::Directory),
             Some("commit") => Some(RevisionKind::Commit),
             _ => None,
         })
@@ -133,7 +133,7 @@ impl<'a> Objects<'a> {
         }
         Some(match kind {
             gix::object::Kind::Blob => RevisionKind::File,
-            gix::object::Kind::Tree => RevisionKind::Folder,
+            gix::object::Kind::Tree => RevisionKind::Directory,
             _ => RevisionKind::Commit,
         })
     }

@@ -10,9 +10,9 @@ use super::{Refusal, Result, World, access, history, programs, redact, repositor
 
 pub use super::steps::{Action, CommandPlan, Step, Stream, Streams};
 
-/// Most combinations of folder and status that a command text may lead to.
+/// Most combinations of directory and status that a command text may lead to.
 const MAX_STATES: usize = 24;
-/// Most commands that a command text may lead to, each round of a loop and each folder counted.
+/// Most commands that a command text may lead to, each round of a loop and each directory counted.
 const MAX_STEPS: usize = 1_000;
 
 /// Flags that the policy inserts and that small versions of the programs do not have.
@@ -22,7 +22,7 @@ const INSERTED: &[&str] = &["--sandbox", "--buffer-size=1G", "--batch-size=256"]
 /// before anything runs: it is for `cd`, `true` and `false`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
-    folder: PathBuf,
+    directory: PathBuf,
     status: Option<bool>,
 }
 
@@ -34,7 +34,7 @@ struct State {
 pub fn plan(text: &str, world: &World) -> Result<CommandPlan> {
     let script = syntax::parse(text)?;
     let mut planner = Planner { text, world, values: Vec::new(), left: MAX_STEPS };
-    let start = State { folder: world.cwd.clone(), status: Some(true) };
+    let start = State { directory: world.cwd.clone(), status: Some(true) };
     let (list, _) = planner.list(&script, vec![start])?;
     Ok(CommandPlan { list })
 }
@@ -76,24 +76,24 @@ impl<'a> Planner<'a> {
                 };
                 if wanted.is_some() && state.status != wanted {
                     let status = wanted.map(|ok| !ok);
-                    next.reach(State { folder: state.folder.clone(), status });
+                    next.reach(State { directory: state.directory.clone(), status });
                     if state.status.is_some() {
                         continue;
                     }
                 }
-                let known = decided.iter().position(|known| known.folder == state.folder);
+                let known = decided.iter().position(|known| known.directory == state.directory);
                 let at = match known {
                     Some(at) => at,
                     None => {
-                        let (parts, after) = self.pipeline(pipeline, &state.folder)?;
-                        decided.push(Decided { folder: state.folder, parts });
+                        let (parts, after) = self.pipeline(pipeline, &state.directory)?;
+                        decided.push(Decided { directory: state.directory, parts });
                         ends.push(after);
                         ends.len() - 1
                     }
                 };
                 for end in &ends[at] {
                     let status = end.status.map(|ok| ok != pipeline.negated);
-                    next.reach(State { folder: end.folder.clone(), status });
+                    next.reach(State { directory: end.directory.clone(), status });
                 }
             }
             if next.0.len() > MAX_STATES {
@@ -115,12 +115,12 @@ impl<'a> Planner<'a> {
     ) -> Result<(Vec<Part>, Vec<State>)> {
         let in_pipe = pipeline.parts.len() > 1;
         let mut parts = Vec::with_capacity(pipeline.parts.len());
-        let mut after = vec![State { folder: cwd.to_owned(), status: None }];
+        let mut after = vec![State { directory: cwd.to_owned(), status: None }];
         for (index, part) in pipeline.parts.iter().enumerate() {
             let (span, part, ends) = match part {
                 syntax::Part::Command(command) => {
                     let step = self.command(command, cwd)?;
-                    if in_pipe && matches!(step.action, Action::Move(_) | Action::NoFolder) {
+                    if in_pipe && matches!(step.action, Action::Move(_) | Action::NoDirectory) {
                         return Err(Refusal::new(
                             "`cd` in a pipeline changes nothing",
                             "write it before: `cd DIR && …`",
@@ -175,7 +175,7 @@ impl<'a> Planner<'a> {
         let streams = streams(&compound.redirects, &scope).map_err(|refusal| {
             refusal.at(compound.span.start).in_segment(&self.text[compound.span.clone()])
         })?;
-        let mut states = vec![State { folder: cwd.to_owned(), status: Some(true) }];
+        let mut states = vec![State { directory: cwd.to_owned(), status: Some(true) }];
         let mut rounds = Vec::new();
         match &compound.each {
             None => {
@@ -183,7 +183,7 @@ impl<'a> Planner<'a> {
                 rounds.push(list);
                 let mut outside = States::default();
                 for end in ends {
-                    outside.reach(State { folder: cwd.to_owned(), ..end });
+                    outside.reach(State { directory: cwd.to_owned(), ..end });
                 }
                 states = outside.0;
             }
@@ -205,13 +205,13 @@ impl<'a> Planner<'a> {
 /// Where `step` leads to from `cwd`, alone in its pipeline.
 fn after_step(step: &Step, cwd: &Path) -> State {
     let status = match &step.action {
-        Action::Move(target) => return State { folder: target.clone(), status: Some(true) },
-        Action::NoFolder | Action::Missing => Some(false),
+        Action::Move(target) => return State { directory: target.clone(), status: Some(true) },
+        Action::NoDirectory | Action::Missing => Some(false),
         Action::Builtin if step.argv[0] == "true" => Some(true),
         Action::Builtin if step.argv[0] == "false" => Some(false),
         _ => None,
     };
-    State { folder: cwd.to_owned(), status }
+    State { directory: cwd.to_owned(), status }
 }
 
 fn step(command: &Command<'_>, segment: &str, scope: &Scope<'_>) -> Result<Step> {
@@ -230,7 +230,7 @@ fn step(command: &Command<'_>, segment: &str, scope: &Scope<'_>) -> Result<Step>
         denied: Vec::new(),
         argv,
     };
-    let here = git_folder(&verdict, cwd, world)?;
+    let here = git_directory(&verdict, cwd, world)?;
     for path in verdict.paths.iter().chain(&verdict.paths_in_trees) {
         world.access.check(path, &here)?;
     }
@@ -241,7 +241,7 @@ fn step(command: &Command<'_>, segment: &str, scope: &Scope<'_>) -> Result<Step>
         read_below(&verdict, &mut step, &here, world)?;
     }
     if step.argv[0] == "cd" {
-        step.action = change_folder(&step.argv[1..], cwd, world)?;
+        step.action = change_directory(&step.argv[1..], cwd, world)?;
     } else if !verdict.programs.is_empty() {
         history::leave_out(&mut verdict, &here, world)?;
         program(verdict, &mut step, world)?;
@@ -253,8 +253,8 @@ fn step(command: &Command<'_>, segment: &str, scope: &Scope<'_>) -> Result<Step>
 fn program(verdict: Verdict, step: &mut Step, world: &World) -> Result<()> {
     let mut args = Vec::new();
     if let Some(used) = &verdict.git {
-        for folder in &used.folders {
-            args.extend(["-C".to_owned(), folder.clone()]);
+        for directory in &used.directories {
+            args.extend(["-C".to_owned(), directory.clone()]);
         }
         args.extend(repository::overrides(used, &step.cwd, world)?);
         step.redaction = Some(redact::Redaction::of(&used.verb, &verdict.args)?);
@@ -310,16 +310,16 @@ fn git_core(git: &Path) -> Vec<PathBuf> {
     candidates.into_iter().filter(|path| path.exists()).collect()
 }
 
-/// The folder git works in (`-C`), or `cwd`.
-fn git_folder(verdict: &Verdict, cwd: &Path, world: &World) -> Result<PathBuf> {
+/// The directory git works in (`-C`), or `cwd`.
+fn git_directory(verdict: &Verdict, cwd: &Path, world: &World) -> Result<PathBuf> {
     let mut here = cwd.to_owned();
     let Some(used) = &verdict.git else { return Ok(here) };
-    for folder in &used.folders {
-        here.push(folder);
+    for directory in &used.directories {
+        here.push(directory);
     }
-    if !used.folders.is_empty() && !inside(&here, &world.root) {
+    if !used.directories.is_empty() && !inside(&here, &world.root) {
         return Err(Refusal::new(
-            format!("`git -C {}` leaves the repository", used.folders.join(" -C ")),
+            format!("`git -C {}` leaves the repository", used.directories.join(" -C ")),
             "name a directory inside the repository",
         )
         .by("git"));
@@ -380,31 +380,31 @@ fn streams(redirects: &[Redirect<'_>], scope: &Scope<'_>) -> Result<Streams> {
     Ok(streams)
 }
 
-fn change_folder(args: &[String], cwd: &Path, world: &World) -> Result<Action> {
-    let folder = args.iter().find(|arg| *arg != "--").map_or("", String::as_str);
-    let target = access::flatten(&cwd.join(folder));
-    if !inside(&target, &world.root) || !inside(&cwd.join(folder), &world.root) {
+fn change_directory(args: &[String], cwd: &Path, world: &World) -> Result<Action> {
+    let directory = args.iter().find(|arg| *arg != "--").map_or("", String::as_str);
+    let target = access::flatten(&cwd.join(directory));
+    if !inside(&target, &world.root) || !inside(&cwd.join(directory), &world.root) {
         return Err(Refusal::new(
-            format!("`cd {folder}` leaves the repository"),
+            format!("`cd {directory}` leaves the repository"),
             "name a directory inside the repository; files outside can be read by their path",
         )
         .by("cd"));
     }
-    Ok(if target.is_dir() { Action::Move(target) } else { Action::NoFolder })
+    Ok(if target.is_dir() { Action::Move(target) } else { Action::NoDirectory })
 }
 
-/// Finds what must stay unread below the folders this command reads as a whole.
+/// Finds what must stay unread below the directories this command reads as a whole.
 fn read_below(verdict: &Verdict, step: &mut Step, cwd: &Path, world: &World) -> Result<()> {
     let here = [".".to_owned()];
     let tops = if verdict.paths.is_empty() { &here[..] } else { &verdict.paths[..] };
     for top in tops {
         step.denied.extend(world.access.denied_below(top, cwd, verdict.follows)?);
     }
-    // Of a folder and a file, diff compares the file of that name in the folder.
+    // Of a directory and a file, diff compares the file of that name in the directory.
     if let ("diff", [one, two]) = (verdict.rule, tops) {
-        for (folder, file) in [(one, two), (two, one)] {
+        for (directory, file) in [(one, two), (two, one)] {
             if let Some(name) = Path::new(file).file_name().and_then(|name| name.to_str()) {
-                world.access.check(&format!("{folder}/{name}"), cwd)?;
+                world.access.check(&format!("{directory}/{name}"), cwd)?;
             }
         }
     }

@@ -20,8 +20,10 @@ pub struct Search {
 impl Search {
     /// The program `name` in a directory of `PATH`.
     pub(super) fn find(&self, name: &str) -> Option<PathBuf> {
-        let folders = std::env::split_paths(&self.path).filter(|folder| folder.is_absolute());
-        let programs = folders.map(|folder| folder.join(name)).filter(|path| is_program(path));
+        let directories =
+            std::env::split_paths(&self.path).filter(|directory| directory.is_absolute());
+        let programs =
+            directories.map(|directory| directory.join(name)).filter(|path| is_program(path));
         let mut programs = programs.filter(|program| {
             // The directory may be a symlink, and so may the program.
             [program.parent(), Some(program)].into_iter().flatten().all(|place| {

@@ -52,12 +52,12 @@ const OFF: &[&str] = &[
 /// # Errors
 /// A refusal if the repository's configuration has something that cannot be switched off.
 pub(super) fn overrides(used: &Use, cwd: &Path, world: &World) -> Result<Vec<String>> {
-    let mut folder = cwd.to_owned();
-    for step in &used.folders {
-        folder.push(step);
+    let mut directory = cwd.to_owned();
+    for step in &used.directories {
+        directory.push(step);
     }
     let mut args = vec!["--no-pager".to_owned()];
-    let candidates = discover(&folder);
+    let candidates = discover(&directory);
     // The reading of configuration itself starts nothing, and must not show our overrides. It
     // still shows what is included.
     if used.verb.split(' ').next() == Some("config") {
@@ -98,18 +98,18 @@ pub(super) fn overrides(used: &Use, cwd: &Path, world: &World) -> Result<Vec<Str
     Ok(args)
 }
 
-/// Opens the repository git will find from `folder`, for reading objects: nothing of the
+/// Opens the repository git will find from `directory`, for reading objects: nothing of the
 /// surroundings configures it.
-pub(super) fn open(folder: &Path) -> Option<gix::Repository> {
-    let found = discover(folder).pop()?;
+pub(super) fn open(directory: &Path) -> Option<gix::Repository> {
+    let found = discover(directory).pop()?;
     gix::open_opts(found.git_dir, gix::open::Options::isolated()).ok()
 }
 
-/// The folders that paths in the repository git will find from `folder` may begin at: its own top,
+/// The directories that paths in the repository git will find from `directory` may begin at: its own top,
 /// and that of the work tree it is linked to.
-pub(super) fn tops(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn tops(directory: &Path) -> Vec<PathBuf> {
     let mut tops = Vec::new();
-    for found in discover(folder) {
+    for found in discover(directory) {
         let common = found.common();
         let main = common.canonicalize().unwrap_or(common);
         let main = main.parent().filter(|_| main.ends_with(".git")).map(Path::to_owned);
@@ -140,31 +140,31 @@ pub fn places(root: &Path) -> Vec<PathBuf> {
     places.into_iter().map(|place| place.canonicalize().unwrap_or(place)).collect()
 }
 
-/// A repository that git may find from a folder.
+/// A repository that git may find from a directory.
 struct Found {
     /// Its git directory.
     git_dir: PathBuf,
-    /// The folder its `.git` stands in, if it has one.
+    /// The directory its `.git` stands in, if it has one.
     top: Option<PathBuf>,
 }
 
-/// Looks upwards as git does: `.git` first, then the folder itself.
+/// Looks upwards as git does: `.git` first, then the directory itself.
 ///
 /// Git passes over what is no valid repository. So every candidate up to the first that is valid
 /// beyond doubt is returned, and all of them are examined.
-fn discover(folder: &Path) -> Vec<Found> {
+fn discover(directory: &Path) -> Vec<Found> {
     let mut candidates = Vec::new();
-    let Ok(start) = folder.canonicalize() else { return candidates };
-    for folder in start.ancestors() {
-        let dot_git = folder.join(".git");
-        let top = Some(folder.to_owned());
+    let Ok(start) = directory.canonicalize() else { return candidates };
+    for directory in start.ancestors() {
+        let dot_git = directory.join(".git");
+        let top = Some(directory.to_owned());
         let found = if dot_git.is_dir() {
             Found { git_dir: dot_git, top }
         } else if let Ok(text) = std::fs::read_to_string(&dot_git) {
-            let git_dir = folder.join(text.strip_prefix("gitdir:").unwrap_or_default().trim());
+            let git_dir = directory.join(text.strip_prefix("gitdir:").unwrap_or_default().trim());
             Found { git_dir: git_dir.canonicalize().unwrap_or(git_dir), top }
-        } else if folder.join("HEAD").exists() {
-            Found { git_dir: folder.to_owned(), top: None }
+        } else if directory.join("HEAD").exists() {
+            Found { git_dir: directory.to_owned(), top: None }
         } else {
             continue;
         };
@@ -178,7 +178,7 @@ fn discover(folder: &Path) -> Vec<Found> {
 }
 
 impl Found {
-    /// The folder of what linked work trees share.
+    /// The directory of what linked work trees share.
     fn common(&self) -> PathBuf {
         match std::fs::read_to_string(self.git_dir.join("commondir")) {
             Ok(text) => self.git_dir.join(text.trim()),
@@ -197,7 +197,7 @@ impl Found {
     }
 }
 
-/// Folders of a git directory with files that git reads line by line, and may quote.
+/// Directories of a git directory with files that git reads line by line, and may quote.
 const QUOTED: &[&str] = &["", "info", "objects/info", "rebase-merge", "rebase-apply", "sequencer"];
 
 /// # Errors
@@ -205,12 +205,12 @@ const QUOTED: &[&str] = &["", "info", "objects/info", "rebase-merge", "rebase-ap
 /// denied one under another name.
 fn links(found: &Found, world: &World) -> Result<()> {
     let common = Some(found.common()).filter(|common| *common != found.git_dir);
-    for folder in common.iter().chain([&found.git_dir]) {
-        let folders = QUOTED.iter().filter_map(|name| folder.join(name).read_dir().ok());
-        for entry in folders.flatten().flatten() {
+    for directory in common.iter().chain([&found.git_dir]) {
+        let directories = QUOTED.iter().filter_map(|name| directory.join(name).read_dir().ok());
+        for entry in directories.flatten().flatten() {
             let Ok(facts) = entry.metadata() else { continue };
             if facts.is_symlink() || is_linked(&facts) {
-                world.access.check(&entry.path().to_string_lossy(), folder)?;
+                world.access.check(&entry.path().to_string_lossy(), directory)?;
             }
         }
     }

@@ -20,7 +20,7 @@ impl CommandPlan {
     }
 }
 
-/// Pipelines in order, each decided for every folder it may run in.
+/// Pipelines in order, each decided for every directory it may run in.
 #[derive(Debug, Default)]
 pub(super) struct List {
     pub(super) pipelines: Vec<Pipeline>,
@@ -34,10 +34,10 @@ pub(super) struct Pipeline {
     pub(super) decided: Vec<Decided>,
 }
 
-/// A pipeline as it runs in one folder.
+/// A pipeline as it runs in one directory.
 #[derive(Debug)]
 pub(super) struct Decided {
-    pub(super) folder: PathBuf,
+    pub(super) directory: PathBuf,
     pub(super) parts: Vec<Part>,
 }
 
@@ -53,9 +53,9 @@ pub(super) enum Part {
 pub(super) struct Compound {
     /// What is run, one after the other.
     pub(super) rounds: Vec<List>,
-    /// The folder it ends in is not that of what follows.
+    /// The directory it ends in is not that of what follows.
     pub(super) subshell: bool,
-    /// The folder it begins in.
+    /// The directory it begins in.
     pub(super) cwd: PathBuf,
     pub(super) streams: Streams,
 }
@@ -91,15 +91,15 @@ impl List {
 }
 
 impl Pipeline {
-    /// What it is in `folder`.
+    /// What it is in `directory`.
     ///
     /// # Errors
     /// `internal_error` if that was never decided.
-    pub(super) fn parts(&self, folder: &Path) -> Result<&[Part]> {
-        let decided = self.decided.iter().find(|decided| decided.folder == folder);
+    pub(super) fn parts(&self, directory: &Path) -> Result<&[Part]> {
+        let decided = self.decided.iter().find(|decided| decided.directory == directory);
         decided
             .map(|decided| decided.parts.as_slice())
-            .ok_or_else(|| Error::bug("a command was not decided for its folder"))
+            .ok_or_else(|| Error::bug("a command was not decided for its directory"))
     }
 }
 
@@ -140,14 +140,14 @@ pub struct Step {
 pub enum Action {
     /// Start this program.
     Run(PathBuf),
-    /// The program is not installed in the system's folders: status 127, as in a shell.
+    /// The program is not installed in the system's directories: status 127, as in a shell.
     Missing,
     /// Answered in this process.
     Builtin,
-    /// Move to this folder.
+    /// Move to this directory.
     Move(PathBuf),
-    /// A `cd` that fails: the folder does not exist.
-    NoFolder,
+    /// A `cd` that fails: the directory does not exist.
+    NoDirectory,
 }
 
 /// Where an output stream goes.

@@ -19,11 +19,11 @@ pub const SEARCH: &[&str] = &[
 /// Everything a command may depend on.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// The root of the repository, symlinks resolved; or the folder itself outside of one.
+    /// The root of the repository, symlinks resolved; or the directory itself outside of one.
     pub root: PathBuf,
-    /// The current folder as the user sees it.
+    /// The current directory as the user sees it.
     pub cwd: PathBuf,
-    /// The user's home folder.
+    /// The user's home directory.
     pub home: Option<PathBuf>,
     /// Variables passed on: time zone, locale, user name. Checked by [`World::keeps`].
     pub environment: Vec<(String, OsString)>,
@@ -62,10 +62,12 @@ impl World {
             return None;
         }
         let fixed = SEARCH.iter().map(Path::new);
-        let mut fixed =
-            fixed.filter(|folder| self.root == Path::new("/") || !folder.starts_with(&self.root));
+        let mut fixed = fixed
+            .filter(|directory| self.root == Path::new("/") || !directory.starts_with(&self.root));
         fixed
-            .find_map(|folder| Some(folder.join(name)).filter(|path| programs::is_program(path)))
+            .find_map(|directory| {
+                Some(directory.join(name)).filter(|path| programs::is_program(path))
+            })
             .or_else(|| self.search.find(name))
     }
 

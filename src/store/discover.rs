@@ -155,11 +155,11 @@ impl Store {
         changeset.refuse_control_names()?;
         changeset.limit_sizes(self.settings()?.max_file_size)?;
         for change in changeset.changes() {
-            if KEPT.iter().any(|folder| change.path.as_bstr().starts_with_str(folder)) {
+            if KEPT.iter().any(|directory| change.path.as_bstr().starts_with_str(directory)) {
                 let path = change.path.display().to_string();
                 return Err(Error::new(
                     &crate::changeset::codes::PATH_INVALID,
-                    format!("path '{path}' is in a folder that aye keeps by itself"),
+                    format!("path '{path}' is in a directory that aye keeps by itself"),
                 )
                 .with("path", path)
                 .hint("what is there is written and removed as proposals come and go"));
@@ -170,7 +170,7 @@ impl Store {
         )?;
         let creates = changeset.changes().iter().any(|change| change.before.is_none());
         match self.work_dir() {
-            Some(_) if creates => self.worktree()?.check_folders(changeset.changes()),
+            Some(_) if creates => self.worktree()?.check_directories(changeset.changes()),
             _ => Ok(()),
         }
     }

@@ -230,7 +230,7 @@ impl Store {
     ) -> Result<ObjectId> {
         let mut batch = Batch::new(&self.repo);
         let method = match durable {
-            true => Method::durable(batch.folder(), &self.common_dir),
+            true => Method::durable(batch.directory(), &self.common_dir),
             false => Method::No,
         };
         let NextEpoch { folded, places, contents, .. } = plan;

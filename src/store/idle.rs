@@ -112,7 +112,7 @@ fn packed(path: &Path) -> io::Result<String> {
 
 /// What a full look found that saw nothing that wants a decision, if nothing has happened since. Not
 /// when the clock is behind that look: a proposal that had expired then may be pending again.
-/// Not in a folder of somebody else's, which only opening it properly may trust, and not after an
+/// Not in a directory of somebody else's, which only opening it properly may trust, and not after an
 /// interrupted apply, which the next command has to settle.
 pub fn look(common_dir: &Path, now: DateTime<Utc>) -> Option<Idle> {
     let private = Directory::open(&common_dir.join("aye")).ok()??;
@@ -137,16 +137,16 @@ pub fn look(common_dir: &Path, now: DateTime<Utc>) -> Option<Idle> {
     same.then_some(Idle { settled, sight })
 }
 
-/// Whether `folder` belongs to the user who runs this.
-fn is_ours(folder: &Path) -> Option<bool> {
+/// Whether `directory` belongs to the user who runs this.
+fn is_ours(directory: &Path) -> Option<bool> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        Some(std::fs::metadata(folder).ok()?.uid() == rustix::process::geteuid().as_raw())
+        Some(std::fs::metadata(directory).ok()?.uid() == rustix::process::geteuid().as_raw())
     }
     #[cfg(not(unix))]
     {
-        let _ = folder;
+        let _ = directory;
         Some(true)
     }
 }
@@ -170,7 +170,7 @@ pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, found: Found<
         .and_then(|private| private.replace(NAME, text.as_bytes(), false));
 }
 
-/// The folder that linked work trees share, found as git finds it from `directory`, for the
+/// The directory that linked work trees share, found as git finds it from `directory`, for the
 /// ordinary cases; `var` reads the environment. `None`: let the repository be opened properly.
 pub fn common_dir(directory: &Path, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     if let Some(common) = var("GIT_COMMON_DIR") {
@@ -183,11 +183,12 @@ pub fn common_dir(directory: &Path, var: impl Fn(&str) -> Option<OsString>) -> O
             // Ceilings and mount points are for those who walk far.
             let limited = var("GIT_CEILING_DIRECTORIES").is_some();
             let reach = if limited { 1 } else { usize::MAX };
-            let mut folders = start.ancestors().take(reach);
+            let mut directories = start.ancestors().take(reach);
             // What looks like a git directory itself, a bare repository perhaps, ends the walk.
-            let ends =
-                |folder: &&Path| folder.join(".git").exists() || folder.join("HEAD").exists();
-            git_dir_at(folders.find(ends)?)?
+            let ends = |directory: &&Path| {
+                directory.join(".git").exists() || directory.join("HEAD").exists()
+            };
+            git_dir_at(directories.find(ends)?)?
         }
     };
     match std::fs::read_to_string(git_dir.join("commondir")) {
@@ -196,13 +197,13 @@ pub fn common_dir(directory: &Path, var: impl Fn(&str) -> Option<OsString>) -> O
     }
 }
 
-/// The git directory of the work tree whose top is `folder`.
-pub fn git_dir_at(folder: &Path) -> Option<PathBuf> {
-    let path = folder.join(".git");
+/// The git directory of the work tree whose top is `directory`.
+pub fn git_dir_at(directory: &Path) -> Option<PathBuf> {
+    let path = directory.join(".git");
     match std::fs::symlink_metadata(&path) {
         Ok(facts) if facts.is_file() => {
             let text = std::fs::read_to_string(&path).ok()?;
-            Some(folder.join(text.strip_prefix("gitdir: ")?.trim_end_matches(['\n', '\r'])))
+            Some(directory.join(text.strip_prefix("gitdir: ")?.trim_end_matches(['\n', '\r'])))
         }
         Ok(_) => Some(path),
         Err(_) => None,
@@ -224,11 +225,11 @@ mod tests {
     }
 
     fn repository() -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir_all(folder.path().join("refs/aye/log")).unwrap();
-        fs::write(folder.path().join("refs/aye/log/lane"), "aaaa\n").unwrap();
-        fs::write(folder.path().join("HEAD"), "ref: refs/heads/main\n").unwrap();
-        folder
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(directory.path().join("refs/aye/log")).unwrap();
+        fs::write(directory.path().join("refs/aye/log/lane"), "aaaa\n").unwrap();
+        fs::write(directory.path().join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        directory
     }
 
     fn note(dir: &Path) {
@@ -242,8 +243,8 @@ mod tests {
 
     #[test]
     fn the_stamp_holds_until_a_lane_moves() {
-        let folder = repository();
-        let dir = folder.path();
+        let directory = repository();
+        let dir = directory.path();
         assert!(!waits_for_none(dir, at(5)));
         note(dir);
         assert!(waits_for_none(dir, at(5)) && waits_for_none(dir, at(9_000_000)));
@@ -265,39 +266,44 @@ mod tests {
             |dir| fs::create_dir(dir.join("reftable")).unwrap(),
         ];
         for change in changes {
-            let folder = repository();
-            note(folder.path());
-            assert!(waits_for_none(folder.path(), at(5)));
-            change(folder.path());
-            assert!(!waits_for_none(folder.path(), at(5)));
+            let directory = repository();
+            note(directory.path());
+            assert!(waits_for_none(directory.path(), at(5)));
+            change(directory.path());
+            assert!(!waits_for_none(directory.path(), at(5)));
         }
     }
 
     #[test]
     fn a_look_that_a_writer_overtook_leaves_no_stamp() {
-        let folder = repository();
-        let before = Tips::read(folder.path()).unwrap();
-        fs::write(folder.path().join("refs/aye/log/lane"), "bbbb\n").unwrap();
-        stamp(folder.path(), at(5), &before, Found { lasting: true, settled: false, sight: None });
-        assert!(!waits_for_none(folder.path(), at(5)));
+        let directory = repository();
+        let before = Tips::read(directory.path()).unwrap();
+        fs::write(directory.path().join("refs/aye/log/lane"), "bbbb\n").unwrap();
+        stamp(
+            directory.path(),
+            at(5),
+            &before,
+            Found { lasting: true, settled: false, sight: None },
+        );
+        assert!(!waits_for_none(directory.path(), at(5)));
     }
 
     #[test]
     fn an_interrupted_apply_wants_a_proper_look() {
-        let folder = repository();
-        note(folder.path());
-        let journal = folder.path().join("aye/journal");
+        let directory = repository();
+        note(directory.path());
+        let journal = directory.path().join("aye/journal");
         fs::create_dir(&journal).unwrap();
         fs::write(journal.join("lock"), "").unwrap();
-        assert!(waits_for_none(folder.path(), at(5)));
+        assert!(waits_for_none(directory.path(), at(5)));
         fs::write(journal.join("0123456789abcdef.journal"), "{}").unwrap();
-        assert!(!waits_for_none(folder.path(), at(5)));
+        assert!(!waits_for_none(directory.path(), at(5)));
     }
 
     #[test]
     fn a_damaged_stamp_is_none() {
-        let folder = repository();
-        let dir = folder.path();
+        let directory = repository();
+        let dir = directory.path();
         note(dir);
         let good = fs::read_to_string(dir.join("aye/idle")).unwrap();
         for broken in ["", "aye idle 3", "aye idle 2\nlooked 1\n", &good[..good.len() - 1]] {
@@ -308,8 +314,8 @@ mod tests {
 
     #[test]
     fn the_common_dir_is_where_git_says() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
         let git = |dir: &Path, args: &[&str]| {
             crate::git::Git::new(dir).fresh().args(args).text().unwrap()
         };

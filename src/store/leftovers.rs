@@ -62,7 +62,7 @@ impl Store {
             found.extend(files.into_iter().map(|path| Leftover::File(root.clone(), path)));
         }
         if let Ok(Some(private)) = self.private() {
-            for (name, kind) in private.folder().kinds().unwrap_or_default() {
+            for (name, kind) in private.dir().kinds().unwrap_or_default() {
                 let path = private.path().join(name.to_path_lossy());
                 if kind == FileKind::File && is_private(name.as_bstr()) && is_old(&path, now) {
                     found.push(Leftover::Private(name.to_string()));
@@ -81,7 +81,7 @@ impl Store {
     pub fn remove_leftovers(&self, found: &[Leftover]) -> Result<Vec<String>> {
         let private = self.make_private()?;
         let _lock = lock::Lock::acquire(&private, "lock")?;
-        let journals = private.inside("journal")?.map(|journal| journal.folder().is_empty());
+        let journals = private.inside("journal")?.map(|journal| journal.dir().is_empty());
         let mut removed = Vec::new();
         if !journals.is_none_or(|empty| empty.unwrap_or(false)) {
             return Ok(removed);
@@ -91,7 +91,7 @@ impl Store {
                 Leftover::File(root, path) => {
                     Worktree::open(root).and_then(|tree| tree.remove_file(path)).unwrap_or(false)
                 }
-                Leftover::Private(name) => private.folder().unlink(name.as_str().into()).is_ok(),
+                Leftover::Private(name) => private.dir().unlink(name.as_str().into()).is_ok(),
                 Leftover::Trial(path) => {
                     trial::sweep(&self.common_dir);
                     path.symlink_metadata().is_err()
@@ -135,11 +135,11 @@ impl Store {
         }
         if let Ok(Some(private)) = self.private() {
             let name = format!(".lane-{:016x}", crate::beneath::random());
-            match private.folder().open(name.as_str().into(), Access::New) {
-                Ok(_) => drop(private.folder().unlink(name.as_str().into())),
+            match private.dir().open(name.as_str().into(), Access::New) {
+                Ok(_) => drop(private.dir().unlink(name.as_str().into())),
                 Err(error) => found.push(Error::file("write to", private.path(), &error)),
             }
-            for (name, kind) in private.folder().kinds().unwrap_or_default() {
+            for (name, kind) in private.dir().kinds().unwrap_or_default() {
                 if kind == FileKind::File {
                     found.extend(barred(&private.path().join(name.to_path_lossy())));
                 }

@@ -34,9 +34,9 @@ impl Lock {
     /// # Errors
     /// `private_dir_unsafe`; `busy` where one writer has it for longer than [`PATIENCE`], or many for longer than
     /// [`MOST_PATIENCE`]; `io_error` where the file cannot be made.
-    pub(super) fn acquire(folder: &Directory, name: &str) -> Result<Self> {
-        let file = folder.file(name.into(), Access::Lock)?;
-        let path = || folder.path().join(name);
+    pub(super) fn acquire(directory: &Directory, name: &str) -> Result<Self> {
+        let file = directory.file(name.into(), Access::Lock)?;
+        let path = || directory.path().join(name);
         let started = Instant::now();
         let (mut turn, mut taken) = (started, None);
         let mut pause = Duration::from_micros(300);
@@ -136,9 +136,9 @@ fn mark_turn(file: &File) {
 }
 
 /// True if somebody is writing, or has been stopped at it.
-pub(super) fn is_noted(folder: &Directory) -> bool {
-    folder
-        .folder()
+pub(super) fn is_noted(directory: &Directory) -> bool {
+    directory
+        .dir()
         .stat("lock".into())
         .is_ok_and(|stamp| stamp.kind == FileKind::File && stamp.size > 0)
 }
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn the_holder_of_a_lock_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("lock");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
         let file = File::create(&path).unwrap();
         assert_eq!(holder(&file), None);
         file.lock().unwrap();
@@ -161,8 +161,8 @@ mod tests {
 
     #[test]
     fn a_holder_that_is_gone_has_left_something_running() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("lock");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
         let mut left = std::process::Command::new("sh")
             .args(["-c", "exec 9>\"$0\"; flock -n 9 && { sleep 60 9>&9 >/dev/null & echo $!; }"])
             .arg(&path)

@@ -36,7 +36,7 @@ pub(super) struct Batch<'repo> {
     /// Looks for objects without listing the packs anew at every miss: a new object is always a
     /// miss, and one that was packed meanwhile is written twice at worst.
     present: gix::OdbHandle,
-    folder: PathBuf,
+    directory: PathBuf,
     waiting: Vec<(ObjectId, Vec<u8>)>,
     /// Packs of objects that nothing may name, once looked for.
     unnamed: Option<Unnamed>,
@@ -128,20 +128,20 @@ impl Sink for Batch<'_> {
 }
 
 impl<'repo> Batch<'repo> {
-    /// The folder that the objects are written to.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    /// The directory that the objects are written to.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// An empty batch for `repo`.
     pub(super) fn new(repo: &'repo gix::Repository) -> Self {
-        let folder = repo.objects.store_ref().path().to_owned();
+        let directory = repo.objects.store_ref().path().to_owned();
         let mut present = repo.objects.clone();
         present.refresh_never();
         Self {
             repo,
             present,
-            folder,
+            directory,
             waiting: Vec::new(),
             unnamed: None,
             known: HashSet::new(),
@@ -179,7 +179,7 @@ impl<'repo> Batch<'repo> {
             return true;
         }
         let hash = self.repo.object_hash();
-        self.unnamed.get_or_insert_with(|| Unnamed::find(&self.folder, hash)).freshen(id)
+        self.unnamed.get_or_insert_with(|| Unnamed::find(&self.directory, hash)).freshen(id)
     }
 
     /// Adds an object in place of a damaged one: whatever has its name is written over.
@@ -246,12 +246,12 @@ impl<'repo> Batch<'repo> {
             crate::failpoint!("store.objects.written");
             flush.files(&files).map_err(|error| Error::io("flush a git object", &error))?;
         }
-        let mut folders = BTreeSet::new();
+        let mut directories = BTreeSet::new();
         for ((id, _), temporary) in self.waiting.iter().zip(&temporaries.0) {
             crate::failpoint!("store.objects.rename");
-            folders.insert(self.give_name(temporary, id)?);
+            directories.insert(self.give_name(temporary, id)?);
         }
-        flush.folders(&folders);
+        flush.directories(&directories);
         temporaries.0.clear();
         self.waiting.clear();
         Ok(())
@@ -259,10 +259,10 @@ impl<'repo> Batch<'repo> {
 
     fn temporary(&self, packed: &[u8]) -> Result<(PathBuf, std::fs::File)> {
         let failed =
-            |error: &std::io::Error| Error::file("write a git object to", &self.folder, error);
+            |error: &std::io::Error| Error::file("write a git object to", &self.directory, error);
         // `git gc` knows this prefix and removes what a crash leaves.
         let name = format!("tmp_obj_aye{:016x}", crate::beneath::random());
-        let path = self.folder.join(name);
+        let path = self.directory.join(name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -276,21 +276,21 @@ impl<'repo> Batch<'repo> {
         Ok((path, file))
     }
 
-    /// Returns the folder it is in.
+    /// Returns the directory it is in.
     fn give_name(&self, temporary: &Path, id: &ObjectId) -> Result<PathBuf> {
         let path = loose_path(self.repo, id);
-        let folder = path.parent().unwrap_or(&self.folder).to_owned();
+        let directory = path.parent().unwrap_or(&self.directory).to_owned();
         let mut renamed = std::fs::rename(temporary, &path);
-        if renamed.is_err() && !folder.exists() {
-            match std::fs::create_dir(&folder) {
+        if renamed.is_err() && !directory.exists() {
+            match std::fs::create_dir(&directory) {
                 Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                    return Err(Error::file("create the directory", &folder, &error));
+                    return Err(Error::file("create the directory", &directory, &error));
                 }
                 _ => renamed = std::fs::rename(temporary, &path),
             }
         }
         renamed.map_err(|error| Error::file("rename a git object to", &path, &error))?;
-        Ok(folder)
+        Ok(directory)
     }
 }
 
@@ -332,10 +332,10 @@ struct Unnamed {
 type Index = gix::odb::pack::index::File;
 
 impl Unnamed {
-    /// Those in `folder`; what cannot be read is left out.
-    fn find(folder: &Path, hash: gix::hash::Kind) -> Self {
+    /// Those in `directory`; what cannot be read is left out.
+    fn find(directory: &Path, hash: gix::hash::Kind) -> Self {
         let mut found = Self { cruft: Vec::new(), loose: Vec::new() };
-        for entry in std::fs::read_dir(folder.join("pack")).into_iter().flatten().flatten() {
+        for entry in std::fs::read_dir(directory.join("pack")).into_iter().flatten().flatten() {
             let path = entry.path();
             let name = entry.file_name();
             let ends_with = |end: &str| path.extension().is_some_and(|found| found == end);

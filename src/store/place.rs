@@ -111,8 +111,8 @@ enum Due {
 ///
 /// # Errors
 /// `private_dir_unsafe`, `io_error`.
-pub(super) fn noted(folder: &Directory, audience: &Audience) -> Result<Option<String>> {
-    Ok(noted_epoch(folder, audience)?.map(|(lane, _)| lane))
+pub(super) fn noted(directory: &Directory, audience: &Audience) -> Result<Option<String>> {
+    Ok(noted_epoch(directory, audience)?.map(|(lane, _)| lane))
 }
 
 /// As [`noted`], with the epoch that the note names. It is written before the ref of that epoch, so
@@ -121,10 +121,10 @@ pub(super) fn noted(folder: &Directory, audience: &Audience) -> Result<Option<St
 /// # Errors
 /// As [`noted`].
 pub(super) fn noted_epoch(
-    folder: &Directory,
+    directory: &Directory,
     audience: &Audience,
 ) -> Result<Option<(String, u64)>> {
-    let Some(bytes) = folder.read(&file(LANE, audience))? else { return Ok(None) };
+    let Some(bytes) = directory.read(&file(LANE, audience))? else { return Ok(None) };
     let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
     let (id, epoch) = match text.trim().split_once('.') {
         None => (text.trim(), 1),
@@ -143,17 +143,18 @@ pub(super) fn noted_epoch(
 ///
 /// # Errors
 /// As [`noted`].
-pub(super) fn advance(folder: &Directory, own: &Own, epoch: u64) -> Result<()> {
+pub(super) fn advance(directory: &Directory, own: &Own, epoch: u64) -> Result<()> {
     let text = format!("{}.{epoch}\n", own.lane);
     let lane_file = file(LANE, &own.audience);
-    folder
-        .replace_after(&lane_file, text.as_bytes(), true, |file: &fs::File| note(folder, own, file))
+    directory.replace_after(&lane_file, text.as_bytes(), true, |file: &fs::File| {
+        note(directory, own, file)
+    })
 }
 
-fn note(folder: &Directory, own: &Own, noted: &fs::File) -> Result<()> {
+fn note(directory: &Directory, own: &Own, noted: &fs::File) -> Result<()> {
     let place =
         Place { lane: own.lane.clone(), identity: identity(noted)?, from: own.from.clone() };
-    folder.replace(&file(PLACE, &own.audience), place.to_text().as_bytes(), true)
+    directory.replace(&file(PLACE, &own.audience), place.to_text().as_bytes(), true)
 }
 
 /// The lane that events of this clone for `audience` go to: the noted one; a new one where there is
@@ -163,7 +164,7 @@ fn note(folder: &Directory, own: &Own, noted: &fs::File) -> Result<()> {
 /// # Errors
 /// As [`noted`].
 pub(super) fn own(
-    folder: &Directory,
+    directory: &Directory,
     audience: &Audience,
     shares: impl FnOnce(&str) -> bool,
 ) -> Result<Own> {
@@ -172,16 +173,16 @@ pub(super) fn own(
         let lane = format!("{:016x}", crate::beneath::random());
         Own { audience: audience.clone(), lane, from, due: Due::Begin }
     };
-    let Some(lane) = noted(folder, &audience)? else { return Ok(begin(None)) };
+    let Some(lane) = noted(directory, &audience)? else { return Ok(begin(None)) };
     if shares(&lane) {
         return Ok(begin(Some(lane)));
     }
     let place =
-        folder.read(&file(PLACE, &audience))?.and_then(|bytes| String::from_utf8(bytes).ok());
+        directory.read(&file(PLACE, &audience))?.and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(place) = place.as_deref().and_then(Place::parse) else {
         return Ok(Own { audience, lane, from: None, due: Due::Bind });
     };
-    let noted = folder.file(BStr::new(&file(LANE, &audience)), Access::Read)?;
+    let noted = directory.file(BStr::new(&file(LANE, &audience)), Access::Read)?;
     if place.lane == lane && place.identity == identity(&noted)? {
         return Ok(Own { audience, lane, from: place.from, due: Due::Nothing });
     }
@@ -193,20 +194,20 @@ pub(super) fn own(
 ///
 /// # Errors
 /// As [`noted`].
-pub(super) fn claim(folder: &Directory, own: &mut Own) -> Result<()> {
+pub(super) fn claim(directory: &Directory, own: &mut Own) -> Result<()> {
     let lane_file = file(LANE, &own.audience);
     match own.due {
         Due::Nothing => return Ok(()),
-        Due::Bind => note(folder, own, &folder.file(BStr::new(&lane_file), Access::Read)?)?,
+        Due::Bind => note(directory, own, &directory.file(BStr::new(&lane_file), Access::Read)?)?,
         Due::Begin => {
             if own.audience != Audience::Default {
                 // A hook of an older version holds the stamp against the lanes for the default
                 // remote alone.
-                folder.remove(super::idle::NAME);
+                directory.remove(super::idle::NAME);
             }
             let text = format!("{}\n", own.lane);
-            let note = |file: &fs::File| note(folder, own, file);
-            folder.replace_after(&lane_file, text.as_bytes(), true, note)?;
+            let note = |file: &fs::File| note(directory, own, file);
+            directory.replace_after(&lane_file, text.as_bytes(), true, note)?;
         }
     }
     own.due = Due::Nothing;
@@ -217,9 +218,9 @@ pub(super) fn claim(folder: &Directory, own: &mut Own) -> Result<()> {
 ///
 /// # Errors
 /// As [`noted`].
-pub(super) fn forget(folder: &Directory, audience: &Audience, lane: &str) -> Result<()> {
-    if noted(folder, audience)?.is_some_and(|own| own == lane) {
-        folder.remove(&file(LANE, audience));
+pub(super) fn forget(directory: &Directory, audience: &Audience, lane: &str) -> Result<()> {
+    if noted(directory, audience)?.is_some_and(|own| own == lane) {
+        directory.remove(&file(LANE, audience));
     }
     Ok(())
 }
@@ -263,8 +264,8 @@ mod tests {
     #[test]
     fn only_the_file_that_was_noted_is_this_clones() {
         let outer = tempfile::tempdir().unwrap();
-        let folder = |name: &str| Directory::make(&outer.path().join(name)).unwrap();
-        let here = folder("a");
+        let directory = |name: &str| Directory::make(&outer.path().join(name)).unwrap();
+        let here = directory("a");
         let mut first = own(&here, &Audience::Default, |_| false).unwrap();
         assert_eq!(noted(&here, &Audience::Default).unwrap(), None, "nothing is written yet");
         claim(&here, &mut first).unwrap();
@@ -275,9 +276,9 @@ mod tests {
         assert_eq!((other.from, other.due), (Some(first.lane.clone()), Due::Begin));
         // Moved away within the file system it is the same; copied it is not.
         std::fs::rename(here.path(), outer.path().join("b")).unwrap();
-        let moved = folder("b");
+        let moved = directory("b");
         assert_eq!(own(&moved, &Audience::Default, |_| false).unwrap().due, Due::Nothing);
-        let copy = folder("c");
+        let copy = directory("c");
         for name in [LANE, PLACE] {
             std::fs::copy(moved.path().join(name), copy.path().join(name)).unwrap();
         }

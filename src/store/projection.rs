@@ -11,7 +11,7 @@ use crate::proposal::document::Document;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::worktree::{Flush, TEMPORARY, Worktree};
 
-const FOLDER: &str = ".agent-memory/proposals";
+const DIRECTORY: &str = ".agent-memory/proposals";
 
 /// A projection that is not what the store would write.
 #[derive(Clone, Debug)]
@@ -37,12 +37,12 @@ fn files(
     Ok([("proposal.yaml", yaml.into_bytes()), ("change.patch", patch)])
 }
 
-fn folder(id: &ProposalId) -> Result<RepoPath> {
-    RepoPath::new(format!("{FOLDER}/{id}"))
+fn directory(id: &ProposalId) -> Result<RepoPath> {
+    RepoPath::new(format!("{DIRECTORY}/{id}"))
 }
 
 fn inside(id: &ProposalId, name: &str) -> Result<RepoPath> {
-    RepoPath::new(format!("{FOLDER}/{id}/{name}"))
+    RepoPath::new(format!("{DIRECTORY}/{id}/{name}"))
 }
 
 /// Writes the projection of a pending proposal into the present work tree.
@@ -54,12 +54,12 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
         return Ok(());
     }
     let tree = store.worktree()?.without_conversion();
-    let ignore = RepoPath::new(format!("{FOLDER}/.gitignore"))?;
+    let ignore = RepoPath::new(format!("{DIRECTORY}/.gitignore"))?;
     if !matches!(tree.file(&ignore), Ok(Some(_))) {
         // A process that was stopped right here before has left the file under another name.
-        let names = tree.names(&RepoPath::new(FOLDER)?).unwrap_or_default();
+        let names = tree.names(&RepoPath::new(DIRECTORY)?).unwrap_or_default();
         for left in names.iter().filter(|name| name.starts_with(TEMPORARY.as_bytes())) {
-            tree.remove_file(&RepoPath::new(format!("{FOLDER}/{left}"))?)?;
+            tree.remove_file(&RepoPath::new(format!("{DIRECTORY}/{left}"))?)?;
         }
         // Keeps `git status` clean in a repository where `aye init` has not been run.
         tree.write_file(&ignore, b"*\n", Mode::Regular, Flush::No)?;
@@ -74,9 +74,9 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
 /// Removes the projection of `id` from every work tree of the repository.
 ///
 /// # Errors
-/// If a folder cannot be removed.
+/// If a directory cannot be removed.
 pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
-    let path = folder(id)?;
+    let path = directory(id)?;
     for root in store.work_trees() {
         if root.join(path.to_path()).symlink_metadata().is_ok() {
             Worktree::open(&root)?.remove_dir_all(&path)?;
@@ -90,10 +90,10 @@ pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
 /// # Errors
 /// If a file cannot be removed.
 pub(super) fn remove_empty(store: &Store) -> Result<()> {
-    let ignore = RepoPath::new(format!("{FOLDER}/.gitignore"))?;
+    let ignore = RepoPath::new(format!("{DIRECTORY}/.gitignore"))?;
     for root in store.work_trees() {
         let tree = Worktree::open(&root)?;
-        let names = tree.names(&RepoPath::new(FOLDER)?).unwrap_or_default();
+        let names = tree.names(&RepoPath::new(DIRECTORY)?).unwrap_or_default();
         if names.len() == 1 && names.iter().all(|name| *name == ".gitignore") {
             tree.remove_file(&ignore)?;
         }
@@ -152,8 +152,8 @@ impl<'a> Examiner<'a> {
         // it.
         let is_linked = store.repo.worktrees().is_ok_and(|linked| !linked.is_empty());
         let top = store.repo.workdir().map(Path::to_owned).unwrap_or_default();
-        let proposals = top.join(FOLDER);
-        let is_real = [Path::new(".agent-memory"), Path::new(FOLDER)]
+        let proposals = top.join(DIRECTORY);
+        let is_real = [Path::new(".agent-memory"), Path::new(DIRECTORY)]
             .iter()
             .all(|path| top.join(path).symlink_metadata().is_ok_and(|found| found.is_dir()));
         let proposals = is_real.then_some(proposals);
@@ -187,11 +187,11 @@ impl<'a> Examiner<'a> {
         let before = self.found.len();
         let (tree, id) = (&self.tree, &proposal.id);
         let files = files(self.store, proposal, changeset)?;
-        let folder = folder(id)?;
-        let names = tree.names(&folder).unwrap_or_default();
+        let directory = directory(id)?;
+        let names = tree.names(&directory).unwrap_or_default();
         if names.iter().any(|name| !files.iter().any(|(known, _)| name == *known)) {
             // Left by a process that was stopped, or put there by somebody.
-            let path = folder.clone();
+            let path = directory.clone();
             self.found.push(Tampering { id: id.clone(), path, what: "unexpected" });
         }
         // A partial clone makes none of what it fetches: contents would have to come for it.
@@ -221,12 +221,12 @@ impl<'a> Examiner<'a> {
         pending: &BTreeSet<ProposalId>,
         is_due: impl Fn(&ProposalId) -> bool,
     ) -> Result<Vec<Tampering>> {
-        for name in self.tree.names(&RepoPath::new(FOLDER)?).unwrap_or_default() {
+        for name in self.tree.names(&RepoPath::new(DIRECTORY)?).unwrap_or_default() {
             if let Ok(id) = ProposalId::parse(&name.to_string())
                 && !pending.contains(&id)
                 && !is_due(&id)
             {
-                self.found.push(Tampering { path: folder(&id)?, id, what: "stale" });
+                self.found.push(Tampering { path: directory(&id)?, id, what: "stale" });
             }
         }
         Ok(self.found)

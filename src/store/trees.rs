@@ -15,7 +15,7 @@ use crate::proposal::Entry;
 /// A file in a tree to be: its path, and blob and mode, or `None` to remove it.
 pub(super) type Leaf = (Vec<BString>, Option<(ObjectId, Mode)>);
 
-/// The components of `path`, below the folders `above`.
+/// The components of `path`, below the directories `above`.
 pub(super) fn components(above: &[&str], path: &RepoPath) -> Vec<BString> {
     above
         .iter()

@@ -102,9 +102,9 @@ impl Packing {
     }
 }
 
-/// The number of loose objects in the directory `folder`.
-fn count(folder: &Path) -> usize {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+/// The number of loose objects in `directory`.
+fn count(directory: &Path) -> usize {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let is_object = |name: &[u8]| name.len() >= 38 && name.iter().all(u8::is_ascii_hexdigit);
     entries.filter(|entry| is_object(entry.file_name().as_encoded_bytes())).count()
 }

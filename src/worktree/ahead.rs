@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-use super::folders::Folders;
+use super::directories::Directories;
 use super::processors;
 use super::{Found, read};
 use crate::beneath::Root;
@@ -46,13 +46,13 @@ struct Work {
 impl Work {
     /// Reads the next batch; its number, and what was found. `None` if there is none left, or
     /// enough was read.
-    fn read_next(&self, folders: &mut Folders<'_>) -> Option<(usize, Batch)> {
+    fn read_next(&self, directories: &mut Directories<'_>) -> Option<(usize, Batch)> {
         if self.total.load(Ordering::Relaxed) > MOST {
             return None;
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let paths = self.paths.chunks(BATCH).nth(number)?;
-        let mut file = |path| read(&self.root, folders, path, self.limit).ok().flatten();
+        let mut file = |path| read(&self.root, directories, path, self.limit).ok().flatten();
         let files: Batch = paths.iter().map(&mut file).collect();
         let size = files.iter().flatten().map(|(bytes, _)| bytes.len()).sum();
         self.total.fetch_add(size, Ordering::Relaxed);
@@ -78,8 +78,8 @@ impl Ahead {
         let (sender, more) = channel();
         let theirs = Arc::clone(&work);
         let read_all = move || {
-            let mut folders = Folders::new(&theirs.root);
-            while let Some(batch) = theirs.read_next(&mut folders) {
+            let mut directories = Directories::new(&theirs.root);
+            while let Some(batch) = theirs.read_next(&mut directories) {
                 if sender.send(batch).is_err() {
                     break;
                 }
@@ -91,12 +91,12 @@ impl Ahead {
     }
 
     /// The file at `path`, once, if it could be read ahead. Reads on, instead of waiting for it.
-    pub fn take(&mut self, folders: &mut Folders<'_>, path: &RepoPath) -> Option<Found> {
+    pub fn take(&mut self, directories: &mut Directories<'_>, path: &RepoPath) -> Option<Found> {
         let number = self.numbers.remove(path)?;
         let (batch, within) = (number / BATCH, number % BATCH);
         while self.batches[batch].is_none() {
             let there = self.more.try_recv().ok();
-            let read = || self.work.read_next(folders);
+            let read = || self.work.read_next(directories);
             let (number, files) = there.or_else(read).or_else(|| self.more.recv().ok())?;
             self.batches[number] = Some(files);
         }
@@ -114,27 +114,28 @@ mod tests {
 
     #[test]
     fn every_file_is_had_once_in_whatever_order() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let paths: Vec<RepoPath> = (0..MANY * 5 + 3)
             .map(|number| RepoPath::new(format!("f{number}")).expect("a path"))
             .collect();
         for (number, path) in paths.iter().enumerate().filter(|(number, _)| number % 7 != 0) {
-            std::fs::write(folder.path().join(path.display().to_string()), content(number))
+            std::fs::write(directory.path().join(path.display().to_string()), content(number))
                 .expect("a file");
         }
-        let root = Root::open(folder.path()).expect("a folder");
+        let root = Root::open(directory.path()).expect("a directory");
         let wanted: Vec<&RepoPath> = paths.iter().collect();
         for order in [1, 2, 31] {
-            let mut folders = Folders::new(&root);
+            let mut directories = Directories::new(&root);
             let Some(mut ahead) = Ahead::start(&root, &wanted, 1_000) else {
                 assert_eq!(processors::count(), 1);
                 return;
             };
             for start in 0..order {
                 for number in (start..paths.len()).step_by(order) {
-                    let found = ahead.take(&mut folders, &paths[number]).map(|(bytes, _)| bytes);
+                    let found =
+                        ahead.take(&mut directories, &paths[number]).map(|(bytes, _)| bytes);
                     assert_eq!(found, (number % 7 != 0).then(|| content(number)));
-                    assert!(ahead.take(&mut folders, &paths[number]).is_none());
+                    assert!(ahead.take(&mut directories, &paths[number]).is_none());
                 }
             }
         }

@@ -79,20 +79,20 @@ impl Worktree {
         recorded.unwrap_or_else(|| super::mode(stamp))
     }
 
-    /// Refuses a new file in a submodule that is not checked out. Its folder, which is `place`, is
+    /// Refuses a new file in a submodule that is not checked out. Its directory, which is `place`, is
     /// empty or not there, and nothing on the disk tells whose it is.
     pub(super) fn refuse_submodule(&self, path: &RepoPath, place: &Place) -> Result<()> {
         let Some(conversion) = &self.conversion else { return Ok(()) };
         let empty = match place {
-            Place::Folder(folder) => {
-                folder.is_empty().map_err(|error| cannot_read(path, &error))?
+            Place::Directory(directory) => {
+                directory.is_empty().map_err(|error| cannot_read(path, &error))?
             }
             Place::Missing(_) => true,
             Place::Blocked(_) => false,
         };
         let whole = path.as_bstr();
         let mut above = whole.rfind_iter("/").map(|slash| whole[..slash].as_bstr());
-        match empty && above.any(|folder| conversion.is_submodule(folder)) {
+        match empty && above.any(|directory| conversion.is_submodule(directory)) {
             true => Err(in_submodule(path)),
             false => Ok(()),
         }

@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn only_the_lock_of_that_transaction_is_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("index.lock");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index.lock");
         let there = || path.symlink_metadata().is_ok();
         std::mem::forget(IndexLock::take(&path, "one").unwrap().unwrap());
         IndexLock::remove_left(&path, "two");
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn a_lock_is_given_back_and_one_with_an_index_is_not_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("index.lock");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index.lock");
         drop(IndexLock::take(&path, "one").unwrap().unwrap());
         assert!(path.symlink_metadata().is_err());
         fs::write(&path, "DIRC").unwrap();

@@ -1,7 +1,7 @@
 //! Safe, atomic reads and writes inside the repository.
 //!
-//! Every file is reached beneath the root with the kernel's help: folders are opened without
-//! following a single symlink, and the file is then named relative to that open folder. So no
+//! Every file is reached beneath the root with the kernel's help: directories are opened without
+//! following a single symlink, and the file is then named relative to that open directory. So no
 //! path leaves the root, whatever is swapped underneath while it runs. What is not a regular file
 //! (symlink, submodule, device, a file shared by hard link) is refused with its own code.
 //!
@@ -10,7 +10,7 @@
 
 mod ahead;
 mod convert;
-mod folders;
+mod directories;
 pub(crate) mod index;
 pub mod journal;
 pub mod processors;
@@ -30,7 +30,7 @@ use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes as common};
 use ahead::Ahead;
 pub use convert::Conversion;
-use folders::Folders;
+use directories::Directories;
 use journal::Sum;
 pub use write::{Flush, TEMPORARY};
 
@@ -53,7 +53,7 @@ pub mod codes {
 /// Largest file read unless told otherwise, in bytes: 10 MiB.
 pub const DEFAULT_SIZE_LIMIT: u64 = 10 * 1024 * 1024;
 
-/// A work tree: the files beneath one folder.
+/// A work tree: the files beneath one directory.
 #[derive(Debug)]
 pub struct Worktree {
     path: PathBuf,
@@ -67,7 +67,7 @@ impl Worktree {
     /// nothing beneath it may.
     ///
     /// # Errors
-    /// If `root` is not a folder that can be opened.
+    /// If `root` is not a directory that can be opened.
     pub fn open(root: &Path) -> Result<Self> {
         let failed = |error: std::io::Error| {
             Error::io(format_args!("open the work tree {}", root.display()), &error)
@@ -84,7 +84,7 @@ impl Worktree {
         self
     }
 
-    /// Names the repository's submodules. Those that are not checked out are empty folders, or
+    /// Names the repository's submodules. Those that are not checked out are empty directories, or
     /// not there at all, and nothing on the disk tells that no file belongs in them.
     #[must_use]
     pub fn with_submodules(mut self, paths: impl IntoIterator<Item = BString>) -> Self {
@@ -106,11 +106,11 @@ impl Worktree {
     /// # Errors
     /// As [`Snapshot::file`]; `hard_link`; `setuid_file`; `not_a_folder`.
     pub fn check_writable(&self, path: &RepoPath) -> Result<()> {
-        let mut folders = Folders::new(&self.root);
-        match folders.of(path)? {
+        let mut directories = Directories::new(&self.root);
+        match directories.of(path)? {
             Place::Blocked(file) => Err(not_a_folder(path, file.as_bstr())),
             Place::Missing(_) => Ok(()),
-            Place::Folder(folder) => match folder.stat(path.file_name()) {
+            Place::Directory(directory) => match directory.stat(path.file_name()) {
                 Ok(stamp) => {
                     refuse_unless_file(&self.root, path, &stamp)?;
                     refuse_shared(path, &stamp)
@@ -121,15 +121,15 @@ impl Worktree {
         }
     }
 
-    /// Refuses changes that make a file where a file stands in the way of its folder, unless the
+    /// Refuses changes that make a file where a file stands in the way of its directory, unless the
     /// same changes remove that one, or in a submodule that is not checked out.
     ///
     /// # Errors
     /// `not_a_folder`, `in_submodule`.
-    pub fn check_folders(&self, changes: &[FileChange]) -> Result<()> {
-        let mut folders = Folders::new(&self.root);
+    pub fn check_directories(&self, changes: &[FileChange]) -> Result<()> {
+        let mut directories = Directories::new(&self.root);
         for change in changes.iter().filter(|change| change.before.is_none()) {
-            let place = folders.of(&change.path)?;
+            let place = directories.of(&change.path)?;
             self.refuse_submodule(&change.path, &place)?;
             if let Place::Blocked(file) = place
                 && !changes
@@ -142,8 +142,12 @@ impl Worktree {
         Ok(())
     }
 
-    fn read(&self, folders: &mut Folders<'_>, path: &RepoPath) -> Result<Option<(File, Stamp)>> {
-        let found = read(&self.root, folders, path, self.size_limit)?;
+    fn read(
+        &self,
+        directories: &mut Directories<'_>,
+        path: &RepoPath,
+    ) -> Result<Option<(File, Stamp)>> {
+        let found = read(&self.root, directories, path, self.size_limit)?;
         Ok(found.map(|found| self.file_of(path, found)))
     }
 
@@ -157,13 +161,13 @@ type Found = (Vec<u8>, Stamp);
 
 fn read(
     root: &Root,
-    folders: &mut Folders<'_>,
+    directories: &mut Directories<'_>,
     path: &RepoPath,
     limit: u64,
 ) -> Result<Option<Found>> {
-    let Place::Folder(folder) = folders.of(path)? else { return Ok(None) };
+    let Place::Directory(directory) = directories.of(path)? else { return Ok(None) };
     let content =
-        folder.read(path.file_name(), limit).map_err(|error| cannot_read(path, &error))?;
+        directory.read(path.file_name(), limit).map_err(|error| cannot_read(path, &error))?;
     match content {
         Content::Missing => Ok(None),
         Content::File(bytes, stamp) => Ok(Some((bytes, stamp))),
@@ -175,13 +179,13 @@ fn read(
     }
 }
 
-/// A [`Worktree`] to read many files from, in path order: folders stay open while reading goes on
+/// A [`Worktree`] to read many files from, in path order: directories stay open while reading goes on
 /// in them, and [`journal::Journal::apply`] need not read again what was read here. For one planning
 /// at a time; what is removed and made again meanwhile may be missed.
 #[derive(Debug)]
 pub struct Reader<'tree> {
     tree: &'tree Worktree,
-    folders: RefCell<Folders<'tree>>,
+    directories: RefCell<Directories<'tree>>,
     /// What was read before it was asked for.
     ahead: RefCell<Option<Ahead>>,
     seen: RefCell<HashMap<RepoPath, Seen>>,
@@ -202,7 +206,7 @@ impl Worktree {
     pub fn reader(&self) -> Reader<'_> {
         Reader {
             tree: self,
-            folders: RefCell::new(Folders::new(&self.root)),
+            directories: RefCell::new(Directories::new(&self.root)),
             ahead: RefCell::default(),
             seen: RefCell::default(),
         }
@@ -215,17 +219,17 @@ impl Reader<'_> {
     /// # Errors
     /// As [`Worktree::names`].
     pub fn names(&self, path: &RepoPath) -> Result<Vec<BString>> {
-        self.tree.names_in(&mut self.folders.borrow_mut(), path)
+        self.tree.names_in(&mut self.directories.borrow_mut(), path)
     }
 }
 
 impl Snapshot for Reader<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        let mut folders = self.folders.borrow_mut();
+        let mut directories = self.directories.borrow_mut();
         let mut ahead = self.ahead.borrow_mut();
-        let found = match ahead.as_mut().and_then(|ahead| ahead.take(&mut folders, path)) {
+        let found = match ahead.as_mut().and_then(|ahead| ahead.take(&mut directories, path)) {
             Some(found) => Some(self.tree.file_of(path, found)),
-            None => self.tree.read(&mut folders, path)?,
+            None => self.tree.read(&mut directories, path)?,
         };
         let Some((mut file, stamp)) = found else { return Ok(None) };
         let raw = self
@@ -247,7 +251,7 @@ impl Snapshot for Reader<'_> {
 }
 
 impl Snapshot for Worktree {
-    /// The file at `path` as git would store it now. `None` also where a folder above it does not exist or is
+    /// The file at `path` as git would store it now. `None` also where a directory above it does not exist or is
     /// a file.
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
         self.reader().file(path)
@@ -272,8 +276,8 @@ fn refuse_unless_file(root: &Root, path: &RepoPath, stamp: &Stamp) -> Result<()>
         FileKind::File => Ok(()),
         FileKind::Symlink => Err(at(&beneath::codes::SYMLINK, path, "is a symlink")
             .hint("name the file it points to; aye writes regular files only")),
-        FileKind::Folder if root.is_repository(path.as_bstr()) => Err(in_submodule(path)),
-        FileKind::Folder => {
+        FileKind::Directory if root.is_repository(path.as_bstr()) => Err(in_submodule(path)),
+        FileKind::Directory => {
             Err(at(&crate::changeset::codes::FOLDER, path, "is a directory")
                 .hint("name a file in it"))
         }

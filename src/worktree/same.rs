@@ -15,9 +15,9 @@ impl Worktree {
     /// None of the files'.
     pub fn are_same(&self, files: &[(RepoPath, Mode, ObjectId)]) -> Result<Vec<bool>> {
         let (root, limit) = (&self.root, self.size_limit);
-        let stamps = workers::each(root, 0..files.len(), |folders, number| {
+        let stamps = workers::each(root, 0..files.len(), |directories, number| {
             let (path, _, id) = &files[number];
-            let found = read(root, folders, path, limit).ok().flatten();
+            let found = read(root, directories, path, limit).ok().flatten();
             Ok(found.and_then(|(bytes, stamp)| {
                 let there = gix::objs::compute_hash(id.kind(), Kind::Blob, &bytes).ok()?;
                 (there == *id).then_some(stamp)
@@ -36,13 +36,13 @@ mod tests {
 
     #[test]
     fn only_the_same_bytes_and_mode_are_the_same() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let hash = |bytes: &[u8]| {
             gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, bytes).expect("an id")
         };
-        std::fs::create_dir(folder.path().join("d")).expect("a folder");
+        std::fs::create_dir(directory.path().join("d")).expect("a directory");
         for (name, content) in [("d/same", "a\n"), ("other", "b\n"), ("short", "")] {
-            std::fs::write(folder.path().join(name), content).expect("a file");
+            std::fs::write(directory.path().join(name), content).expect("a file");
         }
         let file = |name: &str, mode, content: &str| {
             (RepoPath::new(name).expect("a path"), mode, hash(content.as_bytes()))
@@ -56,7 +56,7 @@ mod tests {
             file("other/beneath", Mode::Regular, "a\n"),
             file("short", Mode::Regular, ""),
         ];
-        let worktree = Worktree::open(folder.path()).expect("a work tree");
+        let worktree = Worktree::open(directory.path()).expect("a work tree");
         let same = worktree.are_same(&files).expect("an answer");
         assert_eq!(same, [false, false, true, false, false, false, true]);
         assert!(worktree.are_same(&[]).expect("an answer").is_empty());

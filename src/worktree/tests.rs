@@ -5,16 +5,16 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::*;
 
 struct Scratch {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     worktree: Worktree,
 }
 
 impl Scratch {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("top")).unwrap();
-        let worktree = Worktree::open(&folder.path().join("top")).unwrap();
-        Self { folder, worktree }
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("top")).unwrap();
+        let worktree = Worktree::open(&directory.path().join("top")).unwrap();
+        Self { directory, worktree }
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -22,7 +22,7 @@ impl Scratch {
     }
 
     fn outside(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 }
 
@@ -35,7 +35,7 @@ fn write(scratch: &Scratch, to: &str, text: &str) -> Result<()> {
 }
 
 #[test]
-fn a_file_is_written_read_and_removed_with_its_folders() {
+fn a_file_is_written_read_and_removed_with_its_directories() {
     let scratch = Scratch::new();
     assert!(scratch.worktree.file(&path("a/b/c")).unwrap().is_none());
     write(&scratch, "a/b/c", "one\n").unwrap();
@@ -51,19 +51,19 @@ fn a_file_is_written_read_and_removed_with_its_folders() {
 
 /// Who was stopped at it may have removed the lower ones.
 #[test]
-fn emptied_folders_go_though_some_are_gone() {
+fn emptied_directories_go_though_some_are_gone() {
     let scratch = Scratch::new();
     std::fs::create_dir_all(scratch.at("top/a/b")).unwrap();
-    let mut folders = folders::Folders::new(&scratch.worktree.root);
-    write::remove_empty(&mut folders, "top/a/b/c/d".into(), "top".into());
+    let mut directories = directories::Directories::new(&scratch.worktree.root);
+    write::remove_empty(&mut directories, "top/a/b/c/d".into(), "top".into());
     assert!(scratch.at("top").exists() && !scratch.at("top/a").exists());
     let deep = format!("{}x/y", "top/".repeat(70));
     std::fs::create_dir_all(scratch.at(&deep)).unwrap();
     std::fs::write(scratch.at("top/top/f"), "x").unwrap();
-    write::remove_empty(&mut folders, deep.as_str().into(), "".into());
+    write::remove_empty(&mut directories, deep.as_str().into(), "".into());
     assert!(scratch.at("top/top/f").exists() && !scratch.at("top/top/top").exists());
     std::fs::remove_file(scratch.at("top/top/f")).unwrap();
-    write::remove_empty(&mut folders, deep.as_str().into(), "".into());
+    write::remove_empty(&mut directories, deep.as_str().into(), "".into());
     assert!(!scratch.at("top").exists());
 }
 
@@ -119,7 +119,7 @@ fn what_is_no_ordinary_file_is_refused_by_name() {
     std::fs::create_dir_all(scratch.at("sub/.git")).unwrap();
     std::fs::create_dir_all(scratch.at("linked")).unwrap();
     std::fs::write(scratch.at("linked/.git"), "gitdir: elsewhere").unwrap();
-    std::fs::create_dir_all(scratch.at("folder/deep")).unwrap();
+    std::fs::create_dir_all(scratch.at("directory/deep")).unwrap();
     std::fs::write(scratch.at("plain"), "x").unwrap();
     std::fs::write(scratch.at("setuid"), "x").unwrap();
     std::fs::set_permissions(scratch.at("setuid"), PermissionsExt::from_mode(0o4755)).unwrap();
@@ -139,7 +139,7 @@ fn what_is_no_ordinary_file_is_refused_by_name() {
         ("sub/f", &crate::beneath::codes::SUBMODULE),
         ("sub/deep/f", &crate::beneath::codes::SUBMODULE),
         ("linked/f", &crate::beneath::codes::SUBMODULE),
-        ("folder", &crate::changeset::codes::FOLDER),
+        ("directory", &crate::changeset::codes::FOLDER),
         ("fifo", &codes::SPECIAL_FILE),
         ("plain/f", &codes::NOT_A_FOLDER),
         ("setuid", &codes::SETUID),
@@ -169,7 +169,7 @@ fn the_size_limit_holds_for_reads() {
 }
 
 #[test]
-fn removing_a_folder_leaves_what_its_symlinks_point_to() {
+fn removing_a_directory_leaves_what_its_symlinks_point_to() {
     let scratch = Scratch::new();
     std::fs::create_dir_all(scratch.at("a/b")).unwrap();
     std::fs::write(scratch.at("a/b/f"), "x").unwrap();
@@ -206,24 +206,25 @@ fn a_failed_write_leaves_no_trace() {
     assert_eq!(std::fs::read_dir(scratch.at("closed")).unwrap().count(), 1);
 }
 
-/// While files are written beneath `d/`, another thread swaps `d` for a symlink to a folder
+/// While files are written beneath `d/`, another thread swaps `d` for a symlink to a directory
 /// outside and back, as fast as it can. Nothing may ever arrive outside.
 #[test]
-fn a_folder_swapped_for_a_symlink_during_the_run_leads_nowhere() {
+fn a_directory_swapped_for_a_symlink_during_the_run_leads_nowhere() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.outside("outside")).unwrap();
     std::fs::create_dir(scratch.at("d")).unwrap();
     let over = AtomicBool::new(false);
-    let (outside, folder, link) = (scratch.outside("outside"), scratch.at("d"), scratch.at("link"));
+    let (outside, directory, link) =
+        (scratch.outside("outside"), scratch.at("d"), scratch.at("link"));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             symlink(&outside, &link).unwrap();
             while !over.load(Ordering::Relaxed) {
-                // Names are exchanged in one step: `d` is always the folder or the symlink.
+                // Names are exchanged in one step: `d` is always the directory or the symlink.
                 rustix::fs::renameat_with(
                     rustix::fs::CWD,
-                    &folder,
+                    &directory,
                     rustix::fs::CWD,
                     &link,
                     rustix::fs::RenameFlags::EXCHANGE,
@@ -262,7 +263,7 @@ fn a_submodule_that_is_not_checked_out_takes_no_files() {
     worktree.write_file(&path("absent/other"), b"x", Mode::Regular, Flush::No).unwrap();
 }
 
-/// The way without folder descriptors refuses the same things.
+/// The way without directory descriptors refuses the same things.
 #[test]
 fn the_portable_way_refuses_the_same() {
     use crate::beneath::portable;
@@ -272,17 +273,19 @@ fn the_portable_way_refuses_the_same() {
     std::fs::write(scratch.at("plain"), "x").unwrap();
     symlink("real", scratch.at("link")).unwrap();
     let root = portable::Root::open(scratch.worktree.root()).unwrap();
-    let folder = |path: &str| root.folder(path.into());
-    assert!(matches!(folder("real/deep").unwrap(), crate::beneath::Place::Folder(_)));
+    let directory = |path: &str| root.directory(path.into());
+    assert!(matches!(directory("real/deep").unwrap(), crate::beneath::Place::Directory(_)));
     assert!(
-        matches!(folder("real/none").unwrap(), crate::beneath::Place::Missing(p) if p == "real")
+        matches!(directory("real/none").unwrap(), crate::beneath::Place::Missing(p) if p == "real")
     );
     assert!(
-        matches!(folder("plain/x").unwrap(), crate::beneath::Place::Blocked(p) if p == "plain")
+        matches!(directory("plain/x").unwrap(), crate::beneath::Place::Blocked(p) if p == "plain")
     );
-    assert!(folder("link/deep").unwrap_err().is(&crate::beneath::codes::SYMLINK));
-    assert!(folder("sub/deep").unwrap_err().is(&crate::beneath::codes::SUBMODULE));
-    let crate::beneath::Place::Folder(real) = folder("real").unwrap() else { panic!("a folder") };
+    assert!(directory("link/deep").unwrap_err().is(&crate::beneath::codes::SYMLINK));
+    assert!(directory("sub/deep").unwrap_err().is(&crate::beneath::codes::SUBMODULE));
+    let crate::beneath::Place::Directory(real) = directory("real").unwrap() else {
+        panic!("a directory")
+    };
     let new = crate::beneath::NewFile { permissions: None, executable: false };
     real.create("f".into(), b"one", new).unwrap();
     assert!(real.create("f".into(), b"two", new).is_err());

@@ -14,7 +14,7 @@ impl Worktree {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt as _;
-            let Ok(Place::Folder(top)) = self.root.folder("".into()) else { return false };
+            let Ok(Place::Directory(top)) = self.root.directory("".into()) else { return false };
             let known = top.own_stat().map(|stamp| stamp.identity).ok();
             known.is_some() && known == path.metadata().map(|at| (at.dev(), at.ino())).ok()
         }
@@ -27,7 +27,7 @@ impl Worktree {
 
     /// The content of the file `.git` at the top; `None` if that is a directory, or missing.
     pub fn git_link(&self) -> Option<Vec<u8>> {
-        let Ok(Place::Folder(top)) = self.root.folder("".into()) else { return None };
+        let Ok(Place::Directory(top)) = self.root.directory("".into()) else { return None };
         match top.read(".git".into(), LINK_LIMIT) {
             Ok(Content::File(bytes, _)) => Some(bytes),
             _ => None,

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::folders::Folders;
+use super::directories::Directories;
 use super::processors;
 use crate::beneath::Root;
 use crate::error::Result;
@@ -19,14 +19,14 @@ const PART: usize = 2;
 const FEW: usize = 8;
 
 /// Runs `step` for every number of `range`, in no order that means anything, and returns what it
-/// returned in theirs. Each thread has folders of its own open, and goes over neighbours.
+/// returned in theirs. Each thread has directories of its own open, and goes over neighbours.
 ///
 /// # Errors
 /// The failure with the lowest number; steps after it may have been done or not.
 pub fn each<T: Send>(
     root: &Root,
     range: Range<usize>,
-    step: impl Fn(&mut Folders<'_>, usize) -> Result<T> + Sync,
+    step: impl Fn(&mut Directories<'_>, usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     each_while(root, range, step, &mut || ())
 }
@@ -38,7 +38,7 @@ pub fn each<T: Send>(
 pub fn each_while<T: Send>(
     root: &Root,
     range: Range<usize>,
-    step: impl Fn(&mut Folders<'_>, usize) -> Result<T> + Sync,
+    step: impl Fn(&mut Directories<'_>, usize) -> Result<T> + Sync,
     meanwhile: &mut dyn FnMut(),
 ) -> Result<Vec<T>> {
     let count = range.len();
@@ -48,8 +48,8 @@ pub fn each_while<T: Send>(
     };
     if threads == 1 {
         meanwhile();
-        let mut folders = Folders::new(root);
-        return range.map(|number| step(&mut folders, number)).collect();
+        let mut directories = Directories::new(root);
+        return range.map(|number| step(&mut directories, number)).collect();
     }
     // Where the piece that begins at `start` ends.
     let end = |start: usize| {
@@ -58,13 +58,13 @@ pub fn each_while<T: Send>(
     };
     let next = AtomicUsize::new(range.start);
     let work = || {
-        let mut folders = Folders::new(root);
+        let mut directories = Directories::new(root);
         let mut pieces = Vec::new();
         loop {
             let begun = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end);
             let Ok(start) = begun else { return pieces };
             let piece = start..end(start).unwrap_or(range.end);
-            let done: Result<Vec<T>> = piece.map(|number| step(&mut folders, number)).collect();
+            let done: Result<Vec<T>> = piece.map(|number| step(&mut directories, number)).collect();
             if done.is_err() {
                 next.store(range.end, Ordering::Relaxed);
             }
@@ -98,7 +98,7 @@ mod tests {
     use crate::error::{Error, codes};
 
     fn root() -> Root {
-        Root::open(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("a folder")
+        Root::open(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("a directory")
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn of_several_failures_one_is_told_and_the_rest_is_left() {
         let steps = AtomicUsize::new(0);
-        let fail = |_: &mut Folders<'_>, number: usize| {
+        let fail = |_: &mut Directories<'_>, number: usize| {
             steps.fetch_add(1, Ordering::Relaxed);
             if number % 50 == 49 {
                 return Err(Error::new(&codes::INVALID_ARGUMENT, number.to_string()));

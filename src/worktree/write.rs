@@ -1,13 +1,13 @@
-//! Writing and removing one file, or one folder, at a time.
+//! Writing and removing one file, or one directory, at a time.
 
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::folders::{Folders, parent};
+use super::directories::{Directories, parent};
 use super::{Worktree, cannot_write, changed, not_a_folder};
-use crate::beneath::{self, FileKind, Folder, NewFile, Place, Stamp};
+use crate::beneath::{self, Dir, FileKind, NewFile, Place, Stamp};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
 
@@ -26,7 +26,7 @@ pub const TEMPORARY: &str = ".aye-tmp-";
 impl Worktree {
     /// Writes one file in one step: whoever looks sees the old content or the new, never a part.
     ///
-    /// Folders are made as needed. An existing file keeps its permissions but for the executable
+    /// Directories are made as needed. An existing file keeps its permissions but for the executable
     /// bits, which follow `mode`.
     ///
     /// # Errors
@@ -39,9 +39,9 @@ impl Worktree {
         mode: Mode,
         flush: Flush,
     ) -> Result<()> {
-        let mut folders = Folders::new(&self.root);
-        let folder = make_folder(&mut folders, path)?;
-        let existing = match folder.stat(path.file_name()) {
+        let mut directories = Directories::new(&self.root);
+        let directory = make_directory(&mut directories, path)?;
+        let existing = match directory.stat(path.file_name()) {
             Ok(stamp) => Some(stamp),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(cannot_write(path, &error)),
@@ -53,12 +53,12 @@ impl Worktree {
         let new = new_file(existing.as_ref(), mode);
         let temporary = BString::from(format!("{TEMPORARY}{:016x}", beneath::random()));
         let done = crate::failpoint!("worktree.create", io)
-            .and_then(|()| folder.create(temporary.as_bstr(), bytes, new))
+            .and_then(|()| directory.create(temporary.as_bstr(), bytes, new))
             .and_then(|file| if flush == Flush::Yes { file.sync_data() } else { Ok(()) })
             .and_then(|()| crate::failpoint!("worktree.rename", io))
-            .and_then(|()| folder.rename(temporary.as_bstr(), &folder, path.file_name()));
+            .and_then(|()| directory.rename(temporary.as_bstr(), &directory, path.file_name()));
         if let Err(error) = done {
-            let _ = folder.unlink(temporary.as_bstr());
+            let _ = directory.unlink(temporary.as_bstr());
             return Err(cannot_write(path, &error));
         }
         Ok(())
@@ -69,7 +69,7 @@ impl Worktree {
     /// # Errors
     /// As [`Worktree::write_file`].
     pub fn write_stored(&self, path: &RepoPath, file: &File) -> Result<()> {
-        let present = self.read(&mut Folders::new(&self.root), path)?;
+        let present = self.read(&mut Directories::new(&self.root), path)?;
         let stored = match &present {
             Some((now, _)) => self.to_git(path, &now.bytes)?,
             None => None,
@@ -82,44 +82,44 @@ impl Worktree {
         self.write_file(path, bytes.as_deref().unwrap_or(&file.bytes), file.mode, Flush::No)
     }
 
-    /// Removes a file, and the folders above it that are empty then. `false` if there was none.
+    /// Removes a file, and the directories above it that are empty then. `false` if there was none.
     ///
     /// # Errors
     /// If the path is no regular file, or the system refuses.
     pub fn remove_file(&self, path: &RepoPath) -> Result<bool> {
-        let mut folders = Folders::new(&self.root);
-        let Place::Folder(folder) = folders.of(path)? else { return Ok(false) };
-        match folder.stat(path.file_name()) {
+        let mut directories = Directories::new(&self.root);
+        let Place::Directory(directory) = directories.of(path)? else { return Ok(false) };
+        match directory.stat(path.file_name()) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(cannot_remove(path.as_bstr(), &error)),
             Ok(stamp) => super::refuse_unless_file(&self.root, path, &stamp)?,
         }
         crate::failpoint!("worktree.remove", io)
-            .and_then(|()| folder.unlink(path.file_name()))
+            .and_then(|()| directory.unlink(path.file_name()))
             .map_err(|error| cannot_remove(path.as_bstr(), &error))?;
-        remove_empty(&mut folders, parent(path.as_bstr()), BStr::new(""));
+        remove_empty(&mut directories, parent(path.as_bstr()), BStr::new(""));
         Ok(true)
     }
 
-    /// Removes a folder and all in it; symlinks in it are removed, not followed. `false` if there
+    /// Removes a directory and all in it; symlinks in it are removed, not followed. `false` if there
     /// was none.
     ///
     /// # Errors
-    /// If the path is no folder, a repository lies in it, or the system refuses.
+    /// If the path is no directory, a repository lies in it, or the system refuses.
     pub fn remove_dir_all(&self, path: &RepoPath) -> Result<bool> {
-        let mut folders = Folders::new(&self.root);
-        let Place::Folder(outer) = folders.of(path)? else { return Ok(false) };
+        let mut directories = Directories::new(&self.root);
+        let Place::Directory(outer) = directories.of(path)? else { return Ok(false) };
         match outer.stat(path.file_name()) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(cannot_remove(path.as_bstr(), &error)),
-            Ok(stamp) if stamp.kind == FileKind::Folder => {}
+            Ok(stamp) if stamp.kind == FileKind::Directory => {}
             Ok(stamp) => {
                 super::refuse_unless_file(&self.root, path, &stamp)?;
                 return Err(not_a_folder(path, path.as_bstr()));
             }
         }
-        let inner = match folders.at(path.as_bstr())? {
-            Place::Folder(inner) => inner,
+        let inner = match directories.at(path.as_bstr())? {
+            Place::Directory(inner) => inner,
             Place::Missing(_) | Place::Blocked(_) => {
                 return Err(changed(path, "was replaced while it was removed"));
             }
@@ -129,22 +129,23 @@ impl Worktree {
         Ok(true)
     }
 
-    /// The names in the folder at `path`, sorted; empty if there is no such folder.
+    /// The names in the directory at `path`, sorted; empty if there is no such directory.
     ///
     /// # Errors
     /// `symlink_in_way`, `in_submodule`, or the system's refusal.
     pub fn names(&self, path: &RepoPath) -> Result<Vec<BString>> {
-        self.names_in(&mut Folders::new(&self.root), path)
+        self.names_in(&mut Directories::new(&self.root), path)
     }
 
     pub(super) fn names_in(
         &self,
-        folders: &mut Folders<'_>,
+        directories: &mut Directories<'_>,
         path: &RepoPath,
     ) -> Result<Vec<BString>> {
-        match folders.at(path.as_bstr())? {
-            Place::Folder(folder) => {
-                let mut names = folder.names().map_err(|error| super::cannot_read(path, &error))?;
+        match directories.at(path.as_bstr())? {
+            Place::Directory(directory) => {
+                let mut names =
+                    directory.names().map_err(|error| super::cannot_read(path, &error))?;
                 names.sort();
                 Ok(names)
             }
@@ -153,8 +154,8 @@ impl Worktree {
     }
 }
 
-fn empty(folder: &Folder, path: &BStr) -> Result<()> {
-    let names = folder.names().map_err(|error| cannot_remove(path, &error))?;
+fn empty(directory: &Dir, path: &BStr) -> Result<()> {
+    let names = directory.names().map_err(|error| cannot_remove(path, &error))?;
     if names.iter().any(|name| name == ".git") {
         return Err(Error::new(
             &beneath::codes::SUBMODULE,
@@ -168,43 +169,43 @@ fn empty(folder: &Folder, path: &BStr) -> Result<()> {
         inside.push(b'/');
         inside.extend_from_slice(&name);
         let failed = |error: io::Error| cannot_remove(inside.as_bstr(), &error);
-        if folder.stat(name.as_bstr()).map_err(failed)?.kind == FileKind::Folder {
-            empty(&folder.enter(name.as_bstr()).map_err(failed)?, inside.as_bstr())?;
-            folder.rmdir(name.as_bstr()).map_err(failed)?;
+        if directory.stat(name.as_bstr()).map_err(failed)?.kind == FileKind::Directory {
+            empty(&directory.enter(name.as_bstr()).map_err(failed)?, inside.as_bstr())?;
+            directory.rmdir(name.as_bstr()).map_err(failed)?;
         } else {
             crate::failpoint!("worktree.remove", io)
-                .and_then(|()| folder.unlink(name.as_bstr()))
+                .and_then(|()| directory.unlink(name.as_bstr()))
                 .map_err(failed)?;
         }
     }
     Ok(())
 }
 
-/// The folder of `path`, made where it does not exist.
-pub fn make_folder(folders: &mut Folders<'_>, path: &RepoPath) -> Result<Rc<Folder>> {
-    // Others may make them or remove them meanwhile; more turns than the path can have folders
+/// The directory of `path`, made where it does not exist.
+pub fn make_directory(directories: &mut Directories<'_>, path: &RepoPath) -> Result<Rc<Dir>> {
+    // Others may make them or remove them meanwhile; more turns than the path can have directories
     // mean that someone keeps at it.
     for _ in 0..path.as_bstr().len() + 8 {
-        let missing = match folders.of(path)? {
-            Place::Folder(folder) => return Ok(folder),
+        let missing = match directories.of(path)? {
+            Place::Directory(directory) => return Ok(directory),
             Place::Blocked(file) => return Err(not_a_folder(path, file.as_bstr())),
             Place::Missing(so_far) => so_far,
         };
-        if let Place::Folder(folder) = folders.at(missing.as_bstr())? {
+        if let Place::Directory(directory) = directories.at(missing.as_bstr())? {
             let start = missing.len() + usize::from(!missing.is_empty());
-            make_beneath(&folder, parent(path.as_bstr())[start..].as_bstr())
+            make_beneath(&directory, parent(path.as_bstr())[start..].as_bstr())
                 .map_err(|error| cannot_write(path, &error))?;
         }
     }
     Err(changed(path, "lies in a directory that keeps vanishing"))
 }
 
-/// Makes the folders of `path` in `folder`, as far as nobody else does something there.
-fn make_beneath(folder: &Folder, path: &BStr) -> io::Result<()> {
-    let mut above: Option<Folder> = None;
+/// Makes the directories of `path` in `directory`, as far as nobody else does something there.
+fn make_beneath(directory: &Dir, path: &BStr) -> io::Result<()> {
+    let mut above: Option<Dir> = None;
     for name in path.split(|b| *b == b'/').map(ByteSlice::as_bstr) {
-        let folder = above.as_ref().unwrap_or(folder);
-        match crate::failpoint!("worktree.mkdir", io).and_then(|()| folder.mkdir(name)) {
+        let directory = above.as_ref().unwrap_or(directory);
+        match crate::failpoint!("worktree.mkdir", io).and_then(|()| directory.mkdir(name)) {
             Ok(()) => {}
             // Whoever looks next sees what is there now.
             Err(error)
@@ -214,7 +215,7 @@ fn make_beneath(folder: &Folder, path: &BStr) -> io::Result<()> {
             }
             Err(error) => return Err(error),
         }
-        match folder.enter(name) {
+        match directory.enter(name) {
             Ok(next) => above = Some(next),
             Err(_) => return Ok(()),
         }
@@ -222,9 +223,9 @@ fn make_beneath(folder: &Folder, path: &BStr) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the folder at `path` and those above it as long as they are empty, as git does, up to
-/// the folder `top`, which stays. Failure to do so is no failure: something else is in there.
-pub fn remove_empty(folders: &mut Folders<'_>, path: &BStr, top: &BStr) {
+/// Removes the directory at `path` and those above it as long as they are empty, as git does, up to
+/// the directory `top`, which stays. Failure to do so is no failure: something else is in there.
+pub fn remove_empty(directories: &mut Directories<'_>, path: &BStr, top: &BStr) {
     let (mut path, mut step) = (path, 1);
     while path.len() > top.len() {
         let mut chain: Vec<&BStr> = vec![path];
@@ -235,8 +236,8 @@ pub fn remove_empty(folders: &mut Folders<'_>, path: &BStr, top: &BStr) {
             }
             chain.push(above);
         };
-        let removed = match folders.at(above) {
-            Ok(Place::Folder(folder)) => remove_chain(folders, folder, &chain),
+        let removed = match directories.at(above) {
+            Ok(Place::Directory(directory)) => remove_chain(directories, directory, &chain),
             // Whoever was stopped at this before may have removed it.
             Ok(Place::Missing(_)) => true,
             _ => false,
@@ -249,12 +250,12 @@ pub fn remove_empty(folders: &mut Folders<'_>, path: &BStr, top: &BStr) {
     }
 }
 
-/// Folders that are open at once while they are removed.
+/// Directories that are open at once while they are removed.
 const CHAIN: usize = 32;
 
-/// Removes the folders of `chain`, each of them in the one behind it and the last in `above`.
+/// Removes the directories of `chain`, each of them in the one behind it and the last in `above`.
 /// `false` if one cannot be removed.
-fn remove_chain(folders: &mut Folders<'_>, above: Rc<Folder>, chain: &[&BStr]) -> bool {
+fn remove_chain(directories: &mut Directories<'_>, above: Rc<Dir>, chain: &[&BStr]) -> bool {
     let name = |path: &BStr| path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..].to_owned();
     let mut open = vec![above];
     for path in chain[1..].iter().rev() {
@@ -264,9 +265,9 @@ fn remove_chain(folders: &mut Folders<'_>, above: Rc<Folder>, chain: &[&BStr]) -
         }
     }
     // What could not be entered is gone, or stops it.
-    for (folder, path) in open.iter().zip(chain.iter().rev()).rev() {
-        folders.forget(path);
-        match folder.rmdir(name(path).as_bstr()) {
+    for (directory, path) in open.iter().zip(chain.iter().rev()).rev() {
+        directories.forget(path);
+        match directory.rmdir(name(path).as_bstr()) {
             Err(error) if error.kind() != ErrorKind::NotFound => return false,
             _ => {}
         }

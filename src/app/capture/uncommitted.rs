@@ -102,7 +102,7 @@ pub(super) fn uncommitted(
             }
             (None, None) => None,
         };
-        // Where nothing is, a folder may be by now, with files of its own.
+        // Where nothing is, a directory may be by now, with files of its own.
         let after = if file.exists { reader.file(&path)? } else { None };
         // What a sparse checkout leaves out is not deleted, and could not be taken back.
         if file.exists && file.as_staged && after.is_none() {
@@ -174,7 +174,7 @@ pub(super) fn refuse_unmatched(store: &Store, specs: &Specs<'_>) -> Result<()> {
                     format!("'{shown}' is no pathspec for this repository: {why}"),
                 )
                 .with("path", shown.into_owned())
-                .hint("give files, folders or patterns inside the repository, as to git add"));
+                .hint("give files, directories or patterns inside the repository, as to git add"));
             }
         }
     }

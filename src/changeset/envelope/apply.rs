@@ -147,7 +147,7 @@ impl State<'_> {
             return Ok(file.clone());
         }
         let file = match self.files.file(path) {
-            // A folder that an operation above has emptied gives way to a file.
+            // A directory that an operation above has emptied gives way to a file.
             Err(error) if error.is(&codes::FOLDER) && self.emptied(path) => None,
             other => other?,
         };
@@ -156,12 +156,12 @@ impl State<'_> {
         Ok(file)
     }
 
-    /// Has a file been taken away from below `folder`? That others stay there is noticed when it
+    /// Has a file been taken away from below `directory`? That others stay there is noticed when it
     /// is written.
-    fn emptied(&self, folder: &RepoPath) -> bool {
+    fn emptied(&self, directory: &RepoPath) -> bool {
         self.present
             .iter()
-            .any(|(path, file)| file.is_none() && path.parents().any(|above| above == *folder))
+            .any(|(path, file)| file.is_none() && path.parents().any(|above| above == *directory))
     }
 
     fn existing(&mut self, path: &RepoPath) -> Result<File> {

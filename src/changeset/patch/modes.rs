@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// Reads a mode as git does: what matters is the kind, and the owner's execute bit.
 ///
 /// # Errors
-/// `file_mode_refused` for symbolic links, submodules, folders, devices and special bits.
+/// `file_mode_refused` for symbolic links, submodules, directories, devices and special bits.
 pub fn check(mode: u32, path: &RepoPath) -> Result<Mode> {
     let what = match mode & 0o170_000 {
         0o100_000 if mode & !0o107_777 != 0 => "an unknown mode",

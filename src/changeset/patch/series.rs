@@ -199,7 +199,7 @@ impl State<'_> {
             _ => false,
         };
         let side = |side: &Option<Side>, other: &Option<Side>| match side {
-            // Which folders to take off a whole path only the caller knows.
+            // Which directories to take off a whole path only the caller knows.
             Some(Side::Name(name)) if !asked && name.starts_with(b"/") => {
                 Some(RepoPath::new(name).map(|_| Vec::new()))
             }
@@ -265,7 +265,7 @@ impl State<'_> {
             return Ok(file.clone());
         }
         let file = match self.files.file(path) {
-            // A folder that this commit or one before it empties gives way to a file.
+            // A directory that this commit or one before it empties gives way to a file.
             Err(error) if error.is(&changes::FOLDER) && self.empties(path) => None,
             other => other?.map(Rc::new),
         };
@@ -274,13 +274,13 @@ impl State<'_> {
         Ok(file)
     }
 
-    /// Does this commit, or one before it, take a file away from below `folder`? That others stay
+    /// Does this commit, or one before it, take a file away from below `directory`? That others stay
     /// there is noticed when it is written.
-    fn empties(&self, folder: &RepoPath) -> bool {
+    fn empties(&self, directory: &RepoPath) -> bool {
         let goes = self.fate.iter().filter(|(_, fate)| **fate != Fate::Changed);
         let gone = self.present.iter().filter(|(_, file)| file.is_none());
         let mut paths = goes.map(|(path, _)| path).chain(gone.map(|(path, _)| path));
-        paths.any(|path| path.parents().any(|above| above == *folder))
+        paths.any(|path| path.parents().any(|above| above == *directory))
     }
 
     fn apply(&mut self, patch: &FilePatch<'_>, mut target: Target) -> Result<FileReport> {

@@ -102,7 +102,7 @@ fn has_prefixes(pair: &[Option<Vec<u8>>; 2]) -> bool {
     }
 }
 
-/// A folder is not what a patch is for; whatever else cannot be read is there, and the real reading
+/// A directory is not what a patch is for; whatever else cannot be read is there, and the real reading
 /// reports it.
 fn exists(name: Option<&[u8]>, files: &dyn Snapshot) -> bool {
     let path = name.and_then(|name| RepoPath::from_tree(name).ok());

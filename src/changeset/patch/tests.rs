@@ -264,7 +264,7 @@ fn names_may_be_odd_and_prefixes_missing() {
     assert_eq!(report.notes.len(), 1);
     becomes(&[], "--- /dev/null\n+++ src/new\n@@ -0,0 +1 @@\n+a\n", &[("src/new", "a\n")]);
     becomes(&[("x", "a\n")], "--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n", &[("x", "b\n")]);
-    // A folder called `a` is no prefix when only that fits.
+    // A directory called `a` is no prefix when only that fits.
     becomes(&[("a/x", "a\n")], "--- a/x\n+++ a/x\n@@ -1 +1 @@\n-a\n+b\n", &[("a/x", "b\n")]);
     let deep = Options { strip: Some(3), ..Options::default() };
     let patch = "--- one/two/three/x\n+++ one/two/three/x\n@@ -1 +1 @@\n-a\n+b\n";

@@ -116,20 +116,20 @@ fn a_moved_file_takes_later_edits_along() {
 }
 
 #[test]
-fn a_folder_the_change_empties_is_not_in_the_way() {
-    struct Folder;
-    impl Snapshot for Folder {
+fn a_directory_the_change_empties_is_not_in_the_way() {
+    struct Dir;
+    impl Snapshot for Dir {
         fn file(&self, path: &RepoPath) -> Result<Option<File>> {
             match path.as_bstr() {
-                path if path == "f" => Err(Error::new(&codes::FOLDER, "f is a folder")),
+                path if path == "f" => Err(Error::new(&codes::FOLDER, "f is a directory")),
                 _ => Ok(file("inner\n")),
             }
         }
     }
     let inner = FileChange { path: at("f/inner"), ..change(file("inner\n"), None) };
     let changes = [change(None, file("file\n")), inner];
-    assert!(plan(&changes, &Folder, SIDES).unwrap().refusal().is_none());
-    assert!(plan(&changes[..1], &Folder, SIDES).unwrap_err().is(&codes::FOLDER));
+    assert!(plan(&changes, &Dir, SIDES).unwrap().refusal().is_none());
+    assert!(plan(&changes[..1], &Dir, SIDES).unwrap_err().is(&codes::FOLDER));
 }
 
 #[test]

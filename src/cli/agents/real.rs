@@ -57,8 +57,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_path_is_found_as_far_as_it_exists() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = std::fs::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let top = std::fs::canonicalize(directory.path()).unwrap();
         std::fs::create_dir_all(top.join("a/b")).unwrap();
         std::os::unix::fs::symlink("a/b", top.join("way")).unwrap();
         std::os::unix::fs::symlink("nowhere", top.join("a/dangling")).unwrap();

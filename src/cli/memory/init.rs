@@ -21,7 +21,7 @@ use crate::worktree::Flush;
   aye memory init --agents          # also tells agents about it, in AGENTS.md
   aye memory init --merge-driver    # also merges memory by section in this clone")]
 pub struct Args {
-    /// Name of the project; the folder's otherwise.
+    /// Name of the project; the directory's otherwise.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Keep a block in AGENTS.md, and in CLAUDE.md where there is one, that tells agents how to propose
@@ -71,8 +71,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// Those of the work tree.
 pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initialized> {
     let tree = store.worktree()?;
-    let folder = tree.root().file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = args.name.or(folder).unwrap_or_default();
+    let directory = tree.root().file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = args.name.or(directory).unwrap_or_default();
     let mut done = Initialized { created: Vec::new(), kept: Vec::new() };
     let manifest = tree.file(&repo_path(manifest::PATH)?)?;
     let manifest = manifest.map(|file| Manifest::read(&file.bytes)).transpose()?;

@@ -74,7 +74,7 @@ pub enum Command {
     Blame(blame::Args),
     /// Take an applied proposal back, section by section.
     Undo(undo::Args),
-    /// Bring the staging folders in step with the store.
+    /// Bring the staging directories in step with the store.
     Sweep(sweep::Args),
     /// Merge memory files by section (git calls this).
     MergeDriver(merge_driver::Args),

@@ -50,7 +50,7 @@ pub struct Shown {
     pub sections: Vec<SectionChange>,
     /// What it was written for and is not so any more.
     pub drift: Vec<Drift>,
-    /// What is wrong with its staging folder.
+    /// What is wrong with its staging directory.
     pub tampering: Vec<Tampering>,
 }
 
@@ -127,7 +127,7 @@ fn text(shown: &Shown, proposal: &crate::proposal::Proposal) -> String {
         field("drift", &format!("{}: {}", drift.path, drift.message));
     }
     for tampering in &shown.tampering {
-        field("tampering", &format!("staging folder, {}: {}", tampering.file, tampering.what));
+        field("tampering", &format!("staging directory, {}: {}", tampering.file, tampering.what));
     }
     out + &diff(&shown.sections)
 }

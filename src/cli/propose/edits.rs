@@ -204,7 +204,7 @@ impl EditArgs {
         Ok(())
     }
 
-    /// The edits, with what files and standard input hold; paths are relative to the folder the
+    /// The edits, with what files and standard input hold; paths are relative to the directory the
     /// command was started in.
     ///
     /// # Errors

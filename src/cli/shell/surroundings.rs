@@ -1,4 +1,4 @@
-//! What a command may depend on: the folder, the environment, the configuration.
+//! What a command may depend on: the directory, the environment, the configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +16,9 @@ pub(in crate::cli) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Reads the folder, the environment and the configuration.
+    /// Reads the directory, the environment and the configuration.
     pub(in crate::cli) fn read(context: &Context) -> Result<Self> {
-        let cwd = folder(context)?;
+        let cwd = directory(context)?;
         let physical =
             cwd.canonicalize().map_err(|e| Error::io("find the current directory", &e))?;
         let root = root(&physical);
@@ -38,8 +38,8 @@ impl Surroundings {
     }
 }
 
-/// The folder as the user sees it: `$PWD` where it is right.
-fn folder(context: &Context) -> Result<PathBuf> {
+/// The directory as the user sees it: `$PWD` where it is right.
+fn directory(context: &Context) -> Result<PathBuf> {
     let cannot = |error| Error::io("find the current directory", &error);
     let current = std::env::current_dir().map_err(cannot)?;
     let logical = context.var("PWD").map(PathBuf::from).filter(|pwd| {
@@ -54,17 +54,17 @@ fn folder(context: &Context) -> Result<PathBuf> {
     base.join(&context.directory).canonicalize().map_err(cannot)
 }
 
-/// The root of the repository around `folder`, or the folder itself.
-fn root(folder: &Path) -> PathBuf {
-    folder
+/// The root of the repository around `directory`, or the directory itself.
+fn root(directory: &Path) -> PathBuf {
+    directory
         .ancestors()
-        .find(|folder| folder.join(".git").symlink_metadata().is_ok())
+        .find(|directory| directory.join(".git").symlink_metadata().is_ok())
         .or_else(|| {
-            folder
-                .ancestors()
-                .find(|folder| folder.join("HEAD").is_file() && folder.join("objects").is_dir())
+            directory.ancestors().find(|directory| {
+                directory.join("HEAD").is_file() && directory.join("objects").is_dir()
+            })
         })
-        .unwrap_or(folder)
+        .unwrap_or(directory)
         .to_owned()
 }
 

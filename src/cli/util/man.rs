@@ -15,9 +15,9 @@ use crate::error::{Error, Exit, Result};
 /// Where to.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder to write into; made if it is not there.
+    /// Directory to write into; made if it is not there.
     #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    to: PathBuf,
 }
 
 /// The output of `aye util mangen`.
@@ -25,20 +25,20 @@ pub struct Args {
 pub struct Mangen {
     /// `aye/mangen@1`.
     pub schema: &'static str,
-    /// The files written, below the folder that was named.
+    /// The files written, below the directory that was named.
     pub files: Vec<String>,
 }
 
-/// Writes one page per command into the folder.
+/// Writes one page per command into the directory.
 ///
 /// # Errors
 /// `io_error`, `read_only`, `disk_full`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    std::fs::create_dir_all(&args.folder)
-        .map_err(|e| Error::io(format!("make the folder {}", args.folder.display()), &e))?;
+    std::fs::create_dir_all(&args.to)
+        .map_err(|e| Error::io(format!("make the directory {}", args.to.display()), &e))?;
     let mut files = Vec::new();
     for (name, page) in pages()? {
-        write(&args.folder.join(&name), &page)?;
+        write(&args.to.join(&name), &page)?;
         files.push(name);
     }
     let text = || files.iter().map(|file| format!("{file}\n")).collect();

@@ -29,7 +29,7 @@ pub struct Args {
 /// What can be generated.
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Write the man pages into a folder.
+    /// Write the man pages into a directory.
     #[command(after_help = "Examples:\n  aye util mangen /usr/local/share/man/man1")]
     Mangen(man::Args),
     /// Print the completion script of a shell.

@@ -20,7 +20,7 @@ use crate::tools::registry::TOOLS;
 pub struct Args {
     /// Name of the schema (`list`, or `aye/list@1`); without it, the names of all.
     name: Option<String>,
-    /// Write all schemas into this folder instead, one file each.
+    /// Write all schemas into this directory instead, one file each.
     #[arg(long, value_name = "DIR", conflicts_with = "name")]
     all: Option<PathBuf>,
 }
@@ -183,8 +183,8 @@ pub struct Row {
 /// # Errors
 /// `unknown_schema`, `io_error`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    if let Some(folder) = args.all {
-        return write_all(&folder);
+    if let Some(directory) = args.all {
+        return write_all(&directory);
     }
     let Some(name) = args.name else {
         let rows = all().map(|p| Row { id: p.id(), about: p.about });
@@ -201,11 +201,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn write_all(folder: &std::path::Path) -> Result<Exit> {
-    std::fs::create_dir_all(folder)
-        .map_err(|e| Error::io(format!("make the folder {}", folder.display()), &e))?;
+fn write_all(directory: &std::path::Path) -> Result<Exit> {
+    std::fs::create_dir_all(directory)
+        .map_err(|e| Error::io(format!("make the directory {}", directory.display()), &e))?;
     for published in all() {
-        let file = folder.join(format!("{}.{}.json", published.name, published.version));
+        let file = directory.join(format!("{}.{}.json", published.name, published.version));
         let text = serde_json::to_string_pretty(&published.document())
             .map_err(|e| Error::bug(e.to_string()))?;
         std::fs::write(&file, text + "\n")

@@ -13,7 +13,7 @@ pub const PATH: &str = "index.md";
 /// nobody from the rest.
 ///
 /// # Errors
-/// Those of listing the store's own folder.
+/// Those of listing the store's own directory.
 pub fn render(files: &dyn Files, settings: &Settings) -> Result<String, Error> {
     let notes = &settings.manifest.local_state;
     let mut out = String::from(
@@ -53,7 +53,7 @@ pub fn render(files: &dyn Files, settings: &Settings) -> Result<String, Error> {
     Ok(out)
 }
 
-/// The files in a folder; none where it cannot be read.
+/// The files in a directory; none where it cannot be read.
 fn names(files: &dyn Files, dir: &str) -> Vec<String> {
     files.list(dir).unwrap_or_default()
 }
@@ -73,7 +73,7 @@ fn topics(files: &dyn Files, settings: &Settings) -> Result<Vec<String>, Error> 
             }
         }
     }
-    // Further folders of the user's own categories.
+    // Further directories of the user's own categories.
     for category in settings.schema.categories.values() {
         if let Which::Glob(glob) = &category.files
             && let Some((dir, _)) = glob.rsplit_once('/')

@@ -39,10 +39,10 @@ pub trait Files {
     /// Where something else is in the way, or it cannot be read or is too large.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Error>;
 
-    /// The paths of the files directly in the folder `dir` (`""` for the store itself), sorted.
+    /// The paths of the files directly in the directory `dir` (`""` for the store itself), sorted.
     ///
     /// # Errors
-    /// Where the folder cannot be read; a missing one is empty.
+    /// Where the directory cannot be read; a missing one is empty.
     fn list(&self, dir: &str) -> Result<Vec<String>, Error>;
 }
 

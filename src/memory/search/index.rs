@@ -513,8 +513,8 @@ mod tests {
     #[test]
     fn the_index_follows_the_files() {
         let settings = Settings::default();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x/index.sqlite");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x/index.sqlite");
         let mut files: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
         files.insert(
             "decisions.md",
@@ -554,8 +554,8 @@ mod tests {
 
     #[test]
     fn a_broken_file_is_replaced() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("index.sqlite");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index.sqlite");
         std::fs::write(
             &path,
             b"this is no database, and long enough to be read as one ...........",

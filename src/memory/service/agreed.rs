@@ -37,8 +37,8 @@ pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
         Some(bytes) if bytes == DEFAULT_SCHEMA.as_bytes() => "default".to_owned(),
         Some(bytes) => text_hash(&String::from_utf8_lossy(bytes)),
     };
-    let folder = super::head_folder(store);
-    let committed = |path: &str| super::blob_in(folder.as_ref()?, path);
+    let directory = super::head_directory(store);
+    let committed = |path: &str| super::blob_in(directory.as_ref()?, path);
     let Some(head_manifest) = committed(manifest::PATH) else {
         return Ok(InForce { settings, key, loosened: Vec::new(), uncommitted: true });
     };
@@ -71,9 +71,9 @@ pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
 /// # Errors
 /// `memory_config_invalid`, `unsupported_store_format`.
 pub(super) fn committed(store: &Store) -> Result<Option<Settings>> {
-    let folder = super::head_folder(store);
+    let directory = super::head_directory(store);
     let bytes = |path: &str| {
-        let entry = super::blob_in(folder.as_ref()?, path)?;
+        let entry = super::blob_in(directory.as_ref()?, path)?;
         entry.object().ok().map(|object| object.detach().data)
     };
     let Some(manifest) = bytes(manifest::PATH) else { return Ok(None) };

@@ -126,7 +126,7 @@ pub fn preview_undo(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     Ok(plan)
 }
 
-/// Writes or removes the staging folder of a memory proposal.
+/// Writes or removes the staging directory of a memory proposal.
 ///
 /// # Errors
 /// Those of the work tree.

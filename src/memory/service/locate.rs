@@ -39,7 +39,7 @@ impl Sources for Repository<'_> {
     }
 
     fn committed(&self, path: &str) -> Option<String> {
-        let blob = super::blob_in(&super::head_folder(self.0)?, path)?.object().ok()?;
+        let blob = super::blob_in(&super::head_directory(self.0)?, path)?.object().ok()?;
         String::from_utf8(blob.detach().data).ok()
     }
 }
@@ -48,7 +48,7 @@ impl Repository<'_> {
     fn is_there(&self, path: &str) -> bool {
         let Ok(valid) = RepoPath::new(path.trim_end_matches('/')) else { return false };
         let Some(top) = self.0.work_dir() else { return false };
-        // Neither the file nor a folder above it may be a symlink that leads elsewhere.
+        // Neither the file nor a directory above it may be a symlink that leads elsewhere.
         let mut at = top;
         for component in valid.to_path().components() {
             at.push(component);

@@ -138,23 +138,24 @@ fn branch(store: &Store) -> Option<String> {
     Some(name.shorten().to_string())
 }
 
-/// The store's folder as HEAD has it: what nobody changes without a commit.
-fn head_folder(store: &Store) -> Option<gix::Tree<'_>> {
+/// The store's directory as HEAD has it: what nobody changes without a commit.
+fn head_directory(store: &Store) -> Option<gix::Tree<'_>> {
     let tree = store.repo().head_commit().ok()?.tree().ok()?;
     tree.lookup_entry_by_path(DIR).ok()??.object().ok()?.try_into_tree().ok()
 }
 
-/// The blob at `path`, relative to the store's folder.
-fn blob_in<'s>(folder: &gix::Tree<'s>, path: &str) -> Option<gix::Id<'s>> {
-    let entry = folder.lookup_entry_by_path(path).ok()??;
+/// The blob at `path`, relative to the store's directory.
+fn blob_in<'s>(directory: &gix::Tree<'s>, path: &str) -> Option<gix::Id<'s>> {
+    let entry = directory.lookup_entry_by_path(path).ok()??;
     entry.mode().is_blob().then(|| entry.id())
 }
 
 /// Known false alarms, as HEAD has them: a proposal cannot allow its own secret.
 fn allowed_fingerprints(store: &Store) -> std::collections::BTreeSet<String> {
-    let bytes =
-        |folder: gix::Tree<'_>| Some(blob_in(&folder, "scan-allow")?.object().ok()?.detach().data);
-    head_folder(store)
+    let bytes = |directory: gix::Tree<'_>| {
+        Some(blob_in(&directory, "scan-allow")?.object().ok()?.detach().data)
+    };
+    head_directory(store)
         .and_then(bytes)
         .and_then(|bytes| crate::secrets::allow::list(std::str::from_utf8(&bytes).ok()?).ok())
         .unwrap_or_default()

@@ -30,7 +30,7 @@ impl Service<'_> {
     /// The best `limit` sections for `ask`.
     ///
     /// # Errors
-    /// Where the store's folders cannot be read.
+    /// Where the store's directories cannot be read.
     pub fn search(&self, ask: &Ask, limit: usize) -> Result<Vec<Hit>> {
         let query = match self.disk().file(synonyms::PATH)? {
             Some(file) => Query::parse_with(&ask.query, &Synonyms::read(&file.bytes)?),
@@ -69,7 +69,7 @@ impl Service<'_> {
         index.search(&query, &boosts, limit).map(together)
     }
 
-    /// The index, in step with the files. Private to the work tree, in its git folder.
+    /// The index, in step with the files. Private to the work tree, in its git directory.
     fn index(&self) -> Result<Index> {
         let path = self.store.repo().git_dir().join("aye").join("memory.sqlite");
         let mut index = Index::open(Some(&path), &self.settings_key)?;
@@ -126,7 +126,7 @@ impl Service<'_> {
     /// The pack that answers `ask`, or the one to start with.
     ///
     /// # Errors
-    /// Where the store's folders cannot be read.
+    /// Where the store's directories cannot be read.
     pub fn context(&self, ask: &Ask) -> Result<Pack> {
         let branch = self.branch.as_deref();
         let budgets = &self.settings.manifest.budgets;

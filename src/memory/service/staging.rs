@@ -20,12 +20,12 @@ use crate::store::seen::{self, Sound};
 use crate::store::{Store, View};
 use crate::worktree::{Flush, Reader};
 
-/// A staging folder that is not what the store would write.
+/// A staging directory that is not what the store would write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Tampering {
-    /// The folder's name.
+    /// The directory's name.
     pub staging_id: String,
-    /// The file in it; empty for the folder itself.
+    /// The file in it; empty for the directory itself.
     pub file: String,
     /// `changed`, `missing`, `added`, `unreadable`, `decided` (the proposal is no longer pending)
     /// or `unknown` (no proposal has that id).
@@ -49,16 +49,16 @@ pub fn new_id(now: chrono::DateTime<chrono::Utc>, intent: &str, rationale: Optio
     format!("{}-{slug}-{unique:06x}", now.format("%Y%m%dT%H%M%S"))
 }
 
-fn folder(id: &str) -> Result<RepoPath> {
+fn directory(id: &str) -> Result<RepoPath> {
     RepoPath::new(format!("{DIR}/staging/{id}"))
 }
 
-/// An id that can name a folder beneath staging/: an event is not trusted to.
+/// An id that can name a directory beneath staging/: an event is not trusted to.
 fn is_plain(id: &str) -> bool {
     !id.is_empty() && id.len() <= 120 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// The files of the staging folder of `proposal`, name and bytes.
+/// The files of the staging directory of `proposal`, name and bytes.
 ///
 /// # Errors
 /// `object_missing`.
@@ -109,7 +109,7 @@ fn about(
     Ok(ABOUT.into_iter().map(str::to_owned).zip(contents).collect())
 }
 
-/// Writes the staging folder of a pending proposal into the present work tree.
+/// Writes the staging directory of a pending proposal into the present work tree.
 ///
 /// # Errors
 /// If a file cannot be written, or a symlink is in the way.
@@ -123,13 +123,13 @@ pub fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     Ok(())
 }
 
-/// Removes the staging folder of `proposal` from the present work tree.
+/// Removes the staging directory of `proposal` from the present work tree.
 ///
 /// # Errors
 /// If it cannot be removed.
 pub fn remove(store: &Store, proposal: &Proposal) -> Result<()> {
     match staging_id(proposal).filter(|id| is_plain(id)) {
-        Some(id) => store.worktree()?.remove_dir_all(&folder(id)?).map(|_| ()),
+        Some(id) => store.worktree()?.remove_dir_all(&directory(id)?).map(|_| ()),
         None => Ok(()),
     }
 }
@@ -153,14 +153,14 @@ pub fn forget(store: &Store, id: &ProposalId) -> Result<()> {
         let Ok(Some(file)) = tree.file(&path) else { continue };
         let said: Option<serde_json::Value> = serde_json::from_slice(&file.bytes).ok();
         if said.is_some_and(|said| said["proposal_id"] == id.as_str()) {
-            tree.remove_dir_all(&folder(&name)?)?;
+            tree.remove_dir_all(&directory(&name)?)?;
         }
     }
     Ok(())
 }
 
 impl Service<'_> {
-    /// Staging folders that are not what the store would write.
+    /// Staging directories that are not what the store would write.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -238,7 +238,7 @@ impl Service<'_> {
         seen::line(&what, paths.iter().map(PathBuf::as_path), self.now)
     }
 
-    /// What is wrong with the folder of one pending proposal.
+    /// What is wrong with the directory of one pending proposal.
     ///
     /// # Errors
     /// `object_missing`.
@@ -305,18 +305,18 @@ impl Service<'_> {
             }
             expected.push(name);
         }
-        let mut folders = vec![String::new()];
-        while let Some(inside) = folders.pop() {
+        let mut directories = vec![String::new()];
+        while let Some(inside) = directories.pop() {
             let path = RepoPath::new(format!("{DIR}/staging/{id}/{inside}").trim_end_matches('/'))?;
             for name in reader.names(&path).unwrap_or_default() {
                 let name = format!("{inside}{name}");
                 if expected.contains(&name) {
                     continue;
                 }
-                // A folder that leads to what is expected is looked into.
+                // A directory that leads to what is expected is looked into.
                 let beneath = format!("{name}/");
                 if expected.iter().any(|known| known.starts_with(&beneath)) {
-                    folders.push(beneath);
+                    directories.push(beneath);
                 } else {
                     say(&name, "added");
                 }
@@ -325,12 +325,12 @@ impl Service<'_> {
         Ok(())
     }
 
-    /// Brings the staging folders in step with the store: rewrites what was changed, removes
-    /// those of decided proposals. Folders that no proposal knows stay, unless `unknown`.
+    /// Brings the staging directories in step with the store: rewrites what was changed, removes
+    /// those of decided proposals. Directories that no proposal knows stay, unless `unknown`.
     /// Returns what was wrong.
     ///
     /// # Errors
-    /// If the store cannot be read or a folder cannot be written.
+    /// If the store cannot be read or a directory cannot be written.
     pub fn sweep(&self, unknown: bool) -> Result<Vec<Tampering>> {
         let view = self.store.view()?;
         let found = self.tampering(&view)?;
@@ -344,7 +344,7 @@ impl Service<'_> {
         for tampering in &found {
             let gone = tampering.what == "decided" || unknown && tampering.what == "unknown";
             if gone && RepoPath::new(&tampering.staging_id).is_ok() {
-                self.worktree.remove_dir_all(&folder(&tampering.staging_id)?)?;
+                self.worktree.remove_dir_all(&directory(&tampering.staging_id)?)?;
             }
         }
         Ok(found)

@@ -42,7 +42,7 @@ pub struct Status {
     /// Proposals that were decided or expired lately, newest first: what their proposers should
     /// know.
     pub recent_outcomes: Vec<Outcomes>,
-    /// Staging folders that are not what the store recorded.
+    /// Staging directories that are not what the store recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tampering: Vec<Tampering>,
     /// What the scanners do.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 
-use super::{Service, blob_in, head_folder};
+use super::{Service, blob_in, head_directory};
 use crate::error::{Error, Result, codes as error_codes};
 use crate::memory::disk::Disk;
 use crate::memory::plan::index_page;
@@ -74,9 +74,9 @@ impl Service<'_> {
         if named.is_empty() {
             return found;
         }
-        let folder = head_folder(self.store);
+        let directory = head_directory(self.store);
         let in_head = |path: &str| -> Option<Vec<u8>> {
-            Some(blob_in(folder.as_ref()?, path)?.object().ok()?.detach().data)
+            Some(blob_in(directory.as_ref()?, path)?.object().ok()?.detach().data)
         };
         // What nobody has committed leads to no other repository.
         let committed = in_head(manifest::PATH).and_then(|bytes| Manifest::read(&bytes).ok());
@@ -206,7 +206,7 @@ impl Pinned {
     fn files(&self) -> BTreeMap<String, ObjectId> {
         let mut files = BTreeMap::new();
         let Ok(top) = self.repo.find_tree(self.tree) else { return files };
-        for dir in Disk::folders(&self.settings) {
+        for dir in Disk::directories(&self.settings) {
             let tree = match dir.is_empty() {
                 true => Some(top.clone()),
                 false => top

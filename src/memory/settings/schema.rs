@@ -274,7 +274,7 @@ fn category(name: String, raw: RawCategory) -> Result<Category> {
         return Err(wrong(format!("'{path}' has to be a relative path to Markdown files (*.md)")));
     }
     if path.starts_with("meta/") || path.starts_with("staging/") || path.starts_with("proposals/") {
-        return Err(wrong(format!("'{path}' is inside a folder of the program itself")));
+        return Err(wrong(format!("'{path}' is inside a directory of the program itself")));
     }
     let agent_writable = raw.agent_writable.unwrap_or(!raw.server_managed);
     if raw.server_managed && agent_writable {

@@ -130,11 +130,11 @@ impl Repository {
             None => self.repo.head_tree(),
         };
         let tree = tree.map_err(|error| invalid(&error))?;
-        let (folder, _) = PATH.split_once('/').unwrap_or((PATH, ""));
-        match tree.find_entry(folder) {
+        let (directory, _) = PATH.split_once('/').unwrap_or((PATH, ""));
+        match tree.find_entry(directory) {
             None => return Ok(None),
             Some(entry) if !entry.mode().is_tree() => {
-                return Err(invalid(&format_args!("{folder} is not a directory")));
+                return Err(invalid(&format_args!("{directory} is not a directory")));
             }
             Some(_) => {}
         }

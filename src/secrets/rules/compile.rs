@@ -26,7 +26,7 @@ struct Rule {
     negative: Vec<String>,
 }
 
-/// Writes `secret_rules.rs` into the build's output folder.
+/// Writes `secret_rules.rs` into the build's output directory.
 ///
 /// # Panics
 /// Stops the build when the rules file is wrong; the message names the rule.

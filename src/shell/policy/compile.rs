@@ -35,7 +35,7 @@ struct Section {
 
 type Sections = BTreeMap<String, Section>;
 
-/// Writes `shell_rules.rs` into the build's output folder.
+/// Writes `shell_rules.rs` into the build's output directory.
 ///
 /// # Panics
 /// Stops the build when the rules file is wrong; the message names the table.

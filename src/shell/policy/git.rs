@@ -7,8 +7,8 @@ use crate::shell::{Refusal, Result};
 /// How git is used, for the examination of the repository it will find.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Use {
-    /// `-C` folders, in order.
-    pub folders: Vec<String>,
+    /// `-C` directories, in order.
+    pub directories: Vec<String>,
     /// Flags before the verb that are kept.
     pub globals: Vec<String>,
     /// The verb, with its second word if it has one: `stash list`.
@@ -84,10 +84,10 @@ pub(super) fn decide(table: &'static Program, args: &[&str]) -> Result<Verdict> 
     while let Some(word) = args.get(at).filter(|word| word.starts_with('-')) {
         at += 1;
         if *word == "-C" {
-            let Some(folder) = args.get(at) else {
+            let Some(directory) = args.get(at) else {
                 return Err(Refusal::new("`git -C` needs a directory", "write `git -C DIR …`"));
             };
-            used.folders.push((*folder).to_owned());
+            used.directories.push((*directory).to_owned());
             at += 1;
         } else if GLOBALS.contains(word) {
             used.globals.push((*word).to_owned());

@@ -28,7 +28,7 @@ pub struct Verdict {
     pub args: Vec<String>,
     /// Operands and flag arguments that name something read, as written.
     pub paths: Vec<String>,
-    /// The paths of `rev:path`: from the top of the repository, or from the folder if they begin
+    /// The paths of `rev:path`: from the top of the repository, or from the directory if they begin
     /// with a dot.
     pub paths_in_trees: Vec<String>,
     /// It reads every file below its paths.
@@ -37,9 +37,9 @@ pub struct Verdict {
     pub follows: bool,
     /// Other programs it may start.
     pub helpers: &'static [&'static str],
-    /// It runs in the root folder, so that no file of the repository configures it.
+    /// It runs in the root directory, so that no file of the repository configures it.
     pub rootless: bool,
-    /// A git command: its folder relative to the current one (`-C`), so that the repository's
+    /// A git command: its directory relative to the current one (`-C`), so that the repository's
     /// configuration can be examined before it runs.
     pub git: Option<git::Use>,
 }

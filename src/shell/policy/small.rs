@@ -131,7 +131,7 @@ fn tac(parsed: &Parsed<'_>) -> Result<()> {
 
 fn cd(parsed: &Parsed<'_>) -> Result<()> {
     match parsed.operands.as_slice() {
-        [folder] if !folder.text.is_empty() && folder.text != "-" => Ok(()),
+        [directory] if !directory.text.is_empty() && directory.text != "-" => Ok(()),
         _ => Err(Refusal::new(
             "`cd` takes one directory inside the repository",
             "write its path relative to the current directory, for example `cd src`",

@@ -31,9 +31,9 @@ pub struct Program {
     pub instead: &'static [&'static str],
     /// Operands are allowed only together with one of these.
     pub only_with: &'static [&'static str],
-    /// Flags that make it read whole folders, or `always`.
+    /// Flags that make it read whole directories, or `always`.
     pub recursive: &'static [&'static str],
-    /// Of what reads whole folders: flags that make it follow symlinks in them, or `always`.
+    /// Of what reads whole directories: flags that make it follow symlinks in them, or `always`.
     pub follows: &'static [&'static str],
     /// Arguments put right after the program's name.
     pub insert: &'static [&'static str],
@@ -95,12 +95,12 @@ impl Program {
         Some((name, &self.flags[flag]))
     }
 
-    /// True when these arguments make it read whole folders.
+    /// True when these arguments make it read whole directories.
     pub fn reads_recursively(&self, parsed: &Parsed<'_>) -> bool {
         one_of(self.recursive, parsed)
     }
 
-    /// True when it follows symlinks in the folders it reads.
+    /// True when it follows symlinks in the directories it reads.
     pub fn follows_links(&self, parsed: &Parsed<'_>) -> bool {
         one_of(self.follows, parsed)
     }

@@ -19,9 +19,9 @@ pub(super) fn answer(step: &Step, world: &World) -> Option<Answer> {
     Some(match &step.action {
         Action::Run(_) => return None,
         Action::Move(_) => Answer::default(),
-        Action::NoFolder => {
-            let folder = args.last().map_or("", String::as_str);
-            failure(2, format!("cd: can't cd to {folder}\n"))
+        Action::NoDirectory => {
+            let directory = args.last().map_or("", String::as_str);
+            failure(2, format!("cd: can't cd to {directory}\n"))
         }
         Action::Missing => failure(
             127,
@@ -58,11 +58,11 @@ fn echo(args: &[String]) -> Answer {
 
 fn pwd(args: &[String], step: &Step) -> Answer {
     let physical = args.last().is_some_and(|arg| arg.ends_with('P'));
-    let folder = match step.cwd.canonicalize() {
+    let directory = match step.cwd.canonicalize() {
         Ok(resolved) if physical => resolved,
         _ => access::flatten(&step.cwd),
     };
-    match folder.to_str() {
+    match directory.to_str() {
         Some(text) => line(text),
         None => failure(1, "pwd: the path is not valid UTF-8\n".into()),
     }

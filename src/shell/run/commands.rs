@@ -113,7 +113,7 @@ impl Commands<'_> {
         self.starter().worker.as_ref().map(Worker::layers)
     }
 
-    /// Runs a list from the folder `cwd`, which becomes the one it ends in; returns its status.
+    /// Runs a list from the directory `cwd`, which becomes the one it ends in; returns its status.
     ///
     /// # Errors
     /// `sandbox_required`; `io_error` when the system gives no pipe or thread.
@@ -154,8 +154,8 @@ impl Commands<'_> {
                 if let Some(answer) = builtin::answer(step, self.world) {
                     let own = connector.ends(&parts[0], true)?;
                     let status = say(own, &answer);
-                    if let (Action::Move(folder), 0) = (&step.action, status) {
-                        cwd.clone_from(folder);
+                    if let (Action::Move(directory), 0) = (&step.action, status) {
+                        cwd.clone_from(directory);
                     }
                     return Ok(status);
                 }
@@ -232,7 +232,7 @@ impl Commands<'_> {
         })
     }
 
-    /// Runs a subshell or a loop; returns its status and the folder it ends in.
+    /// Runs a subshell or a loop; returns its status and the directory it ends in.
     fn compound(&self, compound: &Compound, ends: &Ends) -> Result<(i32, PathBuf)> {
         let mut cwd = compound.cwd.clone();
         let mut status = 0;

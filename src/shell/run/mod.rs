@@ -173,7 +173,7 @@ fn confinement(plan: &CommandPlan, world: &World) -> Confinement {
 }
 
 /// Runs a text by a real shell inside the sandbox, with no policy at all but for the files that
-/// stay unread below the folder it runs in.
+/// stay unread below the directory it runs in.
 ///
 /// Only for the tests that show that the sandbox alone holds; no command reaches it.
 ///
@@ -229,7 +229,7 @@ fn single(
         redaction: None,
         denied: Vec::new(),
     };
-    let decided = vec![Decided { folder: cwd.to_owned(), parts: vec![Part::Step(step)] }];
+    let decided = vec![Decided { directory: cwd.to_owned(), parts: vec![Part::Step(step)] }];
     let pipeline = Pipeline { link: Link::Always, negated: false, decided };
     execute(&List { pipelines: vec![pipeline] }, confinement, cwd, request, world)
 }

@@ -13,7 +13,7 @@ pub(super) fn close_on_exec() {
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     for number in numbers.filter(|number| *number > 2) {
         // SAFETY: the descriptor is borrowed for two system calls that neither read nor write
-        // through it nor close it. If it was closed meanwhile (the one that lists the folder is)
+        // through it nor close it. If it was closed meanwhile (the one that lists the directory is)
         // the calls fail with EBADF; if the number was reused, the new descriptor is marked as
         // the standard library marks its own.
         #[allow(unsafe_code)]

@@ -1,8 +1,8 @@
 //! Landlock: read and execute by include-list, write nowhere but `/dev/null`, no TCP, no signals
 //! and abstract sockets beyond the programs started.
 //!
-//! Landlock only grants, and grants to everything below a folder. To keep something unread, the
-//! folders that lead to it are not granted as a whole but child by child, leaving it out.
+//! Landlock only grants, and grants to everything below a directory. To keep something unread, the
+//! directories that lead to it are not granted as a whole but child by child, leaving it out.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -66,13 +66,13 @@ fn grant(
     }
 }
 
-/// Grants the reading of files below `folder`, leaving `denied` out.
+/// Grants the reading of files below `directory`, leaving `denied` out.
 fn grant_below(
     mut rules: RulesetCreated,
-    folder: &Path,
+    directory: &Path,
     denied: &BTreeSet<PathBuf>,
 ) -> Result<RulesetCreated, RulesetError> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(rules) };
+    let Ok(entries) = std::fs::read_dir(directory) else { return Ok(rules) };
     for entry in entries.flatten() {
         // What a symlink points at is granted, or not, at its own place.
         let path = entry.path();

@@ -24,7 +24,7 @@ pub struct Confinement {
     /// The only programs it may start, with the interpreters they need. `None`: any program of
     /// the system.
     pub programs: Option<Vec<PathBuf>>,
-    /// Files and folders that must stay unread; symlinks resolved.
+    /// Files and directories that must stay unread; symlinks resolved.
     pub denied: Vec<PathBuf>,
 }
 

@@ -117,7 +117,7 @@ impl Store {
         let archives = self.archives_without(&mut batch, &ids)?;
         let durable = self.settings()?.durable;
         batch.write(match durable {
-            true => Method::durable(batch.folder(), &self.common_dir),
+            true => Method::durable(batch.directory(), &self.common_dir),
             false => Method::No,
         })?;
         crate::failpoint!("purge.objects");

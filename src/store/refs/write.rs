@@ -12,7 +12,7 @@ use gix::ObjectId;
 use super::super::codes;
 use super::{packed, target, unreadable};
 use crate::error::{Error, Result};
-use crate::flush::{Method, sync_folder};
+use crate::flush::{Method, sync_directory};
 
 /// Longest wait for a ref's own lock file, which git holds for moments only.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
@@ -41,15 +41,15 @@ pub(in crate::store) fn compare_and_swap(
             .hint("run the command again"));
     }
     let method = match path.parent() {
-        Some(folder) if durable => Method::durable(folder, folder),
+        Some(directory) if durable => Method::durable(directory, directory),
         _ => Method::No,
     };
     lock.write(new, method)?;
     crate::failpoint!("store.ref.rename");
     lock.commit(&path)?;
     // The rename itself must outlive a power cut once success is reported.
-    if durable && let Some(folder) = path.parent() {
-        let flushed = sync_folder(folder);
+    if durable && let Some(directory) = path.parent() {
+        let flushed = sync_directory(directory);
         // With it comes all that was written before, so that its failure is one of all.
         if method == Method::Ordered
             && let Err(error) = flushed.or_else(|_| std::fs::File::open(&path)?.sync_all())
@@ -191,9 +191,9 @@ impl RefLock {
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => return Ok(Self { path, file: Some(file) }),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    let folder = path.parent().unwrap_or(&path);
-                    std::fs::create_dir_all(folder)
-                        .map_err(|error| Error::file("create", folder, &error))?;
+                    let directory = path.parent().unwrap_or(&path);
+                    std::fs::create_dir_all(directory)
+                        .map_err(|error| Error::file("create", directory, &error))?;
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     if ours && started.elapsed() > patience {

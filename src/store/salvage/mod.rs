@@ -39,7 +39,7 @@ impl Store {
         let Some(private) = self.private()? else { return Ok(None) };
         let broken = private.make_inside("broken")?;
         let stamp = now.format("%Y%m%dT%H%M%SZ");
-        let taken = |name: &String| broken.folder().stat(name.as_str().into()).is_ok();
+        let taken = |name: &String| broken.dir().stat(name.as_str().into()).is_ok();
         let mut names = (0..).map(|n: u32| match n {
             0 => format!("cache-{stamp}.sqlite"),
             n => format!("cache-{stamp}.{n}.sqlite"),
@@ -49,7 +49,7 @@ impl Store {
         for suffix in ["", "-journal"] {
             let from = format!("cache.sqlite{suffix}");
             let to = format!("{name}{suffix}");
-            match private.folder().stat(from.as_str().into()) {
+            match private.dir().stat(from.as_str().into()) {
                 Ok(found) if found.kind == FileKind::File => {}
                 _ => continue,
             }
@@ -265,9 +265,9 @@ impl Store {
     /// # Errors
     /// Those of the file system.
     pub fn set_ref_aside(&self, name: &str) -> Result<String> {
-        let folder = self.make_private()?.make_inside("broken")?;
+        let directory = self.make_private()?.make_inside("broken")?;
         let failed = |error: std::io::Error| Error::io(format_args!("move {name} away"), &error);
-        let to = folder.path().join(name.replace('/', "-"));
+        let to = directory.path().join(name.replace('/', "-"));
         std::fs::rename(self.common_dir.join(name), &to).map_err(failed)?;
         if let Some(tip) = self.tip_in_cache(name).filter(|tip| self.repo.find_header(*tip).is_ok())
         {
@@ -285,7 +285,7 @@ impl Store {
         for id in commits {
             parent = Some(compose::on(&self.repo, &mut batch, *id, parent)?);
         }
-        batch.write(Method::durable(batch.folder(), &self.common_dir))?;
+        batch.write(Method::durable(batch.directory(), &self.common_dir))?;
         Ok(parent)
     }
 }

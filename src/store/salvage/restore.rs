@@ -94,7 +94,7 @@ impl Store {
             self.move_aside(&id)?;
             batch.replace(kind, &bytes)?;
         }
-        batch.write(Method::durable(batch.folder(), &self.common_dir))
+        batch.write(Method::durable(batch.directory(), &self.common_dir))
     }
 
     /// Moves the file of a loose object out of the way: as long as it is there git takes it for the

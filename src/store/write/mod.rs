@@ -548,7 +548,7 @@ fn blob(batch: &mut Batch<'_>, file: &File) -> Result<Entry> {
 /// As [`Batch::write`].
 pub(super) fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
     let method = match store.settings()?.durable {
-        true => Method::durable(batch.folder(), &store.common_dir),
+        true => Method::durable(batch.directory(), &store.common_dir),
         false => Method::No,
     };
     batch.write(method)?;

@@ -8,11 +8,11 @@ use bstr::ByteSlice;
 
 use super::record::Record;
 use super::{Step, settle};
-use crate::beneath::{Folder, NewFile, Place, Stamp};
+use crate::beneath::{Dir, NewFile, Place, Stamp};
 use crate::changeset::{File, RepoPath};
 use crate::error::Result;
-use crate::worktree::folders::{Folders, parent};
-use crate::worktree::write::{cannot_remove, make_folder, new_file};
+use crate::worktree::directories::{Directories, parent};
+use crate::worktree::write::{cannot_remove, make_directory, new_file};
 use crate::worktree::{cannot_read, cannot_write, changed, unplanned};
 
 /// What the steps of every file look at. They know nothing of each other's files.
@@ -29,11 +29,17 @@ pub struct Files<'a> {
 impl Files<'_> {
     /// Looks whether the file is still the same, then writes the new content, if there is one, to
     /// its temporary file; returns that where it is to be flushed.
-    pub fn prepare(&self, folders: &mut Folders<'_>, index: usize) -> Result<Option<fs::File>> {
+    pub fn prepare(
+        &self,
+        directories: &mut Directories<'_>,
+        index: usize,
+    ) -> Result<Option<fs::File>> {
         let path = self.steps[index].path;
         if let Some(expected) = self.stamps[index] {
-            let same = match folders.of(path)? {
-                Place::Folder(folder) => folder.stat(path.file_name()).is_ok_and(|s| s == expected),
+            let same = match directories.of(path)? {
+                Place::Directory(directory) => {
+                    directory.stat(path.file_name()).is_ok_and(|s| s == expected)
+                }
                 Place::Missing(_) | Place::Blocked(_) => false,
             };
             if !same {
@@ -41,7 +47,7 @@ impl Files<'_> {
             }
         }
         let Some(after) = self.steps[index].after else { return Ok(None) };
-        let home = self.home(folders, index)?;
+        let home = self.home(directories, index)?;
         let after = self.written[index].as_ref().unwrap_or(after);
         let new = new_file(self.stamps[index].as_ref(), after.mode);
         let slot = self.record.slot(index);
@@ -57,7 +63,7 @@ impl Files<'_> {
     }
 
     /// Moves a file that is to be deleted aside.
-    pub fn take_away(&self, folders: &mut Folders<'_>, index: usize) -> Result<()> {
+    pub fn take_away(&self, directories: &mut Directories<'_>, index: usize) -> Result<()> {
         if self.steps[index].after.is_some() {
             return Ok(());
         }
@@ -67,31 +73,31 @@ impl Files<'_> {
             _ => cannot_remove(path.as_bstr(), &error),
         };
         let old = self.record.old_slot(index);
-        let home = self.home(folders, index)?;
-        let folder = match folders.of(path)? {
-            Place::Folder(folder) => folder,
+        let home = self.home(directories, index)?;
+        let directory = match directories.of(path)? {
+            Place::Directory(directory) => directory,
             Place::Missing(_) | Place::Blocked(_) => return Err(vanished(path)),
         };
         crate::failpoint!("worktree.remove", io)
-            .and_then(|()| folder.rename_new(path.file_name(), &home, old.as_bstr()))
+            .and_then(|()| directory.rename_new(path.file_name(), &home, old.as_bstr()))
             .map_err(failed)?;
         if Some(home.stat(old.as_bstr()).map_err(failed)?) != self.stamps[index] {
-            let _ = home.rename_new(old.as_bstr(), &folder, path.file_name());
+            let _ = home.rename_new(old.as_bstr(), &directory, path.file_name());
             return Err(changed(path, "changed while the change was written"));
         }
         Ok(())
     }
 
     /// Exchanges the temporary file with its target, if there is a new content.
-    pub fn put_in_place(&self, folders: &mut Folders<'_>, index: usize) -> Result<()> {
+    pub fn put_in_place(&self, directories: &mut Directories<'_>, index: usize) -> Result<()> {
         if self.steps[index].after.is_none() {
             return Ok(());
         }
         let path = self.steps[index].path;
         let slot = self.record.slot(index);
         let slot = slot.as_bstr();
-        let home = self.home(folders, index)?;
-        let folder = make_folder(folders, path)?;
+        let home = self.home(directories, index)?;
+        let directory = make_directory(directories, path)?;
         let name = path.file_name();
         let failed = |error: io::Error| match error.kind() {
             ErrorKind::NotFound => changed(path, "was removed while the change was written"),
@@ -100,15 +106,15 @@ impl Files<'_> {
         };
         crate::failpoint!("worktree.rename", io).map_err(failed)?;
         let Some(expected) = self.stamps[index] else {
-            return home.rename_new(slot, &folder, name).map_err(failed);
+            return home.rename_new(slot, &directory, name).map_err(failed);
         };
-        if home.exchange(slot, &folder, name).map_err(failed)? {
+        if home.exchange(slot, &directory, name).map_err(failed)? {
             if home.stat(slot).map_err(failed)? != expected {
-                home.exchange(slot, &folder, name).map_err(failed)?;
+                home.exchange(slot, &directory, name).map_err(failed)?;
                 // A second edit may have come in between; it is the newer one.
                 let after = self.record.entries[index].after.as_ref();
                 if !settle::holds(&home, slot, path, after, self.record.sums)? {
-                    home.exchange(slot, &folder, name).map_err(failed)?;
+                    home.exchange(slot, &directory, name).map_err(failed)?;
                 }
                 return Err(changed(path, "changed while the change was written"));
             }
@@ -116,26 +122,26 @@ impl Files<'_> {
         }
         let old = self.record.old_slot(index);
         let old = old.as_bstr();
-        if folder.link(name, &home, old).is_err() {
-            folder.rename_new(name, &home, old).map_err(failed)?;
+        if directory.link(name, &home, old).is_err() {
+            directory.rename_new(name, &home, old).map_err(failed)?;
         }
         // The second name we just gave it counts as one more.
         let found = Stamp { links: expected.links, ..home.stat(old).map_err(failed)? };
         if found != expected {
-            if folder.stat(name).is_err() {
-                let _ = home.rename_new(old, &folder, name);
+            if directory.stat(name).is_err() {
+                let _ = home.rename_new(old, &directory, name);
             }
             return Err(changed(path, "changed while the change was written"));
         }
         crate::failpoint!("worktree.replace", io)
-            .and_then(|()| home.rename(slot, &folder, name))
+            .and_then(|()| home.rename(slot, &directory, name))
             .map_err(failed)
     }
 
     /// A program that had a file open may have written to it after it was moved aside.
-    pub fn old_untouched(&self, folders: &mut Folders<'_>, index: usize) -> Result<()> {
+    pub fn old_untouched(&self, directories: &mut Directories<'_>, index: usize) -> Result<()> {
         let Some(expected) = self.stamps[index] else { return Ok(()) };
-        let home = self.home(folders, index)?;
+        let home = self.home(directories, index)?;
         // Exchanged, it waits under the first name; moved aside, under the second.
         let found = match home.stat(self.record.slot(index).as_bstr()) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -152,14 +158,16 @@ impl Files<'_> {
     }
 
     /// Removes the old file, once it is not needed any more; `false` if it could not be.
-    pub fn remove_old(&self, folders: &mut Folders<'_>, index: usize) -> bool {
+    pub fn remove_old(&self, directories: &mut Directories<'_>, index: usize) -> bool {
         if self.steps[index].now.is_none() {
             let mark = self.record.old_slot(index);
             return !self.record.is_marked(index)
-                || self.home(folders, index).is_ok_and(|home| home.unlink(mark.as_bstr()).is_ok());
+                || self
+                    .home(directories, index)
+                    .is_ok_and(|home| home.unlink(mark.as_bstr()).is_ok());
         }
         crate::failpoint!("worktree.clean");
-        self.home(folders, index).is_ok_and(|home| {
+        self.home(directories, index).is_ok_and(|home| {
             let deleted = self.steps[index].after.is_none();
             let first = home.unlink(self.record.slot(index).as_bstr());
             (first.is_ok() && !deleted)
@@ -167,16 +175,16 @@ impl Files<'_> {
         })
     }
 
-    /// The folder of its temporary files.
-    fn home(&self, folders: &mut Folders<'_>, index: usize) -> Result<Rc<Folder>> {
-        match folders.at(self.record.entries[index].home.as_bstr())? {
-            Place::Folder(folder) => Ok(folder),
+    /// The directory of its temporary files.
+    fn home(&self, directories: &mut Directories<'_>, index: usize) -> Result<Rc<Dir>> {
+        match directories.at(self.record.entries[index].home.as_bstr())? {
+            Place::Directory(directory) => Ok(directory),
             Place::Missing(_) | Place::Blocked(_) => Err(vanished(self.steps[index].path)),
         }
     }
 }
 
 fn vanished(path: &RepoPath) -> crate::error::Error {
-    let folder = parent(path.as_bstr());
-    changed(path, &format!("cannot be written: the directory '{folder}' vanished"))
+    let directory = parent(path.as_bstr());
+    changed(path, &format!("cannot be written: the directory '{directory}' vanished"))
 }

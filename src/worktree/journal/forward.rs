@@ -15,7 +15,7 @@ use crate::beneath::{Place, Stamp, random};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
-use crate::worktree::folders::{Folders, parent};
+use crate::worktree::directories::{Directories, parent};
 use crate::worktree::index::IndexLock;
 use crate::worktree::write::{cannot_remove, remove_empty};
 use crate::worktree::{
@@ -69,7 +69,7 @@ struct Run<'a> {
     /// What the plan read.
     seen: HashMap<RepoPath, Seen>,
     method: Method,
-    folders: Folders<'a>,
+    directories: Directories<'a>,
     steps: Vec<Step<'a>>,
     deleted: HashSet<&'a RepoPath>,
     created: HashSet<&'a RepoPath>,
@@ -101,10 +101,10 @@ impl<'a> Run<'a> {
             worktree,
             seen: std::mem::take(&mut *reader.seen.borrow_mut()),
             method: match journal.flush {
-                true => Method::durable(worktree.root(), journal.folder.path()),
+                true => Method::durable(worktree.root(), journal.directory.path()),
                 false => Method::No,
             },
-            folders: Folders::new(&worktree.root),
+            directories: Directories::new(&worktree.root),
             deleted: steps.iter().filter(|s| s.after.is_none()).map(|s| s.path).collect(),
             created: steps.iter().filter(|s| s.now.is_none()).map(|s| s.path).collect(),
             stamps: Vec::with_capacity(steps.len()),
@@ -118,7 +118,7 @@ impl<'a> Run<'a> {
         run.record.flushed = journal.flush && few;
         let index = journal.index.as_deref().map(Vec::from_path_lossy);
         run.record.index = index.unwrap_or_default().into_owned();
-        let name = run.record.write(&journal.folder, run.method)?;
+        let name = run.record.write(&journal.directory, run.method)?;
         Ok(Some((run, name)))
     }
 
@@ -194,8 +194,8 @@ impl<'a> Run<'a> {
     }
 
     fn look(&mut self, step: &Step<'_>) -> Result<Option<(File, Stamp)>> {
-        match self.worktree.read(&mut self.folders, step.path) {
-            // A folder gives way to a file if the same change empties it.
+        match self.worktree.read(&mut self.directories, step.path) {
+            // A directory gives way to a file if the same change empties it.
             Err(error)
                 if error.is(&crate::changeset::codes::FOLDER)
                     && self.deleted.iter().any(|path| is_beneath(path, step.path)) =>
@@ -206,12 +206,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The nearest folder above a new file that exists now; those below it are to be made.
+    /// The nearest directory above a new file that exists now; those below it are to be made.
     fn home_of_new(&mut self, path: &RepoPath) -> Result<BString> {
-        let place = self.folders.of(path)?;
+        let place = self.directories.of(path)?;
         self.worktree.refuse_submodule(path, &place)?;
         match place {
-            Place::Folder(_) => Ok(parent(path.as_bstr()).into()),
+            Place::Directory(_) => Ok(parent(path.as_bstr()).into()),
             Place::Missing(so_far) => Ok(so_far),
             Place::Blocked(file)
                 if RepoPath::from_tree(&file).is_ok_and(|p| self.deleted.contains(&p)) =>
@@ -222,9 +222,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The folder in which an old file waits: its own, unless that has to give way to a file.
+    /// The directory in which an old file waits: its own, unless that has to give way to a file.
     fn home_of_old(&self, path: &RepoPath) -> BString {
-        let gives_way = path.parents().filter(|folder| self.created.contains(folder)).last();
+        let gives_way = path.parents().filter(|directory| self.created.contains(directory)).last();
         parent(gives_way.as_ref().unwrap_or(path).as_bstr()).into()
     }
 
@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
         let batch = if self.record.flushed { OPEN } else { count };
         for start in (0..count).step_by(batch) {
             let range = start..(start + batch).min(count);
-            let new = workers::each(root, range, |folders, at| files.prepare(folders, at))?;
+            let new = workers::each(root, range, |directories, at| files.prepare(directories, at))?;
             let unflushed: Vec<fs::File> = new.into_iter().flatten().collect();
             let flushed = match start {
                 0 => self.method.files_while(&unflushed, meanwhile),
@@ -247,14 +247,14 @@ impl<'a> Run<'a> {
             journal.held.replace(held);
             crate::failpoint!("journal.index");
         }
-        let mut folders = Folders::new(root);
+        let mut directories = Directories::new(root);
         for at in 0..count {
-            files.take_away(&mut folders, at)?;
+            files.take_away(&mut directories, at)?;
         }
-        self.remove_emptied_folders()?;
+        self.remove_emptied_directories()?;
         let files = self.files();
-        workers::each(root, 0..count, |folders, at| files.put_in_place(folders, at))?;
-        workers::each(root, 0..count, |folders, at| files.old_untouched(folders, at))?;
+        workers::each(root, 0..count, |directories, at| files.put_in_place(directories, at))?;
+        workers::each(root, 0..count, |directories, at| files.old_untouched(directories, at))?;
         Ok(())
     }
 
@@ -263,32 +263,34 @@ impl<'a> Run<'a> {
         Files { steps, stamps, written, record }
     }
 
-    /// Folders that stand where files are to be must be empty by now.
-    fn remove_emptied_folders(&mut self) -> Result<()> {
-        let gives_way = |folder: &RepoPath| self.created.contains(folder);
-        let folders: BTreeSet<RepoPath> = self
+    /// Directories that stand where files are to be must be empty by now.
+    fn remove_emptied_directories(&mut self) -> Result<()> {
+        let gives_way = |directory: &RepoPath| self.created.contains(directory);
+        let directories: BTreeSet<RepoPath> = self
             .deleted
             .iter()
             .flat_map(|path| path.parents())
-            .filter(|folder| gives_way(folder) || folder.parents().any(|above| gives_way(&above)))
+            .filter(|directory| {
+                gives_way(directory) || directory.parents().any(|above| gives_way(&above))
+            })
             .collect();
-        for path in folders.iter().rev() {
-            self.folders.forget(path.as_bstr());
-            let Place::Folder(folder) = self.folders.of(path)? else { continue };
+        for path in directories.iter().rev() {
+            self.directories.forget(path.as_bstr());
+            let Place::Directory(directory) = self.directories.of(path)? else { continue };
             crate::failpoint!("worktree.rmdir", io)
-                .and_then(|()| folder.rmdir(path.file_name()))
+                .and_then(|()| directory.rmdir(path.file_name()))
                 .map_err(|error| match error.kind() {
-                ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => Error::new(
-                    &codes::FOLDER_NOT_EMPTY,
-                    format!(
-                        "the directory {} holds files that the change does not name",
-                        path.display()
-                    ),
-                )
-                .with("path", path.display().to_string())
-                .hint("move or remove them first"),
-                _ => cannot_remove(path.as_bstr(), &error),
-            })?;
+                    ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => Error::new(
+                        &codes::FOLDER_NOT_EMPTY,
+                        format!(
+                            "the directory {} holds files that the change does not name",
+                            path.display()
+                        ),
+                    )
+                    .with("path", path.display().to_string())
+                    .hint("move or remove them first"),
+                    _ => cannot_remove(path.as_bstr(), &error),
+                })?;
         }
         Ok(())
     }
@@ -296,28 +298,28 @@ impl<'a> Run<'a> {
     /// Removes what is not needed any more, and calls `answer` meanwhile. The result stands: a
     /// failure here leaves the journal, and the next command cleans up.
     fn clean(mut self, journal: &Journal, name: &BStr, answer: &mut dyn FnMut()) {
-        let folder = journal.folder.folder();
+        let directory = journal.directory.dir();
         let mut name = name.to_owned();
         if self.record.subject.is_none() {
             let done = BString::from(format!("{}.{}", self.record.transaction, record::DONE));
-            if folder.rename(name.as_bstr(), folder, done.as_bstr()).is_err() {
+            if directory.rename(name.as_bstr(), directory, done.as_bstr()).is_err() {
                 // Without the mark the next command would undo: better an old file left over.
-                let _ = folder.unlink(name.as_bstr());
+                let _ = directory.unlink(name.as_bstr());
             }
             name = done;
         }
         let (root, files) = (&self.worktree.root, self.files());
-        let remove = |folders: &mut Folders<'_>, at| Ok(files.remove_old(folders, at));
+        let remove = |directories: &mut Directories<'_>, at| Ok(files.remove_old(directories, at));
         let removed = workers::each_while(root, 0..self.steps.len(), remove, answer);
         let cleaned = removed.is_ok_and(|removed| removed.iter().all(|removed| *removed));
         for step in &self.steps {
             if step.after.is_none() {
-                remove_empty(&mut self.folders, parent(step.path.as_bstr()), BStr::new(""));
+                remove_empty(&mut self.directories, parent(step.path.as_bstr()), BStr::new(""));
             }
         }
         if cleaned {
             crate::failpoint!("journal.remove");
-            let _ = folder.unlink(name.as_bstr());
+            let _ = directory.unlink(name.as_bstr());
         }
     }
 
@@ -326,7 +328,7 @@ impl<'a> Run<'a> {
         let none = |_: &str| Ok(None);
         match settle::undo(self.worktree, &self.record, &none, Author::This) {
             Ok(done) => {
-                let _ = journal.folder.folder().unlink(name);
+                let _ = journal.directory.dir().unlink(name);
                 if done.left.is_empty() {
                     return error;
                 }
@@ -342,8 +344,8 @@ impl<'a> Run<'a> {
     }
 }
 
-fn is_beneath(path: &RepoPath, folder: &RepoPath) -> bool {
+fn is_beneath(path: &RepoPath, directory: &RepoPath) -> bool {
     path.as_bstr()
-        .strip_prefix(folder.as_bstr().as_bytes())
+        .strip_prefix(directory.as_bstr().as_bytes())
         .is_some_and(|rest| rest.first() == Some(&b'/'))
 }

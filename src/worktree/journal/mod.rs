@@ -35,7 +35,7 @@
 //! still there, writes them anew. Without an event there are no objects, and a large patch is as
 //! safe in those seconds as one that `git apply` has written.
 //!
-//! The lock is per journal folder, so per clone: linked work trees take turns.
+//! The lock is per journal directory, so per clone: linked work trees take turns.
 
 mod files;
 mod forward;
@@ -182,7 +182,7 @@ pub trait Judge {
 /// The right to write files of this clone: one process at a time holds it.
 #[derive(Debug)]
 pub struct Journal {
-    folder: Directory,
+    directory: Directory,
     flush: bool,
     lock: fs::File,
     /// A child process has inherited the lock, and its id stands in the file.
@@ -205,19 +205,19 @@ impl Drop for Journal {
     }
 }
 
-/// True if an interrupted transaction may have left a journal in `folder`; costs one look. Symlinks
+/// True if an interrupted transaction may have left a journal in `directory`; costs one look. Symlinks
 /// are not followed: nothing is there then.
-pub fn pending(folder: &Path) -> bool {
-    matches!(open(folder), Ok(Some(folder)) if pending_in(&folder))
+pub fn pending(directory: &Path) -> bool {
+    matches!(open(directory), Ok(Some(directory)) if pending_in(&directory))
 }
 
 /// As [`pending`], for the directory that the journal's lies in.
 pub(crate) fn is_pending(above: &Directory) -> bool {
-    matches!(above.inside("journal"), Ok(Some(folder)) if pending_in(&folder))
+    matches!(above.inside("journal"), Ok(Some(directory)) if pending_in(&directory))
 }
 
-fn pending_in(folder: &Directory) -> bool {
-    records(folder).is_ok_and(|found| !found.is_empty())
+fn pending_in(directory: &Directory) -> bool {
+    records(directory).is_ok_and(|found| !found.is_empty())
 }
 
 /// Finishes or undoes what a process that is gone left half done. Does nothing, and does not
@@ -225,55 +225,55 @@ fn pending_in(folder: &Directory) -> bool {
 ///
 /// # Errors
 /// `private_dir_unsafe`, or the first refusal of the system; the journal then stays.
-pub fn recover(folder: &Path, judge: &dyn Judge) -> Result<Settled> {
-    if !open(folder)?.is_some_and(|folder| pending_in(&folder)) {
+pub fn recover(directory: &Path, judge: &dyn Judge) -> Result<Settled> {
+    if !open(directory)?.is_some_and(|directory| pending_in(&directory)) {
         return Ok(Settled::default());
     }
-    match Journal::open(folder, Duration::ZERO) {
+    match Journal::open(directory, Duration::ZERO) {
         Err(error) if error.is(&codes::APPLY_BUSY) => Ok(Settled::default()),
         Err(error) => Err(error),
         Ok(journal) => journal.recover(judge),
     }
 }
 
-/// Opens `folder`, a directory in aye's own; neither is followed if it is a symlink.
-fn open(folder: &Path) -> Result<Option<Directory>> {
-    let (above, name) = split(folder)?;
+/// Opens `directory`, a directory in aye's own; neither is followed if it is a symlink.
+fn open(directory: &Path) -> Result<Option<Directory>> {
+    let (above, name) = split(directory)?;
     match Directory::open(above)? {
         Some(above) => above.inside(name),
         None => Ok(None),
     }
 }
 
-fn split(folder: &Path) -> Result<(&Path, &str)> {
-    let name = folder.file_name().and_then(|name| name.to_str());
-    folder
+fn split(directory: &Path) -> Result<(&Path, &str)> {
+    let name = directory.file_name().and_then(|name| name.to_str());
+    directory
         .parent()
         .zip(name)
-        .ok_or_else(|| Error::bug(format!("{} cannot hold a journal", folder.display())))
+        .ok_or_else(|| Error::bug(format!("{} cannot hold a journal", directory.display())))
 }
 
 impl Journal {
-    /// Takes the lock of `folder` (made if need be), waiting at most `wait` for another process.
+    /// Takes the lock of `directory` (made if need be), waiting at most `wait` for another process.
     ///
     /// # Errors
     /// `apply_busy`; `private_dir_unsafe`; the system's refusal.
-    pub fn open(folder: &Path, wait: Duration) -> Result<Self> {
+    pub fn open(directory: &Path, wait: Duration) -> Result<Self> {
         let failed =
-            |error| Error::io(format_args!("open the journal {}", folder.display()), &error);
-        let (above, name) = split(folder)?;
-        let folder = match open(folder)? {
-            Some(folder) => folder,
+            |error| Error::io(format_args!("open the journal {}", directory.display()), &error);
+        let (above, name) = split(directory)?;
+        let directory = match open(directory)? {
+            Some(directory) => directory,
             None => Directory::make(above)?.make_inside(name)?,
         };
-        let lock = folder.file("lock".into(), Access::Lock)?;
+        let lock = directory.file("lock".into(), Access::Lock)?;
         let (mut waited, mut pause) = (Duration::ZERO, Duration::from_millis(2));
         loop {
             match lock.try_lock() {
                 Ok(()) => {
                     let shared = Cell::new(false);
                     let held = RefCell::default();
-                    return Ok(Self { folder, flush: true, lock, shared, index: None, held });
+                    return Ok(Self { directory, flush: true, lock, shared, index: None, held });
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
                 Err(TryLockError::WouldBlock) if waited >= wait => {
@@ -370,7 +370,7 @@ impl Journal {
     pub fn recover(&self, judge: &dyn Judge) -> Result<Settled> {
         let failed = |error| Error::io("read the journal of an interrupted apply", &error);
         let mut settled = Settled::default();
-        for name in records(&self.folder).map_err(failed)? {
+        for name in records(&self.directory).map_err(failed)? {
             match self.settle(name.as_bstr(), judge) {
                 Ok(done) => settled.done.extend(done),
                 Err(error) if is_refusal(&error) => {
@@ -379,14 +379,14 @@ impl Journal {
                 }
                 Err(error) => return Err(error),
             }
-            self.folder.folder().unlink(name.as_bstr()).map_err(failed)?;
+            self.directory.dir().unlink(name.as_bstr()).map_err(failed)?;
         }
         Ok(settled)
     }
 
     /// Settles one journal, which may go then; `None` if no file had been touched.
     fn settle(&self, name: &BStr, judge: &dyn Judge) -> Result<Option<Recovered>> {
-        let Some(record) = Record::read(&self.folder, name)? else { return Ok(None) };
+        let Some(record) = Record::read(&self.directory, name)? else { return Ok(None) };
         let fetch = |id: &str| judge.content(id);
         let mut outcome = Recovered {
             subject: record.subject.clone(),
@@ -431,7 +431,7 @@ impl Journal {
         let worktree = Worktree::open(&root)?.with_size_limit(u64::MAX);
         match judge.refusal(&claim(&worktree, record))? {
             None => Ok(Some(worktree)),
-            Some(why) => Err(record::foreign(&self.folder, name, &why)),
+            Some(why) => Err(record::foreign(&self.directory, name, &why)),
         }
     }
 
@@ -443,18 +443,19 @@ impl Journal {
     pub fn set_aside_refused(&self, judge: &dyn Judge) -> Result<Vec<PathBuf>> {
         let failed = |error| Error::io("set a journal aside", &error);
         let mut moved = Vec::new();
-        for name in records(&self.folder).map_err(failed)? {
-            let read = Record::read(&self.folder, name.as_bstr()).and_then(|record| match record {
-                Some(record) => self.root(name.as_bstr(), &record, judge).map(drop),
-                None => Ok(()),
-            });
+        for name in records(&self.directory).map_err(failed)? {
+            let read =
+                Record::read(&self.directory, name.as_bstr()).and_then(|record| match record {
+                    Some(record) => self.root(name.as_bstr(), &record, judge).map(drop),
+                    None => Ok(()),
+                });
             match read {
                 Err(error) if is_refusal(&error) => {}
                 _ => continue,
             }
             let end = name.rfind_byte(b'.').unwrap_or(name.len());
             let stem = name[..end].as_bstr();
-            let folder = self.folder.folder();
+            let directory = self.directory.dir();
             // One of that name may have been set aside before.
             let aside = [
                 format!("{stem}.bad"),
@@ -462,9 +463,9 @@ impl Journal {
             ];
             let mut done = Err(std::io::ErrorKind::AlreadyExists.into());
             for aside in &aside {
-                done = folder.rename_new(name.as_bstr(), folder, aside.as_str().into());
+                done = directory.rename_new(name.as_bstr(), directory, aside.as_str().into());
                 if done.is_ok() {
-                    moved.push(self.folder.path().join(aside));
+                    moved.push(self.directory.path().join(aside));
                     break;
                 }
             }
@@ -516,9 +517,9 @@ fn is_refusal(error: &Error) -> bool {
     error.is(&codes::JOURNAL_FOREIGN) || error.is(&codes::JOURNAL_INVALID)
 }
 
-/// The names of the journals in `folder`, sorted.
-fn records(folder: &Directory) -> std::io::Result<Vec<BString>> {
-    let mut found = folder.folder().names()?;
+/// The names of the journals in `directory`, sorted.
+fn records(directory: &Directory) -> std::io::Result<Vec<BString>> {
+    let mut found = directory.dir().names()?;
     found.retain(|name| {
         let end = name.rfind_byte(b'.').map(|dot| &name[dot + 1..]);
         end.is_some_and(|e| e == record::UNDER_WAY.as_bytes() || e == record::DONE.as_bytes())

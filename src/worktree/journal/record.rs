@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::private::{Directory, LIMIT};
 use crate::worktree::codes;
-use crate::worktree::folders::parent;
+use crate::worktree::directories::parent;
 use crate::worktree::index::IndexLock;
 
 /// Extension of a journal under way.
@@ -58,8 +58,8 @@ pub struct Entry {
     pub before: Option<Blob>,
     /// What shall be there.
     pub after: Option<Blob>,
-    /// The folder of its temporary files; empty for the root. For a new file that is the nearest
-    /// folder above it that was there before: those below were made for it.
+    /// The directory of its temporary files; empty for the root. For a new file that is the nearest
+    /// directory above it that was there before: those below were made for it.
     #[serde(with = "bytes")]
     pub home: Vec<u8>,
 }
@@ -178,18 +178,18 @@ impl Record {
         index == 0 && self.entries.iter().all(|entry| entry.before.is_none())
     }
 
-    /// Writes the journal into `folder` and returns its name.
+    /// Writes the journal into `directory` and returns its name.
     ///
     /// # Errors
     /// The system's refusal; no journal is left then.
-    pub fn write(&self, folder: &Directory, flush: Method) -> Result<BString> {
+    pub fn write(&self, directory: &Directory, flush: Method) -> Result<BString> {
         let name = BString::from(format!("{}.{UNDER_WAY}", self.transaction));
         let mut text = serde_json::to_vec(self).map_err(|error| Error::bug(error.to_string()))?;
         text.push(b'\n');
-        let folder = folder.folder();
+        let directory = directory.dir();
         let write = || -> std::io::Result<()> {
             crate::failpoint!("journal.write", io)?;
-            let mut file = folder.open(name.as_bstr(), Access::New)?;
+            let mut file = directory.open(name.as_bstr(), Access::New)?;
             let half = text.len() / 2;
             file.write_all(&text[..half])?;
             crate::failpoint!("journal.half", io)?;
@@ -198,13 +198,13 @@ impl Record {
             crate::failpoint!("journal.written", io)
         };
         write().map_err(|error| {
-            let _ = folder.unlink(name.as_bstr());
+            let _ = directory.unlink(name.as_bstr());
             Error::io("write the journal", &error)
         })?;
         Ok(name)
     }
 
-    /// Reads the journal `name` in `folder`; `None` if it was never completed.
+    /// Reads the journal `name` in `directory`; `None` if it was never completed.
     ///
     /// Whoever can write the git directory can write a journal. What [`Record::write`] cannot have
     /// written for this user is refused here; what a well-formed journal may do is limited in
@@ -213,11 +213,11 @@ impl Record {
     /// # Errors
     /// `journal_foreign` if this user's aye cannot have left it, `journal_invalid` if it is complete
     /// and still not readable.
-    pub fn read(folder: &Directory, name: &BStr) -> Result<Option<Self>> {
-        let foreign = |why: &str| foreign(folder, name, why);
-        let file = match folder.folder().open(name, Access::Read) {
+    pub fn read(directory: &Directory, name: &BStr) -> Result<Option<Self>> {
+        let foreign = |why: &str| foreign(directory, name, why);
+        let file = match directory.dir().open(name, Access::Read) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => match folder.folder().stat(name) {
+            Err(error) => match directory.dir().stat(name) {
                 Ok(found) if found.kind == crate::beneath::FileKind::File => {
                     return Err(Error::io("read the journal", &error));
                 }
@@ -237,7 +237,7 @@ impl Record {
         // A power loss can leave blocks of zeros where the content was to be.
         let Some(text) = text.strip_suffix(b"\n") else { return Ok(None) };
         let invalid = |why: &str| {
-            let path = folder.path().join(name.to_path_lossy());
+            let path = directory.path().join(name.to_path_lossy());
             Error::new(
                 &codes::JOURNAL_INVALID,
                 format!("the journal {} of an interrupted apply {why}", path.display()),
@@ -297,8 +297,8 @@ impl Record {
 }
 
 /// The error for a journal that is not carried out.
-pub fn foreign(folder: &Directory, name: &BStr, why: &str) -> Error {
-    let path = folder.path().join(name.to_path_lossy());
+pub fn foreign(directory: &Directory, name: &BStr, why: &str) -> Error {
+    let path = directory.path().join(name.to_path_lossy());
     Error::new(
         &codes::JOURNAL_FOREIGN,
         format!("the journal {} was not carried out: {why}", path.display()),

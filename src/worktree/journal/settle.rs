@@ -22,11 +22,11 @@ use bstr::{BStr, ByteSlice};
 
 use super::record::{Blob, Entry, Record};
 use super::{Fetch, Left, Named};
-use crate::beneath::{Content, Folder, Place, Stamp};
+use crate::beneath::{Content, Dir, Place, Stamp};
 use crate::changeset::RepoPath;
 use crate::error::Result;
-use crate::worktree::folders::{Folders, parent};
-use crate::worktree::write::{Flush, cannot_remove, make_folder, remove_empty};
+use crate::worktree::directories::{Directories, parent};
+use crate::worktree::write::{Flush, cannot_remove, make_directory, remove_empty};
 use crate::worktree::{Worktree, cannot_read, cannot_write, mode};
 
 /// Who asks for a transaction to be undone.
@@ -57,8 +57,8 @@ pub fn undo(
     let nothing = Named::new();
     let mut run = Run::new(worktree, record, fetch, &nothing);
     run.believed = author == Author::This || run.has_temporary_files()?;
-    // New files go first, then the folders made for them, so that a file can come back where a
-    // folder was, and the other way round. Last to first: the mark of a transaction that only
+    // New files go first, then the directories made for them, so that a file can come back where a
+    // directory was, and the other way round. Last to first: the mark of a transaction that only
     // creates files lies beside its first one.
     run.each(|entry| entry.before.is_none(), true, Run::take_back_new)?;
     let mut made: Vec<(&BStr, &BStr)> = record
@@ -68,8 +68,8 @@ pub fn undo(
         .map(|entry| (parent(entry.path.as_bstr()), entry.home.as_bstr()))
         .collect();
     made.dedup();
-    for (folder, home) in made.into_iter().rev().filter(|_| run.believed) {
-        remove_empty(&mut run.folders, folder, home);
+    for (directory, home) in made.into_iter().rev().filter(|_| run.believed) {
+        remove_empty(&mut run.directories, directory, home);
     }
     run.each(|entry| entry.before.is_some(), false, Run::bring_back_old)?;
     Ok(run.done)
@@ -85,9 +85,9 @@ pub fn finish(
 ) -> Result<Done> {
     let mut run = Run::new(worktree, record, fetch, named);
     run.each(|entry| entry.after.is_none(), false, Run::complete_deletion)?;
-    // Before the rest, because a file may take the place of an emptied folder.
+    // Before the rest, because a file may take the place of an emptied directory.
     for entry in record.entries.iter().filter(|entry| entry.after.is_none()) {
-        remove_empty(&mut run.folders, parent(entry.path.as_bstr()), BStr::new(""));
+        remove_empty(&mut run.directories, parent(entry.path.as_bstr()), BStr::new(""));
     }
     run.each(|entry| entry.after.is_some(), false, Run::complete_file)?;
     Ok(run.done)
@@ -97,7 +97,7 @@ struct Run<'a> {
     worktree: &'a Worktree,
     record: &'a Record,
     fetch: Fetch<'a>,
-    folders: Folders<'a>,
+    directories: Directories<'a>,
     named: &'a Named,
     /// Whether temporary files of the transaction lie in the work tree.
     believed: bool,
@@ -130,7 +130,7 @@ const UNPROVEN: &str =
 
 /// The names of one entry, looked at.
 struct Seen {
-    home: Option<Rc<Folder>>,
+    home: Option<Rc<Dir>>,
     target: Found,
     slot: Found,
     old: Found,
@@ -140,8 +140,8 @@ struct Seen {
 
 impl<'a> Run<'a> {
     fn new(worktree: &'a Worktree, record: &'a Record, fetch: Fetch<'a>, named: &'a Named) -> Self {
-        let folders = Folders::new(&worktree.root);
-        Self { worktree, record, fetch, folders, named, believed: false, done: Done::default() }
+        let directories = Directories::new(&worktree.root);
+        Self { worktree, record, fetch, directories, named, believed: false, done: Done::default() }
     }
 
     fn each(
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
     fn has_temporary_files(&mut self) -> Result<bool> {
         let record = self.record;
         for (index, entry) in record.entries.iter().enumerate() {
-            if let Place::Folder(home) = self.folders.at(entry.home.as_bstr())?
+            if let Place::Directory(home) = self.directories.at(entry.home.as_bstr())?
                 && [record.slot(index), record.old_slot(index)]
                     .iter()
                     .any(|name| home.stat(name.as_bstr()).is_ok())
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
         // it was just being given its second name in order to lose the first.
         let waiting = seen.slot.is(after) && !seen.linked;
         match &seen.target {
-            // Nothing of ours is there; a folder is what the new file was to replace.
+            // Nothing of ours is there; a directory is what the new file was to replace.
             Found::Nothing | Found::Other => {}
             _ if waiting => {}
             found if found.is(after) || self.is_torn(found) => match self.believed {
@@ -237,29 +237,29 @@ impl<'a> Run<'a> {
     /// Moves the waiting file to its place; `false` if somebody wrote there at that moment.
     fn move_back(
         &mut self,
-        home: &Rc<Folder>,
+        home: &Rc<Dir>,
         name: &BStr,
         entry: &Entry,
         seen: &Seen,
     ) -> Result<bool> {
         let path = &entry.path;
-        let folder = make_folder(&mut self.folders, path)?;
+        let directory = make_directory(&mut self.directories, path)?;
         let failed = |error| cannot_write(path, &error);
         if seen.target == Found::Nothing {
-            return match home.rename_new(name, &folder, path.file_name()) {
+            return match home.rename_new(name, &directory, path.file_name()) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
                 other => other.map(|()| true).map_err(failed),
             };
         }
-        if !home.exchange(name, &folder, path.file_name()).map_err(failed)? {
-            home.rename(name, &folder, path.file_name()).map_err(failed)?;
+        if !home.exchange(name, &directory, path.file_name()).map_err(failed)? {
+            home.rename(name, &directory, path.file_name()).map_err(failed)?;
             return Ok(true);
         }
         if look(home, name, path, self.record.sums)? == seen.target {
             home.unlink(name).map_err(failed)?;
             return Ok(true);
         }
-        home.exchange(name, &folder, path.file_name()).map_err(failed)?;
+        home.exchange(name, &directory, path.file_name()).map_err(failed)?;
         Ok(false)
     }
 
@@ -271,7 +271,7 @@ impl<'a> Run<'a> {
                 Some(None) => self.unlink(&entry.path)?,
                 _ => self.leave(entry, "was to be deleted, but no event says so; it stays"),
             },
-            // A folder has taken its place, as the change wanted.
+            // A directory has taken its place, as the change wanted.
             Found::Other => {}
             _ => self.leave(entry, "was edited since; it stays"),
         }
@@ -291,8 +291,8 @@ impl<'a> Run<'a> {
         } else if !unwritten {
             self.leave(entry, "was edited since; it stays as it is");
         } else if let (Some(home), true) = (&seen.home, seen.slot.is(after)) {
-            let folder = make_folder(&mut self.folders, &entry.path)?;
-            home.rename(self.record.slot(index).as_bstr(), &folder, entry.path.file_name())
+            let directory = make_directory(&mut self.directories, &entry.path)?;
+            home.rename(self.record.slot(index).as_bstr(), &directory, entry.path.file_name())
                 .map_err(|error| cannot_write(&entry.path, &error))?;
             self.done.changed.push(entry.path.clone());
         } else if !self.is_named(entry) {
@@ -325,11 +325,11 @@ impl<'a> Run<'a> {
 
     fn see(&mut self, index: usize, entry: &Entry) -> Result<Seen> {
         let (path, sums) = (&entry.path, self.record.sums);
-        let (target, place) = match self.folders.of(path)? {
-            Place::Folder(folder) => stamped(&folder, path.file_name(), path, sums)?,
+        let (target, place) = match self.directories.of(path)? {
+            Place::Directory(directory) => stamped(&directory, path.file_name(), path, sums)?,
             Place::Missing(_) | Place::Blocked(_) => (Found::Nothing, None),
         };
-        let Place::Folder(home) = self.folders.at(entry.home.as_bstr())? else {
+        let Place::Directory(home) = self.directories.at(entry.home.as_bstr())? else {
             let (slot, old) = (Found::Nothing, Found::Nothing);
             return Ok(Seen { home: None, target, slot, old, linked: false });
         };
@@ -345,8 +345,8 @@ impl<'a> Run<'a> {
     }
 
     fn unlink(&mut self, path: &RepoPath) -> Result<()> {
-        match self.folders.of(path)? {
-            Place::Folder(folder) => folder
+        match self.directories.of(path)? {
+            Place::Directory(directory) => directory
                 .unlink(path.file_name())
                 .map_err(|error| cannot_remove(path.as_bstr(), &error))?,
             Place::Missing(_) | Place::Blocked(_) => return Ok(()),
@@ -400,27 +400,27 @@ impl<'a> Run<'a> {
 
 /// True if the file of that name has the content and mode of `blob`.
 pub fn holds(
-    folder: &Folder,
+    directory: &Dir,
     name: &BStr,
     path: &RepoPath,
     blob: Option<&Blob>,
     sums: bool,
 ) -> Result<bool> {
-    Ok(look(folder, name, path, sums)?.is(blob))
+    Ok(look(directory, name, path, sums)?.is(blob))
 }
 
-fn look(folder: &Folder, name: &BStr, path: &RepoPath, sums: bool) -> Result<Found> {
-    Ok(stamped(folder, name, path, sums)?.0)
+fn look(directory: &Dir, name: &BStr, path: &RepoPath, sums: bool) -> Result<Found> {
+    Ok(stamped(directory, name, path, sums)?.0)
 }
 
 /// What has the name; of a file, which it is.
 fn stamped(
-    folder: &Folder,
+    directory: &Dir,
     name: &BStr,
     path: &RepoPath,
     sums: bool,
 ) -> Result<(Found, Option<Stamp>)> {
-    let content = folder.read(name, u64::MAX).map_err(|error| cannot_read(path, &error))?;
+    let content = directory.read(name, u64::MAX).map_err(|error| cannot_read(path, &error))?;
     Ok(match content {
         Content::Missing => (Found::Nothing, None),
         Content::Other(_) | Content::TooLarge(_) => (Found::Other, None),

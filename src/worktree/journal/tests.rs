@@ -8,7 +8,7 @@ use super::*;
 use crate::changeset::{Mode, Snapshot};
 
 struct Scratch {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     worktree: Worktree,
 }
 
@@ -16,8 +16,8 @@ type Tree = BTreeMap<String, File>;
 
 impl Scratch {
     fn new(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().join("top");
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().join("top");
         std::fs::create_dir(&top).unwrap();
         let worktree = Worktree::open(&top).unwrap();
         for (path, text) in files {
@@ -25,15 +25,15 @@ impl Scratch {
                 .write_file(&at(path), text.as_bytes(), Mode::Regular, super::super::Flush::No)
                 .unwrap();
         }
-        Self { folder, worktree }
+        Self { directory, worktree }
     }
 
     fn journal(&self) -> Journal {
-        Journal::open(&self.journal_folder(), Duration::from_secs(5)).unwrap()
+        Journal::open(&self.journal_directory(), Duration::from_secs(5)).unwrap()
     }
 
-    fn journal_folder(&self) -> PathBuf {
-        self.folder.path().join("journal")
+    fn journal_directory(&self) -> PathBuf {
+        self.directory.path().join("journal")
     }
 
     fn on_disk(&self, path: &str) -> PathBuf {
@@ -133,7 +133,7 @@ fn planted(scratch: &Scratch, path: &str, before: Option<&[u8]>, after: Option<&
     let (before, after) = (before.map(blob), after.map(blob));
     record.entries.push(record::Entry { path: at(path), before, after, home: Vec::new() });
     let journal = scratch.journal();
-    record.write(&journal.folder, crate::flush::Method::No).unwrap();
+    record.write(&journal.directory, crate::flush::Method::No).unwrap();
 }
 
 #[test]
@@ -143,10 +143,10 @@ fn a_journal_without_temporary_files_changes_nothing() {
     {
         let scratch = Scratch::new(&[("a", "mine")]);
         planted(&scratch, "a", before, after);
-        let settled = recover(&scratch.journal_folder(), &NoEvent(b"evil".to_vec())).unwrap();
+        let settled = recover(&scratch.journal_directory(), &NoEvent(b"evil".to_vec())).unwrap();
         assert_eq!(scratch.tree(), tree(&[("a", "mine")]), "{before:?} {after:?}");
         assert_eq!(settled.done[0].changed, []);
-        assert!(!pending(&scratch.journal_folder()));
+        assert!(!pending(&scratch.journal_directory()));
     }
 }
 
@@ -174,7 +174,7 @@ fn an_event_says_what_is_completed() {
     ] {
         let scratch = Scratch::new(&[("a", "old")]);
         planted(&scratch, "a", Some(b"old"), after);
-        let settled = recover(&scratch.journal_folder(), &Event(Some(named.clone()))).unwrap();
+        let settled = recover(&scratch.journal_directory(), &Event(Some(named.clone()))).unwrap();
         let expected: Vec<_> = expected.map(|text| ("a", text)).into_iter().collect();
         assert_eq!(scratch.tree(), tree(&expected), "{after:?} {named:?}");
         assert_eq!(settled.done[0].action, Action::Finished);
@@ -190,35 +190,35 @@ fn files_that_are_only_created_are_removed_again() {
         Step { path: &one, now: None, after: Some(&new) },
         Step { path: &two, now: None, after: Some(&new) },
     ];
-    let folder = scratch.journal_folder();
-    let copy = scratch.folder.path().join("copy");
+    let directory = scratch.journal_directory();
+    let copy = scratch.directory.path().join("copy");
     scratch
         .journal()
         .apply(&scratch.worktree.reader(), &steps, Some("s"), |transaction| {
             // As a process leaves it that is stopped right here.
-            std::fs::copy(folder.join(format!("{transaction}.journal")), &copy).unwrap();
+            std::fs::copy(directory.join(format!("{transaction}.journal")), &copy).unwrap();
             assert_eq!(scratch.tree().len(), 3, "both files and the mark");
-            std::fs::write(scratch.folder.path().join("name"), transaction).unwrap();
+            std::fs::write(scratch.directory.path().join("name"), transaction).unwrap();
             Ok(())
         })
         .unwrap();
     assert_eq!(scratch.tree().len(), 2, "the mark is gone");
-    let name = std::fs::read_to_string(scratch.folder.path().join("name")).unwrap();
+    let name = std::fs::read_to_string(scratch.directory.path().join("name")).unwrap();
     for (marked, left) in [(false, 2), (true, 0)] {
-        std::fs::copy(&copy, folder.join(format!("{name}.journal"))).unwrap();
+        std::fs::copy(&copy, directory.join(format!("{name}.journal"))).unwrap();
         if marked {
             std::fs::write(scratch.on_disk(&format!(".aye-{name}-0.old")), "").unwrap();
         }
-        recover(&folder, &NoEvent::default()).unwrap();
+        recover(&directory, &NoEvent::default()).unwrap();
         assert_eq!(scratch.tree().len(), left);
-        assert!(!pending(&folder));
+        assert!(!pending(&directory));
     }
 }
 
 const BEFORE: &[(&str, &str)] =
     &[("a", "a1\n"), ("dir/b", "b1\n"), ("dir/c", "c1\n"), ("x/y/z", "z1\n"), ("file", "f\n")];
-/// Edits, a new file in a new folder, a deletion that empties folders, a file become a folder and
-/// a folder become a file.
+/// Edits, a new file in a new directory, a deletion that empties directories, a file become a directory and
+/// a directory become a file.
 const AFTER: &[(&str, &str)] = &[
     ("a", "a2\n"),
     ("dir/b", "b1\n"),
@@ -233,10 +233,10 @@ fn everything_is_written_and_nothing_is_left_over() {
     let scratch = Scratch::new(BEFORE);
     scratch.apply(AFTER, Some("prop_1"), Ok(())).unwrap();
     assert_eq!(scratch.tree(), tree(AFTER));
-    assert!(!pending(&scratch.journal_folder()));
+    assert!(!pending(&scratch.journal_directory()));
     scratch.apply(&[], None, Ok(())).unwrap();
     assert_eq!(std::fs::read_dir(scratch.worktree.root()).unwrap().count(), 0);
-    assert!(!pending(&scratch.journal_folder()));
+    assert!(!pending(&scratch.journal_directory()));
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_refused_commit_brings_the_very_same_files_back() {
     assert_eq!(scratch.tree(), tree(BEFORE));
     assert_eq!(scratch.on_disk("a").metadata().unwrap().ino(), inode);
     assert!(!scratch.on_disk("new").exists() && scratch.on_disk("x/y").is_dir());
-    assert!(!pending(&scratch.journal_folder()));
+    assert!(!pending(&scratch.journal_directory()));
 }
 
 #[test]
@@ -270,9 +270,9 @@ fn a_file_that_is_not_what_was_planned_stops_everything() {
 }
 
 #[test]
-fn a_hard_link_or_a_folder_with_other_files_stops_everything() {
+fn a_hard_link_or_a_directory_with_other_files_stops_everything() {
     let scratch = Scratch::new(&[("a", "1"), ("d/f", "1"), ("d/other", "1")]);
-    std::fs::hard_link(scratch.on_disk("a"), scratch.folder.path().join("outside")).unwrap();
+    std::fs::hard_link(scratch.on_disk("a"), scratch.directory.path().join("outside")).unwrap();
     let (one, two) = (File::regular("1"), File::regular("2"));
     let (a, d, f, new) = (at("a"), at("d"), at("d/f"), at("new"));
     let before = scratch.tree();
@@ -290,7 +290,7 @@ fn a_hard_link_or_a_folder_with_other_files_stops_everything() {
     let error = scratch.journal().apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()));
     assert!(error.unwrap_err().is(&codes::FOLDER_NOT_EMPTY));
     assert_eq!(scratch.tree(), before);
-    assert!(!pending(&scratch.journal_folder()));
+    assert!(!pending(&scratch.journal_directory()));
 }
 
 #[test]
@@ -329,10 +329,10 @@ fn a_live_transaction_is_not_recovered_by_another_process() {
     scratch
         .journal()
         .apply(&scratch.worktree.reader(), &steps, Some("prop_1"), |_| {
-            assert!(pending(&scratch.journal_folder()));
-            let found = recover(&scratch.journal_folder(), &Never).unwrap();
+            assert!(pending(&scratch.journal_directory()));
+            let found = recover(&scratch.journal_directory(), &Never).unwrap();
             assert!(found.done.is_empty() && found.refused.is_empty());
-            let busy = Journal::open(&scratch.journal_folder(), Duration::from_millis(5));
+            let busy = Journal::open(&scratch.journal_directory(), Duration::from_millis(5));
             assert!(busy.unwrap_err().is(&codes::APPLY_BUSY));
             Ok(())
         })
@@ -344,11 +344,11 @@ fn a_live_transaction_is_not_recovered_by_another_process() {
 #[test]
 fn a_child_keeps_the_lock_and_is_named() {
     let scratch = Scratch::new(&[]);
-    let open = || Journal::open(&scratch.journal_folder(), Duration::from_millis(5));
+    let open = || Journal::open(&scratch.journal_directory(), Duration::from_millis(5));
     let journal = scratch.journal();
     let inherited = journal.inheritable().unwrap();
     let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-    std::fs::write(scratch.journal_folder().join("lock"), format!("{}\n", child.id())).unwrap();
+    std::fs::write(scratch.journal_directory().join("lock"), format!("{}\n", child.id())).unwrap();
     drop(inherited);
     // As where the process is killed: nobody gives the lock back.
     std::mem::forget(journal);
@@ -365,32 +365,32 @@ fn the_lock_is_given_back_although_a_child_has_it_still() {
     let journal = scratch.journal();
     let inherited = journal.inheritable().unwrap();
     drop(journal);
-    assert!(Journal::open(&scratch.journal_folder(), Duration::ZERO).is_ok());
+    assert!(Journal::open(&scratch.journal_directory(), Duration::ZERO).is_ok());
     drop(inherited);
 }
 
 #[test]
 fn broken_journals_are_named_and_can_be_set_aside() {
     let scratch = Scratch::new(&[]);
-    let folder = scratch.journal_folder();
-    std::fs::create_dir(&folder).unwrap();
+    let directory = scratch.journal_directory();
+    std::fs::create_dir(&directory).unwrap();
     for unfinished in ["", "{\"version\":1", "\0\0\0\0"] {
-        std::fs::write(folder.join("1.journal"), unfinished).unwrap();
-        let found = recover(&folder, &NoEvent::default()).unwrap();
+        std::fs::write(directory.join("1.journal"), unfinished).unwrap();
+        let found = recover(&directory, &NoEvent::default()).unwrap();
         assert!(found.done.is_empty() && found.refused.is_empty());
-        assert!(!pending(&folder));
+        assert!(!pending(&directory));
     }
     for broken in ["{}\n", "nonsense\n", "{\"version\":2}\n"] {
-        std::fs::write(folder.join("1.journal"), broken).unwrap();
-        let found = recover(&folder, &NoEvent::default()).unwrap();
+        std::fs::write(directory.join("1.journal"), broken).unwrap();
+        let found = recover(&directory, &NoEvent::default()).unwrap();
         assert!(found.refused[0].is(&codes::JOURNAL_INVALID));
     }
     for _ in 0..2 {
-        std::fs::write(folder.join("1.journal"), "{}\n").unwrap();
+        std::fs::write(directory.join("1.journal"), "{}\n").unwrap();
         assert_eq!(scratch.journal().set_aside_refused(&NoEvent::default()).unwrap().len(), 1);
-        assert!(!pending(&folder));
+        assert!(!pending(&directory));
     }
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3, "the lock and both journals");
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 3, "the lock and both journals");
 }
 
 /// In every round somebody saves one of the files at some moment of the transaction. Either the
@@ -422,7 +422,7 @@ fn an_edit_at_any_moment_is_never_lost() {
         let (done, time) = std::thread::scope(|scope| {
             scope.spawn(|| {
                 // As editors do: a new file renamed over the old.
-                let beside = scratch.folder.path().join("edit");
+                let beside = scratch.directory.path().join("edit");
                 std::fs::write(&beside, &edit).unwrap();
                 std::thread::sleep(took * 2 * (round * 17 % 100) / 100);
                 std::fs::rename(&beside, &victim).unwrap();
@@ -445,27 +445,27 @@ fn an_edit_at_any_moment_is_never_lost() {
         assert_eq!(other.matches('t').count(), applied, "all files or none");
     }
     assert!(applied > 0 && refused > 0, "applied {applied}, refused {refused}");
-    assert!(!pending(&scratch.journal_folder()));
+    assert!(!pending(&scratch.journal_directory()));
 }
 
-/// While transactions run, another thread swaps a folder for a symlink that leads outside and
+/// While transactions run, another thread swaps a directory for a symlink that leads outside and
 /// back, as fast as it can. Nothing arrives outside.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_folder_swapped_for_a_symlink_leads_no_transaction_outside() {
+fn a_directory_swapped_for_a_symlink_leads_no_transaction_outside() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let scratch = Scratch::new(&[("d/f", "0"), ("d/g", "0"), ("other/h", "0")]);
-    let outside = scratch.folder.path().join("outside");
+    let outside = scratch.directory.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("f"), "secret").unwrap();
     std::os::unix::fs::symlink(&outside, scratch.on_disk("link")).unwrap();
     let paths = [at("d/f"), at("d/g"), at("d/new/i"), at("other/h")];
     let over = AtomicBool::new(false);
-    let (folder, link) = (scratch.on_disk("d"), scratch.on_disk("link"));
+    let (directory, link) = (scratch.on_disk("d"), scratch.on_disk("link"));
     let swap = || {
         rustix::fs::renameat_with(
             rustix::fs::CWD,
-            &folder,
+            &directory,
             rustix::fs::CWD,
             &link,
             rustix::fs::RenameFlags::EXCHANGE,

@@ -298,8 +298,8 @@ impl Host for CliHost<'_> {
     }
 
     fn forget(&mut self, id: &ProposalId) {
-        if let Ok(Some(folder)) = staged_dir(self.store) {
-            folder.remove(&staged_name(id));
+        if let Ok(Some(directory)) = staged_dir(self.store) {
+            directory.remove(&staged_name(id));
         }
     }
 
@@ -312,12 +312,12 @@ impl Host for CliHost<'_> {
             }
             _ => ".txt".to_owned(),
         };
-        // A folder of its own: whatever an editor leaves in it goes with it.
-        let folder = tempfile::Builder::new()
+        // A directory of its own: whatever an editor leaves in it goes with it.
+        let directory = tempfile::Builder::new()
             .prefix("aye-hunk-")
             .tempdir()
             .map_err(|error| failed(&error))?;
-        let file = folder.path().join(format!("hunk{suffix}"));
+        let file = directory.path().join(format!("hunk{suffix}"));
         fs::write(&file, text).map_err(|error| failed(&error))?;
         let snapshot = self.store.repo().config_snapshot();
         let editor = programs::editor(self.context, Some(snapshot.plumbing()));

@@ -49,7 +49,7 @@ impl Service<'_> {
         }
     }
 
-    /// The store's folder as the newest commit that is older than so many days has it; `None`
+    /// The store's directory as the newest commit that is older than so many days has it; `None`
     /// without such a commit: nothing can be told to be old then.
     fn store_at(&self, days: i64) -> Option<gix::Tree<'_>> {
         let before = (self.now - chrono::Duration::days(days)).timestamp();

@@ -75,7 +75,11 @@ pub const RULES: [Rule; 15] = [
         "index.md is not what the files make it",
         "run `aye memory init`, or any change through aye",
     ),
-    Rule::new("memory_staging", "a staging folder was changed by hand", "run `aye memory sweep`"),
+    Rule::new(
+        "memory_staging",
+        "a staging directory was changed by hand",
+        "run `aye memory sweep`",
+    ),
     Rule::new("memory_settings", "a setting is not in step with the repository", "see the message"),
 ];
 
@@ -91,9 +95,9 @@ impl Service<'_> {
         let paths = disk.markdown(&self.settings)?;
         let unreadable =
             |path: &str, why: String| finding("memory_unreadable", Level::Error, path, 1, why);
-        for folder in Disk::folders(&self.settings) {
-            if let Err(error) = disk.list(&folder) {
-                report.push(unreadable(&folder, error.message().to_owned()));
+        for directory in Disk::directories(&self.settings) {
+            if let Err(error) = disk.list(&directory) {
+                report.push(unreadable(&directory, error.message().to_owned()));
             }
         }
         for path in &paths {

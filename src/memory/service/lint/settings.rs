@@ -44,12 +44,12 @@ impl Service<'_> {
         }
         let ignore = disk.0.root().join(DIR).join(".gitignore");
         let ignored = std::fs::read_to_string(ignore).unwrap_or_default();
-        for (track, name, folder) in self.tracked_folders() {
-            let is_ignored = ignored.lines().any(|line| line.trim() == folder);
+        for (track, name, directory) in self.tracked_directories() {
+            let is_ignored = ignored.lines().any(|line| line.trim() == directory);
             if track == is_ignored {
                 let what =
                     if track { "true, but .gitignore has" } else { "false, but .gitignore lacks" };
-                say(Level::Note, manifest::PATH, format!("{name} is {what} {folder}"));
+                say(Level::Note, manifest::PATH, format!("{name} is {what} {directory}"));
             }
         }
         Ok(())
@@ -61,12 +61,16 @@ impl Service<'_> {
             .args(["ls-files", "-z", "--", DIR])
             .run()
             .unwrap_or_default();
-        let folders: BTreeMap<&str, bool> =
-            self.tracked_folders().into_iter().map(|(track, _, folder)| (folder, track)).collect();
+        let directories: BTreeMap<&str, bool> = self
+            .tracked_directories()
+            .into_iter()
+            .map(|(track, _, directory)| (directory, track))
+            .collect();
         let prefix = format!("{DIR}/");
         for path in listed.split(|b| *b == 0).filter_map(|path| std::str::from_utf8(path).ok()) {
             let Some(path) = path.strip_prefix(&prefix) else { continue };
-            let wanted = folders.iter().any(|(folder, track)| *track && path.starts_with(folder));
+            let wanted =
+                directories.iter().any(|(directory, track)| *track && path.starts_with(directory));
             let category = self.settings.schema.category(path);
             if category.is_some_and(|category| !category.git_tracked) && !wanted {
                 let message = "is in git, but its category is not to be (git_tracked: false); \
@@ -76,8 +80,8 @@ impl Service<'_> {
         }
     }
 
-    /// The folders that the manifest keeps in git or out of it: whether, by which key, which.
-    fn tracked_folders(&self) -> [(bool, &'static str, &'static str); 2] {
+    /// The directories that the manifest keeps in git or out of it: whether, by which key, which.
+    fn tracked_directories(&self) -> [(bool, &'static str, &'static str); 2] {
         let git = &self.settings.manifest.git;
         [
             (git.track_local, "git.track_local", "local/"),
@@ -96,7 +100,7 @@ fn of_tampering(tampering: &Tampering) -> crate::report::Finding {
         "unknown" => "no proposal of the store has this id; it is not trusted".to_owned(),
         "decided" => "its proposal is decided already".to_owned(),
         what => {
-            let file = if file.is_empty() { "the folder" } else { file.as_str() };
+            let file = if file.is_empty() { "the directory" } else { file.as_str() };
             format!("{file} was {what}; the store's own record is what counts")
         }
     };

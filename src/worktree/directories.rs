@@ -1,30 +1,30 @@
-//! The folders of a run of paths, each opened once while the run stays near it.
+//! The directories of a run of paths, each opened once while the run stays near it.
 
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::beneath::{Folder, Place, Root};
+use crate::beneath::{Dir, Place, Root};
 use crate::changeset::RepoPath;
 use crate::error::Result;
 
 /// How many stay open: paths come sorted, but a transaction goes over them several times.
 const OPEN: usize = 32;
 
-/// Opens folders beneath a root, and remembers the last few.
+/// Opens directories beneath a root, and remembers the last few.
 #[derive(Debug)]
-pub struct Folders<'root> {
+pub struct Directories<'root> {
     root: &'root Root,
-    recent: Vec<(BString, Rc<Folder>)>,
+    recent: Vec<(BString, Rc<Dir>)>,
 }
 
-impl<'root> Folders<'root> {
-    /// No folder is open yet.
+impl<'root> Directories<'root> {
+    /// No directory is open yet.
     pub fn new(root: &'root Root) -> Self {
         Self { root, recent: Vec::new() }
     }
 
-    /// The folder that `path` lies in.
+    /// The directory that `path` lies in.
     ///
     /// # Errors
     /// `symlink_in_way`, `in_submodule`, or the system's refusal to open it.
@@ -35,40 +35,40 @@ impl<'root> Folders<'root> {
         self.at(parent(path.as_bstr()))
     }
 
-    /// The folder at `path` (empty: the root).
+    /// The directory at `path` (empty: the root).
     ///
     /// # Errors
-    /// As [`Folders::of`].
+    /// As [`Directories::of`].
     pub fn at(&mut self, path: &BStr) -> Result<Place> {
         if let Some(index) = self.recent.iter().rposition(|(known, _)| known == path) {
             // What is asked for again and again is found at once.
             let last = self.recent.len() - 1;
             self.recent[index..].rotate_left(1);
-            return Ok(Place::Folder(Rc::clone(&self.recent[last].1)));
+            return Ok(Place::Directory(Rc::clone(&self.recent[last].1)));
         }
         let place = match self.by_the_one_above(path) {
-            Some(folder) => Place::Folder(folder),
-            None => self.root.folder(path)?,
+            Some(directory) => Place::Directory(directory),
+            None => self.root.directory(path)?,
         };
-        if let Place::Folder(folder) = &place {
+        if let Place::Directory(directory) = &place {
             if self.recent.len() == OPEN {
                 self.recent.remove(0);
             }
-            self.recent.push((path.into(), Rc::clone(folder)));
+            self.recent.push((path.into(), Rc::clone(directory)));
         }
         Ok(place)
     }
 
-    /// The folder at `path` from the one above it, where that or a neighbour was opened lately: from
-    /// the root, each folder on the way is looked at again.
-    fn by_the_one_above(&mut self, path: &BStr) -> Option<Rc<Folder>> {
+    /// The directory at `path` from the one above it, where that or a neighbour was opened lately: from
+    /// the root, each directory on the way is looked at again.
+    fn by_the_one_above(&mut self, path: &BStr) -> Option<Rc<Dir>> {
         let above = parent(path);
         let is_near = |known: &BString| known == above || parent(known.as_bstr()) == above;
         if above.is_empty() || !self.recent.iter().any(|(known, _)| is_near(known)) {
             return None;
         }
         match self.at(above) {
-            Ok(Place::Folder(folder)) => self.root.folder_in(&folder, path),
+            Ok(Place::Directory(directory)) => self.root.directory_in(&directory, path),
             _ => None,
         }
     }
@@ -81,7 +81,7 @@ impl<'root> Folders<'root> {
     }
 }
 
-/// The folder part of a path; empty for a file at the top.
+/// The directory part of a path; empty for a file at the top.
 pub fn parent(path: &BStr) -> &BStr {
     path[..path.rfind_byte(b'/').unwrap_or(0)].as_bstr()
 }
@@ -90,22 +90,23 @@ pub fn parent(path: &BStr) -> &BStr {
 mod tests {
     use super::*;
 
-    /// The same answers, whether a folder is opened from the root or from the one above it.
+    /// The same answers, whether a directory is opened from the root or from the one above it.
     #[test]
     fn a_neighbour_makes_no_difference() {
-        let top = tempfile::tempdir().expect("a folder");
-        let make = |path: &str| std::fs::create_dir_all(top.path().join(path)).expect("a folder");
+        let top = tempfile::tempdir().expect("a directory");
+        let make =
+            |path: &str| std::fs::create_dir_all(top.path().join(path)).expect("a directory");
         (0..OPEN + 8).for_each(|number| make(&format!("a/b/{number:02}/c")));
         make("a/b/repo/.git");
         make("a/b/repo/c");
         make("a/b/known");
         std::fs::write(top.path().join("a/b/file"), "").expect("a file");
         std::os::unix::fs::symlink("00", top.path().join("a/b/link")).expect("a link");
-        let mut root = Root::open(top.path()).expect("a folder");
+        let mut root = Root::open(top.path()).expect("a directory");
         root.add_submodules([BString::from("a/b/known")]);
-        let mut folders = Folders::new(&root);
+        let mut directories = Directories::new(&root);
         let kind = |place: Result<Place>| match place {
-            Ok(Place::Folder(_)) => "folder".to_owned(),
+            Ok(Place::Directory(_)) => "directory".to_owned(),
             Ok(Place::Missing(at)) => format!("missing from {at}"),
             Ok(Place::Blocked(at)) => format!("blocked by {at}"),
             Err(error) => error.code().id.to_owned(),
@@ -115,11 +116,15 @@ mod tests {
         let names = (0..OPEN + 8).map(|number| format!("{number:02}/c"));
         for name in names.chain(odd.map(str::to_owned)) {
             let path = BString::from(format!("a/b/{name}"));
-            let alone = kind(Folders::new(&root).at(path.as_bstr()));
-            assert_eq!(kind(folders.at(path.as_bstr())), alone, "{path}");
+            let alone = kind(Directories::new(&root).at(path.as_bstr()));
+            assert_eq!(kind(directories.at(path.as_bstr())), alone, "{path}");
             let above = parent(path.as_bstr());
-            assert_eq!(kind(folders.at(above)), kind(Folders::new(&root).at(above)), "{above}");
-            assert!(folders.recent.len() <= OPEN);
+            assert_eq!(
+                kind(directories.at(above)),
+                kind(Directories::new(&root).at(above)),
+                "{above}"
+            );
+            assert!(directories.recent.len() <= OPEN);
         }
     }
 }
