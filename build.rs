@@ -54,8 +54,8 @@ fn link() {
     let linker = Some(var("RUSTC_LINKER")).filter(|l| !l.is_empty()).unwrap_or("cc".into());
     let out = PathBuf::from(var("OUT_DIR"));
     let mut arguments = match static_libraries(&linker, &out) {
-        Some(folder) => {
-            vec!["-static".to_owned(), "-no-pie".to_owned(), format!("-L{}", folder.display())]
+        Some(directory) => {
+            vec!["-static".to_owned(), "-no-pie".to_owned(), format!("-L{}", directory.display())]
         }
         // Without a static C library, a fixed address still saves the relocations.
         None if links(&linker, &out, &["-no-pie"]) => vec!["-no-pie".to_owned()],
@@ -107,22 +107,22 @@ fn rust_links(others: &[String], argument: &str, out: &Path) -> bool {
         && Command::new(&program).status().is_ok_and(|status| status.success())
 }
 
-/// A folder with linker scripts under the names of the shared libraries that rustc asks for
+/// A directory with linker scripts under the names of the shared libraries that rustc asks for
 /// (`-Wl,-Bdynamic -lgcc_s -lc`), each of which names the static library instead. `None` where
 /// the machine has no static C library, or cannot link with it.
 fn static_libraries(linker: &str, out: &Path) -> Option<PathBuf> {
-    let folder = out.join("static");
-    std::fs::create_dir_all(&folder).ok()?;
+    let directory = out.join("static");
+    std::fs::create_dir_all(&directory).ok()?;
     let mut scripts = vec![("gcc_s", library(linker, "libgcc_eh.a")?)];
     for name in SYSTEM {
         scripts.push((name, library(linker, &format!("lib{name}.a"))?));
     }
     for (name, archive) in scripts {
         let script = format!("INPUT(\"{}\")\n", archive.display());
-        std::fs::write(folder.join(format!("lib{name}.so")), script).ok()?;
+        std::fs::write(directory.join(format!("lib{name}.so")), script).ok()?;
     }
-    let search = format!("-L{}", folder.display());
-    links(linker, out, &["-static", "-no-pie", &search]).then_some(folder)
+    let search = format!("-L{}", directory.display());
+    links(linker, out, &["-static", "-no-pie", &search]).then_some(directory)
 }
 
 /// Where the compiler driver finds `file`, if it does.

@@ -165,9 +165,9 @@ fn ms(time: Duration) -> f64 {
 fn prompt() {
     let aye = std::env::var("AYE_BIN").unwrap_or(env!("CARGO_BIN_EXE_aye").to_owned());
     let aye = aye.as_str();
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let git = |args: &[&str]| {
-        let status = Command::new("git").args(args).current_dir(folder.path()).status();
+        let status = Command::new("git").args(args).current_dir(directory.path()).status();
         assert!(status.expect("git").success());
     };
     git(&["init", "-q"]);
@@ -175,7 +175,7 @@ fn prompt() {
         git(&["config", key, value]);
     }
     let hot: String = (0..250).map(|n| format!("fn hot_{n}() {{}}\n\n\n\n")).collect();
-    std::fs::write(folder.path().join("hot.rs"), hot).expect("a file");
+    std::fs::write(directory.path().join("hot.rs"), hot).expect("a file");
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "Start"]);
     let propose = |arguments: &[&str]| -> String {
@@ -183,7 +183,7 @@ fn prompt() {
             .args(["propose", "-q", "-m", "New"])
             .args(arguments)
             .env("AYE_AGENT", "bench")
-            .current_dir(folder.path())
+            .current_dir(directory.path())
             .output()
             .expect("aye");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -202,11 +202,11 @@ fn prompt() {
     }
     let (mut overviews, mut first, mut lists) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..15 {
-        let (overview, prompt) = until_prompt(aye, folder.path());
+        let (overview, prompt) = until_prompt(aye, directory.path());
         overviews.push(overview);
         first.push(prompt);
         let started = Instant::now();
-        let output = Command::new(aye).arg("list").current_dir(folder.path()).output();
+        let output = Command::new(aye).arg("list").current_dir(directory.path()).output();
         assert!(output.expect("aye list").status.success());
         lists.push(started.elapsed());
     }
@@ -227,13 +227,13 @@ fn prompt() {
 }
 
 /// Until the overview asks, and until the first hunk does without the time in between.
-fn until_prompt(aye: &str, folder: &std::path::Path) -> (Duration, Duration) {
+fn until_prompt(aye: &str, directory: &std::path::Path) -> (Duration, Duration) {
     use portable_pty::{CommandBuilder, PtySize, native_pty_system};
     let size = PtySize { rows: 30, cols: 100, pixel_width: 0, pixel_height: 0 };
     let pair = native_pty_system().openpty(size).expect("a pseudo-terminal");
     let mut command = CommandBuilder::new(aye);
     command.arg("review");
-    command.cwd(folder);
+    command.cwd(directory);
     for name in ["AYE_AGENT", "CI", "CLAUDECODE", "AI_AGENT", "CODEX_SANDBOX", "GEMINI_CLI"] {
         command.env_remove(name);
     }

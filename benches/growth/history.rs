@@ -31,7 +31,7 @@ pub struct Shape {
 
 /// A repository of a shape.
 pub struct History {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     /// The ids of the pending proposals of its own lane, oldest first.
     pub pending: Vec<String>,
 }
@@ -45,14 +45,15 @@ struct Planned {
 impl History {
     /// Its work tree.
     pub fn root(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     /// Imports a history of `shape`: everything is packed, as after `git gc`. `aye` starts the
     /// memory store.
     pub fn new(aye: &str, shape: Shape) -> Self {
-        let folder = tempfile::Builder::new().prefix("aye-growth-").tempdir().expect("a folder");
-        let root = folder.path();
+        let directory =
+            tempfile::Builder::new().prefix("aye-growth-").tempdir().expect("a directory");
+        let root = directory.path();
         git(root, &["init", "-q", "-b", "main"]);
         git(root, &["config", "user.name", "Bench"]);
         git(root, &["config", "user.email", "bench@example.com"]);
@@ -80,23 +81,24 @@ impl History {
         assert!(started.expect("aye").status.success());
         git(root, &["add", ".agent-memory"]);
         git(root, &["commit", "-q", "-m", "Memory"]);
-        std::fs::create_dir_all(root.join(".git/aye")).expect("a folder");
+        std::fs::create_dir_all(root.join(".git/aye")).expect("a directory");
         std::fs::write(root.join(".git/aye/lane"), format!("{OWN}\n")).expect("a file");
-        Self { folder, pending }
+        Self { directory, pending }
     }
 
     /// Leaves it where it is, and says where.
     pub fn keep(self) -> PathBuf {
-        self.folder.keep()
+        self.directory.keep()
     }
 
     /// A copy that a command may change.
     pub fn copy(&self) -> tempfile::TempDir {
-        let folder = tempfile::Builder::new().prefix("aye-growth-").tempdir().expect("a folder");
+        let directory =
+            tempfile::Builder::new().prefix("aye-growth-").tempdir().expect("a directory");
         let from = self.root().join(".");
-        let copied = Command::new("cp").arg("-a").arg(from).arg(folder.path()).status();
+        let copied = Command::new("cp").arg("-a").arg(from).arg(directory.path()).status();
         assert!(copied.expect("cp").success());
-        folder
+        directory
     }
 }
 

@@ -164,11 +164,11 @@ fn reject(
         }
         warm(aye, root);
         // Every run finds the same repository at the same place.
-        let spare = tempfile::tempdir().expect("a folder");
+        let spare = tempfile::tempdir().expect("a directory");
         let kept = spare.path().join("git");
         copy(&root.join(".git"), &kept);
         let cost = tools.cost(aye, root, &args, || {
-            let old = tempfile::tempdir().expect("a folder");
+            let old = tempfile::tempdir().expect("a directory");
             let _ = std::fs::rename(root.join(".git"), old.path().join("git"));
             copies.borrow_mut().push(old);
             copy(&kept, &root.join(".git"));

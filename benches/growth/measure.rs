@@ -62,8 +62,8 @@ impl Tools {
 
     /// Runs `aye ARGS` in `root` once for each figure; `prepare` before each run.
     pub fn cost(&self, aye: &str, root: &Path, args: &[&str], prepare: impl Fn()) -> Cost {
-        let folder = tempfile::tempdir().expect("a folder");
-        let report = folder.path().join("report");
+        let directory = tempfile::tempdir().expect("a directory");
+        let report = directory.path().join("report");
         let out = report.to_str().expect("a path");
         let run = |words: &[&str]| {
             prepare();

@@ -17,7 +17,7 @@ fn main() {
         let started = Instant::now();
         let figures = retrieval::evaluate(set, &index);
         let each = started.elapsed() / u32::try_from(figures.queries).unwrap_or(1);
-        println!("{}/{}", set.folder, set.queries);
+        println!("{}/{}", set.directory, set.queries);
         println!("  queries   {}", figures.queries);
         println!("  recall@5  {:.3}", figures.recall_at_5);
         println!("  hit@1     {:.3}", figures.hit_at_1);

@@ -27,8 +27,8 @@ use aye::secrets::{Options, Scanner, unsafe_text};
 fn main() {
     // `cargo test --benches` asks for a run that only shows that it runs.
     let quick = std::env::args().any(|arg| arg == "--test");
-    if let Some(folder) = std::env::var_os("AYE_BENCH_SOURCES") {
-        return speed("given", &sources(Path::new(&folder)), quick);
+    if let Some(directory) = std::env::var_os("AYE_BENCH_SOURCES") {
+        return speed("given", &sources(Path::new(&directory)), quick);
     }
     let detail = std::env::args().any(|arg| arg == "--detail");
     for (name, result) in [("quality", evaluation::run()), ("frozen", evaluation::run_frozen())] {
@@ -50,11 +50,11 @@ fn main() {
 }
 
 /// Files that a scan would read: text of a source tree.
-fn sources(folder: &Path) -> Vec<Vec<u8>> {
+fn sources(directory: &Path) -> Vec<Vec<u8>> {
     let wanted =
         ["rs", "md", "toml", "c", "h", "js", "ts", "py", "go", "json", "yaml", "yml", "lock"];
     let skip = |name: &std::ffi::OsStr| name == "target" || name == ".git";
-    walkdir::WalkDir::new(folder)
+    walkdir::WalkDir::new(directory)
         .sort_by_file_name()
         .into_iter()
         .filter_entry(|entry| !skip(entry.file_name()))

@@ -67,10 +67,10 @@ impl Client {
             .get_envs()
             .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
             .collect();
-        let folder = tree.to_owned();
+        let directory = tree.to_owned();
         let aye = Box::new(move |event: &str| {
             let mut command = Command::new(&program);
-            command.args(["agents", "hook", "claude-code", event]).current_dir(&folder);
+            command.args(["agents", "hook", "claude-code", event]).current_dir(&directory);
             command.env_clear().envs(environment.iter().cloned());
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
             command

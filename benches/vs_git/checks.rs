@@ -15,9 +15,9 @@ pub fn all() -> Vec<Entry> {
         target: 1.3,
         runs: 150,
         sides: |world| {
-            let folder = world.copy();
-            let mut check = world.aye(&folder, &["check", "-q"]);
-            let mut version = world.git(&folder, &["--version"]);
+            let directory = world.copy();
+            let mut check = world.aye(&directory, &["check", "-q"]);
+            let mut version = world.git(&directory, &["--version"]);
             // The first look is the whole one.
             run(&mut check);
             (Side::new(move |_| run(&mut check)), Side::new(move |_| run(&mut version)))
@@ -51,14 +51,14 @@ fn added(
         .expect("an empty hook");
     // The first look is the whole one.
     run(&mut world.aye(&with, &["check", "-q"]));
-    let folders = [&without, &empty, &with];
+    let directories = [&without, &empty, &with];
     let mut times: [Vec<f64>; 4] = Default::default();
     for number in 0..runs.unwrap_or(120) + 3 {
-        for turn in 0..folders.len() {
-            let at = (turn + number) % folders.len();
+        for turn in 0..directories.len() {
+            let at = (turn + number) % directories.len();
             let message = number.to_string();
             let commit = ["commit", "-q", "--allow-empty", "-m", &message];
-            times[at].push(timed(world.git(folders[at], &commit)));
+            times[at].push(timed(world.git(directories[at], &commit)));
         }
         times[3].push(timed(world.git(&with, &["--version"])));
     }

@@ -17,8 +17,8 @@ pub fn all() -> Vec<Entry> {
             target: 1.0,
             runs: 100,
             sides: |world| {
-                let folder = world.pristine();
-                same(world, &folder, &["--version"], &folder, &["--version"])
+                let directory = world.pristine();
+                same(world, &directory, &["--version"], &directory, &["--version"])
             },
         },
         Entry {
@@ -26,8 +26,8 @@ pub fn all() -> Vec<Entry> {
             target: 1.1,
             runs: 100,
             sides: |world| {
-                let folder = world.copy();
-                same(world, &folder, &["list"], &folder, &["rev-parse", "HEAD"])
+                let directory = world.copy();
+                same(world, &directory, &["list"], &directory, &["rev-parse", "HEAD"])
             },
         },
         Entry {
@@ -73,9 +73,9 @@ pub fn all() -> Vec<Entry> {
             target: 1.5,
             runs: 60,
             sides: |world| {
-                let folder = world.copy();
+                let directory = world.copy();
                 let git = ["status", "--short"];
-                same(world, &folder, &["shell", "git status --short"], &folder, &git)
+                same(world, &directory, &["shell", "git status --short"], &directory, &git)
             },
         },
         Entry {
@@ -83,10 +83,10 @@ pub fn all() -> Vec<Entry> {
             target: 3.0,
             runs: 100,
             sides: |world| {
-                let folder = world.pristine();
-                let mut aye = world.aye(&folder, &["shell", "pwd"]);
+                let directory = world.pristine();
+                let mut aye = world.aye(&directory, &["shell", "pwd"]);
                 let mut pwd = Command::new("/bin/pwd");
-                pwd.current_dir(&folder).stdout(Stdio::null());
+                pwd.current_dir(&directory).stdout(Stdio::null());
                 (Side::new(move |_| run(&mut aye)), Side::new(move |_| run(&mut pwd)))
             },
         },
@@ -104,8 +104,8 @@ const LIST: &[&str] = &["list", "--limit", "100000"];
 
 /// The peak memory of `list` at 10,000 proposals, held to 64 MiB.
 pub fn peak_memory(world: &World) {
-    let folder = filled(world, 1_000, 9_000);
-    let peak = peak_kib(world.aye(&folder, &["list", "--status", "all", "--limit", "100000"]));
+    let directory = filled(world, 1_000, 9_000);
+    let peak = peak_kib(world.aye(&directory, &["list", "--status", "all", "--limit", "100000"]));
     let verdict = if peak <= 64 << 10 { "met" } else { "MISSED" };
     println!(
         "{:<44} {:>9.1} MiB of 64: {verdict}",
@@ -149,11 +149,11 @@ fn plan_vs_commit(world: &World) -> (Side, Side) {
 }
 
 /// A process builder that can be kept in a closure: the world outlives every side in `main`, so a
-/// side keeps the program, folder and environment of a command and changes its arguments.
+/// side keeps the program, directory and environment of a command and changes its arguments.
 #[derive(Clone)]
 pub(crate) struct Tool {
     program: std::ffi::OsString,
-    folder: PathBuf,
+    directory: PathBuf,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
 }
 
@@ -161,7 +161,7 @@ impl Tool {
     fn of(command: &Command) -> Self {
         Self {
             program: command.get_program().to_owned(),
-            folder: command.get_current_dir().expect("a folder").to_owned(),
+            directory: command.get_current_dir().expect("a directory").to_owned(),
             environment: command
                 .get_envs()
                 .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
@@ -169,17 +169,17 @@ impl Tool {
         }
     }
 
-    pub(crate) fn aye(world: &World, folder: &Path) -> Self {
-        Self::of(&world.aye(folder, &[]))
+    pub(crate) fn aye(world: &World, directory: &Path) -> Self {
+        Self::of(&world.aye(directory, &[]))
     }
 
-    pub(crate) fn git(world: &World, folder: &Path) -> Self {
-        Self::of(&world.git(folder, &[]))
+    pub(crate) fn git(world: &World, directory: &Path) -> Self {
+        Self::of(&world.git(directory, &[]))
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.current_dir(&self.folder).env_clear().envs(self.environment.iter().cloned());
+        command.current_dir(&self.directory).env_clear().envs(self.environment.iter().cloned());
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
         command
     }
@@ -228,8 +228,8 @@ fn proposed(tool: &Tool, number: usize) -> String {
 }
 
 fn propose_side(world: &World) -> Side {
-    let folder = world.copy();
-    let tool = Tool::aye(world, &folder);
+    let directory = world.copy();
+    let tool = Tool::aye(world, &directory);
     Side::new(move |number| run(&mut propose(&tool, number)))
 }
 
@@ -237,8 +237,8 @@ fn propose_side(world: &World) -> Side {
 /// moves the same ref; ours makes the pending commit with its trees and ref, and the projection,
 /// besides.
 fn propose_vs_plumbing(world: &World) -> (Side, Side) {
-    let folder = world.copy();
-    let git = Tool::git(world, &folder);
+    let directory = world.copy();
+    let git = Tool::git(world, &directory);
     git.run(&["config", "core.fsync", "all"]);
     git.run(&["update-ref", "refs/x/lane", "HEAD"]);
     let listing = git.output(&["ls-tree", "-r", "--format=%(path) %(objectname)", "HEAD"]);
@@ -278,16 +278,16 @@ fn propose_in_large_file(world: &World) -> (Side, Side) {
     const PATH: &str = "src/part00/large.rs";
     let line = |number: usize| format!("    let value_{number} = {};\n", number * 31 % 977);
     let text: String = (0..4_000).map(line).collect();
-    let large = |folder: &Path| {
-        std::fs::write(folder.join(PATH), &text).expect("write");
-        let git = Tool::git(world, folder);
+    let large = |directory: &Path| {
+        std::fs::write(directory.join(PATH), &text).expect("write");
+        let git = Tool::git(world, directory);
         git.run(&["add", PATH]);
         git.run(&["commit", "--quiet", "-m", "a large file"]);
         git
     };
-    let folder = world.copy();
-    large(&folder);
-    let aye = Tool::aye(world, &folder);
+    let directory = world.copy();
+    large(&directory);
+    let aye = Tool::aye(world, &directory);
     (0..80).for_each(|number| run(&mut propose(&aye, number + 1)));
     let ours = Side::new(move |number| {
         let old = line(number * 40);
@@ -325,15 +325,15 @@ fn propose_vs_commit(world: &World) -> (Side, Side) {
 
 /// `git commit` of a change of one line.
 pub(crate) fn commit_side(world: &World) -> Side {
-    let folder = world.copy();
-    let git = Tool::git(world, &folder);
+    let directory = world.copy();
+    let git = Tool::git(world, &directory);
     Side::new(move |number| {
         git.run(&["commit", "--quiet", "-m", "change one line", &edit(number).0]);
     })
     .prepared(move |number| {
         let (path, old, new) = edit(number);
         let text = content(number % crate::world::FILES).replace(&old, &new);
-        std::fs::write(folder.join(path), text).expect("edit the file");
+        std::fs::write(directory.join(path), text).expect("edit the file");
     })
 }
 
@@ -354,7 +354,7 @@ fn apply_vs_commit(world: &World) -> (Side, Side) {
     git.run(&["config", "core.fsync", "all"]);
     // A copy's index knows other files.
     git.run(&["update-index", "-q", "--refresh"]);
-    let patch = git.folder.join(".git/change.patch");
+    let patch = git.directory.join(".git/change.patch");
     let name = patch.to_str().expect("UTF-8").to_owned();
     let other = Side::new(move |_| {
         git.run(&["apply", "--index", &name]);
@@ -385,9 +385,9 @@ fn list_vs_refs(world: &World) -> (Side, Side) {
 
 /// A copy with so many pending and so many rejected proposals, packed as `git gc` leaves it.
 fn filled(world: &World, pending: usize, decided: usize) -> PathBuf {
-    let folder = world.copy();
-    let tool = Tool::aye(world, &folder);
-    let git = Tool::git(world, &folder);
+    let directory = world.copy();
+    let tool = Tool::aye(world, &directory);
+    let git = Tool::git(world, &directory);
     git.run(&["config", "core.fsync", "none"]);
     // Not what is measured: nothing to flush, and decisions a thousand at a time.
     for batch in (0..decided).collect::<Vec<_>>().chunks(1_000) {
@@ -402,7 +402,7 @@ fn filled(world: &World, pending: usize, decided: usize) -> PathBuf {
     git.run(&["config", "--unset", "core.fsync"]);
     git.run(&["gc", "--quiet"]);
     tool.run(LIST);
-    folder
+    directory
 }
 
 /// The peak resident memory of a process, in KiB, by asking the system while it runs: the figure

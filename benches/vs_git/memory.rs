@@ -42,9 +42,9 @@ pub fn all() -> Vec<Entry> {
             target: 2.0,
             runs: 40,
             sides: |world| {
-                let folder = staged(world);
-                let mut aye = world.aye(&folder, &["memory", "status"]);
-                let mut git = world.git(&folder, &["status", "--porcelain"]);
+                let directory = staged(world);
+                let mut aye = world.aye(&directory, &["memory", "status"]);
+                let mut git = world.git(&directory, &["status", "--porcelain"]);
                 (Side::new(move |_| run(&mut aye)), Side::new(move |_| run(&mut git)))
             },
         },
@@ -55,9 +55,9 @@ pub fn all() -> Vec<Entry> {
             target: 2.0,
             runs: 40,
             sides: |world| {
-                let folder = staged(world);
-                let mut status = world.aye(&folder, &["memory", "status"]);
-                let mut list = world.aye(&folder, &["list"]);
+                let directory = staged(world);
+                let mut status = world.aye(&directory, &["memory", "status"]);
+                let mut list = world.aye(&directory, &["list"]);
                 (Side::new(move |_| run(&mut status)), Side::new(move |_| run(&mut list)))
             },
         },
@@ -72,9 +72,9 @@ pub fn all() -> Vec<Entry> {
             target: 2.0,
             runs: 100,
             sides: |world| {
-                let folder = store(world);
-                let mut aye = world.aye(&folder, &["memory", "context"]);
-                let mut git = world.git(&folder, &["--version"]);
+                let directory = store(world);
+                let mut aye = world.aye(&directory, &["memory", "context"]);
+                let mut git = world.git(&directory, &["--version"]);
                 (Side::new(move |_| run(&mut aye)), Side::new(move |_| run(&mut git)))
             },
         },
@@ -83,8 +83,8 @@ pub fn all() -> Vec<Entry> {
             target: 1.0,
             runs: 10,
             sides: |world| {
-                let folder = large(world);
-                let mut aye = world.aye(&folder, &["memory", "lint"]);
+                let directory = large(world);
+                let mut aye = world.aye(&directory, &["memory", "lint"]);
                 let half = std::time::Duration::from_millis(500);
                 (Side::new(move |_| run(&mut aye)), Side::new(move |_| std::thread::sleep(half)))
             },
@@ -94,17 +94,17 @@ pub fn all() -> Vec<Entry> {
 
 /// A copy of the repository with a memory store, committed.
 fn store(world: &World) -> PathBuf {
-    let folder = world.copy();
-    run(&mut world.aye(&folder, &["memory", "init"]));
+    let directory = world.copy();
+    run(&mut world.aye(&directory, &["memory", "init"]));
     let pitfalls = "# Pitfalls\n<!-- @id: pitfalls -->\n\n## Log\n<!-- @id: log -->\n\n- first\n";
-    std::fs::write(folder.join(".agent-memory/pitfalls.md"), pitfalls).expect("write");
-    commit(world, &folder);
-    folder
+    std::fs::write(directory.join(".agent-memory/pitfalls.md"), pitfalls).expect("write");
+    commit(world, &directory);
+    directory
 }
 
 /// A store with 80 staged proposals.
 fn staged(world: &World) -> PathBuf {
-    let folder = store(world);
+    let directory = store(world);
     for number in 0..80 {
         let heading = format!("Trap {number}");
         let content = format!("## {heading}\n\nText {number}.\n");
@@ -112,14 +112,14 @@ fn staged(world: &World) -> PathBuf {
         arguments.extend(["--path", "pitfalls.md", "--operation", "append_section"]);
         arguments.extend(["--heading", &heading, "--heading-level", "2"]);
         arguments.extend(["--content", &content, "--source", "user"]);
-        run(&mut world.aye(&folder, &arguments));
+        run(&mut world.aye(&directory, &arguments));
     }
-    folder
+    directory
 }
 
-fn commit(world: &World, folder: &Path) {
-    run(&mut world.git(folder, &["add", "--all"]));
-    run(&mut world.git(folder, &["commit", "--quiet", "-m", "memory"]));
+fn commit(world: &World, directory: &Path) {
+    run(&mut world.git(directory, &["add", "--all"]));
+    run(&mut world.git(directory, &["commit", "--quiet", "-m", "memory"]));
 }
 
 /// A store of 5,000 sections in 250 module files, their words drawn from a small vocabulary.
@@ -129,8 +129,8 @@ fn large(world: &World) -> PathBuf {
         "budget", "parser", "branch", "commit", "worker", "queue", "retry", "backoff", "socket",
         "shard", "cursor", "ledger", "policy", "digest", "window",
     ];
-    let folder = store(world);
-    let modules = folder.join(".agent-memory/modules");
+    let directory = store(world);
+    let modules = directory.join(".agent-memory/modules");
     std::fs::create_dir_all(&modules).expect("modules");
     let mut seed = 12_345_u64;
     let mut word = || {
@@ -149,10 +149,10 @@ fn large(world: &World) -> PathBuf {
         std::fs::write(modules.join(format!("m{file:03}.md")), text).expect("write");
     }
     // The page is as the files make it, and the files are older than the clock's grain.
-    run(&mut world.aye(&folder, &["memory", "init"]));
-    commit(world, &folder);
+    run(&mut world.aye(&directory, &["memory", "init"]));
+    commit(world, &directory);
     std::thread::sleep(std::time::Duration::from_secs(3));
-    folder
+    directory
 }
 
 fn writes(
@@ -173,13 +173,13 @@ fn writes(
 
 /// The same query on the same sections, in a file that `sqlite3` of any age can read.
 fn search_vs_sqlite(world: &World) -> (Side, Side) {
-    let folder = large(world);
-    let mut ours = world.aye(&folder, &["memory", "search", "journal", "backoff", "ledger"]);
+    let directory = large(world);
+    let mut ours = world.aye(&directory, &["memory", "search", "journal", "backoff", "ledger"]);
     run(&mut ours);
-    let plain = folder.join(".git/plain.sqlite");
+    let plain = directory.join(".git/plain.sqlite");
     let connection = rusqlite::Connection::open(&plain).expect("a database");
     connection
-        .execute("ATTACH ?1 AS ours", [folder.join(".git/aye/memory.sqlite").to_str()])
+        .execute("ATTACH ?1 AS ours", [directory.join(".git/aye/memory.sqlite").to_str()])
         .expect("attach");
     connection
         .execute_batch(

@@ -100,34 +100,34 @@ fn binary(size: usize) -> Change {
     vec![("blob.bin".into(), noise(), noise())]
 }
 
-fn write(folder: &Path, change: &Change, after: bool) {
+fn write(directory: &Path, change: &Change, after: bool) {
     for (name, old, new) in change {
-        let path = folder.join(name);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        let path = directory.join(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("directories");
         std::fs::write(path, if after { new } else { old }).expect("a file");
     }
 }
 
 /// A copy with the files of `change` committed, and the patch to the new ones beside it.
 fn set_up(world: &World, change: &Change) -> (std::path::PathBuf, String) {
-    let folder = world.copy();
-    write(&folder, change, false);
-    run(&mut world.git(&folder, &["add", "--all"]));
-    run(&mut world.git(&folder, &["commit", "--quiet", "-m", "files"]));
-    write(&folder, change, true);
-    let patch = folder.with_extension("patch");
+    let directory = world.copy();
+    write(&directory, change, false);
+    run(&mut world.git(&directory, &["add", "--all"]));
+    run(&mut world.git(&directory, &["commit", "--quiet", "-m", "files"]));
+    write(&directory, change, true);
+    let patch = directory.with_extension("patch");
     let to = format!("--output={}", patch.display());
-    run(&mut world.git(&folder, &["diff", "--binary", &to]));
-    write(&folder, change, false);
-    (folder, patch.to_str().expect("UTF-8").to_owned())
+    run(&mut world.git(&directory, &["diff", "--binary", &to]));
+    write(&directory, change, false);
+    (directory, patch.to_str().expect("UTF-8").to_owned())
 }
 
 fn both(world: &World, change: &Change) -> (Side, Side) {
     let side = |aye: bool| {
-        let (folder, patch) = set_up(world, change);
+        let (directory, patch) = set_up(world, change);
         let command = |arguments: &[&str]| match aye {
-            true => world.aye(&folder, arguments),
-            false => world.git(&folder, arguments),
+            true => world.aye(&directory, arguments),
+            false => world.git(&directory, arguments),
         };
         let verb = if aye { "patch" } else { "apply" };
         let mut forward = command(&[verb, &patch]);
@@ -146,8 +146,8 @@ fn both(world: &World, change: &Change) -> (Side, Side) {
 /// the file itself git flushes nowhere. Neither side stores the new content, which is in the file.
 fn recorded(world: &World, change: &Change) -> (Side, Side) {
     let (ours, _) = both(world, change);
-    let (folder, patch) = set_up(world, change);
-    let git = Tool::git(world, &folder);
+    let (directory, patch) = set_up(world, change);
+    let git = Tool::git(world, &directory);
     git.run(&["config", "core.fsync", "all"]);
     git.run(&["update-ref", "refs/x/lane", "HEAD"]);
     let name = change[0].0.clone();
@@ -215,33 +215,33 @@ fn three_way(world: &World) -> (Side, Side) {
             (name, text.into_bytes(), none)
         })
         .collect();
-    let (folder, patch) = set_up(world, &change);
+    let (directory, patch) = set_up(world, &change);
     // A proposal of its own for each run: one that was applied and undone again and again would
     // have a history that no other has.
-    let mut propose = world.aye(&folder, &["propose", "--patch", &patch]);
-    let mut stage = world.git(&folder, &["add", "--all"]);
-    let mut apply = world.aye(&folder, &["apply", "--yes", "--index", "--latest"]);
+    let mut propose = world.aye(&directory, &["propose", "--patch", &patch]);
+    let mut stage = world.git(&directory, &["add", "--all"]);
+    let mut apply = world.aye(&directory, &["apply", "--yes", "--index", "--latest"]);
     let (clean, was) = (change.clone(), drifted.clone());
     let ours = Side::new(move |_| run(&mut apply)).prepared(move |_| {
-        write(&folder, &clean, false);
+        write(&directory, &clean, false);
         run(&mut stage);
         run(&mut propose);
-        write(&folder, &was, false);
+        write(&directory, &was, false);
         run(&mut stage);
     });
-    let (folder, patch) = set_up(world, &change);
-    let mut git = world.git(&folder, &["-c", "core.fsync=all", "apply", "--3way", &patch]);
+    let (directory, patch) = set_up(world, &change);
+    let mut git = world.git(&directory, &["-c", "core.fsync=all", "apply", "--3way", &patch]);
     git.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     // The files are the same each time.
     let commit = ["-c", "core.fsync=all", "commit", "--quiet", "--allow-empty", "-m", "three-way"];
-    let mut record = world.git(&folder, &commit);
-    let mut stage = world.git(&folder, &["add", "--all"]);
+    let mut record = world.git(&directory, &commit);
+    let mut stage = world.git(&directory, &["add", "--all"]);
     let other = Side::new(move |_| {
         run(&mut git);
         run(&mut record);
     })
     .prepared(move |_| {
-        write(&folder, &drifted, false);
+        write(&directory, &drifted, false);
         run(&mut stage);
     });
     (ours, other)

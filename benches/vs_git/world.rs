@@ -1,4 +1,4 @@
-//! The scratch folder of a run: generated repositories, fresh copies, and processes with a fixed
+//! The scratch directory of a run: generated repositories, fresh copies, and processes with a fixed
 //! environment.
 
 use std::cell::Cell;
@@ -18,9 +18,9 @@ const SETTINGS: [(&str, &str); 4] = [
     ("core.autocrlf", "false"),
 ];
 
-/// Everything a run makes lies below one temporary folder.
+/// Everything a run makes lies below one temporary directory.
 pub struct World {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     copies: Cell<usize>,
 }
 
@@ -29,17 +29,18 @@ impl World {
     pub fn new() -> Self {
         // Beside the build and not in /tmp, which may be memory: flushing is what is measured.
         let base = env!("CARGO_TARGET_TMPDIR");
-        std::fs::create_dir_all(base).expect("a folder for scratch files");
-        let folder = tempfile::Builder::new().prefix("vs-git-").tempdir_in(base).expect("a folder");
-        let world = Self { folder, copies: Cell::new(0) };
-        std::fs::create_dir(world.folder.path().join("home")).expect("a home");
+        std::fs::create_dir_all(base).expect("a directory for scratch files");
+        let directory =
+            tempfile::Builder::new().prefix("vs-git-").tempdir_in(base).expect("a directory");
+        let world = Self { directory, copies: Cell::new(0) };
+        std::fs::create_dir(world.directory.path().join("home")).expect("a home");
         world.generate();
         world
     }
 
     /// One line on what is measured with.
     pub fn about(&self) -> String {
-        let git = output(self.git(self.folder.path(), &["--version"]));
+        let git = output(self.git(self.directory.path(), &["--version"]));
         let cpus = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
         let size = std::fs::metadata(program()).map_or(0, |m| m.len());
         format!("{git}, {cpus} cpus, {FILES} files, aye {size} bytes")
@@ -47,7 +48,7 @@ impl World {
 
     /// Where the generated repository is; entries that write take a [`copy`](Self::copy).
     pub fn pristine(&self) -> PathBuf {
-        self.folder.path().join("pristine")
+        self.directory.path().join("pristine")
     }
 
     /// A fresh copy of the generated repository.
@@ -58,7 +59,7 @@ impl World {
     /// A fresh copy of any repository.
     pub fn copy_of(&self, repository: &Path) -> PathBuf {
         self.copies.set(self.copies.get() + 1);
-        let to = self.folder.path().join(format!("copy-{}", self.copies.get()));
+        let to = self.directory.path().join(format!("copy-{}", self.copies.get()));
         run(Command::new("cp").arg("-a").arg(repository).arg(&to));
         to
     }
@@ -66,33 +67,33 @@ impl World {
     /// A repository of one file and one commit.
     pub fn small(&self) -> PathBuf {
         self.copies.set(self.copies.get() + 1);
-        let folder = self.folder.path().join(format!("copy-{}", self.copies.get()));
-        std::fs::create_dir(&folder).expect("a folder");
-        run(&mut self.git(&folder, &["init", "--quiet", "--initial-branch=main"]));
+        let directory = self.directory.path().join(format!("copy-{}", self.copies.get()));
+        std::fs::create_dir(&directory).expect("a directory");
+        run(&mut self.git(&directory, &["init", "--quiet", "--initial-branch=main"]));
         for (key, value) in SETTINGS {
-            run(&mut self.git(&folder, &["config", key, value]));
+            run(&mut self.git(&directory, &["config", key, value]));
         }
-        std::fs::write(folder.join("file.rs"), content(0)).expect("a file");
-        run(&mut self.git(&folder, &["add", "--all"]));
-        run(&mut self.git(&folder, &["commit", "--quiet", "-m", "Start"]));
-        folder
+        std::fs::write(directory.join("file.rs"), content(0)).expect("a file");
+        run(&mut self.git(&directory, &["add", "--all"]));
+        run(&mut self.git(&directory, &["commit", "--quiet", "-m", "Start"]));
+        directory
     }
 
-    /// `git` in a folder, with this world's environment.
-    pub fn git(&self, folder: &Path, arguments: &[&str]) -> Command {
-        self.command("git", folder, arguments)
+    /// `git` in a directory, with this world's environment.
+    pub fn git(&self, directory: &Path, arguments: &[&str]) -> Command {
+        self.command("git", directory, arguments)
     }
 
-    /// The `aye` under test in a folder, with this world's environment.
-    pub fn aye(&self, folder: &Path, arguments: &[&str]) -> Command {
-        self.command(&program(), folder, arguments)
+    /// The `aye` under test in a directory, with this world's environment.
+    pub fn aye(&self, directory: &Path, arguments: &[&str]) -> Command {
+        self.command(&program(), directory, arguments)
     }
 
-    fn command(&self, program: &str, folder: &Path, arguments: &[&str]) -> Command {
+    fn command(&self, program: &str, directory: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(folder).env_clear();
+        command.args(arguments).current_dir(directory).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("HOME", self.folder.path().join("home"));
+        command.env("HOME", self.directory.path().join("home"));
         for (name, value) in [
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z"),
@@ -106,13 +107,13 @@ impl World {
         command
     }
 
-    /// A packed repository: 5,000 files of about 540 bytes in 100 folders, 20 commits.
+    /// A packed repository: 5,000 files of about 540 bytes in 100 directories, 20 commits.
     fn generate(&self) {
-        let folder = self.pristine();
-        std::fs::create_dir(&folder).expect("a folder");
-        run(&mut self.git(&folder, &["init", "--quiet", "--initial-branch=main"]));
+        let directory = self.pristine();
+        std::fs::create_dir(&directory).expect("a directory");
+        run(&mut self.git(&directory, &["init", "--quiet", "--initial-branch=main"]));
         for (key, value) in SETTINGS {
-            run(&mut self.git(&folder, &["config", key, value]));
+            run(&mut self.git(&directory, &["config", key, value]));
         }
         let mut stream = String::new();
         for commit in 0..20 {
@@ -134,13 +135,13 @@ impl World {
                 );
             }
         }
-        let mut import = self.git(&folder, &["fast-import", "--quiet"]);
+        let mut import = self.git(&directory, &["fast-import", "--quiet"]);
         let mut child = import.stdin(Stdio::piped()).spawn().expect("git fast-import");
         child.stdin.take().expect("a pipe").write_all(stream.as_bytes()).expect("feed the import");
         assert!(child.wait().expect("wait").success(), "git fast-import");
-        run(&mut self.git(&folder, &["repack", "-adq"]));
-        run(&mut self.git(&folder, &["reset", "--quiet", "--hard"]));
-        assert_eq!(output(self.git(&folder, &["ls-files"])).lines().count(), FILES);
+        run(&mut self.git(&directory, &["repack", "-adq"]));
+        run(&mut self.git(&directory, &["reset", "--quiet", "--hard"]));
+        assert_eq!(output(self.git(&directory, &["ls-files"])).lines().count(), FILES);
     }
 }
 

@@ -195,7 +195,7 @@ impl Drop for Mount {
 fn a_disk_that_a_hook_fills_has_room_for_the_record() {
     let outer = Repo::with(&[("unused", "")]);
     let place = outer.path("small");
-    fs::create_dir(&place).expect("a folder");
+    fs::create_dir(&place).expect("a directory");
     let mut mount = Command::new("mount");
     mount.args(["-t", "tmpfs", "-o", "size=8m", "t"]).arg(&place);
     if !mount.output().is_ok_and(|out| out.status.success()) {

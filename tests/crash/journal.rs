@@ -14,7 +14,7 @@ use aye::worktree::{Flush, Worktree};
 
 const FILES: usize = 50;
 /// The directory the child process works in.
-const FOLDER: &str = "AYE_TEST_CRASH_FOLDER";
+const DIRECTORY: &str = "AYE_TEST_CRASH_DIRECTORY";
 /// Set: the transaction has no event, its files are the result.
 const NO_EVENT: &str = "AYE_TEST_CRASH_NO_EVENT";
 
@@ -51,7 +51,7 @@ fn trees() -> (Tree, Tree) {
     }
     before.insert(at("swap/inner"), File::regular("inner\n"));
     after.insert(at("swap"), File::regular("now a file\n"));
-    before.insert(at("other"), File::regular("now a folder\n"));
+    before.insert(at("other"), File::regular("now a directory\n"));
     after.insert(at("other/inner"), File::regular("inner\n"));
     (before, after)
 }
@@ -66,7 +66,7 @@ fn tree_of(root: &Path) -> Tree {
     let worktree = Worktree::open(root).expect("a work tree");
     walkdir::WalkDir::new(root)
         .into_iter()
-        .map(|entry| entry.expect("a readable folder"))
+        .map(|entry| entry.expect("a readable directory"))
         .filter(|entry| !entry.file_type().is_dir())
         .map(|entry| {
             let path = entry.path().strip_prefix(root).expect("beneath the root");
@@ -80,41 +80,44 @@ fn tree_of(root: &Path) -> Tree {
 /// The process that is stopped. Does nothing unless it is told a directory.
 #[test]
 fn child() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let folder = Path::new(&folder);
+    let Some(directory) = std::env::var_os(DIRECTORY) else { return };
+    let directory = Path::new(&directory);
     if std::env::var_os(RECOVER).is_some() {
-        next_command(folder);
+        next_command(directory);
         return;
     }
     let (before, after) = match std::env::var_os(NEW_ONLY) {
         Some(_) => (Tree::new(), new_files()),
         None => trees(),
     };
-    let worktree = Worktree::open(&folder.join("top")).expect("a work tree");
+    let worktree = Worktree::open(&directory.join("top")).expect("a work tree");
     let paths: std::collections::BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
     let steps: Vec<Step<'_>> = paths
         .into_iter()
         .map(|path| Step { path, now: before.get(path), after: after.get(path) })
         .collect();
-    let journal = Journal::open(&folder.join("journal"), Duration::ZERO).expect("the lock");
+    let journal = Journal::open(&directory.join("journal"), Duration::ZERO).expect("the lock");
     let subject = std::env::var_os(NO_EVENT).is_none().then_some("subject");
     let done = journal.flushing(false).apply(&worktree.reader(), &steps, subject, |transaction| {
-        std::fs::write(folder.join("event"), transaction).expect("the event is written");
+        std::fs::write(directory.join("event"), transaction).expect("the event is written");
         Ok(())
     });
     if let Err(error) = done {
-        std::fs::write(folder.join("error"), error.code().id).expect("the error is noted");
+        std::fs::write(directory.join("error"), error.code().id).expect("the error is noted");
     }
 }
 
 /// Runs the child with `failpoints` and says whether it was stopped.
-fn stopped(folder: &Path, failpoints: &str, event: bool) -> bool {
-    run(folder, failpoints, &[(NO_EVENT, !event)])
+fn stopped(directory: &Path, failpoints: &str, event: bool) -> bool {
+    run(directory, failpoints, &[(NO_EVENT, !event)])
 }
 
-fn run(folder: &Path, failpoints: &str, set: &[(&str, bool)]) -> bool {
+fn run(directory: &Path, failpoints: &str, set: &[(&str, bool)]) -> bool {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "journal::child"]).env(FOLDER, folder).env("FAILPOINTS", failpoints);
+    command
+        .args(["--exact", "journal::child"])
+        .env(DIRECTORY, directory)
+        .env("FAILPOINTS", failpoints);
     command.envs(set.iter().filter(|(_, set)| *set).map(|(name, _)| (*name, "1")));
     let status = command.output().expect("the child starts").status;
     assert!(status.success() || status.code().is_none(), "{failpoints}: {status}");
@@ -122,13 +125,13 @@ fn run(folder: &Path, failpoints: &str, set: &[(&str, bool)]) -> bool {
 }
 
 fn scratch(before: &Tree) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::create_dir(folder.path().join("top")).expect("a folder");
-    let worktree = Worktree::open(&folder.path().join("top")).expect("a work tree");
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(directory.path().join("top")).expect("a directory");
+    let worktree = Worktree::open(&directory.path().join("top")).expect("a work tree");
     for (path, file) in before {
         worktree.write_file(path, &file.bytes, file.mode, Flush::No).expect("written");
     }
-    folder
+    directory
 }
 
 /// What the next command knows: the directory, whose event names nothing.
@@ -151,8 +154,8 @@ impl Judge for Next<'_> {
 }
 
 /// Recovers, as the next command does.
-fn next_command(folder: &Path) -> Vec<aye::worktree::journal::Recovered> {
-    let settled = recover(&folder.join("journal"), &Next(folder)).expect("recovers");
+fn next_command(directory: &Path) -> Vec<aye::worktree::journal::Recovered> {
+    let settled = recover(&directory.join("journal"), &Next(directory)).expect("recovers");
     assert!(settled.refused.is_empty(), "{:?}", settled.refused);
     settled.done
 }
@@ -173,15 +176,15 @@ fn every_step(event: bool, exchange: &str) {
         // Every hit of the first few and the last few, and some in between.
         let mut hit = 0;
         loop {
-            let folder = scratch(&before);
-            if !stopped(folder.path(), &format!("{exchange}{point}={hit}*off->return"), event) {
+            let directory = scratch(&before);
+            if !stopped(directory.path(), &format!("{exchange}{point}={hit}*off->return"), event) {
                 assert!(hit > 0, "{point} is never reached");
-                assert_eq!(tree_of(&folder.path().join("top")), after, "{point} {hit}");
+                assert_eq!(tree_of(&directory.path().join("top")), after, "{point} {hit}");
                 break;
             }
-            let recovered = next_command(folder.path());
-            let found = tree_of(&folder.path().join("top"));
-            let done = folder.path().join("event").exists();
+            let recovered = next_command(directory.path());
+            let found = tree_of(&directory.path().join("top"));
+            let done = directory.path().join("event").exists();
             let expected = if done { &after } else { &before };
             // Without an event the files are the result: old until the journal is marked done.
             if event || point != "journal.committed" {
@@ -193,8 +196,8 @@ fn every_step(event: bool, exchange: &str) {
             if done && event && point != "journal.remove" {
                 assert_eq!(recovered[0].action, Action::Finished);
             }
-            assert!(!pending(&folder.path().join("journal")), "{point} {hit}");
-            assert!(next_command(folder.path()).is_empty(), "{point} {hit}: recovered twice");
+            assert!(!pending(&directory.path().join("journal")), "{point} {hit}");
+            assert!(next_command(directory.path()).is_empty(), "{point} {hit}: recovered twice");
             hit += if hit < 4 { 1 } else { 7 };
         }
     }
@@ -234,22 +237,22 @@ fn files_that_are_only_created_are_all_there_or_none() {
     ] {
         for hit in 0.. {
             for settle in 0..=after.len() {
-                let folder = scratch(&Tree::new());
+                let directory = scratch(&Tree::new());
                 let failpoint = format!("{point}={hit}*off->return");
-                if !run(folder.path(), &failpoint, &set(event)) {
+                if !run(directory.path(), &failpoint, &set(event)) {
                     assert!(hit > 0, "{point} is never reached");
                     break;
                 }
                 // The first recovery may be stopped, too.
                 let stop = format!("journal.settle={settle}*off->return");
-                run(folder.path(), &stop, &[(RECOVER, true)]);
-                let recovered = next_command(folder.path());
+                run(directory.path(), &stop, &[(RECOVER, true)]);
+                let recovered = next_command(directory.path());
                 assert!(
                     recovered.iter().all(|r| r.left.is_empty()),
                     "{point} {hit}: {recovered:?}"
                 );
-                let found = tree_of(&folder.path().join("top"));
-                let done = folder.path().join("event").exists();
+                let found = tree_of(&directory.path().join("top"));
+                let done = directory.path().join("event").exists();
                 let stands = done && (event || point == "journal.remove");
                 assert!(
                     if stands { found == after } else { found.is_empty() },
@@ -272,16 +275,16 @@ fn recovery_may_itself_be_stopped_and_run_again() {
         [("worktree.rename=20*off->return", &before), ("journal.committed=return", &after)]
     {
         for hit in (0..FILES).step_by(6) {
-            let folder = scratch(&before);
-            assert!(stopped(folder.path(), point, true));
+            let directory = scratch(&before);
+            assert!(stopped(directory.path(), point, true));
             assert!(run(
-                folder.path(),
+                directory.path(),
                 &format!("journal.settle={hit}*off->return"),
                 &[(RECOVER, true)]
             ));
-            let recovered = next_command(folder.path());
+            let recovered = next_command(directory.path());
             assert!(recovered.iter().all(|r| r.left.is_empty()), "{point} {hit}: {recovered:?}");
-            assert!(tree_of(&folder.path().join("top")) == *expected, "{point} {hit}");
+            assert!(tree_of(&directory.path().join("top")) == *expected, "{point} {hit}");
         }
     }
 }
@@ -295,20 +298,23 @@ fn a_failure_at_any_step_puts_everything_back_at_once() {
     ] {
         for hit in [0, 1, 9] {
             for (failure, code) in [("disk_full", "disk_full"), ("read_only", "read_only")] {
-                let folder = scratch(&before);
+                let directory = scratch(&before);
                 assert!(!stopped(
-                    folder.path(),
+                    directory.path(),
                     &format!("{point}={hit}*off->1*return({failure})->off"),
                     true
                 ));
-                let Ok(error) = std::fs::read_to_string(folder.path().join("error")) else {
+                let Ok(error) = std::fs::read_to_string(directory.path().join("error")) else {
                     assert!(hit > 0, "{point} is never reached");
                     continue;
                 };
                 assert_eq!(error, code, "{point} {hit}");
-                assert!(tree_of(&folder.path().join("top")) == before, "{point} {hit} {failure}");
-                assert!(!pending(&folder.path().join("journal")), "{point} {hit} {failure}");
-                assert!(!folder.path().join("event").exists());
+                assert!(
+                    tree_of(&directory.path().join("top")) == before,
+                    "{point} {hit} {failure}"
+                );
+                assert!(!pending(&directory.path().join("journal")), "{point} {hit} {failure}");
+                assert!(!directory.path().join("event").exists());
             }
         }
     }

@@ -28,7 +28,7 @@ fn edits() -> String {
     serde_json::json!({ "edits": [
         { "file_path": "a.txt", "old_content": "line 2", "new_content": "LINE 2" },
         { "file_path": "dir/b.txt", "old_content": "line 3", "new_content": "LINE 3" },
-        { "file_path": "new/folder/e.txt", "old_content": "", "new_content": "new\n" },
+        { "file_path": "new/directory/e.txt", "old_content": "", "new_content": "new\n" },
         { "file_path": "gone/d.txt", "delete": true },
     ]})
     .to_string()

@@ -401,8 +401,8 @@ fn one_file_is_held_against_every_proposal_that_changes_it() {
     // The file is as it was, but what it is to become is gone.
     let lost = "three\nvier\n";
     let id = repo.program("git").args(&["hash-object", "--stdin"]).stdin(lost).run().ok().out();
-    let (folder, name) = id.trim().split_at(2);
-    repo.remove(&format!(".git/objects/{folder}/{name}"));
+    let (directory, name) = id.trim().split_at(2);
+    repo.remove(&format!(".git/objects/{directory}/{name}"));
     let run = repo.aye(&["check", "--fail-on", "conflict"]).exits(1);
     run.says(&format!("{third} does not fit")).says("cannot be read");
 }

@@ -53,9 +53,9 @@ fn what_a_proposer_wrote_is_completed_safely() {
 fn the_bash_script_registers_and_completes() {
     let repo = Repo::new();
     let script = repo.aye(&["util", "completion", "bash"]).ok().out();
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_aye")).parent().unwrap();
+    let directory = std::path::Path::new(env!("CARGO_BIN_EXE_aye")).parent().unwrap();
     let path = std::env::join_paths(
-        std::iter::once(folder.to_owned())
+        std::iter::once(directory.to_owned())
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     )
     .unwrap();

@@ -11,10 +11,10 @@ fn a_linked_work_tree_that_was_removed_is_not_the_repository_around_it() {
     repo.git(&["worktree", "add", "-q", "--detach", "trees/linked"]);
     std::fs::remove_dir_all(repo.path(".git/worktrees")).unwrap();
     repo.write("trees/linked/sub/x", "x\n");
-    for folder in ["trees/linked", "trees/linked/sub"] {
-        let patch = repo.cmd(&["patch", "--format", "text"]).dir(repo.path(folder)).stdin(PATCH);
+    for directory in ["trees/linked", "trees/linked/sub"] {
+        let patch = repo.cmd(&["patch", "--format", "text"]).dir(repo.path(directory)).stdin(PATCH);
         patch.run().exits(3).notes("trees/linked/.git' leads to no repository");
-        let list = repo.cmd(&["list"]).dir(repo.path(folder)).run();
+        let list = repo.cmd(&["list"]).dir(repo.path(directory)).run();
         list.fails("not_a_repository", 3).notes("git worktree repair");
     }
     assert_eq!(repo.text("f"), "a\n");
@@ -38,8 +38,10 @@ fn refs_are_where_git_has_them_in_a_namespace_too() {
 fn inside_the_repository_itself() {
     let repo = Repo::with(&[("f", "a\n")]);
     let id = repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok().id();
-    for (folder, git_dir) in [(".git", "."), (".git", ""), (".git/refs", ".."), (".git/refs", "")] {
-        let list = repo.cmd(&["list"]).dir(repo.path(folder));
+    for (directory, git_dir) in
+        [(".git", "."), (".git", ""), (".git/refs", ".."), (".git/refs", "")]
+    {
+        let list = repo.cmd(&["list"]).dir(repo.path(directory));
         let list = if git_dir.is_empty() { list } else { list.env("GIT_DIR", git_dir) };
         list.run().ok().says(&id);
     }
@@ -51,8 +53,9 @@ fn inside_the_repository_itself() {
 #[test]
 fn what_the_environment_names_is_relative_to_the_directory_of_c() {
     let (here, there) = (Repo::with(&[("f", "a\n")]), Repo::with(&[("f", "a\n")]));
-    let folder = there.root().display().to_string();
-    let patch = here.cmd(&["-C", &folder, "patch", "--index"]).env("GIT_DIR", ".git").stdin(PATCH);
+    let directory = there.root().display().to_string();
+    let patch =
+        here.cmd(&["-C", &directory, "patch", "--index"]).env("GIT_DIR", ".git").stdin(PATCH);
     patch.run().ok();
     assert_eq!(there.git(&["status", "--short"]), "M  f");
     assert_eq!(here.git(&["status", "--short"]), "");

@@ -200,15 +200,15 @@ fn a_shared_repository_stays_shared() {
     narrow(&format!("apply {id} --yes"));
     narrow("list");
     let mut checked = 0;
-    let mut folders = vec![repo.path(".git/aye"), repo.path(".git/refs/aye")];
-    while let Some(folder) = folders.pop() {
-        let mode = folder.metadata().unwrap().permissions().mode();
-        assert_eq!(mode & 0o070, 0o070, "{} is {mode:o}", folder.display());
-        for entry in std::fs::read_dir(&folder).unwrap() {
+    let mut directories = vec![repo.path(".git/aye"), repo.path(".git/refs/aye")];
+    while let Some(directory) = directories.pop() {
+        let mode = directory.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o070, 0o070, "{} is {mode:o}", directory.display());
+        for entry in std::fs::read_dir(&directory).unwrap() {
             let path = entry.unwrap().path();
             let mode = path.metadata().unwrap().permissions().mode();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else {
                 assert_eq!(mode & 0o060, 0o060, "{} is {mode:o}", path.display());
                 checked += 1;
@@ -347,7 +347,7 @@ fn a_case_insensitive_directory_takes_one_of_two_files_or_none() {
     }
     let repo = Repo::with(&[("f", "f\n")]);
     let (image, place) = (repo.outer().join("image"), repo.outer().join("place"));
-    std::fs::create_dir(&place).expect("a folder");
+    std::fs::create_dir(&place).expect("a directory");
     let script = "truncate -s 32M \"$0\" && mkfs.ext4 -q -O casefold -E encoding=utf8 \"$0\" \
                   && mount -o loop \"$0\" \"$1\" && mkdir \"$1/r\" && chattr +F \"$1/r\"";
     let made =

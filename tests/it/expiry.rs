@@ -58,11 +58,11 @@ fn the_lifetime_is_seven_days_unless_configured() {
 fn expiry_that_nobody_has_written_down_yet_is_no_damage() {
     let repo = Repo::with(&[("f", "a b\n")]);
     let id = propose_for_an_hour(&repo);
-    let folder = format!(".agent-memory/proposals/{id}");
-    assert!(repo.exists(&folder));
+    let directory = format!(".agent-memory/proposals/{id}");
+    assert!(repo.exists(&directory));
     // Doctor is the next writer.
     later(&repo, &["doctor"]).ok().says("sound: 0 pending");
-    assert!(!repo.exists(&folder));
+    assert!(!repo.exists(&directory));
     assert_eq!(repo.git(&["for-each-ref", "refs/aye/pending"]), "");
     repo.aye(&["log", &id]).ok().says("expire");
 }

@@ -14,12 +14,12 @@ use clap::CommandFactory as _;
 
 const BLESS: &str = "AYE_BLESS=1 cargo test --locked --test it generated::";
 
-fn committed(folder: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
+fn committed(directory: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)
 }
 
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return BTreeMap::new() };
+fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return BTreeMap::new() };
     let file = |entry: std::io::Result<std::fs::DirEntry>| {
         let entry = entry.expect("an entry");
         let name = entry.file_name().into_string().expect("a UTF-8 name");
@@ -29,12 +29,12 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Holds the committed directory to what was generated, or replaces it when asked to.
-fn hold(folder: &str, generated: &BTreeMap<String, Vec<u8>>) {
-    assert!(!generated.is_empty(), "nothing was generated for {folder}/");
-    let path = committed(folder);
+fn hold(directory: &str, generated: &BTreeMap<String, Vec<u8>>) {
+    assert!(!generated.is_empty(), "nothing was generated for {directory}/");
+    let path = committed(directory);
     if std::env::var_os("AYE_BLESS").is_some() {
         let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).expect("the folder");
+        std::fs::create_dir_all(&path).expect("the directory");
         for (name, bytes) in generated {
             std::fs::write(path.join(name), bytes).expect("write");
         }
@@ -44,7 +44,7 @@ fn hold(folder: &str, generated: &BTreeMap<String, Vec<u8>>) {
     let names = generated.keys().chain(there.keys()).collect::<std::collections::BTreeSet<_>>();
     let stale: Vec<_> =
         names.into_iter().filter(|name| generated.get(*name) != there.get(*name)).collect();
-    assert!(stale.is_empty(), "{folder}/ is stale: {stale:?}\nrun: {BLESS}");
+    assert!(stale.is_empty(), "{directory}/ is stale: {stale:?}\nrun: {BLESS}");
 }
 
 #[test]

@@ -434,7 +434,7 @@ fn core_hooks_path_is_where_git_looks() {
     repo.write("a.txt", "uno\n");
     repo.git(&["add", "a.txt"]);
     repo.try_git(&["commit", "-q", "-m", "x"]).exits(1);
-    // From a subfolder the same place.
+    // From a subdirectory the same place.
     std::fs::create_dir(repo.path("sub")).unwrap();
     repo.cmd(&["hooks", "status"]).dir(repo.path("sub")).run().ok().says("/work/.githooks");
 }

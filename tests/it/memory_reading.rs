@@ -34,8 +34,8 @@ fn nothing_at_all_is_as_good_as_no_arguments() {
 fn what_cannot_be_read_is_told_and_the_rest_is_read() {
     let repo = store();
     let file = ".agent-memory/decisions.md";
-    let folder = ".agent-memory/modules";
-    std::fs::create_dir(repo.outer().join("outside")).expect("a folder");
+    let directory = ".agent-memory/modules";
+    std::fs::create_dir(repo.outer().join("outside")).expect("a directory");
     type Obstacle = fn(&Repo);
     let in_the_way: [(&str, Obstacle); 4] = [
         ("is a symlink", |repo| repo.symlink("pitfalls.md", ".agent-memory/decisions.md")),
@@ -61,12 +61,12 @@ fn what_cannot_be_read_is_told_and_the_rest_is_read() {
         }
     }
     repo.write(file, "# Decisions\n");
-    repo.symlink("../../outside", folder);
+    repo.symlink("../../outside", directory);
     repo.aye(&["memory", "search", "done"]).ok();
     repo.aye(&["memory", "status"]).ok();
     repo.aye(&["memory", "context"]).ok();
     repo.aye(&["memory", "lint"]).exits(1).says("through the symlink .agent-memory/modules");
-    repo.remove(folder);
+    repo.remove(directory);
     // What belongs into the pack and is missing there is said in the pack.
     repo.remove(".agent-memory/conventions.md");
     repo.symlink("pitfalls.md", ".agent-memory/conventions.md");

@@ -9,14 +9,14 @@ const SIDES: Sides<'static> = Sides { ours: "ours", theirs: "theirs" };
 
 /// What git says: the merged text, and whether it has conflicts.
 fn git(base: &[u8], ours: &[u8], theirs: &[u8]) -> (Vec<u8>, bool) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     for (name, text) in [("base", base), ("ours", ours), ("theirs", theirs)] {
-        std::fs::write(folder.path().join(name), text).expect("written");
+        std::fs::write(directory.path().join(name), text).expect("written");
     }
     let output = Command::new("git")
         .args(["merge-file", "-p", "--diff-algorithm=histogram"])
         .args(["-L", "ours", "-L", "base", "-L", "theirs", "ours", "base", "theirs"])
-        .current_dir(folder.path())
+        .current_dir(directory.path())
         .output()
         .expect("git runs");
     (output.stdout, !output.status.success())

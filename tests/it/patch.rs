@@ -211,11 +211,11 @@ fn index_refuses_a_file_that_has_something_else_staged() {
 
 /// Where git finds `git aye`.
 fn path_with_aye() -> std::ffi::OsString {
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_git-aye")).parent();
+    let directory = std::path::Path::new(env!("CARGO_BIN_EXE_git-aye")).parent();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders =
-        folder.map(std::path::Path::to_owned).into_iter().chain(std::env::split_paths(&path));
-    std::env::join_paths(folders).expect("folders without a colon")
+    let directories =
+        directory.map(std::path::Path::to_owned).into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(directories).expect("directories without a colon")
 }
 
 /// However git lets a person say it, the gate is closed.
@@ -419,7 +419,7 @@ fn what_no_apply_could_write_becomes_no_proposal_by_way_of_patch() {
     assert!(!repo.exists(".agent-memory"));
 }
 
-/// A path of 4,000 bytes may have 2,000 folders: each costs the same, or one file takes minutes.
+/// A path of 4,000 bytes may have 2,000 directories: each costs the same, or one file takes minutes.
 #[test]
 fn a_file_in_two_thousand_directories_is_made_and_removed() {
     let repo = Repo::with(&[("f", "x\n")]);

@@ -177,7 +177,7 @@ fn put(repo: &Repo, tree: &Tree) -> String {
     }
     for entry in std::fs::read_dir(repo.root()).expect("the root").flatten() {
         if entry.file_name() != ".git" {
-            std::fs::remove_dir_all(entry.path()).expect("an empty folder goes");
+            std::fs::remove_dir_all(entry.path()).expect("an empty directory goes");
         }
     }
     for (path, file) in tree {

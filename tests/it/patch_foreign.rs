@@ -41,11 +41,11 @@ fn a_new_file_is_put_where_git_puts_it_whatever_the_prefixes() {
         assert_eq!(repo.text("d/n"), "new\n", "{patch}");
     }
     // Not even where a directory is called like a prefix: the two would not be the same.
-    for folder in ["b/", "c/", "o/"] {
+    for directory in ["b/", "c/", "o/"] {
         let repo = base.copy();
-        let patch = git("", "").replace("d/n", &format!("{folder}n"));
+        let patch = git("", "").replace("d/n", &format!("{directory}n"));
         repo.aye_stdin(&["patch"], &patch).ok();
-        assert_eq!(repo.text(&format!("{folder}n")), "new\n", "{patch}");
+        assert_eq!(repo.text(&format!("{directory}n")), "new\n", "{patch}");
         repo.aye_stdin(&["patch", "-R"], &patch).ok();
         assert!(repo.snapshot() == base.snapshot(), "{patch}");
     }

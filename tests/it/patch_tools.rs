@@ -228,7 +228,7 @@ fn what_git_prints_for_the_eye_is_refused_by_its_name() {
 fn a_directory_gives_way_to_a_file_that_a_later_commit_makes() {
     let repo = Repo::with(&[("c/c", "in\n")]);
     repo.git(&["rm", "--quiet", "c/c"]);
-    repo.git(&["commit", "--quiet", "-m", "Empty the folder"]);
+    repo.git(&["commit", "--quiet", "-m", "Empty the directory"]);
     repo.write("c", "file\n");
     repo.git(&["add", "--all"]);
     repo.git(&["commit", "--quiet", "-m", "Put a file there"]);

@@ -172,13 +172,13 @@ fn paths_are_relative_to_where_they_are_typed() {
     run(&["propose", "../../out", "--old", "", "--new", "u"]).fails("path_invalid", 6);
 }
 
-/// As to git: an absolute path inside the repository, a folder with its slash, and the folder that
+/// As to git: an absolute path inside the repository, a directory with its slash, and the directory that
 /// one is in.
 #[test]
 fn a_path_may_be_typed_in_every_way_that_leads_into_the_repository() {
     let repo = Repo::with(&[("f", "a\n"), ("sub/f", "a\n"), ("sub/deep/f", "a\n")]);
     let top = repo.root().to_str().unwrap().to_owned();
-    let run = |folder: &str, args: &[&str]| repo.cmd(args).dir(repo.path(folder)).run();
+    let run = |directory: &str, args: &[&str]| repo.cmd(args).dir(repo.path(directory)).run();
     for (given, path) in [("f", "f"), ("sub/f", "sub/f"), ("sub/../f", "sub/../f")] {
         let given = format!("{top}/{given}");
         let run = run("sub", &["propose", "--json", &given, "--old", "a", "--new", path]);
@@ -187,19 +187,19 @@ fn a_path_may_be_typed_in_every_way_that_leads_into_the_repository() {
             false => assert_eq!(run.ok().json()["file_path"], path),
         }
     }
-    let new = format!("{top}/new/folder/f");
+    let new = format!("{top}/new/directory/f");
     let run_new = run("sub", &["propose", "--json", &new, "--old", "", "--new", "x"]);
-    assert_eq!(run_new.ok().json()["file_path"], "new/folder/f");
+    assert_eq!(run_new.ok().json()["file_path"], "new/directory/f");
     for outside in ["/etc/hosts", &format!("{top}/../f"), &format!("{top}x/f"), &top] {
         run("sub", &["propose", outside, "--old", "a", "--new", "b"]).fails("path_invalid", 6);
     }
-    for (folder, given) in
+    for (directory, given) in
         [("", "sub/"), ("sub", "."), ("sub", "./"), ("sub/deep", ".."), ("", "sub")]
     {
-        run(folder, &["propose", given, "--old", "a", "--new", "b"]).fails("is_a_folder", 6);
-        run(folder, &["check", "--paths", given]).exits(1).says("sub/f").lacks("new/folder");
+        run(directory, &["propose", given, "--old", "a", "--new", "b"]).fails("is_a_folder", 6);
+        run(directory, &["check", "--paths", given]).exits(1).says("sub/f").lacks("new/directory");
     }
-    run("", &["propose", "no-folder/", "--old", "", "--new", "x"]).fails("path_invalid", 6);
+    run("", &["propose", "no-directory/", "--old", "", "--new", "x"]).fails("path_invalid", 6);
     let all = repo.aye(&["list", "--json"]).ok().json()["proposals"].as_array().unwrap().len();
     for path in [".", "./"] {
         let listed = repo.aye(&["list", "--json", "--path", path]).ok().json();

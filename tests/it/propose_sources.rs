@@ -195,7 +195,7 @@ fn worktree_takes_a_pathspec_as_git_add_does() {
     base.git(&["rm", "--quiet", "gone"]);
     let everything = "a d/b d/e/c.txt d/new gone";
     let top = base.root().to_str().unwrap().to_owned();
-    for (folder, spec, files) in [
+    for (directory, spec, files) in [
         ("", &["."][..], everything),
         ("", &["*"], everything),
         ("", &["d/"], "d/b d/e/c.txt d/new"),
@@ -215,10 +215,10 @@ fn worktree_takes_a_pathspec_as_git_add_does() {
         let specs: Vec<String> = spec.iter().map(|spec| spec.replace('@', &root)).collect();
         let mut args = vec!["propose", "--json", "--worktree"];
         args.extend(specs.iter().map(String::as_str));
-        let run = repo.cmd(&args).dir(repo.path(folder)).run().ok();
-        assert_eq!(listed(&run), files, "{folder} {spec:?}");
+        let run = repo.cmd(&args).dir(repo.path(directory)).run().ok();
+        assert_eq!(listed(&run), files, "{directory} {spec:?}");
         let left = repo.git(&["status", "--porcelain", "--untracked-files=all"]);
-        assert_eq!(left.is_empty(), files == everything, "{folder} {spec:?}\n{left}");
+        assert_eq!(left.is_empty(), files == everything, "{directory} {spec:?}\n{left}");
     }
     let before = base.git(&["status", "--porcelain"]);
     base.aye(&["propose", "--worktree", "a", "nope"]).fails("file_not_found", 3).notes("'nope'");

@@ -246,10 +246,10 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-fn tree(folder: &Path) -> BTreeMap<String, (Vec<u8>, bool)> {
+fn tree(directory: &Path) -> BTreeMap<String, (Vec<u8>, bool)> {
     use std::os::unix::fs::PermissionsExt as _;
     let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).expect("a file").flatten() {
+    for entry in std::fs::read_dir(directory).expect("a file").flatten() {
         let name = entry.file_name().into_string().expect("a file");
         if name != ".patch" {
             let mode = entry.metadata().expect("a file").permissions().mode();
@@ -259,17 +259,17 @@ fn tree(folder: &Path) -> BTreeMap<String, (Vec<u8>, bool)> {
     found
 }
 
-/// Makes `folder` hold `files` and nothing else.
-fn restore(folder: &Path, files: &BTreeMap<String, (Vec<u8>, bool)>) {
+/// Makes `directory` hold `files` and nothing else.
+fn restore(directory: &Path, files: &BTreeMap<String, (Vec<u8>, bool)>) {
     use std::os::unix::fs::PermissionsExt as _;
-    for name in tree(folder).into_keys() {
-        std::fs::remove_file(folder.join(name)).expect("a file");
+    for name in tree(directory).into_keys() {
+        std::fs::remove_file(directory.join(name)).expect("a file");
     }
     for (name, (bytes, executable)) in files {
-        std::fs::write(folder.join(name), bytes).expect("a file");
+        std::fs::write(directory.join(name), bytes).expect("a file");
         let mode = if *executable { 0o755 } else { 0o644 };
         let permissions = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(folder.join(name), permissions).expect("a file");
+        std::fs::set_permissions(directory.join(name), permissions).expect("a file");
     }
 }
 
@@ -353,7 +353,7 @@ proptest! {
         fates in prop::collection::vec(fate(), 4),
         answers in any::<u64>(),
     ) {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let mut changes = Vec::new();
         let path = |name: String| RepoPath::new(name).unwrap();
         let change = |path, before: Option<File>, after: Option<File>| {
@@ -361,7 +361,7 @@ proptest! {
         };
         for (at, (old, fate)) in olds.iter().zip(&fates).enumerate() {
             let (name, old) = (format!("f{at}"), File::regular(text(old)));
-            std::fs::write(folder.path().join(&name), &old.bytes).unwrap();
+            std::fs::write(directory.path().join(&name), &old.bytes).unwrap();
             // Near the old text, so that many are renames: every other line is the old one.
             let near = |new: &[u8]| {
                 let mut bytes = old.bytes.clone();
@@ -394,7 +394,7 @@ proptest! {
             let take = answers >> (unit % 64) & 1 == 1;
             review.decide(unit, Some(if take { Decision::Take } else { Decision::Leave }));
         }
-        let first = tree(folder.path());
+        let first = tree(directory.path());
         let mut composed = first.clone();
         let taken = review.changes();
         for change in &taken {
@@ -409,15 +409,15 @@ proptest! {
         let Ok(changeset) = Changeset::new(taken) else { return Ok(()) };
         let emitted = emit::git_patch(&changeset, emit::Kind::Sha1);
         for patch in [selection(&review), String::from_utf8(emitted).unwrap()] {
-            restore(folder.path(), &first);
-            std::fs::write(folder.path().join(".patch"), &patch).unwrap();
+            restore(directory.path(), &first);
+            std::fs::write(directory.path().join(".patch"), &patch).unwrap();
             let git = std::process::Command::new("git").args(["apply", ".patch"])
-                .current_dir(folder.path())
-                .env("GIT_CEILING_DIRECTORIES", folder.path().parent().unwrap()).output().unwrap();
+                .current_dir(directory.path())
+                .env("GIT_CEILING_DIRECTORIES", directory.path().parent().unwrap()).output().unwrap();
             // Of nothing there is no patch.
             let is_empty = patch.is_empty() && taken_nothing;
             prop_assert!(is_empty || git.status.success(), "{}\n{patch}", String::from_utf8_lossy(&git.stderr));
-            prop_assert_eq!(&tree(folder.path()), &composed, "{}", patch);
+            prop_assert_eq!(&tree(directory.path()), &composed, "{}", patch);
         }
     }
 }

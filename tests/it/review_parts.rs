@@ -146,13 +146,13 @@ proptest! {
             prop_assert_eq!(String::from_utf8(composed).unwrap(), old);
             return Ok(());
         }
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("f"), &old).unwrap();
-        std::fs::write(folder.path().join("p"), patch(&diff, hunk, &chosen)).unwrap();
-        let git = std::process::Command::new("git").args(["apply", "p"]).current_dir(folder.path())
-            .env("GIT_CEILING_DIRECTORIES", folder.path().parent().unwrap()).output().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("f"), &old).unwrap();
+        std::fs::write(directory.path().join("p"), patch(&diff, hunk, &chosen)).unwrap();
+        let git = std::process::Command::new("git").args(["apply", "p"]).current_dir(directory.path())
+            .env("GIT_CEILING_DIRECTORIES", directory.path().parent().unwrap()).output().unwrap();
         prop_assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
-        let applied = std::fs::read_to_string(folder.path().join("f")).unwrap_or_default();
+        let applied = std::fs::read_to_string(directory.path().join("f")).unwrap_or_default();
         prop_assert_eq!(String::from_utf8(composed).unwrap(), applied);
     }
 }

@@ -60,12 +60,12 @@ fn paths_are_relative_to_where_one_is() {
 
 #[test]
 fn standard_input_and_directories_outside_a_repository() {
-    let folder = Repo::outside();
-    folder.aye_stdin(&["scan", "-"], format!("+{}\n", token(1))).exits(1).says("-:1");
-    folder.aye_stdin(&["scan", "-"], "nothing\n").ok();
-    folder.write("a.txt", token(1));
-    folder.aye(&["scan"]).exits(1).says("a.txt:1");
-    folder.aye(&["scan", "--staged"]).fails("not_a_repository", 3);
+    let directory = Repo::outside();
+    directory.aye_stdin(&["scan", "-"], format!("+{}\n", token(1))).exits(1).says("-:1");
+    directory.aye_stdin(&["scan", "-"], "nothing\n").ok();
+    directory.write("a.txt", token(1));
+    directory.aye(&["scan"]).exits(1).says("a.txt:1");
+    directory.aye(&["scan", "--staged"]).fails("not_a_repository", 3);
 }
 
 #[test]

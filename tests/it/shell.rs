@@ -143,15 +143,15 @@ fn an_endless_producer_ends_with_its_reader() {
 fn programs_come_from_path_where_nobody_else_can_write() {
     let repo = repo();
     repo.git(&["worktree", "add", "-q", "../linked", "-b", "other"]);
-    let tool = |folder: &str| {
-        let folder = repo.outer().join(folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("zig"), "#!/bin/sh\necho ran zig\n").unwrap();
-        repo.chmod(folder.join("zig").to_str().unwrap(), 0o755);
-        for above in folder.ancestors().take_while(|above| *above != repo.outer()) {
+    let tool = |directory: &str| {
+        let directory = repo.outer().join(directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("zig"), "#!/bin/sh\necho ran zig\n").unwrap();
+        repo.chmod(directory.join("zig").to_str().unwrap(), 0o755);
+        for above in directory.ancestors().take_while(|above| *above != repo.outer()) {
             repo.chmod(above.to_str().unwrap(), 0o755);
         }
-        folder
+        directory
     };
     let root = repo.root().file_name().unwrap().to_str().unwrap().to_owned();
     let run = |path: &std::path::Path| {
@@ -192,8 +192,8 @@ fn a_proxy_of_rustup_starts_its_toolchain() {
     let repo = repo();
     let home = repo.outer().join("home");
     let (bin, real) = (home.join(".cargo/bin"), home.join(".rustup/toolchains/stable/bin"));
-    for folder in [&bin, &real] {
-        std::fs::create_dir_all(folder).unwrap();
+    for directory in [&bin, &real] {
+        std::fs::create_dir_all(directory).unwrap();
     }
     let proxy = format!("#!/bin/sh\nexec {}/zig\n", real.display());
     for (path, text) in
@@ -203,10 +203,10 @@ fn a_proxy_of_rustup_starts_its_toolchain() {
         repo.chmod(path.to_str().unwrap(), 0o755);
     }
     std::os::unix::fs::symlink("rustup", bin.join("zig")).unwrap();
-    for folder in
+    for directory in
         [".cargo", ".cargo/bin", ".rustup", ".rustup/toolchains", ".rustup/toolchains/stable"]
     {
-        repo.chmod(home.join(folder).to_str().unwrap(), 0o755);
+        repo.chmod(home.join(directory).to_str().unwrap(), 0o755);
     }
     repo.chmod(real.to_str().unwrap(), 0o755);
     let run = repo.cmd(&["shell", "zig version"]).env("PATH", bin.to_str().unwrap()).run();
@@ -937,7 +937,7 @@ fn a_repository_inside_the_repository_is_held_to_the_same() {
     repo.aye(&["shell", "git -C vendor/bare log"]).exits(128);
 }
 
-/// A folder named `.git` that is no repository is passed over by git, and must not hide the
+/// A directory named `.git` that is no repository is passed over by git, and must not hide the
 /// configuration of the one above.
 #[test]
 fn an_empty_dot_git_hides_nothing() {
@@ -1035,12 +1035,12 @@ fn the_tool_answers_in_yaml_through_call() {
 
 #[test]
 fn what_cannot_be_read_is_refused_as_input() {
-    let repo = Repo::readable(&[("folder/a.txt", "a\n")]);
-    for (file, why) in [("folder", "is a directory"), ("missing", "is not there")] {
+    let repo = Repo::readable(&[("directory/a.txt", "a\n")]);
+    for (file, why) in [("directory", "is a directory"), ("missing", "is not there")] {
         let command = format!("cat < {file}");
         repo.aye(&["shell", &command]).fails("COMMAND_NOT_ALLOWED", 4).notes(why);
     }
-    repo.aye(&["shell", "cat < folder/a.txt"]).ok().says("a\n");
+    repo.aye(&["shell", "cat < directory/a.txt"]).ok().says("a\n");
 }
 
 /// A repository whose `.env` was committed; returns the id of its content too.
@@ -1156,7 +1156,7 @@ fn renames_do_not_lead_to_denied_names() {
 fn a_file_that_was_a_directory_shows_nothing_of_it() {
     let repo = repo();
     repo.write("d/.env", "TOP=hunter2\n");
-    repo.commit("A folder");
+    repo.commit("A directory");
     repo.git(&["rm", "-rq", "-f", "d"]);
     repo.write("d", "now a file\n");
     repo.commit("A file");
@@ -1277,11 +1277,11 @@ fn an_environment_that_is_not_utf8_is_no_matter() {
     let repo = repo();
     let odd = OsStr::from_bytes(b"x\xff");
     repo.cmd(&["shell", "pwd"]).env("FOO", odd).env("LANG", odd).run().exits(0);
-    let folder = repo.root().join(odd);
-    std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("a.txt"), "one\n").unwrap();
+    let directory = repo.root().join(odd);
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("a.txt"), "one\n").unwrap();
     for command in ["ls", "git status --short", "cat a.txt", "grep -r one"] {
-        repo.cmd(&["shell", command]).dir(&folder).env("PWD", &folder).run().exits(0);
+        repo.cmd(&["shell", command]).dir(&directory).env("PWD", &directory).run().exits(0);
     }
 }
 

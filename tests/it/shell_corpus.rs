@@ -91,10 +91,10 @@ fn world(repo: &Repo) -> World {
     }
 }
 
-/// Everything below `folder`: kind, mode, owner, times and content.
-fn snapshot(folder: &Path) -> BTreeMap<PathBuf, String> {
+/// Everything below `directory`: kind, mode, owner, times and content.
+fn snapshot(directory: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
-    for entry in walkdir::WalkDir::new(folder) {
+    for entry in walkdir::WalkDir::new(directory) {
         let entry = entry.expect("the fixture");
         let meta = entry.path().symlink_metadata().expect("the fixture");
         let content = if meta.is_file() {
@@ -111,8 +111,8 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-fn assert_unchanged(before: &BTreeMap<PathBuf, String>, folder: &Path, after_what: &str) {
-    let after = snapshot(folder);
+fn assert_unchanged(before: &BTreeMap<PathBuf, String>, directory: &Path, after_what: &str) {
+    let after = snapshot(directory);
     for (path, state) in before {
         assert_eq!(after.get(path), Some(state), "{after_what} changed {}", path.display());
     }

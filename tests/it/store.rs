@@ -81,12 +81,12 @@ fn a_projection_is_not_trusted_but_watched() {
 #[test]
 fn the_projection_is_there_exactly_while_pending() {
     let (repo, id) = repo_with_proposal();
-    let folder = format!(".agent-memory/proposals/{id}");
-    assert!(repo.exists(&folder));
+    let directory = format!(".agent-memory/proposals/{id}");
+    assert!(repo.exists(&directory));
     repo.aye(&["revise", &id, "f", "--old", "b", "--new", "B2"]).ok();
-    assert!(repo.text(&format!("{folder}/change.patch")).contains("+B2"));
+    assert!(repo.text(&format!("{directory}/change.patch")).contains("+B2"));
     repo.aye(&["reject", &id, "--yes"]).ok();
-    assert!(!repo.exists(&folder));
+    assert!(!repo.exists(&directory));
 }
 
 #[test]
@@ -179,15 +179,15 @@ fn an_event_that_nobody_could_read_back_is_not_written() {
 #[test]
 fn what_a_killed_writer_left_to_do_is_done_by_the_next() {
     let (repo, id) = repo_with_proposal();
-    let folder = format!(".agent-memory/proposals/{id}");
+    let directory = format!(".agent-memory/proposals/{id}");
     let stop = || {
-        std::fs::remove_dir_all(repo.path(&folder)).unwrap();
+        std::fs::remove_dir_all(repo.path(&directory)).unwrap();
         repo.git(&["update-ref", "-d", &format!("refs/aye/pending/{id}")]);
         repo.write(".git/aye/lock", format!("{id}\nprop_0000000000\nrubbish \u{1}\n"));
     };
     stop();
     repo.aye(&["propose", "f", "--old", "a", "--new", "z"]).ok();
-    assert!(repo.exists(&format!("{folder}/change.patch")));
+    assert!(repo.exists(&format!("{directory}/change.patch")));
     assert_eq!(repo.text(".git/aye/lock"), "");
     repo.aye(&["doctor"]).ok();
     stop();

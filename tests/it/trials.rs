@@ -10,7 +10,7 @@ const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("b.txt", "three\n")];
 fn assert_clean(repo: &Repo) {
     let home = repo.path(".git/aye/try");
     let left: Vec<_> =
-        std::fs::read_dir(home).expect("the folder").flatten().map(|e| e.path()).collect();
+        std::fs::read_dir(home).expect("the directory").flatten().map(|e| e.path()).collect();
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(repo.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
 }
@@ -194,8 +194,8 @@ fn what_a_killed_try_leaves_the_next_command_removes_but_not_one_that_runs() {
         );
         let running = repo.cmd(&["try", &id, "--", "sh", "-c", &test]).spawn();
         until("the command", || sign.exists());
-        let folder = std::fs::read_to_string(&sign).unwrap().trim().to_owned();
-        (running, std::path::PathBuf::from(folder))
+        let directory = std::fs::read_to_string(&sign).unwrap().trim().to_owned();
+        (running, std::path::PathBuf::from(directory))
     };
     let (mut killed, left) = start("one");
     killed.child.kill().unwrap();
@@ -226,7 +226,7 @@ fn what_outlives_a_trial_and_makes_its_directory_again_leaves_nothing_for_good()
     repo.aye(&["try", &id, "--", "sh", "-c", &test]).ok();
     assert_clean(&repo);
     std::fs::write(sign("go"), "").unwrap();
-    until("the folder", || sign("made").exists());
+    until("the directory", || sign("made").exists());
     assert_eq!(std::fs::read_dir(repo.path(".git/aye/try")).unwrap().count(), 1);
     // Not made by aye, so not for aye to remove.
     repo.write(".git/aye/try/mine/file", "");

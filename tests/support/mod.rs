@@ -39,10 +39,10 @@ pub const EMAIL: &str = "ada@example.com";
 /// Seconds since the epoch of the first commit (2026-01-01T00:00:00Z); each commit adds a minute.
 pub const EPOCH: i64 = 1_767_225_600;
 
-/// A temporary folder with a home, a work folder `root`, and usually a git repository in it.
+/// A temporary directory with a home, a work directory `root`, and usually a git repository in it.
 pub struct Repo {
     // Held for its Drop.
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     root: PathBuf,
     clock: AtomicI64,
 }
@@ -65,14 +65,14 @@ impl Repo {
     }
 
     fn outside_below(directory: &Path) -> Self {
-        let folder = tempfile::Builder::new().prefix("aye-test-").tempdir_in(directory);
-        let folder = folder.expect("a temporary directory");
+        let directory = tempfile::Builder::new().prefix("aye-test-").tempdir_in(directory);
+        let directory = directory.expect("a temporary directory");
         // Resolved, so that paths printed by git compare equal (macOS: /var is a symlink).
-        let base = folder.path().canonicalize().expect("the temporary directory");
+        let base = directory.path().canonicalize().expect("the temporary directory");
         let root = base.join("work");
         std::fs::create_dir(&root).expect("the work directory");
         std::fs::create_dir(base.join("home")).expect("the home directory");
-        Self { folder, root, clock: AtomicI64::new(EPOCH) }
+        Self { directory, root, clock: AtomicI64::new(EPOCH) }
     }
 
     /// An empty repository on branch `main` (unborn), with the fixed identity.
@@ -158,8 +158,8 @@ impl Repo {
     /// bring it there again. Not for one with linked work trees, which are known by their paths.
     pub fn copy(&self) -> Self {
         fn copy(from: &Path, to: &Path) {
-            std::fs::create_dir_all(to).expect("a folder");
-            for entry in std::fs::read_dir(from).expect("a folder").flatten() {
+            std::fs::create_dir_all(to).expect("a directory");
+            for entry in std::fs::read_dir(from).expect("a directory").flatten() {
                 let (from, to) = (entry.path(), to.join(entry.file_name()));
                 let kind = entry.file_type().expect("a file type");
                 if kind.is_dir() {
@@ -167,7 +167,7 @@ impl Repo {
                 } else if kind.is_file() {
                     std::fs::copy(&from, &to).expect("a file");
                 } else {
-                    panic!("{} is neither file nor folder", from.display());
+                    panic!("{} is neither file nor directory", from.display());
                 }
             }
         }
@@ -187,7 +187,7 @@ impl Repo {
 
     /// The temporary directory around the repository, for a second clone or a file outside.
     pub fn outer(&self) -> &Path {
-        self.root.parent().expect("the work folder has a parent")
+        self.root.parent().expect("the work directory has a parent")
     }
 
     /// Writes a user's own git configuration, for `GIT_CONFIG_GLOBAL`.
@@ -207,7 +207,7 @@ impl Repo {
     /// Writes a file below the root, making its directories.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let file = self.path(path);
-        std::fs::create_dir_all(file.parent().expect("a parent")).expect("make the folders");
+        std::fs::create_dir_all(file.parent().expect("a parent")).expect("make the directories");
         std::fs::write(&file, content).unwrap_or_else(|e| panic!("write {path}: {e}"));
     }
 
@@ -257,8 +257,8 @@ impl Repo {
 
     /// Every file below the root but `.git`, with its bytes, sorted: to show that nothing changed.
     pub fn snapshot(&self) -> Vec<(String, Vec<u8>)> {
-        fn walk(root: &Path, folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
-            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        fn walk(root: &Path, directory: &Path, found: &mut Vec<(String, Vec<u8>)>) {
+            for entry in std::fs::read_dir(directory).expect("a directory").flatten() {
                 let path = entry.path();
                 if path == root.join(".git") {
                     continue;
@@ -327,7 +327,7 @@ impl Repo {
         self.cmd(args).env("AYE_AGENT", name).run()
     }
 
-    /// `aye` with these arguments, to be given an environment, a folder or input before it runs.
+    /// `aye` with these arguments, to be given an environment, a directory or input before it runs.
     pub fn cmd<A: AsRef<OsStr>>(&self, args: &[A]) -> Cmd {
         self.program(env!("CARGO_BIN_EXE_aye")).args(args)
     }
@@ -441,8 +441,8 @@ impl Cmd {
     }
 
     /// Starts it in another directory.
-    pub fn dir(mut self, folder: impl AsRef<Path>) -> Self {
-        self.command.current_dir(folder);
+    pub fn dir(mut self, directory: impl AsRef<Path>) -> Self {
+        self.command.current_dir(directory);
         self
     }
 

@@ -31,23 +31,23 @@ pub struct Figures {
 #[derive(Clone, Copy)]
 pub struct Set {
     /// Directory below `tests/data`.
-    pub folder: &'static str,
+    pub directory: &'static str,
     /// File of queries in it.
     pub queries: &'static str,
 }
 
 /// What the ranking was written with.
-pub const OWN: Set = Set { folder: "memory_retrieval", queries: "queries.tsv" };
+pub const OWN: Set = Set { directory: "memory_retrieval", queries: "queries.tsv" };
 /// Held out: a word is shared.
-pub const WORDS: Set = Set { folder: "memory_heldout", queries: "words.tsv" };
+pub const WORDS: Set = Set { directory: "memory_heldout", queries: "words.tsv" };
 /// Held out: no telling word is shared. The project's synonyms were written with these in sight.
-pub const PARAPHRASES: Set = Set { folder: "memory_heldout", queries: "paraphrases.tsv" };
+pub const PARAPHRASES: Set = Set { directory: "memory_heldout", queries: "paraphrases.tsv" };
 /// As [`PARAPHRASES`], written after the synonyms.
-pub const LATER: Set = Set { folder: "memory_heldout", queries: "paraphrases-later.tsv" };
+pub const LATER: Set = Set { directory: "memory_heldout", queries: "paraphrases-later.tsv" };
 
 impl Set {
     fn path(self) -> PathBuf {
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(self.folder)
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(self.directory)
     }
 
     fn files(self) -> Vec<String> {

@@ -41,7 +41,7 @@ impl Terminal {
                 builder.env(name, value);
             }
         }
-        builder.cwd(command.get_current_dir().expect("a folder"));
+        builder.cwd(command.get_current_dir().expect("a directory"));
         let child = pair.slave.spawn_command(builder).expect("start in the terminal");
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().expect("read the terminal");
