@@ -43,6 +43,8 @@ pub const DEFAULT: &[&str] = &[
     "~/.codex/auth.json",
     "~/.gemini/oauth_creds.json",
     "~/.qwen/oauth_creds.json",
+    "~/.local/share/opencode/auth.json",
+    "~/.config/cursor/auth.json",
     "~/.config/github-copilot",
     "~/.copilot",
     "~/.my.cnf",

@@ -1389,7 +1389,14 @@ fn test_asks_about_no_variables() {
 fn credentials_of_agents_and_package_managers_are_not_read() {
     let repo = repo();
     let home = repo.outer().join("home");
-    for path in [".claude/.credentials.json", ".codex/auth.json", ".m2/settings.xml", ".my.cnf"] {
+    for path in [
+        ".claude/.credentials.json",
+        ".codex/auth.json",
+        ".config/cursor/auth.json",
+        ".local/share/opencode/auth.json",
+        ".m2/settings.xml",
+        ".my.cnf",
+    ] {
         let file = home.join(path);
         std::fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
         std::fs::write(&file, "hunter2\n").expect("a file");
