@@ -123,6 +123,9 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
         || within(".idea/")
         || within(".devcontainer/")
         || within(".cargo/")
+        || within(".yarn/")
+        || within(".mvn/")
+        || within(".bundle/")
         || is_tool_configuration(name, extension)
         || matches!(
             name,
@@ -154,6 +157,14 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
                 | ".mise.toml"
                 | ".tool-versions"
                 | "tox.ini"
+                | "rust-toolchain"
+                | "rust-toolchain.toml"
+                | "gradle-wrapper.properties"
+                | "bunfig.toml"
+                | "noxfile.py"
+                | "setup.cfg"
+                | ".babelrc"
+                | ".babelrc.json"
                 | "sitecustomize.py"
                 | "usercustomize.py"
                 | ".pnpmfile.cjs"
@@ -251,6 +262,15 @@ mod tests {
             "mise.toml",
             ".tool-versions",
             "tox.ini",
+            "rust-toolchain.toml",
+            "gradle/wrapper/gradle-wrapper.properties",
+            ".mvn/extensions.xml",
+            "web/.yarn/releases/yarn-4.js",
+            ".bundle/config",
+            "bunfig.toml",
+            "noxfile.py",
+            "setup.cfg",
+            ".babelrc",
             "lib/sitecustomize.py",
             "lib/x.pth",
             ".pnpmfile.cjs",
