@@ -108,7 +108,8 @@ pub struct Document {
     /// `aye/hooks@1`.
     pub schema: &'static str,
     /// The directory git runs hooks from.
-    pub folder: String,
+    #[serde(rename = "folder")]
+    pub directory: String,
     /// The hook manager in charge, if there is one.
     pub manager: Option<Manager>,
     /// One entry per hook asked about.
@@ -246,7 +247,7 @@ fn status(context: &mut Context) -> Result<Exit> {
     }
     let document = document(&place, manager, entries);
     context.emit(Format::Text, &document, || {
-        let mut text = format!("{}\n", crate::text::escape::line(&document.folder));
+        let mut text = format!("{}\n", crate::text::escape::line(&document.directory));
         for entry in &document.hooks {
             text += &format!("  {:<20}{}\n", entry.hook.name(), describe(entry, &place, manager));
         }
@@ -274,7 +275,7 @@ fn print(
     }
     let document = document(place, None, entries);
     context.emit(Format::Text, &document, || {
-        let mut text = format!("{}\n", crate::text::escape::line(&document.folder));
+        let mut text = format!("{}\n", crate::text::escape::line(&document.directory));
         for (hook, outcome) in done {
             let said = match outcome {
                 InstallOutcome::Installed => "installed".to_owned(),
@@ -299,8 +300,8 @@ fn print(
 }
 
 fn document(place: &Place, manager: Option<Manager>, hooks: Vec<Entry>) -> Document {
-    let folder = place.directory.to_string_lossy().into_owned();
-    Document { schema: "aye/hooks@1", folder, manager, hooks }
+    let directory = place.directory.to_string_lossy().into_owned();
+    Document { schema: "aye/hooks@1", directory, manager, hooks }
 }
 
 fn describe(entry: &Entry, place: &Place, manager: Option<Manager>) -> String {

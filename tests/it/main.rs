@@ -125,3 +125,4 @@ mod trials;
 mod upkeep;
 mod usage;
 mod wait;
+mod words;

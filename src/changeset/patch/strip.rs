@@ -1,7 +1,6 @@
 //! How many leading components the names of a unified diff carry.
 
 use super::Options;
-use crate::changeset::codes::FOLDER;
 use crate::changeset::unified::{FilePatch, Side, names};
 use crate::changeset::{RepoPath, Snapshot};
 
@@ -108,6 +107,6 @@ fn exists(name: Option<&[u8]>, files: &dyn Snapshot) -> bool {
     let path = name.and_then(|name| RepoPath::from_tree(name).ok());
     path.is_some_and(|path| match files.file(&path) {
         Ok(file) => file.is_some(),
-        Err(error) => !error.is(&FOLDER),
+        Err(error) => !error.is(&crate::changeset::codes::FOLDER),
     })
 }

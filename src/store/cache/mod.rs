@@ -539,7 +539,7 @@ fn begun_again(build: impl Fn() -> rusqlite::Result<View>) -> rusqlite::Result<V
     built
 }
 
-/// True for what says nothing about the file's content: someone else has it locked, the folder
+/// True for what says nothing about the file's content: someone else has it locked, the directory
 /// cannot be written, or a symlink has its name. Not worth a rebuild; this one view is made in memory.
 fn is_in_the_way(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode as Code;
