@@ -93,14 +93,37 @@ pub struct Rejection {
     pub awaits: Option<u64>,
 }
 
-/// [`fold`](fold::fold) without the events that contradict the others; and these.
-pub fn fold(events: &[Stamped], own: Own<'_>) -> (Option<Proposal>, Vec<Rejection>) {
-    let (ordered, rejected) = audit(order(events), own);
-    (fold::run(&ordered), rejected)
+/// What the events of a proposal lead to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Folded {
+    /// Nothing where the first one is missing.
+    pub proposal: Option<Proposal>,
+    /// The events that do not count.
+    pub rejected: Vec<Rejection>,
+    /// The digest of its current changes, where decisions had to be held against it.
+    pub digest: Option<String>,
 }
 
-/// The events of one proposal, in order, that fit together; and those that do not.
-pub fn audit<'e>(ordered: Vec<&'e Stamped>, own: Own<'_>) -> (Vec<&'e Stamped>, Vec<Rejection>) {
+/// [`fold`](fold::fold) without the events that contradict the others; and these.
+pub fn fold(events: &[Stamped], own: Own<'_>) -> Folded {
+    let Audited { events, rejected, mut digests } = audit(order(events), own);
+    let proposal = fold::run(&events);
+    let current = proposal.as_ref().map(|proposal| proposal.current().event.as_str());
+    let digest = current.and_then(|revision| digests.remove(revision));
+    Folded { proposal, rejected, digest }
+}
+
+/// The events of a proposal, held against each other.
+struct Audited<'e> {
+    /// Those that fit together, in order.
+    events: Vec<&'e Stamped>,
+    rejected: Vec<Rejection>,
+    /// The digests of revisions.
+    digests: HashMap<&'e str, String>,
+}
+
+/// Holds the events of one proposal, in order, against each other.
+fn audit<'e>(ordered: Vec<&'e Stamped>, own: Own<'_>) -> Audited<'e> {
     let mut rejected = Vec::new();
     let mut reject = |stamped: &Stamped, why: Why, awaits: Option<u64>| {
         let lane = stamped.event.lane.clone();
@@ -117,7 +140,9 @@ pub fn audit<'e>(ordered: Vec<&'e Stamped>, own: Own<'_>) -> (Vec<&'e Stamped>, 
             (None, false) => events.push(stamped),
         }
     }
-    let Some(first) = first(&events, own) else { return (events, rejected) };
+    let Some(first) = first(&events, own) else {
+        return Audited { events, rejected, digests: HashMap::new() };
+    };
     let subject = match &first.event.data {
         Data::Propose(propose) => propose.subject,
         _ => Subject::Code,
@@ -181,7 +206,8 @@ pub fn audit<'e>(ordered: Vec<&'e Stamped>, own: Own<'_>) -> (Vec<&'e Stamped>, 
         }
         why.is_none()
     });
-    (events, rejected)
+    let digests = revisions.into_iter().map(|(revision, (digest, _))| (revision, digest)).collect();
+    Audited { events, rejected, digests }
 }
 
 /// The first event that counts, where several have one proposal id: that of this clone's own lane;
@@ -316,7 +342,7 @@ mod tests {
     }
 
     fn why(events: &[Stamped]) -> Vec<Why> {
-        let (_, rejected) = fold(events, Own(&[("own".to_owned(), 5)]));
+        let Folded { rejected, .. } = fold(events, Own(&[("own".to_owned(), 5)]));
         rejected.into_iter().map(|rejection| rejection.why).collect()
     }
 
@@ -330,8 +356,8 @@ mod tests {
         let own = Own(&lanes);
         for (first, comments) in [(None, 1), (Some(&good.id), 1), (Some(&evil.id), 0)] {
             about.event.first = first.cloned();
-            let (proposal, _) = fold(&[good.clone(), evil.clone(), about.clone()], own);
-            assert_eq!(proposal.unwrap().comments.len(), comments);
+            let folded = fold(&[good.clone(), evil.clone(), about.clone()], own);
+            assert_eq!(folded.proposal.unwrap().comments.len(), comments);
         }
     }
 
@@ -354,7 +380,8 @@ mod tests {
         ] {
             let lanes = [("own".to_owned(), 5)];
             let own = Own(&lanes);
-            let (proposal, rejected) = fold(&events, own);
+            let folded = fold(&events, own);
+            let Folded { proposal, rejected, .. } = folded.clone();
             let proposal = proposal.unwrap();
             assert_eq!(proposal.first_event, good.id);
             assert_eq!(proposal.current().changes, [change("good")]);
@@ -365,11 +392,11 @@ mod tests {
             );
             let mut turned = events.clone();
             turned.reverse();
-            assert_eq!(fold(&turned, own), (Some(proposal), rejected));
+            assert_eq!(fold(&turned, own), folded);
         }
         // Nothing was said of either: the earlier one, wherever it is read from.
-        let (proposal, _) = fold(&[good, evil.clone()], Own::default());
-        assert_eq!(proposal.unwrap().first_event, evil.id);
+        let folded = fold(&[good, evil.clone()], Own::default());
+        assert_eq!(folded.proposal.unwrap().first_event, evil.id);
     }
 
     #[test]
@@ -384,7 +411,7 @@ mod tests {
         wrong.digest = "0".repeat(40);
         let events = decided(Data::Apply(wrong));
         assert_eq!(why(&events), [Why::Digest]);
-        assert_eq!(fold(&events, Own::default()).0.unwrap().state, State::Pending);
+        assert_eq!(fold(&events, Own::default()).proposal.unwrap().state, State::Pending);
     }
 
     #[test]
@@ -404,6 +431,6 @@ mod tests {
         assert_eq!(why(&[inside]), []);
         let outside = stamp("1", "a", 1, 1, &[], propose("src/main.rs", Subject::Memory));
         assert_eq!(why(std::slice::from_ref(&outside)), [Why::OutsideMemory]);
-        assert_eq!(fold(&[outside], Own::default()).0, None);
+        assert_eq!(fold(&[outside], Own::default()).proposal, None);
     }
 }

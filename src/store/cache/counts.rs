@@ -108,29 +108,37 @@ pub(super) fn counts(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Counts
 
 /// As [`count`], of a proposal whose changes have this `digest`; it reads files only where the
 /// cache does not have the same changes already, nor a snapshot of the lane that the proposal begins
-/// in, whose writer has counted them; and where it has become pending, for the lines.
+/// in, whose writer has counted them ([`said`]); and where it has become pending, for the lines.
 pub(super) fn counted(
     repo: &gix::Repository,
+    proposal: &Proposal,
+    digest: &str,
+    said: Option<Counts>,
+    known: Option<&Stored>,
+) -> Counted {
+    let known = known.filter(|known| known.digest == digest);
+    let has_lines = proposal.state != State::Pending || known.is_some_and(|known| known.is_open);
+    let counts = said.or_else(|| known.and_then(|known| known.counts));
+    if counts.is_some() && has_lines {
+        return Counted { counts, lines: Vec::new() };
+    }
+    let counted = count(repo, &proposal.current().changes);
+    Counted { counts: counts.or(counted.counts), ..counted }
+}
+
+/// What a snapshot of the lane that `proposal` begins in counts of the changes with this `digest`.
+pub(super) fn said(
     transaction: &Transaction<'_>,
     proposal: &Proposal,
     digest: &str,
-    known: Option<&Stored>,
-) -> rusqlite::Result<Counted> {
-    let known = known.filter(|known| known.digest == digest);
-    let has_lines = proposal.state != State::Pending || known.is_some_and(|known| known.is_open);
-    let said: Option<Counts> = transaction
+) -> rusqlite::Result<Option<Counts>> {
+    transaction
         .prepare_cached(
             "SELECT added, removed FROM figures WHERE proposal = ?1 AND lane = ?2 AND digest = ?3",
         )?
         .query_row(params![proposal.id.as_str(), proposal.lane, digest], |row| counts(row, 0))
-        .optional()?
-        .flatten();
-    let counts = said.or_else(|| known.and_then(|known| known.counts));
-    if counts.is_some() && has_lines {
-        return Ok(Counted { counts, lines: Vec::new() });
-    }
-    let counted = count(repo, &proposal.current().changes);
-    Ok(Counted { counts: counts.or(counted.counts), ..counted })
+        .optional()
+        .map(Option::flatten)
 }
 
 /// What changes come to.

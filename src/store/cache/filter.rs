@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use rusqlite::types::Value;
 
+use super::schema::Index;
 use crate::changeset::RepoPath;
 use crate::proposal::Status;
 use crate::proposal::event::Subject;
@@ -55,6 +56,17 @@ impl Filter {
     /// passing over those that have.
     pub(super) fn is_open(&self) -> bool {
         self.status == Some(Status::Pending) && self.path.is_none()
+    }
+
+    /// The indices that answer it ([`Filter::sql`]).
+    pub(super) fn indices(&self, open: bool) -> &'static [Index] {
+        match (&self.path, self.status) {
+            _ if open => &[],
+            (Some(_), _) => &[Index::Path],
+            (None, None) => &[Index::Created],
+            (None, Some(_)) if self.by_contract => &[Index::State, Index::Created],
+            (None, Some(_)) => &[Index::State],
+        }
     }
 
     /// ` INDEXED BY … WHERE … ORDER BY … LIMIT …` and its values. `open`: [`Filter::is_open`], and none

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use gix::ObjectId;
 use rusqlite::Connection;
 
+use super::filling::{Fresh, Freshes, Row};
 use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
 use super::{forks, publish};
@@ -135,7 +136,14 @@ pub(super) struct Parsed {
     events: HashMap<ObjectId, Box<Event>>,
     bytes: usize,
     count: usize,
+    /// Proposals of which this is all that there is.
+    fresh: Freshes,
+    /// The one of these that was met last.
+    last: Option<String>,
 }
+
+/// Bytes of events of a proposal that waits for the next part of a snapshot.
+const MOST_HELD: usize = 1 << 20;
 
 /// Bytes of events of which the parsed ones are kept.
 const MOST_PARSED: usize = 16 << 20;
@@ -148,6 +156,56 @@ impl Parsed {
         if self.bytes <= MOST_PARSED {
             self.events.insert(id, event);
         }
+    }
+
+    /// Keeps an event of a proposal that the cache has nothing else of.
+    pub(super) fn keep_fresh(&mut self, proposal: &str, row: Row) {
+        self.count += 1;
+        self.fresh(proposal).rows.push(row);
+    }
+
+    /// What is kept of such a proposal.
+    pub(super) fn fresh(&mut self, proposal: &str) -> &mut Fresh {
+        if self.last.as_deref() != Some(proposal) {
+            self.last = Some(proposal.to_owned());
+        }
+        self.fresh.entry(proposal.to_owned()).or_default()
+    }
+
+    /// Takes the last of them out, with which the next part of a snapshot may go on.
+    pub(super) fn take_last(&mut self) -> Option<(String, Fresh)> {
+        let id = self.last.take()?;
+        let bytes = |fresh: &Fresh| fresh.rows.iter().map(|row| row.body.len()).sum::<usize>();
+        let is_small = self.fresh.get(&id).is_some_and(|fresh| bytes(fresh) <= MOST_HELD);
+        let fresh = if is_small { self.fresh.remove(&id) } else { None };
+        fresh.map(|fresh| (id, fresh))
+    }
+
+    /// Puts it back.
+    pub(super) fn put_last(&mut self, id: String, fresh: Fresh) {
+        self.last = Some(id.clone());
+        self.fresh.insert(id, fresh);
+    }
+
+    /// Whether what is kept of `proposal` is all that there is.
+    pub(super) fn is_fresh(&self, proposal: &str) -> bool {
+        self.fresh.contains_key(proposal)
+    }
+
+    /// All of which that is so.
+    pub(super) fn fresh_ids(&self) -> impl Iterator<Item = &String> {
+        self.fresh.keys()
+    }
+
+    /// Takes that out.
+    pub(super) fn take_fresh(&mut self, proposal: &str) -> Option<Fresh> {
+        self.fresh.remove(proposal)
+    }
+
+    /// From now on the cache has all of it.
+    pub(super) fn forget_fresh(&mut self) {
+        self.fresh.clear();
+        self.last = None;
     }
 
     /// How many there were, those included that were not kept.
@@ -191,22 +249,16 @@ pub(super) fn events(
     (own, parsed): (Own<'_>, &mut Parsed),
     mut check: Option<Check<'_>>,
 ) -> rusqlite::Result<Gathered> {
-    let mut found = Gathered { is_archived: true, ..Gathered::default() };
+    let mut gathering = Gathering::new(repo, connection, forks, own);
     let mut select = connection.prepare_cached(
         "SELECT id, commit_id, lane, part, body, statement, is_line FROM event
          WHERE proposal = ?1 ORDER BY seq, id",
     )?;
     let mut rows = select.query([id])?;
-    let mut budget = Budget::default();
-    let (mut places, mut stated) = (Places::default(), Vec::new());
-    let mut originals = Vec::new();
     while let Some(row) = rows.next()? {
         let event_id: String = row.get(0)?;
         let part: Option<String> = row.get(3)?;
-        let is_own = part.is_none() && row.get_ref(2)?.as_str().is_ok_and(|lane| own.has(lane));
-        let lane: String = part.clone().map_or_else(|| row.get(2), Ok)?;
         let body = row.get_ref(4)?.as_bytes().unwrap_or_default();
-        found.is_archived &= row.get::<_, bool>(6)?;
         let mut read = None;
         if let Some(check) = &mut check {
             let event = read.insert(Event::from_bytes(body));
@@ -219,81 +271,181 @@ pub(super) fn events(
                 says: event.as_ref(),
             };
             if !check(source) {
-                return Ok(found);
-            }
-        }
-        if !is_own {
-            if found.cut.contains_key(&lane) {
-                continue;
-            }
-            if !budget.admits(&lane, body) {
-                found.cut.insert(lane, (event_id, None));
-                continue;
+                return Ok(gathering.found);
             }
         }
         let read = read.or_else(|| parsed.take(&event_id).map(Ok));
-        let Ok(mut event) = read.unwrap_or_else(|| Event::from_bytes(body)) else { continue };
+        let said = Said {
+            id: event_id,
+            commit: row.get(1)?,
+            lane: row.get(2)?,
+            part,
+            body,
+            statement: row.get_ref(5)?.as_blob_or_null().unwrap_or_default(),
+            is_line: row.get(6)?,
+        };
+        gathering.add(said, || read.unwrap_or_else(|| Event::from_bytes(body)).ok());
+    }
+    gathering.finish()
+}
+
+/// The same of a proposal that the cache has nothing else of than what was just read.
+pub(super) fn fresh(
+    repo: &gix::Repository,
+    connection: &Connection,
+    forks: &Forks,
+    own: Own<'_>,
+    mut rows: Vec<Row>,
+) -> rusqlite::Result<Gathered> {
+    rows.sort_by(|a, b| (a.event.seq, &a.id).cmp(&(b.event.seq, &b.id)));
+    let mut gathering = Gathering::new(repo, connection, forks, own);
+    for Row { id, commit, event, body, statement, is_line } in rows {
+        let said = Said {
+            id: id.to_string(),
+            commit: commit.to_string(),
+            lane: event.lane.clone(),
+            part: None,
+            body: &body,
+            statement: statement.as_deref(),
+            is_line,
+        };
+        gathering.add(said, || Some(*event));
+    }
+    gathering.finish()
+}
+
+/// An event, as the cache has it.
+struct Said<'r> {
+    id: String,
+    commit: String,
+    lane: String,
+    part: Option<String>,
+    body: &'r [u8],
+    statement: Option<&'r [u8]>,
+    is_line: bool,
+}
+
+/// The events of a proposal that were gathered so far.
+struct Gathering<'c> {
+    repo: &'c gix::Repository,
+    connection: &'c Connection,
+    forks: &'c Forks,
+    own: Own<'c>,
+    found: Gathered,
+    budget: Budget,
+    places: Places,
+    /// What the statements of these had seen, by their places among the events.
+    stated: Vec<(usize, Option<String>)>,
+    originals: Vec<(Stamped, String)>,
+}
+
+impl<'c> Gathering<'c> {
+    fn new(
+        repo: &'c gix::Repository,
+        connection: &'c Connection,
+        forks: &'c Forks,
+        own: Own<'c>,
+    ) -> Self {
+        Self {
+            repo,
+            connection,
+            forks,
+            own,
+            found: Gathered { is_archived: true, ..Gathered::default() },
+            budget: Budget::default(),
+            places: Places::default(),
+            stated: Vec::new(),
+            originals: Vec::new(),
+        }
+    }
+
+    /// Adds the next event, by position and id, which `read` reads.
+    fn add(&mut self, said: Said<'_>, read: impl FnOnce() -> Option<Event>) {
+        let Self { repo, connection, forks, own, found, budget, places, .. } = self;
+        let Said { id, commit, lane: name, part, body, statement: beside, is_line } = said;
+        let is_own = part.is_none() && own.has(&name);
+        let lane = part.as_ref().unwrap_or(&name);
+        found.is_archived &= is_line;
+        if !is_own {
+            if found.cut.contains_key(lane) {
+                return;
+            }
+            if !budget.admits(lane, body) {
+                found.cut.insert(lane.clone(), (id, None));
+                return;
+            }
+        }
+        let Some(mut event) = read() else { return };
         if event.list().is_some() {
             // What it costs in memory is known once it is read, which takes at most 64 MiB.
             let read = lists::inflate(repo, &mut event);
             let cost = event.data.changes().len() * 1024;
-            if read.is_err() || !is_own && !budget.takes(&lane, cost) {
+            if read.is_err() || !is_own && !budget.takes(lane, cost) {
                 let missing = read.err().and_then(|_| lists::missing(repo, &event));
-                found.cut.insert(lane, (event_id, missing));
-                continue;
+                found.cut.insert(lane.clone(), (id, missing));
+                return;
             }
         }
-        let commit: String = row.get(1)?;
         // Before its texts are cut, which the statement repeats.
-        let beside = row.get_ref(5)?.as_blob_or_null().unwrap_or_default();
         let statement = statements::read(repo, &event, beside);
         if !is_own {
             cut(&mut event);
         }
-        forks::untangle(connection, forks, &mut event, part.as_deref(), own);
+        forks::untangle(connection, forks, &mut event, part.as_deref(), *own);
         places.add(&event, &commit);
-        let stamped = Stamped { id: event_id, event };
-        match publish::original(repo, &stamped, (!is_own).then_some(&mut budget)) {
-            Ok(original) => originals.extend(original.map(|original| (original, commit.clone()))),
+        let stamped = Stamped { id, event };
+        match publish::original(repo, &stamped, (!is_own).then_some(budget)) {
+            Ok(original) => {
+                self.originals.extend(original.map(|original| (original, commit.clone())));
+            }
             Err(flaw) => {
                 found.flaws.push(flaw);
-                continue;
+                return;
             }
         }
         match statement {
             Ok(None) => {}
-            Ok(Some(statement)) => stated.push((found.events.len(), statement.seen)),
+            Ok(Some(statement)) => self.stated.push((found.events.len(), statement.seen)),
             Err((why, missing)) => {
                 found.flaws.push(statements::flaw(&stamped, why, missing));
-                continue;
+                return;
             }
         }
         if matches!(stamped.event.data, Data::Propose(_)) {
-            found.first.push((stamped.id.clone(), row.get(2)?));
+            found.first.push((stamped.id.clone(), name));
         }
         found.commits.insert(stamped.id.clone(), commit);
         found.events.push(stamped);
     }
-    let mut elsewhere = BTreeSet::new();
-    for (at, seen) in stated {
-        let stamped = &found.events[at];
-        let commit = found.commits.get(&stamped.id).map(String::as_str).unwrap_or_default();
-        if !places.fits(connection, forks, stamped, commit, seen.as_deref(), own)? {
-            found.flaws.push(statements::flaw(stamped, Why::Seen, None));
-            elsewhere.insert(stamped.id.clone());
+
+    /// What counts of them.
+    fn finish(self) -> rusqlite::Result<Gathered> {
+        let Self { connection, forks, own, mut found, places, stated, originals, .. } = self;
+        let mut elsewhere = BTreeSet::new();
+        for (at, seen) in stated {
+            let stamped = &found.events[at];
+            let commit = found.commits.get(&stamped.id).map(String::as_str).unwrap_or_default();
+            if !places.fits(connection, forks, stamped, commit, seen.as_deref(), own)? {
+                found.flaws.push(statements::flaw(stamped, Why::Seen, None));
+                elsewhere.insert(stamped.id.clone());
+            }
         }
+        if !elsewhere.is_empty() {
+            found.events.retain(|stamped| !elsewhere.contains(&stamped.id));
+        }
+        publish::add(&mut found, originals, own);
+        // What an event says of lanes that say nothing here orders nothing here.
+        if found.events.iter().any(|stamped| !stamped.event.heads.is_empty()) {
+            let lanes: BTreeSet<String> =
+                found.events.iter().map(|stamped| stamped.event.lane.clone()).collect();
+            for stamped in &mut found.events {
+                let heads = &mut stamped.event.heads;
+                heads.retain(|head| lanes.contains(&head.lane) || own.has(&head.lane));
+                heads.shrink_to_fit();
+            }
+        }
+        Ok(found)
     }
-    found.events.retain(|stamped| !elsewhere.contains(&stamped.id));
-    publish::add(&mut found, originals, own);
-    // What an event says of lanes that say nothing here orders nothing here.
-    let lanes: BTreeSet<String> =
-        found.events.iter().map(|stamped| stamped.event.lane.clone()).collect();
-    for stamped in &mut found.events {
-        let heads = &mut stamped.event.heads;
-        heads.retain(|head| lanes.contains(&head.lane) || own.has(&head.lane));
-        heads.shrink_to_fit();
-    }
-    Ok(found)
 }
 
 /// How many values the JSON in `bytes` has, about: every one but the first follows a comma or a

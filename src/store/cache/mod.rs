@@ -6,6 +6,7 @@
 mod audience;
 mod counts;
 mod events;
+mod filling;
 mod filter;
 mod forks;
 mod gather;
@@ -66,6 +67,8 @@ pub struct View {
     home_remotes: Option<Vec<String>>,
     /// Whether everything is for the default audience, once somebody has asked.
     is_plain: OnceCell<bool>,
+    /// Filled once there are indices by which single events are found.
+    finds_events: OnceCell<()>,
     /// Whom the lanes are for, once somebody has asked.
     audiences: OnceCell<Audiences>,
     /// Where the connection goes afterwards, unless it is one in memory.
@@ -171,6 +174,7 @@ impl Store {
                 own: OnceCell::new(),
                 home_remotes: None,
                 is_plain: OnceCell::new(),
+                finds_events: OnceCell::new(),
                 audiences: OnceCell::new(),
                 home: self.kept.clone(),
                 repo: self.repo.clone(),
@@ -247,6 +251,7 @@ impl Store {
             own: OnceCell::new(),
             home_remotes: default_remotes(&self.repo),
             is_plain: OnceCell::new(),
+            finds_events: OnceCell::new(),
             audiences: OnceCell::new(),
             home,
             repo: self.repo.clone(),
@@ -324,7 +329,20 @@ impl View {
     pub fn hold(&self) -> Hold<'_> {
         // Within another one nothing more has to be held.
         let free = self.connection.as_ref().filter(|connection| connection.is_autocommit());
-        Hold { _state: free.and_then(|connection| connection.unchecked_transaction().ok()) }
+        let mut state = free.and_then(|connection| connection.unchecked_transaction().ok());
+        // An index that was made meanwhile stays.
+        if let Some(state) = &mut state {
+            state.set_drop_behavior(rusqlite::DropBehavior::Commit);
+        }
+        Hold { _state: state }
+    }
+
+    /// The cache, with indices by which single events are found.
+    fn by_events(&self) -> Option<&Connection> {
+        let connection = self.connection.as_ref()?;
+        // Without them the answers are the same, and take longer.
+        self.finds_events.get_or_init(|| _ = schema::index_events(connection));
+        Some(connection)
     }
 
     /// The file that this is answered from, unless it is in memory.
@@ -335,8 +353,11 @@ impl View {
 
     /// Ends the look that [`Store::look`] began. What is asked afterwards is looked up by itself.
     pub fn release(&self) {
-        if let Some(connection) = self.connection.as_ref().filter(|c| !c.is_autocommit()) {
-            let _ = connection.execute_batch("COMMIT");
+        if let Some(connection) = self.connection.as_ref().filter(|c| !c.is_autocommit())
+            // An index that was made meanwhile has to wait for other readers.
+            && connection.execute_batch("COMMIT").is_err()
+        {
+            let _ = connection.execute_batch("ROLLBACK");
         }
     }
 
@@ -359,7 +380,7 @@ impl View {
 
     /// Whether the event `id` (hex) counts.
     pub(super) fn has_event(&self, id: &str) -> bool {
-        let Some(connection) = &self.connection else { return false };
+        let Some(connection) = self.by_events() else { return false };
         let found = connection
             .prepare_cached("SELECT 1 FROM event WHERE id = ?1")
             .and_then(|mut statement| statement.exists([id]));
@@ -404,7 +425,7 @@ impl View {
 
     /// The lanes that hold events about a subject: a proposal, by its id, or a plan, by its key.
     pub(super) fn lanes_about(&self, subject: About<'_>) -> Result<BTreeSet<String>> {
-        let Some(connection) = &self.connection else { return Ok(BTreeSet::new()) };
+        let Some(connection) = self.by_events() else { return Ok(BTreeSet::new()) };
         let (column, value) = match subject {
             About::Proposal(id) => ("proposal", id),
             About::Plan(key) => ("plan", key),
@@ -487,6 +508,7 @@ impl View {
     pub(super) fn written(&mut self, store: &Store, own: &[LaneRef]) {
         self.release();
         (self.own, self.is_plain, self.audiences) = Default::default();
+        self.finds_events = OnceCell::new();
         self.lanes.retain(|lane| own.iter().all(|moved| moved.name != lane.name));
         self.lanes.extend_from_slice(own);
         self.lanes.sort_by(|a, b| a.name.cmp(&b.name));

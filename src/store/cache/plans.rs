@@ -15,7 +15,10 @@ use crate::proposal::event::Subject;
 fn filled(settled: i64) -> Connection {
     let connection = schema::open(std::path::Path::new(":memory:")).unwrap();
     let transaction = connection.unchecked_transaction().unwrap();
-    schema::index(&transaction).unwrap();
+    schema::index_events(&transaction).unwrap();
+    for index in schema::Index::ALL {
+        schema::want(&transaction, index);
+    }
     for number in 0..settled + 10 {
         let (state, decided) = match number % 3 {
             _ if number >= settled => ("pending", None),

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 23;
+const VERSION: i64 = 24;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -42,7 +42,8 @@ const VERSION: i64 = 23;
 /// the paths of those that no event has decided.
 ///
 /// Every question about the newest or the pending ones has an index of its own, so that it costs the
-/// same however much has been decided; `plans` in the tests holds the questions to that.
+/// same however much has been decided; `plans` in the tests holds the questions to that. Some are made when
+/// they are needed first ([`Index`]).
 ///
 /// A list reads many rows of `proposal`, so the proposals themselves, which are large and read one
 /// at a time, have a table of their own. Those that only snapshots have are not in it: they are folded
@@ -68,14 +69,11 @@ CREATE TABLE trouble (
 CREATE INDEX trouble_proposal ON trouble (proposal);
 CREATE INDEX trouble_awaits ON trouble (awaits) WHERE awaits IS NOT NULL;
 CREATE TABLE event (
-    id TEXT PRIMARY KEY, proposal TEXT, lane TEXT NOT NULL, seq INTEGER NOT NULL,
+    id TEXT NOT NULL, proposal TEXT, lane TEXT NOT NULL, seq INTEGER NOT NULL,
     commit_id TEXT NOT NULL, kind TEXT NOT NULL, time INTEGER NOT NULL, plan TEXT,
     part TEXT, body BLOB NOT NULL, is_line INTEGER NOT NULL DEFAULT 0,
     statement BLOB, manifest BLOB
 );
-CREATE INDEX event_proposal ON event (proposal);
-CREATE INDEX event_purge ON event (proposal) WHERE kind = 'purge';
-CREATE INDEX event_plan ON event (plan, lane, seq) WHERE plan IS NOT NULL;
 CREATE TABLE proposal (
     id TEXT PRIMARY KEY, prefix INTEGER NOT NULL, subject TEXT NOT NULL, state TEXT NOT NULL,
     domain TEXT, task TEXT, proposed_by TEXT NOT NULL, created INTEGER NOT NULL,
@@ -135,20 +133,57 @@ CREATE TABLE figures (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 23;
+PRAGMA user_version = 24;
 COMMIT;
 ";
 
-/// The indices that nothing uses while lanes are read and that decided proposals are in. They are made
-/// behind the first rows, in the same transaction: sorted at once, these cost less than one by one, which
-/// are in the order of ids and go anywhere.
-const INDICES: &str = "
-CREATE INDEX IF NOT EXISTS event_time ON event (time, seq, id);
-CREATE INDEX IF NOT EXISTS proposal_created ON proposal (created, id);
-CREATE INDEX IF NOT EXISTS proposal_state ON proposal (state, created, id);
-CREATE INDEX IF NOT EXISTS approved_path ON approved (path);
-CREATE INDEX IF NOT EXISTS path_path ON path (path, proposal);
+/// Those by which single events are found. Not made before the first rows are there, and somebody asks or
+/// writes ([`Filling`](super::filling::Filling)): sorted at once, they cost less than one by one, which are
+/// in the order of ids and go anywhere.
+const OF_EVENTS: &str = "
+CREATE UNIQUE INDEX IF NOT EXISTS event_id ON event (id);
+CREATE INDEX IF NOT EXISTS event_proposal ON event (proposal);
+CREATE INDEX IF NOT EXISTS event_purge ON event (proposal) WHERE kind = 'purge';
+CREATE INDEX IF NOT EXISTS event_plan ON event (plan, lane, seq) WHERE plan IS NOT NULL;
 ";
+
+/// An index of what is decided, by which one question is answered. It is made when that is asked first: a
+/// clone that has just been made has to be read before anything can be asked, and most questions are about
+/// what is pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Index {
+    /// Events by time.
+    Time,
+    /// Proposals by time.
+    Created,
+    /// Proposals by state and time.
+    State,
+    /// Files by the decisions that made them.
+    Approved,
+    /// Files by the proposals that change them.
+    Path,
+}
+
+impl Index {
+    /// Every one.
+    #[cfg(test)]
+    pub(super) const ALL: [Self; 5] =
+        [Self::Time, Self::Created, Self::State, Self::Approved, Self::Path];
+
+    fn sql(self) -> &'static str {
+        match self {
+            Self::Time => "CREATE INDEX IF NOT EXISTS event_time ON event (time, seq, id)",
+            Self::Created => {
+                "CREATE INDEX IF NOT EXISTS proposal_created ON proposal (created, id)"
+            }
+            Self::State => {
+                "CREATE INDEX IF NOT EXISTS proposal_state ON proposal (state, created, id)"
+            }
+            Self::Approved => "CREATE INDEX IF NOT EXISTS approved_path ON approved (path)",
+            Self::Path => "CREATE INDEX IF NOT EXISTS path_path ON path (path, proposal)",
+        }
+    }
+}
 
 /// Opens the cache at `path` and makes its tables if it is new.
 ///
@@ -158,16 +193,25 @@ pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
     database::open(path, VERSION, TABLES)
 }
 
-/// Makes the indices of questions, within the transaction that the first rows are added in.
+/// Makes the indices by which single events are found, unless they are there.
 ///
 /// # Errors
 /// Those of SQLite.
-pub(super) fn index(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(INDICES).or_else(|error| {
+pub(super) fn index_events(connection: &Connection) -> rusqlite::Result<()> {
+    make(connection, OF_EVENTS)
+}
+
+/// Sees to it that `index` is there, if it can be: without it answers are the same, and take longer.
+pub(super) fn want(connection: &Connection, index: Index) {
+    let _ = make(connection, index.sql());
+}
+
+fn make(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.execute_batch(sql).or_else(|error| {
         // What is sorted goes to a temporary file, for which there may be no place.
         if connection.execute_batch("PRAGMA temp_store = MEMORY").is_err() {
             return Err(error);
         }
-        connection.execute_batch(INDICES)
+        connection.execute_batch(sql)
     })
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use gix::ObjectId;
-use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Transaction, params};
 
-use super::counts::{Counted, counted, counts};
-use super::gather::Parsed;
+use super::counts::{self, Counted, counted};
+use super::gather::{Gathered, Parsed};
 use super::source::Check;
 use super::statements::Flaw;
 use super::{audience, forks, gather, lanes, purge, relations};
@@ -76,14 +76,22 @@ pub(super) fn refold(
     };
     let (has_purged, has_troubles) = (has("purged")?, has("trouble")?);
     let mut last = last(transaction)?;
+    let mut tables = Tables::new(transaction)?;
     for id in &ids {
         if has_purged && purge::is_purged(transaction, id)? {
             forget(transaction, id)?;
             last = self::last(transaction)?;
             continue;
         }
-        let Folded { proposal, troubles, is_archived, owner } =
-            folded(repo, transaction, &forks, id, own, None, &mut parsed)?;
+        let fresh = parsed.take_fresh(id);
+        let (Folded { proposal, troubles, is_archived, owner, digest }, fresh) = match fresh {
+            Some(mut fresh) => {
+                let rows = std::mem::take(&mut fresh.rows);
+                let gathered = gather::fresh(repo, transaction, &forks, own, rows)?;
+                (fold(gathered, id, own), Some(fresh))
+            }
+            None => (folded(repo, transaction, &forks, id, own, None, &mut parsed)?, None),
+        };
         if has_troubles {
             transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
         }
@@ -91,11 +99,17 @@ pub(super) fn refold(
             lanes::report(transaction, &trouble, missing, seq)?;
         }
         let Some(proposal) = proposal else { continue };
-        let owners = match owner {
-            Some(lane) => audience::owned(Some(lane), &proposal),
-            None => audience::owners(transaction, &proposal)?,
+        let owners = match (owner, &fresh) {
+            (None, None) => audience::owners(transaction, &proposal)?,
+            (owner, _) => audience::owned(owner, &proposal),
         };
-        store(repo, transaction, &proposal, (is_archived, &owners), &mut last)?;
+        let digest = digest.unwrap_or_else(|| event::digest(&proposal.current().changes));
+        let said = match &fresh {
+            Some(fresh) => fresh.counts(&proposal.lane, &digest),
+            None => counts::said(transaction, &proposal, &digest)?,
+        };
+        let known = Known { digest, said, is_archived, owners: &owners };
+        store(repo, (transaction, &mut tables), &proposal, known, &mut last)?;
     }
     Ok(())
 }
@@ -142,6 +156,8 @@ pub(super) struct Folded {
     is_archived: bool,
     /// The lane that holds the first of them, where that is among them.
     owner: Option<String>,
+    /// The digest of the current changes, where it is known already.
+    digest: Option<String>,
 }
 
 /// The proposal `id`, folded from the events in the cache; each goes through `check` where there is
@@ -156,8 +172,13 @@ pub(super) fn folded(
     parsed: &mut Parsed,
 ) -> rusqlite::Result<Folded> {
     let gathered = gather::events(repo, connection, forks, id, (own, parsed), check)?;
+    Ok(fold(gathered, id, own))
+}
+
+/// What `gathered`, the events of the proposal `id`, lead to.
+fn fold(gathered: Gathered, id: &str, own: Own<'_>) -> Folded {
     let is_archived = gathered.is_archived;
-    let (mut proposal, rejected) = audit::fold(&gathered.events, own);
+    let audit::Folded { mut proposal, rejected, digest } = audit::fold(&gathered.events, own);
     let rejected = rejected.into_iter().map(|rejection| Flaw { rejection, missing: None });
     let rejected = rejected.chain(gathered.flaws);
     for revision in proposal.iter_mut().flat_map(|proposal| &mut proposal.revisions) {
@@ -192,7 +213,7 @@ pub(super) fn folded(
         let mut first = gathered.first.into_iter();
         first.find(|(id, _)| *id == proposal.first_event).map(|(_, lane)| lane)
     });
-    Ok(Folded { proposal, troubles, is_archived, owner })
+    Folded { proposal, troubles, is_archived, owner, digest }
 }
 
 /// As it is in the cache.
@@ -245,20 +266,55 @@ fn stored(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<Option<St
             Ok(Stored {
                 prefix: row.get(0)?,
                 digest: row.get(1)?,
-                counts: counts(row, 2)?,
+                counts: counts::counts(row, 2)?,
                 is_open: row.get_ref(4)?.as_str()? == word(&State::Pending),
             })
         })
         .optional()
 }
 
+/// Statements that add rows: looking each up takes a while, for a hundred thousand proposals.
+struct Tables<'t> {
+    proposal: CachedStatement<'t>,
+    path: CachedStatement<'t>,
+    approved: CachedStatement<'t>,
+}
+
+impl<'t> Tables<'t> {
+    fn new(transaction: &'t Transaction<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            proposal: transaction.prepare_cached(INSERT)?,
+            path: transaction.prepare_cached(
+                "INSERT OR IGNORE INTO path (path, proposal, open, before, after, lines)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?,
+            approved: transaction.prepare_cached(
+                "INSERT INTO approved (proposal, number, path, before, after)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?,
+        })
+    }
+}
+
+/// What is known of a proposal beside itself.
+struct Known<'k> {
+    /// The digest of its current changes.
+    digest: String,
+    /// What the lane that it begins in counts of these, in a snapshot.
+    said: Option<Counts>,
+    /// Only snapshots have it.
+    is_archived: bool,
+    /// The lanes that hold its first event, or a publication of it.
+    owners: &'k str,
+}
+
 /// What only snapshots have (`is_archived`) is decided, and nobody asks much of it: that is folded
 /// whenever somebody does, instead of being kept in full.
 fn store(
     repo: &gix::Repository,
-    transaction: &Transaction<'_>,
+    (transaction, tables): (&Transaction<'_>, &mut Tables<'_>),
     proposal: &Proposal,
-    (is_archived, owners): (bool, &str),
+    Known { digest, said, is_archived, owners }: Known<'_>,
     last: &mut Option<(String, i64)>,
 ) -> rusqlite::Result<()> {
     let changes = &proposal.current().changes;
@@ -277,8 +333,7 @@ fn store(
     if is_last {
         *last = Some((id.to_owned(), prefix));
     }
-    let digest = event::digest(changes);
-    let Counted { counts, lines } = counted(repo, transaction, proposal, &digest, known.as_ref())?;
+    let Counted { counts, lines } = counted(repo, proposal, &digest, said, known.as_ref());
     let approvals = (!proposal.approvals.is_empty()).then(|| {
         let all = document::approvals(proposal);
         let newest = &all[all.len().saturating_sub(MOST_APPROVALS)..];
@@ -327,7 +382,7 @@ fn store(
     // What says the same in the indices stays where it is in them.
     let is_updated = known.is_some() && transaction.prepare_cached(UPDATE)?.execute(values)? > 0;
     if !is_updated {
-        transaction.prepare_cached(INSERT)?.execute(values)?;
+        tables.proposal.execute(values)?;
     }
     keep(transaction, proposal, known.is_some(), is_archived)?;
     // What has run out is pending again where the clock is set back, so that it is not left out.
@@ -343,12 +398,8 @@ fn store(
         if is_known {
             transaction.prepare_cached("DELETE FROM path WHERE proposal = ?1")?.execute([id])?;
         }
-        let mut insert = transaction.prepare_cached(
-            "INSERT OR IGNORE INTO path (path, proposal, open, before, after, lines)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?;
         for (at, change) in changes.iter().enumerate() {
-            insert.execute(params![
+            tables.path.execute(params![
                 change.path.display().to_string(),
                 id,
                 open,
@@ -358,7 +409,7 @@ fn store(
             ])?;
         }
     }
-    approve(transaction, proposal, is_known)
+    approve((transaction, tables), proposal, is_known)
 }
 
 /// Keeps the whole of `proposal`, unless it `is_archived`.
@@ -387,7 +438,7 @@ fn keep(
 
 /// Notes which steps of files a person's decision on `proposal` has made.
 fn approve(
-    transaction: &Transaction<'_>,
+    (transaction, tables): (&Transaction<'_>, &mut Tables<'_>),
     proposal: &Proposal,
     is_known: bool,
 ) -> rusqlite::Result<()> {
@@ -400,11 +451,8 @@ fn approve(
     if !decision.is_by_a_person() {
         return Ok(());
     }
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO approved (proposal, number, path, before, after) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
     for (number, step) in (0_i64..).zip(steps::of_events(proposal, decision)) {
-        insert.execute(params![
+        tables.approved.execute(params![
             proposal.id.as_str(),
             number,
             step.path.display().to_string(),

@@ -1,9 +1,13 @@
 //! Reading what is new of one lane, in batches.
 
-use gix::ObjectId;
-use rusqlite::{OptionalExtension as _, Transaction, params};
+use std::rc::Rc;
 
+use gix::ObjectId;
+use rusqlite::{CachedStatement, OptionalExtension as _, params};
+
+use super::super::filling::Row as Fresh;
 use super::{PAGES, Pass, Walked, number};
+use crate::changeset::hunks::Counts;
 use crate::proposal::event::Head;
 use crate::store::lane::{BATCH, Bad, Chain, Limits, Link, Progress, Reader, Row};
 use crate::store::objects::remapped;
@@ -29,7 +33,7 @@ impl Pass<'_> {
             .partition(|moved| moved.as_str() == lane.lane());
         self.moved = again;
         self.compare_all(complete)?;
-        self.fold()?;
+        self.fold(true)?;
         self.objects = remapped(&self.store.repo);
         Ok(())
     }
@@ -37,7 +41,9 @@ impl Pass<'_> {
     /// Ends the transaction and begins another.
     fn save(&mut self) -> rusqlite::Result<()> {
         self.unsaved = 0;
-        self.index()?;
+        self.end_filling()?;
+        // What has waited for more.
+        self.fold(false)?;
         // Whoever came in between would read the same commits again.
         self.transaction.execute_batch(&format!(
             "PRAGMA cache_size = -{PAGES}; PRAGMA locking_mode = EXCLUSIVE; COMMIT"
@@ -129,9 +135,12 @@ impl Pass<'_> {
         link: &Link,
         mut seq: u64,
     ) -> rusqlite::Result<Result<u64, Bad>> {
-        let mut failed = None;
+        let (mut failed, mut is_known) = (None, false);
         let said = reader.read(link, |id| match self.known_event(id) {
-            Ok(found) => found,
+            Ok(found) => {
+                is_known |= found.is_some();
+                found
+            }
             Err(error) => {
                 failed = Some(error);
                 None
@@ -151,20 +160,34 @@ impl Pass<'_> {
                 )?
                 .execute(params![link.id.as_bytes(), lane.lane(), number(from.seq)])?;
         }
+        if is_known || !said.stubs.is_empty() {
+            self.end_filling()?;
+        }
+        let mut insert = self.transaction.prepare_cached(
+            "INSERT OR IGNORE INTO figures (proposal, lane, digest, added, removed)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
         for figures in said.figures {
             let Some(digest) = figures.digest else { continue };
-            self.transaction
-                .prepare_cached(
-                    "INSERT OR IGNORE INTO figures (proposal, lane, digest, added, removed)
-                     VALUES (?1, ?2, ?3, ?4, ?5)",
-                )?
-                .execute(params![
-                    figures.id.as_str(),
-                    lane.lane(),
-                    digest,
-                    number(figures.added),
-                    number(figures.removed)
-                ])?;
+            match &self.filling {
+                Some(filling) if filling.is_unfolded(&figures.id) => {
+                    let counts = Counts {
+                        added: number(figures.added) as usize,
+                        removed: number(figures.removed) as usize,
+                    };
+                    let fresh = self.parsed.fresh(figures.id.as_str());
+                    fresh.figures.push((lane.lane().to_owned(), digest.clone(), counts));
+                }
+                Some(_) => self.end_filling()?,
+                None => {}
+            }
+            insert.execute(params![
+                figures.id.as_str(),
+                lane.lane(),
+                digest,
+                number(figures.added),
+                number(figures.removed)
+            ])?;
         }
         let is_own = self.own.contains(&lane.name);
         for (id, stub) in said.stubs {
@@ -175,11 +198,17 @@ impl Pass<'_> {
             let witness = stub.witness.iter().filter_map(|tip| Head::parse(tip)).collect();
             self.remember(lane, is_own, forked, witness)?;
         }
-        let commit = link.id.to_string();
+        let commit: Rc<str> = link.id.to_string().into();
         seq = seq.max(said.last);
         let mut said_about = Vec::new();
+        let mut insert = self.transaction.prepare_cached(INSERT)?;
         for row in said.rows {
-            if insert(self.transaction, lane.lane(), &commit, &row)? {
+            if let Some(filling) = &mut self.filling
+                && (row.kind == "purge" || !filling.is_new(&row.id, row.proposal.as_ref()))
+            {
+                self.end_filling()?;
+            }
+            if add(&mut insert, lane.lane(), &commit, &row)? {
                 if is_own && row.kind == "purge" {
                     self.transaction
                         .prepare_cached("INSERT OR IGNORE INTO own_purge (event) VALUES (?1)")?
@@ -188,7 +217,17 @@ impl Pass<'_> {
                 let (forked, witness) = (row.event.forked.clone(), row.event.witness.clone());
                 self.remember(lane, is_own, forked, witness)?;
                 if let Some(proposal) = row.proposal {
-                    self.parsed.keep(row.id, row.event, row.body.len());
+                    match self.filling {
+                        Some(_) => {
+                            let is_line = row.beside.is_some();
+                            let statement = row.beside.and_then(|beside| beside.statement);
+                            let Row { id, event, body, .. } = row;
+                            let commit = commit.clone();
+                            let fresh = Fresh { id, commit, event, body, statement, is_line };
+                            self.parsed.keep_fresh(proposal.as_str(), fresh);
+                        }
+                        None => self.parsed.keep(row.id, row.event, row.body.len()),
+                    }
                     said_about.push(proposal.into());
                 }
             }
@@ -227,6 +266,9 @@ impl Pass<'_> {
 
     /// Lane and position of an event that is in the cache.
     fn known_event(&self, id: &ObjectId) -> rusqlite::Result<Option<(String, u64)>> {
+        if self.filling.as_ref().is_some_and(|filling| !filling.may_know(id)) {
+            return Ok(None);
+        }
         self.transaction
             .prepare_cached("SELECT lane, seq FROM event WHERE id = ?1")?
             .query_row([id.to_string()], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))
@@ -264,32 +306,31 @@ impl Pass<'_> {
     }
 }
 
-/// Adds an event; `false` where it is there already.
-fn insert(
-    transaction: &Transaction<'_>,
+/// A row of `event`.
+const INSERT: &str = "INSERT OR IGNORE INTO event
+    (id, proposal, lane, seq, commit_id, kind, time, plan, body, is_line, statement, manifest)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+
+/// Adds an event by the statement [`INSERT`]; `false` where it is there already.
+fn add(
+    insert: &mut CachedStatement<'_>,
     lane: &str,
     commit: &str,
     row: &Row,
 ) -> rusqlite::Result<bool> {
-    let added = transaction
-        .prepare_cached(
-            "INSERT OR IGNORE INTO event
-             (id, proposal, lane, seq, commit_id, kind, time, plan, body, is_line, statement, manifest)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        )?
-        .execute(params![
-            row.id.to_string(),
-            row.proposal.as_ref().map(|id| id.as_str()),
-            lane,
-            number(row.seq),
-            commit,
-            row.kind,
-            row.time,
-            row.plan,
-            row.body,
-            row.beside.is_some(),
-            row.beside.as_ref().and_then(|beside| beside.statement.as_ref()),
-            row.beside.as_ref().and_then(|beside| beside.manifest.as_ref()),
-        ])?;
+    let added = insert.execute(params![
+        row.id.to_string(),
+        row.proposal.as_ref().map(|id| id.as_str()),
+        lane,
+        number(row.seq),
+        commit,
+        row.kind,
+        row.time,
+        row.plan,
+        row.body,
+        row.beside.is_some(),
+        row.beside.as_ref().and_then(|beside| beside.statement.as_ref()),
+        row.beside.as_ref().and_then(|beside| beside.manifest.as_ref()),
+    ])?;
     Ok(added > 0)
 }

@@ -14,6 +14,7 @@ use rusqlite::{
     Connection, OptionalExtension as _, Row as SqlRow, Transaction, TransactionBehavior, params,
 };
 
+use super::filling::Filling;
 use super::gather::Parsed;
 use super::{Position, forks, schema, update};
 use crate::store::audience::default_remotes;
@@ -340,8 +341,9 @@ pub(super) fn catch_up(
     // same or newer.
     let rows = positions(&transaction)?;
     let was_empty = rows.is_empty();
-    if was_empty {
-        transaction.execute_batch(&format!("PRAGMA cache_size = -{PAGES}"))?;
+    match was_empty {
+        true => transaction.execute_batch(&format!("PRAGMA cache_size = -{PAGES}"))?,
+        false => schema::index_events(&transaction)?,
     }
     let mut pass = Pass {
         store,
@@ -358,7 +360,7 @@ pub(super) fn catch_up(
         parsed: Parsed::default(),
         unsaved: 0,
         saved: false,
-        is_indexed: !was_empty,
+        filling: was_empty.then(Filling::default),
         left: Vec::new(),
         begins_again: false,
     };
@@ -375,11 +377,14 @@ pub(super) fn catch_up(
     pass.compare_all(moved)?;
     pass.require_held()?;
     pass.touched.extend(due);
-    pass.fold()?;
+    pass.fold(false)?;
     pass.report_purged()?;
-    pass.index()?;
     let Pass { broken, saved, .. } = pass;
     transaction.commit()?;
+    if was_empty {
+        connection
+            .execute_batch(&format!("PRAGMA cache_size = -{SORTED}; PRAGMA shrink_memory"))?;
+    }
     if saved {
         // The lock goes with the next question.
         connection.execute_batch("PRAGMA locking_mode = NORMAL; SELECT 1 FROM lane LIMIT 1")?;
@@ -391,7 +396,7 @@ pub(super) fn catch_up(
 /// again too often.
 const PAGES: i64 = 24 << 10;
 
-/// The same while indices are made, and as much again for what is sorted.
+/// The same afterwards, and while indices are made: as much again is needed for what is sorted.
 const SORTED: i64 = 8 << 10;
 
 /// What came of reading a lane of somebody else.
@@ -433,8 +438,8 @@ struct Pass<'a> {
     unsaved: usize,
     /// There were several transactions, and the cache is locked between them.
     saved: bool,
-    /// The indices of questions are there.
-    is_indexed: bool,
+    /// The cache was empty, and its events have no indices yet.
+    filling: Option<Filling>,
     /// Commits up to which refs were read before that lead elsewhere now, with their lanes.
     left: Vec<(String, String)>,
     /// What is kept of a lane has moved on to a new epoch: what a reader without a cache will find
@@ -457,22 +462,22 @@ impl Pass<'_> {
         }
     }
 
-    /// Makes the indices of questions, where this is the first transaction.
-    fn index(&mut self) -> rusqlite::Result<()> {
-        match std::mem::replace(&mut self.is_indexed, true) {
-            true => Ok(()),
-            false => {
-                // What is sorted needs memory as well.
-                self.transaction.execute_batch(&format!(
-                    "PRAGMA cache_size = -{SORTED}; PRAGMA shrink_memory"
-                ))?;
-                schema::index(self.transaction)
-            }
+    /// From here on the cache is asked what there is of a proposal.
+    fn end_filling(&mut self) -> rusqlite::Result<()> {
+        if self.filling.take().is_none() {
+            return Ok(());
         }
+        self.parsed.forget_fresh();
+        // What is sorted needs memory as well.
+        self.transaction
+            .execute_batch(&format!("PRAGMA cache_size = -{SORTED}; PRAGMA shrink_memory"))?;
+        schema::index_events(self.transaction)?;
+        self.transaction.execute_batch(&format!("PRAGMA cache_size = -{PAGES}"))
     }
 
-    /// Folds the proposals of which there are new events.
-    fn fold(&mut self) -> rusqlite::Result<()> {
+    /// Folds the proposals of which there are new events. With `goes_on` more of the same lane follows, which
+    /// may begin with more of the last proposal.
+    fn fold(&mut self, goes_on: bool) -> rusqlite::Result<()> {
         let mut touched = std::mem::take(&mut self.touched);
         for id in std::mem::take(&mut self.fetched) {
             self.transaction
@@ -484,8 +489,24 @@ impl Pass<'_> {
             let seq = self.rows.get(name).map_or(0, |row| row.seq);
             (refs::lane_of(name).to_owned(), seq)
         });
-        let parsed = std::mem::take(&mut self.parsed);
         let own: Vec<_> = own.collect();
+        let mut last = None;
+        if let Some(filling) = &mut self.filling {
+            let has_troubles =
+                self.transaction.prepare_cached("SELECT 1 FROM trouble LIMIT 1")?.exists([])?;
+            match !has_troubles && touched.iter().all(|id| self.parsed.is_fresh(id)) {
+                true => {
+                    last = if goes_on { self.parsed.take_last() } else { None };
+                    filling.fold(self.parsed.fresh_ids());
+                }
+                false => self.end_filling()?,
+            }
+        }
+        let parsed = std::mem::take(&mut self.parsed);
+        if let Some((id, fresh)) = last {
+            self.touched.extend(touched.take(&id));
+            self.parsed.put_last(id, fresh);
+        }
         update::refold(&self.objects, self.transaction, touched, &own, parsed)
     }
 

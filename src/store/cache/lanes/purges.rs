@@ -18,6 +18,10 @@ impl Pass<'_> {
     /// # Errors
     /// Those of SQLite.
     pub(super) fn follow_purges(&mut self, was_empty: bool) -> rusqlite::Result<()> {
+        if self.filling.is_some() {
+            // Nothing that was read says so.
+            return Ok(());
+        }
         let is_own = |lane: &str| self.own.iter().any(|own| refs::lane_of(own) == lane);
         let found = purge::believed(&self.store.repo, self.transaction, is_own)?;
         let known = purge::all(self.transaction)?;

@@ -1,0 +1,116 @@
+//! An empty cache on its way to what the lanes say, while its events have no indices yet.
+//!
+//! An index over ids that go anywhere costs more, row by row, than all else about a row. So as long as what
+//! is read is plainly new, events are put in without, and their proposals are folded from memory. What might be
+//! known already ends that: the indices are made, and everything goes on by questions to the cache.
+
+use std::collections::{HashMap, HashSet};
+
+use gix::ObjectId;
+
+use crate::changeset::hunks::Counts;
+use crate::proposal::{Event, ProposalId};
+
+/// Most events, for their ids are in memory.
+const MOST: usize = 1 << 19;
+
+/// What was put in so far. By the beginnings of ids: two that share theirs only end this early.
+#[derive(Default)]
+pub(super) struct Filling {
+    events: HashSet<u64>,
+    /// Proposals of which something was read in an earlier batch, and folded.
+    folded: HashSet<u64>,
+}
+
+impl Filling {
+    /// Notes the event `id` about `proposal`; `false` if one of them may be known already.
+    pub(super) fn is_new(&mut self, id: &ObjectId, proposal: Option<&ProposalId>) -> bool {
+        self.events.len() < MOST
+            && proposal.is_none_or(|proposal| self.is_unfolded(proposal))
+            && self.events.insert(beginning(id))
+    }
+
+    /// Whether nothing has been folded of `proposal`.
+    pub(super) fn is_unfolded(&self, proposal: &ProposalId) -> bool {
+        !self.folded.contains(&bits(proposal.as_str()))
+    }
+
+    /// Whether the event `id` may be known.
+    pub(super) fn may_know(&self, id: &ObjectId) -> bool {
+        self.events.contains(&beginning(id))
+    }
+
+    /// These have been folded.
+    pub(super) fn fold<'p>(&mut self, proposals: impl Iterator<Item = &'p String>) {
+        self.folded.extend(proposals.map(|id| bits(id)));
+    }
+}
+
+fn beginning(id: &ObjectId) -> u64 {
+    id.as_bytes().iter().take(8).fold(0, |bits, byte| (bits << 8) | u64::from(*byte))
+}
+
+/// The id of a proposal, which has ten characters of five bits behind the part that all have.
+fn bits(proposal: &str) -> u64 {
+    let characters = proposal.bytes().rev().take(10);
+    characters.fold(0, |bits, byte| (bits << 6) ^ u64::from(byte & 0x3f) ^ u64::from(byte >> 6))
+}
+
+/// All that was read of one proposal, which the cache has nothing else of.
+#[derive(Default)]
+pub(super) struct Fresh {
+    /// Its events.
+    pub(super) rows: Vec<Row>,
+    /// What snapshots of these lanes count of changes with these digests.
+    pub(super) figures: Vec<(String, String, Counts)>,
+}
+
+impl Fresh {
+    /// What a snapshot of `lane` counts of changes with this `digest`: the first that it says.
+    pub(super) fn counts(&self, lane: &str, digest: &str) -> Option<Counts> {
+        let mut found = self.figures.iter().filter(|(of, is, _)| of == lane && is == digest);
+        found.next().map(|(_, _, counts)| *counts)
+    }
+}
+
+/// By proposal.
+pub(super) type Freshes = HashMap<String, Fresh>;
+
+/// An event, as a row of the cache has it, and what it says.
+pub(super) struct Row {
+    /// Its id.
+    pub(super) id: ObjectId,
+    /// The lane commit that holds it, hex.
+    pub(super) commit: std::rc::Rc<str>,
+    /// What it says, its lane among that.
+    pub(super) event: Box<Event>,
+    /// Its bytes.
+    pub(super) body: Vec<u8>,
+    /// The statement beside it in a snapshot.
+    pub(super) statement: Option<Vec<u8>>,
+    /// It is a line of a snapshot.
+    pub(super) is_line: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_known_is_not_new() {
+        let id = |digit: &str| ObjectId::from_hex(digit.repeat(40).as_bytes()).unwrap();
+        let proposal = |digit: &str| ProposalId::from_event(&digit.repeat(40));
+        let mut filling = Filling::default();
+        assert!(filling.is_new(&id("1"), Some(&proposal("1"))));
+        assert!(!filling.is_new(&id("1"), Some(&proposal("1"))), "twice");
+        assert!(
+            filling.is_new(&id("2"), Some(&proposal("1"))),
+            "the same proposal, not folded yet"
+        );
+        filling.fold([proposal("1").to_string()].iter());
+        assert!(!filling.is_new(&id("3"), Some(&proposal("1"))), "of one that is folded");
+        assert!(filling.is_new(&id("4"), Some(&proposal("4"))));
+        assert!(filling.is_new(&id("5"), None));
+        assert!(filling.may_know(&id("5")) && !filling.may_know(&id("6")));
+    }
+}
