@@ -68,10 +68,14 @@ fn list(repo: &Repo) -> Value {
 fn everything(repo: &Repo) -> Value {
     let warm = list(repo);
     let log = repo.aye(&["log", "--json"]).ok().json();
+    let by_path = || repo.aye(&["list", "--status", "all", "--path", "a", "--json"]).ok().json();
+    let of_path = by_path();
     let doctor = repo.aye(&["doctor"]);
     for name in ["cache.sqlite", "cache.sqlite-journal"] {
         let _ = std::fs::remove_file(repo.path(&format!(".git/aye/{name}")));
     }
+    // Before and after there are indices of it.
+    assert_eq!(by_path()["proposals"], of_path["proposals"]);
     assert_eq!(list(repo), warm, "cold and warm");
     assert_eq!(repo.aye(&["log", "--json"]).ok().json()["events"], log["events"]);
     // A copy of a clone says where it goes on from.

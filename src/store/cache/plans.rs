@@ -11,14 +11,11 @@ use super::{Filter, schema};
 use crate::proposal::Status;
 use crate::proposal::event::Subject;
 
-/// A cache in which so many proposals were decided or have run out, before ten that are pending.
-fn filled(settled: i64) -> Connection {
+/// A cache in which so many proposals were decided or have run out, before ten that are pending, as nobody
+/// has asked for those.
+fn bare(settled: i64) -> Connection {
     let connection = schema::open(std::path::Path::new(":memory:")).unwrap();
     let transaction = connection.unchecked_transaction().unwrap();
-    schema::index_events(&transaction).unwrap();
-    for index in schema::Index::ALL {
-        schema::want(&transaction, index);
-    }
     for number in 0..settled + 10 {
         let (state, decided) = match number % 3 {
             _ if number >= settled => ("pending", None),
@@ -69,6 +66,16 @@ fn filled(settled: i64) -> Connection {
             .unwrap();
     }
     transaction.commit().unwrap();
+    connection
+}
+
+/// The same with every index.
+fn filled(settled: i64) -> Connection {
+    let connection = bare(settled);
+    schema::index_events(&connection).unwrap();
+    for index in schema::Index::ALL {
+        schema::want(&connection, index);
+    }
     connection
 }
 
@@ -170,5 +177,23 @@ fn other_values_do_not_prepare_a_statement_again() {
             while rows.next().unwrap().is_some() {}
         }
         assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{name}: {sql}");
+    }
+}
+
+#[test]
+fn an_index_that_is_not_there_yet_changes_no_answer() {
+    let (bare, filled) = (bare(1_000), filled(1_000));
+    for (name, sql, values, expected) in questions() {
+        let answer = |connection: &Connection| -> Vec<Vec<rusqlite::types::Value>> {
+            let mut statement = connection.prepare(&sql).unwrap();
+            let columns = statement.column_count();
+            let rows = statement.query_map(params_from_iter(&values), |row| {
+                (0..columns).map(|at| row.get(at)).collect()
+            });
+            rows.unwrap().map(Result::unwrap).collect()
+        };
+        let answers = answer(&filled);
+        assert_eq!(answers.len(), expected, "{name}");
+        assert_eq!(answer(&bare), answers, "{name}");
     }
 }
