@@ -113,6 +113,7 @@ mod schemas;
 mod screens;
 mod shell;
 mod shell_corpus;
+mod shell_languages;
 mod show;
 mod stack;
 mod statements;

@@ -1,325 +1,439 @@
-//! The language of `awk`, without what reads and writes other files or runs programs.
+//! `awk`, as far as it only processes text: a grammar of what is allowed, and nothing beside it.
 //!
-//! A tokenizer, not a parser: it finds every token of the program for certain, or refuses. What
-//! acts on the world in awk is then a matter of a few tokens: `system`, `|`, `>` in a print
-//! statement, `<` after `getline`, `@`.
+//! Precedence does not matter here, only the tokens and where an operand may stand: that decides
+//! whether a `/` divides or opens a pattern, which is where awks could disagree.
 
 use crate::shell::{Refusal, Result};
 
-/// Names that reach outside the input that was given.
-const FORBIDDEN: &[(&str, &str)] = &[
-    ("system", "runs a program"),
-    ("ARGV", "changes which files are read"),
-    ("ARGC", "changes which files are read"),
-    ("SYMTAB", "changes which files are read"),
-    ("FUNCTAB", "calls a function by a computed name"),
-    ("switch", "makes the program too hard to check"),
-    ("case", "makes the program too hard to check"),
+/// Functions that only compute. A name before a parenthesis is one of these or refused.
+const FUNCTIONS: &[&str] = &[
+    "atan2", "cos", "exp", "gensub", "gsub", "index", "int", "length", "log", "match", "rand",
+    "sin", "split", "sprintf", "sqrt", "srand", "strftime", "strtonum", "sub", "substr", "systime",
+    "tolower", "toupper",
 ];
+
+/// Words that cannot stand for a value: those of statements, and what reaches outside.
+const NO_VALUES: &[&str] = &[
+    "ARGC", "ARGV", "BEGIN", "BEGINFILE", "END", "ENDFILE", "ENVIRON", "FUNCTAB", "PROCINFO",
+    "SYMTAB", "break", "case", "close", "continue", "default", "delete", "do", "else", "exit",
+    "fflush", "for", "func", "function", "getline", "if", "in", "next", "nextfile", "print",
+    "printf", "return", "switch", "system", "while",
+];
+
+/// Between two operands; the longer before what they begin with.
+const OPERATORS: &[&str] = &[
+    "==", "=", "!=", "!~", "~", "<=", "<", ">=", ">", "+=", "+", "-=", "-", "*=", "*", "/=", "/",
+    "%=", "%", "^=", "^",
+];
+
+/// Why a pattern is refused, and what to write.
+const BRACKETS: (&str, &str) = (
+    "has a pattern with an unescaped `/` or `]` in brackets",
+    "escape the slash: [\\/], and do not put `]` first in brackets",
+);
+
+/// Parentheses, subscripts and statements in each other. Real programs stay below ten.
+const DEEPEST: usize = 64;
 
 /// Checks a program.
 ///
 /// # Errors
-/// A refusal for the first token that reaches outside, or that cannot be read for certain.
+/// A refusal for the first token outside the grammar.
 pub fn check(program: &str) -> Result<()> {
-    let mut reader = Reader {
-        program: program.as_bytes(),
-        at: 0,
-        before: Token::Newline,
-        printing: false,
-        getting: false,
-        depth: 0,
-        heads: Vec::new(),
-    };
-    reader.run()
-}
-
-/// The token before, as far as it decides what a `/` is and whether a newline ends a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token {
-    /// A name that is not a keyword, a number, a string: something with a value.
-    Value,
-    /// `length`, which may stand without parentheses.
-    Length,
-    /// A keyword after which an expression begins.
-    Keyword,
-    /// `if`, `while` or `for`, whose parentheses are followed by a statement.
-    Head,
-    /// `)` at the end of such parentheses.
-    HeadEnd,
-    /// `)` or `]`.
-    Close,
-    /// `++`, `--`, `$`, a regular expression, `getline`: what a `/` means after them is unclear.
-    Unclear,
-    /// `,`, `&&`, `||`: the statement goes on after a newline.
-    Joins,
-    /// Any other operator.
-    Operator,
-    Newline,
+    Reader { program: program.as_bytes(), at: 0, printing: false, depth: 0 }.items()
 }
 
 struct Reader<'a> {
     program: &'a [u8],
     at: usize,
-    before: Token,
-    /// Inside the arguments of `print` or `printf`.
+    /// Inside a `print` statement, where `>` would write a file.
     printing: bool,
-    /// After `getline`, in the same statement.
-    getting: bool,
-    /// Open parentheses.
     depth: usize,
-    /// For each open parenthesis: it belongs to `if`, `while` or `for`.
-    heads: Vec<bool>,
 }
 
-impl Reader<'_> {
-    fn peek(&self, ahead: usize) -> Option<u8> {
-        self.program.get(self.at + ahead).copied()
-    }
-
+impl<'a> Reader<'a> {
     fn refuse<T>(&self, message: impl std::fmt::Display, hint: &str) -> Result<T> {
         Err(Refusal::new(format!("the awk program {message} (at its byte {})", self.at), hint))
     }
 
-    fn step(&mut self, length: usize, token: Token) {
-        self.at += length;
-        self.before = token;
+    fn outside<T>(&self) -> Result<T> {
+        let (message, hint) = match &self.program[self.at..] {
+            [] => ("ends too early", "close every brace, parenthesis, string and pattern"),
+            [b'>', ..] => (
+                "has a `>` that writes a file",
+                "print without redirection; compare in an `if` or in a variable first",
+            ),
+            [b'|', ..] => ("has a pipe to or from a program", "use the shell's own `|`"),
+            [b'/', ..] => (
+                "has a `/` that could be a division or a pattern",
+                "put parentheses around the operand before it, or write `$0 ~ /…/`",
+            ),
+            rest => {
+                let word = rest.iter().take_while(|b| is_of_name(**b)).count().max(1);
+                let word = String::from_utf8_lossy(&rest[..word]);
+                return self.refuse(
+                    format_args!("has a `{}` where none is allowed", word.escape_default()),
+                    "only patterns, comparisons, arithmetic, print, printf, if, for, while and \
+                     text functions, on the files given as operands",
+                );
+            }
+        };
+        self.refuse(message, hint)
     }
 
-    fn end_statement(&mut self) {
-        self.printing = false;
-        self.getting = false;
+    /// The next token's first byte, behind whitespace, continued lines and comments.
+    fn peek(&mut self) -> Option<u8> {
+        loop {
+            match &self.program[self.at..] {
+                [b' ' | b'\t', ..] => self.at += 1,
+                [b'\\', b'\n', ..] => self.at += 2,
+                [b'#', rest @ ..] => {
+                    self.at += 1 + rest.iter().take_while(|b| **b != b'\n').count()
+                }
+                rest => return rest.first().copied(),
+            }
+        }
     }
 
-    fn run(&mut self) -> Result<()> {
-        while let Some(byte) = self.peek(0) {
-            match byte {
-                b' ' | b'\t' => self.at += 1,
-                b'\\' if self.peek(1) == Some(b'\n') => self.at += 2,
-                b'#' => {
-                    while self.peek(0).is_some_and(|b| b != b'\n') {
-                        self.at += 1;
-                    }
-                }
-                b'\n' => {
-                    // After `?` and `:` too some go on in the next line; a statement that ended
-                    // before is not made to go on by that.
-                    let goes_on = matches!(self.before, Token::Joins | Token::Operator);
-                    if self.depth == 0 && !goes_on {
-                        self.end_statement();
-                        self.before = Token::Newline;
-                    }
-                    self.at += 1;
-                }
-                b'"' => self.string()?,
-                b'/' => self.slash()?,
-                b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.name()?,
-                b'0'..=b'9' => self.number()?,
-                b'.' if self.peek(1).is_some_and(|b| b.is_ascii_digit()) => self.number()?,
-                _ => self.operator(byte)?,
+    fn takes(&mut self, token: &str) -> bool {
+        self.peek();
+        let is_next = self.program[self.at..].starts_with(token.as_bytes());
+        self.at += if is_next { token.len() } else { 0 };
+        is_next
+    }
+
+    fn wants(&mut self, token: &str) -> Result<()> {
+        if self.takes(token) { Ok(()) } else { self.outside() }
+    }
+
+    fn newlines(&mut self) {
+        while self.takes("\n") {}
+    }
+
+    fn separators(&mut self) {
+        while self.takes("\n") || self.takes(";") {}
+    }
+
+    /// The name that comes next, or nothing; it is not taken.
+    fn name(&mut self) -> &'a str {
+        let program = self.program;
+        if self.peek().is_none_or(|b| b.is_ascii_digit()) {
+            return "";
+        }
+        let rest = &program[self.at..];
+        let length = rest.iter().take_while(|b| is_of_name(**b)).count();
+        std::str::from_utf8(&rest[..length]).unwrap_or_default()
+    }
+
+    fn takes_name(&mut self, name: &str) -> bool {
+        let is_next = self.name() == name;
+        self.at += if is_next { name.len() } else { 0 };
+        is_next
+    }
+
+    /// The name of a variable, taken.
+    fn variable(&mut self) -> Result<()> {
+        let name = self.name();
+        if name.is_empty() || NO_VALUES.contains(&name) || FUNCTIONS.contains(&name) {
+            return self.outside();
+        }
+        self.at += name.len();
+        Ok(())
+    }
+
+    fn deeper(&mut self, inner: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if self.depth == DEEPEST {
+            return self.refuse("is nested too deep", "write it flatter");
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn items(&mut self) -> Result<()> {
+        loop {
+            self.separators();
+            if self.peek().is_none() {
+                return Ok(());
+            }
+            if self.takes_name("BEGIN") || self.takes_name("END") {
+                self.block()?;
+                continue;
+            }
+            if self.peek() != Some(b'{') {
+                self.list()?;
+            }
+            match self.peek() {
+                Some(b'{') => self.block()?,
+                None | Some(b'\n' | b';') => {}
+                Some(_) => return self.outside(),
+            }
+        }
+    }
+
+    fn block(&mut self) -> Result<()> {
+        self.wants("{")?;
+        loop {
+            self.separators();
+            if self.takes("}") {
+                return Ok(());
+            }
+            self.deeper(Self::statement)?;
+        }
+    }
+
+    fn statement(&mut self) -> Result<()> {
+        if self.peek() == Some(b'{') {
+            return self.block();
+        }
+        if self.takes_name("if") || self.takes_name("while") {
+            self.parenthesis()?;
+            self.body()?;
+            self.separators();
+            return if self.takes_name("else") { self.body() } else { Ok(()) };
+        }
+        if self.takes_name("for") {
+            self.wants("(")?;
+            self.for_head()?;
+            return self.body();
+        }
+        if self.takes_name("print") || self.takes_name("printf") {
+            self.printing = true;
+            self.optional(Self::list)?;
+            self.printing = false;
+        } else if self.takes_name("exit") {
+            self.optional(Self::expression)?;
+        } else if self.takes_name("delete") {
+            self.variable()?;
+            self.subscript()?;
+        } else if !["next", "break", "continue"].iter().any(|word| self.takes_name(word)) {
+            self.simple()?;
+        }
+        match self.peek() {
+            Some(b'\n' | b';' | b'}') => Ok(()),
+            _ => self.outside(),
+        }
+    }
+
+    /// A statement that is an expression. A pattern here, after the parentheses of an `if`, would
+    /// be a division to some awks.
+    fn simple(&mut self) -> Result<()> {
+        if self.peek() == Some(b'/') { self.outside() } else { self.expression() }
+    }
+
+    /// What an `if` or a loop does; `;` is nothing.
+    fn body(&mut self) -> Result<()> {
+        self.newlines();
+        if self.takes(";") { Ok(()) } else { self.deeper(Self::statement) }
+    }
+
+    /// What may be missing before the end of a statement.
+    fn optional(&mut self, inner: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if matches!(self.peek(), Some(b'\n' | b';' | b'}')) { Ok(()) } else { inner(self) }
+    }
+
+    /// `k in a)` or `first; condition; next)`.
+    fn for_head(&mut self) -> Result<()> {
+        let start = self.at;
+        if self.variable().is_ok() && self.takes_name("in") {
+            self.variable()?;
+            return self.wants(")");
+        }
+        self.at = start;
+        for end in [";", ";", ")"] {
+            if !self.takes(end) {
+                self.simple()?;
+                self.wants(end)?;
             }
         }
         Ok(())
     }
 
-    fn string(&mut self) -> Result<()> {
-        let mut end = self.at + 1;
+    fn parenthesis(&mut self) -> Result<()> {
+        self.wants("(")?;
+        self.deeper(Self::list)?;
+        self.wants(")")
+    }
+
+    fn subscript(&mut self) -> Result<()> {
+        if self.takes("[") {
+            self.deeper(Self::list)?;
+            self.wants("]")?;
+        }
+        Ok(())
+    }
+
+    fn list(&mut self) -> Result<()> {
+        self.expression()?;
+        while self.takes(",") {
+            self.newlines();
+            self.expression()?;
+        }
+        Ok(())
+    }
+
+    /// Operands with operators between them, or beside each other.
+    fn expression(&mut self) -> Result<()> {
+        // `?` whose `:` has not come.
+        let mut choices = 0_usize;
+        let mut divisible = self.operand()?;
         loop {
-            match self.program.get(end) {
-                Some(b'"') => break,
-                Some(b'\\') if self.program.get(end + 1).is_some_and(|b| *b != b'\n') => end += 2,
-                Some(b'\\' | b'\n') | None => {
-                    return self.refuse("has a string over several lines", "close the string");
+            if self.takes("++") || self.takes("--") {
+                divisible = false;
+                continue;
+            }
+            if self.takes_name("in") {
+                self.variable()?;
+                divisible = true;
+                continue;
+            }
+            match self.peek() {
+                Some(b'"' | b'$' | b'(' | b'.') => {}
+                Some(byte) if is_of_name(byte) => {}
+                Some(b'?') => {
+                    choices += 1;
+                    self.at += 1;
                 }
-                Some(_) => end += 1,
+                Some(b':') if choices > 0 => {
+                    choices -= 1;
+                    self.at += 1;
+                }
+                Some(_) if self.takes("&&") || self.takes("||") => self.newlines(),
+                Some(b'>') if self.printing || self.program[self.at..].starts_with(b">>") => {
+                    return self.outside();
+                }
+                Some(b'/') if !divisible => return self.outside(),
+                Some(_) if OPERATORS.iter().any(|operator| self.takes(operator)) => {}
+                _ if choices == 0 => return Ok(()),
+                _ => return self.outside(),
+            }
+            divisible = self.operand()?;
+        }
+    }
+
+    /// Whether a `/` after it is a division to every awk.
+    fn operand(&mut self) -> Result<bool> {
+        loop {
+            if self.takes("++") || self.takes("--") {
+                if self.name().is_empty() && self.peek() != Some(b'$') {
+                    return self.outside();
+                }
+            } else if self.takes("$") {
+                match self.peek() {
+                    Some(b'$' | b'(') => {}
+                    Some(byte) if is_of_name(byte) => {}
+                    _ => return self.outside(),
+                }
+            } else if !(self.takes("!") || self.takes("-") || self.takes("+")) {
+                break;
             }
         }
-        self.at = end + 1;
-        self.before = Token::Value;
+        match self.peek() {
+            Some(b'"') => self.quoted(),
+            Some(b'/') => return self.quoted().map(|()| false),
+            Some(b'(') => self.parenthesis(),
+            Some(b'0'..=b'9' | b'.') => self.number(),
+            _ => return self.value(),
+        }
+        .map(|()| true)
+    }
+
+    /// A variable, an element of an array, a function's result.
+    fn value(&mut self) -> Result<bool> {
+        let name = self.name();
+        if !FUNCTIONS.contains(&name) {
+            self.variable()?;
+            // A variable beside parentheses looks like a call, so it is none.
+            if self.peek() == Some(b'(') {
+                return self.refuse(
+                    format_args!("calls `{name}`, which is not among the functions allowed"),
+                    "use length, substr, split, index, match, sub, gsub, sprintf, tolower, …; \
+                     join a variable to parentheses as `x \"\" (…)`",
+                );
+            }
+            return self.subscript().map(|()| true);
+        }
+        self.at += name.len();
+        if self.peek() != Some(b'(') && name == "length" {
+            return Ok(false);
+        }
+        self.wants("(")?;
+        if !self.takes(")") {
+            self.deeper(Self::list)?;
+            self.wants(")")?;
+        }
+        Ok(true)
+    }
+
+    /// A string or a pattern. Brackets are read as every awk does: some end a pattern at a `/` in
+    /// them.
+    fn quoted(&mut self) -> Result<()> {
+        let is_regex = self.program[self.at] == b'/';
+        let mut is_bracket = false;
+        self.at += 1;
+        loop {
+            self.at += match &self.program[self.at..] {
+                [] | [b'\n', ..] | [b'\\'] | [b'\\', b'\n', ..] => {
+                    return self.refuse("has a string or a pattern over several lines", "close it");
+                }
+                [b'/' | b'\\', b']', ..] | [b'/', ..] | [b'[', b'.' | b'=', ..] if is_bracket => {
+                    return self.refuse(BRACKETS.0, BRACKETS.1);
+                }
+                [b']', ..] if is_bracket => {
+                    is_bracket = false;
+                    1
+                }
+                [b'[', b':', class @ ..] if is_bracket => {
+                    let length = class.iter().take_while(|b| b.is_ascii_alphabetic()).count();
+                    if class[length..].starts_with(b":]") { length + 4 } else { 1 }
+                }
+                [b'\\', ..] => 2,
+                [b'[', rest @ ..] if is_regex && !is_bracket => {
+                    is_bracket = true;
+                    let is_not = usize::from(rest.starts_with(b"^"));
+                    if rest[is_not..].starts_with(b"]") {
+                        return self.refuse(BRACKETS.0, BRACKETS.1);
+                    }
+                    1 + is_not
+                }
+                [b'"', ..] if !is_regex => break,
+                [b'/', ..] if is_regex => break,
+                _ => 1,
+            };
+        }
+        self.at += 1;
         Ok(())
     }
 
     /// A number ends before a letter: in `1system("x")` it is followed by a call.
     fn number(&mut self) -> Result<()> {
-        let numeric = |b: u8| b.is_ascii_digit() || b == b'.';
-        while self.peek(0).is_some_and(numeric) {
-            self.at += 1;
+        let rest = &self.program[self.at..];
+        let digits = |from: usize| rest[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let mut end = digits(0);
+        if rest.get(end) == Some(&b'.') {
+            let fraction = digits(end + 1);
+            if end + fraction == 0 {
+                return self.outside();
+            }
+            end += 1 + fraction;
         }
-        if matches!(self.peek(0), Some(b'e' | b'E')) {
-            let sign = usize::from(matches!(self.peek(1), Some(b'+' | b'-')));
-            if self.peek(1 + sign).is_some_and(|b| b.is_ascii_digit()) {
-                self.at += 1 + sign;
-                while self.peek(0).is_some_and(|b| b.is_ascii_digit()) {
-                    self.at += 1;
-                }
+        if let Some(b'e' | b'E') = rest.get(end) {
+            let sign = usize::from(matches!(rest.get(end + 1), Some(b'+' | b'-')));
+            if rest.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
+                end += 1 + sign + digits(end + 1 + sign);
             }
         }
-        if self.peek(0).is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') {
+        self.at += end;
+        if rest.get(end).is_some_and(|b| is_of_name(*b) || *b == b'.') {
             return self.refuse("has letters right after a number", "write a space between them");
         }
-        self.before = Token::Value;
         Ok(())
     }
+}
 
-    fn name(&mut self) -> Result<()> {
-        let start = self.at;
-        let mut end = start;
-        while self.program.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
-            end += 1;
-        }
-        let name = std::str::from_utf8(&self.program[start..end]).unwrap_or_default();
-        if let Some((_, does)) = FORBIDDEN.iter().find(|(forbidden, _)| *forbidden == name) {
-            return self.refuse(
-                format_args!("uses `{name}`, which {does}"),
-                "only text processing of the files given as operands",
-            );
-        }
-        let token = match name {
-            "print" | "printf" => {
-                self.printing = true;
-                Token::Keyword
-            }
-            "getline" => {
-                self.getting = true;
-                Token::Unclear
-            }
-            "if" | "while" | "for" => Token::Head,
-            "length" => Token::Length,
-            "else" | "do" => {
-                self.end_statement();
-                Token::Keyword
-            }
-            "return" | "in" | "exit" => Token::Keyword,
-            "BEGIN" | "END" | "function" | "func" | "delete" | "next" | "nextfile" | "break"
-            | "continue" | "BEGINFILE" | "ENDFILE" => Token::Unclear,
-            _ => Token::Value,
-        };
-        self.at = end;
-        self.before = token;
-        Ok(())
-    }
-
-    /// Division or the start of a regular expression, by what stands before.
-    fn slash(&mut self) -> Result<()> {
-        match self.before {
-            Token::Value | Token::Close => {
-                self.step(1, Token::Operator);
-                Ok(())
-            }
-            Token::Length | Token::Unclear => self.refuse(
-                "has a `/` that could be a division or a pattern",
-                "put parentheses around the operand before it",
-            ),
-            _ => self.regex(),
-        }
-    }
-
-    fn regex(&mut self) -> Result<()> {
-        let unclear = "has a pattern with an unescaped `/` or `]` in brackets, or not closed";
-        let hint = "escape the slash: [\\/], and do not put `]` first in brackets";
-        let mut end = self.at + 1;
-        let mut bracket = false;
-        loop {
-            match self.program.get(end) {
-                None | Some(b'\n') => return self.refuse(unclear, hint),
-                Some(b'/') if bracket => return self.refuse(unclear, hint),
-                Some(b'/') => break,
-                Some(b'\\') => {
-                    let next = self.program.get(end + 1);
-                    if next.is_none_or(|b| *b == b'\n') || (bracket && next == Some(&b']')) {
-                        return self.refuse(unclear, hint);
-                    }
-                    end += 1;
-                }
-                Some(b'[') if bracket => {
-                    if matches!(self.program.get(end + 1), Some(b':')) {
-                        let class = &self.program[end + 2..];
-                        let length = class.iter().take_while(|b| b.is_ascii_alphabetic()).count();
-                        if class[length..].starts_with(b":]") {
-                            end += length + 3;
-                        }
-                    } else if matches!(self.program.get(end + 1), Some(b'.' | b'=')) {
-                        return self.refuse(unclear, hint);
-                    }
-                }
-                Some(b'[') => {
-                    bracket = true;
-                    if self.program.get(end + 1) == Some(&b'^') {
-                        end += 1;
-                    }
-                    if self.program.get(end + 1) == Some(&b']') {
-                        return self.refuse(unclear, hint);
-                    }
-                }
-                Some(b']') => bracket = false,
-                Some(_) => {}
-            }
-            end += 1;
-        }
-        self.at = end + 1;
-        self.before = Token::Unclear;
-        Ok(())
-    }
-
-    fn operator(&mut self, byte: u8) -> Result<()> {
-        let next = self.peek(1);
-        match (byte, next) {
-            (b'|', Some(b'|')) | (b'&', Some(b'&')) => self.step(2, Token::Joins),
-            (b'|', _) => {
-                return self.refuse("has a pipe to or from a program", "use the shell's own `|`");
-            }
-            (b'@', _) => {
-                return self.refuse("uses `@`, an extension", "write the function's name");
-            }
-            (b'>', Some(b'>')) => {
-                return self.refuse("appends to a file", "print without redirection");
-            }
-            (b'>', _) if self.printing => {
-                return self.refuse(
-                    "has a `>` in a print statement, which writes a file",
-                    "print without redirection; compare in an `if` or in a variable first",
-                );
-            }
-            (b'<', _) if self.getting => {
-                return self
-                    .refuse("reads a file with getline", "give the file as an operand instead");
-            }
-            (b'+', Some(b'+')) | (b'-', Some(b'-')) => self.step(2, Token::Unclear),
-            (b'$', _) => self.step(1, Token::Unclear),
-            (b',', _) => self.step(1, Token::Joins),
-            (b';', _) => {
-                self.end_statement();
-                self.step(1, Token::Operator);
-            }
-            (b'{' | b'}', _) => {
-                self.end_statement();
-                self.step(1, Token::Operator);
-            }
-            (b'(', _) => {
-                self.heads.push(self.before == Token::Head);
-                self.depth += 1;
-                self.step(1, Token::Operator);
-            }
-            (b')', _) => {
-                let head = self.heads.pop().unwrap_or(false);
-                self.depth = self.depth.saturating_sub(1);
-                self.step(1, if head { Token::HeadEnd } else { Token::Close });
-            }
-            (b']', _) => self.step(1, Token::Close),
-            (
-                b'[' | b'=' | b'!' | b'~' | b'<' | b'>' | b'+' | b'-' | b'*' | b'%' | b'^' | b'?'
-                | b':' | b'&',
-                _,
-            ) => self.step(1, Token::Operator),
-            _ => {
-                return self.refuse(
-                    format_args!("has a `{}` outside a string", char::from(byte).escape_default()),
-                    "use plain POSIX awk",
-                );
-            }
-        }
-        Ok(())
-    }
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 #[cfg(test)]
@@ -345,7 +459,6 @@ mod tests {
             "{x = $1 > 2; print x}",
             "NF",
             "{printf \"%s\\n\", $1}",
-            "{while ((getline line) > 0) n++} END {print n}",
             "{ print $1,\n $2 }",
             "# comment | system\n{print}",
             "{a[$1]=a[$1] \",\" $2}",
@@ -354,6 +467,15 @@ mod tests {
             "{if (/x/) print}",
             "{for (i=1;i<=NF;i++) if ($i ~ /^[[:alpha:]]+$/) print $i}",
             "{print $1 / $2}",
+            "NR >= 10 && NR <= 20 {print FILENAME \":\" FNR \": \" $0; next} END {exit 1}",
+            "{n[$1] += $2; m = m > $2 ? m : $2} END {for (k in n) printf(\"%s %d\\n\", k, n[k])}",
+            "BEGIN {FS = OFS = \"\\t\"} !($1 in seen) {seen[$1]; print $1, $(NF - 1), -x[1, 2]}",
+            "($1, $2) in a {delete a[$1, $2]; count--}\n$NF !~ /[^\\/]+\\/$/",
+            "{if (a) print b\n else if (c) {print d} else\n print e}",
+            "{while (match($0, /x+/)) {s = s substr($0, RSTART, RLENGTH); sub(/x+/, \"\"); n++}}",
+            "{if (x) {}; for (;;) break; if (y); for (i = NF; i > 0; i--) print $i}",
+            "BEGIN {print length(\"abc\"), int(7 / 2), 2 ^ 10, 7 % 3, 1.5e3}",
+            "function_name = 1; print_it {print toupper(substr($1, 1, 1)) substr($1, 2)}",
         ] {
             assert!(check(program).is_ok(), "{program:?}: {:?}", check(program));
         }
@@ -408,8 +530,58 @@ mod tests {
             "BEGIN {x = 0x1getline < \".env\"; print}",
             "BEGIN {x = 1getline l < \".env\"; print l}",
             "BEGIN {x = 1_system(\"id\")}",
+            "BEGIN {print ENVIRON[\"HOME\"]}",
+            "{while ((getline line) > 0) n++} END {print n}",
+            "{system \"id\"}",
+            "function f(x) {return x} {print f($1)}",
+            "BEGIN {do print; while (0)}",
+            "BEGIN {close(\"x\"); fflush()}",
+            "BEGIN {asort(a, b, \"f\")}",
+            "{print x (y)}",
+            "{print} /x",
+            "{print",
+            "{print (1}",
+            "{print 1)}",
+            "}",
+            "{print a ? b}",
+            "{print a : b}",
+            "{if (x) else print}",
+            "{x[1}",
+            "{print ++/a/}",
+            "{print $/a/}",
+            "{print 1 2e}",
+            "{print . }",
+            "{print a; print b > c}",
+            "{for (k in a > b) print}",
+            "{x = a >> b}",
+            "BEGIN",
+            "BEGIN\n{print}",
+            "{print é}",
         ] {
             assert!(check(program).is_err(), "{program:?}");
         }
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        for (open, times) in [
+            ("{x = ", 1),
+            ("(", 100_000),
+            ("a[", 100_000),
+            ("{", 100_000),
+            ("int(", 100_000),
+            ("if (1) ", 100_000),
+            ("$(", 100_000),
+            ("for (k in a) ", 100_000),
+            ("!", 100_000),
+            ("if (1) ; else ", 100_000),
+            ("1?", 100_000),
+            ("-", 100_000),
+            ("$", 100_000),
+        ] {
+            let program = format!("{{{}", open.repeat(times));
+            assert!(check(&program).is_err(), "{open}");
+        }
+        assert!(check(&format!("{{x = {}1{}}}", "(".repeat(50), ")".repeat(50))).is_ok());
     }
 }

@@ -1,51 +1,48 @@
-//! The script language of `sed`, without what reads and writes other files or runs programs.
+//! `sed`, as far as it only prints and edits what is printed: a grammar of what is allowed.
 //!
 //! Implementations disagree on one point that matters: whether the delimiter inside a bracket
-//! expression ends the pattern. A script is read both ways and must be harmless in each.
+//! expression ends the pattern. Today's say no, and a script must be in the grammar read so. Where
+//! it makes a difference, the other reading must not act either.
 
 use crate::shell::{Refusal, Result};
 
 /// Checks a script; several `-e` are joined with newlines.
 ///
 /// # Errors
-/// A refusal if any reading of the script has a command other than printing, editing the text
-/// that is printed, and branching.
+/// A refusal for the first command outside the grammar.
 pub fn check(script: &str) -> Result<()> {
-    let readings = [true, false].map(|brackets| Reader::new(script, brackets).script());
-    let mut syntax = None;
-    let mut read = false;
-    for reading in readings {
-        match reading {
-            Ok(()) => read = true,
-            Err(Problem::Acts(refusal)) => return Err(refusal),
-            Err(Problem::Syntax(refusal)) => syntax = Some(refusal),
+    let mut today = Reader::new(script, true);
+    today.script().map_err(|outside| outside.refusal)?;
+    if today.hidden {
+        match Reader::new(script, false).script() {
+            Err(outside) if outside.acts => return Err(outside.refusal),
+            _ => {}
         }
     }
-    match syntax {
-        Some(refusal) if !read => Err(refusal),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
-enum Problem {
-    /// The script would do something else than print.
-    Acts(Refusal),
-    /// The script cannot be read.
-    Syntax(Refusal),
+/// Why a script is refused.
+struct Outside {
+    refusal: Refusal,
+    /// A command or a flag stands there, which may act; otherwise no sed can read the script.
+    acts: bool,
 }
+
+type Step<T = ()> = std::result::Result<T, Outside>;
 
 struct Reader<'a> {
     script: &'a [u8],
     at: usize,
     /// Bracket expressions hide the delimiter.
     brackets: bool,
+    /// One did.
+    hidden: bool,
 }
-
-type Step<T = ()> = std::result::Result<T, Problem>;
 
 impl<'a> Reader<'a> {
     fn new(script: &'a str, brackets: bool) -> Self {
-        Self { script: script.as_bytes(), at: 0, brackets }
+        Self { script: script.as_bytes(), at: 0, brackets, hidden: false }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -64,18 +61,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn syntax<T>(&self, what: &str) -> Step<T> {
-        Err(Problem::Syntax(Refusal::new(
-            format!("the sed script cannot be read: {what} at byte {}", self.at),
-            "write commands such as p, d, q, s/a/b/g and y, separated by `;`",
-        )))
+    fn takes(&mut self, wanted: &[u8]) -> Option<u8> {
+        self.peek().filter(|byte| wanted.contains(byte)).inspect(|_| self.at += 1)
     }
 
-    fn acts<T>(&self, command: u8, does: &str) -> Step<T> {
-        Err(Problem::Acts(Refusal::new(
-            format!("the sed command `{}` {does}", char::from(command)),
-            "only printing and editing what is printed: p, d, q, s///, y///, n, N, …",
-        )))
+    fn refuse<T>(&self, acts: bool, what: &str) -> Step<T> {
+        let refusal = Refusal::new(
+            format!("the sed script has {what} (at its byte {})", self.at),
+            "only printing and editing what is printed: p, d, q, n, s/a/b/g, y/abc/xyz/, …, \
+             separated by `;`",
+        );
+        Err(Outside { refusal, acts })
     }
 
     fn script(&mut self) -> Step {
@@ -95,60 +91,65 @@ impl<'a> Reader<'a> {
 
     fn command(&mut self) -> Step {
         self.addresses()?;
-        let Some(command) = self.next() else { return self.syntax("an address without a command") };
-        match command {
-            b'{' => Ok(()),
-            b'=' | b'd' | b'D' | b'g' | b'G' | b'h' | b'H' | b'n' | b'N' | b'p' | b'P' | b'x'
-            | b'z' => self.end(),
-            b'l' | b'q' | b'Q' => {
+        match self.next() {
+            Some(b'{') => return Ok(()),
+            Some(
+                b'=' | b'd' | b'D' | b'g' | b'G' | b'h' | b'H' | b'l' | b'n' | b'N' | b'p' | b'P'
+                | b'x',
+            ) => {}
+            Some(b'q') => {
                 self.blanks();
                 self.skip(|b| b.is_ascii_digit());
-                self.end()
             }
-            b's' => self.substitute(),
-            b'y' => {
+            Some(b's') => {
+                let delimiter = self.delimiter()?;
+                self.until(delimiter, true)?;
+                self.until(delimiter, false)?;
+                self.skip(|b| b"gpiI".contains(&b) || b.is_ascii_digit());
+            }
+            Some(b'y') => {
                 let delimiter = self.delimiter()?;
                 self.until(delimiter, false)?;
                 self.until(delimiter, false)?;
-                self.end()
             }
-            b'a' | b'i' | b'c' => self.text(),
-            b':' | b'b' | b't' | b'T' => {
+            // A label goes on to the end of the line in some: what stands there is checked.
+            Some(b':' | b'b' | b't') => {
                 self.blanks();
                 self.skip(|b| b.is_ascii_alphanumeric() || b == b'_');
-                // Some have the label go on, and the next command begin after a `;`.
                 if self.peek() == Some(b'#') {
-                    return self.syntax("a comment in a label");
+                    return self.refuse(true, "a comment in a label");
                 }
-                self.end()
             }
-            b'w' | b'W' => self.acts(command, "writes a file"),
-            b'r' | b'R' => self.acts(command, "reads a file that is not among the operands"),
-            b'e' => self.acts(command, "runs a program"),
-            _ => self.syntax("an unknown command"),
+            Some(byte) => {
+                let byte = char::from(byte);
+                let what = match byte {
+                    'e' => "the command `e`, which runs a program".to_owned(),
+                    'w' | 'W' => format!("the command `{byte}`, which writes a file"),
+                    'r' | 'R' => format!("the command `{byte}`, which reads another file"),
+                    _ => format!("`{}` where none is allowed", byte.escape_default()),
+                };
+                return self.refuse(!byte.is_ascii_punctuation(), &what);
+            }
+            None => return self.refuse(false, "an address without a command"),
         }
-    }
-
-    /// What may follow a command: `;`, `}`, a comment, a newline, the end.
-    fn end(&mut self) -> Step {
         self.blanks();
         match self.peek() {
             None | Some(b';' | b'\n' | b'}' | b'#') => Ok(()),
-            Some(_) => self.syntax("something after a command"),
+            Some(b'w') => self.refuse(true, "a `w` after a command, which may write a file"),
+            Some(b'e') => self.refuse(true, "an `e` after a command, which may run a program"),
+            Some(b'm' | b'M') => self.refuse(true, "a flag that is not among g, i, p and a number"),
+            Some(_) => self.refuse(false, "something after a command"),
         }
     }
 
     fn addresses(&mut self) -> Step {
         if self.address()? {
             self.blanks();
-            if self.peek() == Some(b',') {
-                self.at += 1;
+            if self.takes(b",").is_some() {
                 self.blanks();
-                if matches!(self.peek(), Some(b'+' | b'~')) {
-                    self.at += 1;
-                }
+                self.takes(b"+~");
                 if !self.address()? {
-                    return self.syntax("half a range");
+                    return self.refuse(false, "half a range");
                 }
             }
         }
@@ -157,32 +158,25 @@ impl<'a> Reader<'a> {
     }
 
     fn address(&mut self) -> Step<bool> {
-        match self.peek() {
-            Some(b'0'..=b'9') => {
+        let delimiter = match self.takes(b"0123456789$/\\") {
+            None => return Ok(false),
+            Some(b'$') => return Ok(true),
+            Some(b'/') => b'/',
+            Some(b'\\') => self.delimiter()?,
+            Some(_) => {
                 self.skip(|b| b.is_ascii_digit() || b == b'~');
                 return Ok(true);
             }
-            Some(b'$') => {
-                self.at += 1;
-                return Ok(true);
-            }
-            Some(b'/') => self.at += 1,
-            Some(b'\\') => self.at += 1,
-            _ => return Ok(false),
-        }
-        let delimiter = match self.script[self.at - 1] {
-            b'/' => b'/',
-            _ => self.delimiter()?,
         };
         self.until(delimiter, true)?;
-        self.skip(|b| b == b'I' || b == b'M');
+        self.takes(b"I");
         Ok(true)
     }
 
     fn delimiter(&mut self) -> Step<u8> {
         match self.next() {
             Some(b) if b.is_ascii_punctuation() && !b"\\[]{}".contains(&b) => Ok(b),
-            _ => self.syntax("an unusual delimiter"),
+            _ => self.refuse(true, "an unusual delimiter"),
         }
     }
 
@@ -191,12 +185,17 @@ impl<'a> Reader<'a> {
         loop {
             match self.next() {
                 Some(b) if b == delimiter => return Ok(()),
-                Some(b'\\') => match self.next() {
-                    None | Some(b'\n') => return self.syntax("a continued line"),
-                    Some(_) => {}
-                },
-                Some(b'[') if regex && self.brackets => self.bracket()?,
-                Some(b'\n') | None => return self.syntax("a missing delimiter"),
+                Some(b'\\') => {
+                    if self.next().is_none_or(|b| b == b'\n') {
+                        return self.refuse(true, "a continued line");
+                    }
+                }
+                Some(b'[') if regex && self.brackets => {
+                    let start = self.at;
+                    self.bracket()?;
+                    self.hidden |= self.script[start..self.at].contains(&delimiter);
+                }
+                Some(b'\n') | None => return self.refuse(false, "a missing delimiter"),
                 Some(_) => {}
             }
         }
@@ -204,55 +203,24 @@ impl<'a> Reader<'a> {
 
     /// A bracket expression, after its `[`.
     fn bracket(&mut self) -> Step {
-        if self.peek() == Some(b'^') {
-            self.at += 1;
-        }
-        if self.peek() == Some(b']') {
-            self.at += 1;
-        }
+        self.takes(b"^");
+        self.takes(b"]");
         loop {
             match self.next() {
                 Some(b']') => return Ok(()),
-                Some(b'[') if matches!(self.peek(), Some(b':' | b'.' | b'=')) => {
-                    let kind = self.next();
-                    loop {
-                        match self.next() {
-                            byte if byte == kind && self.peek() == Some(b']') => break,
-                            Some(b'\n') | None => return self.syntax("an open bracket"),
-                            Some(_) => {}
-                        }
-                    }
-                    self.at += 1;
+                Some(b'[') => {
+                    let Some(kind) = self.takes(b":.=") else { continue };
+                    let rest = &self.script[self.at..];
+                    let end = rest.windows(2).position(|two| two == [kind, b']']);
+                    let Some(end) = end.filter(|end| !rest[..*end].contains(&b'\n')) else {
+                        return self.refuse(false, "an open bracket");
+                    };
+                    self.at += end + 2;
                 }
-                Some(b'\n') | None => return self.syntax("an open bracket"),
+                Some(b'\n') | None => return self.refuse(false, "an open bracket"),
                 Some(_) => {}
             }
         }
-    }
-
-    fn substitute(&mut self) -> Step {
-        let delimiter = self.delimiter()?;
-        self.until(delimiter, true)?;
-        self.until(delimiter, false)?;
-        loop {
-            match self.peek() {
-                Some(b'g' | b'p' | b'i' | b'I' | b'm' | b'M' | b'0'..=b'9') => self.at += 1,
-                Some(b'w') => return self.acts(b's', "with the flag `w` writes a file"),
-                Some(b'e') => return self.acts(b's', "with the flag `e` runs a program"),
-                _ => return self.end(),
-            }
-        }
-    }
-
-    /// The text of `a`, `i` and `c`: the rest of one line, with nothing escaped in it.
-    fn text(&mut self) -> Step {
-        let start = self.at;
-        self.skip(|b| b != b'\n');
-        let text = &self.script[start..self.at];
-        if text.contains(&b'\\') || text.trim_ascii().is_empty() {
-            return self.syntax("a, i or c with a backslash or without text on its line");
-        }
-        Ok(())
     }
 }
 
@@ -265,9 +233,9 @@ mod tests {
         for script in [
             "1,10p", "$p", "/a/,/b/p", "s/a/b/g", "s|a/b|c|gp", "1!G;h;$!d", "y/abc/xyz/",
             ":a;N;$!ba;s/\\n/ /g", "2q", "/x/{p;q}", "/^#/d", "s/[^/]*$//", "s,[],/],x,",
-            "/foo/I,+3p", "0~3p", "$!N;P;D", "s/e/w/", "s/w/e/2g", "/a/!{s/b/c/;p}", "=", "a more",
-            "1i text; w file", "s/[[:space:]/]x//", "# comment\np", "\\,x,p", "", "s/\\//w/",
-            "l 20", "q5", "s/a/b/;s/c/d/", "1d;$d",
+            "/foo/I,+3p", "0~3p", "$!N;P;D", "s/e/w/", "s/w/e/2g", "/a/!{s/b/c/;p}", "=",
+            "s/[[:space:]/]x//", "# comment\np", "\\,x,p", "", "s/\\//w/", "l", "q5",
+            "s/a/b/;s/c/d/", "1d;$d", "s/[^/]*\\/foo/x/", "/[/]/p", "10,20!d", "$=", "n;d",
         ] {
             assert!(check(script).is_ok(), "{script:?}: {:?}", check(script));
         }
@@ -276,12 +244,74 @@ mod tests {
     #[test]
     fn files_and_programs_are_not() {
         for script in [
-            "w out", "1w out", "s/a/b/w out", "s/a/b/gw out", "s/a/b/e", "s/a/b/pe", "e", "e date",
-            "1e rm x", "r /etc/passwd", "R x", "W x", "/a/w x", "/a/,/b/e x", "p;w x", "p\nw x",
-            "{p;w x}", "$!{e\n}", "s/[/]/e", "s/[/]/x/w out", "s/[/]/w out/", "s/a/b/;e id",
-            "\\xaxe", "sxaxbxe", "s/a/b\\\nc/e", "a\\\ntext\ne id", "a\\", "i\\\nfoo", "y/a/b/e",
-            "=e", "pe", "p w x", "5!e x", "#n\nw x", ":a w\ne", "v\ne", "F;w x", "b w;w x",
-            "} w x", "s/a/b/Iw x", "s/a/b/m2e", "/[/]/w x/p", ":a#;w x", "ba#;w x", "t#;e id",
+            "w out",
+            "1w out",
+            "s/a/b/w out",
+            "s/a/b/gw out",
+            "s/a/b/e",
+            "s/a/b/pe",
+            "e",
+            "e date",
+            "1e rm x",
+            "r /etc/passwd",
+            "R x",
+            "W x",
+            "/a/w x",
+            "/a/,/b/e x",
+            "p;w x",
+            "p\nw x",
+            "{p;w x}",
+            "$!{e\n}",
+            "s/[/]/e",
+            "s/[/]/x/w out",
+            "s/[/]/w out/",
+            "s/a/b/;e id",
+            "\\xaxe",
+            "sxaxbxe",
+            "s/a/b\\\nc/e",
+            "a\\\ntext\ne id",
+            "a\\",
+            "i\\\nfoo",
+            "y/a/b/e",
+            "=e",
+            "pe",
+            "p w x",
+            "5!e x",
+            "#n\nw x",
+            ":a w\ne",
+            "v\ne",
+            "F;w x",
+            "b w;w x",
+            "} w x",
+            "s/a/b/Iw x",
+            "s/a/b/m2e",
+            "/[/]/w x/p",
+            ":a#;w x",
+            "ba#;w x",
+            "t#;e id",
+            "w /dev/stdout",
+            "r FILE",
+            "R f",
+            "W f",
+            "F",
+            "z",
+            "Q",
+            "T",
+            "l 20",
+            "a more",
+            "c x",
+            "1i text; w file",
+            "s/a/b/e",
+            "s/a/b/w f",
+            "s/a/b/m",
+            "s/[/x/;p",
+            "s/a",
+            "1,p",
+            "1",
+            "y/a/b",
+            "s/[[:a/b/",
+            "s/[/]/;a x/\ns/[/]/w out/",
+            "é",
         ] {
             assert!(check(script).is_err(), "{script:?}");
         }
