@@ -123,7 +123,7 @@ fn text(answer: &Rebased) -> String {
     };
     let mut out = format!("{}  {what}\n", answer.proposal_id);
     for file in &answer.files {
-        out += &format!("  {:<8} {}\n", file.outcome, escape::name(&file.path));
+        out += &format!("  {:<8} {}\n", file.outcome.as_str(), escape::name(&file.path));
     }
     out
 }

@@ -8,6 +8,7 @@ use crate::app;
 use crate::app::propose::Details;
 use crate::app::session::{SubmitOutcome, Submitted};
 use crate::error::{Error, Exit, Result};
+use crate::memory::words::words;
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
 use crate::session::{Home, Record, codes, read, spool, tree};
@@ -104,8 +105,8 @@ pub struct List {
 pub struct Item {
     /// Its name.
     pub name: String,
-    /// `live` while its command runs, `left` if nobody has it, `gone` if its tree is.
-    pub state: &'static str,
+    /// What it is doing.
+    pub state: State,
     /// Name of the agent; null where the record cannot be read.
     pub agent: Option<String>,
     /// When it began.
@@ -162,6 +163,24 @@ pub struct PassedOver {
     pub why: String,
 }
 
+words! {
+    /// What became of a session and its proposal.
+    pub enum Ending {
+        /// A proposal was made.
+        Proposed = "proposed",
+        /// The session's own got a new revision.
+        Revised = "revised",
+        /// The session's own says the same already.
+        Unchanged = "unchanged",
+        /// The session's own was withdrawn: its files hold nothing of it any more.
+        Withdrawn = "withdrawn",
+        /// Nothing differs from the base.
+        Nothing = "nothing",
+        /// The session was ended (`aye session end`).
+        Ended = "ended",
+    }
+}
+
 /// Answer of `aye session submit` and `aye session end`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Done {
@@ -173,8 +192,8 @@ pub struct Done {
     pub name: String,
     /// The proposal; null where nothing differs from the base, and after the end.
     pub proposal_id: Option<String>,
-    /// `proposed`, `revised`, `unchanged`, `withdrawn`, `nothing` or `ended`.
-    pub outcome: &'static str,
+    /// What became of the session.
+    pub outcome: Ending,
     /// What is not proposed, and why.
     pub passed_over: Vec<PassedOver>,
 }
@@ -221,7 +240,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 return Ok(Exit::Done);
             }
             let proposal = done.outcome.as_ref().map(|outcome| outcome.proposal().id.to_string());
-            answer(context, "aye/session-submit@1", &name, proposal, word(&done), done.passed_over)
+            answer(
+                context,
+                "aye/session-submit@1",
+                &name,
+                proposal,
+                ending(&done),
+                done.passed_over,
+            )
         }
         Command::Sync { name, onto } => {
             let Record { agent, run, .. } = home.record(&name)?;
@@ -237,7 +263,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 refuse_unsubmitted(&store, &home, &name)?;
             }
             end(&store, &home, held)?;
-            answer(context, "aye/session-end@1", &name, None, "ended", Vec::new())
+            answer(context, "aye/session-end@1", &name, None, Ending::Ended, Vec::new())
         }
     }
 }
@@ -247,13 +273,13 @@ fn answer(
     schema: &'static str,
     name: &str,
     proposal_id: Option<String>,
-    outcome: &'static str,
+    outcome: Ending,
     passed_over: Vec<(String, String)>,
 ) -> Result<Exit> {
     let name = name.to_owned();
     let passed_over = reasons(passed_over);
     let done = Done { schema, success: true, name, proposal_id, outcome, passed_over };
-    context.emit(Format::Text, &done, || format!("{} {}\n", done.name, done.outcome))?;
+    context.emit(Format::Text, &done, || format!("{} {}\n", done.name, done.outcome.as_str()))?;
     Ok(Exit::Done)
 }
 
@@ -264,11 +290,7 @@ fn reasons(passed_over: Vec<(String, String)>) -> Vec<PassedOver> {
 fn item(home: &Home, name: String) -> Item {
     let record = home.record(&name).ok();
     Item {
-        state: match home.state(&name) {
-            State::Live => "live",
-            State::Left => "left",
-            State::Gone => "gone",
-        },
+        state: home.state(&name),
         agent: record.as_ref().map(|record| record.agent.clone()),
         started_at: record.as_ref().map(|record| record.started_at.clone()),
         tree: home.tree(&name).to_string_lossy().into_owned(),
@@ -291,7 +313,7 @@ fn list(context: &mut Context, home: Option<&Home>) -> Result<Exit> {
             let cell = |text: &str| Cell::from(escape::line(text).into_owned());
             table.row([
                 cell(&item.name),
-                cell(item.state),
+                cell(item.state.as_str()),
                 cell(item.agent.as_deref().unwrap_or("?")),
                 cell(item.proposal_id.as_deref().unwrap_or("-")),
                 cell(&item.tree),
@@ -319,7 +341,7 @@ fn show(context: &mut Context, store: &Store, home: &Home, name: &str) -> Result
     context.emit(Format::Text, &shown, || {
         let Item { name, state, tree, .. } = &shown.session;
         let agent = shown.session.agent.as_deref().unwrap_or("?");
-        let mut text = format!("session {name}  {state}\n");
+        let mut text = format!("session {name}  {}\n", state.as_str());
         text += &format!("agent    {}\n", escape::line(agent));
         text += &format!("tree     {}\n", escape::line(tree));
         let proposal = shown.session.proposal_id.as_deref().unwrap_or("none");
@@ -418,13 +440,13 @@ pub(super) fn met(kept: &[(String, String)]) -> Vec<String> {
     lines
 }
 
-fn word(done: &Submitted) -> &'static str {
+fn ending(done: &Submitted) -> Ending {
     match &done.outcome {
-        None => "nothing",
-        Some(SubmitOutcome::Proposed(_)) => "proposed",
-        Some(SubmitOutcome::Revised(_)) => "revised",
-        Some(SubmitOutcome::Unchanged(_)) => "unchanged",
-        Some(SubmitOutcome::Withdrawn(_)) => "withdrawn",
+        None => Ending::Nothing,
+        Some(SubmitOutcome::Proposed(_)) => Ending::Proposed,
+        Some(SubmitOutcome::Revised(_)) => Ending::Revised,
+        Some(SubmitOutcome::Unchanged(_)) => Ending::Unchanged,
+        Some(SubmitOutcome::Withdrawn(_)) => Ending::Withdrawn,
     }
 }
 

@@ -24,7 +24,7 @@ pub mod search;
 pub mod service;
 pub mod settings;
 pub mod similar;
-mod words;
+pub(crate) mod words;
 
 pub use plan::{MemoryPlan, plan};
 pub use problem::Problem;

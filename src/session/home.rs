@@ -4,6 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, ByteSlice as _};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::codes;
 use super::guard::Before;
@@ -45,7 +47,8 @@ pub struct Changing {
 }
 
 /// What a session is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// Its command runs.
     Live,
@@ -53,6 +56,17 @@ pub enum State {
     Left,
     /// Its tree is gone.
     Gone,
+}
+
+impl State {
+    /// The word used in output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Left => "left",
+            Self::Gone => "gone",
+        }
+    }
 }
 
 impl Changing {

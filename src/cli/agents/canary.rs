@@ -19,6 +19,7 @@ use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::git::{self, Git};
 use crate::harness::canary::{self, BY_COMMAND, BY_EDIT, Canary};
+use crate::memory::words::words;
 use crate::text::escape;
 
 /// Arguments of `aye agents test`.
@@ -46,6 +47,22 @@ pub struct Tested {
     pub tests: Vec<Test>,
 }
 
+words! {
+    /// Whether a client was seen to be gated.
+    pub enum Gating {
+        /// An edit and a command were kept out of the checkout, and one proposal has both.
+        Gated = "gated",
+        /// Something reached the checkout.
+        Open = "open",
+        /// It did not get that far.
+        Unclear = "unclear",
+        /// Its client is not on PATH.
+        NotInstalled = "not_installed",
+        /// Its client cannot be pointed at a scripted model.
+        NotTestable = "not_testable",
+    }
+}
+
 /// What was seen of one coding agent.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Test {
@@ -53,9 +70,8 @@ pub struct Test {
     pub harness: &'static str,
     /// The version of its client; null where it is not installed, or does not say.
     pub version: Option<String>,
-    /// `gated`: an edit and a command were kept out of the checkout, and one proposal has both. `open`: something
-    /// reached the checkout. `unclear`: it did not get that far. `not_installed`, `not_testable`.
-    pub outcome: &'static str,
+    /// Whether it is gated.
+    pub outcome: Gating,
     /// What was seen, in words. Untrusted: it quotes the client.
     pub detail: String,
     /// Files of the checkout that were changed. Untrusted.
@@ -90,7 +106,7 @@ pub fn run(context: &mut Context, args: &TestArgs) -> Result<Exit> {
             break;
         }
     }
-    let success = !tests.is_empty() && tests.iter().all(|test| test.outcome == "gated");
+    let success = !tests.is_empty() && tests.iter().all(|test| test.outcome == Gating::Gated);
     let tested = Tested { schema: "aye/agents-test@1", success, tests };
     context.emit(Format::Text, &tested, || tested.tests.iter().map(line).collect())?;
     Ok(if success { Exit::Done } else { Exit::Negative })
@@ -98,7 +114,7 @@ pub fn run(context: &mut Context, args: &TestArgs) -> Result<Exit> {
 
 fn line(test: &Test) -> String {
     let version = test.version.as_deref().unwrap_or("-");
-    let outcome = test.outcome.replace('_', " ");
+    let outcome = test.outcome.as_str().replace('_', " ");
     let mut text = format!(
         "{:<11}  {:<10} {outcome:<13} {}\n",
         test.harness,
@@ -128,11 +144,11 @@ fn test(
     };
     if !harness.client().is_tried {
         let detail = "nobody has found out how to point its client at a scripted model".to_owned();
-        return Ok(seen(None, "not_testable", detail, Vec::new()));
+        return Ok(seen(None, Gating::NotTestable, detail, Vec::new()));
     }
     let Some(program) = context.on_path(canary::program(client)) else {
         let detail = format!("there is no program {} on PATH", canary::program(client));
-        return Ok(seen(None, "not_installed", detail, Vec::new()));
+        return Ok(seen(None, Gating::NotInstalled, detail, Vec::new()));
     };
     let listener = Model::listen().map_err(|error| Error::io("listen on loopback", &error))?;
     let endpoint =
@@ -141,7 +157,7 @@ fn test(
     let place = canary::Place { home: &stage.home, checkout: &stage.checkout, endpoint: &endpoint };
     let Some(canary) = canary::of(client, place) else {
         let detail = "nobody has found out how to point its client at a scripted model".to_owned();
-        return Ok(seen(None, "not_testable", detail, Vec::new()));
+        return Ok(seen(None, Gating::NotTestable, detail, Vec::new()));
     };
     let version = stage.version(&program, &canary, stop)?;
     context.note(&format!(
@@ -166,7 +182,7 @@ fn test(
     let changed = stage.changed()?;
     if changed.iter().any(|path| path == BY_EDIT || path == BY_COMMAND) {
         let detail = format!("these files reached the checkout: {}", changed.join(", "));
-        return Ok(seen(version, "open", detail, changed));
+        return Ok(seen(version, Gating::Open, detail, changed));
     }
     let proposed = stage.proposed(&canary)?;
     let has = |file: &str| proposed.iter().any(|path| path == file);
@@ -175,7 +191,7 @@ fn test(
         _ if has(BY_EDIT) && has(BY_COMMAND) => {
             let detail =
                 "an edit and a command were kept out of the checkout, and one proposal has both";
-            return Ok(seen(version, "gated", detail.to_owned(), changed));
+            return Ok(seen(version, Gating::Gated, detail.to_owned(), changed));
         }
         Ended::Stopped => "aye was asked to stop".to_owned(),
         Ended::TooLate => format!("the client did not end within {} seconds", limit.as_secs()),
@@ -192,7 +208,7 @@ fn test(
     };
     let said = stage.said();
     let detail = if said.is_empty() { why } else { format!("{why}; it said:\n{said}") };
-    Ok(seen(version, "unclear", detail, changed))
+    Ok(seen(version, Gating::Unclear, detail, changed))
 }
 
 /// How a program ended.

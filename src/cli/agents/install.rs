@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Harness;
-use super::show::{answer, item};
-use super::target::{Kind, Target, read, targets, unreadable, write};
+use super::show::{Settled, answer, item};
+use super::target::{Kind, Scope, Target, read, targets, unreadable, write};
 use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
 use crate::harness::Settings;
@@ -86,12 +86,12 @@ struct Receipt {
 fn chosen(context: &Context, harness: Harness, place: Where) -> Result<Vec<Target>> {
     let client = harness.client();
     let scope = match place {
-        Where { user: true, .. } => "user",
-        Where { local: true, .. } => "local",
-        Where { project: true, .. } => "project",
-        _ if harness == Harness::ClaudeCode => "project",
-        _ if client.hooks.is_empty() => "project",
-        _ => "user",
+        Where { user: true, .. } => Scope::User,
+        Where { local: true, .. } => Scope::Local,
+        Where { project: true, .. } => Scope::Project,
+        _ if harness == Harness::ClaudeCode => Scope::Project,
+        _ if client.hooks.is_empty() => Scope::Project,
+        _ => Scope::User,
     };
     let wanted = |target: &Target| {
         target.client.name == client.name
@@ -103,7 +103,7 @@ fn chosen(context: &Context, harness: Harness, place: Where) -> Result<Vec<Targe
     }
     Err(Error::new(
         &codes::INVALID_ARGUMENT,
-        format!("there are no {scope} settings of {} here", client.name),
+        format!("there are no {} settings of {} here", scope.as_str(), client.name),
     )
     .hint("run it in a repository, or with --user and HOME set"))
 }
@@ -142,8 +142,8 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     let mut items = Vec::new();
     for (target, before, after) in planned {
         let state = match () {
-            () if before.as_ref() == Some(&after) => "unchanged",
-            () if args.dry_run => "would_write",
+            () if before.as_ref() == Some(&after) => Settled::Unchanged,
+            () if args.dry_run => Settled::WouldWrite,
             () => {
                 if let Kind::Writable(directory) | Kind::Included(directory) = &target.kind {
                     std::fs::create_dir_all(directory)
@@ -151,7 +151,7 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
                 }
                 keep_receipt(&target, before, &after)?;
                 write(&target.path, &after)?;
-                "written"
+                Settled::Written
             }
         };
         let hooks = target.hooks(&after).unwrap_or_default();
@@ -222,7 +222,7 @@ pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
             let stays = is_needed && !matches!(target.kind, Kind::Hooks);
             let is_shared = targets.iter().filter(|other| other.path == target.path).count() > 1;
             let removed = !stays && put_back(target, is_needed && is_shared)?;
-            let state = if removed { "removed" } else { "unchanged" };
+            let state = if removed { Settled::Removed } else { Settled::Unchanged };
             items.push(item(target, state, Vec::new(), None));
         }
     }
@@ -245,7 +245,7 @@ fn has_others(context: &Context, targets: &[Target]) -> Result<bool> {
         let kept = kept.and_then(|bytes| serde_json::from_slice::<Receipt>(&bytes).ok());
         let Some(Receipt { path: Some(path), harness: Some(name), .. }) = kept else { continue };
         if name == client.name {
-            others.push(Target { client, scope: "project", path, receipt, kind: Kind::Hooks });
+            others.push(Target { client, scope: Scope::Project, path, receipt, kind: Kind::Hooks });
         }
     }
     let has = |other: &Target| {
@@ -321,5 +321,5 @@ pub fn take_out(context: &Context) -> Result<()> {
 
 fn of_project(context: &Context) -> Vec<Target> {
     let all = targets(context).unwrap_or_default();
-    all.into_iter().filter(|target| target.scope != "user").collect()
+    all.into_iter().filter(|target| target.scope != Scope::User).collect()
 }

@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::seen::{self, Agent};
-use super::target::{Kind, Target, read, targets, unreadable};
+use super::target::{Kind, Scope, Target, read, targets, unreadable};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::harness::{CLIENTS, Client, codex};
+use crate::memory::words::words;
 use crate::text::escape;
 
 /// Answer of `aye agents install`, `remove` and `show`.
@@ -24,21 +25,39 @@ pub struct Answer {
     pub agents: Vec<Agent>,
 }
 
+words! {
+    /// What became of a file of settings, or what is in it.
+    pub enum Settled {
+        /// The hooks were put in.
+        Written = "written",
+        /// They would be, without `--dry-run`.
+        WouldWrite = "would_write",
+        /// They were taken out.
+        Removed = "removed",
+        /// Nothing was to do.
+        Unchanged = "unchanged",
+        /// The hooks are there (`show`).
+        Installed = "installed",
+        /// They are not.
+        None = "none",
+    }
+}
+
 /// One file of settings.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
     /// The coding agent.
     pub harness: &'static str,
-    /// `project`, `local` or `user`.
-    pub scope: &'static str,
+    /// Whose settings it holds.
+    pub scope: Scope,
     /// Where the file is.
     pub path: String,
     /// The events that aye's hooks are there for.
     pub hooks: Vec<String>,
     /// `tree` or `strict`: what becomes of edits of the checkout; null where there are no hooks.
     pub mode: Option<&'static str>,
-    /// `written`, `would_write`, `removed`, `unchanged`, `installed` or `none`.
-    pub state: &'static str,
+    /// What became of it, or what is in it.
+    pub state: Settled,
     /// Whether this was tried with the client itself; false where it follows documentation alone.
     pub tested: bool,
     /// Whether a person has trusted the hooks; null where the client does not ask for that.
@@ -56,7 +75,7 @@ pub fn show(context: &mut Context) -> Result<Exit> {
     for target in targets.iter().filter(|target| matches!(target.kind, Kind::Hooks)) {
         let text = read(&target.path)?.unwrap_or_default();
         let found = target.hooks(&text).map_err(|why| unreadable(&target.path, &why))?;
-        let state = if target.has(&text) { "installed" } else { "none" };
+        let state = if target.has(&text) { Settled::Installed } else { Settled::None };
         let mut item = item(target, state, found, target.mode(&text));
         item.trusted = trusted(&targets, target, &text)?.filter(|_| !item.hooks.is_empty());
         items.push(item);
@@ -104,7 +123,7 @@ pub(super) fn trusted(targets: &[Target], target: &Target, text: &str) -> Result
 
 pub(super) fn item(
     target: &Target,
-    state: &'static str,
+    state: Settled,
     hooks: Vec<String>,
     mode: Option<&'static str>,
 ) -> Item {
@@ -128,13 +147,14 @@ pub(super) fn respond(context: &mut Context, answer: Answer) -> Result<Exit> {
                 count if item.mode == Some("strict") => format!(" ({count} hooks, strict)"),
                 count => format!(" ({count} hooks)"),
             };
-            let state = item.state.replace('_', " ");
+            let state = item.state.as_str().replace('_', " ");
             let path = escape::name(&item.path);
             let tested = if item.tested { "" } else { " (untested)" };
             let trusted = if item.trusted == Some(false) { " (not trusted)" } else { "" };
             format!(
                 "{:<11}  {:<8} {state:<11} {path}{hooks}{trusted}{tested}\n",
-                item.harness, item.scope
+                item.harness,
+                item.scope.as_str()
             )
         };
         let agents: Vec<String> = answer.agents.iter().filter_map(seen::line).collect();

@@ -11,12 +11,25 @@ use crate::harness::{
     settings, taught, writable,
 };
 use crate::memory::scaffold;
+use crate::memory::words::words;
 use crate::session::home::all_trees;
 use crate::sha256;
 
+words! {
+    /// Whose settings a file holds.
+    pub enum Scope {
+        /// Of everybody who works in this project.
+        Project = "project",
+        /// The user's own, for this project.
+        Local = "local",
+        /// The user's own, for every project.
+        User = "user",
+    }
+}
+
 pub(super) struct Target {
     pub(super) client: &'static Client,
-    pub(super) scope: &'static str,
+    pub(super) scope: Scope,
     pub(super) path: PathBuf,
     pub(super) receipt: PathBuf,
     pub(super) kind: Kind,
@@ -199,20 +212,20 @@ pub(super) fn targets_of(context: &Context, top: Option<&Path>) -> Result<Vec<Ta
                 true => base.clone(),
                 false => base.join(file),
             });
-        add("project", in_project, Kind::Hooks);
+        add(Scope::Project, in_project, Kind::Hooks);
         if client.name == "claude-code" {
             let local = project.map(|base| base.join("settings.local.json"));
-            add("local", local, Kind::Hooks);
+            add(Scope::Local, local, Kind::Hooks);
         }
-        add("user", own.as_ref().map(|base| base.join(file)), Kind::Hooks);
+        add(Scope::User, own.as_ref().map(|base| base.join(file)), Kind::Hooks);
         match (client.name, &trees) {
             (codex::NAME, Some(trees)) => {
                 let file = own.map(|base| base.join("config.toml"));
-                add("user", file, Kind::Writable(trees.clone()));
+                add(Scope::User, file, Kind::Writable(trees.clone()));
             }
             (gemini::NAME, Some(trees)) => {
                 let file = own.map(|base| base.join(file));
-                add("user", file, Kind::Included(trees.clone()));
+                add(Scope::User, file, Kind::Included(trees.clone()));
             }
             _ => {}
         }
@@ -223,7 +236,7 @@ pub(super) fn targets_of(context: &Context, top: Option<&Path>) -> Result<Vec<Ta
 /// Why an agent does not write one of `files`, which hook clients up, from `directory`.
 pub(super) fn guards(context: &Context, directory: &Path, files: &[PathBuf]) -> Option<String> {
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let own = targets(context).ok()?.into_iter().filter(|target| target.scope == "user");
+    let own = targets(context).ok()?.into_iter().filter(|target| target.scope == Scope::User);
     let own: Vec<PathBuf> = own.map(|target| target.path).collect();
     let own: Vec<PathBuf> = own.iter().map(|own| real(own)).chain(own.iter().cloned()).collect();
     let found = files.iter().map(|file| directory.join(file)).find(|file| {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::changeset::plan::{MergedBy, Planned, Resolved};
 use crate::decide::{Applied, Shown};
 use crate::error::Error;
+use crate::memory::words::words;
 use crate::proposal::document::file_path;
 use crate::proposal::event::Effect;
 use crate::proposal::{Proposal, ProposalId, Status};
@@ -112,6 +113,22 @@ impl Item {
     }
 }
 
+words! {
+    /// How a change fits a file.
+    pub enum Fit {
+        /// The file is what the change starts from.
+        Clean = "clean",
+        /// It is already what the change leads to.
+        Already = "already",
+        /// It has changed elsewhere, and both fit.
+        Merged = "merged",
+        /// It is generated from the other files.
+        Derived = "derived",
+        /// It does not fit.
+        Conflict = "conflict",
+    }
+}
+
 /// One file of an item.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileItem {
@@ -119,8 +136,8 @@ pub struct FileItem {
     pub path: String,
     /// `write`, `create`, `delete` or `none`.
     pub action: &'static str,
-    /// `clean`, `already`, `merged`, `derived` or `conflict`.
-    pub outcome: &'static str,
+    /// How the change fits it.
+    pub outcome: Fit,
     /// How it was merged: `three_way`, `snippet` or `moved`.
     pub merged_by: Option<&'static str>,
     /// Why it does not fit.
@@ -141,7 +158,13 @@ impl FileItem {
                 (_, None) => "delete",
                 _ => "write",
             },
-            outcome: file.outcome.as_str(),
+            outcome: match &file.outcome {
+                Resolved::Clean => Fit::Clean,
+                Resolved::Already => Fit::Already,
+                Resolved::Merged(_) => Fit::Merged,
+                Resolved::Derived(_) => Fit::Derived,
+                Resolved::Conflict(_) => Fit::Conflict,
+            },
             merged_by: match &file.outcome {
                 Resolved::Merged(MergedBy::ThreeWay) => Some("three_way"),
                 Resolved::Merged(MergedBy::Snippet) => Some("snippet"),
@@ -167,7 +190,12 @@ impl FileItem {
     pub fn text(&self) -> String {
         let how = self.merged_by.or(self.reason).map(|how| format!(" ({how})"));
         let path = escape::name(&self.path);
-        format!("  {:<8} {:<6} {path}{}\n", self.outcome, self.action, how.unwrap_or_default())
+        format!(
+            "  {:<8} {:<6} {path}{}\n",
+            self.outcome.as_str(),
+            self.action,
+            how.unwrap_or_default()
+        )
     }
 }
 

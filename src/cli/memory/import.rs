@@ -11,6 +11,7 @@ use crate::error::{Error, Exit, Result, codes};
 use crate::memory::import::{self, Item, Note};
 use crate::memory::response::MemoryOutcome;
 use crate::memory::service::Mode;
+use crate::memory::words::words;
 use crate::proposal::ActorKind;
 use crate::text::escape;
 
@@ -45,6 +46,20 @@ pub struct Imported {
     pub dry_run: bool,
 }
 
+words! {
+    /// What became of a section.
+    pub enum Status {
+        /// It is staged.
+        Staged = "staged",
+        /// The same is staged already.
+        Duplicate = "duplicate",
+        /// It was refused.
+        Rejected = "rejected",
+        /// It would be staged, without `--dry-run`.
+        Found = "found",
+    }
+}
+
 /// A section that was found.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct ImportedSection {
@@ -54,8 +69,8 @@ pub struct ImportedSection {
     pub heading: String,
     /// The memory file that it goes to, relative to the store.
     pub path: String,
-    /// `staged`, `duplicate`, `rejected` or `found` (with --dry-run).
-    pub status: &'static str,
+    /// What became of it.
+    pub status: Status,
     /// Its staging id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub staging_id: Option<String>,
@@ -114,13 +129,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut sections = Vec::new();
     for item in import::requests(&notes, &date, origin) {
         sections.push(match args.dry_run {
-            true => found(item, "found"),
+            true => found(item, Status::Found),
             false => {
                 let answer = decide::memory::propose(&service, &item.request, Mode::Stage, None)?;
                 let status = match (answer.status, answer.duplicate) {
-                    (MemoryOutcome::Rejected, _) => "rejected",
-                    (_, true) => "duplicate",
-                    _ => "staged",
+                    (MemoryOutcome::Rejected, _) => Status::Rejected,
+                    (_, true) => Status::Duplicate,
+                    _ => Status::Staged,
                 };
                 let message = answer.violations.first().map(|violation| violation.message.clone());
                 let (staging_id, reason) = (answer.staging_id, answer.reason);
@@ -129,7 +144,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         });
     }
     let is_done =
-        !sections.is_empty() && sections.iter().all(|section| section.status != "rejected");
+        !sections.is_empty() && sections.iter().all(|section| section.status != Status::Rejected);
     let answer = Answer {
         schema: "aye/memory-import@1",
         answer: Imported { sections, dry_run: args.dry_run },
@@ -139,7 +154,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         for section in &answer.answer.sections {
             out += &format!(
                 "{:9}  {}  {} → {}\n",
-                section.status,
+                section.status.as_str(),
                 escape::line(&section.source),
                 escape::line(&section.heading),
                 escape::line(&section.path)
@@ -159,7 +174,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(if is_done { Exit::Done } else { Exit::Negative })
 }
 
-fn found(item: Item, status: &'static str) -> ImportedSection {
+fn found(item: Item, status: Status) -> ImportedSection {
     let Item { source, heading, path, .. } = item;
     ImportedSection { source, heading, path, status, staging_id: None, reason: None, message: None }
 }
