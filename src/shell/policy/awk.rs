@@ -28,8 +28,8 @@ const OPERATORS: &[&str] = &[
 
 /// Why a pattern is refused, and what to write.
 const BRACKETS: (&str, &str) = (
-    "has a pattern with an unescaped `/` or `]` in brackets",
-    "escape the slash: [\\/], and do not put `]` first in brackets",
+    "has a pattern with brackets that awks read differently",
+    "escape a slash: [\\/], do not put `]` first, and close classes: [[:alpha:]_]",
 );
 
 /// Parentheses, subscripts and statements in each other. Real programs stay below ten.
@@ -386,7 +386,10 @@ impl<'a> Reader<'a> {
                 }
                 [b'[', b':', class @ ..] if is_bracket => {
                     let length = class.iter().take_while(|b| b.is_ascii_alphabetic()).count();
-                    if class[length..].starts_with(b":]") { length + 4 } else { 1 }
+                    if !class[length..].starts_with(b":]") {
+                        return self.refuse(BRACKETS.0, BRACKETS.1);
+                    }
+                    length + 4
                 }
                 [b'\\', ..] => 2,
                 [b'[', rest @ ..] if is_regex && !is_bracket => {
@@ -408,24 +411,16 @@ impl<'a> Reader<'a> {
 
     /// A number ends before a letter: in `1system("x")` it is followed by a call.
     fn number(&mut self) -> Result<()> {
+        let count = |bytes: &[u8]| bytes.iter().take_while(|b| b.is_ascii_digit()).count();
         let rest = &self.program[self.at..];
-        let digits = |from: usize| rest[from..].iter().take_while(|b| b.is_ascii_digit()).count();
-        let mut end = digits(0);
-        if rest.get(end) == Some(&b'.') {
-            let fraction = digits(end + 1);
-            if end + fraction == 0 {
-                return self.outside();
-            }
-            end += 1 + fraction;
-        }
-        if let Some(b'e' | b'E') = rest.get(end) {
-            let sign = usize::from(matches!(rest.get(end + 1), Some(b'+' | b'-')));
-            if rest.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
-                end += 1 + sign + digits(end + 1 + sign);
-            }
+        let mut end = rest.iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
+        if let [b'e' | b'E', exponent @ ..] = &rest[end..] {
+            let sign = usize::from(matches!(exponent, [b'+' | b'-', ..]));
+            let digits = count(&exponent[sign..]);
+            end += if digits > 0 { 1 + sign + digits } else { 0 };
         }
         self.at += end;
-        if rest.get(end).is_some_and(|b| is_of_name(*b) || *b == b'.') {
+        if rest.get(end).is_some_and(|b| is_of_name(*b)) {
             return self.refuse("has letters right after a number", "write a space between them");
         }
         Ok(())
@@ -550,13 +545,14 @@ mod tests {
             "{print ++/a/}",
             "{print $/a/}",
             "{print 1 2e}",
-            "{print . }",
             "{print a; print b > c}",
             "{for (k in a > b) print}",
             "{x = a >> b}",
             "BEGIN",
             "BEGIN\n{print}",
             "{print é}",
+            // gawk stays in the brackets behind a class that is none.
+            "/[a[:b]/ ~ \"]/ {system(x)} #\"",
         ] {
             assert!(check(program).is_err(), "{program:?}");
         }

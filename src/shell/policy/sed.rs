@@ -208,14 +208,14 @@ impl<'a> Reader<'a> {
         loop {
             match self.next() {
                 Some(b']') => return Ok(()),
-                Some(b'[') => {
-                    let Some(kind) = self.takes(b":.=") else { continue };
-                    let rest = &self.script[self.at..];
-                    let end = rest.windows(2).position(|two| two == [kind, b']']);
-                    let Some(end) = end.filter(|end| !rest[..*end].contains(&b'\n')) else {
-                        return self.refuse(false, "an open bracket");
-                    };
-                    self.at += end + 2;
+                Some(b'[') if self.takes(b":").is_some() => {
+                    self.skip(|b| b.is_ascii_alphabetic());
+                    if self.next() != Some(b':') || self.next() != Some(b']') {
+                        return self.refuse(true, "a class of characters that is not closed");
+                    }
+                }
+                Some(b'[') if self.takes(b".=").is_some() => {
+                    return self.refuse(true, "`[.` or `[=` in brackets");
                 }
                 Some(b'\n') | None => return self.refuse(false, "an open bracket"),
                 Some(_) => {}
@@ -310,6 +310,8 @@ mod tests {
             "1",
             "y/a/b",
             "s/[[:a/b/",
+            "s/[[.a/.]]/x/",
+            "s/[[=a=]]/x/",
             "s/[/]/;a x/\ns/[/]/w out/",
             "é",
         ] {
