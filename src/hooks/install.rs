@@ -194,17 +194,40 @@ fn keep(path: &Path, kept: &Path) -> Result<()> {
         .map_err(|e| Error::io(format_args!("keep {} as {}", path.display(), kept.display()), &e))
 }
 
-fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+/// The hook at `path`; `None` where there is none.
+///
+/// # Errors
+/// `hook_in_the_way` for what is not a file, or an operating-system error.
+pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    // A pipe is not waited for.
+    if path.metadata().is_ok_and(|facts| !facts.is_file()) {
+        return Err(Error::new(
+            &codes::HOOK_IN_THE_WAY,
+            format!("{} is not a regular file", path.display()),
+        )
+        .hint("git cannot run it; move it, then try again"));
+    }
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // A dangling symlink is a hook that git would fail to run, but it is someone's.
             Ok(path.symlink_metadata().is_ok().then(Vec::new))
         }
+        // So is one that leads to itself; the directory may be one, too.
+        Err(error) if is_circle(&error) => Ok(path.is_symlink().then(Vec::new)),
         // core.hooksPath may name a file, `/dev/null` above all: no hook is in there.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
         Err(error) => Err(Error::io(format_args!("read {}", path.display()), &error)),
     }
+}
+
+/// True for what a symlink ends in that leads to itself.
+fn is_circle(error: &io::Error) -> bool {
+    // ErrorKind has no stable name for it.
+    #[cfg(unix)]
+    return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    return false;
 }
 
 fn in_the_way(directory: &Path, hook: Hook) -> Error {

@@ -5,6 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::install::read;
 use super::{Hook, Place, codes};
 use crate::error::Error;
 
@@ -36,7 +37,7 @@ impl Manager {
             return Some(Self::Husky);
         }
         for hook in Hook::ALL {
-            let Ok(text) = std::fs::read(place.directory.join(hook.name())) else { continue };
+            let Ok(Some(text)) = read(&place.directory.join(hook.name())) else { continue };
             let text = String::from_utf8_lossy(&text);
             if text.contains("pre-commit.com") || text.contains("-mpre_commit") {
                 return Some(Self::PreCommit);

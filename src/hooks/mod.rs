@@ -16,7 +16,7 @@ pub use install::{
     InstallOutcome, State, install, require_room, require_unedited, runs_chained, state, uninstall,
 };
 pub use managers::Manager;
-pub use place::Place;
+pub use place::{Place, obstacle};
 pub use script::Setting;
 
 /// Error codes of the hooks.

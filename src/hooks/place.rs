@@ -72,16 +72,18 @@ impl Place {
     pub fn require_own(&self, shared: bool) -> Result<()> {
         // Git names the directory of an empty one `./` and runs what lies at the file system's root.
         let empty = self.configured.as_ref().is_some_and(|(value, _)| value.is_empty());
-        if empty || self.directory.exists() && !self.directory.is_dir() {
-            let value = match empty {
-                true => "empty".to_owned(),
-                false => format!("'{}'", self.directory.display()),
+        let why = match empty {
+            true => Some("core.hooksPath is empty, which is not a directory".to_owned()),
+            false => obstacle(&self.directory),
+        };
+        if let Some(why) = why {
+            let hint = match self.configured {
+                Some(_) => "`git config --unset core.hooksPath` turns them on",
+                None => "remove what is there, and run it again",
             };
-            return Err(Error::new(
-                &codes::HOOKS_OFF,
-                format!("core.hooksPath is {value}, which is not a directory"),
-            )
-            .hint("git runs no hooks here; `git config --unset core.hooksPath` turns them on"));
+            return Err(
+                Error::new(&codes::HOOKS_OFF, why).hint(format!("git runs no hooks here; {hint}"))
+            );
         }
         match &self.configured {
             Some((value, scope)) if !shared && matches!(scope.as_str(), "global" | "system") => {
@@ -109,4 +111,16 @@ impl Place {
             self.directory.strip_prefix(top).is_ok_and(|rest| !rest.starts_with(".git"))
         })
     }
+}
+
+/// Why no directory can be at `path`: something else is there, or in the place of one above it.
+pub fn obstacle(path: &Path) -> Option<String> {
+    let (at, facts) = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
+    let why = match at.metadata() {
+        Ok(found) if found.is_dir() => return None,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
+        Err(_) if facts.is_symlink() => "is a symlink that leads nowhere",
+        _ => "is not a directory",
+    };
+    Some(format!("'{}' {why}", at.display()))
 }

@@ -78,10 +78,32 @@ fn hooks_that_codex_does_not_trust_gate_nothing() {
 fn settings_that_are_no_regular_file_are_refused() {
     let repo = Repo::new();
     repo.write(".claude", "not a directory\n");
-    repo.aye(&["agents", "install", "claude-code"]).exits(70);
+    let install = || repo.aye(&["agents", "install", "claude-code"]);
+    install().fails("invalid_json", 6).notes("not a directory");
+    repo.aye(&["agents", "show"]).fails("invalid_json", 6);
     assert_eq!(repo.text(".claude"), "not a directory\n");
     repo.remove(".claude");
+    // Nor is a file put in the place of a symlink, or where one leads to.
+    for (to, name) in [("nowhere", ".claude"), (".claude", ".claude")] {
+        repo.symlink(to, name);
+        install().fails("invalid_json", 6).notes("leads nowhere");
+        repo.remove(name);
+    }
     std::fs::create_dir(repo.path(".claude")).expect("mkdir");
+    for to in ["nowhere", "settings.json"] {
+        repo.symlink(to, ".claude/settings.json");
+        install().fails("invalid_json", 6).notes("leads nowhere");
+        assert!(repo.path(".claude/settings.json").is_symlink());
+        assert!(!repo.exists(".claude/nowhere"));
+        repo.remove(".claude/settings.json");
+    }
+    // What aye itself keeps of it lies in the state directory.
+    let state = repo.outer().join("state");
+    std::fs::create_dir(&state).expect("mkdir");
+    std::fs::write(state.join("aye"), "").expect("a file");
+    let elsewhere = repo.cmd(&["agents", "install", "claude-code"]).env("XDG_STATE_HOME", &state);
+    elsewhere.run().fails("no_state_directory", 4);
+    assert!(!repo.exists(".claude/settings.json"));
     let pipe = repo.path(".claude/settings.json");
     repo.program("mkfifo").args(&[pipe.to_str().expect("UTF-8")]).run().ok();
     repo.aye(&["agents", "install", "claude-code"]).fails("invalid_json", 6).notes("regular file");

@@ -468,6 +468,44 @@ fn where_git_runs_no_hooks_nothing_is_installed_and_status_says_so() {
 }
 
 #[test]
+fn a_hooks_directory_that_cannot_be_one_is_named() {
+    let repo = Repo::with(FILES);
+    assert!(!repo.exists(".git/hooks"));
+    for (to, why) in
+        [("nowhere", "leads nowhere"), ("hooks", "leads nowhere"), ("config", "not a directory")]
+    {
+        repo.symlink(to, ".git/hooks");
+        repo.aye(&["hooks", "install"]).fails("hooks_off", 4).notes(why).notes(".git/hooks");
+        repo.aye(&["hooks", "status"]).ok().says("pre-commit          not installed");
+        repo.aye(&["hooks", "uninstall"]).ok().says("none of ours");
+        repo.remove(".git/hooks");
+    }
+    repo.git(&["config", "core.hooksPath", "a.txt/hooks"]);
+    repo.aye(&["hooks", "install"]).fails("hooks_off", 4).notes("a.txt");
+}
+
+#[test]
+fn what_is_no_file_in_the_place_of_a_hook_is_named_and_stays() {
+    let repo = Repo::with(FILES);
+    let hook = repo.path(".git/hooks/pre-push");
+    std::fs::create_dir_all(&hook).expect("a directory");
+    repo.aye(&["hooks", "install"]).fails("hook_in_the_way", 5).notes("not a regular file");
+    std::fs::remove_dir(&hook).expect("removed");
+    repo.program("mkfifo").args(&[hook.to_str().expect("UTF-8")]).run().ok();
+    repo.aye(&["hooks", "install"]).fails("hook_in_the_way", 5).notes("not a regular file");
+    assert!(!repo.exists(".git/hooks/pre-commit"));
+    // A symlink that leads nowhere, or to itself, is somebody's hook, and kept.
+    repo.remove(".git/hooks/pre-push");
+    for to in ["nowhere", "pre-push"] {
+        repo.symlink(to, ".git/hooks/pre-push");
+        repo.aye(&["hooks", "install"]).ok();
+        assert!(repo.path(".git/hooks/pre-push.aye-chained").is_symlink());
+        repo.aye(&["hooks", "uninstall"]).ok();
+        repo.remove(".git/hooks/pre-push");
+    }
+}
+
+#[test]
 fn hook_managers_are_explained_not_fought() {
     let husky = Repo::with(&[(".husky/pre-commit", "npm test\n")]);
     husky.git(&["config", "core.hooksPath", ".husky/_"]);

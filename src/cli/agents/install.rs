@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Harness;
 use super::show::{Settled, answer, item};
-use super::target::{Kind, Scope, Target, read, targets, unreadable, write};
+use super::target::{
+    Kind, Scope, Target, read, require_room, require_state, targets, unreadable, write,
+};
 use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
 use crate::harness::Settings;
@@ -133,6 +135,11 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
                 None => read(&target.path)?,
             };
             let text = before.as_deref().unwrap_or_default();
+            require_room(&target.path)?;
+            require_state(target.receipt.parent())?;
+            if let Kind::Writable(directory) | Kind::Included(directory) = &target.kind {
+                require_state(Some(Path::new(directory)))?;
+            }
             let after = target
                 .put(text, program, is_strict)
                 .map_err(|why| unreadable(&target.path, &why))?;

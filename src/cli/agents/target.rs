@@ -10,8 +10,10 @@ use crate::harness::{
     CLIENTS, Client, Hook, STRICT, Settings, codex, cursor, gemini, guide, included, is_entry_of,
     settings, taught, writable,
 };
+use crate::hooks;
 use crate::memory::scaffold;
 use crate::memory::words::words;
+use crate::session::codes::NO_STATE_DIRECTORY;
 use crate::session::home::all_trees;
 use crate::sha256;
 
@@ -261,7 +263,7 @@ pub(super) fn is_installed(context: &Context, client: &Client, top: &Path) -> bo
 pub(super) fn unreadable(path: &Path, why: &str) -> Error {
     Error::new(&codes::INVALID_JSON, format!("{} cannot be edited: {why}", path.display()))
         .with("path", path.display().to_string())
-        .hint("it is left as it is; mend it, then try again")
+        .hint("it is left as it is; repair it, then try again")
 }
 
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
@@ -273,8 +275,30 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
             Err(unreadable(path, "it is not a regular file"))
         }
-        Err(error) => Err(Error::file("read", path, &error)),
+        Err(error) => Err(match obstacle(path) {
+            Some(why) => unreadable(path, &why),
+            None => Error::file("read", path, &error),
+        }),
     }
+}
+
+/// Why there can be no file at `path`: it is a symlink that leads nowhere, or no directory can be above it.
+fn obstacle(path: &Path) -> Option<String> {
+    let is_dangling = path.is_symlink() && !path.exists();
+    let place = if is_dangling { path } else { path.parent()? };
+    hooks::obstacle(place)
+}
+
+/// Refuses where [`write`] could not put a file at `path`, or would put one in the place of a symlink.
+pub(super) fn require_room(path: &Path) -> Result<()> {
+    obstacle(path).map_or(Ok(()), |why| Err(unreadable(path, &why)))
+}
+
+/// Refuses where there can be no `directory` in the state directory.
+pub(super) fn require_state(directory: Option<&Path>) -> Result<()> {
+    let Some(why) = directory.and_then(hooks::obstacle) else { return Ok(()) };
+    Err(Error::new(&NO_STATE_DIRECTORY, why)
+        .hint("set XDG_STATE_HOME to a directory that you can write, outside the repository"))
 }
 
 /// The bytes of a regular file; of what is none `InvalidInput`. A pipe is not waited for.
