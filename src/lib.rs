@@ -21,6 +21,7 @@ pub mod harness;
 pub mod hooks;
 pub mod mcp;
 pub mod memory;
+mod patience;
 pub mod plan;
 mod private;
 pub mod prompt;

@@ -11,6 +11,7 @@ use super::Global;
 use super::output::{self, Format};
 use super::pager;
 use crate::error::{Error, Exit, Result};
+use crate::patience;
 use crate::report::{Report, ReportFormat};
 use crate::store::{Announced, Notices, Upkeep};
 use crate::text::escape;
@@ -58,6 +59,11 @@ impl Context {
             clap::ColorChoice::Never => false,
             clap::ColorChoice::Auto => auto_color(),
         };
+        if !global.quiet {
+            patience::report_to(|line| {
+                let _ = writeln!(io::stderr(), "note: {}", escape::line(line));
+            });
+        }
         Self {
             directory,
             now: clock(),

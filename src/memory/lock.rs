@@ -4,10 +4,11 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{DIR, codes};
 use crate::error::{Error, Result};
+use crate::patience::Wait;
 use crate::proposal::Actor;
 use crate::proposal::document::timestamp;
 
@@ -54,11 +55,12 @@ pub fn take(
         }
     }
     let file = open(&path).map_err(|error| unusable(&error.to_string()))?;
-    let started = Instant::now();
+    let mut waiting = Wait::begin();
     loop {
         match file.try_lock() {
             Ok(()) => break,
-            Err(TryLockError::WouldBlock) if started.elapsed() < wait => {
+            Err(TryLockError::WouldBlock) if waiting.elapsed() < wait => {
+                waiting.goes_on(|| format!("{} holds {DIR}/{PATH}", holder(root)));
                 std::thread::sleep(PAUSE.min(wait));
             }
             Err(TryLockError::WouldBlock) => return Err(held(root, wait)),
@@ -104,14 +106,19 @@ fn note(path: &Path, actor: &Actor, now: chrono::DateTime<chrono::Utc>) {
     let _ = file.set_len(0).and_then(|()| writeln!(file, "{facts}"));
 }
 
-fn held(root: &Path, wait: Duration) -> Error {
+/// Who has the lock, as its holder has noted.
+fn holder(root: &Path) -> String {
     let info = std::fs::read_to_string(root.join(DIR).join(INFO)).unwrap_or_default();
     let line: String = info.split_whitespace().collect::<Vec<_>>().join(" ");
     let holder: String = line.chars().filter(|c| !c.is_control()).take(200).collect();
-    let holder = match holder.is_empty() {
+    match holder.is_empty() {
         true => "another program".to_owned(),
         false => format!("another program ({holder})"),
-    };
+    }
+}
+
+fn held(root: &Path, wait: Duration) -> Error {
+    let holder = holder(root);
     Error::new(
         &codes::LOCK_HELD,
         format!("{holder} has held {DIR}/{PATH} for more than {} s", wait.as_secs()),

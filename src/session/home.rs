@@ -12,6 +12,7 @@ use super::guard::Before;
 use super::record::Record;
 use crate::beneath::{Access, FileKind, clear, open_last};
 use crate::error::{Error, Result, codes as common};
+use crate::patience;
 use crate::private::Directory;
 use crate::sha256;
 
@@ -164,9 +165,9 @@ impl Home {
         }
         let file = format!("{name}.change");
         let lock = self.records.file(file.as_bytes().as_bstr(), Access::Lock)?;
-        lock.lock().map_err(|error| {
-            Error::io(format_args!("lock {}", self.records.path().join(&file).display()), &error)
-        })?;
+        let path = self.records.path().join(&file);
+        patience::lock(&lock, || format!("another process holds {}", path.display()))
+            .map_err(|error| Error::io(format_args!("lock {}", path.display()), &error))?;
         Ok(Changing { name: name.to_owned(), _lock: lock })
     }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::codes;
 use crate::beneath::{Access, FileKind};
 use crate::error::{Error, Result};
+use crate::patience::Wait;
 use crate::private::Directory;
 
 /// Longest wait for one and the same writer. A write takes milliseconds, so this one hangs.
@@ -37,8 +38,8 @@ impl Lock {
     pub(super) fn acquire(directory: &Directory, name: &str) -> Result<Self> {
         let file = directory.file(name.into(), Access::Lock)?;
         let path = || directory.path().join(name);
-        let started = Instant::now();
-        let (mut turn, mut taken) = (started, None);
+        let mut wait = Wait::begin();
+        let (mut turn, mut taken) = (Instant::now(), None);
         let mut pause = Duration::from_micros(300);
         loop {
             match file.try_lock() {
@@ -47,8 +48,9 @@ impl Lock {
                     return Ok(Self { file });
                 }
                 Err(TryLockError::WouldBlock)
-                    if turn.elapsed() < PATIENCE && started.elapsed() < MOST_PATIENCE =>
+                    if turn.elapsed() < PATIENCE && wait.elapsed() < MOST_PATIENCE =>
                 {
+                    wait.goes_on(|| format!("{} holds {}", holder(&file), path().display()));
                     let latest = file.metadata().and_then(|facts| facts.modified()).ok();
                     if latest != taken {
                         (turn, taken) = (Instant::now(), latest);
@@ -59,7 +61,7 @@ impl Lock {
                     pause = (pause * 2).min(Duration::from_millis(8));
                 }
                 Err(TryLockError::WouldBlock) => {
-                    let holder = holder(&file).unwrap_or_else(|| "another process".to_owned());
+                    let holder = holder(&file);
                     return Err(Error::new(
                         &codes::STORE_BUSY,
                         format!(
@@ -97,11 +99,16 @@ impl Lock {
     }
 }
 
-/// Who holds the lock on `file`, by name and number, as far as the system tells.
+/// Who holds the lock on `file`.
+fn holder(file: &File) -> String {
+    process(file).unwrap_or_else(|| "another process".to_owned())
+}
+
+/// The process that holds the lock on `file`, by name and number, as far as the system tells.
 ///
 /// Source: proc_locks(5).
 #[cfg(target_os = "linux")]
-fn holder(file: &File) -> Option<String> {
+fn process(file: &File) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
     let inode = format!(":{}", file.metadata().ok()?.ino());
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
@@ -118,7 +125,7 @@ fn holder(file: &File) -> Option<String> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn holder(_file: &File) -> Option<String> {
+fn process(_file: &File) -> Option<String> {
     None
 }
 
@@ -152,11 +159,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let file = File::create(&path).unwrap();
-        assert_eq!(holder(&file), None);
+        assert_eq!(process(&file), None);
         file.lock().unwrap();
         let other = File::open(&path).unwrap();
         let expected = format!("process {} (", std::process::id());
-        assert!(holder(&other).unwrap().starts_with(&expected));
+        assert!(process(&other).unwrap().starts_with(&expected));
     }
 
     #[test]
@@ -173,7 +180,7 @@ mod tests {
         std::io::Read::read_to_string(left.stdout.as_mut().unwrap(), &mut sleeper).unwrap();
         left.wait().unwrap();
         let Ok(sleeper) = sleeper.trim().parse() else { return };
-        let found = holder(&File::open(&path).unwrap());
+        let found = process(&File::open(&path).unwrap());
         let sleeper = rustix::process::Pid::from_raw(sleeper).unwrap();
         rustix::process::kill_process(sleeper, rustix::process::Signal::KILL).unwrap();
         assert!(found.unwrap().starts_with("what process "));

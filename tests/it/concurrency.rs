@@ -2,6 +2,7 @@
 //! the others can read.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
 
 use crate::support::Repo;
 
@@ -72,6 +73,32 @@ fn agents_that_propose_at_once_lose_nothing() {
 #[ignore = "minutes in an unoptimised build"]
 fn thirty_two_processes_make_fifty_proposals_each() {
     assert_nothing_lost(32, 50);
+}
+
+/// Without a terminal, too: an agent, or a build, would see a command that hangs.
+#[test]
+fn who_waits_for_a_lock_says_so() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let id = repo.aye(&["propose", "a.txt", "--old", "a", "--new", "b", "-q"]).ok().id();
+    let locks = [
+        (".git/aye/lock", vec!["comment", &id, "-m", "so"], "holds "),
+        (".git/aye/journal/lock", vec!["apply", &id, "--yes"], "is writing files"),
+    ];
+    for (lock, args, why) in locks {
+        if let Some(above) = repo.path(lock).parent() {
+            std::fs::create_dir_all(above).expect("a directory");
+        }
+        let mut open = std::fs::OpenOptions::new();
+        let held = open.create(true).append(true).open(repo.path(lock)).expect("the lock");
+        held.lock().expect("locked");
+        let mut running = repo.cmd(&args).spawn();
+        let mut said = BufReader::new(running.child.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        said.read_line(&mut line).expect("a line");
+        assert!(line.starts_with("note: waiting: ") && line.contains(why), "{line}");
+        drop(held);
+        running.wait().ok();
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ mod tests;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::{self, TryLockError};
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -58,6 +58,7 @@ use super::{Reader, Worktree, codes};
 use crate::beneath::Access;
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
+use crate::patience::Wait;
 use crate::private::Directory;
 use record::Record;
 
@@ -267,7 +268,7 @@ impl Journal {
             None => Directory::make(above)?.make_inside(name)?,
         };
         let lock = directory.file("lock".into(), Access::Lock)?;
-        let (mut waited, mut pause) = (Duration::ZERO, Duration::from_millis(2));
+        let (mut waiting, mut pause) = (Wait::begin(), Duration::from_millis(2));
         loop {
             match lock.try_lock() {
                 Ok(()) => {
@@ -276,12 +277,12 @@ impl Journal {
                     return Ok(Self { directory, flush: true, lock, shared, index: None, held });
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
-                Err(TryLockError::WouldBlock) if waited >= wait => {
+                Err(TryLockError::WouldBlock) if waiting.elapsed() >= wait => {
                     return Err(busy(&lock));
                 }
                 Err(TryLockError::WouldBlock) => {
+                    waiting.goes_on(|| busy(&lock).message().to_owned());
                     std::thread::sleep(pause);
-                    waited += pause;
                     pause = (pause * 2).min(Duration::from_millis(50));
                 }
             }
@@ -485,8 +486,9 @@ fn claim<'a>(root: &'a Worktree, record: &'a Record) -> Claim<'a> {
 }
 
 /// The lock is held: by a process of aye, or by the git that one has started and not survived.
-fn busy(lock: &fs::File) -> Error {
+fn busy(mut lock: &fs::File) -> Error {
     let mut noted = String::new();
+    let _ = lock.rewind();
     let _ = lock.take(MOST_NOTED).read_to_string(&mut noted);
     let error = |message: &str| Error::new(&codes::APPLY_BUSY, message.to_owned());
     let hint = "run the command again when it is done";
