@@ -1,6 +1,10 @@
-//! Paths that are one file where the file system does not tell upper case from lower case. Pure.
+//! Paths that are one file where the file system does not tell upper case from lower case, or keeps
+//! names in one form of Unicode normalisation. Pure.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use bstr::{BStr, BString};
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::{RepoPath, codes};
 use crate::error::{Error, Result};
@@ -28,9 +32,76 @@ pub fn refuse<'a>(paths: impl Iterator<Item = &'a RepoPath>) -> Result<()> {
     Ok(())
 }
 
+/// Those of the `added` paths that are one file with another of them, or with one of `there`, where
+/// neither case nor Unicode normalisation counts; and that other path.
+pub fn collisions<'a, 'b>(
+    added: &[&'a RepoPath],
+    there: impl Iterator<Item = &'b BStr>,
+) -> BTreeMap<&'a RepoPath, BString> {
+    let mut found = BTreeMap::new();
+    let mut keys: HashMap<String, &RepoPath> = HashMap::new();
+    for path in added {
+        let Some(key) = key(path.as_bstr()) else { continue };
+        match keys.get(&key) {
+            Some(other) => drop(found.insert(*path, other.as_bstr().to_owned())),
+            None => drop(keys.insert(key, path)),
+        }
+    }
+    // An index may have 100,000 paths, and most are no longer or shorter than what they are looked up for.
+    let lengths: HashSet<usize> = keys.keys().map(String::len).collect();
+    for path in there {
+        if path.is_ascii() && !lengths.contains(&path.len()) {
+            continue;
+        }
+        let known = key(path).and_then(|key| keys.get(&key).copied());
+        if let Some(known) = known.filter(|known| known.as_bstr() != path) {
+            found.entry(known).or_insert_with(|| path.to_owned());
+        }
+    }
+    found
+}
+
+/// What paths that are one file have in common; `None` for what is not UTF-8.
+fn key(path: &BStr) -> Option<String> {
+    let path = std::str::from_utf8(path).ok()?;
+    Some(match path.is_ascii() {
+        true => path.to_ascii_lowercase(),
+        false => path.nfc().collect::<String>().to_lowercase(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_that_collide_are_named_with_each_other() {
+        let found = |added: &[&str], there: &[&str]| -> Vec<(String, String)> {
+            let added: Vec<_> = added.iter().map(|path| RepoPath::new(path).unwrap()).collect();
+            let added: Vec<_> = added.iter().collect();
+            let found = collisions(&added, there.iter().map(|path| BStr::new(*path)));
+            let shown = |(path, other): (&RepoPath, BString)| {
+                (path.display().to_string(), other.to_string())
+            };
+            found.into_iter().map(shown).collect()
+        };
+        let pair = |one: &str, two: &str| vec![(one.to_owned(), two.to_owned())];
+        assert_eq!(found(&["a", "b"], &["a", "ab", "A/b", "c"]), []);
+        assert_eq!(found(&["Read.me", "read.me"], &[]), pair("read.me", "Read.me"));
+        assert_eq!(found(&["d/A"], &["D/a", "d/A", "d/b"]), pair("d/A", "D/a"));
+        // Composed and decomposed, and both differences at once.
+        assert_eq!(found(&["caf\u{e9}"], &["cafe\u{301}"]), pair("caf\u{e9}", "cafe\u{301}"));
+        assert_eq!(found(&["\u{c4}"], &["a\u{308}"]), pair("\u{c4}", "a\u{308}"));
+        // The Kelvin sign is longer than its lower case.
+        assert_eq!(found(&["\u{212a}"], &["k"]), pair("\u{212a}", "k"));
+        assert_eq!(found(&["k"], &["\u{212a}"]), pair("k", "\u{212a}"));
+    }
+
+    #[test]
+    fn names_that_are_not_utf8_collide_with_none() {
+        let path = RepoPath::from_tree(BStr::new(b"\xfe")).unwrap();
+        assert!(collisions(&[&path], [BStr::new(b"\xff")].into_iter()).is_empty());
+    }
 
     #[test]
     fn paths_that_differ_in_case_alone_are_refused() {

@@ -68,7 +68,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let instructions = store.instructions();
         let mut warnings = gate::review(&store, &readable.changeset, &instructions)?;
         if proposal.subject == Subject::Code {
-            gate::add_memory(&store, &readable.changeset, &mut warnings);
+            gate::add_files(&store, &readable.changeset, &mut warnings);
         }
         text += &warned(
             &noticed(&instructions, &proposal, readable.changeset.changes()),

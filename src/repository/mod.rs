@@ -21,11 +21,12 @@ mod sparse;
 pub mod trial;
 
 use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use bstr::ByteSlice;
+use bstr::{BStr, BString, ByteSlice};
 
-use crate::changeset::{RepoPath, twins};
+use crate::changeset::{FileChange, RepoPath, twins};
 use crate::error::{Error, Result};
 use crate::private::Directory;
 use crate::worktree::Worktree;
@@ -183,8 +184,22 @@ impl Repository {
         }
     }
 
+    /// The files that `changes` add whose name another one of them, or a file of the index that stays, has
+    /// but for case or Unicode normalisation; and that other name.
+    pub fn collisions<'c>(&self, changes: &'c [FileChange]) -> BTreeMap<&'c RepoPath, BString> {
+        let is_added = |change: &&FileChange| change.before.is_none() && change.after.is_some();
+        let added: Vec<&RepoPath> =
+            changes.iter().filter(is_added).map(|change| &change.path).collect();
+        let index = self.repo.index_or_empty().ok().filter(|_| !added.is_empty());
+        let Some(index) = index else { return BTreeMap::new() };
+        let gone = changes.iter().filter(|change| change.after.is_none());
+        let gone: HashSet<&BStr> = gone.map(|change| change.path.as_bstr()).collect();
+        let there = index.entries().iter().map(|entry| entry.path(&index));
+        twins::collisions(&added, there.filter(|path| gone.is_empty() || !gone.contains(path)))
+    }
+
     /// Paths that the index has as submodules, checked out or not.
-    fn submodules(&self) -> Vec<bstr::BString> {
+    fn submodules(&self) -> Vec<BString> {
         let Ok(index) = self.repo.index_or_empty() else { return Vec::new() };
         let entries = index.entries().iter();
         entries

@@ -41,28 +41,39 @@ impl Warning {
     }
 }
 
-/// What a code proposal of `changeset` should be warned of, as `aye.scan` asks; and where it does
-/// not hold to the rules of memory files that it touches.
+/// What a code proposal of `changeset` should be warned of, as `aye.scan` asks, and of its [`files`].
 ///
 /// # Errors
 /// `secret_detected` or `pii_detected` where `aye.scan` is `block`, with all findings in its
 /// details; `invalid_config`; `allowlist_parse_error`.
 pub fn proposal(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
     let mut warnings = scanned(store, changeset)?;
-    add_memory(store, changeset, &mut warnings);
+    add_files(store, changeset, &mut warnings);
     Ok(warnings)
 }
 
-/// What a code proposal would leave of memory files that does not hold; see
-/// [`crate::memory::outside`].
-pub fn memory(store: &Store, changeset: &Changeset) -> Vec<Warning> {
+/// What the files of a code proposal come to, whatever `aye.scan` is: names that collide, and memory files
+/// that do not hold to their rules; see [`crate::memory::outside`].
+pub fn files(store: &Store, changeset: &Changeset) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    add_memory(store, changeset, &mut warnings);
+    add_files(store, changeset, &mut warnings);
     warnings
 }
 
-/// As [`memory`]. Added to `warnings`, but for what they say already.
-pub fn add_memory(store: &Store, changeset: &Changeset, warnings: &mut Vec<Warning>) {
+/// As [`files`]. Added to `warnings`, but for what they say already.
+pub fn add_files(store: &Store, changeset: &Changeset, warnings: &mut Vec<Warning>) {
+    for (path, other) in store.collisions(changeset.changes()) {
+        warnings.push(Warning {
+            kind: "path_collision",
+            file_path: path.display().to_string(),
+            line: 1,
+            column: 1,
+            message: format!(
+                "collides with '{other}' where file names ignore case or Unicode normalisation (Windows, macOS): git checks out one of the two"
+            ),
+            fingerprint: None,
+        });
+    }
     for violation in outside_violations(store, changeset) {
         let file_path = violation.path.display().to_string();
         let scanned = violation.kind == codes::SECRET_DETECTED.id

@@ -298,7 +298,7 @@ fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Re
     let mut response = response(compiled, String::new());
     let warnings;
     if request.dry_run || already {
-        warnings = gate::memory(store, draft.changeset());
+        warnings = gate::files(store, draft.changeset());
         response.message = match already {
             true => "The patch is applied already.".to_owned(),
             false => "The patch fits; nothing was changed.".to_owned(),

@@ -335,6 +335,29 @@ fn files_that_differ_in_case_alone_are_refused_where_they_are_one_file() {
     repo.aye(&["apply", &id, "--yes"]).ok();
 }
 
+/// Where the file system holds both, the proposal is taken, and says what becomes of it elsewhere.
+#[test]
+fn names_that_collide_elsewhere_are_a_warning() {
+    let repo = Repo::with(&[("Old.md", "1\n"), ("caf\u{e9}", "1\n")]);
+    let id = repo.aye_stdin(&["propose", "--from-json", "-"], TWINS).ok();
+    let id = id.notes("d/read.me:1:1: collides with 'd/Read.me'").id();
+    repo.aye(&["show", &id]).ok().says("collides with 'd/Read.me'");
+    let new = |path: &str| {
+        let args = ["propose", path, "--old", "", "--new", "2\n", "--json"];
+        repo.aye(&args).ok().json()["warnings"].clone()
+    };
+    let found = new("old.md");
+    assert_eq!((&found[0]["type"], found[1].is_null()), (&"path_collision".into(), true));
+    assert_eq!(found[0]["file_path"], "old.md");
+    // As macOS once wrote names.
+    assert_eq!(new("cafe\u{301}")[0]["type"], "path_collision");
+    assert!(new("free.md").is_null());
+    // A file that is renamed collides with nothing.
+    let patch = "diff --git a/Old.md b/OLD.md\nsimilarity index 100%\nrename from Old.md\nrename to OLD.md\n";
+    let run = repo.aye_stdin(&["propose", "--patch", "-", "--json"], patch).ok();
+    assert!(run.json()["warnings"].is_null(), "{run}");
+}
+
 /// The same in a directory that is case-insensitive, where the system can make one.
 #[cfg(target_os = "linux")]
 #[test]

@@ -214,7 +214,7 @@ impl Host for CliHost<'_> {
         let instructions = self.store.instructions();
         let mut warnings = gate::review(self.store, &changeset, &instructions)?;
         if proposal.subject == Subject::Code {
-            gate::add_memory(self.store, &changeset, &mut warnings);
+            gate::add_files(self.store, &changeset, &mut warnings);
         }
         let warnings = warnings.iter().map(gate::Warning::line).collect();
         let changes = changeset.into_changes();
