@@ -59,7 +59,7 @@ fn sound(doctor: impl Fn(&[&str]) -> Run) {
 
 fn scene() -> Repo {
     let files: Vec<(String, String)> =
-        ('a'..='k').map(|name| (name.to_string(), format!("{name}\n"))).collect();
+        ('a'..='m').map(|name| (name.to_string(), format!("{name}\n"))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
     Repo::with(&files)
 }
@@ -125,6 +125,19 @@ fn of_this_version() -> (Repo, Vec<(String, &'static str)>) {
     let reopened = new("k", "rejected");
     repo.aye(&["reject", &reopened, "--yes"]).ok();
     repo.aye(&["reopen", &reopened, "--yes"]).ok();
+    // 0.1.0 ignores what the rest was left out of (`instead_of`).
+    let edits = json!({"edits": [
+        {"file_path": "l", "old_content": "l", "new_content": "new"},
+        {"file_path": "m", "old_content": "m", "new_content": "new"},
+    ]});
+    let split = repo.aye_stdin(&["propose", "--from-json", "-"], edits.to_string()).ok().id();
+    let args = ["apply", &split, "--hunks", "1", "--split-rest", "--yes", "--json"];
+    repo.aye(&args).ok();
+    let list = repo.aye(&["list", "--path", "m", "--status", "pending", "--json"]).ok().json();
+    let rest = list["proposals"][0]["proposal_id"].as_str().expect("the rest").to_owned();
+    let show = repo.aye(&["show", &rest, "--json"]).ok().json();
+    assert_eq!(show["instead_of"], split.as_str());
+    expected.extend([(split, "applied"), (rest, "pending")]);
     let patch = "--- a/k\n+++ b/k\n@@ -1 +1 @@\n-k\n+K\n";
     repo.cmd(&["patch"]).env("AYE_AGENT", "bot").stdin(patch).run().ok();
     let log = repo.aye(&["log", "--json"]).ok().json();
