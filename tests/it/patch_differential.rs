@@ -471,6 +471,14 @@ fn a_line_without_a_newline_is_not_joined_with_the_next() {
 }
 
 #[test]
+fn a_hunk_that_went_below_moves_nothing_above_it() {
+    let hunks = "@@ -1,2 +0,0 @@\n-x\n-x\n@@ -4,0 +3 @@\n+n\n";
+    let (theirs, ours) = both("a\nb\nc\nd\nx\nx\ne\n", hunks, true);
+    assert_eq!(theirs.as_deref(), Some("a\nb\nn\nc\nd\ne\n"));
+    assert_eq!(ours.as_deref(), theirs.as_deref().ok_or(&String::new()));
+}
+
+#[test]
 fn lines_without_context_do_not_go_into_what_another_hunk_has_written() {
     let present = "d\r\ne\r\nf\nc\n\r\n\r\r\ne\r\nc\r\nf\nf\n";
     let hunks = "@@ -1,2 +0,0 @@\n-d\r\n-e\r\n@@ -5,2 +3,2 @@\n-e\r\n-c\r\n+e\n+\r\n\

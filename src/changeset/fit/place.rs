@@ -84,7 +84,7 @@ pub(in crate::changeset) fn apply(
         ending: None,
         taken: BTreeSet::new(),
         last_start: 0,
-        grown: 0,
+        grown: Vec::with_capacity(hunks.len()),
         crlf: patch.crlf,
         options,
         purpose,
@@ -103,7 +103,7 @@ pub(in crate::changeset) fn apply(
         placed.doubtful |= placed.there && (job.loose || fuzzy);
         let (added, removed) = hunk.counts();
         placed.counts = (placed.counts.0 + added, placed.counts.1 + removed);
-        placer.grown += added as i64 - removed as i64;
+        placer.grown.push(added as i64 - removed as i64);
         placer.last_start = placer.last_start.max(hunk.old_start.unwrap_or(0));
         placer.taken.insert(spot);
         if hunk.longer.as_ref().is_some_and(|longer| placer.goes_on(hunk, longer, spot)) {
@@ -178,8 +178,8 @@ struct Placer<'t> {
     taken: BTreeSet<Spot>,
     /// The furthest line an earlier hunk claimed to start on.
     last_start: usize,
-    /// How many lines the earlier hunks add, less those they remove.
-    grown: i64,
+    /// How many lines each earlier hunk adds, less those it removes.
+    grown: Vec<i64>,
     /// Every line of the patch ends in CRLF, whatever the file's do.
     crlf: bool,
     options: &'t Options,
@@ -244,12 +244,24 @@ impl Placer<'_> {
     fn expected(&self, hunk: &Hunk<'_>) -> usize {
         match (hunk.old_start, hunk.new_start) {
             (Some(old), Some(_)) if old < self.last_start => old.saturating_sub(1),
-            (Some(_), Some(new)) => {
-                let wanted = new.saturating_sub(1) as i64 - self.grown;
-                usize::try_from(wanted).unwrap_or(0)
-            }
+            (Some(_), Some(new)) => self.line_before(new.saturating_sub(1)),
             _ => self.taken.last().map_or(0, |spot| spot.end),
         }
+    }
+
+    /// The line of the old file that is line `new` after the earlier hunks: one that went below has moved
+    /// nothing above it.
+    fn line_before(&self, new: usize) -> usize {
+        let (new, mut shift) = (new as i64, 0);
+        for spot in &self.taken {
+            let grown = self.grown[spot.hunk];
+            let is_empty = (spot.end - spot.start) as i64 + grown == 0;
+            if new < spot.start as i64 + shift + i64::from(!is_empty) {
+                break;
+            }
+            shift += grown;
+        }
+        usize::try_from(new - shift).unwrap_or(0)
     }
 
     fn find(&mut self, job: &Job<'_>) -> Result<Spot> {
