@@ -4,8 +4,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+# One commit, also where another comes in meanwhile.
+for place in one another/place; do git clone -q --no-hardlinks . "$scratch/$place"; done
 for place in one another/place; do
-    git clone -q --no-hardlinks . "$scratch/$place"
     "$scratch/$place/packaging/release-build.sh" "$scratch/$place/target"
 done
 differ=0
