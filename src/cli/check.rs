@@ -296,6 +296,7 @@ fn subjects(
     if scope.paths.is_empty() {
         store.fetch_pending(view)?;
     }
+    view.index_for_check();
     // The cache stays as it is until all that is told by its rows is read.
     let look = view.hold();
     let mut summaries = view.proposals(&pending, context.now)?;

@@ -345,6 +345,15 @@ impl View {
         Some(connection)
     }
 
+    /// Makes the indices that a check asks for, before it takes the facts of the file that they would
+    /// change ([`Store::cache_facts`]).
+    pub fn index_for_check(&self) {
+        if let Some(connection) = self.by_events() {
+            schema::want(connection, schema::Index::Approved);
+            schema::want(connection, schema::Index::State);
+        }
+    }
+
     /// The file that this is answered from, unless it is in memory.
     pub(super) fn file(&self) -> Option<&Path> {
         let path = self.connection.as_ref()?.path()?;

@@ -119,6 +119,8 @@ impl Pass<'_> {
         if !forks::divide(repo, self.transaction, lane, own, &tips)? {
             return Ok(());
         }
+        // Which part an event is in is not known of those in memory.
+        self.end_filling()?;
         // Who has seen what of this lane may be another matter now, and what waits for it too.
         let mut statement = self.transaction.prepare_cached(
             "SELECT proposal FROM event WHERE lane = ?1 AND proposal IS NOT NULL
