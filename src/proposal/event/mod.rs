@@ -223,22 +223,24 @@ impl Event {
     /// Whatever is wrong with it is for the other way to say.
     fn of_frequent_kind(bytes: &[u8]) -> Option<Self> {
         fn read<D: DeserializeOwned>(
-            bytes: &[u8],
+            text: &str,
             kind: &[u8],
             data: fn(D) -> Data,
         ) -> Option<Event> {
-            let mut wire: Wire<D> = serde_json::from_slice(bytes).ok()?;
+            let mut wire: Wire<D> = serde_json::from_str(text).ok()?;
             let found = wire.data.take().filter(|_| wire.kind.as_bytes() == kind)?;
             Some(wire.event(data(found)))
         }
+        // From text, as the other way reads data: all that reads them is in the program once.
+        let text = std::str::from_utf8(bytes).ok()?;
         // In canonical form the kind stands behind the data. Elsewhere it is another one, or none.
         const KIND: &[u8] = b"\"kind\":\"";
         let (_, behind) = bytes.split_at(bytes.rfind(KIND)? + KIND.len());
         let kind = &behind[..behind.find_byte(b'"')?];
         match kind {
-            b"propose" => read(bytes, kind, Data::Propose),
-            b"apply" => read(bytes, kind, Data::Apply),
-            b"reject" => read(bytes, kind, Data::Reject),
+            b"propose" => read(text, kind, Data::Propose),
+            b"apply" => read(text, kind, Data::Apply),
+            b"reject" => read(text, kind, Data::Reject),
             _ => None,
         }
     }
