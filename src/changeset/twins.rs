@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bstr::{BStr, BString};
-use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::decompose_canonical;
 
 use super::{RepoPath, codes};
 use crate::error::{Error, Result};
@@ -64,10 +64,13 @@ pub fn collisions<'a, 'b>(
 /// What paths that are one file have in common; `None` for what is not UTF-8.
 fn key(path: &BStr) -> Option<String> {
     let path = std::str::from_utf8(path).ok()?;
-    Some(match path.is_ascii() {
-        true => path.to_ascii_lowercase(),
-        false => path.nfc().collect::<String>().to_lowercase(),
-    })
+    if path.is_ascii() {
+        return Some(path.to_ascii_lowercase());
+    }
+    // Either form decomposed has its marks in the same order; and this needs the smallest of the tables.
+    let mut decomposed = String::with_capacity(path.len());
+    path.chars().for_each(|char| decompose_canonical(char, |char| decomposed.push(char)));
+    Some(decomposed.to_lowercase())
 }
 
 #[cfg(test)]
