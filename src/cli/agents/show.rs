@@ -68,7 +68,7 @@ pub struct Item {
 /// not trust them.
 ///
 /// # Errors
-/// As [`install`].
+/// As [`install`](super::install::install).
 pub fn show(context: &mut Context) -> Result<Exit> {
     let mut items = Vec::new();
     let targets = targets(context)?;

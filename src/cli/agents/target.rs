@@ -289,7 +289,7 @@ fn obstacle(path: &Path) -> Option<String> {
     hooks::obstacle(place)
 }
 
-/// Refuses where [`write`] could not put a file at `path`, or would put one in the place of a symlink.
+/// Refuses where [`write()`] could not put a file at `path`, or would put one in the place of a symlink.
 pub(super) fn require_room(path: &Path) -> Result<()> {
     obstacle(path).map_or(Ok(()), |why| Err(unreadable(path, &why)))
 }

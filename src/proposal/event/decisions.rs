@@ -7,7 +7,7 @@ use super::data::BlobRef;
 use super::words::{Evidence, FileOutcome};
 use crate::changeset::RepoPath;
 
-/// Data of [`Data::RequestChanges`].
+/// Data of [`Data::RequestChanges`](super::Data::RequestChanges).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestChanges {
     /// What should change; the comments say the rest.
@@ -83,7 +83,7 @@ impl Effect {
     }
 }
 
-/// Data of [`Data::Apply`].
+/// Data of [`Data::Apply`](super::Data::Apply).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Apply {
     /// The event id of the revision that was decided on.
@@ -135,7 +135,7 @@ pub struct Written {
     pub outcome: FileOutcome,
 }
 
-/// Data of [`Data::Reject`].
+/// Data of [`Data::Reject`](super::Data::Reject).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reject {
     /// Why.
@@ -162,7 +162,7 @@ pub struct Reject {
     pub group: Option<String>,
 }
 
-/// Data of [`Data::Mark`].
+/// Data of [`Data::Mark`](super::Data::Mark).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// What the tool says became of it.
@@ -201,7 +201,7 @@ impl Marked {
     }
 }
 
-/// Data of [`Data::Approve`].
+/// Data of [`Data::Approve`](super::Data::Approve).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Approve {
     /// The event id of the revision that was approved.
@@ -218,7 +218,7 @@ pub struct Approve {
     pub statement: Option<BlobRef>,
 }
 
-/// Data of [`Data::Reopen`].
+/// Data of [`Data::Reopen`](super::Data::Reopen).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reopen {
     /// The event id of the newest revision.
@@ -233,7 +233,7 @@ pub struct Reopen {
     pub statement: Option<BlobRef>,
 }
 
-/// Data of [`Data::Patch`].
+/// Data of [`Data::Patch`](super::Data::Patch).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Patch {
     /// What was written where. Only `before` needs to be in the object database.
@@ -245,7 +245,7 @@ pub struct Patch {
     pub evidence: Evidence,
 }
 
-/// Data of [`Data::Undo`].
+/// Data of [`Data::Undo`](super::Data::Undo).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Undo {
     /// What was put back; empty if the apply had marked only.
