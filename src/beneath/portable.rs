@@ -198,7 +198,7 @@ impl Dir {
         fs::hard_link(self.of(name), to.of(to_name))
     }
 
-    /// Removes a name that is no directory.
+    /// Removes a name that is not a directory.
     pub fn unlink(&self, name: &BStr) -> io::Result<()> {
         fs::remove_file(self.of(name))
     }

@@ -351,7 +351,7 @@ impl Dir {
         )?)
     }
 
-    /// Removes a name that is no directory.
+    /// Removes a name that is not a directory.
     pub fn unlink(&self, name: &BStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.fd, name.as_bytes(), AtFlags::empty())?)
     }

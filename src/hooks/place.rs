@@ -67,7 +67,7 @@ impl Place {
     /// Refuses a directory that is not this repository's own, unless `shared` says it is meant.
     ///
     /// # Errors
-    /// `hooks_off` where `core.hooksPath` is no directory (`/dev/null`) or empty, `hooks_shared` where
+    /// `hooks_off` where `core.hooksPath` is not a directory (`/dev/null`) or empty, `hooks_shared` where
     /// the user's or the system's configuration sets it.
     pub fn require_own(&self, shared: bool) -> Result<()> {
         // Git names the directory of an empty one `./` and runs what lies at the file system's root.

@@ -105,7 +105,7 @@ impl Worktree {
     /// was none.
     ///
     /// # Errors
-    /// If the path is no directory, a repository lies in it, or the system refuses.
+    /// If the path is not a directory, a repository lies in it, or the system refuses.
     pub fn remove_dir_all(&self, path: &RepoPath) -> Result<bool> {
         let mut directories = Directories::new(&self.root);
         let Place::Directory(outer) = directories.of(path)? else { return Ok(false) };
