@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::schema::{self, Index};
+use super::schema::Index;
 use super::{About, View};
 use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::Result;
@@ -103,7 +103,7 @@ impl View {
 
     /// Whom the lane of the event `id` is for.
     pub(in crate::store) fn audience_of_event(&self, id: &str) -> Result<Audience> {
-        let Some(connection) = self.by_events() else { return Ok(Audience::Default) };
+        let Some(connection) = self.by(Index::Event) else { return Ok(Audience::Default) };
         if self.is_plain() {
             return Ok(Audience::Default);
         }
@@ -142,8 +142,7 @@ impl View {
 
     /// The proposals of other audiences than `audience` that change `path`, the newest first.
     fn of_others(&self, audience: &Audience, path: &RepoPath) -> Result<Vec<Proposal>> {
-        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
-        schema::want(connection, Index::Path);
+        let Some(connection) = self.by(Index::Path) else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<String>> {
             let mut statement = connection.prepare_cached(
                 "SELECT id FROM proposal JOIN path ON proposal.id = path.proposal

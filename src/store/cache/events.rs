@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{params, params_from_iter};
 
 use super::gather::Budget;
-use super::schema::{self, Index};
+use super::schema::Index;
 use super::{View, forks};
 use crate::error::Result;
 use crate::plan::Key;
@@ -40,11 +40,7 @@ impl View {
     /// The same in pages of at most [`PAGE`] events. Between two pages nothing keeps the cache from
     /// being written, however long somebody reads.
     pub fn log_pages(&self, id: Option<&ProposalId>, limit: Option<usize>) -> LogPages<'_> {
-        match (id, &self.connection) {
-            (Some(_), _) => _ = self.by_events(),
-            (None, Some(connection)) => schema::want(connection, Index::Time),
-            (None, None) => {}
-        }
+        let _ = self.by(if id.is_some() { Index::Event } else { Index::Time });
         let (id, left) = (id.cloned(), limit.unwrap_or(usize::MAX));
         LogPages { view: self, id, left, last: None, budget: Budget::default() }
     }
@@ -54,7 +50,7 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn patches(&self) -> Result<Vec<LogEntry>> {
-        let _ = self.by_events();
+        let _ = self.by(Index::Event);
         self.events("WHERE proposal IS NULL AND kind IN ('patch', 'undo') ORDER BY time, seq", [])
     }
 
@@ -63,7 +59,7 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn plan_events(&self, key: &Key, last: Option<usize>) -> Result<Vec<Stamped>> {
-        let _ = self.by_events();
+        let _ = self.by(Index::Event);
         // In one lane the newest are known by their numbers; between lanes each event says what
         // it had seen, and all have to be read.
         let entries = match last.and_then(|last| i64::try_from(last).ok()) {
@@ -87,7 +83,7 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn plan_tip(&self, key: &Key) -> Result<Option<Stamped>> {
-        let _ = self.by_events();
+        let _ = self.by(Index::Event);
         // In each lane the last one counts, and of those the one that had seen the others.
         let entries = self.events(
             "WHERE plan = ?1 AND seq = (SELECT max(seq) FROM event AS other
@@ -107,7 +103,7 @@ impl View {
 
     /// These events with lanes and heads that name chains.
     fn untangled(&self, entries: Vec<LogEntry>) -> Result<Vec<Stamped>> {
-        let Some(connection) = self.by_events() else { return Ok(Vec::new()) };
+        let Some(connection) = self.by(Index::Event) else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<Stamped>> {
             let forks = forks::load(connection)?;
             let mut events = Vec::with_capacity(entries.len());
@@ -133,7 +129,7 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn plans(&self, branch: &str) -> Result<Vec<Key>> {
-        let Some(connection) = self.by_events() else { return Ok(Vec::new()) };
+        let Some(connection) = self.by(Index::Event) else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<String>> {
             let mut statement = connection.prepare_cached(
                 "SELECT DISTINCT plan FROM event WHERE plan > ?1 AND plan < ?2 ORDER BY plan",

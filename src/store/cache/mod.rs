@@ -37,6 +37,7 @@ use std::rc::Rc;
 
 use rusqlite::Connection;
 
+use self::schema::Index;
 use super::audience::{Audiences, default_remotes};
 use super::lane::Broken;
 use super::lock::Lock;
@@ -67,8 +68,8 @@ pub struct View {
     home_remotes: Option<Vec<String>>,
     /// Whether everything is for the default audience, once somebody has asked.
     is_plain: OnceCell<bool>,
-    /// Filled once there are indices by which single events are found.
-    finds_events: OnceCell<()>,
+    /// The indices that were made, or looked for, one bit each.
+    indexed: Cell<u8>,
     /// Whom the lanes are for, once somebody has asked.
     audiences: OnceCell<Audiences>,
     /// Where the connection goes afterwards, unless it is one in memory.
@@ -174,7 +175,7 @@ impl Store {
                 own: OnceCell::new(),
                 home_remotes: None,
                 is_plain: OnceCell::new(),
-                finds_events: OnceCell::new(),
+                indexed: Cell::default(),
                 audiences: OnceCell::new(),
                 home: self.kept.clone(),
                 repo: self.repo.clone(),
@@ -251,7 +252,7 @@ impl Store {
             own: OnceCell::new(),
             home_remotes: default_remotes(&self.repo),
             is_plain: OnceCell::new(),
-            finds_events: OnceCell::new(),
+            indexed: Cell::default(),
             audiences: OnceCell::new(),
             home,
             repo: self.repo.clone(),
@@ -337,20 +338,22 @@ impl View {
         Hold { _state: state }
     }
 
-    /// The cache, with indices by which single events are found.
-    fn by_events(&self) -> Option<&Connection> {
+    /// The cache, with `index` if it can be made: without it answers are the same, and take longer.
+    fn by(&self, index: Index) -> Option<&Connection> {
         let connection = self.connection.as_ref()?;
-        // Without them the answers are the same, and take longer.
-        self.finds_events.get_or_init(|| _ = schema::index_events(connection));
+        let (indexed, bit) = (self.indexed.get(), 1 << index as u8);
+        if indexed & bit == 0 {
+            schema::want(connection, index);
+            self.indexed.set(indexed | bit);
+        }
         Some(connection)
     }
 
     /// Makes the indices that a check asks for, before it takes the facts of the file that they would
     /// change ([`Store::cache_facts`]).
     pub fn index_for_check(&self) {
-        if let Some(connection) = self.by_events() {
-            schema::want(connection, schema::Index::Approved);
-            schema::want(connection, schema::Index::State);
+        for index in [Index::Event, Index::Approved, Index::State] {
+            let _ = self.by(index);
         }
     }
 
@@ -389,7 +392,7 @@ impl View {
 
     /// Whether the event `id` (hex) counts.
     pub(super) fn has_event(&self, id: &str) -> bool {
-        let Some(connection) = self.by_events() else { return false };
+        let Some(connection) = self.by(Index::Event) else { return false };
         let found = connection
             .prepare_cached("SELECT 1 FROM event WHERE id = ?1")
             .and_then(|mut statement| statement.exists([id]));
@@ -434,7 +437,7 @@ impl View {
 
     /// The lanes that hold events about a subject: a proposal, by its id, or a plan, by its key.
     pub(super) fn lanes_about(&self, subject: About<'_>) -> Result<BTreeSet<String>> {
-        let Some(connection) = self.by_events() else { return Ok(BTreeSet::new()) };
+        let Some(connection) = self.by(Index::Event) else { return Ok(BTreeSet::new()) };
         let (column, value) = match subject {
             About::Proposal(id) => ("proposal", id),
             About::Plan(key) => ("plan", key),
@@ -517,7 +520,7 @@ impl View {
     pub(super) fn written(&mut self, store: &Store, own: &[LaneRef]) {
         self.release();
         (self.own, self.is_plain, self.audiences) = Default::default();
-        self.finds_events = OnceCell::new();
+        self.indexed = Cell::default();
         self.lanes.retain(|lane| own.iter().all(|moved| moved.name != lane.name));
         self.lanes.extend_from_slice(own);
         self.lanes.sort_by(|a, b| a.name.cmp(&b.name));

@@ -72,7 +72,6 @@ fn bare(settled: i64) -> Connection {
 /// The same with every index.
 fn filled(settled: i64) -> Connection {
     let connection = bare(settled);
-    schema::index_events(&connection).unwrap();
     for index in schema::Index::ALL {
         schema::want(&connection, index);
     }

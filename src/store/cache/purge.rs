@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::schema::Index;
 use super::{View, gather};
 use crate::error::{Error, Result};
 use crate::proposal::document::timestamp;
@@ -255,7 +256,7 @@ impl View {
         &self,
         id: &ProposalId,
     ) -> Result<BTreeMap<String, HashSet<ObjectId>>> {
-        let Some(connection) = self.by_events() else { return Ok(BTreeMap::new()) };
+        let Some(connection) = self.by(Index::Event) else { return Ok(BTreeMap::new()) };
         events_of(connection, id.as_str()).map_err(|error| self.failed(&error))
     }
 
@@ -309,7 +310,7 @@ impl View {
         of: impl rusqlite::Params,
         mut each: impl FnMut(&rusqlite::Row<'_>, &[u8]) -> rusqlite::Result<()>,
     ) -> Result<()> {
-        let Some(connection) = self.by_events() else { return Ok(()) };
+        let Some(connection) = self.by(Index::Event) else { return Ok(()) };
         let query = || -> rusqlite::Result<()> {
             let mut statement = connection.prepare(sql)?;
             let mut rows = statement.query(of)?;

@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
 use super::gather::Parsed;
-use super::schema::{self, Index};
+use super::schema::Index;
 use super::{Filter, View, counts, forks, lanes, update};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Counts;
@@ -148,7 +148,7 @@ impl View {
         let query = || -> rusqlite::Result<Vec<Summary>> {
             let open =
                 filter.is_open() && !connection.prepare_cached(REVIVED)?.exists([millis(now)])?;
-            filter.indices(open).iter().for_each(|index| schema::want(connection, *index));
+            filter.indices(open).iter().for_each(|index| _ = self.by(*index));
             let (narrowed, values) = filter.sql(now, open);
             let mut statement = connection.prepare_cached(&format!("{SUMMARY}{narrowed}"))?;
             let rows = statement.query_map(params_from_iter(values), |row| summary(row, now))?;
@@ -168,7 +168,7 @@ impl View {
         let query = || -> rusqlite::Result<Vec<String>> {
             let open =
                 filter.is_open() && !connection.prepare_cached(REVIVED)?.exists([millis(now)])?;
-            filter.indices(open).iter().for_each(|index| schema::want(connection, *index));
+            filter.indices(open).iter().for_each(|index| _ = self.by(*index));
             let (narrowed, values) = filter.sql(now, open);
             let mut statement =
                 connection.prepare_cached(&format!("SELECT id FROM proposal{narrowed}"))?;
@@ -185,8 +185,7 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn approved_steps(&self, path: &RepoPath) -> Result<Vec<(ProposalId, Step)>> {
-        let Some(connection) = &self.connection else { return Ok(Vec::new()) };
-        schema::want(connection, Index::Approved);
+        let Some(connection) = self.by(Index::Approved) else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<(ProposalId, Step)>> {
             let mut statement = connection.prepare_cached(
                 "SELECT approved.proposal, before, after
@@ -214,8 +213,7 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn has_step_to(&self, path: &RepoPath, after: &Option<Entry>) -> Result<bool> {
-        let Some(connection) = &self.connection else { return Ok(false) };
-        schema::want(connection, Index::Approved);
+        let Some(connection) = self.by(Index::Approved) else { return Ok(false) };
         let values = params![path.display().to_string(), after.as_ref().map(update::side)];
         connection
             .prepare_cached("SELECT 1 FROM approved WHERE path = ?1 AND after IS ?2")
@@ -243,8 +241,7 @@ impl View {
     /// # Errors
     /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn last_applied(&self, most: usize) -> Result<Option<DateTime<Utc>>> {
-        let Some(connection) = &self.connection else { return Ok(None) };
-        schema::want(connection, Index::State);
+        let Some(connection) = self.by(Index::State) else { return Ok(None) };
         let last: Option<i64> = connection
             .query_row(
                 "SELECT max(decided) FROM (SELECT decided FROM proposal WHERE state = 'applied'
@@ -364,7 +361,7 @@ impl View {
 
     /// The proposal `id` where only snapshots have it: folded from its events.
     fn folded_away(&self, id: &ProposalId) -> rusqlite::Result<Option<Proposal>> {
-        let Some(connection) = self.by_events() else { return Ok(None) };
+        let Some(connection) = self.by(Index::Event) else { return Ok(None) };
         let is_there = connection
             .prepare_cached("SELECT 1 FROM proposal WHERE id = ?1")?
             .exists([id.as_str()])?;

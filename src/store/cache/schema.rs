@@ -137,9 +137,9 @@ PRAGMA user_version = 24;
 COMMIT;
 ";
 
-/// Those by which single events are found. Not made before the first rows are there, and somebody asks or
-/// writes ([`Filling`](super::filling::Filling)): sorted at once, they cost less than one by one, which are
-/// in the order of ids and go anywhere.
+/// [`Index::Event`]. Not made before the first rows are there, and somebody asks or writes
+/// ([`Filling`](super::filling::Filling)): sorted at once, they cost less than one by one, which are in the
+/// order of ids and go anywhere.
 const OF_EVENTS: &str = "
 CREATE UNIQUE INDEX IF NOT EXISTS event_id ON event (id);
 CREATE INDEX IF NOT EXISTS event_proposal ON event (proposal);
@@ -147,11 +147,12 @@ CREATE INDEX IF NOT EXISTS event_purge ON event (proposal) WHERE kind = 'purge';
 CREATE INDEX IF NOT EXISTS event_plan ON event (plan, lane, seq) WHERE plan IS NOT NULL;
 ";
 
-/// An index of what is decided, by which one question is answered. It is made when that is asked first: a
-/// clone that has just been made has to be read before anything can be asked, and most questions are about
-/// what is pending.
+/// An index by which one question is answered. It is made when that is asked first: a clone that has just
+/// been made has to be read before anything can be asked, and most questions are about what is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Index {
+    /// Single events, by id, proposal and plan.
+    Event,
     /// Events by time.
     Time,
     /// Proposals by time.
@@ -167,11 +168,12 @@ pub(super) enum Index {
 impl Index {
     /// Every one.
     #[cfg(test)]
-    pub(super) const ALL: [Self; 5] =
-        [Self::Time, Self::Created, Self::State, Self::Approved, Self::Path];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Event, Self::Time, Self::Created, Self::State, Self::Approved, Self::Path];
 
     fn sql(self) -> &'static str {
         match self {
+            Self::Event => OF_EVENTS,
             Self::Time => "CREATE INDEX IF NOT EXISTS event_time ON event (time, seq, id)",
             Self::Created => {
                 "CREATE INDEX IF NOT EXISTS proposal_created ON proposal (created, id)"
@@ -198,7 +200,7 @@ pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
 /// # Errors
 /// Those of SQLite.
 pub(super) fn index_events(connection: &Connection) -> rusqlite::Result<()> {
-    make(connection, OF_EVENTS)
+    make(connection, Index::Event.sql())
 }
 
 /// Sees to it that `index` is there, if it can be: without it answers are the same, and take longer.

@@ -3,7 +3,8 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::gather::Parsed;
-use super::{View, counts, failed, forks, lanes, schema, update};
+use super::schema::{self, Index};
+use super::{View, counts, failed, forks, lanes, update};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::event::BlobRef;
@@ -45,7 +46,7 @@ impl View {
                 .with("proposal_id", id.as_str())
                 .hint("`aye list --status all` shows all")
         };
-        let Some(connection) = self.by_events() else { return Err(missing()) };
+        let Some(connection) = self.by(Index::Event) else { return Err(missing()) };
         type Said = (Option<Vec<u8>>, String, String);
         let read = || -> rusqlite::Result<Option<Said>> {
             connection
@@ -87,7 +88,7 @@ impl View {
 
     /// When the newest event about `id` was written, in milliseconds, by its writer's clock.
     pub(in crate::store) fn last_said(&self, id: &ProposalId) -> Result<Option<i64>> {
-        let Some(connection) = self.by_events() else { return Ok(None) };
+        let Some(connection) = self.by(Index::Event) else { return Ok(None) };
         connection
             .prepare_cached("SELECT MAX(time) FROM event WHERE proposal = ?1")
             .and_then(|mut query| query.query_row([id.as_str()], |row| row.get(0)))
@@ -170,7 +171,7 @@ impl Store {
         let is_it = |bytes: &Vec<u8>| crate::sha256::hex(bytes) == named.sha256;
         let beside = || {
             let found = self.on_cache(|connection| {
-                let _ = schema::index_events(connection);
+                schema::want(connection, Index::Event);
                 connection
                     .prepare_cached("SELECT statement, manifest FROM event WHERE id = ?1")?
                     .query_row([event], |row| {
