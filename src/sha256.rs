@@ -1,14 +1,13 @@
 //! SHA-256, which binds content independently of git's own hash.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest as _, Sha256};
 
 /// The SHA-256 of `bytes`, in lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
     let mut out = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
-        let _ = write!(out, "{byte:02x}");
+        out.extend([digit(byte >> 4), digit(byte & 15)]);
     }
     out
 }
