@@ -141,6 +141,23 @@ pub(super) fn said(
         .map(Option::flatten)
 }
 
+/// Keeps what a snapshot of `lane` counts of the changes of the proposal `id` with this `digest`: the
+/// first that it says.
+pub(super) fn keep(
+    transaction: &Transaction<'_>,
+    id: &str,
+    (lane, digest): (&str, &str),
+    counts: Counts,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT OR IGNORE INTO figures (proposal, lane, digest, added, removed)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![id, lane, digest, counts.added as i64, counts.removed as i64])
+        .map(drop)
+}
+
 /// What changes come to.
 pub(super) struct Counted {
     /// Nothing where some of the content is not here: it may come.

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use gix::ObjectId;
 use rusqlite::Connection;
@@ -138,8 +139,8 @@ pub(super) struct Parsed {
     count: usize,
     /// Proposals of which this is all that there is.
     fresh: Freshes,
-    /// The one of these that was met last.
-    last: Option<String>,
+    /// The one of these that was met last, beside the others.
+    last: Option<(String, Fresh)>,
 }
 
 /// Bytes of events of a proposal that waits for the next part of a snapshot.
@@ -166,46 +167,51 @@ impl Parsed {
 
     /// What is kept of such a proposal.
     pub(super) fn fresh(&mut self, proposal: &str) -> &mut Fresh {
-        if self.last.as_deref() != Some(proposal) {
-            self.last = Some(proposal.to_owned());
+        // The events of one stand together in a snapshot.
+        if !self.is_last(proposal) {
+            let found = self.fresh.remove(proposal).unwrap_or_default();
+            let before = self.last.replace((proposal.to_owned(), found));
+            self.fresh.extend(before);
         }
-        self.fresh.entry(proposal.to_owned()).or_default()
+        &mut self.last.get_or_insert_default().1
+    }
+
+    /// Whether something of `proposal` was met last.
+    pub(super) fn is_last(&self, proposal: &str) -> bool {
+        self.last.as_ref().is_some_and(|(id, _)| id == proposal)
     }
 
     /// Takes the last of them out, with which the next part of a snapshot may go on.
     pub(super) fn take_last(&mut self) -> Option<(String, Fresh)> {
-        let id = self.last.take()?;
         let bytes = |fresh: &Fresh| fresh.rows.iter().map(|row| row.body.len()).sum::<usize>();
-        let is_small = self.fresh.get(&id).is_some_and(|fresh| bytes(fresh) <= MOST_HELD);
-        let fresh = if is_small { self.fresh.remove(&id) } else { None };
-        fresh.map(|fresh| (id, fresh))
+        self.last.take_if(|(_, fresh)| bytes(fresh) <= MOST_HELD)
     }
 
     /// Puts it back.
-    pub(super) fn put_last(&mut self, id: String, fresh: Fresh) {
-        self.last = Some(id.clone());
-        self.fresh.insert(id, fresh);
+    pub(super) fn put_last(&mut self, last: (String, Fresh)) {
+        let before = self.last.replace(last);
+        self.fresh.extend(before);
     }
 
     /// Whether what is kept of `proposal` is all that there is.
     pub(super) fn is_fresh(&self, proposal: &str) -> bool {
-        self.fresh.contains_key(proposal)
+        self.is_last(proposal) || self.fresh.contains_key(proposal)
     }
 
     /// All of which that is so.
     pub(super) fn fresh_ids(&self) -> impl Iterator<Item = &String> {
-        self.fresh.keys()
+        self.fresh.keys().chain(self.last.as_ref().map(|(id, _)| id))
     }
 
     /// Takes that out.
     pub(super) fn take_fresh(&mut self, proposal: &str) -> Option<Fresh> {
-        self.fresh.remove(proposal)
+        let last = self.last.take_if(|(id, _)| id == proposal);
+        last.map(|(_, fresh)| fresh).or_else(|| self.fresh.remove(proposal))
     }
 
-    /// From now on the cache has all of it.
-    pub(super) fn forget_fresh(&mut self) {
-        self.fresh.clear();
-        self.last = None;
+    /// Takes out all of them: from now on the cache has what they say.
+    pub(super) fn take_all_fresh(&mut self) -> impl Iterator<Item = (String, Fresh)> + use<> {
+        std::mem::take(&mut self.fresh).into_iter().chain(self.last.take())
     }
 
     /// How many there were, those included that were not kept.
@@ -226,8 +232,8 @@ impl Parsed {
 pub(super) struct Gathered {
     /// In no particular order.
     pub(super) events: Vec<Stamped>,
-    /// The lane commit of each, hex, by event id.
-    pub(super) commits: BTreeMap<String, String>,
+    /// The lane commit of each, hex.
+    pub(super) commits: Vec<Rc<str>>,
     /// Lanes whose events were too many, with the first event that does not count, and the list that it
     /// is about where only that is not here.
     pub(super) cut: BTreeMap<String, (String, Option<ObjectId>)>,
@@ -277,7 +283,7 @@ pub(super) fn events(
         let read = read.or_else(|| parsed.take(&event_id).map(Ok));
         let said = Said {
             id: event_id,
-            commit: row.get(1)?,
+            commit: row.get_ref(1)?.as_str()?.into(),
             lane: row.get(2)?,
             part,
             body,
@@ -302,7 +308,7 @@ pub(super) fn fresh(
     for Row { id, commit, event, body, statement, is_line } in rows {
         let said = Said {
             id: id.to_string(),
-            commit: commit.to_string(),
+            commit,
             lane: event.lane.clone(),
             part: None,
             body: &body,
@@ -317,7 +323,7 @@ pub(super) fn fresh(
 /// An event, as the cache has it.
 struct Said<'r> {
     id: String,
-    commit: String,
+    commit: Rc<str>,
     lane: String,
     part: Option<String>,
     body: &'r [u8],
@@ -336,7 +342,7 @@ struct Gathering<'c> {
     places: Places,
     /// What the statements of these had seen, by their places among the events.
     stated: Vec<(usize, Option<String>)>,
-    originals: Vec<(Stamped, String)>,
+    originals: Vec<(Stamped, Rc<str>)>,
 }
 
 impl<'c> Gathering<'c> {
@@ -414,7 +420,7 @@ impl<'c> Gathering<'c> {
         if matches!(stamped.event.data, Data::Propose(_)) {
             found.first.push((stamped.id.clone(), name));
         }
-        found.commits.insert(stamped.id.clone(), commit);
+        found.commits.push(commit);
         found.events.push(stamped);
     }
 
@@ -423,15 +429,16 @@ impl<'c> Gathering<'c> {
         let Self { connection, forks, own, mut found, places, stated, originals, .. } = self;
         let mut elsewhere = BTreeSet::new();
         for (at, seen) in stated {
-            let stamped = &found.events[at];
-            let commit = found.commits.get(&stamped.id).map(String::as_str).unwrap_or_default();
+            let (stamped, commit) = (&found.events[at], &found.commits[at]);
             if !places.fits(connection, forks, stamped, commit, seen.as_deref(), own)? {
                 found.flaws.push(statements::flaw(stamped, Why::Seen, None));
                 elsewhere.insert(stamped.id.clone());
             }
         }
         if !elsewhere.is_empty() {
-            found.events.retain(|stamped| !elsewhere.contains(&stamped.id));
+            let all = std::mem::take(&mut found.events).into_iter().zip(found.commits);
+            (found.events, found.commits) =
+                all.filter(|(stamped, _)| !elsewhere.contains(&stamped.id)).unzip();
         }
         publish::add(&mut found, originals, own);
         // What an event says of lanes that say nothing here orders nothing here.

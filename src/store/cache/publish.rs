@@ -1,5 +1,7 @@
 //! The first events of proposals that were published: read from the blobs that name them.
 
+use std::rc::Rc;
+
 use super::gather::{self, Budget};
 use super::statements::{self, Flaw};
 use crate::proposal::audit::{Own, Why};
@@ -54,7 +56,7 @@ pub(super) fn original(
 /// who only says so.
 pub(super) fn add(
     gathered: &mut gather::Gathered,
-    originals: Vec<(Stamped, String)>,
+    originals: Vec<(Stamped, Rc<str>)>,
     own: Own<'_>,
 ) {
     for (mut original, commit) in originals {
@@ -64,7 +66,7 @@ pub(super) fn add(
         if own.has(&original.event.lane) {
             original.event.lane = forks::name(&original.event.lane, &original.id);
         }
-        gathered.commits.insert(original.id.clone(), commit);
+        gathered.commits.push(commit);
         gathered.events.push(original);
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 24;
+const VERSION: i64 = 25;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -27,7 +27,7 @@ const VERSION: i64 = 24;
 /// `epoch` has the first commit of each epoch with the last position before it and the last commit
 /// before it that is here, which is found from the tips in `bound`. An event that is a line of a
 /// snapshot has its `statement` and the `manifest` of that with it; `figures` has what lists show of
-/// the content that such a proposal names.
+/// the content that such a proposal names, unless its row in `proposal` says that.
 ///
 /// `purged` has the proposals that their owners have purged, with the event that says so; of these
 /// nothing is folded. `own_purge` has the events in this clone's own lanes that say so, as nothing else
@@ -74,6 +74,8 @@ CREATE TABLE event (
     part TEXT, body BLOB NOT NULL, is_line INTEGER NOT NULL DEFAULT 0,
     statement BLOB, manifest BLOB
 );
+CREATE INDEX event_purge ON event (proposal) WHERE kind = 'purge';
+CREATE INDEX event_plan ON event (plan, lane, seq) WHERE plan IS NOT NULL;
 CREATE TABLE proposal (
     id TEXT PRIMARY KEY, prefix INTEGER NOT NULL, subject TEXT NOT NULL, state TEXT NOT NULL,
     domain TEXT, task TEXT, proposed_by TEXT NOT NULL, created INTEGER NOT NULL,
@@ -133,7 +135,7 @@ CREATE TABLE figures (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 24;
+PRAGMA user_version = 25;
 COMMIT;
 ";
 
@@ -143,8 +145,6 @@ COMMIT;
 const OF_EVENTS: &str = "
 CREATE UNIQUE INDEX IF NOT EXISTS event_id ON event (id);
 CREATE INDEX IF NOT EXISTS event_proposal ON event (proposal);
-CREATE INDEX IF NOT EXISTS event_purge ON event (proposal) WHERE kind = 'purge';
-CREATE INDEX IF NOT EXISTS event_plan ON event (plan, lane, seq) WHERE plan IS NOT NULL;
 ";
 
 /// An index by which one question is answered. It is made when that is asked first: a clone that has just

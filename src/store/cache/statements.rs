@@ -3,6 +3,8 @@
 //! Read whenever a proposal is folded, so that what does not fit never counts. The manifest, which
 //! may be long, is read where its steps are compared.
 
+use std::rc::Rc;
+
 use gix::ObjectId;
 use rusqlite::Connection;
 
@@ -51,12 +53,12 @@ pub(super) fn read(
 
 /// Where the events of one proposal are: chain, position and commit of each.
 #[derive(Default)]
-pub(super) struct Places(Vec<(String, u64, String)>);
+pub(super) struct Places(Vec<(String, u64, Rc<str>)>);
 
 impl Places {
     /// Adds an event whose lane names its chain.
-    pub(super) fn add(&mut self, event: &Event, commit: &str) {
-        self.0.push((event.lane.clone(), event.seq, commit.to_owned()));
+    pub(super) fn add(&mut self, event: &Event, commit: &Rc<str>) {
+        self.0.push((event.lane.clone(), event.seq, commit.clone()));
     }
 
     /// Whether `seen`, of the statement of `stamped`, which `commit` holds, is in front of that commit
@@ -102,8 +104,8 @@ impl Places {
                 }
             }
         };
-        let is_between = |(chain, seq, other): &(String, u64, String)| {
-            other != commit && behind(&before, chain, *seq) && !behind(&upto, chain, *seq)
+        let is_between = |(chain, seq, other): &(String, u64, Rc<str>)| {
+            **other != *commit && behind(&before, chain, *seq) && !behind(&upto, chain, *seq)
         };
         Ok(!self.0.iter().any(is_between))
     }

@@ -1,6 +1,7 @@
 //! Folding proposals into the cache.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use gix::ObjectId;
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Transaction, params};
@@ -98,14 +99,23 @@ pub(super) fn refold(
         for Awaiting { trouble, seq, missing } in troubles {
             lanes::report(transaction, &trouble, missing, seq)?;
         }
-        let Some(proposal) = proposal else { continue };
+        let Some(proposal) = proposal else {
+            if let Some(fresh) = fresh {
+                fresh.keep_figures(transaction, id, None)?;
+            }
+            continue;
+        };
         let owners = match (owner, &fresh) {
             (None, None) => audience::owners(transaction, &proposal)?,
             (owner, _) => audience::owned(owner, &proposal),
         };
         let digest = digest.unwrap_or_else(|| event::digest(&proposal.current().changes));
         let said = match &fresh {
-            Some(fresh) => fresh.counts(&proposal.lane, &digest),
+            Some(fresh) => {
+                let of = (proposal.lane.as_str(), digest.as_str());
+                fresh.keep_figures(transaction, id, Some(of))?;
+                fresh.counts(&proposal.lane, &digest)
+            }
             None => counts::said(transaction, &proposal, &digest)?,
         };
         let known = Known { digest, said, is_archived, owners: &owners };
@@ -181,8 +191,11 @@ fn fold(gathered: Gathered, id: &str, own: Own<'_>) -> Folded {
     let audit::Folded { mut proposal, rejected, digest } = audit::fold(&gathered.events, own);
     let rejected = rejected.into_iter().map(|rejection| Flaw { rejection, missing: None });
     let rejected = rejected.chain(gathered.flaws);
+    let ids = gathered.events.iter().map(|stamped| stamped.id.as_str());
+    let commits: BTreeMap<&str, &Rc<str>> = ids.zip(&gathered.commits).collect();
     for revision in proposal.iter_mut().flat_map(|proposal| &mut proposal.revisions) {
-        revision.commit = gathered.commits.get(&revision.event).cloned().unwrap_or_default();
+        let commit = commits.get(revision.event.as_str());
+        revision.commit = commit.map(|commit| commit.to_string()).unwrap_or_default();
     }
     let trouble = |kind, name: String, object: String, why: &str| Trouble {
         kind,
@@ -332,6 +345,12 @@ fn store(
     };
     if is_last {
         *last = Some((id.to_owned(), prefix));
+    }
+    if let Some(Stored { digest: before, counts: Some(counts), .. }) = &known
+        && *before != digest
+    {
+        // Should the same changes be the current ones again, a snapshot's word on them is not lost.
+        counts::keep(transaction, id, (&proposal.lane, before), *counts)?;
     }
     let Counted { counts, lines } = counted(repo, proposal, &digest, said, known.as_ref());
     let approvals = (!proposal.approvals.is_empty()).then(|| {

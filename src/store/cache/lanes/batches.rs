@@ -5,10 +5,12 @@ use std::rc::Rc;
 use gix::ObjectId;
 use rusqlite::{CachedStatement, OptionalExtension as _, params};
 
+use super::super::counts;
 use super::super::filling::Row as Fresh;
 use super::{PAGES, Pass, Walked, number};
 use crate::changeset::hunks::Counts;
 use crate::proposal::event::Head;
+use crate::proposal::snapshot::Figures;
 use crate::store::lane::{BATCH, Bad, Chain, Limits, Link, Progress, Reader, Row};
 use crate::store::objects::remapped;
 use crate::store::refs::{self, LaneRef};
@@ -27,6 +29,7 @@ impl Pass<'_> {
     ) -> rusqlite::Result<()> {
         let Some(tip) = reached else { return Ok(()) };
         self.record(&LaneRef { name: lane.name.clone(), tip }, reached, seq)?;
+        self.settled = reached;
         // The next pass takes these lanes for read, and would not compare them.
         let (again, complete) = std::mem::take(&mut self.moved)
             .into_iter()
@@ -41,7 +44,6 @@ impl Pass<'_> {
     /// Ends the transaction and begins another.
     fn save(&mut self) -> rusqlite::Result<()> {
         self.unsaved = 0;
-        self.end_filling()?;
         // What has waited for more.
         self.fold(false)?;
         // Whoever came in between would read the same commits again.
@@ -163,52 +165,33 @@ impl Pass<'_> {
         if is_known || !said.stubs.is_empty() {
             self.end_filling()?;
         }
-        let mut insert = self.transaction.prepare_cached(
-            "INSERT OR IGNORE INTO figures (proposal, lane, digest, added, removed)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?;
-        for figures in said.figures {
-            let Some(digest) = figures.digest else { continue };
-            match &self.filling {
-                Some(filling) if filling.is_unfolded(&figures.id) => {
-                    let counts = Counts {
-                        added: number(figures.added) as usize,
-                        removed: number(figures.removed) as usize,
-                    };
-                    let fresh = self.parsed.fresh(figures.id.as_str());
-                    fresh.figures.push((lane.lane().to_owned(), digest.clone(), counts));
-                }
-                Some(_) => self.end_filling()?,
-                None => {}
-            }
-            insert.execute(params![
-                figures.id.as_str(),
-                lane.lane(),
-                digest,
-                number(figures.added),
-                number(figures.removed)
-            ])?;
-        }
+        let name = lane.lane();
+        let mut figures = said.figures.into_iter().peekable();
         let is_own = self.own.contains(&lane.name);
         for (id, stub) in said.stubs {
             self.transaction
                 .prepare_cached("INSERT OR IGNORE INTO stub (proposal, lane) VALUES (?1, ?2)")?
-                .execute([id.as_str(), lane.lane()])?;
+                .execute([id.as_str(), name])?;
             let forked = stub.forked.as_deref().and_then(Head::parse);
             let witness = stub.witness.iter().filter_map(|tip| Head::parse(tip)).collect();
             self.remember(lane, is_own, forked, witness)?;
         }
         let commit: Rc<str> = link.id.to_string().into();
         seq = seq.max(said.last);
-        let mut said_about = Vec::new();
+        let mut said_about: Vec<String> = Vec::new();
         let mut insert = self.transaction.prepare_cached(INSERT)?;
         for row in said.rows {
+            // Those of a proposal stand in front of its events.
+            while let Some(of_it) = figures.next_if(|it| row.proposal.as_ref() == Some(&it.id)) {
+                self.take_figures(name, of_it)?;
+            }
+            let about = row.proposal.as_ref().filter(|id| !self.parsed.is_last(id.as_str()));
             if let Some(filling) = &mut self.filling
-                && (row.kind == "purge" || !filling.is_new(&row.id, row.proposal.as_ref()))
+                && (row.kind == "purge" || !filling.is_new(&row.id, about))
             {
                 self.end_filling()?;
             }
-            if add(&mut insert, lane.lane(), &commit, &row)? {
+            if add(&mut insert, name, &commit, &row)? {
                 if is_own && row.kind == "purge" {
                     self.transaction
                         .prepare_cached("INSERT OR IGNORE INTO own_purge (event) VALUES (?1)")?
@@ -228,9 +211,14 @@ impl Pass<'_> {
                         }
                         None => self.parsed.keep(row.id, row.event, row.body.len()),
                     }
-                    said_about.push(proposal.into());
+                    if said_about.last().is_none_or(|last| last != proposal.as_str()) {
+                        said_about.push(proposal.into());
+                    }
                 }
             }
+        }
+        for of_none in figures {
+            self.take_figures(name, of_none)?;
         }
         let touched = if is_own { &mut self.touched } else { &mut self.fetched };
         touched.extend(said_about);
@@ -238,6 +226,18 @@ impl Pass<'_> {
             .prepare_cached("INSERT OR REPLACE INTO step (id, lane, seq) VALUES (?1, ?2, ?3)")?
             .execute(params![link.id.as_bytes(), lane.lane(), number(seq)])?;
         Ok(Ok(seq))
+    }
+
+    /// Keeps what a snapshot of `lane` counts of a proposal, for when that is folded.
+    fn take_figures(&mut self, lane: &str, figures: Figures) -> rusqlite::Result<()> {
+        let Figures { id, digest: Some(digest), added, removed } = figures else { return Ok(()) };
+        let counts = Counts { added: number(added) as usize, removed: number(removed) as usize };
+        if self.filling.as_ref().is_some_and(|filling| filling.is_unfolded(&id)) {
+            self.parsed.fresh(id.as_str()).figures.push((lane.to_owned(), digest, counts));
+            return Ok(());
+        }
+        self.end_filling()?;
+        counts::keep(self.transaction, id.as_str(), (lane, &digest), counts)
     }
 
     /// Notes what an event says of lanes, whether it is here or only a stub of it: which one its own goes

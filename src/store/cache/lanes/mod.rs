@@ -362,6 +362,7 @@ pub(super) fn catch_up(
         saved: false,
         filling: was_empty.then(Filling::default),
         left: Vec::new(),
+        settled: None,
         begins_again: false,
     };
     if !is_made_for(&transaction, &pass.own, &pass.rows)? {
@@ -442,6 +443,8 @@ struct Pass<'a> {
     filling: Option<Filling>,
     /// Commits up to which refs were read before that lead elsewhere now, with their lanes.
     left: Vec<(String, String)>,
+    /// The commit up to which the lane that is being read was folded: it goes on from there.
+    settled: Option<ObjectId>,
     /// What is kept of a lane has moved on to a new epoch: what a reader without a cache will find
     /// from now on is not what was read. All lanes of a fetch may do so, and are compared first.
     begins_again: bool,
@@ -467,7 +470,9 @@ impl Pass<'_> {
         if self.filling.take().is_none() {
             return Ok(());
         }
-        self.parsed.forget_fresh();
+        for (id, fresh) in self.parsed.take_all_fresh() {
+            fresh.keep_figures(self.transaction, &id, None)?;
+        }
         // What is sorted needs memory as well.
         self.transaction
             .execute_batch(&format!("PRAGMA cache_size = -{SORTED}; PRAGMA shrink_memory"))?;
@@ -503,9 +508,9 @@ impl Pass<'_> {
             }
         }
         let parsed = std::mem::take(&mut self.parsed);
-        if let Some((id, fresh)) = last {
-            self.touched.extend(touched.take(&id));
-            self.parsed.put_last(id, fresh);
+        if let Some(last) = last {
+            self.touched.extend(touched.take(&last.0));
+            self.parsed.put_last(last);
         }
         update::refold(&self.objects, self.transaction, touched, &own, parsed)
     }
@@ -727,6 +732,7 @@ impl Pass<'_> {
         let old = self.rows.insert(lane.name.clone(), position);
         if let Some(old) = old.and_then(|old| old.reached)
             && reached != id(&old)
+            && self.settled.is_none_or(|settled| id(&old) != Some(settled))
         {
             self.left.push((lane.lane().to_owned(), old));
         }
