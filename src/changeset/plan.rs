@@ -7,6 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::merge::{ConflictHunk, Merged, Sides, merge};
 use super::{File, FileChange, Mode, RepoPath, Snapshot, codes, snippet};
 use crate::error::{Error, Result};
@@ -40,7 +43,8 @@ impl Resolved {
 }
 
 /// What made a change fit a file that has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum MergedBy {
     /// Three-way merge of the lines.
     ThreeWay,
@@ -62,7 +66,9 @@ pub struct Conflict {
 }
 
 /// Kinds of conflict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ConflictReason")]
 pub enum Reason {
     /// Both changed the same lines.
     Content,
@@ -76,8 +82,19 @@ pub enum Reason {
     Exists,
 }
 
+impl MergedBy {
+    /// The word, as it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ThreeWay => "three_way",
+            Self::Snippet => "snippet",
+            Self::Moved => "moved",
+        }
+    }
+}
+
 impl Reason {
-    /// The word in JSON output.
+    /// The word, as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Content => "content",

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::apply::answer::FileItem;
+use super::apply::answer::{Action, FileItem};
 use super::{Context, Format};
 use crate::decide;
 use crate::error::{Exit, Result};
@@ -57,7 +57,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     context.emit(Format::Text, &answer, || {
         let line = |file: &FileItem| {
-            let what = if file.action == "none" { "there already" } else { "brought back" };
+            let what = if file.action == Action::None { "there already" } else { "brought back" };
             format!("  {what}  {}\n", escape::name(&file.path))
         };
         let files: String = answer.files.iter().map(line).collect();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Harness;
 use super::show::{Settled, answer, item};
 use super::target::{
-    Kind, Scope, Target, read, require_room, require_state, targets, unreadable, write,
+    Kind, Mode, Scope, Target, read, require_room, require_state, targets, unreadable, write,
 };
 use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
@@ -43,19 +43,6 @@ pub struct InstallArgs {
     /// Say what would be written, and write nothing.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
-}
-
-/// What becomes of edits of the checkout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Mode {
-    /// They are made in a work tree of the session, and proposed when the agent stops.
-    Tree,
-    /// They are refused; the agent proposes each change by itself. Commands run in the checkout; what they write is
-    /// put back where the command names the file, and proposed.
-    Strict,
-    /// Not offered.
-    #[value(hide = true)]
-    Capture,
 }
 
 /// Arguments of `aye agents remove`.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::seen::{self, Agent};
-use super::target::{Kind, Scope, Target, read, targets, unreadable};
+use super::target::{Kind, Mode, Scope, Target, read, targets, unreadable};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::harness::{CLIENTS, Client, codex};
@@ -54,8 +54,8 @@ pub struct Item {
     pub path: String,
     /// The events that aye's hooks are there for.
     pub hooks: Vec<String>,
-    /// `tree` or `strict`: what becomes of edits of the checkout; null where there are no hooks.
-    pub mode: Option<&'static str>,
+    /// What becomes of edits of the checkout; null where there are no hooks.
+    pub mode: Option<Mode>,
     /// What became of it, or what is in it.
     pub state: Settled,
     /// Whether this was tried with the client itself; false where it follows documentation alone.
@@ -125,7 +125,7 @@ pub(super) fn item(
     target: &Target,
     state: Settled,
     hooks: Vec<String>,
-    mode: Option<&'static str>,
+    mode: Option<Mode>,
 ) -> Item {
     let path = target.path.display().to_string();
     let mode = mode.filter(|_| matches!(target.kind, Kind::Hooks));
@@ -144,7 +144,7 @@ pub(super) fn respond(context: &mut Context, answer: Answer) -> Result<Exit> {
         let line = |item: &Item| {
             let hooks = match item.hooks.len() {
                 0 => String::new(),
-                count if item.mode == Some("strict") => format!(" ({count} hooks, strict)"),
+                count if item.mode == Some(Mode::Strict) => format!(" ({count} hooks, strict)"),
                 count => format!(" ({count} hooks)"),
             };
             let state = item.state.as_str().replace('_', " ");

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Context;
@@ -16,6 +18,21 @@ use crate::memory::words::words;
 use crate::session::codes::NO_STATE_DIRECTORY;
 use crate::session::home::all_trees;
 use crate::sha256;
+
+/// What becomes of edits of the checkout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// They are made in a work tree of the session, and proposed when the agent stops.
+    Tree,
+    /// They are refused; the agent proposes each change by itself. Commands run in the checkout; what they write is
+    /// put back where the command names the file, and proposed.
+    Strict,
+    /// Not offered.
+    #[value(hide = true)]
+    #[serde(skip)]
+    Capture,
+}
 
 words! {
     /// Whose settings a file holds.
@@ -51,7 +68,7 @@ impl Target {
     /// The events that aye's hooks are there for in `text`; of a file of aye's own, all.
     pub(super) fn hooks(&self, text: &str) -> Result<Vec<String>, String> {
         let all = || {
-            let is_strict = self.mode(text) == Some("strict");
+            let is_strict = self.mode(text) == Some(Mode::Strict);
             self.client.installed(is_strict).map(|(event, _)| event.to_owned()).collect()
         };
         match (&self.kind, self.client.settings) {
@@ -64,7 +81,7 @@ impl Target {
     }
 
     /// What becomes of edits of the checkout by the hooks in `text`.
-    pub(super) fn mode(&self, text: &str) -> Option<&'static str> {
+    pub(super) fn mode(&self, text: &str) -> Option<Mode> {
         let is_strict = match self.client.settings {
             Settings::Entries(_) => {
                 let is_ours = self.is_ours();
@@ -81,7 +98,7 @@ impl Target {
                 text.contains("strict = true") || text.contains(&format!(" {STRICT}"))
             }
         };
-        Some(if is_strict { "strict" } else { "tree" })
+        Some(if is_strict { Mode::Strict } else { Mode::Tree })
     }
 
     /// Whether aye has put something into `text`.

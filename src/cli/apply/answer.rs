@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::changeset::plan::{MergedBy, Planned, Resolved};
+use crate::changeset::plan::{MergedBy, Planned, Reason, Resolved};
 use crate::decide::{Applied, Shown};
 use crate::error::Error;
 use crate::memory::words::words;
@@ -129,19 +129,33 @@ words! {
     }
 }
 
+words! {
+    /// What becomes of a file.
+    pub enum Action {
+        /// It is there, and gets other content.
+        Write = "write",
+        /// It is not there yet.
+        Create = "create",
+        /// It is removed.
+        Delete = "delete",
+        /// It stays as it is.
+        None = "none",
+    }
+}
+
 /// One file of an item.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileItem {
     /// Where.
     pub path: String,
-    /// `write`, `create`, `delete` or `none`.
-    pub action: &'static str,
+    /// What becomes of the file.
+    pub action: Action,
     /// How the change fits it.
     pub outcome: Fit,
-    /// How it was merged: `three_way`, `snippet` or `moved`.
-    pub merged_by: Option<&'static str>,
+    /// How it was merged.
+    pub merged_by: Option<MergedBy>,
     /// Why it does not fit.
-    pub reason: Option<&'static str>,
+    pub reason: Option<Reason>,
     /// The file also holds changes that are not the proposal's and that are not approved.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub not_approved: bool,
@@ -153,10 +167,10 @@ impl FileItem {
         Self {
             path: file.path.display().to_string(),
             action: match (&file.now, &file.after) {
-                (now, after) if now == after => "none",
-                (None, _) => "create",
-                (_, None) => "delete",
-                _ => "write",
+                (now, after) if now == after => Action::None,
+                (None, _) => Action::Create,
+                (_, None) => Action::Delete,
+                _ => Action::Write,
             },
             outcome: match &file.outcome {
                 Resolved::Clean => Fit::Clean,
@@ -166,13 +180,11 @@ impl FileItem {
                 Resolved::Conflict(_) => Fit::Conflict,
             },
             merged_by: match &file.outcome {
-                Resolved::Merged(MergedBy::ThreeWay) => Some("three_way"),
-                Resolved::Merged(MergedBy::Snippet) => Some("snippet"),
-                Resolved::Merged(MergedBy::Moved) => Some("moved"),
+                Resolved::Merged(by) => Some(*by),
                 _ => None,
             },
             reason: match &file.outcome {
-                Resolved::Conflict(conflict) => Some(conflict.reason.as_str()),
+                Resolved::Conflict(conflict) => Some(conflict.reason),
                 _ => None,
             },
             not_approved: false,
@@ -188,12 +200,13 @@ impl FileItem {
 
     /// The line for people.
     pub fn text(&self) -> String {
-        let how = self.merged_by.or(self.reason).map(|how| format!(" ({how})"));
+        let how = self.merged_by.map(MergedBy::as_str).or(self.reason.map(Reason::as_str));
+        let how = how.map(|how| format!(" ({how})"));
         let path = escape::name(&self.path);
         format!(
             "  {:<8} {:<6} {path}{}\n",
             self.outcome.as_str(),
-            self.action,
+            self.action.as_str(),
             how.unwrap_or_default()
         )
     }
