@@ -302,6 +302,7 @@ impl World {
         let mut runs = Vec::new();
         let mut running = running;
         if kill {
+            // At any moment of it: there is none that may lose something.
             std::thread::sleep(Duration::from_millis(pause as u64));
             let _ = running.child.kill();
         }
@@ -422,6 +423,7 @@ impl World {
             self.scene.cmd(&["gc", "--now", "--keep", "0"]).dir(&self.clones[at]).spawn();
         let kill = self.random.below(4) == 0;
         if kill {
+            // As above.
             std::thread::sleep(Duration::from_millis(self.random.below(60) as u64));
             let _ = running.child.kill();
         }

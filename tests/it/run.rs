@@ -163,7 +163,9 @@ fn a_run_that_is_killed_leaves_its_session_to_the_next_command() {
 #[test]
 fn what_the_command_leaves_running_is_waited_for() {
     let repo = Repo::with(FILES);
-    run(&repo, "(sleep 1; echo late >l.txt) >/dev/null 2>&1 & exit 5").exits(5);
+    // It writes when the command itself is gone.
+    let late = "(while kill -0 $$; do sleep 0.05; done; echo late >l.txt) >/dev/null 2>&1 & exit 5";
+    run(&repo, late).exits(5);
     assert!(diff(&repo, &pending(&repo)).contains("+late\n"));
     no_session_is_left(&repo);
 }
