@@ -7,7 +7,6 @@
 use std::collections::{HashMap, HashSet};
 
 use gix::ObjectId;
-use rusqlite::Transaction;
 
 use crate::changeset::hunks::Counts;
 use crate::proposal::{Event, ProposalId};
@@ -71,23 +70,6 @@ impl Fresh {
     pub(super) fn counts(&self, lane: &str, digest: &str) -> Option<Counts> {
         let mut found = self.figures.iter().filter(|(of, is, _)| of == lane && is == digest);
         found.next().map(|(_, _, counts)| *counts)
-    }
-
-    /// Keeps in the cache what the snapshots count of this proposal, `id`, but for what its row says: that
-    /// of a lane and a digest.
-    pub(super) fn keep_figures(
-        &self,
-        transaction: &Transaction<'_>,
-        id: &str,
-        row: Option<(&str, &str)>,
-    ) -> rusqlite::Result<()> {
-        for (lane, digest, counts) in &self.figures {
-            let of = (lane.as_str(), digest.as_str());
-            if row != Some(of) {
-                super::counts::keep(transaction, id, of, *counts)?;
-            }
-        }
-        Ok(())
     }
 }
 

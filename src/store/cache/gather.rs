@@ -209,9 +209,10 @@ impl Parsed {
         last.map(|(_, fresh)| fresh).or_else(|| self.fresh.remove(proposal))
     }
 
-    /// Takes out all of them: from now on the cache has what they say.
-    pub(super) fn take_all_fresh(&mut self) -> impl Iterator<Item = (String, Fresh)> + use<> {
-        std::mem::take(&mut self.fresh).into_iter().chain(self.last.take())
+    /// From now on the cache has all of it.
+    pub(super) fn forget_fresh(&mut self) {
+        self.fresh.clear();
+        self.last = None;
     }
 
     /// How many there were, those included that were not kept.

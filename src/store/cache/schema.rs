@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 25;
+const VERSION: i64 = 26;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -27,7 +27,7 @@ const VERSION: i64 = 25;
 /// `epoch` has the first commit of each epoch with the last position before it and the last commit
 /// before it that is here, which is found from the tips in `bound`. An event that is a line of a
 /// snapshot has its `statement` and the `manifest` of that with it; `figures` has what lists show of
-/// the content that such a proposal names, unless its row in `proposal` says that.
+/// the content that such a proposal names.
 ///
 /// `purged` has the proposals that their owners have purged, with the event that says so; of these
 /// nothing is folded. `own_purge` has the events in this clone's own lanes that say so, as nothing else
@@ -135,7 +135,7 @@ CREATE TABLE figures (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 25;
+PRAGMA user_version = 26;
 COMMIT;
 ";
 

@@ -99,23 +99,14 @@ pub(super) fn refold(
         for Awaiting { trouble, seq, missing } in troubles {
             lanes::report(transaction, &trouble, missing, seq)?;
         }
-        let Some(proposal) = proposal else {
-            if let Some(fresh) = fresh {
-                fresh.keep_figures(transaction, id, None)?;
-            }
-            continue;
-        };
+        let Some(proposal) = proposal else { continue };
         let owners = match (owner, &fresh) {
             (None, None) => audience::owners(transaction, &proposal)?,
             (owner, _) => audience::owned(owner, &proposal),
         };
         let digest = digest.unwrap_or_else(|| event::digest(&proposal.current().changes));
         let said = match &fresh {
-            Some(fresh) => {
-                let of = (proposal.lane.as_str(), digest.as_str());
-                fresh.keep_figures(transaction, id, Some(of))?;
-                fresh.counts(&proposal.lane, &digest)
-            }
+            Some(fresh) => fresh.counts(&proposal.lane, &digest),
             None => counts::said(transaction, &proposal, &digest)?,
         };
         let known = Known { digest, said, is_archived, owners: &owners };
@@ -345,12 +336,6 @@ fn store(
     };
     if is_last {
         *last = Some((id.to_owned(), prefix));
-    }
-    if let Some(Stored { digest: before, counts: Some(counts), .. }) = &known
-        && *before != digest
-    {
-        // Should the same changes be the current ones again, a snapshot's word on them is not lost.
-        counts::keep(transaction, id, (&proposal.lane, before), *counts)?;
     }
     let Counted { counts, lines } = counted(repo, proposal, &digest, said, known.as_ref());
     let approvals = (!proposal.approvals.is_empty()).then(|| {

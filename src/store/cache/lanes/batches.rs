@@ -228,16 +228,18 @@ impl Pass<'_> {
         Ok(Ok(seq))
     }
 
-    /// Keeps what a snapshot of `lane` counts of a proposal, for when that is folded.
+    /// Keeps what a snapshot of `lane` counts of a proposal.
     fn take_figures(&mut self, lane: &str, figures: Figures) -> rusqlite::Result<()> {
         let Figures { id, digest: Some(digest), added, removed } = figures else { return Ok(()) };
         let counts = Counts { added: number(added) as usize, removed: number(removed) as usize };
-        if self.filling.as_ref().is_some_and(|filling| filling.is_unfolded(&id)) {
-            self.parsed.fresh(id.as_str()).figures.push((lane.to_owned(), digest, counts));
-            return Ok(());
+        counts::keep(self.transaction, id.as_str(), (lane, &digest), counts)?;
+        match &self.filling {
+            Some(filling) if filling.is_unfolded(&id) => {
+                self.parsed.fresh(id.as_str()).figures.push((lane.to_owned(), digest, counts));
+                Ok(())
+            }
+            _ => self.end_filling(),
         }
-        self.end_filling()?;
-        counts::keep(self.transaction, id.as_str(), (lane, &digest), counts)
     }
 
     /// Notes what an event says of lanes, whether it is here or only a stub of it: which one its own goes

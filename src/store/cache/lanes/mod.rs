@@ -470,9 +470,7 @@ impl Pass<'_> {
         if self.filling.take().is_none() {
             return Ok(());
         }
-        for (id, fresh) in self.parsed.take_all_fresh() {
-            fresh.keep_figures(self.transaction, &id, None)?;
-        }
+        self.parsed.forget_fresh();
         // What is sorted needs memory as well.
         self.transaction
             .execute_batch(&format!("PRAGMA cache_size = -{SORTED}; PRAGMA shrink_memory"))?;
