@@ -240,7 +240,7 @@ impl Concern {
                 "ask the owner of the later one to propose again; it is ignored here",
             ),
             Self::EventRejected => (
-                "an event contradicts the others of its proposal and is ignored",
+                "an event contradicts the others of its proposal, or its publication, and is ignored",
                 "look at the events: aye log ID",
             ),
             Self::CacheTampered => (

@@ -1,8 +1,8 @@
 //! Events held against each other: what contradicts the others of its proposal does not count.
 //!
 //! Any clone can write any event, so an event proves nothing by being there. What can be seen from
-//! the events alone is seen here, before they are folded. The result is a function of the events
-//! and of how long this clone's own lane is.
+//! the events alone is seen here, before they are folded. The result is a function of the events,
+//! of how long this clone's own lane is, and of which lanes are private.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,6 +10,7 @@ use super::ActorKind;
 use super::event::{ChangeRecord, Data, Head, Propose, Stamped, Subject, digest};
 use super::fold::{self, saw};
 use super::order::order;
+use super::published::withhold;
 use super::state::Proposal;
 use crate::changeset::RepoPath;
 
@@ -59,6 +60,8 @@ pub enum Why {
     /// Its statement was made at another place in the lane, or before something that the lane says of
     /// the proposal.
     Seen,
+    /// It is in a private lane, and the proposal is published.
+    Private,
 }
 
 impl Why {
@@ -76,6 +79,7 @@ impl Why {
             Self::StatementMissing => "its decision statement is missing",
             Self::Statement => "its decision statement is about something else",
             Self::Seen => "its decision statement was made at another place in its lane",
+            Self::Private => "it was said in private, and the proposal is published: say it again",
         }
     }
 }
@@ -104,9 +108,10 @@ pub struct Folded {
     pub digest: Option<String>,
 }
 
-/// [`fold`](fold::fold) without the events that contradict the others; and these.
-pub fn fold(events: &[Stamped], own: Own<'_>) -> Folded {
-    let Audited { events, rejected, mut digests } = audit(order(events), own);
+/// [`fold`](fold::fold) without the events that contradict the others; and these. `private` are the lanes for
+/// nobody else.
+pub fn fold(events: &[Stamped], own: Own<'_>, private: &BTreeSet<String>) -> Folded {
+    let Audited { events, rejected, mut digests } = audit(order(events), own, private);
     let proposal = fold::run(&events);
     let current = proposal.as_ref().map(|proposal| proposal.current().event.as_str());
     let digest = current.and_then(|revision| digests.remove(revision));
@@ -123,7 +128,7 @@ struct Audited<'e> {
 }
 
 /// Holds the events of one proposal, in order, against each other.
-fn audit<'e>(ordered: Vec<&'e Stamped>, own: Own<'_>) -> Audited<'e> {
+fn audit<'e>(ordered: Vec<&'e Stamped>, own: Own<'_>, private: &BTreeSet<String>) -> Audited<'e> {
     let mut rejected = Vec::new();
     let mut reject = |stamped: &Stamped, why: Why, awaits: Option<u64>| {
         let lane = stamped.event.lane.clone();
@@ -143,6 +148,9 @@ fn audit<'e>(ordered: Vec<&'e Stamped>, own: Own<'_>) -> Audited<'e> {
     let Some(first) = first(&events, own) else {
         return Audited { events, rejected, digests: HashMap::new() };
     };
+    for unheard in withhold(&mut events, first, private) {
+        reject(unheard, Why::Private, None);
+    }
     let subject = match &first.event.data {
         Data::Propose(propose) => propose.subject,
         _ => Subject::Code,
@@ -339,6 +347,10 @@ mod tests {
                 })
                 .collect(),
         })
+    }
+
+    fn fold(events: &[Stamped], own: Own<'_>) -> Folded {
+        super::fold(events, own, &BTreeSet::new())
     }
 
     fn why(events: &[Stamped]) -> Vec<Why> {

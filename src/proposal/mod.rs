@@ -13,6 +13,7 @@ pub mod fold;
 pub mod forks;
 pub mod id;
 pub mod order;
+mod published;
 pub mod relations;
 pub mod rules;
 pub mod snapshot;

@@ -99,7 +99,8 @@ impl Audiences {
     /// `speakers` are all lanes that hold events about it. Of what this clone has proposed or
     /// published: where that was. Of what it has fetched: where it has spoken of it before, so that
     /// this does not change with the remotes; or else where it came from. The first audience of
-    /// several, in their order.
+    /// several, in their order; nobody else only where no publication is known, not even one that this
+    /// clone, which was copied or restored, has only fetched.
     pub(super) fn of_subject<E>(
         &self,
         owners: &BTreeSet<String>,
@@ -111,13 +112,20 @@ impl Audiences {
         if self.is_plain() {
             return Ok(Audience::Default);
         }
-        if let Some(audience) = first(owners, &self.local) {
+        let own = first(owners, &self.local);
+        let is_private = own == Some(Audience::Private);
+        if let Some(audience) = own.filter(|_| !is_private) {
             return Ok(audience);
         }
-        if let Some(audience) = first(&speakers()?, &self.local) {
-            return Ok(audience);
+        // What was pushed of a private lane itself is no publication.
+        let fetched =
+            owners.iter().filter(|lane| !self.local.contains_key(*lane)).cloned().collect();
+        let fetched = first(&fetched, &self.fetched);
+        if is_private && fetched.is_none() {
+            return Ok(Audience::Private);
         }
-        Ok(first(owners, &self.fetched).unwrap_or(Audience::Default))
+        let spoken = first(&speakers()?, &self.local).filter(|spoken| *spoken != Audience::Private);
+        Ok(spoken.or(fetched).unwrap_or(Audience::Default))
     }
 }
 
@@ -250,6 +258,7 @@ mod tests {
             "refs/aye/kept/up/h",
             "refs/aye/kept/i",
             "refs/aye/remotes/up/i",
+            "refs/aye/remotes/up/b",
         ];
         let home = vec!["origin".to_owned()];
         let all = Audiences::new(Some(home.clone()), names.into_iter());
@@ -267,6 +276,10 @@ mod tests {
         assert_eq!(of(&["c"], &["c"]), up());
         assert_eq!(of(&["d"], &["d"]), Audience::Default);
         assert_eq!(of(&["e"], &["e"]), up());
+        // Published by somebody who has it too, or only pushed as it was.
+        assert_eq!(of(&["b", "d"], &["b", "d"]), Audience::Default);
+        assert_eq!(of(&["b", "e"], &["b", "e"]), up());
+        assert_eq!(of(&["b", "e"], &["b", "e", "a"]), Audience::Default);
         // From both; published; unknown; kept when its remote has gone.
         assert_eq!(of(&["f"], &["f"]), Audience::Default);
         assert_eq!(of(&["b", "a"], &["a", "b"]), Audience::Default);

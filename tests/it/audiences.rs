@@ -1,6 +1,8 @@
 //! Whom a proposal is for: what is private stays here, and what was fetched from one remote is
 //! decided for that one alone.
 
+mod published;
+
 use std::collections::BTreeSet;
 
 use crate::support::hostile::Hostile;

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::proposal::state::Decision;
 use crate::proposal::{Data, Entry, Event, Proposal, ProposalId, State};
 use crate::store::audience::{self, Audiences};
-use crate::store::{Audience, Store, lists};
+use crate::store::{Audience, Store, lists, refs};
 
 /// Proposals that change a file whose contents are compared: more have nothing to do with it.
 const MOST_COMPARED: usize = 256;
@@ -32,6 +32,16 @@ pub(super) fn owned(first: Option<String>, proposal: &Proposal) -> String {
     let mut owners: BTreeSet<String> = first.into_iter().collect();
     owners.extend(proposal.published.iter().cloned());
     owners.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+/// The lanes for nobody else.
+pub(super) fn private(connection: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    let mut statement =
+        connection.prepare_cached("SELECT name FROM lane WHERE name >= ?1 AND name < ?1 || '~'")?;
+    let rows = statement.query_map([refs::PRIVATE], |row| {
+        Ok(refs::lane_of(row.get_ref(0)?.as_str()?).to_owned())
+    })?;
+    rows.collect()
 }
 
 fn split(owners: &str) -> BTreeSet<String> {

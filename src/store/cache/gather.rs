@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use super::filling::{Fresh, Freshes, Row};
 use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
-use super::{forks, publish};
+use super::{audience, forks, publish};
 use crate::proposal::audit::{Own, Why};
 use crate::proposal::event::{CommentKind, InputForm, RevisionReason};
 use crate::proposal::forks::Forks;
@@ -244,6 +244,8 @@ pub(super) struct Gathered {
     pub(super) flaws: Vec<Flaw>,
     /// The lanes of first events, by the ids of these.
     pub(super) first: Vec<(String, String)>,
+    /// Where it is published, the lanes for nobody else.
+    pub(super) private: BTreeSet<String>,
 }
 
 /// The events about the proposal `id`, with lanes and heads that name chains. `forks` are those of the
@@ -442,6 +444,10 @@ impl<'c> Gathering<'c> {
                 all.filter(|(stamped, _)| !elsewhere.contains(&stamped.id)).unzip();
         }
         publish::add(&mut found, originals, own);
+        let is_publication = |stamped: &Stamped| matches!(stamped.event.data, Data::Publish(_));
+        if found.events.iter().any(is_publication) {
+            found.private = audience::private(connection)?;
+        }
         // What an event says of lanes that say nothing here orders nothing here.
         if found.events.iter().any(|stamped| !stamped.event.heads.is_empty()) {
             let lanes: BTreeSet<String> =

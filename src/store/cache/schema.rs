@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 26;
+const VERSION: i64 = 27;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -135,7 +135,7 @@ CREATE TABLE figures (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 26;
+PRAGMA user_version = 27;
 COMMIT;
 ";
 

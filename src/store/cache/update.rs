@@ -179,7 +179,8 @@ pub(super) fn folded(
 /// What `gathered`, the events of the proposal `id`, lead to.
 fn fold(gathered: Gathered, id: &str, own: Own<'_>) -> Folded {
     let is_archived = gathered.is_archived;
-    let audit::Folded { mut proposal, rejected, digest } = audit::fold(&gathered.events, own);
+    let audit::Folded { mut proposal, rejected, digest } =
+        audit::fold(&gathered.events, own, &gathered.private);
     let rejected = rejected.into_iter().map(|rejection| Flaw { rejection, missing: None });
     let rejected = rejected.chain(gathered.flaws);
     let ids = gathered.events.iter().map(|stamped| stamped.id.as_str());

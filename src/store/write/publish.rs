@@ -5,13 +5,13 @@ use chrono::Duration;
 use super::Writer;
 use crate::error::{Error, Result};
 use crate::proposal::codes::NOT_PRIVATE;
-use crate::proposal::event::{Publish, Revise, RevisionReason};
+use crate::proposal::event::{Extend, Publish, Revise, RevisionReason};
 use crate::proposal::{Authority, ChangeRecord, Data, Event, Proposal, ProposalId};
 use crate::store::{Audience, codes, lists};
 
 impl Writer<'_> {
     /// Makes the pending and private `proposal` known to `to`: its first event as it is, and where it
-    /// has been revised, its present content.
+    /// has been revised or extended, its present content and expiry.
     ///
     /// # Errors
     /// `not_private`; `private_path` where it stands on something else that is private;
@@ -71,6 +71,11 @@ impl Writer<'_> {
                 memory: current.memory.clone(),
             };
             self.decide(authority, Some(id), Data::Revise(revise))?;
+        } else if let Data::Propose(propose) = &first.data
+            && proposal.expires_at > propose.expires_at
+        {
+            let extend = Extend { expires_at: proposal.expires_at };
+            self.decide(authority, Some(id), Data::Extend(extend))?;
         }
         Ok(())
     }
