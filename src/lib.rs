@@ -4,6 +4,8 @@
 //! map of these modules. The library takes values and returns values: the clock, the environment,
 //! the terminal and the process are read in [`cli`] alone and passed in.
 
+#![cfg_attr(without_sources, doc(html_no_source))]
+
 pub mod actor;
 pub mod app;
 pub mod apply;
