@@ -42,4 +42,5 @@ mod spelling;
 pub mod store;
 pub mod text;
 pub mod tools;
+mod words;
 pub mod worktree;

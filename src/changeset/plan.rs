@@ -7,12 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::merge::{ConflictHunk, Merged, Sides, merge};
 use super::{File, FileChange, Mode, RepoPath, Snapshot, codes, snippet};
 use crate::error::{Error, Result};
+use crate::words::words;
 
 /// What becomes of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,16 +40,16 @@ impl Resolved {
     }
 }
 
-/// What made a change fit a file that has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MergedBy {
-    /// Three-way merge of the lines.
-    ThreeWay,
-    /// The replaced text was found again, at one place.
-    Snippet,
-    /// The file was moved by the change, and what it has become moves with it.
-    Moved,
+words! {
+    /// What made a change fit a file that has changed.
+    pub enum MergedBy {
+        /// Three-way merge of the lines.
+        ThreeWay = "three_way",
+        /// The replaced text was found again, at one place.
+        Snippet = "snippet",
+        /// The file was moved by the change, and what it has become moves with it.
+        Moved = "moved",
+    }
 }
 
 /// Why a change does not fit.
@@ -65,46 +63,24 @@ pub struct Conflict {
     pub marked: Option<File>,
 }
 
-/// Kinds of conflict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "ConflictReason")]
-pub enum Reason {
-    /// Both changed the same lines.
-    Content,
-    /// Both changed a binary file.
-    Binary,
-    /// The change edits or moves a file that is gone.
-    Missing,
-    /// The change deletes a file that has changed since.
-    ChangedSince,
-    /// The change creates a file that is there with other content.
-    Exists,
-}
-
-impl MergedBy {
-    /// The word, as it is written.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ThreeWay => "three_way",
-            Self::Snippet => "snippet",
-            Self::Moved => "moved",
-        }
+words! {
+    /// Kinds of conflict.
+    #[schemars(rename = "ConflictReason")]
+    pub enum Reason {
+        /// Both changed the same lines.
+        Content = "content",
+        /// Both changed a binary file.
+        Binary = "binary",
+        /// The change edits or moves a file that is gone.
+        Missing = "missing",
+        /// The change deletes a file that has changed since.
+        ChangedSince = "changed_since",
+        /// The change creates a file that is there with other content.
+        Exists = "exists",
     }
 }
 
 impl Reason {
-    /// The word, as it is written.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Content => "content",
-            Self::Binary => "binary",
-            Self::Missing => "missing",
-            Self::ChangedSince => "changed_since",
-            Self::Exists => "exists",
-        }
-    }
-
     /// End of a sentence that starts with the path.
     pub fn meaning(self) -> &'static str {
         match self {

@@ -8,12 +8,12 @@ use crate::app;
 use crate::app::propose::Details;
 use crate::app::session::{SubmitOutcome, Submitted};
 use crate::error::{Error, Exit, Result};
-use crate::memory::words::words;
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
 use crate::session::{Home, Record, codes, read, spool, tree};
 use crate::store::Store;
 use crate::text::escape;
+use crate::words::words;
 
 /// List, submit and end the work trees that agents run in.
 #[derive(Debug, clap::Args)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::request::OperationKind;
 use super::settings::{Approval, Category, Manifest};
-use super::words::words;
+use crate::words::words;
 
 words! {
     /// What a request is for.

@@ -24,7 +24,6 @@ pub mod search;
 pub mod service;
 pub mod settings;
 pub mod similar;
-pub(crate) mod words;
 
 pub use plan::{MemoryPlan, plan};
 pub use problem::Problem;

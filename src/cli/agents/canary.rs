@@ -19,8 +19,8 @@ use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::git::{self, Git};
 use crate::harness::canary::{self, BY_COMMAND, BY_EDIT, Canary};
-use crate::memory::words::words;
 use crate::text::escape;
+use crate::words::words;
 
 /// Arguments of `aye agents test`.
 #[derive(Debug, clap::Args)]

@@ -10,8 +10,8 @@ use super::target::{Kind, Mode, Scope, Target, read, targets, unreadable};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::harness::{CLIENTS, Client, codex};
-use crate::memory::words::words;
 use crate::text::escape;
+use crate::words::words;
 
 /// Answer of `aye agents install`, `remove` and `show`.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -14,10 +14,10 @@ use crate::harness::{
 };
 use crate::hooks;
 use crate::memory::scaffold;
-use crate::memory::words::words;
 use crate::session::codes::NO_STATE_DIRECTORY;
 use crate::session::home::all_trees;
 use crate::sha256;
+use crate::words::words;
 
 /// What becomes of edits of the checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, JsonSchema)]

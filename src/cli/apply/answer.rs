@@ -6,11 +6,11 @@ use serde::Serialize;
 use crate::changeset::plan::{MergedBy, Planned, Reason, Resolved};
 use crate::decide::{Applied, Shown};
 use crate::error::Error;
-use crate::memory::words::words;
 use crate::proposal::document::file_path;
 use crate::proposal::event::Effect;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::text::escape;
+use crate::words::words;
 
 /// Answer of `aye apply` and `aye undo`.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -11,9 +11,9 @@ use crate::error::{Error, Exit, Result, codes};
 use crate::memory::import::{self, Item, Note};
 use crate::memory::response::MemoryOutcome;
 use crate::memory::service::Mode;
-use crate::memory::words::words;
 use crate::proposal::ActorKind;
 use crate::text::escape;
+use crate::words::words;
 
 /// Propose what another program keeps as memory: each section is staged, with its source.
 ///

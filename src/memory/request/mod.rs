@@ -13,7 +13,7 @@ pub use operation::{IfExists, IfMissing, Operation, OperationKind};
 pub use read::{FIELDS, Reading};
 
 use super::intent::Intent;
-use super::words::words;
+use crate::words::words;
 
 // The input schema of `memory.propose_update` is derived from this type and shows its comments to
 // models. `Request::read` reads it by hand, to report every problem at once.

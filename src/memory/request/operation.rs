@@ -1,6 +1,6 @@
 //! The eight operations, and the fields each takes.
 
-use crate::memory::words::words;
+use crate::words::words;
 
 words! {
     /// The eight operations.

@@ -13,7 +13,7 @@ use super::keys::decode;
 use super::manifest::is_version;
 use super::{DEFAULT_SCHEMA, SCHEMA_JSON, default, invalid, merge, parse_yaml};
 use crate::error::Result;
-use crate::memory::words::words;
+use crate::words::words;
 
 /// Its path in the store.
 pub const PATH: &str = "meta/schema.yaml";

@@ -1,14 +1,14 @@
-//! Enums that are words of the format: one table each for reading, writing and listing them.
+//! Enums that are words of a format: one table each for reading, writing and listing them.
 
 /// Declares an enum whose variants are words, with `ALL`, `as_str`, `parse` and `words`, and
 /// serialised as those words.
 macro_rules! words {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$meta])*
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize,
             serde::Deserialize, schemars::JsonSchema,
         )]
+        $(#[$meta])*
         pub enum $name { $($(#[$doc])* #[serde(rename = $word)] $variant),+ }
 
         impl $name {
