@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use gix::ObjectId;
 use gix::objs::Exists as _;
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
+use rusqlite::{Connection, Row, Transaction, params};
 
 use super::update::{Stored, entry};
 use super::{Summary, View, relations};
@@ -108,7 +108,7 @@ pub(super) fn counts(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Counts
 
 /// As [`count`], of a proposal whose changes have this `digest`; it reads files only where the
 /// cache does not have the same changes already, nor a snapshot of the lane that the proposal begins
-/// in, whose writer has counted them ([`said`]); and where it has become pending, for the lines.
+/// in, whose writer has counted them (`said`); and where it has become pending, for the lines.
 pub(super) fn counted(
     repo: &gix::Repository,
     proposal: &Proposal,
@@ -126,35 +126,29 @@ pub(super) fn counted(
     Counted { counts: counts.or(counted.counts), ..counted }
 }
 
-/// What a snapshot of the lane that `proposal` begins in counts of the changes with this `digest`.
-pub(super) fn said(
-    transaction: &Transaction<'_>,
-    proposal: &Proposal,
-    digest: &str,
-) -> rusqlite::Result<Option<Counts>> {
-    transaction
-        .prepare_cached(
-            "SELECT added, removed FROM figures WHERE proposal = ?1 AND lane = ?2 AND digest = ?3",
-        )?
-        .query_row(params![proposal.id.as_str(), proposal.lane, digest], |row| counts(row, 0))
-        .optional()
-        .map(Option::flatten)
+/// What lists show of a proposal, as the row of an event has it: digest of the changes, lines added and
+/// removed, separated by spaces. Nothing where the snapshot counts nothing.
+pub(super) fn column(figures: &Figures) -> Option<String> {
+    let Figures { digest, added, removed, .. } = figures;
+    digest.as_ref().map(|digest| format!("{digest} {added} {removed}"))
 }
 
-/// Keeps what a snapshot of `lane` counts of the changes of the proposal `id` with this `digest`: the
-/// first that it says.
-pub(super) fn keep(
+/// Reads that back, where it is about the changes with this `digest`.
+pub(super) fn read(column: &str, digest: &str) -> Option<Counts> {
+    let mut words = column.strip_prefix(digest)?.strip_prefix(' ')?.split(' ');
+    let mut count = || words.next()?.parse().ok();
+    Some(Counts { added: count()?, removed: count()? })
+}
+
+/// Adds what a later epoch counts of a proposal ([`column()`]) to the event `id`, which was read before.
+pub(super) fn note(
     transaction: &Transaction<'_>,
-    id: &str,
-    (lane, digest): (&str, &str),
-    counts: Counts,
+    id: &ObjectId,
+    figures: &str,
 ) -> rusqlite::Result<()> {
     transaction
-        .prepare_cached(
-            "INSERT OR IGNORE INTO figures (proposal, lane, digest, added, removed)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![id, lane, digest, counts.added as i64, counts.removed as i64])
+        .prepare_cached("UPDATE event SET figures = ?2 WHERE id = ?1")?
+        .execute(params![id.to_string(), figures])
         .map(drop)
 }
 

@@ -8,7 +8,6 @@ use std::collections::{HashMap, HashSet};
 
 use gix::ObjectId;
 
-use crate::changeset::hunks::Counts;
 use crate::proposal::{Event, ProposalId};
 
 /// Most events, for their ids are in memory.
@@ -56,22 +55,8 @@ fn bits(proposal: &str) -> u64 {
     characters.fold(0, |bits, byte| (bits << 6) ^ u64::from(byte & 0x3f) ^ u64::from(byte >> 6))
 }
 
-/// All that was read of one proposal, which the cache has nothing else of.
-#[derive(Default)]
-pub(super) struct Fresh {
-    /// Its events.
-    pub(super) rows: Vec<Row>,
-    /// What snapshots of these lanes count of changes with these digests.
-    pub(super) figures: Vec<(String, String, Counts)>,
-}
-
-impl Fresh {
-    /// What a snapshot of `lane` counts of changes with this `digest`: the first that it says.
-    pub(super) fn counts(&self, lane: &str, digest: &str) -> Option<Counts> {
-        let mut found = self.figures.iter().filter(|(of, is, _)| of == lane && is == digest);
-        found.next().map(|(_, _, counts)| *counts)
-    }
-}
+/// All events that were read of one proposal, which the cache has nothing else of.
+pub(super) type Fresh = Vec<Row>;
 
 /// By proposal.
 pub(super) type Freshes = HashMap<String, Fresh>;
@@ -88,6 +73,8 @@ pub(super) struct Row {
     pub(super) body: Vec<u8>,
     /// The statement beside it in a snapshot.
     pub(super) statement: Option<Vec<u8>>,
+    /// What the snapshot counts of its proposal, as the cache has it.
+    pub(super) figures: Option<String>,
     /// It is a line of a snapshot.
     pub(super) is_line: bool,
 }

@@ -162,7 +162,7 @@ impl Parsed {
     /// Keeps an event of a proposal that the cache has nothing else of.
     pub(super) fn keep_fresh(&mut self, proposal: &str, row: Row) {
         self.count += 1;
-        self.fresh(proposal).rows.push(row);
+        self.fresh(proposal).push(row);
     }
 
     /// What is kept of such a proposal.
@@ -183,7 +183,7 @@ impl Parsed {
 
     /// Takes the last of them out, with which the next part of a snapshot may go on.
     pub(super) fn take_last(&mut self) -> Option<(String, Fresh)> {
-        let bytes = |fresh: &Fresh| fresh.rows.iter().map(|row| row.body.len()).sum::<usize>();
+        let bytes = |fresh: &Fresh| fresh.iter().map(|row| row.body.len()).sum::<usize>();
         self.last.take_if(|(_, fresh)| bytes(fresh) <= MOST_HELD)
     }
 
@@ -244,6 +244,8 @@ pub(super) struct Gathered {
     pub(super) flaws: Vec<Flaw>,
     /// The lanes of first events, by the ids of these.
     pub(super) first: Vec<(String, String)>,
+    /// What snapshots of these lanes count of its changes, as the cache has it.
+    pub(super) figures: Vec<(String, String)>,
     /// Where it is published, the lanes for nobody else.
     pub(super) private: BTreeSet<String>,
 }
@@ -260,7 +262,7 @@ pub(super) fn events(
 ) -> rusqlite::Result<Gathered> {
     let mut gathering = Gathering::new(repo, connection, forks, own);
     let mut select = connection.prepare_cached(
-        "SELECT id, commit_id, lane, part, body, statement, is_line FROM event
+        "SELECT id, commit_id, lane, part, body, statement, is_line, figures FROM event
          WHERE proposal = ?1 ORDER BY seq, id",
     )?;
     let mut rows = select.query([id])?;
@@ -292,6 +294,7 @@ pub(super) fn events(
             body,
             statement: row.get_ref(5)?.as_blob_or_null().unwrap_or_default(),
             is_line: row.get(6)?,
+            figures: row.get(7)?,
         };
         gathering.add(said, || read.unwrap_or_else(|| Event::from_bytes(body)).ok());
     }
@@ -308,7 +311,7 @@ pub(super) fn fresh(
 ) -> rusqlite::Result<Gathered> {
     rows.sort_by(|a, b| (a.event.seq, &a.id).cmp(&(b.event.seq, &b.id)));
     let mut gathering = Gathering::new(repo, connection, forks, own);
-    for Row { id, commit, event, body, statement, is_line } in rows {
+    for Row { id, commit, event, body, statement, figures, is_line } in rows {
         let said = Said {
             id: id.to_string(),
             commit,
@@ -317,6 +320,7 @@ pub(super) fn fresh(
             body: &body,
             statement: statement.as_deref(),
             is_line,
+            figures,
         };
         gathering.add(said, || Some(*event));
     }
@@ -332,6 +336,7 @@ struct Said<'r> {
     body: &'r [u8],
     statement: Option<&'r [u8]>,
     is_line: bool,
+    figures: Option<String>,
 }
 
 /// The events of a proposal that were gathered so far.
@@ -371,7 +376,8 @@ impl<'c> Gathering<'c> {
     /// Adds the next event, by position and id, which `read` reads.
     fn add(&mut self, said: Said<'_>, read: impl FnOnce() -> Option<Event>) {
         let Self { repo, connection, forks, own, found, budget, places, .. } = self;
-        let Said { id, commit, lane: name, part, body, statement: beside, is_line } = said;
+        let Said { id, commit, lane: name, part, body, statement: beside, is_line, figures } = said;
+        found.figures.extend(figures.map(|figures| (name.clone(), figures)));
         let is_own = part.is_none() && own.has(&name);
         let lane = part.as_ref().unwrap_or(&name);
         found.is_archived &= is_line;

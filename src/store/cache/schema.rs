@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 27;
+const VERSION: i64 = 28;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -26,8 +26,8 @@ const VERSION: i64 = 27;
 ///
 /// `epoch` has the first commit of each epoch with the last position before it and the last commit
 /// before it that is here, which is found from the tips in `bound`. An event that is a line of a
-/// snapshot has its `statement` and the `manifest` of that with it; `figures` has what lists show of
-/// the content that such a proposal names.
+/// snapshot has its `statement` and the `manifest` of that with it, and the first of a proposal the
+/// `figures` that lists show of the content that it names.
 ///
 /// `purged` has the proposals that their owners have purged, with the event that says so; of these
 /// nothing is folded. `own_purge` has the events in this clone's own lanes that say so, as nothing else
@@ -72,7 +72,7 @@ CREATE TABLE event (
     id TEXT NOT NULL, proposal TEXT, lane TEXT NOT NULL, seq INTEGER NOT NULL,
     commit_id TEXT NOT NULL, kind TEXT NOT NULL, time INTEGER NOT NULL, plan TEXT,
     part TEXT, body BLOB NOT NULL, is_line INTEGER NOT NULL DEFAULT 0,
-    statement BLOB, manifest BLOB
+    statement BLOB, manifest BLOB, figures TEXT
 );
 CREATE INDEX event_purge ON event (proposal) WHERE kind = 'purge';
 CREATE INDEX event_plan ON event (plan, lane, seq) WHERE plan IS NOT NULL;
@@ -128,14 +128,10 @@ CREATE INDEX epoch_lane ON epoch (lane);
 CREATE TABLE bound (
     root BLOB NOT NULL, tip BLOB NOT NULL, is_inside INTEGER NOT NULL, PRIMARY KEY (root, tip)
 ) WITHOUT ROWID;
-CREATE TABLE figures (
-    proposal TEXT NOT NULL, lane TEXT NOT NULL, digest TEXT NOT NULL, added INTEGER NOT NULL,
-    removed INTEGER NOT NULL, PRIMARY KEY (proposal, lane, digest)
-) WITHOUT ROWID;
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 27;
+PRAGMA user_version = 28;
 COMMIT;
 ";
 

@@ -151,7 +151,7 @@ impl View {
                  DELETE FROM trouble; DELETE FROM event; DELETE FROM proposal;
                  DELETE FROM folded; DELETE FROM path; DELETE FROM approved; DELETE FROM fetched;
                  DELETE FROM own; DELETE FROM forked; DELETE FROM part; DELETE FROM witness;
-                 DELETE FROM epoch; DELETE FROM bound; DELETE FROM figures; COMMIT;",
+                 DELETE FROM epoch; DELETE FROM bound; COMMIT;",
             );
             if emptied.is_err() {
                 let _ = connection.execute_batch("ROLLBACK");

@@ -85,14 +85,12 @@ pub(super) fn refold(
             continue;
         }
         let fresh = parsed.take_fresh(id);
-        let (Folded { proposal, troubles, is_archived, owner, digest }, fresh) = match fresh {
-            Some(mut fresh) => {
-                let rows = std::mem::take(&mut fresh.rows);
-                let gathered = gather::fresh(repo, transaction, &forks, own, rows)?;
-                (fold(gathered, id, own), Some(fresh))
-            }
-            None => (folded(repo, transaction, &forks, id, own, None, &mut parsed)?, None),
+        let is_fresh = fresh.is_some();
+        let folded = match fresh {
+            Some(rows) => fold(gather::fresh(repo, transaction, &forks, own, rows)?, id, own),
+            None => folded(repo, transaction, &forks, id, own, None, &mut parsed)?,
         };
+        let Folded { proposal, troubles, is_archived, owner, digest, figures } = folded;
         if has_troubles {
             transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
         }
@@ -100,15 +98,13 @@ pub(super) fn refold(
             lanes::report(transaction, &trouble, missing, seq)?;
         }
         let Some(proposal) = proposal else { continue };
-        let owners = match (owner, &fresh) {
-            (None, None) => audience::owners(transaction, &proposal)?,
-            (owner, _) => audience::owned(owner, &proposal),
+        let owners = match owner {
+            None if !is_fresh => audience::owners(transaction, &proposal)?,
+            owner => audience::owned(owner, &proposal),
         };
         let digest = digest.unwrap_or_else(|| event::digest(&proposal.current().changes));
-        let said = match &fresh {
-            Some(fresh) => fresh.counts(&proposal.lane, &digest),
-            None => counts::said(transaction, &proposal, &digest)?,
-        };
+        let said = figures.iter().filter(|(lane, _)| *lane == proposal.lane);
+        let said = said.filter_map(|(_, figures)| counts::read(figures, &digest)).next();
         let known = Known { digest, said, is_archived, owners: &owners };
         store(repo, (transaction, &mut tables), &proposal, known, &mut last)?;
     }
@@ -159,6 +155,8 @@ pub(super) struct Folded {
     owner: Option<String>,
     /// The digest of the current changes, where it is known already.
     digest: Option<String>,
+    /// What snapshots of these lanes count of its changes.
+    figures: Vec<(String, String)>,
 }
 
 /// The proposal `id`, folded from the events in the cache; each goes through `check` where there is
@@ -218,7 +216,7 @@ fn fold(gathered: Gathered, id: &str, own: Own<'_>) -> Folded {
         let mut first = gathered.first.into_iter();
         first.find(|(id, _)| *id == proposal.first_event).map(|(_, lane)| lane)
     });
-    Folded { proposal, troubles, is_archived, owner, digest }
+    Folded { proposal, troubles, is_archived, owner, digest, figures: gathered.figures }
 }
 
 /// As it is in the cache.

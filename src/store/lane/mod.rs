@@ -47,8 +47,6 @@ pub(super) struct Said {
     pub(super) last: u64,
     /// Where it is the first of an epoch: what that says of itself.
     pub(super) epoch: Option<Fold>,
-    /// What lists show of the proposals in its snapshot.
-    pub(super) figures: Vec<Figures>,
     /// Events in it of which nothing else is kept, with the proposals that they were about.
     pub(super) stubs: Vec<(ProposalId, Stub)>,
 }
@@ -96,6 +94,8 @@ pub(super) struct Beside {
     pub(super) statement: Option<Vec<u8>>,
     /// The manifest that the statement names.
     pub(super) manifest: Option<Vec<u8>>,
+    /// In front of the first event about its proposal: what lists show of that.
+    pub(super) figures: Option<Figures>,
 }
 
 /// What the tree of a lane commit names.
@@ -339,17 +339,20 @@ impl<'repo> Reader<'repo> {
         }
         let kind = self.repo.object_hash();
         let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
+        let mut figures = None;
         for item in snapshot::read(&bytes, &self.lane, last, hash)? {
             match item {
-                Item::Figures(figures) => said.figures.push(figures),
+                Item::Figures(found) => figures = Some(found),
                 Item::Stub(id, stub) => said.stubs.push((id, stub)),
                 Item::Event(read) => {
                     let id = ObjectId::from_hex(read.id.as_bytes()).map_err(|e| text(&e))?;
+                    let row = row(id, &read.id, read.event, read.body.to_vec());
+                    let of_it = |figures: &mut Figures| row.proposal.as_ref() == Some(&figures.id);
                     let beside = Beside {
                         statement: read.statement.map(<[u8]>::to_vec),
                         manifest: read.manifest,
+                        figures: figures.take_if(of_it),
                     };
-                    let row = row(id, &read.id, read.event, read.body.to_vec());
                     said.rows.push(Row { beside: Some(beside), ..row });
                 }
             }

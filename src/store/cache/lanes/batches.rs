@@ -8,9 +8,7 @@ use rusqlite::{CachedStatement, OptionalExtension as _, params};
 use super::super::counts;
 use super::super::filling::Row as Fresh;
 use super::{PAGES, Pass, Walked, number};
-use crate::changeset::hunks::Counts;
 use crate::proposal::event::Head;
-use crate::proposal::snapshot::Figures;
 use crate::store::lane::{BATCH, Bad, Chain, Limits, Link, Progress, Reader, Row};
 use crate::store::objects::remapped;
 use crate::store::refs::{self, LaneRef};
@@ -166,7 +164,6 @@ impl Pass<'_> {
             self.end_filling()?;
         }
         let name = lane.lane();
-        let mut figures = said.figures.into_iter().peekable();
         let is_own = self.own.contains(&lane.name);
         for (id, stub) in said.stubs {
             self.transaction
@@ -180,18 +177,16 @@ impl Pass<'_> {
         seq = seq.max(said.last);
         let mut said_about: Vec<String> = Vec::new();
         let mut insert = self.transaction.prepare_cached(INSERT)?;
-        for row in said.rows {
-            // Those of a proposal stand in front of its events.
-            while let Some(of_it) = figures.next_if(|it| row.proposal.as_ref() == Some(&it.id)) {
-                self.take_figures(name, of_it)?;
-            }
+        for mut row in said.rows {
+            let figures = row.beside.as_mut().and_then(|beside| beside.figures.take());
+            let figures = figures.as_ref().and_then(counts::column);
             let about = row.proposal.as_ref().filter(|id| !self.parsed.is_last(id.as_str()));
             if let Some(filling) = &mut self.filling
                 && (row.kind == "purge" || !filling.is_new(&row.id, about))
             {
                 self.end_filling()?;
             }
-            if add(&mut insert, name, &commit, &row)? {
+            if add(&mut insert, name, &commit, &row, figures.as_deref())? {
                 if is_own && row.kind == "purge" {
                     self.transaction
                         .prepare_cached("INSERT OR IGNORE INTO own_purge (event) VALUES (?1)")?
@@ -206,7 +201,8 @@ impl Pass<'_> {
                             let statement = row.beside.and_then(|beside| beside.statement);
                             let Row { id, event, body, .. } = row;
                             let commit = commit.clone();
-                            let fresh = Fresh { id, commit, event, body, statement, is_line };
+                            let fresh =
+                                Fresh { id, commit, event, body, statement, figures, is_line };
                             self.parsed.keep_fresh(proposal.as_str(), fresh);
                         }
                         None => self.parsed.keep(row.id, row.event, row.body.len()),
@@ -215,10 +211,10 @@ impl Pass<'_> {
                         said_about.push(proposal.into());
                     }
                 }
+            } else if let Some(figures) = figures {
+                // Read before, from the epoch that this one goes on from.
+                counts::note(self.transaction, &row.id, &figures)?;
             }
-        }
-        for of_none in figures {
-            self.take_figures(name, of_none)?;
         }
         let touched = if is_own { &mut self.touched } else { &mut self.fetched };
         touched.extend(said_about);
@@ -226,20 +222,6 @@ impl Pass<'_> {
             .prepare_cached("INSERT OR REPLACE INTO step (id, lane, seq) VALUES (?1, ?2, ?3)")?
             .execute(params![link.id.as_bytes(), lane.lane(), number(seq)])?;
         Ok(Ok(seq))
-    }
-
-    /// Keeps what a snapshot of `lane` counts of a proposal.
-    fn take_figures(&mut self, lane: &str, figures: Figures) -> rusqlite::Result<()> {
-        let Figures { id, digest: Some(digest), added, removed } = figures else { return Ok(()) };
-        let counts = Counts { added: number(added) as usize, removed: number(removed) as usize };
-        counts::keep(self.transaction, id.as_str(), (lane, &digest), counts)?;
-        match &self.filling {
-            Some(filling) if filling.is_unfolded(&id) => {
-                self.parsed.fresh(id.as_str()).figures.push((lane.to_owned(), digest, counts));
-                Ok(())
-            }
-            _ => self.end_filling(),
-        }
     }
 
     /// Notes what an event says of lanes, whether it is here or only a stub of it: which one its own goes
@@ -310,15 +292,17 @@ impl Pass<'_> {
 
 /// A row of `event`.
 const INSERT: &str = "INSERT OR IGNORE INTO event
-    (id, proposal, lane, seq, commit_id, kind, time, plan, body, is_line, statement, manifest)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    (id, proposal, lane, seq, commit_id, kind, time, plan, body, is_line, statement, manifest, figures)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 
-/// Adds an event by the statement [`INSERT`]; `false` where it is there already.
+/// Adds an event by the statement [`INSERT`], with what a snapshot counts of its proposal; `false` where it
+/// is there already.
 fn add(
     insert: &mut CachedStatement<'_>,
     lane: &str,
     commit: &str,
     row: &Row,
+    figures: Option<&str>,
 ) -> rusqlite::Result<bool> {
     let added = insert.execute(params![
         row.id.to_string(),
@@ -333,6 +317,7 @@ fn add(
         row.beside.is_some(),
         row.beside.as_ref().and_then(|beside| beside.statement.as_ref()),
         row.beside.as_ref().and_then(|beside| beside.manifest.as_ref()),
+        figures,
     ])?;
     Ok(added > 0)
 }
