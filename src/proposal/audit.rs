@@ -271,8 +271,8 @@ fn is_outside(changes: &[ChangeRecord]) -> bool {
 mod tests {
     use chrono::DateTime;
 
-    use super::super::event::{Apply, Comment, Effect, Entry, Event, FileOutcome, How, Written};
-    use super::super::{Actor, ProposalId, State};
+    use super::super::event::{Apply, Comment, Effect, Entry, FileOutcome, How, Written};
+    use super::super::{State, sample};
     use super::*;
 
     /// Ids are forged freely here: finding two that collide takes a minute.
@@ -284,24 +284,10 @@ mod tests {
         heads: &[(&str, u64)],
         data: Data,
     ) -> Stamped {
-        let event = Event {
-            proposal: Some(ProposalId::from_event(&"0".repeat(40))),
-            first: None,
-            lane: lane.into(),
-            seq,
-            actor: Actor { name: lane.into(), email: String::new(), kind: ActorKind::Human },
-            agent: None,
-            time: DateTime::from_timestamp(second, 0).unwrap(),
-            heads: heads
-                .iter()
-                .map(|(lane, seq)| Head { lane: (*lane).into(), seq: *seq, tip: "t".into() })
-                .collect(),
-            witness: Vec::new(),
-            forked: None,
-            needs: None,
-            data,
-        };
-        Stamped { id: format!("{}{id}", "0".repeat(40 - id.len())), event }
+        let mut stamped = sample::stamp(lane, seq, second, heads, data);
+        stamped.event.actor.name = lane.into();
+        stamped.id = format!("{}{id}", "0".repeat(40 - id.len()));
+        stamped
     }
 
     fn change(path: &str) -> ChangeRecord {

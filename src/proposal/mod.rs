@@ -16,6 +16,8 @@ pub mod order;
 mod published;
 pub mod relations;
 pub mod rules;
+#[cfg(test)]
+mod sample;
 pub mod snapshot;
 pub mod stacks;
 pub mod state;

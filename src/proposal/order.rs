@@ -94,9 +94,9 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::event::{Comment, Data, Event, Head};
+    use super::super::event::{Comment, Data};
     use super::super::fold::saw;
-    use super::super::{Actor, ActorKind};
+    use super::super::sample;
     use super::*;
 
     /// The definition, in cubic time: of the first events of all lanes the least that has seen
@@ -139,30 +139,10 @@ mod tests {
 
     fn stamp(lane: usize, seq: u64, second: i64, heads: Vec<(usize, u64)>) -> Stamped {
         let name = |lane: usize| format!("lane{lane}");
-        let heads = heads
-            .into_iter()
-            .map(|(lane, seq)| Head { lane: name(lane), seq, tip: String::new() })
-            .collect();
-        let data = Data::Comment(Comment::default());
-        let actor = Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human };
-        let time = DateTime::from_timestamp(second, 0).unwrap();
-        let event = Event {
-            proposal: None,
-            first: None,
-            lane: name(lane),
-            seq,
-            actor,
-            agent: None,
-            time,
-            heads,
-            witness: Vec::new(),
-            forked: None,
-            needs: None,
-            data,
-        };
-        let bytes = event.to_bytes().unwrap();
-        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, &bytes);
-        Stamped { id: id.unwrap().to_string(), event }
+        let heads: Vec<(String, u64)> =
+            heads.iter().map(|(lane, seq)| (name(*lane), *seq)).collect();
+        let heads: Vec<(&str, u64)> = heads.iter().map(|(lane, seq)| (&**lane, *seq)).collect();
+        sample::stamp(&name(lane), seq, second, &heads, Data::Comment(Comment::default()))
     }
 
     /// A history that really happened: each lane may learn of all others before it writes.

@@ -96,12 +96,10 @@ mod tests {
     use chrono::DateTime;
     use proptest::prelude::*;
 
+    use super::super::Proposal;
     use super::super::audit::{self, Own, Why};
-    use super::super::event::{
-        Approve, BlobRef, Event, Evidence, Extend, Head, How, Propose, Publish, Reject, Reopen,
-        RequestChanges, Revise, RevisionReason, Undo, digest,
-    };
-    use super::super::{Actor, Proposal, ProposalId};
+    use super::super::event::{Evidence, Extend, Propose, Publish, Reopen, RequestChanges, digest};
+    use super::super::sample::{approve, blob, reject, revise, stamp, undo};
     use super::*;
 
     /// Lanes that nobody else has: two of one place, as after a copy.
@@ -110,63 +108,17 @@ mod tests {
     /// Lanes that all have.
     const PUBLIC: [&str; 2] = ["u", "v"];
 
-    fn stamp(lane: &str, seq: u64, second: i64, heads: Vec<Head>, data: Data) -> Stamped {
-        let event = Event {
-            proposal: Some(ProposalId::from_event(&"0".repeat(40))),
-            first: None,
-            lane: lane.into(),
-            seq,
-            actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human },
-            agent: None,
-            time: DateTime::from_timestamp(second, 0).unwrap(),
-            heads,
-            witness: Vec::new(),
-            forked: None,
-            needs: None,
-            data,
-        };
-        let bytes = event.to_bytes().unwrap();
-        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, &bytes);
-        Stamped { id: id.unwrap().to_string(), event }
-    }
-
-    fn blob() -> BlobRef {
-        BlobRef { id: "b".into(), sha256: "b".into() }
-    }
-
     fn first() -> Stamped {
         let expires_at = DateTime::from_timestamp(1_000, 0).unwrap();
-        stamp("p", 1, 0, vec![], Data::Propose(Propose { expires_at, ..Propose::default() }))
+        stamp("p", 1, 0, &[], Data::Propose(Propose { expires_at, ..Propose::default() }))
     }
 
     fn data(kind: u8, second: i64) -> Data {
         let (revision, digest) = (first().id, digest(&[]));
-        let how = How::Flag;
         match kind {
-            0 => Data::Reject(Reject {
-                group: None,
-                reason: None,
-                revision,
-                digest,
-                how,
-                withdrawn: false,
-                evidence: None,
-                statement: None,
-            }),
-            1 => Data::Undo(Undo {
-                written: vec![],
-                written_blob: None,
-                patch: None,
-                evidence: None,
-                statement: None,
-            }),
-            2 => Data::Approve(Approve {
-                revision,
-                digest,
-                reason: None,
-                evidence: Evidence::Flag,
-                statement: Some(blob()),
-            }),
+            0 => reject(&revision, &digest),
+            1 => undo(),
+            2 => approve(&revision, &digest),
             3 => Data::RequestChanges(RequestChanges {
                 reason: None,
                 revision: None,
@@ -183,16 +135,7 @@ mod tests {
                 evidence: Evidence::Flag,
                 statement: None,
             }),
-            _ => Data::Revise(Revise {
-                on: None,
-                description: None,
-                expires_at: None,
-                reason: RevisionReason::Answer,
-                base: None,
-                changes: vec![],
-                changes_blob: None,
-                memory: None,
-            }),
+            _ => revise(),
         }
     }
 
@@ -207,7 +150,7 @@ mod tests {
         let step = (0..4_usize, any::<bool>(), 0..7_u8, 0..30_i64);
         proptest::collection::vec(step, 1..16).prop_map(|steps| {
             let publish = Data::Publish(Publish { original: blob(), changes: vec![] });
-            let mut events = vec![first(), stamp("u", 1, 15, vec![], publish)];
+            let mut events = vec![first(), stamp("u", 1, 15, &[], publish)];
             for (lane, has_seen, kind, second) in steps {
                 let lanes = if lane < 2 { PRIVATE } else { PUBLIC };
                 let last = |name: &str| {
@@ -215,9 +158,9 @@ mod tests {
                 };
                 let (own, other) = (lanes[lane % 2], lanes[(lane + 1) % 2]);
                 let seen = last(other).filter(|_| has_seen);
-                let head = seen.map(|seq| Head { lane: other.into(), seq, tip: String::new() });
+                let head = seen.map(|seq| (other, seq));
                 let seq = last(own).unwrap_or(0) + 1;
-                let next = stamp(own, seq, second, head.into_iter().collect(), data(kind, second));
+                let next = stamp(own, seq, second, head.as_slice(), data(kind, second));
                 events.push(next);
             }
             events
@@ -252,10 +195,10 @@ mod tests {
     #[test]
     fn who_has_decided_in_private_is_told_until_somebody_decides_in_public() {
         let publish = Data::Publish(Publish { original: blob(), changes: vec![] });
-        let published = stamp("u", 1, 10, vec![], publish);
+        let published = stamp("u", 1, 10, &[], publish);
         let told = |more: &[Stamped]| fold(&[&[first(), published.clone()], more].concat()).1;
         let said =
-            |lane: &str, seq, second, kind| stamp(lane, seq, second, vec![], data(kind, second));
+            |lane: &str, seq, second, kind| stamp(lane, seq, second, &[], data(kind, second));
         // A rejection that stands, whenever it was.
         assert_eq!(told(&[said("p", 2, 5, 0)]), [Why::Private]);
         assert_eq!(told(&[said("p", 2, 15, 0)]), [Why::Private]);

@@ -1,36 +1,9 @@
 use proptest::prelude::*;
 
-use super::super::event::{
-    BlobRef, Event, Evidence, Head, Propose, Reject, RequestChanges, Revise, RevisionReason, Undo,
-};
-use super::super::{Actor, ProposalId, Status};
+use super::super::Status;
+use super::super::event::{Propose, RequestChanges};
+use super::super::sample::{self, revise, stamp, undo};
 use super::*;
-
-fn stamp(lane: &str, seq: u64, second: i64, heads: &[(&str, u64)], data: Data) -> Stamped {
-    let event = Event {
-        proposal: Some(ProposalId::from_event(&"0".repeat(40))),
-        first: None,
-        lane: lane.into(),
-        seq,
-        actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human },
-        agent: None,
-        time: chrono::DateTime::from_timestamp(second, 0).unwrap(),
-        heads: heads
-            .iter()
-            .map(|(lane, seq)| Head { lane: (*lane).into(), seq: *seq, tip: "t".into() })
-            .collect(),
-        witness: Vec::new(),
-        forked: None,
-        needs: None,
-        data,
-    };
-    let id = gix::objs::compute_hash(
-        gix::hash::Kind::Sha1,
-        gix::objs::Kind::Blob,
-        &event.to_bytes().unwrap(),
-    );
-    Stamped { id: id.unwrap().to_string(), event }
-}
 
 fn propose() -> Data {
     Data::Propose(Propose {
@@ -55,50 +28,12 @@ fn apply() -> Data {
     })
 }
 
-fn undo() -> Data {
-    Data::Undo(Undo {
-        written: vec![],
-        written_blob: None,
-        patch: None,
-        evidence: None,
-        statement: None,
-    })
-}
-
 fn reject() -> Data {
-    Data::Reject(Reject {
-        group: None,
-        reason: None,
-        revision: "r".into(),
-        digest: "d".into(),
-        how: How::Flag,
-        withdrawn: false,
-        evidence: None,
-        statement: None,
-    })
+    sample::reject("r", "d")
 }
 
 fn approve(revision: &str) -> Data {
-    Data::Approve(Approve {
-        revision: revision.into(),
-        digest: "d".into(),
-        reason: None,
-        evidence: Evidence::Flag,
-        statement: Some(BlobRef { id: "s".into(), sha256: "s".into() }),
-    })
-}
-
-fn revise() -> Data {
-    Data::Revise(Revise {
-        on: None,
-        description: None,
-        expires_at: None,
-        reason: RevisionReason::Answer,
-        base: None,
-        changes: vec![],
-        changes_blob: None,
-        memory: None,
-    })
+    sample::approve(revision, "d")
 }
 
 fn status(events: &[Stamped]) -> Status {
