@@ -174,8 +174,7 @@ fn audit<'e>(ordered: Vec<&'e Stamped>, own: Own<'_>, private: &BTreeSet<String>
         }
     }
     events.retain(|stamped| {
-        // An event that names the whole id of its proposal is about that one and no other.
-        let other = stamped.event.first.as_ref().is_some_and(|id| *id != first.id);
+        let other = !stamped.may_be_about(&first.id);
         let why = match &stamped.event.data {
             _ if other => Some(Why::DuplicateId),
             Data::Propose(_) if stamped.id != first.id => Some(Why::DuplicateId),

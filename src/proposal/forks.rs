@@ -119,14 +119,11 @@ impl Forks {
 pub(super) mod tests {
     use std::collections::BTreeSet;
 
-    use chrono::DateTime;
     use proptest::prelude::*;
 
-    use super::super::event::{
-        Apply, Data, Effect, Evidence, How, Propose, Reject, Reopen, Stamped, Undo,
-    };
+    use super::super::event::{Data, Propose, Stamped};
     use super::super::fold::{self, saw};
-    use super::super::{Actor, ActorKind, Proposal, State};
+    use super::super::{Proposal, State, sample};
     use super::*;
 
     /// One clone: the lane it writes, its chain there, and what it has seen in all.
@@ -150,39 +147,11 @@ pub(super) mod tests {
 
     /// An apply, an undo, a reopen, or else a rejection.
     pub(in crate::proposal) fn data(kind: u8) -> Data {
-        let (revision, digest, evidence) = (String::new(), String::new(), Evidence::Flag);
         match kind {
-            0 => Data::Apply(Apply {
-                group: None,
-                revision,
-                digest,
-                how: How::Flag,
-                effect: Effect::Files,
-                commit: None,
-                written: Vec::new(),
-                written_blob: None,
-                amended: Vec::new(),
-                evidence: None,
-                statement: None,
-            }),
-            1 => Data::Undo(Undo {
-                written: Vec::new(),
-                written_blob: None,
-                patch: None,
-                evidence: None,
-                statement: None,
-            }),
-            2 => Data::Reopen(Reopen { revision, reason: None, evidence, statement: None }),
-            _ => Data::Reject(Reject {
-                group: None,
-                reason: None,
-                revision,
-                digest,
-                how: How::Flag,
-                withdrawn: false,
-                evidence: None,
-                statement: None,
-            }),
+            0 => sample::apply("", ""),
+            1 => sample::undo(),
+            2 => sample::reopen(""),
+            _ => sample::reject("", ""),
         }
     }
 
@@ -199,20 +168,9 @@ pub(super) mod tests {
                 let event = &self.events[*number].event;
                 Head { lane: event.lane.clone(), seq: event.seq, tip: number.to_string() }
             });
-            let event = Event {
-                proposal: None,
-                first: None,
-                lane: clone.lane.clone(),
-                seq: clone.chain.len() as u64 + 1,
-                actor: Actor { name: "n".into(), email: String::new(), kind: ActorKind::Human },
-                agent: None,
-                time: DateTime::from_timestamp(second, 0).unwrap(),
-                heads: heads.collect(),
-                witness: Vec::new(),
-                forked: None,
-                needs: None,
-                data,
-            };
+            let (seq, heads) = (clone.chain.len() as u64 + 1, heads.collect());
+            let event = sample::stamp(&clone.lane, seq, second, &[], data).event;
+            let event = Event { heads, ..event };
             let number = self.events.len();
             self.events.push(Stamped { id: format!("{number:040}"), event });
             self.before.push(clone.chain.last().copied());

@@ -22,10 +22,9 @@ pub(super) fn withhold<'e>(
 ) -> Vec<&'e Stamped> {
     let is_private = |stamped: &Stamped| private.contains(lane_of(&stamped.event.lane));
     let published = events.iter().filter(|stamped| {
-        let of = stamped.event.first.as_ref();
         matches!(stamped.event.data, Data::Publish(_))
             && stamped.event.actor.kind == ActorKind::Human
-            && of.is_none_or(|of| *of == first.id)
+            && stamped.may_be_about(&first.id)
             && !is_private(stamped)
     });
     let Some(at) = published.map(|stamped| stamped.event.time).min() else { return Vec::new() };
@@ -98,8 +97,8 @@ mod tests {
 
     use super::super::Proposal;
     use super::super::audit::{self, Own, Why};
-    use super::super::event::{Evidence, Extend, Propose, Publish, Reopen, RequestChanges, digest};
-    use super::super::sample::{approve, blob, reject, revise, stamp, undo};
+    use super::super::event::{Extend, Propose, Publish, RequestChanges, digest};
+    use super::super::sample::{approve, blob, reject, reopen, revise, stamp, undo};
     use super::*;
 
     /// Lanes that nobody else has: two of one place, as after a copy.
@@ -129,12 +128,7 @@ mod tests {
                 let expires_at = DateTime::from_timestamp(2_000 + second, 0).unwrap();
                 Data::Extend(Extend { expires_at })
             }
-            5 => Data::Reopen(Reopen {
-                revision,
-                reason: None,
-                evidence: Evidence::Flag,
-                statement: None,
-            }),
+            5 => reopen(&revision),
             _ => revise(),
         }
     }

@@ -3,8 +3,8 @@
 use chrono::DateTime;
 
 use super::event::{
-    Approve, BlobRef, Data, Event, Evidence, Head, How, Reject, Revise, RevisionReason, Stamped,
-    Undo,
+    Apply, Approve, BlobRef, Data, Effect, Event, Evidence, Head, How, Reject, Reopen, Revise,
+    RevisionReason, Stamped, Undo,
 };
 use super::{Actor, ActorKind, ProposalId};
 
@@ -40,6 +40,27 @@ pub(super) fn stamp(
 
 pub(super) fn blob() -> BlobRef {
     BlobRef { id: "s".into(), sha256: "s".into() }
+}
+
+pub(super) fn apply(revision: &str, digest: &str) -> Data {
+    Data::Apply(Apply {
+        group: None,
+        revision: revision.into(),
+        digest: digest.into(),
+        how: How::Flag,
+        effect: Effect::Files,
+        commit: None,
+        written: vec![],
+        written_blob: None,
+        amended: vec![],
+        evidence: None,
+        statement: None,
+    })
+}
+
+pub(super) fn reopen(revision: &str) -> Data {
+    let (revision, evidence) = (revision.into(), Evidence::Flag);
+    Data::Reopen(Reopen { revision, reason: None, evidence, statement: None })
 }
 
 pub(super) fn undo() -> Data {

@@ -91,6 +91,12 @@ pub struct Stamped {
 }
 
 impl Stamped {
+    /// Whether it may be about the proposal that begins with the event `first`: one that names the whole id of
+    /// its proposal is about that one and no other.
+    pub(super) fn may_be_about(&self, first: &str) -> bool {
+        self.event.first.as_ref().is_none_or(|id| id == first)
+    }
+
     /// The proposal this event is about: its own id if it is the first.
     pub fn proposal(&self) -> Option<ProposalId> {
         self.event.about(&self.id)

@@ -13,19 +13,7 @@ fn propose() -> Data {
 }
 
 fn apply() -> Data {
-    Data::Apply(Apply {
-        group: None,
-        written_blob: None,
-        revision: "r".into(),
-        digest: "d".into(),
-        how: How::Flag,
-        effect: Effect::Files,
-        commit: None,
-        written: vec![],
-        amended: vec![],
-        evidence: None,
-        statement: None,
-    })
+    sample::apply("r", "d")
 }
 
 fn reject() -> Data {

@@ -103,8 +103,8 @@ pub(super) fn refold(
             owner => audience::owned(owner, &proposal),
         };
         let digest = digest.unwrap_or_else(|| event::digest(&proposal.current().changes));
-        let said = figures.iter().filter(|(lane, _)| *lane == proposal.lane);
-        let said = said.filter_map(|(_, figures)| counts::read(figures, &digest)).next();
+        let mut said = figures.iter().filter(|(lane, _)| *lane == proposal.lane);
+        let said = said.find_map(|(_, figures)| counts::read(figures, &digest));
         let known = Known { digest, said, is_archived, owners: &owners };
         store(repo, (transaction, &mut tables), &proposal, known, &mut last)?;
     }

@@ -6,7 +6,7 @@ use gix::ObjectId;
 use rusqlite::{CachedStatement, OptionalExtension as _, params};
 
 use super::super::counts;
-use super::super::filling::Row as Fresh;
+use super::super::filling;
 use super::{PAGES, Pass, Walked, number};
 use crate::proposal::event::Head;
 use crate::store::lane::{BATCH, Bad, Chain, Limits, Link, Progress, Reader, Row};
@@ -201,9 +201,16 @@ impl Pass<'_> {
                             let statement = row.beside.and_then(|beside| beside.statement);
                             let Row { id, event, body, .. } = row;
                             let commit = commit.clone();
-                            let fresh =
-                                Fresh { id, commit, event, body, statement, figures, is_line };
-                            self.parsed.keep_fresh(proposal.as_str(), fresh);
+                            let row = filling::Row {
+                                id,
+                                commit,
+                                event,
+                                body,
+                                statement,
+                                figures,
+                                is_line,
+                            };
+                            self.parsed.keep_fresh(proposal.as_str(), row);
                         }
                         None => self.parsed.keep(row.id, row.event, row.body.len()),
                     }
