@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_yaml::Value;
 
-use super::keys::decode;
 use super::stores::{self, StoreRef};
-use super::{Approval, DEFAULT_MANIFEST, MANIFEST_JSON, default, invalid, merge, parse_yaml};
+use super::{
+    Approval, DEFAULT_MANIFEST, MANIFEST_JSON, decode, default, invalid, merge, parse_yaml,
+};
 use crate::error::{Error, Result};
 use crate::memory::codes;
 

@@ -6,11 +6,12 @@
 //! one that has no effect. The gate's settings are held to those in HEAD (see `gate`).
 
 mod gate;
-mod keys;
 pub mod manifest;
 pub mod schema;
 pub mod stores;
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_yaml::Value;
 
 pub use manifest::Manifest;
@@ -18,6 +19,7 @@ pub use schema::{Approval, Category, Schema};
 
 use super::codes;
 use crate::error::{Error, Result};
+use crate::spelling::keys::{self, Misread};
 
 /// The default manifest, as `memory init` writes it (with the project's name filled in).
 pub const DEFAULT_MANIFEST: &str = include_str!("default-manifest.yaml");
@@ -64,6 +66,21 @@ impl Default for Settings {
 /// An error of `file`.
 fn invalid(file: &str, message: impl std::fmt::Display) -> Error {
     Error::new(&codes::CONFIG_INVALID, format!("{file}: {message}")).with("path", file)
+}
+
+/// Decodes `value`, and holds every key of it against those of `T`.
+///
+/// # Errors
+/// `memory_config_invalid` naming the path of the first unknown key and the nearest known one, or
+/// what the value of a known key should be.
+fn decode<T: DeserializeOwned + JsonSchema>(file: &str, value: Value) -> Result<T> {
+    keys::decode(value).map_err(|misread| match misread {
+        Misread::Unknown(key) => {
+            let error = invalid(file, format!("unknown key '{}'", key.at));
+            error.with("key", key.at).hint(key.hint)
+        }
+        Misread::Value(error) => invalid(file, error),
+    })
 }
 
 fn parse_yaml(file: &str, bytes: &[u8]) -> Result<Value> {

@@ -9,9 +9,8 @@ use serde::Deserialize;
 use serde_yaml::Value;
 
 use super::gate::Agreed;
-use super::keys::decode;
 use super::manifest::is_version;
-use super::{DEFAULT_SCHEMA, SCHEMA_JSON, default, invalid, merge, parse_yaml};
+use super::{DEFAULT_SCHEMA, SCHEMA_JSON, decode, default, invalid, merge, parse_yaml};
 use crate::error::Result;
 use crate::words::words;
 

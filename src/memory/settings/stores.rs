@@ -7,9 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_yaml::Value;
 
-use super::keys::decode;
 use super::manifest::PATH;
-use super::{invalid, parse_yaml};
+use super::{decode, invalid, parse_yaml};
 use crate::error::Result;
 
 /// The lock file's path in the store.

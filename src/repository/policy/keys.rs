@@ -1,9 +1,10 @@
 //! The keys of `policy.toml`: typed, and read strictly. Pure.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::changeset::globs;
-use crate::spelling::{meant, nearest, one_of};
+use crate::spelling::keys::{self, Misread, UnknownKey};
 
 /// What `policy.toml` says, as far as it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub struct Policy {
 }
 
 /// Which proposals an agent may mark as applied or rejected; a mark writes no file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MayMark {
     /// None.
@@ -38,7 +39,7 @@ pub enum MayMark {
 }
 
 /// How many persons have to ask for something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "i64")]
 pub enum Persons {
     /// Whoever does it.
@@ -61,7 +62,7 @@ impl TryFrom<i64> for Persons {
 }
 
 /// What a decision needs, by what it is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Evidence {
     /// Of memory.
@@ -71,7 +72,7 @@ pub struct Evidence {
 }
 
 /// How a person confirms a decision; the strictest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confirmation {
     /// By answering a question at a terminal.
@@ -82,7 +83,7 @@ pub enum Confirmation {
 }
 
 /// The file as it is written.
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct File {
     gate: bool,
@@ -93,17 +94,6 @@ struct File {
     instruction_files: Vec<String>,
     evidence: Evidence,
 }
-
-/// Every key, and the keys of those that are tables.
-const KEYS: [(&str, &[&str]); 7] = [
-    ("gate", &[]),
-    ("repository", &[]),
-    ("agents_may_mark", &[]),
-    ("ci_may_apply", &[]),
-    ("purge_persons", &[]),
-    ("instruction_files", &[]),
-    ("evidence", &["memory", "sensitive"]),
-];
 
 /// Why a text is not a policy, and what would be.
 #[derive(Debug, PartialEq, Eq)]
@@ -122,17 +112,10 @@ impl Policy {
     /// Reads a policy. An unknown key is an error: a misspelt one would leave the gate open.
     pub(super) fn parse(text: &str) -> Result<Self, Invalid> {
         let table: toml::Table = toml::from_str(text)?;
-        for (key, value) in &table {
-            let Some((_, inner)) = KEYS.iter().find(|(known, _)| known == key) else {
-                return Err(unknown(key, value));
-            };
-            let Some(value) = value.as_table().filter(|_| !inner.is_empty()) else { continue };
-            if let Some(name) = value.keys().find(|name| !inner.contains(&name.as_str())) {
-                let why = format!("unknown key '{key}.{name}'");
-                return Err(Invalid { why, hint: Some(suggestion(name, inner.iter().copied())) });
-            }
-        }
-        let file: File = table.try_into()?;
+        let file: File = keys::decode(table.clone()).map_err(|misread| match misread {
+            Misread::Unknown(key) => unknown(key, &table),
+            Misread::Value(error) => error.into(),
+        })?;
         if let Some(id) = &file.repository
             && !(id.len() == 32 && id.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')))
         {
@@ -180,21 +163,15 @@ impl Policy {
     }
 }
 
-fn unknown(key: &str, value: &toml::Value) -> Invalid {
-    let names = KEYS.iter().map(|(name, _)| *name);
-    let mut inside = value.as_table().into_iter().flat_map(toml::Table::keys);
-    let misplaced = inside.find(|name| names.clone().any(|known| known == name.as_str()));
+fn unknown(key: UnknownKey, table: &toml::Table) -> Invalid {
+    let inside = table.get(&key.at).and_then(toml::Value::as_table);
+    let misplaced = inside
+        .and_then(|inside| keys::of::<File>().into_iter().find(|known| inside.contains_key(known)));
     let hint = match misplaced {
         Some(name) => format!("'{name}' stands at the top of the file, outside of any table"),
-        None => suggestion(key, names),
+        None => key.hint,
     };
-    Invalid { why: format!("unknown key '{key}'"), hint: Some(hint) }
-}
-
-fn suggestion<'a>(key: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
-    // TOML distinguishes case.
-    let lower = key.to_ascii_lowercase().replace('-', "_");
-    nearest(&lower, names.clone()).map_or_else(|| one_of(names), meant)
+    Invalid { why: format!("unknown key '{}'", key.at), hint: Some(hint) }
 }
 
 /// The file that `aye init` writes for a repository called `repository`.
@@ -259,7 +236,11 @@ mod tests {
             ("GATE = true", "unknown key 'GATE'", "did you mean 'gate'?"),
             ("ci-may-apply = true", "unknown key 'ci-may-apply'", "did you mean 'ci_may_apply'?"),
             ("[policy]\ngate = true", "unknown key 'policy'", "'gate' stands at the top"),
-            ("[evidence]\nmemori = \"flag\"", "unknown key 'evidence.memori'", "'memory'?"),
+            (
+                "[evidence]\nmemori = \"flag\"",
+                "unknown key 'evidence.memori'",
+                "'evidence.memory'?",
+            ),
             ("[evidence]\ngate = true", "unknown key 'evidence.gate'", "one of: memory, sensitive"),
             ("zzzzzz = 1", "unknown key 'zzzzzz'", "one of: gate, repository"),
         ] {

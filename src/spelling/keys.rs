@@ -1,29 +1,55 @@
-//! Reading a settings file into its type, and the nearest key to one that the type does not have.
+//! Reading settings into their type, and the nearest key to one that the type does not have. Pure.
 
 use schemars::{JsonSchema, SchemaGenerator};
+use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_ignored::Path;
 use serde_json::Value as Json;
-use serde_yaml::Value;
 
-use super::invalid;
-use crate::error::{Error, Result};
-use crate::spelling::{meant, nearest, one_of};
+use super::{meant, nearest, one_of};
 
-/// Decodes `value`, and holds every key of it against those of `T`.
+/// Why a text is not the settings that it should be.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Misread<E> {
+    /// It has a key that nothing reads.
+    Unknown(UnknownKey),
+    /// A known key has another value than it may have.
+    Value(E),
+}
+
+/// A key that nothing reads.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// Where it is: keys with full stops between, positions in brackets.
+    pub at: String,
+    /// The nearest known key in its place, or all that there are.
+    pub hint: String,
+}
+
+/// Decodes settings, and holds every key of them against those of `T`.
 ///
 /// # Errors
-/// `memory_config_invalid` naming the path of the first unknown key and the nearest known one, or
-/// what the value of a known key should be.
-pub fn decode<T: DeserializeOwned + JsonSchema>(file: &str, value: Value) -> Result<T> {
+/// The first unknown key; where there is none, what the value of a known key should be.
+pub fn decode<'de, T, D>(settings: D) -> Result<T, Misread<D::Error>>
+where
+    T: DeserializeOwned + JsonSchema,
+    D: Deserializer<'de>,
+{
     let mut unknown: Option<Vec<String>> = None;
-    let read = serde_ignored::deserialize(value, |path| {
+    let read = serde_ignored::deserialize(settings, |path| {
         unknown.get_or_insert_with(|| steps(&path));
     });
-    if let Some(steps) = unknown {
-        return Err(unknown_key::<T>(file, &steps));
+    match unknown {
+        Some(steps) => Err(Misread::Unknown(unknown_key::<T>(&steps))),
+        None => read.map_err(Misread::Value),
     }
-    read.map_err(|error: serde_yaml::Error| invalid(file, error))
+}
+
+/// The keys of `T`, in the order in which it declares them.
+pub fn of<T: JsonSchema>() -> Vec<String> {
+    let whole = SchemaGenerator::default().into_root_schema_for::<T>();
+    let all = whole.as_value().get("properties").and_then(Json::as_object);
+    all.into_iter().flat_map(|all| all.keys().cloned()).collect()
 }
 
 /// The keys and positions that lead to `path`, from the outside in.
@@ -41,7 +67,7 @@ fn steps(path: &Path<'_>) -> Vec<String> {
     all
 }
 
-fn unknown_key<T: JsonSchema>(file: &str, steps: &[String]) -> Error {
+fn unknown_key<T: JsonSchema>(steps: &[String]) -> UnknownKey {
     let whole = SchemaGenerator::default().into_root_schema_for::<T>();
     let (key, parents) = steps.split_last().map_or(("", steps), |(key, rest)| (key.as_str(), rest));
     let known = parents.iter().try_fold(whole.as_value(), |schema, step| {
@@ -52,12 +78,13 @@ fn unknown_key<T: JsonSchema>(file: &str, steps: &[String]) -> Error {
     let known = known.and_then(|schema| resolved(whole.as_value(), schema).get("properties"));
     let names = known.and_then(Json::as_object).into_iter().flat_map(|all| all.keys());
     let names = names.map(String::as_str);
-    let at = joined(parents, key);
-    let error = invalid(file, format!("unknown key '{at}'")).with("key", at);
-    error.hint(match nearest(key, names.clone()) {
+    // YAML and TOML distinguish case; the keys are all written this way.
+    let written = key.to_ascii_lowercase().replace('-', "_");
+    let hint = match nearest(&written, names.clone()) {
         Some(near) => meant(&joined(parents, near)),
         None => one_of(names),
-    })
+    };
+    UnknownKey { at: joined(parents, key), hint }
 }
 
 /// The definition that `schema` points to, or itself.

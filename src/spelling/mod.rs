@@ -1,4 +1,6 @@
-//! "Did you mean", for words that were mistyped. Pure.
+//! "Did you mean", for words that were mistyped, and for keys of settings. Pure.
+
+pub mod keys;
 
 /// Longest text that is compared with names: what is longer is no slip of the pen, and comparing
 /// costs the product of both lengths.
