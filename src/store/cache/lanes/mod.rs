@@ -3,16 +3,22 @@
 //! The result depends on the refs alone, whatever the cache held before: this clone's own lane, as
 //! it is; of every other lane what can be read of it, and what `refs/aye/kept/` remembers.
 
+mod absent;
 mod batches;
 mod histories;
+mod known;
 mod purges;
+mod troubles;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
-use rusqlite::{
-    Connection, OptionalExtension as _, Row as SqlRow, Transaction, TransactionBehavior, params,
-};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use absent::{Absent, Arrived, MOST_RETRIES, absent, came_later};
+pub(super) use known::{is_current, keeps_others, own, position, positions};
+use known::{is_made_for, is_read, own_refs};
+pub(super) use troubles::{is_shallow, report, troubles};
 
 use super::filling::Filling;
 use super::gather::Parsed;
@@ -21,13 +27,10 @@ use crate::store::audience::default_remotes;
 use crate::store::lane::{Bad, Broken, Chain, Limits, Progress};
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::{Trouble, TroubleKind};
-use crate::store::{Store, partial, write};
+use crate::store::{Store, partial};
 
 /// How many histories of one lane are kept: more than two are no accident.
 const MOST_HISTORIES: usize = 8;
-
-/// For how many missing objects a reader looks again.
-const MOST_RETRIES: usize = 32;
 
 /// Which lanes are looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,271 +39,6 @@ pub(super) enum Reach {
     All,
     /// This clone's own alone: it has just been written to.
     Own,
-}
-
-/// How far every ref has been read.
-pub(super) fn positions(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Position>> {
-    let mut statement = connection.prepare_cached("SELECT name, tip, seq, reached FROM lane")?;
-    let rows = statement.query_map([], |row| {
-        let seq: i64 = row.get(2)?;
-        let position = Position { tip: row.get(1)?, seq: seq as u64, reached: row.get(3)? };
-        Ok((row.get(0)?, position))
-    })?;
-    rows.collect()
-}
-
-/// How far the ref `name` has been read.
-pub(super) fn position(connection: &Connection, name: &str) -> rusqlite::Result<Option<Position>> {
-    let mut statement =
-        connection.prepare_cached("SELECT tip, seq, reached FROM lane WHERE name = ?1")?;
-    let row = |row: &SqlRow<'_>| {
-        let seq: i64 = row.get(1)?;
-        Ok(Position { tip: row.get(0)?, seq: seq as u64, reached: row.get(2)? })
-    };
-    statement.query_row([name], row).optional()
-}
-
-/// This clone's own lanes, each with its last position, as they were when the rest was made.
-pub(super) fn own(connection: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
-    let last = |lane: &str| -> rusqlite::Result<u64> {
-        let rows = positions(connection)?;
-        let of_lane = rows.iter().filter(|(name, _)| refs::own_of(name) == Some(lane));
-        Ok(of_lane.map(|(_, position)| position.seq).max().unwrap_or(0))
-    };
-    let mut statement = connection.prepare_cached("SELECT lane FROM own")?;
-    let lanes = statement.query_map([], |row| row.get::<_, String>(0))?;
-    lanes.map(|lane| lane.and_then(|lane| last(&lane).map(|seq| (lane, seq)))).collect()
-}
-
-/// What is wrong with the lanes and their events.
-pub(super) fn troubles(connection: &Connection) -> rusqlite::Result<Vec<Trouble>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT kind, name, object, proposal, why FROM trouble ORDER BY kind, name, object",
-    )?;
-    let rows = statement.query_map([], |row| {
-        let kind: String = row.get(0)?;
-        let kind = TroubleKind::ALL.into_iter().find(|known| known.id() == kind);
-        Ok(Trouble {
-            kind: kind.unwrap_or(TroubleKind::Unreadable),
-            name: row.get(1)?,
-            object: row.get(2)?,
-            proposal: row.get(3)?,
-            why: row.get(4)?,
-        })
-    })?;
-    let mut troubles = rows.collect::<rusqlite::Result<Vec<Trouble>>>()?;
-    let mut statement =
-        connection.prepare_cached("SELECT lane, parent, seq, tip FROM forked ORDER BY lane")?;
-    let rows = statement.query_map([], |row| {
-        let (parent, seq): (String, i64) = (row.get(1)?, row.get(2)?);
-        Ok(Trouble {
-            kind: TroubleKind::Forked,
-            name: row.get(0)?,
-            object: row.get(3)?,
-            proposal: None,
-            why: format!("goes on from event {seq} of lane {parent}"),
-        })
-    })?;
-    for row in rows {
-        troubles.push(row?);
-    }
-    Ok(troubles)
-}
-
-/// Whether what the cache holds was made for the clone whose own lanes have the refs `own`, as it is
-/// for one that has just got one of them. What counts of a lane depends on whether it is an own one.
-fn is_made_for(
-    transaction: &Transaction<'_>,
-    own: &BTreeSet<String>,
-    rows: &BTreeMap<String, Position>,
-) -> rusqlite::Result<bool> {
-    let noted: BTreeSet<String> = transaction
-        .prepare_cached("SELECT lane FROM own")?
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    let own: BTreeSet<String> = own.iter().map(|name| refs::lane_of(name).to_owned()).collect();
-    let is_known = |own: &str| rows.keys().any(|name| refs::lane_of(name) == own);
-    for new in own.difference(&noted) {
-        if is_known(new) {
-            return Ok(false);
-        }
-        transaction.execute("INSERT INTO own (lane) VALUES (?1)", [new])?;
-    }
-    Ok(noted.is_subset(&own))
-}
-
-/// Records `trouble`.
-pub(super) fn report(
-    transaction: &Connection,
-    trouble: &Trouble,
-    missing: Option<ObjectId>,
-    awaits: Option<u64>,
-) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO trouble (kind, name, lane, object, proposal, why, missing, awaits)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        )?
-        .execute(params![
-            trouble.kind.id(),
-            trouble.name,
-            refs::lane_of(&trouble.name),
-            trouble.object,
-            trouble.proposal,
-            trouble.why,
-            missing.map(|id| id.to_string()),
-            awaits.map(number),
-        ])
-        .map(drop)
-}
-
-/// The refs of this clone's own lanes, of which the cache has `known`, or `lanes` are.
-fn own_refs(
-    store: &Store,
-    known: &BTreeMap<String, Position>,
-    lanes: &[LaneRef],
-) -> BTreeSet<String> {
-    let names = lanes.iter().map(|lane| &lane.name).chain(known.keys());
-    let own = write::own_lanes(store, names.map(String::as_str)).into_iter();
-    own.map(|own| own.name).collect()
-}
-
-/// Whether a history of `lane` is not here from its beginning.
-pub(super) fn is_shallow(connection: &Connection, lane: &str) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("SELECT 1 FROM trouble WHERE lane = ?1 AND kind = ?2")?
-        .exists([lane, TroubleKind::Shallow.id()])
-}
-
-/// What is not here, and what that stops.
-#[derive(Default)]
-struct Absent {
-    /// Refs whose lane ends at it.
-    refs: BTreeSet<String>,
-    /// The objects themselves, but for those before the end of a shallow history.
-    ids: BTreeSet<ObjectId>,
-}
-
-/// What the lanes that were read lack.
-fn absent(connection: &Connection) -> rusqlite::Result<Absent> {
-    let mut statement = connection.prepare_cached(
-        "SELECT name, missing, proposal FROM trouble WHERE missing IS NOT NULL AND kind <> ?1",
-    )?;
-    let rows = statement.query_map([TroubleKind::Shallow.id()], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?))
-    })?;
-    let mut found = Absent::default();
-    for row in rows {
-        let (name, missing, proposal) = row?;
-        found.ids.extend(id(&missing));
-        if proposal.is_none() {
-            found.refs.insert(name);
-        }
-    }
-    Ok(found)
-}
-
-/// What an object that was missing stopped, and that is there now.
-#[derive(Default)]
-struct Arrived {
-    /// Refs whose lane ended at it.
-    refs: BTreeSet<String>,
-    /// Proposals of which an event named it as its statement.
-    proposals: BTreeSet<String>,
-    /// It is what came before the end of a shallow history.
-    is_deeper: bool,
-}
-
-impl Arrived {
-    fn is_none(&self) -> bool {
-        self.refs.is_empty() && self.proposals.is_empty() && !self.is_deeper
-    }
-}
-
-/// What has come since, of at most `most` missing objects; lanes first, so that no number of events is
-/// in their way.
-fn came_later(
-    repo: &gix::Repository,
-    connection: &Connection,
-    most: usize,
-) -> rusqlite::Result<Arrived> {
-    let mut statement = connection.prepare_cached(
-        "SELECT name, missing, proposal, kind FROM trouble WHERE missing IS NOT NULL
-         ORDER BY proposal IS NOT NULL, name LIMIT ?1",
-    )?;
-    let mut rows = statement.query([i64::try_from(most).unwrap_or(i64::MAX)])?;
-    let mut found = Arrived::default();
-    while let Some(row) = rows.next()? {
-        let missing = id(row.get_ref(1)?.as_str()?);
-        if missing.is_none_or(|id| repo.find_header(id).is_err()) {
-            continue;
-        }
-        match row.get::<_, Option<String>>(2)? {
-            Some(proposal) => found.proposals.extend([proposal]),
-            None if row.get_ref(3)?.as_str()? == TroubleKind::Shallow.id() => {
-                found.is_deeper = true
-            }
-            None => found.refs.extend([row.get::<_, String>(0)?]),
-        }
-    }
-    Ok(found)
-}
-
-/// Whether the refs that were read are `lanes`, which are in name order, each up to where it is.
-fn are_read(connection: &Connection, lanes: &[LaneRef]) -> rusqlite::Result<bool> {
-    let mut statement = connection.prepare_cached(
-        "SELECT name, tip FROM lane WHERE name >= ?1 AND name < ?2 ORDER BY name",
-    )?;
-    let mut lanes = lanes.iter();
-    let mut hex = [0; gix::hash::Kind::longest().len_in_hex()];
-    let after_kept = format!("{}~", refs::KEPT);
-    for (from, to) in [("", refs::KEPT), (after_kept.as_str(), "~")] {
-        let mut rows = statement.query([from, to])?;
-        while let Some(row) = rows.next()? {
-            let (name, tip) = (row.get_ref(0)?.as_bytes()?, row.get_ref(1)?.as_bytes()?);
-            let is_same = lanes.next().is_some_and(|lane| {
-                lane.name.as_bytes() == name && lane.tip.hex_to_buf(&mut hex).as_bytes() == tip
-            });
-            if !is_same {
-                return Ok(false);
-            }
-        }
-    }
-    Ok(lanes.next().is_none())
-}
-
-/// Whether `lane` has been read up to where it is.
-fn is_read(known: &BTreeMap<String, Position>, lane: &LaneRef) -> bool {
-    let tip = |position: &Position| ObjectId::from_hex(position.tip.as_bytes()).ok();
-    known.get(&lane.name).is_some_and(|position| tip(position) == Some(lane.tip))
-}
-
-/// Whether a lane is kept that only another remote than the default one had.
-pub(super) fn keeps_others(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM lane WHERE name >= ?1 AND name < ?1 || '~' \
-               AND instr(substr(name, length(?1) + 1), '/') > 0";
-    connection.prepare_cached(sql)?.exists([refs::KEPT])
-}
-
-/// Whether nothing is new in `lanes`, those of this clone and the fetched ones in name order, and nothing
-/// that was missing has come, or could be asked for: without `troubles` nothing was.
-pub(super) fn is_current(
-    store: &Store,
-    connection: &Connection,
-    lanes: &[LaneRef],
-    troubles: &[Trouble],
-) -> rusqlite::Result<bool> {
-    let is_new = !connection.prepare_cached("SELECT 1 FROM lane LIMIT 1")?.exists([])?;
-    if is_new || !are_read(connection, lanes)? {
-        return Ok(false);
-    }
-    if troubles.is_empty() {
-        return Ok(true);
-    }
-    if store.may_ask_again() && !absent(connection)?.ids.is_empty() {
-        return Ok(false);
-    }
-    Ok(came_later(&store.repo, connection, MOST_RETRIES)?.is_none())
 }
 
 /// Reads what is new in the lanes; `lanes` are those of this clone and the fetched ones. Returns
