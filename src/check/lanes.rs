@@ -67,8 +67,10 @@ pub fn hint(kind: TroubleKind) -> &'static str {
             "`aye purge ID --reason TEXT` removes what its owner's purge has superseded, and says what \
              is left and where"
         }
-        TroubleKind::DuplicateId | TroubleKind::Rejected => {
-            "`aye log ID` shows the events; ask the owner of the lane"
+        TroubleKind::DuplicateId => "`aye log ID` shows the events; ask the owner of the lane",
+        TroubleKind::Rejected => {
+            "`aye log ID` shows the events; say again what you said yourself, and ask the owner of the \
+             lane about the rest"
         }
     }
 }
