@@ -117,7 +117,7 @@ struct Part {
     body: String,
 }
 
-/// `text` in parts. What has no heading gets `title`; headings inside a part keep their depth
+/// `text` in parts. What has no heading, or an empty one, gets `title`; headings inside a part keep their depth
 /// below it.
 fn parts(text: &str, title: &str) -> Vec<Part> {
     let document = markdown::parse(text);
@@ -129,7 +129,8 @@ fn parts(text: &str, title: &str) -> Vec<Part> {
     let mut push = |heading: &str, body: &str| {
         let body = deeper(body, level);
         if !body.trim().is_empty() {
-            let heading = heading.split_whitespace().collect::<Vec<_>>().join(" ");
+            let words = heading.split_whitespace().collect::<Vec<_>>().join(" ");
+            let heading = if words.is_empty() { title.to_owned() } else { words };
             found.push(Part { heading, body: body.trim().to_owned() });
         }
     };
@@ -183,9 +184,9 @@ fn field(front: &[(String, String)], name: &str) -> Option<String> {
     found.map(|(_, value)| value.clone())
 }
 
-/// The name of a file without directory and ending.
+/// The name of a file without directory and ending; `.cursorrules` has none.
 fn stem(name: &str) -> String {
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name).trim_start_matches('.');
     file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_owned()
 }
 
@@ -306,6 +307,23 @@ mod tests {
         assert!(!found[0].2.contains("2026-01-01"), "{found:?}");
         let found = items("memory-bank/activeContext.md", "# Now\n\nWorking on X.\n");
         assert_eq!(found[0].0, "local/current.shared.md");
+    }
+
+    #[test]
+    fn hidden_files_of_rules_are_conventions_with_a_heading() {
+        for name in [".cursorrules", "sub/.windsurfrules", ".clinerules"] {
+            let found = items(name, "Use tabs.\n");
+            let heading = name.rsplit('.').next().unwrap();
+            let content = format!("## {heading}\n\nUse tabs.\n");
+            assert_eq!(found, [("conventions.md".into(), heading.into(), content)], "{name}");
+        }
+    }
+
+    #[test]
+    fn an_empty_heading_is_the_title() {
+        let found = items("AGENTS.md", "# Rules\n\none\n\n##\n\ntwo\n");
+        let headings: Vec<&str> = found.iter().map(|(_, heading, _)| heading.as_str()).collect();
+        assert_eq!(headings, ["Rules", "AGENTS"], "{found:?}");
     }
 
     #[test]

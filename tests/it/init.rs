@@ -35,3 +35,58 @@ fn nothing_is_written_through_a_symlink() {
     repo.aye(&["propose", "f", "--old", "a", "--new", "b"]).ok();
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
 }
+
+#[test]
+fn a_file_that_is_not_utf8_keeps_its_bytes() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let utf16: &[u8] = b"\xff\xfe#\0 \0R\0u\0l\0e\0s\0\r\0\n\0";
+    repo.write("AGENTS.md", b"R\xe9sum\xe9\n");
+    repo.write("CLAUDE.md", utf16);
+    repo.write(".agent-memory/.gitignore", b"caf\xe9/");
+    repo.write(".agent-memory/.gitattributes", b"caf\xe9 -text\n");
+    repo.aye(&["init", "--agents", "--merge-driver"])
+        .ok()
+        .notes("AGENTS.md is left as it is: it is not UTF-8")
+        .notes("CLAUDE.md is left as it is: it is not UTF-8");
+    assert_eq!(repo.read("AGENTS.md"), b"R\xe9sum\xe9\n");
+    assert_eq!(repo.read("CLAUDE.md"), utf16);
+    assert!(repo.read(".agent-memory/.gitignore").starts_with(b"caf\xe9/\n"));
+    assert!(repo.read(".agent-memory/.gitignore").ends_with(b"proposals/\n"));
+    assert!(repo.read(".agent-memory/.gitattributes").ends_with(b"-text\n*.md merge=aye-memory\n"));
+    // The rest of it is there, and nothing is left to do.
+    assert!(repo.text(".agent-memory/index.md").contains("Memory"));
+    let again = repo.aye(&["init", "--agents", "--json"]).ok().json();
+    assert_eq!(again["created"], serde_json::json!([]));
+}
+
+/// One file for several agents is a usual layout, in either direction.
+#[test]
+fn a_symlink_between_instruction_files_is_kept() {
+    for (file, link) in [("AGENTS.md", "CLAUDE.md"), ("CLAUDE.md", "AGENTS.md")] {
+        let repo = Repo::with(&[(file, "# Ours\n")]);
+        repo.symlink(file, link);
+        let first = repo.aye(&["init", "--agents", "--json"]).ok().json();
+        let names = |list: &str| -> Vec<String> {
+            let all = first[list].as_array().unwrap().iter();
+            all.map(|name| name.as_str().unwrap().to_owned()).collect()
+        };
+        assert!(names("created").contains(&file.to_owned()), "{first:#}");
+        assert!(names("kept").contains(&link.to_owned()), "{first:#}");
+        assert!(names("created").contains(&".agent-memory/policy.toml".to_owned()), "{first:#}");
+        assert!(repo.text(file).starts_with("# Ours\n\n"));
+        assert!(repo.path(link).is_symlink());
+    }
+}
+
+#[test]
+fn an_instruction_file_that_cannot_be_written_is_named() {
+    let repo = Repo::with(&[("docs/rules.md", "# Ours\n"), ("CLAUDE.md/x", "a directory\n")]);
+    repo.symlink("docs/rules.md", "AGENTS.md");
+    repo.aye(&["init", "--agents"])
+        .ok()
+        .notes("AGENTS.md is left as it is: it is a symlink")
+        .notes("CLAUDE.md is left as it is: it is a directory")
+        .notes("aye agents guide");
+    assert_eq!(repo.text("docs/rules.md"), "# Ours\n");
+    assert!(repo.text(".agent-memory/index.md").contains("Memory"));
+}

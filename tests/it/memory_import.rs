@@ -111,6 +111,8 @@ fn what_cannot_be_taken_is_said_and_the_rest_is_staged() {
     repo.aye(&["memory", "import", "empty"]).exits(1).says("nothing to import");
     repo.write("huge.md", "x".repeat(2 << 20));
     repo.aye(&["memory", "import", "huge.md"]).exits(6).notes("hint:");
+    repo.write("latin.md", b"R\xe9sum\xe9\n");
+    repo.aye(&["memory", "import", "latin.md"]).fails("invalid_utf8", 6);
 }
 
 #[test]

@@ -220,5 +220,9 @@ fn read(path: &Path) -> Result<String> {
         .hint("divide it, or import the rest without it"));
     }
     let bytes = std::fs::read(path).map_err(|error| failed(&error))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Error::new(&codes::INVALID_UTF8, format!("{} is not UTF-8 at byte {at}", path.display()))
+            .hint("memory files are UTF-8; convert it first: iconv -f WHAT_IT_IS -t UTF-8")
+    })
 }

@@ -1,12 +1,12 @@
 //! `aye memory init`: the scaffold of a store.
 
+use bstr::ByteSlice as _;
 use serde::Serialize;
 
-use super::{Answer, open};
-use crate::changeset::{Mode, RepoPath, Snapshot as _};
+use super::{Answer, block, open};
+use crate::changeset::{Mode, Snapshot as _};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::harness::guide;
 use crate::memory::disk::repo_path;
 use crate::memory::settings::{Manifest, manifest};
 use crate::memory::{DIR, scaffold as files};
@@ -81,16 +81,13 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
         let shown = path.display().to_string();
         match tree.file(&path)? {
             // An ignore file that lacks what must not be committed is completed.
-            Some(file) if shown.ends_with("/.gitignore") => {
-                let old = String::from_utf8_lossy(&file.bytes).into_owned();
-                match completed(&old, &text) {
-                    Some(new) => {
-                        tree.write_file(&path, new.as_bytes(), file.mode, Flush::Yes)?;
-                        done.created.push(shown);
-                    }
-                    None => done.kept.push(shown),
+            Some(file) if shown.ends_with("/.gitignore") => match completed(&file.bytes, &text) {
+                Some(new) => {
+                    tree.write_file(&path, &new, file.mode, Flush::Yes)?;
+                    done.created.push(shown);
                 }
-            }
+                None => done.kept.push(shown),
+            },
             Some(_) => done.kept.push(shown),
             None => {
                 tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::Yes)?;
@@ -99,24 +96,7 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
         }
     }
     if args.agents {
-        for name in ["AGENTS.md", "CLAUDE.md"] {
-            let path = RepoPath::new(name)?;
-            let old = tree.file(&path)?;
-            let text = old.as_ref().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-            // Claude reads a file of its own, which may only lead to the other one.
-            let is_own = |text: &String| !text.contains("@AGENTS.md");
-            if name == "CLAUDE.md" && !text.as_ref().is_some_and(is_own) {
-                continue;
-            }
-            let new = files::with_block(text.as_deref().unwrap_or_default(), guide::TEXT);
-            if text.as_deref() == Some(&new) {
-                done.kept.push(name.into());
-            } else {
-                let mode = old.map(|file| file.mode).unwrap_or_default();
-                tree.write_file(&path, new.as_bytes(), mode, Flush::Yes)?;
-                done.created.push(name.into());
-            }
-        }
+        block::keep(context, &tree, &mut done)?;
     }
     if args.merge_driver {
         super::merge_driver::install(store)?;
@@ -128,16 +108,19 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
     Ok(done)
 }
 
-/// `old` with the lines of `wanted` that it lacks; `None` if it has them all.
-fn completed(old: &str, wanted: &str) -> Option<String> {
-    let has = |line: &str| old.lines().any(|l| l.trim() == line);
+/// `old` with the lines of `wanted` that it lacks; `None` if it has them all. Git reads these files as
+/// bytes, in whatever encoding.
+fn completed(old: &[u8], wanted: &str) -> Option<Vec<u8>> {
+    let has = |line: &str| old.lines().any(|l| l.trim() == line.as_bytes());
     let missing: Vec<&str> = wanted
         .lines()
         .filter(|line| matches!(*line, "staging/" | "proposals/") && !has(line))
         .collect();
-    if missing.is_empty() {
-        return None;
-    }
-    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
-    Some(format!("{old}{gap}{}\n", missing.join("\n")))
+    (!missing.is_empty()).then(|| with_lines(old, &missing.join("\n")))
+}
+
+/// `old` with `lines` behind it.
+pub(super) fn with_lines(old: &[u8], lines: &str) -> Vec<u8> {
+    let gap: &[u8] = if old.is_empty() || old.ends_with(b"\n") { b"" } else { b"\n" };
+    [old, gap, lines.trim_end().as_bytes(), b"\n"].concat()
 }

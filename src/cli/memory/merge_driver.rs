@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use bstr::ByteSlice as _;
+
+use super::init::with_lines;
 use crate::changeset::{Mode, Snapshot as _};
 use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
@@ -116,12 +119,9 @@ pub fn install(store: &Store) -> Result<()> {
     set("merge.aye-memory.driver", &driver)?;
     let tree = store.worktree()?;
     let path = repo_path(".gitattributes")?;
-    let old = tree.file(&path)?.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-    let old = old.unwrap_or_default();
-    if !old.lines().any(|line| line.trim() == GITATTRIBUTES.trim()) {
-        let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
-        let new = format!("{old}{gap}{GITATTRIBUTES}");
-        tree.write_file(&path, new.as_bytes(), Mode::Regular, Flush::Yes)?;
+    let old = tree.file(&path)?.map(|file| file.bytes).unwrap_or_default();
+    if !old.lines().any(|line| line.trim() == GITATTRIBUTES.trim().as_bytes()) {
+        tree.write_file(&path, &with_lines(&old, GITATTRIBUTES), Mode::Regular, Flush::Yes)?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod apply;
 mod blame;
+mod block;
 mod context;
 mod import;
 pub(super) mod init;
