@@ -9,7 +9,8 @@ Do not edit the files of the checkout: propose changes with `aye`, and a person 
 - In the work tree of a session (`aye run` started you)? Edit, test and commit as usual; what you leave is
   proposed when you are done.
 - Elsewhere: `aye propose PATH --old 'text' --new 'text' -m 'why'`; several edits at once:
-  `aye propose --from-json - < edits.json`; a patch: `git diff | aye propose --patch - -m 'why'`.
+  `aye propose --from-json - < edits.json`; a patch: `aye propose --patch FILE -m 'why'`.
+- Edited a file already? `aye propose --worktree PATH -m 'why'`; it has the edit again once it is applied.
 - Then `aye wait ID --timeout 10m`: exit 0 applied, 1 rejected (the reason is printed), 4 changes requested.
 - Changes requested: `aye show ID --comments`, then `aye revise ID PATH --old 'text' --new 'text'`; a suggestion is
   taken by `aye revise ID --take COMMENT`, any comment resolved by `aye comment ID --resolve COMMENT -m 'what'`.

@@ -60,6 +60,19 @@ fn an_applied_patch_is_nothing_to_propose() {
     repo.aye_stdin(&["propose", "--patch", "-"], FIX).fails("already_applied", 1);
 }
 
+/// Whoever has edited the files pipes `git diff`, which is in them by then.
+#[test]
+fn what_git_diff_prints_is_proposed_by_paths() {
+    let repo = Repo::with(&[("a", "one\ntwo\n"), ("b c", "x\n")]);
+    repo.write("a", "one\nTWO\n");
+    repo.write("b c", "y\n");
+    let patch = repo.git(&["diff"]) + "\n";
+    let hint = "aye propose --worktree a 'b c'";
+    repo.aye_stdin(&["propose", "--patch", "-"], &patch).fails("already_applied", 1).notes(hint);
+    repo.aye(&["propose", "--worktree", "a", "b c", "-m", "why"]).ok();
+    assert_eq!(repo.text("a"), "one\ntwo\n");
+}
+
 #[test]
 fn what_is_uncommitted_is_proposed_and_taken_back() {
     let repo =

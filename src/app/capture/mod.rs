@@ -263,10 +263,26 @@ fn whole_patch(
             &patch::codes::ALREADY_APPLIED,
             "every change of the patch is in the files already",
         )
-        .hint("there is nothing to propose"));
+        .hint(already_there(&compiled)));
     }
     remarks.extend(compiled.notes.into_iter().map(Remark::Patch));
     Ok(compiled.changeset)
+}
+
+/// What to do where the files have a patch already: `git diff` prints what they have.
+fn already_there(compiled: &Compiled) -> String {
+    const MOST: usize = 5;
+    let paths = compiled.files.iter().map(|file| file.path.display().to_string());
+    let mut paths: Vec<String> = paths.take(MOST + 1).map(|path| shell::word(&path)).collect();
+    if paths.len() > MOST {
+        paths.truncate(MOST);
+        paths.push("…".into());
+    }
+    format!(
+        "unless it is committed, `aye propose --worktree {}` proposes it; the files have it again once it \
+         is applied",
+        paths.join(" ")
+    )
 }
 
 /// The message of the commit `id`; of what reverts it, in the words of git revert.
