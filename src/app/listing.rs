@@ -70,9 +70,10 @@ pub struct Item {
     pub file_path: String,
     /// How many files change.
     pub files: usize,
-    /// Lines added; null where the content of the files is not in this partial clone.
+    /// Lines added; null where a file is binary or larger than 4 MiB, or its content is not in this partial
+    /// clone.
     pub added: Option<usize>,
-    /// Lines removed; null where the content of the files is not in this partial clone.
+    /// Lines removed; null as `added` is.
     pub removed: Option<usize>,
     /// Why, in the proposer's words.
     pub description: Option<String>,
@@ -157,8 +158,8 @@ impl Item {
             kind: summary.subject,
             file_path: summary.path.clone(),
             files: summary.files,
-            added: summary.counts.map(|counts| counts.added),
-            removed: summary.counts.map(|counts| counts.removed),
+            added: summary.lines.counts().map(|counts| counts.added),
+            removed: summary.lines.counts().map(|counts| counts.removed),
             description: summary.description.clone(),
             domain: summary.domain.clone(),
             related_task_id: summary.task.clone(),

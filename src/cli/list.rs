@@ -5,9 +5,9 @@ use super::{Context, Format, idle, marks, pager};
 use crate::app::listing::{Gone, List, Marks, items};
 use crate::error::{Exit, Result};
 use crate::proposal::Status;
-use crate::render::age;
 use crate::render::style::{Palette, Role};
 use crate::render::table::{Align, Cell, Keep, Table};
+use crate::render::{age, overview};
 use crate::store::{PurgeRecord, Store, Summary, View};
 use crate::text::escape;
 
@@ -205,11 +205,12 @@ fn table(
                     0 | 1 => Cell::from(escape::name(&summary.path)),
                     files => Cell::from(format!("{files} files")),
                 },
-                summary.counts.map_or_else(Cell::default, |counts| {
-                    Cell::new(Role::Good, format!("+{}", counts.added))
-                        .and(Role::Plain, " ")
-                        .and(Role::Bad, format!("−{}", counts.removed))
-                }),
+                match overview::lines(summary.lines) {
+                    None => Cell::default(),
+                    Some([added, removed]) => {
+                        Cell::new(Role::Good, added).and(Role::Plain, " ").and(Role::Bad, removed)
+                    }
+                },
                 said,
             ])
             .collect()

@@ -135,7 +135,7 @@ pub fn grouped(
             description: summary.description.clone().unwrap_or_default(),
             path: summary.path.clone(),
             files: summary.files,
-            counts: summary.counts,
+            lines: summary.lines,
             marks: of(summary, marks, Some(Status::Pending), now),
         });
     }

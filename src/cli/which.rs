@@ -62,7 +62,8 @@ pub struct Batch {
     /// All that change this file, or one below this directory (from the repository's top).
     #[arg(long, value_name = "PATH", help_heading = "Filters")]
     pub path: Option<String>,
-    /// All that add and remove at most N lines together.
+    /// All that add and remove at most N lines together, and change no file that is binary or larger
+    /// than 4 MiB.
     #[arg(long, value_name = "N", help_heading = "Filters")]
     pub max_lines: Option<usize>,
 }

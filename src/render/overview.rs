@@ -3,7 +3,7 @@
 use super::style::{Palette, Role};
 use super::table::{Align, Cell, Keep, Table};
 use super::width;
-use crate::changeset::hunks::Counts;
+use crate::changeset::hunks::{Counts, Lines};
 use crate::text::escape;
 
 /// A proposal of an overview. Texts are as they came; nothing here is safe for a terminal but the marks.
@@ -19,8 +19,8 @@ pub struct Row {
     pub path: String,
     /// How many files.
     pub files: usize,
-    /// Lines added and removed, where they could be counted.
-    pub counts: Option<Counts>,
+    /// Lines added and removed.
+    pub lines: Lines,
     /// What there is to know of it, safe for a terminal.
     pub marks: Vec<(Role, String)>,
 }
@@ -37,15 +37,35 @@ pub struct Group {
 }
 
 impl Group {
-    /// `12 proposals, +84 −31`, without the lines where not all could be counted.
+    /// `12 proposals, +84 −31`, without the lines where content is not here; what is not counted by lines
+    /// is said: `, 2 not counted`.
     pub fn counted(&self) -> String {
         let plural = if self.rows.len() == 1 { "" } else { "s" };
         let proposals = format!("{} proposal{plural}", self.rows.len());
-        let sum = self.rows.iter().try_fold(Counts::default(), |mut sum, row| {
-            sum += row.counts?;
-            Some(sum)
-        });
-        sum.map_or(proposals.clone(), |sum| format!("{proposals}, {sum}"))
+        let (mut sum, mut others) = (Counts::default(), 0);
+        for row in &self.rows {
+            match row.lines {
+                Lines::Counted(counts) => sum += counts,
+                Lines::NotByLines => others += 1,
+                Lines::NotHere => return proposals,
+            }
+        }
+        match others {
+            0 => format!("{proposals}, {sum}"),
+            others => format!("{proposals}, {sum}, {others} not counted"),
+        }
+    }
+}
+
+/// Lines added and removed as lists show them, with question marks where they were not counted; `None`
+/// where content is not here.
+pub fn lines(lines: Lines) -> Option<[String; 2]> {
+    match lines {
+        Lines::Counted(Counts { added, removed }) => {
+            Some([format!("+{added}"), format!("−{removed}")])
+        }
+        Lines::NotByLines => Some(["+?".to_owned(), "−?".to_owned()]),
+        Lines::NotHere => None,
     }
 }
 
@@ -120,17 +140,17 @@ fn cells(row: &Row) -> Vec<Cell> {
     for (at, (role, text)) in row.marks.iter().enumerate() {
         marks = marks.and(Role::Plain, if at > 0 { " " } else { "" }).and(*role, text.clone());
     }
+    let [added, removed] = lines(row.lines)
+        .map_or_else(<[Cell; 2]>::default, |[added, removed]| {
+            [Cell::new(Role::Good, added), Cell::new(Role::Bad, removed)]
+        });
     vec![
         Cell::new(Role::Key, row.number.map(|number| number.to_string()).unwrap_or_default()),
         Cell::new(Role::Id, row.short.clone()),
         Cell::from(why),
         Cell::new(Role::Dim, files),
-        row.counts.map_or_else(Cell::default, |counts| {
-            Cell::new(Role::Good, format!("+{}", counts.added))
-        }),
-        row.counts.map_or_else(Cell::default, |counts| {
-            Cell::new(Role::Bad, format!("−{}", counts.removed))
-        }),
+        added,
+        removed,
         marks,
     ]
 }
@@ -171,7 +191,7 @@ mod tests {
             description: format!("Change number {n} of the whole"),
             path: "src/some/where.rs".into(),
             files: 1,
-            counts: Some(Counts { added: n, removed: 1 }),
+            lines: Lines::Counted(Counts { added: n, removed: 1 }),
             marks: vec![(Role::Warn, "!".into())],
         };
         Group { key: Some(key), title: "claude · T-2".into(), rows: (0..rows).map(row).collect() }

@@ -1,6 +1,6 @@
 //! Several proposals decided in one answer: named by filters, shown, and bound to what was shown.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Repo;
 
@@ -120,4 +120,31 @@ fn small_ones_are_meant_by_their_lines() {
     let dry = repo.aye(&["apply", "--max-lines", "2", "--dry-run"]).exits(5).says(&ids[4]).out();
     assert!(!dry.contains(&big), "{dry}");
     assert!(dry.contains("of at most 2 lines") && dry.contains("aye apply --max-lines 2 --yes="));
+}
+
+/// What is not counted is shown as that, and no filter takes it for small.
+#[test]
+fn what_lines_do_not_measure_is_never_small() {
+    let (repo, _) = scene();
+    let propose = |name: &str, content: &[u8]| {
+        let args = ["propose", name, "--content-file", "-", "-q"];
+        repo.cmd(&args).env("AYE_AGENT", "padder").stdin(content).run().ok().id()
+    };
+    let padded = "x = 1\n".repeat(800_000);
+    let large = propose("large", padded.as_bytes());
+    let binary = propose("binary", b"#!/bin/sh\0\nrm -r x\n");
+    let list = repo.aye(&["list", "--by", "padder", "--json"]).ok().json();
+    for item in list["proposals"].as_array().unwrap() {
+        assert_eq!([&item["added"], &item["removed"]], [&json!(null), &json!(null)], "{item:#}");
+    }
+    repo.aye(&["list", "--by", "padder"]).ok().says("+? −?");
+    let small = repo.aye(&["list", "--max-lines", "1000000", "--json"]).ok().json();
+    assert!(!small.to_string().contains(&large) && !small.to_string().contains(&binary));
+    repo.aye(&["apply", "--by", "padder", "--max-lines", "3", "--dry-run"]).exits(3);
+    let overview = repo.aye(&["review", "--overview"]).exits(4).out();
+    assert!(overview.contains("2 not counted"), "{overview}");
+    // A file of 2 MB is counted.
+    let lines: String = (0..200_000).map(|n| format!("line {n}\n")).collect();
+    propose("lines", lines.as_bytes());
+    repo.aye(&["list", "--by", "padder"]).ok().says("+200000 −0");
 }

@@ -128,6 +128,28 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
+/// How many lines changes add and remove together, as far as that can be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lines {
+    /// That many.
+    Counted(Counts),
+    /// A file is binary or too large, and lines say nothing of how much changes.
+    NotByLines,
+    /// Content that it takes is not here.
+    #[default]
+    NotHere,
+}
+
+impl Lines {
+    /// The count, if there is one.
+    pub fn counts(self) -> Option<Counts> {
+        match self {
+            Self::Counted(counts) => Some(counts),
+            Self::NotByLines | Self::NotHere => None,
+        }
+    }
+}
+
 /// The difference of two contents.
 #[derive(Clone, Debug)]
 pub struct Diff<'a> {

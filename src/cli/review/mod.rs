@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::filters::FilterArgs;
 use super::{Context, Format, marks, pager};
 use crate::app::listing::Marks;
+use crate::changeset::hunks::Lines;
 use crate::changeset::instructions::Instructions;
 use crate::changeset::sensitive;
 use crate::cli::which;
@@ -309,10 +310,11 @@ fn ticket<'k>(
     let risk = marks.risk(&summary.id);
     let mut ticket = Ticket::new(summary.id.clone(), summary.created_at);
     ticket.revision.clone_from(&summary.revision);
-    ticket.lines = match summary.counts {
-        Some(counts) => u64::try_from(counts.added + counts.removed).unwrap_or(u64::MAX),
+    ticket.lines = match summary.lines {
+        Lines::Counted(counts) => u64::try_from(counts.added + counts.removed).unwrap_or(u64::MAX),
+        Lines::NotByLines => u64::MAX,
         // Not here yet, and at least that many.
-        None => u64::try_from(summary.files).unwrap_or(u64::MAX),
+        Lines::NotHere => u64::try_from(summary.files).unwrap_or(u64::MAX),
     };
     ticket.lower = marks.lower(&summary.id).cloned().collect();
     (ticket.deletes, ticket.is_warned) = (risk.deletes, risk.is_warned);

@@ -10,16 +10,16 @@ use rusqlite::{Connection, Row, Transaction, params};
 use super::update::{Stored, entry};
 use super::{Summary, View, relations};
 use crate::changeset::RepoPath;
-use crate::changeset::hunks::{self, Counts};
+use crate::changeset::hunks::{self, Counts, Lines};
 use crate::error::Result;
 use crate::proposal::snapshot::Figures;
 use crate::proposal::{ChangeRecord, Entry, Proposal, State, event};
 use crate::store::objects;
 
-/// Files larger than this are counted as one change of no lines: a list must not cost a diff.
-const MOST_COUNTED: u64 = 1 << 20;
+/// Files larger than this are not counted: a list must not cost a diff.
+const MOST_COUNTED: u64 = 4 << 20;
 
-/// Bytes of one proposal whose lines are counted; the files behind them count nothing.
+/// Bytes of one proposal whose lines are counted; one with more has no count.
 const MOST_COUNTED_IN_ALL: u64 = 32 << 20;
 
 /// Proposals of one list whose content is looked for, where it was not here before.
@@ -30,26 +30,22 @@ impl View {
     /// has come since: what a partial clone has fetched for a diff, for instance.
     pub(super) fn count(&self, summaries: &mut [Summary]) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };
-        let uncounted = summaries.iter_mut().filter(|summary| summary.counts.is_none());
+        let uncounted = summaries.iter_mut().filter(|summary| summary.lines == Lines::NotHere);
         for summary in uncounted.take(MOST_LOOKED_FOR) {
             let id = summary.id.as_str();
             if !self.has_contents(connection, id).map_err(|error| self.failed(&error))? {
                 continue;
             }
             let proposal = self.proposal(&summary.id)?;
-            let Counted { counts, lines } = count(&self.repo, &proposal.current().changes);
-            summary.counts = counts;
-            let write = |counts: Counts| -> rusqlite::Result<()> {
+            let Counted { total, lines } = count(&self.repo, &proposal.current().changes);
+            summary.lines = total;
+            let write = || -> rusqlite::Result<()> {
+                let (added, removed) = columns(total);
                 connection
                     .prepare_cached(
                         "UPDATE proposal SET added = ?2, removed = ?3 WHERE id = ?1 AND digest = ?4",
                     )?
-                    .execute(params![
-                        id,
-                        counts.added as i64,
-                        counts.removed as i64,
-                        summary.digest
-                    ])?;
+                    .execute(params![id, added, removed, summary.digest])?;
                 for (change, lines) in proposal.current().changes.iter().zip(&lines) {
                     let lines = lines.as_deref().and_then(relations::ranges);
                     connection
@@ -62,7 +58,7 @@ impl View {
                 Ok(())
             };
             // Another process writes: it is counted again next time.
-            let _ = counts.map(write);
+            let _ = (total != Lines::NotHere).then(write);
         }
         Ok(())
     }
@@ -88,7 +84,7 @@ impl View {
 /// What lists show of `proposal`, counted from its content.
 pub(in crate::store) fn figures(repo: &gix::Repository, proposal: &Proposal) -> Figures {
     let changes = &proposal.current().changes;
-    let counts = count(repo, changes).counts;
+    let counts = count(repo, changes).total.counts();
     counts.map_or(Figures::none(proposal.id.clone()), |counts| Figures {
         id: proposal.id.clone(),
         digest: Some(event::digest(changes)),
@@ -97,18 +93,30 @@ pub(in crate::store) fn figures(repo: &gix::Repository, proposal: &Proposal) -> 
     })
 }
 
-/// What the columns from `at` have of the lines of a proposal: nothing where they were not counted.
-pub(super) fn counts(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Counts>> {
-    let count = |at: usize| -> rusqlite::Result<Option<usize>> {
-        Ok(row.get::<_, Option<i64>>(at)?.map(|count| count.max(0) as usize))
-    };
-    let both = count(at)?.zip(count(at + 1)?);
-    Ok(both.map(|(added, removed)| Counts { added, removed }))
+/// What the columns from `at` have of the lines of a proposal.
+pub(super) fn lines(row: &Row<'_>, at: usize) -> rusqlite::Result<Lines> {
+    let both = row.get::<_, Option<i64>>(at)?.zip(row.get::<_, Option<i64>>(at + 1)?);
+    Ok(both.map_or(Lines::NotHere, |(added, removed)| {
+        match (usize::try_from(added), usize::try_from(removed)) {
+            (Ok(added), Ok(removed)) => Lines::Counted(Counts { added, removed }),
+            _ => Lines::NotByLines,
+        }
+    }))
+}
+
+/// The same to write: below 0 where lines say nothing.
+pub(super) fn columns(lines: Lines) -> (Option<i64>, Option<i64>) {
+    match lines {
+        Lines::Counted(counts) => (Some(counts.added as i64), Some(counts.removed as i64)),
+        Lines::NotByLines => (Some(-1), Some(-1)),
+        Lines::NotHere => (None, None),
+    }
 }
 
 /// As [`count`], of a proposal whose changes have this `digest`; it reads files only where the
 /// cache does not have the same changes already, nor a snapshot of the lane that the proposal begins
-/// in, whose writer has counted them (`said`); and where it has become pending, for the lines.
+/// in, whose writer has counted them (`said`). Of what is pending nobody's word is taken: by its lines it
+/// may be chosen to be applied.
 pub(super) fn counted(
     repo: &gix::Repository,
     proposal: &Proposal,
@@ -117,13 +125,14 @@ pub(super) fn counted(
     known: Option<&Stored>,
 ) -> Counted {
     let known = known.filter(|known| known.digest == digest);
-    let has_lines = proposal.state != State::Pending || known.is_some_and(|known| known.is_open);
-    let counts = said.or_else(|| known.and_then(|known| known.counts));
-    if counts.is_some() && has_lines {
-        return Counted { counts, lines: Vec::new() };
+    let kept = match proposal.state {
+        State::Pending => known.filter(|known| known.is_open).map(|known| known.lines),
+        _ => said.map(Lines::Counted).or_else(|| known.map(|known| known.lines)),
+    };
+    match kept.filter(|lines| *lines != Lines::NotHere) {
+        Some(total) => Counted { total, lines: Vec::new() },
+        None => count(repo, &proposal.current().changes),
     }
-    let counted = count(repo, &proposal.current().changes);
-    Counted { counts: counts.or(counted.counts), ..counted }
 }
 
 /// What lists show of a proposal, as the row of an event has it: digest of the changes, lines added and
@@ -154,17 +163,16 @@ pub(super) fn note(
 
 /// What changes come to.
 pub(super) struct Counted {
-    /// Nothing where some of the content is not here: it may come.
-    pub(super) counts: Option<Counts>,
+    /// Of all of them; where some of the content is not here, it may come.
+    pub(super) total: Lines,
     /// For each change the lines that it touches, where that could be told.
     pub(super) lines: Vec<Option<Vec<Range<u32>>>>,
 }
 
-/// Lines added and removed by `changes`; files that are binary or very large count nothing, and
-/// so do those that come after very many others.
+/// Lines added and removed by `changes`.
 fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
     let mut left = MOST_COUNTED_IN_ALL;
-    let mut is_whole = true;
+    let (mut is_whole, mut has_lines) = (true, true);
     let mut bytes = |entry: &Option<Entry>| -> Result<Option<Vec<u8>>, ()> {
         let Some(entry) = entry else { return Ok(None) };
         let id = ObjectId::from_hex(entry.id.as_bytes()).ok();
@@ -174,12 +182,15 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
             is_whole = false;
             return Err(());
         };
-        left = left.checked_sub(size).ok_or(())?;
-        if size > MOST_COUNTED {
+        let rest = left.checked_sub(size).filter(|_| size <= MOST_COUNTED);
+        left = rest.ok_or_else(|| has_lines = false)?;
+        let mut blob = repo.find_blob(id).map_err(|_| is_whole = false)?;
+        let bytes = std::mem::take(&mut blob.data);
+        if crate::changeset::file::is_binary(&bytes) {
+            has_lines = false;
             return Err(());
         }
-        let mut blob = repo.find_blob(id).map_err(|_| is_whole = false)?;
-        Ok(Some(std::mem::take(&mut blob.data)))
+        Ok(Some(bytes))
     };
     let (mut total, mut touched) = (Counts::default(), Vec::new());
     // What a moved file becomes, by where it was.
@@ -203,12 +214,6 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
         let (Ok(before), Ok(after)) = (bytes(&change.before), bytes(&change.after)) else {
             continue;
         };
-        let is_binary = |bytes: &Option<Vec<u8>>| {
-            bytes.as_ref().is_some_and(|bytes| crate::changeset::file::is_binary(bytes))
-        };
-        if is_binary(&before) || is_binary(&after) {
-            continue;
-        }
         let (mut counts, mut lines) = hunks::measure(before.as_deref(), after.as_deref());
         let to = moved.get(&change.path).filter(|_| change.after.is_none());
         if let Some(to) = to {
@@ -226,5 +231,10 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
         }
         *touched.last_mut().expect("just pushed") = Some(lines);
     }
-    Counted { counts: is_whole.then_some(total), lines: touched }
+    let total = match (is_whole, has_lines) {
+        (false, _) => Lines::NotHere,
+        (true, false) => Lines::NotByLines,
+        (true, true) => Lines::Counted(total),
+    };
+    Counted { total, lines: touched }
 }

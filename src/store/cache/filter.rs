@@ -106,7 +106,9 @@ impl Filter {
             terms.push("task >= 'plan:' AND task < 'plan;'".into());
         }
         if let Some(most) = self.max_lines {
-            terms.push(format!("added + removed <= {}", most.min(i64::MAX as usize)));
+            // What is not counted is not small.
+            let most = most.min(i64::MAX as usize);
+            terms.push(format!("added >= 0 AND removed >= 0 AND added + removed <= {most}"));
         }
         if let Some(subject) = self.subject {
             terms.push(format!("subject = '{}'", subject.as_str()));

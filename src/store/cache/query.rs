@@ -8,7 +8,7 @@ use super::gather::Parsed;
 use super::schema::Index;
 use super::{Filter, View, counts, forks, lanes, update};
 use crate::changeset::RepoPath;
-use crate::changeset::hunks::Counts;
+use crate::changeset::hunks::Lines;
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::document::Approval;
@@ -47,8 +47,8 @@ pub struct Summary {
     pub path: String,
     /// How many files.
     pub files: usize,
-    /// Lines added and removed; nothing where the content of the files is not here.
-    pub counts: Option<Counts>,
+    /// Lines added and removed.
+    pub lines: Lines,
     /// How many revisions.
     pub revisions: usize,
     /// How many comments.
@@ -483,7 +483,7 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
         description: row.get(9)?,
         path: row.get::<_, Option<String>>(10)?.unwrap_or_default(),
         files: count(11)?,
-        counts: counts::counts(row, 12)?,
+        lines: counts::lines(row, 12)?,
         revisions: count(14)?,
         comments: count(15)?,
         changes_requested: row.get(16)?,

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 28;
+const VERSION: i64 = 29;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -33,7 +33,8 @@ const VERSION: i64 = 28;
 /// nothing is folded. `own_purge` has the events in this clone's own lanes that say so, as nothing else
 /// under the name of one may. `stub` has the proposals of which a lane keeps stubs.
 ///
-/// `added` and `removed` are only there where all the content that is counted was.
+/// `added` and `removed` are only there where all the content that is counted was, and below 0 where a file
+/// is binary or too large to be counted.
 ///
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
 /// `staging` is the staging id of a proposal about memory, `decided` when a decision was made, in
@@ -131,7 +132,7 @@ CREATE TABLE bound (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 28;
+PRAGMA user_version = 29;
 COMMIT;
 ";
 

@@ -102,7 +102,7 @@ impl View {
             .prepare_cached("SELECT digest, added, removed FROM proposal WHERE id = ?1")
             .and_then(|mut query| {
                 let figures = |row: &rusqlite::Row<'_>| {
-                    let Some(counts) = counts::counts(row, 1)? else { return Ok(None) };
+                    let Some(counts) = counts::lines(row, 1)?.counts() else { return Ok(None) };
                     Ok(Some(Figures {
                         id: id.clone(),
                         digest: Some(row.get(0)?),

@@ -11,7 +11,7 @@ use super::gather::{Gathered, Parsed};
 use super::source::Check;
 use super::statements::Flaw;
 use super::{audience, forks, gather, lanes, purge, relations};
-use crate::changeset::hunks::Counts;
+use crate::changeset::hunks::{Counts, Lines};
 use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::event::Subject;
 use crate::proposal::forks::Forks;
@@ -256,7 +256,7 @@ const UPDATE: &str = "UPDATE proposal SET state = ?4, domain = ?5, task = ?6, pr
 pub(super) struct Stored {
     prefix: i64,
     pub(super) digest: String,
-    pub(super) counts: Option<Counts>,
+    pub(super) lines: Lines,
     /// It is pending.
     pub(super) is_open: bool,
 }
@@ -269,7 +269,7 @@ fn stored(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<Option<St
             Ok(Stored {
                 prefix: row.get(0)?,
                 digest: row.get(1)?,
-                counts: counts::counts(row, 2)?,
+                lines: counts::lines(row, 2)?,
                 is_open: row.get_ref(4)?.as_str()? == word(&State::Pending),
             })
         })
@@ -336,12 +336,13 @@ fn store(
     if is_last {
         *last = Some((id.to_owned(), prefix));
     }
-    let Counted { counts, lines } = counted(repo, proposal, &digest, said, known.as_ref());
+    let Counted { total, lines } = counted(repo, proposal, &digest, said, known.as_ref());
     let approvals = (!proposal.approvals.is_empty()).then(|| {
         let all = document::approvals(proposal);
         let newest = &all[all.len().saturating_sub(MOST_APPROVALS)..];
         serde_json::to_string(newest).unwrap_or_default()
     });
+    let (added, removed) = counts::columns(total);
     let path = changes.first().map(|change| change.path.display().to_string());
     let lower = proposal.current().on.as_ref();
     let values = params![
@@ -359,8 +360,8 @@ fn store(
         proposal.description.as_deref().map(|text| gather::capped(text, MOST_LISTED)),
         path,
         changes.len() as i64,
-        counts.map(|counts| counts.added as i64),
-        counts.map(|counts| counts.removed as i64),
+        added,
+        removed,
         proposal.revisions.len() as i64,
         proposal.comments.len() as i64,
         proposal.changes_requested.is_some(),
