@@ -129,11 +129,20 @@ impl Finder {
     }
 }
 
-/// As git decides it: a NUL byte near the start. UTF-16 with a byte order mark is text.
+/// As git decides it, a NUL byte near the start; or, as in a PDF, which begins as text, bytes in no encoding with
+/// many control characters. UTF-16 with a byte order mark is text.
 fn is_binary(bytes: &[u8]) -> bool {
-    !bytes.starts_with(b"\xff\xfe")
-        && !bytes.starts_with(b"\xfe\xff")
-        && bytes[..bytes.len().min(8000)].contains(&0)
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return false;
+    }
+    bytes[..bytes.len().min(8000)].contains(&0) || is_compressed(bytes)
+}
+
+/// More than one byte in a hundred is a control character that no text has, and it is not UTF-8.
+fn is_compressed(bytes: &[u8]) -> bool {
+    let is_control = |b: &&u8| matches!(b, 0..=7 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    std::str::from_utf8(bytes).is_err()
+        && bytes.iter().filter(is_control).count() > 16 + bytes.len() / 100
 }
 
 /// The fingerprints of an allow-list file.
@@ -148,4 +157,20 @@ pub fn allow_list(bytes: &[u8]) -> Result<BTreeSet<String>> {
             .hint(error.hint_text().unwrap_or_default())
             .with("line", line.unwrap_or_default())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_compressed_is_binary_and_old_encodings_are_text() {
+        let noise = (0..20_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8);
+        let noise: Vec<u8> = noise.filter(|byte| *byte != 0).collect();
+        let pdf = [&b"%PDF-1.5\n"[..], &b"1 0 obj\n".repeat(1_500), &noise].concat();
+        assert!(is_binary(&pdf));
+        assert!(!is_binary(&b"Stra\xdfe \x1b[1m\n".repeat(500)));
+        assert!(!is_binary("\u{7}\u{8}\u{1}\n".repeat(500).as_bytes()));
+        assert!(!is_binary(b"\xff\xfea\0"));
+    }
 }

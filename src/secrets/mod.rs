@@ -14,6 +14,7 @@ mod added;
 mod assign;
 mod bigrams;
 mod decoded;
+mod encoding;
 mod entropy;
 mod finding;
 mod keys;

@@ -7,6 +7,7 @@ use bstr::ByteSlice as _;
 
 use super::added::Added;
 use super::allow::{self, Limits};
+use super::encoding::readable;
 use super::finding::{self, Finding, Span};
 use super::prefilter::{self, Target};
 use super::rules::{self, RULES};
@@ -203,21 +204,6 @@ fn settled(text: &[u8], mut spans: Vec<Span>) -> Vec<Span> {
 /// True where `span` lies wholly in one of `regions`.
 fn is_within(span: &Span, regions: &[std::ops::Range<usize>]) -> bool {
     regions.iter().any(|region| region.start <= span.start && span.end <= region.end)
-}
-
-/// UTF-16 with a byte order mark as UTF-8, anything else as it is.
-fn readable(text: &[u8]) -> Cow<'_, [u8]> {
-    let little = text.starts_with(&[0xff, 0xfe]);
-    if !little && !text.starts_with(&[0xfe, 0xff]) {
-        return Cow::Borrowed(text);
-    }
-    let units = text[2..].chunks_exact(2).map(|pair| {
-        let pair = [pair[0], pair[1]];
-        if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
-    });
-    let text: String =
-        char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-    Cow::Owned(text.into_bytes())
 }
 
 /// Keyword hits, each handed to whom it concerns. A provider rule runs over a window around its

@@ -1,16 +1,23 @@
 //! Text that misleads: characters that hide, reorder or control, letters that look like others,
 //! and phrases aimed at an agent rather than a reader.
 
-use crate::text::lookalike::Twins;
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::added::Added;
+use super::encoding::readable;
 use super::finding::Locator;
 use crate::text;
+use crate::text::lookalike::Twins;
 
 mod lookalike;
 mod orders;
 mod phrases;
+
+/// Most issues of one kind that a text is reported with, before the rest is counted: a file in an old
+/// encoding has one on each line, which would bury everything else.
+const MOST_OF_A_KIND: usize = 20;
 
 /// What an issue means for the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
@@ -48,16 +55,19 @@ struct Place {
     message: String,
 }
 
-/// Every issue of `text`, in order of place.
+/// Every issue of `text`, in order of place; of one kind at most [`MOST_OF_A_KIND`], and the next one with how
+/// many there are from there on.
 ///
 /// Tabs, line feeds, CR LF and a byte order mark at the very start are plain text; so are joiners
 /// inside emoji and between letters of scripts that need them.
 pub fn check(text: &[u8]) -> Vec<Issue> {
+    let text = &*readable(text);
     describe(text, &places(text, &Twins::of([text])))
 }
 
 /// The issues of `after` that touch a line added or changed since `before`.
 pub fn check_added(before: &[u8], after: &[u8]) -> Vec<Issue> {
+    let (before, after) = (&*readable(before), &*readable(after));
     let mut found = places(after, &Twins::of([before, after]));
     if found.is_empty() {
         return Vec::new();
@@ -70,6 +80,7 @@ pub fn check_added(before: &[u8], after: &[u8]) -> Vec<Issue> {
 /// As [`check_added`], for a file that instructs coding agents: commands that run what they fetch,
 /// encoded blobs and orders in hidden comments count, too.
 pub fn check_instructions(before: &[u8], after: &[u8]) -> Vec<Issue> {
+    let (before, after) = (&*readable(before), &*readable(after));
     let mut found = places(after, &Twins::of([before, after]));
     orders::scan(after, &mut found);
     if found.is_empty() {
@@ -88,14 +99,28 @@ pub fn blocks(issues: &[Issue]) -> bool {
 
 fn describe(text: &[u8], places: &[Place]) -> Vec<Issue> {
     let mut locator = Locator::new(text);
-    places
-        .iter()
-        .map(|place| {
-            let (line, column) = locator.locate(place.start);
-            let (kind, severity, message) = (place.kind, place.severity, place.message.clone());
-            Issue { kind, severity, line, column, message }
-        })
-        .collect()
+    let mut all: BTreeMap<_, usize> = BTreeMap::new();
+    for place in places {
+        *all.entry((place.kind, place.severity)).or_default() += 1;
+    }
+    let mut found: BTreeMap<_, usize> = BTreeMap::new();
+    let mut issues = Vec::new();
+    for place in places {
+        let (kind, severity) = (place.kind, place.severity);
+        let before = found.entry((kind, severity)).or_default();
+        let message = match *before {
+            MOST_OF_A_KIND => {
+                let rest = all[&(kind, severity)] - *before;
+                format!("{}; {rest} of this kind from here on", place.message)
+            }
+            more if more > MOST_OF_A_KIND => continue,
+            _ => place.message.clone(),
+        };
+        *before += 1;
+        let (line, column) = locator.locate(place.start);
+        issues.push(Issue { kind, severity, line, column, message });
+    }
+    issues
 }
 
 fn places(text: &[u8], twins: &Twins) -> Vec<Place> {
@@ -199,6 +224,26 @@ mod tests {
 
     fn kinds(text: impl AsRef<[u8]>) -> Vec<(&'static str, usize, usize)> {
         check(text.as_ref()).into_iter().map(|i| (i.kind, i.line, i.column)).collect()
+    }
+
+    #[test]
+    fn many_of_a_kind_are_counted() {
+        let text = "a\u{200b}\n".repeat(50) + "b\u{202e}\n";
+        let issues = check(text.as_bytes());
+        let invisible = issues.iter().filter(|issue| issue.kind == "invisible").count();
+        assert_eq!(invisible, MOST_OF_A_KIND + 1);
+        assert!(issues[MOST_OF_A_KIND].message.ends_with("; 30 of this kind from here on"));
+        assert!(issues.iter().any(|issue| issue.kind == "bidi_control"));
+    }
+
+    #[test]
+    fn utf_16_is_read_as_text() {
+        let text = |text: &str| -> Vec<u8> {
+            [vec![0xff, 0xfe], text.encode_utf16().flat_map(u16::to_le_bytes).collect()].concat()
+        };
+        assert_eq!(check(&text("\"key\" = \"value\";\r\n")), []);
+        let found = check_added(&text("a\n"), &text("a\nb\u{202e}\n"));
+        assert_eq!((found.len(), found[0].kind, found[0].line), (1, "bidi_control", 2));
     }
 
     #[test]
