@@ -2,6 +2,7 @@
 //!
 //! Source: <https://www.jsonrpc.org/specification>; codes from -32020 are the protocol's own.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::tools::json;
@@ -62,7 +63,7 @@ pub fn read(line: &[u8]) -> Result<Option<Request>, Value> {
     }
     let wrong = |id: Value, code, what: &str| failed(&id, Failure::new(code, what));
     let value = json::read(line, "the message", "send one JSON object on a line")
-        .map_err(|error| failed(&Value::Null, Failure::new(codes::PARSE_ERROR, error.message())))?;
+        .map_err(|error| failed(&id_of(line), Failure::new(codes::PARSE_ERROR, error.message())))?;
     let invalid = codes::INVALID_REQUEST;
     let Value::Object(mut message) = value else {
         return Err(wrong(
@@ -92,6 +93,17 @@ pub fn read(line: &[u8]) -> Result<Option<Request>, Value> {
         Some(_) => return Err(wrong(id, codes::INVALID_PARAMS, "the params are not an object")),
     };
     Ok(Some(Request { id, method, params }))
+}
+
+/// The id in a line that cannot be read in whole: half a surrogate pair, as JavaScript writes it, or bytes that are
+/// not UTF-8, in some string. A client passes over an answer without the id that it waits for.
+fn id_of(line: &[u8]) -> Value {
+    #[derive(Deserialize)]
+    struct Named {
+        id: Value,
+    }
+    let id = serde_json::from_slice(line).map(|named: Named| named.id).unwrap_or_default();
+    if id.is_string() || id.is_number() { id } else { Value::Null }
 }
 
 /// The answer that a request failed.
@@ -140,6 +152,8 @@ mod tests {
         for (line, id, code) in [
             ("{", Value::Null, -32700),
             (r#"{"id":1,"id":2,"method":"ping","jsonrpc":"2.0"}"#, Value::Null, -32700),
+            (r#"{"params":{"x":"a\ud83d"},"id":7,"method":"ping"}"#, json!(7), -32700),
+            (r#"{"id":"a\ud83d","method":"ping"}"#, Value::Null, -32700),
             ("[]", Value::Null, -32600),
             ("5", Value::Null, -32600),
             (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Value::Null, -32600),
@@ -151,6 +165,13 @@ mod tests {
             let answer = read(line.as_bytes()).unwrap_err();
             assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{line}");
         }
+    }
+
+    #[test]
+    fn an_answer_to_bytes_that_are_not_utf8_has_the_id() {
+        let answer =
+            read(b"{\"id\":7,\"method\":\"ping\",\"params\":{\"x\":\"\xe9\"}}").unwrap_err();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32700)));
     }
 
     proptest! {
