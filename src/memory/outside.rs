@@ -75,11 +75,8 @@ pub fn violations(change: &FileChange, settings: &Settings, guard: &dyn Guard) -
         say("memory_schema", 1, format!("memory: {path} would have the id '{id}' twice"));
     }
     for problem in check_sections(category, path, before, after) {
-        let section = problem.section_id.as_deref().and_then(|id| {
-            document.sections.iter().find(|s| s.id.as_deref().unwrap_or(&s.heading) == id)
-        });
-        let at = section.map_or(0, |section| section.start());
-        let line = markdown::lines::number_of(after, at) + problem.line.map_or(0, |line| line - 1);
+        let begin = markdown::lines::number_of(after, problem.start);
+        let line = begin + problem.line.map_or(0, |line| line - 1);
         say(
             "memory_schema",
             line,

@@ -34,6 +34,8 @@ pub struct Parts {
     pub line: Option<usize>,
     /// The section concerned.
     pub section_id: Option<String>,
+    /// Where it begins, in bytes from the beginning of the file; 0 for the file as a whole.
+    pub start: usize,
     /// What is wrong, quoting what was given (never a secret).
     pub message: String,
     /// What to do about it.
@@ -51,6 +53,7 @@ impl Problem {
             field: None,
             line: None,
             section_id: None,
+            start: 0,
             message: message.into(),
             fix: None,
             finding: None,

@@ -1,6 +1,6 @@
 //! What the files must be like after all operations: size, schema, secrets in context.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::Planner;
 use crate::error::codes::SIZE_LIMIT;
@@ -147,11 +147,14 @@ pub fn check_sections(
             .fix("begin the file with `# Title`"),
         );
     }
+    let mut taken: BTreeSet<String> =
+        document.sections.iter().filter_map(|section| section.id.clone()).collect();
     for i in 0..document.sections.len() {
         if old.as_ref().is_some_and(|old| unchanged(old, &document, i)) {
             continue;
         }
         let section = &document.sections[i];
+        let first = problems.len();
         let id = super::precondition::name(&document, i);
         let had_none = |old: &Document<'_>| {
             old.sections.iter().any(|was| {
@@ -161,6 +164,8 @@ pub fn check_sections(
         // An edit of a section that has no id does not have to give it one; lint asks for it.
         let is_old = old.as_ref().is_some_and(had_none);
         if category.section_id_required && section.id.is_none() && !is_old {
+            let suggested = slug::unique(&section.heading, |id| taken.contains(id));
+            taken.insert(suggested.clone());
             problems.push(
                 Problem::new(
                     &codes::VALIDATION_FAILED,
@@ -168,14 +173,12 @@ pub fn check_sections(
                 )
                 .field("content")
                 .section(id)
-                .fix(format!(
-                    "add the line {} after the heading",
-                    markdown::marker(&markdown::slug::slug(&section.heading))
-                )),
+                .fix(format!("add the line {} after the heading", markdown::marker(&suggested))),
             );
         }
         let entry = is_entry(&document, i, category);
         problems.extend(check_fields(category, &document, i, entry, id));
+        problems[first..].iter_mut().for_each(|problem| problem.start = section.start());
     }
     problems
 }

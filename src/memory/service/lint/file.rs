@@ -68,14 +68,7 @@ impl Service<'_> {
             }
         }
         for problem in check_sections(category, path, None, text) {
-            let at = problem
-                .section_id
-                .as_deref()
-                .and_then(|id| {
-                    document.sections.iter().find(|s| s.id.as_deref().unwrap_or(&s.heading) == id)
-                })
-                .map_or(0, |section| section.start());
-            let line = line_of(at) + problem.line.map_or(0, |line| line - 1);
+            let line = line_of(problem.start) + problem.line.map_or(0, |line| line - 1);
             let mut found =
                 finding("memory_schema", Level::Error, path, line, problem.message.clone());
             if let Some(fix) = &problem.fix {
