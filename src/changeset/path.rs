@@ -123,7 +123,10 @@ fn check_component(path: &[u8], component: &[u8]) -> Result<()> {
     match component {
         b"" => Err(invalid(path, "has an empty component").hint(relative)),
         b"." => Err(invalid(path, "has a '.' component").hint("drop the './'")),
-        b".." => Err(invalid(path, "leaves the repository with '..'").hint(relative)),
+        b".." if leaves(path) => {
+            Err(invalid(path, "leaves the repository with '..'").hint(relative))
+        }
+        b".." => Err(invalid(path, "has a '..' component").hint(relative)),
         name if name.len() > 255 => Err(invalid(path, "has a name of over 255 bytes")),
         name if is_dot_git(name) => Err(Error::new(
             &codes::PATH_IN_GIT_DIR,
@@ -133,6 +136,15 @@ fn check_component(path: &[u8], component: &[u8]) -> Result<()> {
         .hint("aye never writes into .git, in any spelling")),
         _ => Ok(()),
     }
+}
+
+/// Whether `path` leads above where it begins; a backslash may separate as well.
+fn leaves(path: &[u8]) -> bool {
+    let mut depth = 0;
+    path.split(|b| matches!(b, b'/' | b'\\')).any(|component| {
+        depth += if component == b".." { -1 } else { 1 };
+        depth < 0
+    })
 }
 
 /// Git's own guards (`core.protectNTFS`, `core.protectHFS`), always on.

@@ -29,7 +29,7 @@ pub struct Args {
     /// The tool.
     #[arg(value_name = "TOOL")]
     pub tool: String,
-    /// The arguments as JSON, alone or as {\"name\": …, \"arguments\": …}; - or nothing reads
+    /// The arguments as JSON, alone or as {"name": …, "arguments": …}; - or nothing reads
     /// standard input.
     #[arg(value_name = "JSON")]
     pub request: Option<String>,

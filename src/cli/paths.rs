@@ -21,7 +21,8 @@ pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath>
         Error::new(&codes::INVALID_UTF8, "a path cannot be read as text").hint("rename the file")
     })?;
     let base = context.path_base(store);
-    let inside = if Path::new(path).is_absolute() { absolute(store, path) } else { None };
+    let inside = Some(Path::new(path)).filter(|path| path.is_absolute());
+    let inside = inside.and_then(|path| store.inside(path));
     let prefix = match inside {
         Some(_) => Vec::new(),
         None => store.prefix(&base).unwrap_or_default(),
@@ -56,17 +57,6 @@ pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath>
     }
     RepoPath::new(rest)?;
     RepoPath::new([above, b"/", rest].concat())
-}
-
-/// The absolute `path` relative to the work tree's top, if it leads there. Directories that do not
-/// exist yet may be in it.
-fn absolute(store: &Store, path: &OsStr) -> Option<Vec<u8>> {
-    let path = Path::new(path);
-    path.ancestors().skip(1).find_map(|directory| {
-        let mut inside = store.prefix(directory)?;
-        inside.extend_from_slice(<[u8]>::from_path(path.strip_prefix(directory).ok()?)?);
-        Some(inside)
-    })
 }
 
 /// The bytes of the file `path`, or of standard input for `-`; at most `limit`.

@@ -117,7 +117,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
                     let mut meta = propose::Meta { message: message.take(), ..Default::default() };
                     request.fill(&mut meta)?;
                     message = meta.message;
-                    request.edits()?
+                    request.edits(|path| store.given(path))?
                 }
                 None => args.edits.read(context, &store, limit)?,
             };

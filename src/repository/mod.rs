@@ -10,6 +10,7 @@ mod head;
 mod object;
 mod open;
 mod parameters;
+mod paths;
 pub mod policy;
 mod program;
 mod recent;
@@ -37,7 +38,7 @@ use recent::Recent;
 pub(crate) use object::{TRY_AGAIN, promisor};
 pub use open::objects_at;
 pub use policy::{Gate, Policy};
-pub use settings::{ScanMode, Settings, parse_duration, trusted};
+pub use settings::{DURATION, ScanMode, Settings, parse_duration, trusted};
 
 /// Error codes of the repository as a place.
 pub mod codes {
@@ -206,22 +207,6 @@ impl Repository {
             .filter(|entry| entry.mode == gix::index::entry::Mode::COMMIT)
             .map(|entry| entry.path(&index).to_owned())
             .collect()
-    }
-
-    /// Where `directory` (in which the command was started) is, relative to the work tree's top,
-    /// `/`-separated with a final `/`, or empty at the top. What a path on the command line is
-    /// relative to. `GIT_PREFIX`, which git sets for aliases and hooks, is the caller's to pass
-    /// as `directory`.
-    pub fn prefix(&self, directory: &Path) -> Option<Vec<u8>> {
-        let top = self.work_dir()?;
-        let top = std::fs::canonicalize(&top).unwrap_or(top);
-        let here = std::fs::canonicalize(directory).ok()?;
-        let below = here.strip_prefix(&top).ok()?;
-        let mut prefix = <[u8]>::from_path(below)?.to_owned();
-        if !prefix.is_empty() {
-            prefix.push(b'/');
-        }
-        Some(prefix)
     }
 
     /// aye's settings from git configuration, read once.

@@ -126,6 +126,9 @@ fn invalid(key: &str, value: &str, wanted: &str) -> Error {
         .hint(format!("set it with `git config {key} …`"))
 }
 
+/// What to say where [`parse_duration`] reads nothing.
+pub const DURATION: &str = "give a number and one of s, m, h, d, w, such as 7d; at most ten years";
+
 /// A time span: a whole number and one of `s`, `m`, `h`, `d`, `w`; from one second to ten years.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();

@@ -14,7 +14,7 @@ use crate::app::propose::{Details, Recorded};
 use crate::app::stack::Ground;
 use crate::app::{self, Session, capture};
 use crate::changeset::snippet::{Action, Edit};
-use crate::changeset::{Occurrence, RepoPath, Snippet};
+use crate::changeset::{Occurrence, Snippet};
 use crate::decide;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Result};
@@ -342,7 +342,8 @@ fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Res
     let new = required("new_content", arguments.new_content, ignored)?;
     let occurrence = arguments.occurrence.map(Occurrence::from).unwrap_or_default();
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence };
-    let edit = Edit { path: RepoPath::new(&path)?, action: Action::Replace(snippet) };
+    let path = session.store.given(path.as_bytes())?;
+    let edit = Edit { path, action: Action::Replace(snippet) };
     let draft = capture::edits(session, vec![edit], &Ground::Any, InputForm::Tool)?;
     let details = Details {
         description: arguments.description,

@@ -8,7 +8,6 @@ use super::Arguments;
 use super::arguments::{answered, required, whole};
 use crate::app::Session;
 use crate::app::comment::{self, Saying};
-use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::proposal::event::Evidence;
 
@@ -55,7 +54,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     let (first, last) = (known.line.map(number), known.end_line.map(number));
     let saying = Saying {
         body,
-        path: known.path.map(RepoPath::new).transpose()?,
+        path: known.path.map(|path| session.store.given(path.as_bytes())).transpose()?,
         lines: first.map(|first| (first, last.unwrap_or(first))),
         is_question: known.question.unwrap_or_default(),
         replacement: known.replacement,

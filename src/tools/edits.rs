@@ -79,12 +79,16 @@ impl From<Which> for Occurrence {
     }
 }
 
-/// `edits` in the engine's words; paths are relative to the repository's top.
+/// `edits` in the engine's words; `named` reads their paths, as
+/// [`Repository::given`](crate::repository::Repository::given) does.
 ///
 /// # Errors
 /// `invalid_argument` with the edit's index; `path_invalid`.
-pub fn compile(edits: Vec<JsonEdit>) -> Result<Vec<Edit>> {
-    edits.into_iter().enumerate().map(|(index, edit)| edit.read(index)).collect()
+pub fn compile(
+    edits: Vec<JsonEdit>,
+    named: impl Fn(&[u8]) -> Result<RepoPath>,
+) -> Result<Vec<Edit>> {
+    edits.into_iter().enumerate().map(|(index, edit)| edit.read(&named, index)).collect()
 }
 
 /// What is wrong with edit `index`.
@@ -95,8 +99,8 @@ pub fn invalid(index: usize, why: &str) -> Error {
 }
 
 impl JsonEdit {
-    fn read(self, index: usize) -> Result<Edit> {
-        let path = RepoPath::new(self.file_path)?;
+    fn read(self, named: impl Fn(&[u8]) -> Result<RepoPath>, index: usize) -> Result<Edit> {
+        let path = named(self.file_path.as_bytes())?;
         let occurrence = match self.occurrence {
             None => Occurrence::Unique,
             Some(Which::Nth(0)) => {

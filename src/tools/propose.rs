@@ -16,7 +16,7 @@ use crate::changeset::RepoPath;
 use crate::changeset::patch::Options;
 use crate::error::{Error, Result};
 use crate::proposal::event::InputForm;
-use crate::repository::parse_duration;
+use crate::repository::{DURATION, parse_duration};
 
 /// Names of the two tools.
 pub const NAMES: [&str; 2] = ["propose", "propose_patch"];
@@ -147,7 +147,12 @@ pub(super) fn draft(session: &Session<'_>, edits: Vec<JsonEdit>, ground: &Ground
             .with("parameter", "edits")
             .hint(format!("the arguments look like {EXAMPLE}")));
     }
-    capture::edits(session, compile(edits)?, ground, InputForm::Tool)
+    capture::edits(
+        session,
+        compile(edits, |path| session.store.given(path))?,
+        ground,
+        InputForm::Tool,
+    )
 }
 
 /// What a patch makes of the files.
@@ -169,7 +174,7 @@ pub(super) fn span(text: Option<String>) -> Result<Option<Duration>> {
         parse_duration(&text).ok_or_else(|| {
             Error::new(&codes::INVALID_PARAMETER, format!("'{text}' is not a duration"))
                 .with("parameter", "expires_in")
-                .hint("give a number and one of s, m, h, d, w, such as 7d")
+                .hint(DURATION)
         })
     };
     text.map(read).transpose()

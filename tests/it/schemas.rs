@@ -139,6 +139,7 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["status", "--long"]);
     check.aye(&["review"]);
     check.aye(&["show", &first]);
+    check.aye(&["diff", &first]);
     check.aye(&["comment", &first, "-m", "why?"]);
     check.repo.aye(&["run", "--keep", "--name", "s", "--", "sh", "-c", "echo x >x.txt"]).ok();
     check.spooled();

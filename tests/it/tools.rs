@@ -302,3 +302,37 @@ fn every_tool_stands_in_the_help_of_call() {
         assert!(tool.names.iter().all(|name| line.contains(name)), "{line}");
     }
 }
+
+/// Coding agents name files by absolute paths in their own tools.
+#[test]
+fn an_absolute_path_inside_the_work_tree_is_taken() {
+    let repo = repo();
+    let top = repo.path("");
+    let top = top.to_str().unwrap().trim_end_matches('/');
+    for path in [format!("{top}/sub/g"), "./sub/g".to_owned()] {
+        let edit = json!({"file_path": &path, "old_content": "g\n", "new_content": "G\n"});
+        let propose = json!({"action": "propose", "file_path": &path, "old_content": "g\n", "new_content": "G\n"});
+        let proposed = answer(&call(&repo, "changes", &propose).ok());
+        let listed = repo.aye(&["list", "--path", "sub/g", "--json"]).ok().json();
+        assert_eq!(listed["count"], 1, "{proposed:#}\n{listed:#}");
+        let id = proposed["proposal_id"].as_str().unwrap();
+        call(&repo, "comment", &json!({"proposal_id": id, "body": "x", "path": &path, "line": 1}))
+            .ok();
+        repo.aye(&["reject", id, "--yes"]).ok();
+        let again = answer(&call(&repo, "propose", &json!({"edits": [edit.clone()]})).ok());
+        repo.aye(&["reject", again["proposal_id"].as_str().unwrap(), "--yes"]).ok();
+        let file = json!({"edits": [edit]}).to_string();
+        let id = repo.aye_stdin(&["propose", "--from-json", "-", "-q"], file).ok().id();
+        repo.aye(&["reject", &id, "--yes"]).ok();
+    }
+    // Git's own directory, and what lies elsewhere, are refused as ever.
+    for (path, code) in [
+        (format!("{top}/.git/config"), "path_in_git_dir"),
+        (format!("{top}/../x"), "path_invalid"),
+        ("/etc/passwd".to_owned(), "path_invalid"),
+        ("sub/../f".to_owned(), "path_invalid"),
+    ] {
+        let edit = json!({"edits": [{"file_path": path, "content": "x"}]});
+        call(&repo, "propose", &edit).fails(code, 6);
+    }
+}

@@ -1,7 +1,11 @@
 //! `aye diff`: the changes of a proposal.
 
+mod document;
+
+pub use document::Document;
+
 use super::which::One;
-use super::{Context, difftool, pager, paths, show};
+use super::{Context, Format, difftool, pager, paths, show};
 use crate::changeset::{Changeset, RepoPath};
 use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
@@ -22,7 +26,8 @@ use crate::store::Store;
   aye diff m4k8 --stat
   aye diff m4k8 --tool=meld    what `git difftool` shows
   aye diff m4k8 -- src/a.rs docs/
-  aye diff m4k8 --patch | git apply --check")]
+  aye diff m4k8 --patch | git apply --check
+  aye diff m4k8 --json         files, and the patch")]
 pub struct Args {
     /// The proposal.
     #[command(flatten)]
@@ -142,12 +147,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let pending = proposal.status(context.now) == Status::Pending;
     let mut changeset = store.changeset(&revision.changes)?;
+    let mut planned = false;
     if pending && args.revision.is_none() {
         context.note(&format!("{}  {}", proposal.at_revision(), by(&proposal)));
         let visible = decide::visible(&store, &store.view()?, &proposal)?;
         foreign(context, &store, &visible);
         if !args.proposed && visible.planned && !visible.changes.is_empty() {
             context.note(PLANNED.trim_end());
+            planned = true;
             changeset = Changeset::new(visible.changes)?;
         }
     }
@@ -155,6 +162,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         changeset = within(context, &store, &proposal, changeset, &args.paths)?;
     }
     show::notice(context, &store, &proposal, changeset.changes());
+    if context.format_or(Format::Text) != Format::Text {
+        let number = args.revision.unwrap_or(proposal.revisions.len());
+        let patch = patch(&store, &changeset);
+        let of = (&proposal, number);
+        let document = Document::new(of, planned, changeset.changes(), &patch);
+        context.emit(Format::Text, &document, String::new)?;
+        return Ok(Exit::Done);
+    }
     if args.diff.patch {
         context.print(&patch(&store, &changeset))?;
         return Ok(Exit::Done);

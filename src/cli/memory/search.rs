@@ -7,7 +7,7 @@ use crate::memory::service::Ask;
 use crate::text::escape;
 use crate::tools::memory_search::Found;
 
-/// Search memory: words, \"phrases\", beginnings (migr*), in any script.
+/// Search memory: words, "phrases", beginnings (migr*), in any script.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye memory search connection pool

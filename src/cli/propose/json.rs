@@ -4,9 +4,10 @@ use serde::Deserialize;
 use serde::de::Error as _;
 
 use super::Meta;
+use crate::changeset::RepoPath;
 use crate::changeset::snippet::Edit;
 use crate::error::{Error, Result, codes};
-use crate::repository::parse_duration;
+use crate::repository::{DURATION, parse_duration};
 use crate::tools::edits::{Bytes, JsonEdit, Which, compile, invalid};
 use crate::tools::json::without_mark;
 
@@ -80,18 +81,18 @@ impl Request {
                     &codes::INVALID_ARGUMENT,
                     format!("expires_in is '{text}', not a time span"),
                 )
-                .hint("give a number and one of s, m, h, d, w, such as 7d")
+                .hint(DURATION)
             })?;
             meta.expires_in = Some(span);
         }
         Ok(())
     }
 
-    /// Its edits; paths are relative to the repository's top.
+    /// Its edits, with the paths that `named` reads.
     ///
     /// # Errors
     /// `invalid_argument` with the edit's index; `path_invalid`.
-    pub fn edits(self) -> Result<Vec<Edit>> {
+    pub fn edits(self, named: impl Fn(&[u8]) -> Result<RepoPath>) -> Result<Vec<Edit>> {
         let mut edits = self.edits;
         if let Some(file_path) = self.file_path {
             edits.insert(
@@ -110,7 +111,7 @@ impl Request {
         {
             return Err(invalid(0, "has no file_path"));
         }
-        compile(edits)
+        compile(edits, named)
     }
 }
 
@@ -124,10 +125,10 @@ mod tests {
     #[test]
     fn one_edit_or_several() {
         let one = br#"{"file_path":"a","old_content":"x","new_content":"y"}"#;
-        assert_eq!(Request::read(one).unwrap().edits().unwrap().len(), 1);
+        assert_eq!(Request::read(one).unwrap().edits(|path| RepoPath::new(path)).unwrap().len(), 1);
         let list =
             br#"[{"file_path":"a","delete":true},{"file_path":"b","content":{"base64":"/w=="}}]"#;
-        let edits = Request::read(list).unwrap().edits().unwrap();
+        let edits = Request::read(list).unwrap().edits(|path| RepoPath::new(path)).unwrap();
         assert_eq!(edits[1].action, Action::Write { content: vec![0xff], mode: None });
     }
 
@@ -139,7 +140,10 @@ mod tests {
             r#"{"new_content":"a"}"#,
             r#"[{"file_path":"a","old_content":"x","new_content":"y","occurrence":0}]"#,
         ] {
-            assert!(Request::read(text.as_bytes()).unwrap().edits().is_err(), "{text}");
+            assert!(
+                Request::read(text.as_bytes()).unwrap().edits(|path| RepoPath::new(path)).is_err(),
+                "{text}"
+            );
         }
         assert!(
             Request::read(br#"{"file_path":"a","typo":1}"#).unwrap_err().is(&codes::INVALID_JSON)
@@ -149,7 +153,7 @@ mod tests {
     proptest! {
         #[test]
         fn hostile_json_never_panics(text in ".{0,200}") {
-            let _ = Request::read(text.as_bytes()).map(Request::edits);
+            let _ = Request::read(text.as_bytes()).map(|request| request.edits(|path| RepoPath::new(path)));
         }
     }
 }

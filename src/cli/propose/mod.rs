@@ -20,7 +20,7 @@ use crate::changeset::snippet::Edit;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::ProposalId;
 use crate::proposal::event::InputForm;
-use crate::repository::parse_duration;
+use crate::repository::{DURATION, parse_duration};
 use crate::scan::gate::Warning;
 use crate::store::Store;
 use crate::text::escape;
@@ -111,7 +111,7 @@ impl Meta {
 /// # Errors
 /// A sentence for clap.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "give a number and one of s, m, h, d, w, such as 7d".into())
+    parse_duration(text).ok_or_else(|| DURATION.into())
 }
 
 /// Runs the command.
@@ -163,7 +163,7 @@ fn compile(
         Some(file) => {
             let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
             request.fill(meta)?;
-            request.edits()?
+            request.edits(|path| store.given(path))?
         }
         None => edits.read(context, store, limit)?,
     };

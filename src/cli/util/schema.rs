@@ -109,6 +109,7 @@ published! {
     "deinit" @ 1 = cli::deinit::Answer, "`deinit`: what was removed";
     "gc" @ 1 = cli::gc::Answer, "`gc`: what was folded";
     "demo" @ 1 = cli::demo::Demo, "`demo`: the scratch repository and what was done in it";
+    "diff" @ 1 = cli::diff::Document<'static>, "`diff`: the files that change, and the patch";
     "doctor" @ 1 = cli::doctor::Diagnosis, "`doctor`: what was found, and repaired";
     "import" @ 1 = cli::import::Answer, "`import`: the results that were recorded";
     "list" @ 1 = crate::app::listing::List, "`list`: proposals";

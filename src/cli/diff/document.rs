@@ -1,0 +1,75 @@
+//! `aye diff` for programs.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::changeset::FileChange;
+use crate::changeset::bytes::Text;
+use crate::changeset::entry::{EntryKind, entries};
+use crate::changeset::patch::Action;
+use crate::proposal::Proposal;
+
+/// The changes of a proposal.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Document<'a> {
+    /// `aye/diff@1`
+    pub schema: &'static str,
+    /// The proposal.
+    pub proposal_id: &'a str,
+    /// Which revision, counted from 1.
+    pub revision: usize,
+    /// The files have changed since: this is what applying the proposal would do to them now.
+    pub planned: bool,
+    /// Each file that changes.
+    pub files: Vec<Item>,
+    /// The changes as `git apply` takes them; `{"base64": …}` where they are not UTF-8.
+    pub patch: Text<'a>,
+}
+
+/// One file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// Where it is afterwards; before, for a deleted one.
+    pub file_path: String,
+    /// Where its content comes from, if from elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// What becomes of it.
+    pub action: Action,
+    /// Lines added; null for binary content.
+    pub added: Option<usize>,
+    /// Lines removed; null for binary content.
+    pub removed: Option<usize>,
+}
+
+impl<'a> Document<'a> {
+    /// Of revision number `revision` of `proposal`, whose `changes` are written as `patch`.
+    pub fn new(
+        (proposal, revision): (&'a Proposal, usize),
+        planned: bool,
+        changes: &[FileChange],
+        patch: &'a [u8],
+    ) -> Self {
+        let files = entries(changes).into_iter().map(|entry| {
+            let counts = (!entry.is_binary()).then(|| entry.counts());
+            let (action, moves) = match entry.kind {
+                EntryKind::Added => (Action::Added, false),
+                EntryKind::Deleted => (Action::Deleted, false),
+                EntryKind::Modified => (Action::Modified, false),
+                EntryKind::Renamed => (Action::Renamed, true),
+                EntryKind::Copied => (Action::Copied, true),
+            };
+            Item {
+                file_path: entry.path.display().to_string(),
+                origin: moves.then(|| entry.old_path.display().to_string()),
+                action,
+                added: counts.map(|counts| counts.added),
+                removed: counts.map(|counts| counts.removed),
+            }
+        });
+        let files = files.collect();
+        let schema = "aye/diff@1";
+        let proposal_id = proposal.id.as_str();
+        Self { schema, proposal_id, revision, planned, files, patch: Text(patch) }
+    }
+}
