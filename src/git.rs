@@ -350,6 +350,8 @@ impl Git {
                 command.env_remove(name);
             });
         }
+        // What an id names is what it is the hash of: see `repository::open`.
+        command.env("GIT_NO_REPLACE_OBJECTS", "1");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }

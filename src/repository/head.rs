@@ -7,9 +7,11 @@ use super::Repository;
 use crate::changeset::{self, File, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes};
 
-/// The files as HEAD has them; none where HEAD is unborn.
+/// The files as HEAD has them, or another commit; none where HEAD is unborn.
 struct Head<'repository> {
     repository: &'repository Repository,
+    /// Another commit.
+    commit: Option<ObjectId>,
     limit: u64,
 }
 
@@ -55,7 +57,7 @@ impl Repository {
     /// The regular file that HEAD has at `path`; `None` where it has none, or one that cannot be read.
     pub fn file_in_head(&self, path: &RepoPath) -> Option<File> {
         let limit = self.settings().ok()?.max_file_size;
-        Head { repository: self, limit }.file(path).ok()?
+        Head { repository: self, commit: None, limit }.file(path).ok()?
     }
 
     /// The files that a proposal is made on: those of the work tree, or in a bare repository
@@ -67,7 +69,16 @@ impl Repository {
         if self.work_dir().is_some() {
             return Ok(Box::new(self.worktree()?));
         }
-        Ok(Box::new(Head { repository: self, limit: self.settings()?.max_file_size }))
+        Ok(Box::new(Head { repository: self, commit: None, limit: self.settings()?.max_file_size }))
+    }
+
+    /// The files of a commit.
+    ///
+    /// # Errors
+    /// `invalid_config`.
+    pub fn files_of(&self, commit: ObjectId) -> Result<Box<dyn Snapshot + '_>> {
+        let limit = self.settings()?.max_file_size;
+        Ok(Box::new(Head { repository: self, commit: Some(commit), limit }))
     }
 }
 
@@ -81,10 +92,14 @@ impl Snapshot for Head<'_> {
             )
             .hint("`git fsck` reports what is damaged")
         };
-        if repo.head_id().is_err() {
-            return Ok(None);
-        }
-        let tree = repo.head_tree().map_err(|error| broken(&error))?;
+        let tree = match self.commit {
+            None if repo.head_id().is_err() => return Ok(None),
+            None => repo.head_tree().map_err(|error| broken(&error))?,
+            Some(id) => {
+                let commit = repo.find_commit(id).map_err(|error| broken(&error))?;
+                commit.tree().map_err(|error| broken(&error))?
+            }
+        };
         let names = path.components().map(|name| name.to_vec());
         let Some(entry) = tree.lookup_entry(names).map_err(|error| broken(&error))? else {
             return Ok(None);

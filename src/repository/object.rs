@@ -54,6 +54,8 @@ impl Repository {
         };
         let oid = ObjectId::from_hex(id.as_bytes()).map_err(|error| missing(&error))?;
         match self.repo.find_blob(oid) {
+            // Neither gix nor git looks while it reads: a loose object may have been written over.
+            Ok(blob) if !is_hash(oid, &blob.data) => Err(missing(&"its content is another one's")),
             Ok(mut blob) => Ok(std::mem::take(&mut blob.data)),
             Err(_) if self.is_partial() => self.fetched(id).map_err(|_| self.absent(id)),
             Err(error) => Err(missing(&error)),
@@ -83,4 +85,9 @@ impl Repository {
     fn fetched(&self, id: &str) -> Result<Vec<u8>> {
         self.git()?.args(["cat-file", "blob", id]).run()
     }
+}
+
+/// Whether `id` is that of a blob with these bytes.
+fn is_hash(id: ObjectId, bytes: &[u8]) -> bool {
+    gix::objs::compute_hash(id.kind(), gix::objs::Kind::Blob, bytes).is_ok_and(|hash| hash == id)
 }

@@ -56,19 +56,24 @@ fn is_called_safe(repo: &gix::Repository) -> bool {
         .any(|value| names(value))
 }
 
+/// An id names what it is the hash of. `git replace` puts something else in its place, on which nobody has
+/// decided: content, a policy, the tip of a lane.
+const EXACT: [&str; 1] = ["core.useReplaceRefs=false"];
+
 /// The repository at `path`, for reading objects alone: none of its configuration counts, and one that
 /// belongs to somebody else is refused.
 ///
 /// # Errors
 /// `not_a_repository`.
 pub fn objects_at(path: &Path) -> Result<gix::Repository> {
-    let options = gix::open::Options::isolated().bail_if_untrusted(true);
+    let options = gix::open::Options::isolated().bail_if_untrusted(true).config_overrides(EXACT);
     gix::open_opts(path, options).map_err(|error| not_found(path, &error))
 }
 
 /// `repo` again, with its own configuration believed.
 fn trusted(repo: &gix::Repository, directory: &Path) -> Result<gix::Repository> {
     let options = gix::open::Options::default().with(gix::sec::Trust::Full).open_path_as_is(true);
+    let options = options.config_overrides(EXACT);
     gix::ThreadSafeRepository::open_opts(repo.git_dir(), options)
         .and_then(|again| {
             let mut again = again.to_thread_local();
@@ -97,16 +102,21 @@ fn found(directory: &Path) -> Result<gix::Repository> {
             match_ceiling_dir_or_error: false,
             ..Default::default()
         };
+        let trusts = gix::sec::trust::Mapping::<gix::open::Options>::default();
+        let trusts = gix::sec::trust::Mapping {
+            full: trusts.full.config_overrides(EXACT),
+            reduced: trusts.reduced.config_overrides(EXACT),
+        };
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             absolute(directory)?,
             options,
-            Default::default(),
+            trusts,
         );
         return found.map(Into::into).map_err(|error| not_found(directory, &error));
     };
     let named = Path::new(&git_dir);
     let path = if git_dir.is_empty() { named.to_owned() } else { absolute(named)? };
-    let options = gix::open::Options::default().open_path_as_is(true);
+    let options = gix::open::Options::default().open_path_as_is(true).config_overrides(EXACT);
     let mut repo = gix::ThreadSafeRepository::open_opts(path, options)
         .map_err(|error| not_found(named, &error))?
         .to_thread_local();
