@@ -247,7 +247,8 @@ fn text(
     proposal: &Proposal,
     message: Option<&str>,
 ) -> Result<String> {
-    let given = message.or(proposal.description.as_deref()).unwrap_or_default();
+    let described = proposal.description.as_deref().map(trailers::quoted);
+    let given = message.or(described.as_deref()).unwrap_or_default();
     let given = escape::block(given.trim()).into_owned();
     let body = if given.is_empty() {
         let changes = &proposal.current().changes;

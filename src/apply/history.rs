@@ -31,14 +31,38 @@ pub fn commit_of(repo: &gix::Repository, proposal: &ProposalId, since: i64) -> O
     ids.find(|id| is_of(repo, *id, proposal) && recent(id))
 }
 
-/// True if HEAD was once, not before `since`, at a commit that names `proposal`, wherever it is now.
+/// True if HEAD was once, not before `since`, at a commit that names `proposal`, wherever it is now. Git writes the
+/// entry before it moves the ref, so that it counts only if HEAD is there, or has gone on from there.
 pub fn head_was_at(repo: &gix::Repository, proposal: &ProposalId, since: i64) -> bool {
     let Ok(head) = repo.head() else { return false };
     let mut log = head.log_iter();
     let Ok(Some(entries)) = log.rev() else { return false };
+    let mut reached = repo.head_id().ok().map(gix::Id::detach);
     entries
         .take(MOST)
         .map_while(Result::ok)
         .take_while(|entry| entry.signature.time.seconds >= since)
-        .any(|entry| is_of(repo, entry.new_oid, proposal))
+        .any(|entry| {
+            let after = reached.replace(entry.previous_oid);
+            after == Some(entry.new_oid) && is_of(repo, entry.new_oid, proposal)
+        })
+}
+
+/// The newest commit that HEAD has and that names `proposal`, among the last few and those that are not much
+/// older than `since` (seconds since 1970): every apply asks.
+pub fn recent_commit_of(
+    repo: &gix::Repository,
+    proposal: &ProposalId,
+    since: i64,
+) -> Option<ObjectId> {
+    /// Commits may have dates of their own.
+    const FEW: usize = 8;
+    /// What a clock may be wrong by.
+    const SLACK: i64 = 24 * 60 * 60;
+    let head = repo.head_id().ok()?.detach();
+    let walk = repo.rev_walk([head]).sorting(Sorting::ByCommitTime(CommitTimeOrder::NewestFirst));
+    let commits = walk.all().ok()?.take(MOST).map_while(Result::ok).enumerate();
+    let is_recent = |time: Option<i64>| time.is_some_and(|time| time >= since - SLACK);
+    let mut recent = commits.take_while(|(at, info)| *at < FEW || is_recent(info.commit_time));
+    recent.find(|(_, info)| is_of(repo, info.id, proposal)).map(|(_, info)| info.id)
 }

@@ -1,14 +1,17 @@
 //! `--hunks` and `--split-rest`: deciding on part of a proposal by command.
 
+use std::collections::BTreeSet;
+
 use crate::changeset::hunks::CONTEXT;
 use crate::changeset::{Changeset, FileChange};
 use crate::decide;
 use crate::decide::Part;
 use crate::error::{Error, Result, codes};
 use crate::proposal::Proposal;
+use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::event::RevisionReason;
 use crate::review::model::{Decision, Review, parse_numbers, rest};
-use crate::store::Store;
+use crate::store::{Store, View};
 
 /// Which part of a proposal is meant.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -22,41 +25,103 @@ pub struct PartArgs {
 }
 
 /// The part that was chosen, and what is left.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub struct Chosen {
     /// What is taken; `None` for all of it.
     pub part: Option<Part>,
     /// What is left out, on top of what is taken.
     pub rest: Vec<FileChange>,
+    /// Why `--yes` alone does not say what that is: nobody can have seen it so.
+    pub unclear: Option<Error>,
+    /// What a person is told before the question.
+    pub note: Option<String>,
 }
 
 impl PartArgs {
-    /// What the flags choose of `proposals`.
+    /// What the flags choose of `proposals`: of one that was committed and not recorded, what was committed.
     ///
     /// # Errors
-    /// `usage` with several proposals, `no_such_hunk`.
+    /// `usage` with several proposals, `no_such_hunk`, `changed_since_shown`.
     pub fn choose(&self, store: &Store, proposals: &[Proposal]) -> Result<Chosen> {
-        let Some(list) = &self.hunks else { return Ok(Chosen { part: None, rest: Vec::new() }) };
-        let [proposal] = proposals else {
+        let view = store.view()?;
+        if let [proposal] = proposals {
+            return self.of_one(store, &view, proposal);
+        }
+        if self.hunks.is_some() {
             return Err(Error::new(&codes::USAGE, "--hunks takes one proposal at a time")
                 .hint("apply each with its own --hunks"));
-        };
-        // The hunks are those that `aye diff --hunks` shows.
-        let changes = decide::visible(store, &store.view()?, proposal)?.changes;
-        let mut review = Review::new(&changes, CONTEXT);
-        let chosen = parse_numbers(list, review.units().len())?;
-        for unit in 0..review.units().len() {
-            let taken = chosen.contains(&unit);
-            review.decide(unit, Some(if taken { Decision::Take } else { Decision::Leave }));
         }
-        let part = match review.is_all_taken() {
-            true => None,
-            false => Some(Part {
-                changes: Changeset::new(review.changes())?,
-                reason: RevisionReason::Partial,
-            }),
+        for proposal in proposals {
+            if let Some(note) = self.of_one(store, &view, proposal)?.note {
+                return Err(changed(proposal, &note, "decide on it alone: aye apply"));
+            }
+        }
+        Ok(Chosen::default())
+    }
+
+    fn of_one(&self, store: &Store, view: &View, proposal: &Proposal) -> Result<Chosen> {
+        let unrecorded = decide::unrecorded(store, view, proposal)?;
+        let mut chosen = Chosen::default();
+        let (mut review, taken) = match (unrecorded, &self.hunks) {
+            (Some(found), list) => {
+                let review = Review::new(&found.changes, CONTEXT);
+                let all = review.units().len();
+                let Some(taken) = review.leading_to(&found.files) else {
+                    let what = format!(
+                        "commit {} names it, is not on record, and has something else of its files",
+                        &found.commit[..12]
+                    );
+                    chosen.unclear = Some(changed(proposal, &what, "look at both: aye diff"));
+                    return self.listed(store, view, proposal, chosen);
+                };
+                let numbers: Vec<String> = taken.iter().map(|at| (at + 1).to_string()).collect();
+                let numbers = numbers.join(",");
+                let what =
+                    format!("hunks {numbers} of {all} are in commit {}", &found.commit[..12]);
+                if let Some(list) = list
+                    && parse_numbers(list, all)? != taken
+                {
+                    let hint = format!("decide on these: --hunks {numbers}; or look: aye diff");
+                    let what = format!("{what}, which no decision records");
+                    return Err(changed(proposal, &what, &hint));
+                }
+                if taken.len() == all {
+                    return Ok(chosen);
+                }
+                let note = "which no decision records; this is about these";
+                chosen.note = Some(format!("{what}, {note}"));
+                (review, taken)
+            }
+            (None, _) => return self.listed(store, view, proposal, chosen),
         };
-        Ok(Chosen { part, rest: rest(&review) })
+        (chosen.part, chosen.rest) = split(&mut review, &taken)?;
+        Ok(chosen)
+    }
+
+    /// The hunks of the list, as `aye diff --hunks` shows them; everything where there is none.
+    fn listed(
+        &self,
+        store: &Store,
+        view: &View,
+        proposal: &Proposal,
+        mut chosen: Chosen,
+    ) -> Result<Chosen> {
+        let Some(list) = &self.hunks else { return Ok(chosen) };
+        let visible = decide::visible(store, view, proposal)?;
+        let mut review = Review::new(&visible.changes, CONTEXT);
+        let taken = parse_numbers(list, review.units().len())?;
+        if visible.planned {
+            let what = "the files have changed since it was proposed, and its hunks are counted \
+                        by what is left to change";
+            let hint = format!(
+                "`aye apply {} --hunks {list} --dry-run` prints what these are now, and a digest for \
+                 --yes; or look: aye diff --hunks",
+                proposal.id
+            );
+            chosen.unclear.get_or_insert_with(|| changed(proposal, what, &hint));
+        }
+        (chosen.part, chosen.rest) = split(&mut review, &taken)?;
+        Ok(chosen)
     }
 
     /// The flags, for a person to repeat.
@@ -64,4 +129,27 @@ impl PartArgs {
         let hunks = self.hunks.as_ref().map(|list| format!(" --hunks {list}")).unwrap_or_default();
         hunks + if self.split_rest { " --split-rest" } else { "" }
     }
+}
+
+/// What is taken, `None` for everything, and what is left.
+fn split(review: &mut Review, taken: &BTreeSet<usize>) -> Result<(Option<Part>, Vec<FileChange>)> {
+    for unit in 0..review.units().len() {
+        let decision = if taken.contains(&unit) { Decision::Take } else { Decision::Leave };
+        review.decide(unit, Some(decision));
+    }
+    let part = match review.is_all_taken() {
+        true => None,
+        false => Some(Part {
+            changes: Changeset::new(review.changes())?,
+            reason: RevisionReason::Partial,
+        }),
+    };
+    Ok((part, rest(review)))
+}
+
+fn changed(proposal: &Proposal, what: &str, hint: &str) -> Error {
+    let id = &proposal.id;
+    Error::new(&CHANGED_SINCE_SHOWN, format!("{id}: {what}"))
+        .with("proposal_id", id.as_str())
+        .hint(format!("{hint} {id}"))
 }

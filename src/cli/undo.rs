@@ -5,6 +5,7 @@ use super::identity::Asking;
 use super::{Context, Format, reopen};
 use crate::changeset::plan::{Planned, Resolution};
 use crate::decide;
+use crate::decide::Undone;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::codes::NOT_APPLIED;
@@ -85,6 +86,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Ok(Exit::Negative);
     };
     let undone = decide::undo(&store, &authority, context.now, &proposal)?;
+    note(context, &undone);
     if let Some(commit) = &undone.commit {
         let commit = escape::line(commit).into_owned();
         context.note(&format!("hint: commit {commit} stays; `git revert {commit}` undoes it"));
@@ -92,6 +94,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let answer = answer(&proposal, &undone.files, undone.commit, false, true);
     context.emit(Format::Text, &answer, || text(&answer, "taken back, pending again"))?;
     Ok(Exit::Done)
+}
+
+/// Where the change still is.
+fn note(context: &Context, undone: &Undone) {
+    for note in &undone.notes {
+        context.note(&format!("note: {}", escape::line(note)));
+    }
 }
 
 /// Whether what was said of it last was a no: a rejection, a withdrawal, a request for changes.
@@ -177,6 +186,7 @@ fn undo_one(context: &Context, store: &Store, proposal: &Proposal) -> Result<Ans
         return Ok(answer(proposal, &[], None, false, true));
     }
     let undone = decide::undo(store, &authority, context.now, proposal)?;
+    note(context, &undone);
     Ok(answer(proposal, &undone.files, undone.commit, false, true))
 }
 

@@ -113,6 +113,7 @@ pub fn apply(
     let mut kind = files::APPLY;
     if request.effect == Effect::Commit {
         kind = files::COMMIT;
+        require_recordable(store, authority, now, proposal, &planned)?;
         keep_ahead(store, authority, now, proposal, (request, part), &planned, &written)?;
     }
     let wanted = Wanted {
@@ -333,6 +334,21 @@ impl Decided<'_> {
         };
         writer.decide(authority, Some(id), Data::Apply(apply)).map(drop)
     }
+}
+
+/// Refuses, before git makes the commit, which nothing takes back, what could not be recorded after it: a proposal
+/// that is not as it was shown any more, a lock or a lane that cannot be had.
+fn require_recordable(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+    planned: &Shown,
+) -> Result<()> {
+    store.write(authority.actor(), now, |writer| {
+        still(writer, proposal, &planned.seen)?;
+        writer.lane_for(&proposal.id, false).map(drop)
+    })
 }
 
 /// Flushes, before git makes the commit, what its record names and does not depend on the commit:

@@ -22,6 +22,7 @@ mod standing;
 pub mod steps;
 mod subject;
 pub mod undo;
+mod unrecorded;
 pub mod verdict;
 
 use crate::proposal::statement::{self, Statement, Target, Verdict};
@@ -35,6 +36,7 @@ pub use restore::{Restored, restore};
 pub use shown::{Residue, Shown, Visible, show, visible, visible_on};
 pub use standing::{base_at, target_here, written_here};
 pub use undo::{Undone, undo};
+pub use unrecorded::{Unrecorded, unrecorded};
 
 use chrono::{DateTime, Utc};
 

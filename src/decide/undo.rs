@@ -4,13 +4,13 @@ use chrono::{DateTime, Utc};
 
 use super::{Draft, Seen, require_quiet, shown, subject};
 use crate::apply as files;
-use crate::changeset::Snapshot;
 use crate::changeset::plan::{Conflict, Planned, Reason, Resolution, Resolved};
+use crate::changeset::{RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Patch, Undo, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::statement::Verdict;
-use crate::proposal::{Authority, Data, Proposal, ProposalId, Stamped, State, codes};
+use crate::proposal::{Authority, Data, Entry, Proposal, ProposalId, Stamped, State, codes};
 use crate::store::{Store, View};
 
 /// What an undo came to.
@@ -20,6 +20,8 @@ pub struct Undone {
     pub files: Vec<Planned>,
     /// The commit that still contains the change.
     pub commit: Option<String>,
+    /// Where else the change still is, in words.
+    pub notes: Vec<String>,
 }
 
 /// Plans taking the apply of `proposal` back. Writes nothing.
@@ -51,7 +53,7 @@ pub fn undo(
     let at = Seen::now(store, &store.view()?)?;
     if decision.written.is_empty() {
         record(store, authority, now, seen, &at, None, Vec::new())?;
-        return Ok(Undone { files: Vec::new(), commit });
+        return Ok(Undone { files: Vec::new(), commit, notes: Vec::new() });
     }
     let journal = files::lock(store)?;
     let _lock = subject::lock(store, authority, now, seen)?;
@@ -71,7 +73,41 @@ pub fn undo(
         crate::failpoint!("undo.event");
         record(store, authority, now, seen, &at, Some(&planned), written)
     })?;
-    Ok(Undone { files: planned.plan.files, commit })
+    let mut notes = Vec::new();
+    if decision.effect == Some(Effect::Index) {
+        notes.extend(unstage(store, &decision.written));
+    }
+    let is_there = |file: &Planned| file.outcome != Resolved::Already;
+    if commit.is_none() && !planned.plan.files.iter().any(is_there) {
+        notes.push(
+            "nothing was put back: the files here do not have the change; another work tree that it was \
+             applied in still does"
+                .into(),
+        );
+    }
+    Ok(Undone { files: planned.plan.files, commit, notes })
+}
+
+/// Takes what `apply --index` has staged out of the index again, where it still is and nothing else was staged
+/// beneath it; says what stays.
+fn unstage(store: &Store, written: &[Written]) -> Option<String> {
+    let id = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.id.clone());
+    let staged = written.iter().filter(|file| {
+        file.before != file.after && files::staged(store, &file.path) == id(&file.after)
+    });
+    let (ours, others): (Vec<&Written>, Vec<&Written>) =
+        staged.partition(|file| store.id_in_head(&file.path) == id(&file.before));
+    let ours: Vec<RepoPath> = ours.into_iter().map(|file| file.path.clone()).collect();
+    let failed = match ours.is_empty() {
+        true => Ok(()),
+        false => files::unstage(store, &ours),
+    };
+    let why = match (failed, others.first()) {
+        (Err(error), _) => error.message().to_owned(),
+        (Ok(()), Some(other)) => format!("{} had other changes staged", other.path.display()),
+        (Ok(()), None) => return None,
+    };
+    Some(format!("the change may still be staged ({why}); look: git diff --cached"))
 }
 
 /// A plan's refusal, with what to do about it.

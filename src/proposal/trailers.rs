@@ -21,6 +21,22 @@ pub fn of(proposal: &Proposal, reviewers: &[Actor], with_assistants: bool) -> Ve
     lines
 }
 
+/// The keys of [`of`], in lower case.
+const KEYS: [&str; 4] = ["proposal-id", "proposed-by", "assisted-by", "reviewed-by"];
+
+/// `description`, which an agent may have written, with lines in it that would be read as these trailers quoted:
+/// `> Reviewed-by: …`.
+pub fn quoted(description: &str) -> String {
+    let is_trailer = |line: &str| {
+        line.split_once(':')
+            .is_some_and(|(key, _)| KEYS.contains(&&*key.trim().to_ascii_lowercase()))
+    };
+    let line = |line: &str| {
+        if is_trailer(line) { format!("> {}", line.trim_start()) } else { line.to_owned() }
+    };
+    description.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 fn assistants<'a>(proposal: &'a Proposal) -> impl Iterator<Item = String> + 'a {
     let word = |text: &str| text.split([' ', '\t', ':']).collect::<Vec<_>>().join("-");
     proposal.authors().into_iter().filter_map(move |name| {

@@ -3,11 +3,30 @@
 use bstr::ByteSlice as _;
 
 use super::codes;
-use crate::changeset::{FileChange, snippet};
+use crate::changeset::{FileChange, Mode, RepoPath, snippet};
 use crate::error::{Error, Result};
+use crate::proposal::Entry;
 
 /// Bytes searched for the snippets of one file at most: their number times its size.
 const MOST_SEARCHED: usize = 8 << 30;
+
+/// Refuses an entry with a mode that no proposal has: a symlink's, for one.
+///
+/// # Errors
+/// `event_contradicts`.
+pub(super) fn mode(path: &RepoPath, entry: &Entry) -> Result<()> {
+    if Mode::parse(&entry.mode).is_some() {
+        return Ok(());
+    }
+    let path = path.display().to_string();
+    let mode: String = entry.mode.chars().take(16).collect();
+    Err(Error::new(
+        &codes::EVENT_CONTRADICTS,
+        format!("the mode recorded for '{path}' is '{mode}', and a proposal holds regular files"),
+    )
+    .with("path", path)
+    .hint("whoever wrote this event shows one change and makes another; reject it"))
+}
 
 /// Refuses a change whose snippets do not turn `before` into `after`: where the file has moved on
 /// they are what is written, and so they have to be what was shown.

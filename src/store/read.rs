@@ -113,6 +113,9 @@ impl Store {
         changes
             .iter()
             .map(|change| {
+                for entry in change.before.iter().chain(&change.after) {
+                    contradiction::mode(&change.path, entry)?;
+                }
                 let change = FileChange {
                     path: change.path.clone(),
                     before: file(&change.before)?,

