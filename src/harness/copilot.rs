@@ -77,12 +77,17 @@ struct Sent {
 /// In words, for what is not understood.
 pub fn read(event: &str, bytes: &[u8]) -> Result<Call, String> {
     let sent: Sent = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    // Versions before 1.0 send the arguments as text.
+    let input = match sent.tool_args {
+        Value::String(text) => serde_json::from_str(&text).map_err(|error| error.to_string())?,
+        input => input,
+    };
     let said = Said {
         session: sent.session_id,
         directory: sent.cwd,
         model: sent.model.as_str().map(str::to_owned),
         tool: sent.tool_name,
-        input: sent.tool_args,
+        input,
         prompt: sent.prompt,
         is_busy: sent.stop_hook_active,
         name: None,

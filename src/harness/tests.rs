@@ -34,6 +34,15 @@ fn event(name: &str, tool: &str, input: &Value) -> Result<Event, String> {
     (client.read)(client.before, &before(name, tool, input)).map(|call| call.event)
 }
 
+/// Copilot before 1.0, and its documentation.
+#[test]
+fn arguments_as_text_are_read() {
+    let args = json!({"path": "/r/a.txt", "old_str": "x", "new_str": "y"});
+    let as_text = event("copilot", "edit", &json!(args.to_string())).unwrap();
+    assert_eq!(format!("{as_text:?}"), format!("{:?}", event("copilot", "edit", &args).unwrap()));
+    assert!(event("copilot", "edit", &json!("{not-json")).is_err());
+}
+
 #[test]
 fn edits_and_commands_that_were_recorded_are_understood() {
     let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+TWO\n*** End Patch\n";

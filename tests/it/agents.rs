@@ -131,6 +131,14 @@ fn commands_of_the_checkout_run_in_the_tree() {
     let moved = call(&repo, "s", "PreToolUse", more).ok().json()["hookSpecificOutput"].clone();
     let expected = format!("echo x >{}", tree.join("b.txt").display());
     assert_eq!(moved["updatedInput"]["command"], expected);
+    // The checkout as the client spells it, through a symlink.
+    let link = repo.outer().join("way in");
+    std::os::unix::fs::symlink(repo.path(""), &link).unwrap();
+    let input = json!({ "command": format!("echo x >'{}'", link.join("b.txt").display()) });
+    let more = json!({ "tool_name": "Bash", "tool_input": input, "cwd": link.join("src") });
+    let moved = call(&repo, "s", "PreToolUse", more).ok().json()["hookSpecificOutput"].clone();
+    let moved = moved["updatedInput"]["command"].as_str().expect("a command").to_owned();
+    assert!(moved.ends_with(&format!("echo x >'{}'", tree.join("b.txt").display())), "{moved}");
     repo.program("sh").args(&["-c", &command.replace("b.txt", "../b.txt")]).run().ok();
     stop(&repo).says("1 file +1 −1");
     assert_eq!(repo.text("b.txt"), "bee\n");

@@ -9,6 +9,7 @@ use crate::changeset::unified::{Line, LineKind, Side, excerpt, invalid, names, s
 use crate::error::{Error, Result, codes as general};
 
 const BEGIN: &[u8] = b"*** Begin Patch";
+const ENVIRONMENT: &[u8] = b"*** Environment ID:";
 const END: &[u8] = b"*** End Patch";
 
 /// Is this an envelope rather than a unified diff? The first header of either decides: an
@@ -61,6 +62,10 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
     let mut ended = false;
     let indented = indented_end(bytes);
     for (number, line) in lines.by_ref() {
+        // Codex names one of several machines so; this is the one that aye runs on.
+        if parser.operations.is_empty() && line.starts_with(ENVIRONMENT) {
+            continue;
+        }
         if indented == Some(number) {
             ended = true;
             break;

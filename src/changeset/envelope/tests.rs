@@ -159,6 +159,19 @@ fn an_insertion_goes_below_its_anchor() {
     );
 }
 
+/// Codex may name one of several machines.
+#[test]
+fn the_environment_of_an_envelope_is_passed_over() {
+    let before = [("f", "a\n")];
+    becomes(
+        &before,
+        "*** Environment ID: local\n*** Update File: f\n@@\n-a\n+b\n",
+        &[("f", "b\n")],
+    );
+    let below = "*** Update File: f\n@@\n-a\n+b\n*** Environment ID: local\n";
+    fails(&before, below, &codes::PATCH_INVALID);
+}
+
 /// Models write the lines between two changes below the one and above the other.
 #[test]
 fn two_chunks_may_share_the_context_between_them() {

@@ -24,7 +24,13 @@ pub(super) fn shell_command(
     let (real, Some(top), _) = &place.real else { return Ok(Answer::Nothing) };
     let tree = place.tree();
     let is_inside = here.starts_with(real);
-    let moved = redirect::in_command(command, &top.to_string_lossy(), &tree.to_string_lossy());
+    let named = |command: &str, top: &Path| {
+        redirect::in_command(command, &top.to_string_lossy(), &tree.to_string_lossy())
+    };
+    let moved = match spelled(directory, &here, top) {
+        Some(other) => named(&named(command, top), &other),
+        None => named(command, top),
+    };
     let Ok(inside) = here.strip_prefix(top) else {
         // From the tree the checkout is named by its path.
         let mut input = input.clone();
@@ -54,6 +60,13 @@ pub(super) fn shell_command(
     let quoted = shell::quote(&inner.to_string_lossy());
     input["command"] = format!("cd {quoted} || exit\n{moved}").into();
     Ok(Answer::Rewrite(input))
+}
+
+/// The checkout at `top`, as the client spells it: through a symlink, where it was started through one.
+fn spelled(directory: &Path, here: &Path, top: &Path) -> Option<PathBuf> {
+    let below = here.strip_prefix(top).ok()?.components().count();
+    let other = directory.ancestors().nth(below)?;
+    (other != top && resolve(other) == top).then(|| other.to_owned())
 }
 
 /// Lets a command run in the checkout, and remembers what the checkout was, where the command may write.
