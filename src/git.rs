@@ -400,8 +400,29 @@ fn failed(line: &str, answer: &Answer) -> Error {
     let last = telling[telling.len().saturating_sub(3)..].join("; ");
     let why = if last.is_empty() { format!("exit status {}", answer.status) } else { last };
     Error::new(&codes::GIT_FAILED, format!("{line}: {why}"))
-        .hint("run the git command by hand to see more")
+        .hint(remedy(&said))
         .with("exit_status", answer.status)
+}
+
+/// What to do about what git has said.
+fn remedy(said: &str) -> &'static str {
+    const REMEDIES: [(&str, &str); 4] = [
+        (
+            "tell me who you are",
+            "say who you are: git config user.name NAME, and git config user.email ADDRESS",
+        ),
+        ("during a merge", "conclude the merge first (git commit), or leave it: git merge --abort"),
+        (
+            "during a cherry-pick",
+            "conclude it first (git cherry-pick --continue), or leave it: git cherry-pick --abort",
+        ),
+        (
+            "during a rebase",
+            "go on with it first (git rebase --continue), or leave it: git rebase --abort",
+        ),
+    ];
+    let found = REMEDIES.iter().find(|(words, _)| said.contains(words));
+    found.map_or("run the git command by hand to see more", |(_, remedy)| remedy)
 }
 
 #[cfg(test)]

@@ -58,9 +58,14 @@ fn examine(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
         b"MCowBQYDK2Vw",
     ];
     let public = PUBLIC_KEYS.iter().any(|head| token.starts_with(head));
+    // Small pictures in base64: PNG, GIF, JPEG, WebP.
+    const PICTURES: [&[u8]; 5] =
+        [b"iVBORw0KGgo", b"R0lGODlh", b"R0lGODdh", b"/9j/4AAQSkZJRg", b"UklGR"];
+    let picture = PICTURES.iter().any(|head| token.starts_with(head));
     if !random
         || symbol
         || public
+        || picture
         // What is in it was looked at.
         || super::decoded::is_text(token)
         || value::is_digest(token)
