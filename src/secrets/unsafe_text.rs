@@ -55,7 +55,7 @@ struct Place {
     message: String,
 }
 
-/// Every issue of `text`, in order of place; of one kind at most [`MOST_OF_A_KIND`], and the next one with how
+/// Every issue of `text`, in order of place; of one kind at most 20, and the next one with how
 /// many there are from there on.
 ///
 /// Tabs, line feeds, CR LF and a byte order mark at the very start are plain text; so are joiners
