@@ -1,5 +1,7 @@
 //! Commits that were made for a proposal, found by their trailer.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 use gix::revision::walk::Sorting;
@@ -48,21 +50,31 @@ pub fn head_was_at(repo: &gix::Repository, proposal: &ProposalId, since: i64) ->
         })
 }
 
-/// The newest commit that HEAD has and that names `proposal`, among the last few and those that are not much
+/// Of each of `proposals` that commits of HEAD name the newest one, among the last few and those that are not much
 /// older than `since` (seconds since 1970): every apply asks.
-pub fn recent_commit_of(
+pub fn recent_commits_of(
     repo: &gix::Repository,
-    proposal: &ProposalId,
+    proposals: &BTreeSet<&str>,
     since: i64,
-) -> Option<ObjectId> {
+) -> BTreeMap<String, ObjectId> {
     /// Commits may have dates of their own.
     const FEW: usize = 8;
     /// What a clock may be wrong by.
     const SLACK: i64 = 24 * 60 * 60;
-    let head = repo.head_id().ok()?.detach();
-    let walk = repo.rev_walk([head]).sorting(Sorting::ByCommitTime(CommitTimeOrder::NewestFirst));
-    let commits = walk.all().ok()?.take(MOST).map_while(Result::ok).enumerate();
+    let mut found = BTreeMap::new();
+    let Ok(head) = repo.head_id() else { return found };
+    let sorting = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
+    let Ok(walk) = repo.rev_walk([head.detach()]).sorting(sorting).all() else { return found };
+    let commits = walk.take(MOST).map_while(Result::ok).enumerate();
     let is_recent = |time: Option<i64>| time.is_some_and(|time| time >= since - SLACK);
-    let mut recent = commits.take_while(|(at, info)| *at < FEW || is_recent(info.commit_time));
-    recent.find(|(_, info)| is_of(repo, info.id, proposal)).map(|(_, info)| info.id)
+    for (_, info) in commits.take_while(|(at, info)| *at < FEW || is_recent(info.commit_time)) {
+        let Ok(commit) = repo.find_commit(info.id) else { continue };
+        for line in commit.message_raw_sloppy().lines() {
+            let named = line.strip_prefix(b"Proposal-Id: ").and_then(|id| id.to_str().ok());
+            if let Some(id) = named.filter(|id| proposals.contains(id)) {
+                found.entry(id.to_owned()).or_insert(info.id);
+            }
+        }
+    }
+    found
 }

@@ -24,7 +24,7 @@ use std::time::Duration;
 pub use commit::{Beside, Committed, entry_in, staged};
 pub(crate) use direct::write as write_direct;
 pub use direct::{Written as Direct, note_sizes, refuse_unstaged, staged_otherwise, unstage};
-pub use history::recent_commit_of;
+pub use history::recent_commits_of;
 pub use objects::written;
 pub(crate) use recover::{APPLY, COMMIT, UNDO, subject};
 pub use recover::{Recovery, Settled, recover, set_refused_aside};

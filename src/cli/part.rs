@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::changeset::hunks::CONTEXT;
 use crate::changeset::{Changeset, FileChange};
 use crate::decide;
-use crate::decide::Part;
+use crate::decide::{Part, Unrecorded};
 use crate::error::{Error, Result, codes};
 use crate::proposal::Proposal;
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
@@ -44,56 +44,66 @@ impl PartArgs {
     /// `usage` with several proposals, `no_such_hunk`, `changed_since_shown`.
     pub fn choose(&self, store: &Store, proposals: &[Proposal]) -> Result<Chosen> {
         let view = store.view()?;
+        let mut unrecorded = decide::unrecorded(store, &view, proposals)?;
         if let [proposal] = proposals {
-            return self.of_one(store, &view, proposal);
+            return match unrecorded.remove(&proposal.id) {
+                Some(found) => self.committed(store, &view, proposal, &found),
+                None => self.listed(store, &view, proposal, Chosen::default()),
+            };
         }
         if self.hunks.is_some() {
             return Err(Error::new(&codes::USAGE, "--hunks takes one proposal at a time")
                 .hint("apply each with its own --hunks"));
         }
+        let mut all = Chosen::default();
         for proposal in proposals {
-            if let Some(note) = self.of_one(store, &view, proposal)?.note {
+            let Some(found) = unrecorded.get(&proposal.id) else { continue };
+            let chosen = self.committed(store, &view, proposal, found)?;
+            if let Some(note) = chosen.note {
                 return Err(changed(proposal, &note, "decide on it alone: aye apply"));
             }
+            all.unclear = all.unclear.or(chosen.unclear);
         }
-        Ok(Chosen::default())
+        Ok(all)
     }
 
-    fn of_one(&self, store: &Store, view: &View, proposal: &Proposal) -> Result<Chosen> {
-        let unrecorded = decide::unrecorded(store, view, proposal)?;
+    /// What a commit has of `proposal` that no decision records.
+    fn committed(
+        &self,
+        store: &Store,
+        view: &View,
+        proposal: &Proposal,
+        found: &Unrecorded,
+    ) -> Result<Chosen> {
         let mut chosen = Chosen::default();
-        let (mut review, taken) = match (unrecorded, &self.hunks) {
-            (Some(found), list) => {
-                let review = Review::new(&found.changes, CONTEXT);
-                let all = review.units().len();
-                let Some(taken) = review.leading_to(&found.files) else {
-                    let what = format!(
-                        "commit {} names it, is not on record, and has something else of its files",
-                        &found.commit[..12]
-                    );
-                    chosen.unclear = Some(changed(proposal, &what, "look at both: aye diff"));
-                    return self.listed(store, view, proposal, chosen);
-                };
-                let numbers: Vec<String> = taken.iter().map(|at| (at + 1).to_string()).collect();
-                let numbers = numbers.join(",");
-                let what =
-                    format!("hunks {numbers} of {all} are in commit {}", &found.commit[..12]);
-                if let Some(list) = list
-                    && parse_numbers(list, all)? != taken
-                {
-                    let hint = format!("decide on these: --hunks {numbers}; or look: aye diff");
-                    let what = format!("{what}, which no decision records");
-                    return Err(changed(proposal, &what, &hint));
-                }
-                if taken.len() == all {
-                    return Ok(chosen);
-                }
-                let note = "which no decision records; this is about these";
-                chosen.note = Some(format!("{what}, {note}"));
-                (review, taken)
-            }
-            (None, _) => return self.listed(store, view, proposal, chosen),
+        let commit = &found.commit[..12];
+        let mut review = Review::new(&found.changes, CONTEXT);
+        let all = review.units().len();
+        let Some(taken) = review.leading_to(&found.files) else {
+            let what = format!(
+                "commit {commit} names it, is not on record, and has something else of its files"
+            );
+            let hint = format!(
+                "`aye apply {} --dry-run` prints what would be written, and a digest for --yes; or look: aye diff",
+                proposal.id
+            );
+            chosen.unclear = Some(changed(proposal, &what, &hint));
+            return self.listed(store, view, proposal, chosen);
         };
+        let numbers: Vec<String> = taken.iter().map(|at| (at + 1).to_string()).collect();
+        let numbers = numbers.join(",");
+        let what =
+            format!("hunks {numbers} of {all} are in commit {commit}, which no decision records");
+        let hint = format!("decide on these: --hunks {numbers}; or look: aye diff");
+        match &self.hunks {
+            Some(list) if parse_numbers(list, all)? != taken => {
+                return Err(changed(proposal, &what, &hint));
+            }
+            _ if taken.len() == all => return Ok(chosen),
+            Some(_) => {}
+            None => chosen.unclear = Some(changed(proposal, &what, &hint)),
+        }
+        chosen.note = Some(format!("{what}; this is about these"));
         (chosen.part, chosen.rest) = split(&mut review, &taken)?;
         Ok(chosen)
     }

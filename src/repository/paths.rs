@@ -45,7 +45,8 @@ impl Repository {
             Err(error) if error.is(&codes::PATH_INVALID) => error,
             found => return found,
         };
-        let absolute = path.to_path().ok().filter(|path| path.is_absolute());
+        // A file's name does not end so, and `Path` passes over it.
+        let absolute = path.to_path().ok().filter(|it| it.is_absolute() && !path.ends_with(b"/"));
         match absolute.and_then(|path| self.inside(path)) {
             Some(inside) => RepoPath::new(inside),
             None => Err(refused),

@@ -111,7 +111,8 @@ impl Finder {
         if is_binary(after) {
             return Found::default();
         }
-        let (scan, issues) = match &text.before {
+        let is_compressed = is_compressed(after);
+        let (mut scan, mut issues) = match &text.before {
             None => {
                 let blocking = self.whole.scan(after);
                 (Scan { blocking, warnings: Vec::new() }, self.issues(|| unsafe_text::check(after)))
@@ -121,6 +122,12 @@ impl Finder {
                 self.issues(|| unsafe_text::check_added(before, after)),
             ),
         };
+        if is_compressed {
+            // Nothing but noise; what a rule recognises by its form is found all the same.
+            issues.clear();
+            scan.blocking.retain(|finding| finding.kind != "high_entropy");
+            scan.warnings.retain(|finding| finding.kind != "high_entropy");
+        }
         Found { scan, issues, too_large: None }
     }
 
@@ -129,16 +136,15 @@ impl Finder {
     }
 }
 
-/// As git decides it, a NUL byte near the start; or, as in a PDF, which begins as text, bytes in no encoding with
-/// many control characters. UTF-16 with a byte order mark is text.
+/// As git decides it: a NUL byte near the start. UTF-16 with a byte order mark is text.
 fn is_binary(bytes: &[u8]) -> bool {
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return false;
-    }
-    bytes[..bytes.len().min(8000)].contains(&0) || is_compressed(bytes)
+    !bytes.starts_with(b"\xff\xfe")
+        && !bytes.starts_with(b"\xfe\xff")
+        && bytes[..bytes.len().min(8000)].contains(&0)
 }
 
-/// More than one byte in a hundred is a control character that no text has, and it is not UTF-8.
+/// As a PDF, which begins as text: more than one byte in a hundred is a control character that no text has, and it
+/// is not UTF-8.
 fn is_compressed(bytes: &[u8]) -> bool {
     let is_control = |b: &&u8| matches!(b, 0..=7 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
     std::str::from_utf8(bytes).is_err()
@@ -164,13 +170,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_compressed_is_binary_and_old_encodings_are_text() {
+    fn what_is_compressed_is_told_from_old_encodings() {
         let noise = (0..20_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8);
         let noise: Vec<u8> = noise.filter(|byte| *byte != 0).collect();
         let pdf = [&b"%PDF-1.5\n"[..], &b"1 0 obj\n".repeat(1_500), &noise].concat();
-        assert!(is_binary(&pdf));
-        assert!(!is_binary(&b"Stra\xdfe \x1b[1m\n".repeat(500)));
-        assert!(!is_binary("\u{7}\u{8}\u{1}\n".repeat(500).as_bytes()));
+        assert!(is_compressed(&pdf) && !is_binary(&pdf));
+        assert!(!is_compressed(&b"Stra\xdfe \x1b[1m\n".repeat(500)));
+        assert!(!is_compressed("\u{7}\u{8}\u{1}\n".repeat(500).as_bytes()));
         assert!(!is_binary(b"\xff\xfea\0"));
     }
 }

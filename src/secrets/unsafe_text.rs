@@ -242,6 +242,9 @@ mod tests {
             [vec![0xff, 0xfe], text.encode_utf16().flat_map(u16::to_le_bytes).collect()].concat()
         };
         assert_eq!(check(&text("\"key\" = \"value\";\r\n")), []);
+        // Two bytes do not hide what git shows as text.
+        let hidden = b"\xff\xfex\nrm \xe2\x80\xae/tmp/x\n";
+        assert!(check(hidden).iter().any(|issue| issue.kind == "bidi_control"));
         let found = check_added(&text("a\n"), &text("a\nb\u{202e}\n"));
         assert_eq!((found.len(), found[0].kind, found[0].line), (1, "bidi_control", 2));
     }

@@ -1,7 +1,7 @@
 //! Reading settings into their type, and the nearest key to one that the type does not have. Pure.
 
 use schemars::{JsonSchema, SchemaGenerator};
-use serde::Serialize;
+use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_ignored::Path;
 use serde_json::Value as Json;
@@ -9,13 +9,13 @@ use serde_path_to_error::Track;
 
 use super::{meant, nearest, one_of};
 
-/// Why something is not the settings that it should be.
+/// Why a text is not the settings that it should be.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Misread {
+pub enum Misread<E> {
     /// It has a key that nothing reads.
     Unknown(UnknownKey),
     /// The known key at this place has another value than it may have. The place is empty for the whole.
-    Value(String, String),
+    Value(String, E),
 }
 
 /// A key that nothing reads.
@@ -27,14 +27,15 @@ pub struct UnknownKey {
     pub hint: String,
 }
 
-/// Decodes settings, whatever format they are written in, and holds every key of them against those of `T`.
+/// Decodes settings, and holds every key of them against those of `T`.
 ///
 /// # Errors
 /// The first unknown key; where there is none, what the value of a known key should be.
-pub fn decode<T: DeserializeOwned + JsonSchema>(settings: impl Serialize) -> Result<T, Misread> {
-    // As one format, so that the code of each type is there once.
-    let settings = serde_json::to_value(settings);
-    let settings = settings.map_err(|error| Misread::Value(String::new(), error.to_string()))?;
+pub fn decode<'de, T, D>(settings: D) -> Result<T, Misread<D::Error>>
+where
+    T: DeserializeOwned + JsonSchema,
+    D: Deserializer<'de>,
+{
     let mut unknown: Option<Vec<String>> = None;
     let mut track = Track::new();
     let settings = serde_path_to_error::Deserializer::new(settings, &mut track);
@@ -45,7 +46,7 @@ pub fn decode<T: DeserializeOwned + JsonSchema>(settings: impl Serialize) -> Res
         Some(steps) => Err(Misread::Unknown(unknown_key::<T>(&steps))),
         None => read.map_err(|error| {
             let at = track.path().to_string();
-            Misread::Value(if at == "." { String::new() } else { at }, error.to_string())
+            Misread::Value(if at == "." { String::new() } else { at }, error)
         }),
     }
 }

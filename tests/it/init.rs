@@ -81,6 +81,10 @@ fn a_symlink_between_instruction_files_is_kept() {
 #[test]
 fn an_instruction_file_that_cannot_be_written_is_named() {
     let repo = Repo::with(&[("docs/rules.md", "# Ours\n"), ("CLAUDE.md/x", "a directory\n")]);
+    let linked = Repo::with(&[("AGENTS.md", "# Ours\n")]);
+    std::fs::hard_link(linked.path("AGENTS.md"), linked.path("CLAUDE.md")).unwrap();
+    linked.aye(&["init", "--agents"]).ok().notes("AGENTS.md is left as it is");
+    assert!(linked.text(".agent-memory/index.md").contains("Memory"));
     repo.symlink("docs/rules.md", "AGENTS.md");
     repo.aye(&["init", "--agents"])
         .ok()

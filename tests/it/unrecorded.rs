@@ -60,8 +60,8 @@ fn hunks_are_not_counted_otherwise_than_they_were_looked_at() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_part_that_was_committed_is_what_is_recorded() {
-    let (advised, same, split) = ("", " --hunks 1", " --hunks 1 --split-rest");
-    for flags in [advised, same, split] {
+    let (same, split) = (" --hunks 1", " --hunks 1 --split-rest");
+    for flags in [same, split] {
         let repo = repo();
         let id = two(&repo);
         hook(
@@ -80,6 +80,8 @@ fn a_part_that_was_committed_is_what_is_recorded() {
         let beside =
             repo.agent("codex", &["propose", "b.txt", "--old", "b", "--new", "c", "-q"]).ok().id();
         repo.aye(&["apply", &id, &beside, "--yes"]).fails("changed_since_shown", 5);
+        // Nor is less written than was looked at, without a word of it.
+        repo.aye(&["apply", &id, "--commit", "--yes"]).fails("changed_since_shown", 5);
         let command = format!("apply {id} --commit --yes{flags}");
         repo.aye(&command.split(' ').collect::<Vec<_>>()).ok().notes("which no decision records");
         assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
@@ -102,9 +104,16 @@ fn a_commit_that_names_a_proposal_and_is_no_part_of_it_decides_nothing() {
     let id = two(&repo);
     repo.write("a.txt", lines(&[(105, "evil")]));
     repo.git(&["commit", "-q", "-a", "-m", &format!("Land it\n\nProposal-Id: {id}")]);
-    repo.aye(&["apply", &id, "--yes"]).fails("changed_since_shown", 5);
+    repo.aye(&["apply", &id, "--yes"]).fails("changed_since_shown", 5).notes("--dry-run");
+    let beside = ["propose", "b.txt", "--old", "b", "--new", "c", "-q"];
+    let beside = repo.agent("codex", &beside).ok().id();
+    repo.aye(&["apply", &id, &beside, "--yes"]).fails("changed_since_shown", 5);
     let listed = repo.aye(&["list", "--json"]).ok().json();
-    assert_eq!(listed["count"], 1);
+    assert_eq!(listed["count"], 2);
+    // Once it is reverted, it is in nobody's way.
+    repo.git(&["revert", "--no-edit", "HEAD"]);
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE"), (130, "BAD")]));
 }
 
 /// Git is not started for what could not be recorded afterwards.

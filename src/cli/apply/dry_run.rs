@@ -19,7 +19,7 @@ pub(super) fn dry_run(
     shown: &[Shown],
     part: Option<&Part>,
     effect: Effect,
-    args: &Args,
+    (args, is_unclear): (&Args, bool),
 ) -> Result<Exit> {
     let related = related(context, store, shown)?;
     let fits = shown.iter().all(|shown| shown.plan.refusal().is_none());
@@ -28,7 +28,7 @@ pub(super) fn dry_run(
         ..Item::pending(proposal, effect, shown.get(index).map(FileItem::all).unwrap_or_default())
     });
     // What hunks are counted by may have changed since they were looked at.
-    let is_bound = args.which.is_filter() || proposals.len() > 1 || args.part.hunks.is_some();
+    let is_bound = args.which.is_filter() || proposals.len() > 1 || is_unclear;
     let is_group = is_bound && !shown.is_empty();
     let group = is_group.then(|| digest_of(shown));
     let answer =

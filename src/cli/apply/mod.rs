@@ -122,7 +122,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             &shown,
             chosen.part.as_ref(),
             effect,
-            &args,
+            (&args, args.part.hunks.is_some() || chosen.unclear.is_some()),
         );
     }
     let mut failed = Vec::new();

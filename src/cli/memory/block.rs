@@ -31,14 +31,16 @@ pub fn keep(context: &Context, tree: &Worktree, done: &mut Initialized) -> Resul
                 Ok(text) if name == CLAUDE && text.contains("@AGENTS.md") => continue,
                 Ok(text) => {
                     let new = with_block(text, guide::TEXT);
-                    if text == new {
-                        done.kept.push(name.into());
-                    } else {
-                        let mode = old.as_ref().map(|file| file.mode).unwrap_or_default();
-                        tree.write_file(&path, new.as_bytes(), mode, Flush::Yes)?;
-                        done.created.push(name.into());
+                    let mode = old.as_ref().map(|file| file.mode).unwrap_or_default();
+                    let list = if text == new { &mut done.kept } else { &mut done.created };
+                    let write = || tree.write_file(&path, new.as_bytes(), mode, Flush::Yes);
+                    match if text == new { Ok(()) } else { write().map(drop) } {
+                        Ok(()) => {
+                            list.push(name.into());
+                            continue;
+                        }
+                        Err(error) => error.message().to_owned(),
                     }
-                    continue;
                 }
                 Err(_) => "it is not UTF-8".to_owned(),
             },

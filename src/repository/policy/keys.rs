@@ -112,10 +112,11 @@ impl Policy {
     /// Reads a policy. An unknown key is an error: a misspelt one would leave the gate open.
     pub(super) fn parse(text: &str) -> Result<Self, Invalid> {
         let table: toml::Table = toml::from_str(text)?;
-        let file: File = keys::decode(&table).map_err(|misread| match misread {
+        let file: File = keys::decode(table.clone()).map_err(|misread| match misread {
             Misread::Unknown(key) => unknown(key, &table),
             Misread::Value(at, error) => {
-                let why = if at.is_empty() { error } else { format!("{at}: {error}") };
+                let message = error.message();
+                let why = if at.is_empty() { message.into() } else { format!("{at}: {message}") };
                 Invalid { why, hint: None }
             }
         })?;
