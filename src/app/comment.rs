@@ -246,9 +246,9 @@ fn require_place(
         .hint("lines are counted in the proposed file, from 1"))
 }
 
-/// `remark` of the proposal `id` for the agent that is to answer it, as lines of text; nothing in them is
-/// safe for a terminal.
-pub fn text(id: &str, remark: &Remark) -> Vec<String> {
+/// `remark` of the proposal `id` for the agent that is to answer it, while that `is_pending`, as lines of text;
+/// nothing in them is safe for a terminal.
+pub fn text(id: &str, remark: &Remark, is_pending: bool) -> Vec<String> {
     let place = remark.place().map(|place| format!(" at {place}"));
     let short = &remark.id[..remark.id.floor_char_boundary(SHOWN)];
     let what = match remark.kind.as_str() {
@@ -267,10 +267,10 @@ pub fn text(id: &str, remark: &Remark) -> Vec<String> {
         (Some(resolved), _) => {
             out.push(format!("  resolved by {}: {}", resolved.by, resolved.note));
         }
-        (None, "suggestion") if !is_outdated => {
+        (None, "suggestion") if is_pending && !is_outdated => {
             out.push(format!("  take it as it is: aye revise {id} --take {short}"));
         }
-        (None, "question") => {
+        (None, "question") if is_pending => {
             out.push(format!("  answer: aye comment {id} --resolve {short} -m TEXT"));
         }
         (None, _) => {}

@@ -464,9 +464,15 @@ fn find(
             continue;
         }
         // No copy of it can be made here, so a repair would not help.
-        let hint = format!(
-            "fetch what is missing from a clone that has it, or: aye reject {id} --reason damaged"
-        );
+        let hint = match error
+            .hint_text()
+            .filter(|_| error.is(&crate::store::codes::PROPOSAL_ARCHIVED))
+        {
+            Some(fetch) => fetch.to_owned(),
+            None => format!(
+                "fetch what is missing from a clone that has it, or: aye reject {id} --reason damaged"
+            ),
+        };
         let message = format!("{id}: {}", error.message());
         problems.push(Problem { hint, ..Problem::new(error.code().id, message) });
     }

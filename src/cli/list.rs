@@ -126,9 +126,9 @@ fn print(
         }
     };
     for record in purged {
-        let (by, age) = (escape::name(&record.by.name), age::short(record.at, context.now));
+        let (by, age) = (escape::name(&record.by.name), age::ago(record.at, context.now));
         let reason = escape::line(&record.reason);
-        text += &format!("{}  purged by {by} {age} ago: {reason}\n", record.id);
+        text += &format!("{}  purged by {by} {age}: {reason}\n", record.id);
     }
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     Ok(Exit::Done)

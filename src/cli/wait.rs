@@ -117,8 +117,9 @@ fn text(document: &Document) -> String {
             None => text += "  (its content is not in this clone)\n",
         }
     }
+    let is_pending = document.status == Status::Pending;
     for remark in &document.comments {
-        for line in comment::text(&document.proposal_id, remark) {
+        for line in comment::text(&document.proposal_id, remark, is_pending) {
             text += &format!("{}\n", escape::line(&line));
         }
     }

@@ -658,3 +658,27 @@ fn a_named_lane_goes_on_in_its_epoch_in_another_run() {
     fetch(&repo);
     assert_eq!(everything(&repo), everything(&next));
 }
+
+/// A remote keeps both epochs, and a copy begins a lane of its own with its first write: what that has recorded it
+/// shows.
+#[test]
+fn a_copy_of_a_folded_clone_shows_what_it_records() {
+    let Scene { repo, server: _server, pending, .. } = history();
+    gc(&repo);
+    push(&repo);
+    fetch(&repo);
+    for (at, command) in ["propose", "revise"].into_iter().enumerate() {
+        let copy = repo.copy();
+        let id = match command {
+            "propose" => propose(&copy, NAMES[at + 1]),
+            _ => {
+                let to = ["revise", &pending, "f", "--old", "f1", "--new", "newer f"];
+                copy.aye(&to).ok();
+                pending.clone()
+            }
+        };
+        copy.git(&["rev-parse", "--verify", "-q", &format!("refs/aye/pending/{id}")]);
+        copy.aye(&["show", &id]).ok();
+        assert_eq!(copy.aye(&["doctor", "--json"]).json()["sound"], true);
+    }
+}

@@ -535,7 +535,7 @@ impl View {
             Ok(connection) => self.connection = Some(connection),
             Err(_) => {
                 self.home = Kept::default();
-                let view = store.view_in_memory(&self.lanes).ok();
+                let view = begun_again(|| store.view_in_memory(&self.lanes)).ok();
                 self.connection = view.and_then(|mut view| view.connection.take());
             }
         }

@@ -75,7 +75,7 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
         text += &format!("\nReason: {reason}");
     }
     for remark in &news.comments {
-        for line in comment::text(id, remark) {
+        for line in comment::text(id, remark, news.status == Status::Pending) {
             text += &format!("\n{line}");
         }
     }
