@@ -1,11 +1,11 @@
 //! What results from decisions: changes that hold exactly what was taken.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::review::{Decision, FileReview, Part, Review, Unit};
 use crate::changeset::entry::EntryKind;
-use crate::changeset::hunks::{Choice, Diff, Hunk, compose};
+use crate::changeset::hunks::{Choice, Diff, Edit, Hunk, compose};
 use crate::changeset::{File, FileChange, RepoPath};
 
 /// The files a review is about, and what is in them.
@@ -21,7 +21,7 @@ impl Review {
             changes.sort_by(|a, b| a.path.cmp(&b.path));
             return changes;
         }
-        let taken = |unit: &Unit| unit.decision.clone().unwrap_or(Decision::Leave);
+        let taken = |_, unit: &Unit| unit.decision.clone().unwrap_or(Decision::Leave);
         self.difference(&self.start(), &self.state(taken), |place| place)
     }
 
@@ -51,22 +51,23 @@ impl Review {
     /// The units that together lead to `files`, what a commit has of these files; `None` where it has anything else,
     /// or nothing of them.
     pub fn leading_to(&self, files: &BTreeMap<RepoPath, Option<File>>) -> Option<BTreeSet<usize>> {
-        let start = self.start();
-        let only = |wanted: &dyn Fn(&Unit) -> bool| {
-            self.state(|unit| if wanted(unit) { Decision::Take } else { Decision::Leave })
-        };
-        let is_in = |unit: &Unit| {
-            let alone = only(&|other| std::ptr::eq(other, unit));
-            alone.iter().all(|(path, with)| {
-                let before = start.get(path).and_then(Option::as_ref);
-                let after = files.get(path).and_then(Option::as_ref);
-                with.as_ref() == before || is_step(before, with.as_ref(), after)
-            })
-        };
-        let taken: BTreeSet<usize> =
-            (0..self.units().len()).filter(|at| is_in(&self.units()[*at])).collect();
-        let at = |unit: &Unit| self.units().iter().position(|other| std::ptr::eq(other, unit));
-        let together = only(&|unit| at(unit).is_some_and(|at| taken.contains(&at)));
+        let mut taken = BTreeSet::new();
+        for (at, file) in self.files().iter().enumerate() {
+            let edits = file.edits_to(files);
+            let is_in = |unit: &usize| match &self.units()[*unit].part {
+                Part::Hunk(hunk) => {
+                    let mut own = file.diff.edits()[hunk.edits.clone()].iter();
+                    own.all(|edit| edits.contains(&named(&file.diff, edit)))
+                }
+                Part::Whole => {
+                    file.is_placed_in(files) && files.get(&file.path) == Some(&file.after)
+                }
+                Part::Place => file.is_placed_in(files),
+            };
+            taken.extend(self.units_of(at).filter(is_in));
+        }
+        let is_taken = |at| if taken.contains(&at) { Decision::Take } else { Decision::Leave };
+        let together = self.state(|at, _| is_taken(at));
         (!taken.is_empty() && together == *files).then_some(taken)
     }
 
@@ -75,12 +76,13 @@ impl Review {
         originals.map(|change| (change.path.clone(), change.before.clone())).collect()
     }
 
-    fn state(&self, decision: impl Fn(&Unit) -> Decision) -> State {
+    /// What results where `decision` says what becomes of each unit, which it is given with its index.
+    fn state(&self, decision: impl Fn(usize, &Unit) -> Decision) -> State {
         let mut state = self.start();
         for (at, file) in self.files().iter().enumerate() {
-            let units = &self.units()[self.units_of(at)];
+            let units = self.units_of(at).map(|at| (at, &self.units()[at]));
             let decided: Vec<(&Unit, Decision)> =
-                units.iter().map(|unit| (unit, decision(unit))).collect();
+                units.map(|(at, unit)| (unit, decision(at, unit))).collect();
             file.write_into(&mut state, &decided);
         }
         state
@@ -120,28 +122,16 @@ impl Review {
     }
 }
 
-/// Whether all that `with` has otherwise than `before` is so in `after`, too.
-fn is_step(before: Option<&File>, with: Option<&File>, after: Option<&File>) -> bool {
-    let (Some(before), Some(with), Some(after)) = (before, with, after) else {
-        return with == after;
-    };
-    let edits = |file: &File| -> Vec<(Range<usize>, Vec<u8>)> {
-        let diff = Diff::new(&before.bytes[..], &file.bytes[..]);
-        let edits = diff.edits().iter();
-        edits
-            .map(|edit| (edit.before.clone(), diff.after().lines(edit.after.clone()).to_vec()))
-            .collect()
-    };
-    let all = edits(after);
-    (with.mode == before.mode || with.mode == after.mode)
-        && edits(with).iter().all(|edit| all.contains(edit))
+/// The lines of an edit in what it starts from, and what they become.
+fn named(diff: &Diff<'_>, edit: &Edit) -> (Range<usize>, Vec<u8>) {
+    (edit.before.clone(), diff.after().lines(edit.after.clone()).to_vec())
 }
 
 /// What a decided review leaves out, as changes on top of [`Review::changes`]. Units that were
 /// edited are answered and not in it. May be empty.
 pub fn rest(review: &Review) -> Vec<FileChange> {
-    let taken = review.state(|unit| unit.decision.clone().unwrap_or(Decision::Leave));
-    let everything = review.state(|unit| match &unit.decision {
+    let taken = review.state(|_, unit| unit.decision.clone().unwrap_or(Decision::Leave));
+    let everything = review.state(|_, unit| match &unit.decision {
         Some(Decision::Edit { bytes }) => Decision::Edit { bytes: bytes.clone() },
         // It would be conflict markers.
         _ if unit.unfit.is_some() => Decision::Leave,
@@ -151,6 +141,27 @@ pub fn rest(review: &Review) -> Vec<FileChange> {
 }
 
 impl FileReview {
+    /// Whether `files` has it where it is to be, and with the mode that it is to have.
+    fn is_placed_in(&self, files: &BTreeMap<RepoPath, Option<File>>) -> bool {
+        let mode = |file: &File| file.mode;
+        let found = files.get(&self.path).and_then(Option::as_ref).map(mode);
+        let has_left = || files.get(&self.old_path).is_none_or(Option::is_none);
+        found == self.after.as_ref().map(mode) && (self.kind != EntryKind::Renamed || has_left())
+    }
+
+    /// The edits that lead from its lines to those in `files`, wherever it is there.
+    fn edits_to(
+        &self,
+        files: &BTreeMap<RepoPath, Option<File>>,
+    ) -> HashSet<(Range<usize>, Vec<u8>)> {
+        let at = |path| files.get(path).and_then(Option::as_ref);
+        let Some(file) = at(&self.path).or_else(|| at(&self.old_path)) else {
+            return HashSet::new();
+        };
+        let diff = Diff::new(self.diff.before().bytes(), &file.bytes[..]);
+        diff.edits().iter().map(|edit| named(&diff, edit)).collect()
+    }
+
     /// The content with nothing changed but `hunk`, which becomes `bytes`.
     pub fn with_edited(&self, hunk: &Hunk, bytes: &[u8]) -> Vec<u8> {
         let before = &self.diff.editable(hunk).0;
