@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::ByteSlice as _;
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
-use gix::revision::walk::Sorting;
+use gix::revision::walk::{Info, Sorting};
 use gix::traverse::commit::simple::CommitTimeOrder;
 
 use crate::proposal::ProposalId;
@@ -12,25 +12,32 @@ use crate::proposal::ProposalId;
 /// How many commits, and entries of a reflog, are looked at.
 const MOST: usize = 1_000;
 
+/// The proposals that a commit message names in trailers.
+fn named(message: &BStr) -> impl Iterator<Item = &str> {
+    message.lines().filter_map(|line| line.strip_prefix(b"Proposal-Id: ")?.to_str().ok())
+}
+
 /// True if the commit `id` names `proposal` in a trailer.
 pub fn is_of(repo: &gix::Repository, id: ObjectId, proposal: &ProposalId) -> bool {
-    let Ok(commit) = repo.find_commit(id) else { return false };
-    let trailer = format!("Proposal-Id: {proposal}");
-    commit.message_raw_sloppy().lines().any(|line| line == trailer.as_bytes())
+    let commit = repo.find_commit(id);
+    commit.is_ok_and(|it| named(it.message_raw_sloppy()).any(|id| id == proposal.as_str()))
+}
+
+/// The commits that HEAD has, the newest first.
+fn newest(repo: &gix::Repository) -> impl Iterator<Item = Info<'_>> {
+    let sorting = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
+    let walk = repo.head_id().ok().map(|head| repo.rev_walk([head.detach()]).sorting(sorting));
+    let walk = walk.and_then(|walk| walk.all().ok());
+    walk.into_iter().flatten().take(MOST).map_while(Result::ok)
 }
 
 /// The newest commit that HEAD has, not older than `since` (seconds since 1970), and that names
 /// `proposal`.
 pub fn commit_of(repo: &gix::Repository, proposal: &ProposalId, since: i64) -> Option<ObjectId> {
-    let head = repo.head_id().ok()?.detach();
     // Not cut off at `since`: a commit on top may have a date of its own.
-    let walk = repo.rev_walk([head]).sorting(Sorting::ByCommitTime(CommitTimeOrder::NewestFirst));
-    let recent = |id: &ObjectId| {
-        let commit = repo.find_commit(*id).ok();
-        commit.and_then(|commit| commit.time().ok()).is_some_and(|time| time.seconds >= since)
-    };
-    let mut ids = walk.all().ok()?.take(MOST).map_while(Result::ok).map(|info| info.id);
-    ids.find(|id| is_of(repo, *id, proposal) && recent(id))
+    let is_recent = |info: &Info<'_>| info.commit_time.is_some_and(|time| time >= since);
+    let found = newest(repo).find(|info| is_of(repo, info.id, proposal) && is_recent(info));
+    found.map(|info| info.id)
 }
 
 /// True if HEAD was once, not before `since`, at a commit that names `proposal`, wherever it is now. Git writes the
@@ -61,19 +68,14 @@ pub fn recent_commits_of(
     const FEW: usize = 8;
     /// What a clock may be wrong by.
     const SLACK: i64 = 24 * 60 * 60;
-    let mut found = BTreeMap::new();
-    let Ok(head) = repo.head_id() else { return found };
-    let sorting = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
-    let Ok(walk) = repo.rev_walk([head.detach()]).sorting(sorting).all() else { return found };
-    let commits = walk.take(MOST).map_while(Result::ok).enumerate();
     let is_recent = |time: Option<i64>| time.is_some_and(|time| time >= since - SLACK);
-    for (_, info) in commits.take_while(|(at, info)| *at < FEW || is_recent(info.commit_time)) {
+    let recent =
+        newest(repo).enumerate().take_while(|(at, info)| *at < FEW || is_recent(info.commit_time));
+    let mut found = BTreeMap::new();
+    for (_, info) in recent {
         let Ok(commit) = repo.find_commit(info.id) else { continue };
-        for line in commit.message_raw_sloppy().lines() {
-            let named = line.strip_prefix(b"Proposal-Id: ").and_then(|id| id.to_str().ok());
-            if let Some(id) = named.filter(|id| proposals.contains(id)) {
-                found.entry(id.to_owned()).or_insert(info.id);
-            }
+        for id in named(commit.message_raw_sloppy()).filter(|id| proposals.contains(id)) {
+            found.entry(id.to_owned()).or_insert(info.id);
         }
     }
     found

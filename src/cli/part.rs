@@ -8,7 +8,6 @@ use crate::decide;
 use crate::decide::{Part, Unrecorded};
 use crate::error::{Error, Result, codes};
 use crate::proposal::Proposal;
-use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::event::RevisionReason;
 use crate::review::model::{Decision, Review, parse_numbers, rest};
 use crate::store::{Store, View};
@@ -157,9 +156,7 @@ fn split(review: &mut Review, taken: &BTreeSet<usize>) -> Result<(Option<Part>, 
     Ok((part, rest(review)))
 }
 
+/// As [`decide::changed`], with a hint that goes on with the id.
 fn changed(proposal: &Proposal, what: &str, hint: &str) -> Error {
-    let id = &proposal.id;
-    Error::new(&CHANGED_SINCE_SHOWN, format!("{id}: {what}"))
-        .with("proposal_id", id.as_str())
-        .hint(format!("{hint} {id}"))
+    decide::changed(proposal, what).hint(format!("{hint} {}", proposal.id))
 }

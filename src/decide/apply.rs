@@ -113,8 +113,9 @@ pub fn apply(
     let mut kind = files::APPLY;
     if request.effect == Effect::Commit {
         kind = files::COMMIT;
-        require_recordable(store, authority, now, proposal, &planned)?;
-        keep_ahead(store, authority, now, proposal, (request, part), &planned, &written)?;
+        let lane = require_recordable(store, authority, now, proposal, &planned)?;
+        let wanted = (request, part);
+        keep_ahead(store, authority, now, proposal, wanted, (&planned, &lane), &written)?;
     }
     let wanted = Wanted {
         effect: request.effect,
@@ -337,17 +338,17 @@ impl Decided<'_> {
 }
 
 /// Refuses, before git makes the commit, which nothing takes back, what could not be recorded after it: a proposal
-/// that is not as it was shown any more, a lock or a lane that cannot be had.
+/// that is not as it was shown any more, a lock or a lane that cannot be had. Returns the lane.
 fn require_recordable(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
     proposal: &Proposal,
     planned: &Shown,
-) -> Result<()> {
+) -> Result<String> {
     store.write(authority.actor(), now, |writer| {
         still(writer, proposal, &planned.seen)?;
-        writer.lane_for(&proposal.id, false).map(drop)
+        writer.lane_for(&proposal.id, false)
     })
 }
 
@@ -359,7 +360,7 @@ fn keep_ahead(
     now: DateTime<Utc>,
     proposal: &Proposal,
     (request, part): (&Request, Option<&Part>),
-    planned: &Shown,
+    (planned, lane): (&Shown, &str),
     written: &[Written],
 ) -> Result<()> {
     let manifest = File::regular(planned.manifest.to_bytes());
@@ -383,8 +384,7 @@ fn keep_ahead(
         };
         let id = store.entry_of(&manifest)?.id;
         let sha256 = crate::sha256::hex(&manifest.bytes);
-        let lane = store.view()?.own_lane_for(store, &proposal.id, draft.takes_back())?;
-        let seen = lane.and_then(|lane| planned.seen.tip(&lane).map(str::to_owned));
+        let seen = planned.seen.tip(lane).map(str::to_owned);
         kept.push(File::regular(draft.statement(Some(BlobRef { id, sha256 }), seen)?));
     }
     kept.extend(lists::of_written(written)?.map(File::regular));

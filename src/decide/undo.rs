@@ -77,8 +77,8 @@ pub fn undo(
     if decision.effect == Some(Effect::Index) {
         notes.extend(unstage(store, &decision.written));
     }
-    let is_there = |file: &Planned| file.outcome != Resolved::Already;
-    if commit.is_none() && !planned.plan.files.iter().any(is_there) {
+    let is_back_already = |file: &Planned| file.outcome == Resolved::Already;
+    if commit.is_none() && planned.plan.files.iter().all(is_back_already) {
         notes.push(
             "nothing was put back: the files here do not have the change; another work tree that it was \
              applied in still does"

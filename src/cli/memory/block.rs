@@ -20,48 +20,68 @@ const CLAUDE: &str = "CLAUDE.md";
 /// date there. A file that cannot be edited is named, and stays as it is.
 ///
 /// # Errors
-/// Those of writing.
+/// None but bugs.
 pub fn keep(context: &Context, tree: &Worktree, done: &mut Initialized) -> Result<()> {
     let mut is_left = false;
     for name in [AGENTS, CLAUDE] {
-        let path = RepoPath::new(name)?;
-        let why = match tree.file(&path) {
-            Ok(None) if name == CLAUDE => continue,
-            Ok(old) => match std::str::from_utf8(old.as_ref().map_or(b"", |file| &file.bytes)) {
-                Ok(text) if name == CLAUDE && text.contains("@AGENTS.md") => continue,
-                Ok(text) => {
-                    let new = with_block(text, guide::TEXT);
-                    let mode = old.as_ref().map(|file| file.mode).unwrap_or_default();
-                    let list = if text == new { &mut done.kept } else { &mut done.created };
-                    let write = || tree.write_file(&path, new.as_bytes(), mode, Flush::Yes);
-                    match if text == new { Ok(()) } else { write().map(drop) } {
-                        Ok(()) => {
-                            list.push(name.into());
-                            continue;
-                        }
-                        Err(error) => error.message().to_owned(),
-                    }
-                }
-                Err(_) => "it is not UTF-8".to_owned(),
-            },
-            Err(error) if error.is(&SYMLINK) => {
-                if are_one(tree) {
-                    done.kept.push(name.into());
-                    continue;
-                }
-                "it is a symlink".to_owned()
+        match put(tree, name)? {
+            Outcome::NotOwn => {}
+            Outcome::Written => done.created.push(name.into()),
+            Outcome::Kept => done.kept.push(name.into()),
+            Outcome::Left(why) => {
+                context.note(&format!("warning: {name} is left as it is: {why}"));
+                done.kept.push(name.into());
+                is_left = true;
             }
-            Err(error) if error.is(&codes::FOLDER) => "it is a directory".to_owned(),
-            Err(error) => error.message().to_owned(),
-        };
-        context.note(&format!("warning: {name} is left as it is: {why}"));
-        done.kept.push(name.into());
-        is_left = true;
+        }
     }
     if is_left {
         context.note("hint: `aye agents guide` prints what agents have to know; put it in by hand");
     }
     Ok(())
+}
+
+/// What became of a file.
+enum Outcome {
+    /// Nobody keeps a file of this name, or it only leads to the other one.
+    NotOwn,
+    /// It has the block now.
+    Written,
+    /// It has the block already, or is the other one.
+    Kept,
+    /// It cannot be edited, and why.
+    Left(String),
+}
+
+fn put(tree: &Worktree, name: &str) -> Result<Outcome> {
+    let path = RepoPath::new(name)?;
+    let old = match tree.file(&path) {
+        Ok(old) => old,
+        Err(error) if error.is(&SYMLINK) && are_one(tree) => return Ok(Outcome::Kept),
+        Err(error) if error.is(&SYMLINK) => return Ok(Outcome::Left("it is a symlink".into())),
+        Err(error) if error.is(&codes::FOLDER) => {
+            return Ok(Outcome::Left("it is a directory".into()));
+        }
+        Err(error) => return Ok(Outcome::Left(error.message().into())),
+    };
+    if name == CLAUDE && old.is_none() {
+        return Ok(Outcome::NotOwn);
+    }
+    let (bytes, mode) = old.map(|file| (file.bytes, file.mode)).unwrap_or_default();
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        return Ok(Outcome::Left("it is not UTF-8".into()));
+    };
+    if name == CLAUDE && text.contains("@AGENTS.md") {
+        return Ok(Outcome::NotOwn);
+    }
+    let new = with_block(text, guide::TEXT);
+    if text == new {
+        return Ok(Outcome::Kept);
+    }
+    Ok(match tree.write_file(&path, new.as_bytes(), mode, Flush::Yes) {
+        Ok(_) => Outcome::Written,
+        Err(error) => Outcome::Left(error.message().into()),
+    })
 }
 
 /// Whether both are the same file, by a symlink.

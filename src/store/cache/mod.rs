@@ -291,25 +291,6 @@ impl View {
         Ok(tips)
     }
 
-    /// This clone's lane that an event about `id` would go to, if that has begun; with `takes_back`
-    /// an event that takes its decision back.
-    ///
-    /// # Errors
-    /// As [`View::audience_of_decision`].
-    pub fn own_lane_for(
-        &self,
-        store: &Store,
-        id: &ProposalId,
-        takes_back: bool,
-    ) -> Result<Option<String>> {
-        let audience = match takes_back {
-            true => self.audience_of_decision(id)?,
-            false => self.audience(id)?,
-        };
-        let mut own = self.own_lanes(store).iter();
-        Ok(own.find(|own| own.audience == audience).map(|own| own.lane.clone()))
-    }
-
     /// Whether the lanes are still where this was asked of.
     pub fn is_current(&self, store: &Store) -> bool {
         refs::lanes(&store.repo).is_ok_and(|lanes| lanes == self.lanes)
