@@ -35,19 +35,35 @@ pub(super) fn left(store: &Store, view: &View, audience: &Audience, own: &str) -
     }
     let (repo, dir) = (&store.repo, &store.common_dir);
     let positions = view.positions()?;
-    for left in refs::lanes(repo)?.into_iter().filter(|found| is_left(&found.name)) {
+    for mut left in refs::lanes(repo)?.into_iter().filter(|found| is_left(&found.name)) {
         let lane = left.lane().to_owned();
-        let theirs = positions
+        let mut theirs: Vec<(u64, ObjectId)> = positions
             .iter()
             .filter(|(name, _)| name.starts_with(refs::REMOTES) && refs::lane_of(name) == lane)
             .filter(|(name, _)| refs::part_of(name).is_none())
-            .filter_map(|(_, position)| position.reached.as_deref())
-            .filter_map(|tip| ObjectId::from_hex(tip.as_bytes()).ok());
-        for tip in theirs {
+            .filter_map(|(name, position)| {
+                let tip = ObjectId::from_hex(position.reached.as_deref()?.as_bytes()).ok()?;
+                Some((refs::epoch_of(name).unwrap_or(1), tip))
+            })
+            .collect();
+        theirs.sort_unstable();
+        for (epoch, tip) in theirs {
+            let there = audience.lane(&lane, epoch);
             match relation(view, repo, left.tip, tip) {
                 None | Some(Relation::Ahead) => continue,
-                Some(Relation::Behind) => {
+                Some(Relation::Behind) if there == left.name => {
                     refs::compare_and_swap(repo, dir, &left.name, Some(left.tip), tip, false)?;
+                    left.tip = tip;
+                    continue;
+                }
+                Some(Relation::Behind) => {
+                    // Git knows of no way from one epoch to the next: each has a name of its own.
+                    match refs::target(repo, &there)? {
+                        None => refs::set(dir, &there, tip)?,
+                        Some(known) if known == tip => {}
+                        Some(_) => continue,
+                    }
+                    refs::remove(repo, dir, &left.name)?;
                 }
                 Some(Relation::Parted(first)) => {
                     let part = forks::name(&lane, &first.to_string());

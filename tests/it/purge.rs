@@ -339,14 +339,51 @@ fn a_lane_purges_nothing_of_another() {
     assert_eq!(list(&reader), with_comment);
     reader.aye(&["show", &id]).ok().says("mine");
     reader.aye(&["doctor"]).says("two histories").lacks("purged_content");
-    // Nor what somebody puts behind the owner's own lane, in the owner's clone.
+    // What somebody puts behind the owner's lane, whose name is the owner's, hides it from all alike.
+    // What was said is still there, and the owner is told of the other history.
     let own = lane(&repo);
     let mut forged = Hostile::new(&repo, &own);
     let purge = event(&mut forged, Some(&own));
     let tip = repo.git(&["rev-parse", &format!("refs/aye/log/{own}")]);
     forged.push(&forged.step(&purge, &[&tip]));
-    repo.aye(&["show", &id]).ok();
-    assert!(list(&repo).get("purged").is_none());
+    assert_eq!(list(&repo)["purged"][0]["proposal_id"], id.as_str());
+    repo.aye(&["check"]).exits(1).says("lane_equivocates").says("purged_content");
+    assert!(reachable(&repo).contains(SECRET));
+}
+
+/// A clone that was restored from a backup made before its own purge, and has fetched what it pushed
+/// since, says what all others say before it writes anything: warm or cold, folded or not.
+#[test]
+fn a_restored_clone_knows_what_it_purged() {
+    for folded in [false, true] {
+        let (repo, server) = scene();
+        let id = leak(&repo);
+        if folded {
+            repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+        }
+        push(&repo);
+        let backup = repo.copy();
+        let later = propose(&repo, "e", "new e");
+        purge(&repo, &id);
+        push(&repo);
+        fetch(&backup);
+        backup.aye(&["show", &id]).fails("proposal_purged", 3).notes("a key in it");
+        backup.aye(&["comment", &id, "-m", "hello"]).fails("proposal_purged", 3);
+        let all = list(&backup);
+        assert_eq!(all["proposals"], list(&repo)["proposals"], "{folded}");
+        assert_eq!(all["purged"], list(&repo)["purged"], "{folded}");
+        backup.aye(&["check"]).exits(1).says("purged_content");
+        backup.aye(&["reject", &later, "--yes"]).ok();
+        // The lane that it has left moves on to what the remote has of it.
+        list(&backup);
+        push(&backup);
+        fetch(&repo);
+        let third = clone(&server);
+        assert_eq!(list(&backup)["proposals"], list(&repo)["proposals"], "{folded}");
+        assert_eq!(list(&backup)["proposals"], list(&third)["proposals"], "{folded}");
+        purge(&backup, &id);
+        is_gone(&backup, &id);
+    }
 }
 
 #[test]

@@ -100,15 +100,14 @@ struct Carrier {
 ///
 /// A purge counts where the lane that says so is the one that the first event is of, by that event's
 /// own bytes; and else where every lane that has the first event, as a publication has it, says so, or
-/// none has it any more. So no lane hides what another one has. Under the names of this clone's own lanes,
-/// as `is_own` has them, counts what it has written itself.
+/// none has it any more. So no lane hides what another one has. Every clone comes to the same, also the one
+/// whose lane it is: it may have been restored from a backup made before it purged.
 pub(super) fn believed(
     repo: &gix::Repository,
     connection: &Connection,
-    is_own: impl Fn(&str) -> bool,
 ) -> rusqlite::Result<Purged> {
     let mut statement = connection.prepare_cached(
-        "SELECT id, proposal, lane, id IN (SELECT event FROM own_purge), body
+        "SELECT id, proposal, lane, body
          FROM event INDEXED BY event_purge
          WHERE kind = 'purge' AND proposal IS NOT NULL ORDER BY time, id",
     )?;
@@ -117,10 +116,8 @@ pub(super) fn believed(
     while let Some(row) = rows.next()? {
         let proposal: String = row.get(1)?;
         let lane: String = row.get(2)?;
-        let Some(first) = purges(row.get_ref(4)?.as_bytes().unwrap_or_default()) else { continue };
-        if row.get::<_, bool>(3)? || !is_own(&lane) {
-            said.entry(proposal).or_default().push(Said { event: row.get(0)?, lane, first });
-        }
+        let Some(first) = purges(row.get_ref(3)?.as_bytes().unwrap_or_default()) else { continue };
+        said.entry(proposal).or_default().push(Said { event: row.get(0)?, lane, first });
     }
     let mut purged = Purged::new();
     for (id, said) in said {

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 29;
+const VERSION: i64 = 30;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -30,8 +30,7 @@ const VERSION: i64 = 29;
 /// `figures` that lists show of the content that it names.
 ///
 /// `purged` has the proposals that their owners have purged, with the event that says so; of these
-/// nothing is folded. `own_purge` has the events in this clone's own lanes that say so, as nothing else
-/// under the name of one may. `stub` has the proposals of which a lane keeps stubs.
+/// nothing is folded. `stub` has the proposals of which a lane keeps stubs.
 ///
 /// `added` and `removed` are only there where all the content that is counted was, and below 0 where a file
 /// is binary or too large to be counted.
@@ -112,7 +111,6 @@ CREATE TABLE approved (
 ) WITHOUT ROWID;
 CREATE INDEX path_open ON path (path, proposal) WHERE open = 1;
 CREATE TABLE purged (id TEXT PRIMARY KEY, event TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE own_purge (event TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stub (
     proposal TEXT NOT NULL, lane TEXT NOT NULL, PRIMARY KEY (proposal, lane)
 ) WITHOUT ROWID;
@@ -132,7 +130,7 @@ CREATE TABLE bound (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 29;
+PRAGMA user_version = 30;
 COMMIT;
 ";
 

@@ -187,11 +187,6 @@ impl Pass<'_> {
                 self.end_filling()?;
             }
             if add(&mut insert, name, &commit, &row, figures.as_deref())? {
-                if is_own && row.kind == "purge" {
-                    self.transaction
-                        .prepare_cached("INSERT OR IGNORE INTO own_purge (event) VALUES (?1)")?
-                        .execute([row.id.to_string()])?;
-                }
                 let (forked, witness) = (row.event.forked.clone(), row.event.witness.clone());
                 self.remember(lane, is_own, forked, witness)?;
                 if let Some(proposal) = row.proposal {

@@ -22,8 +22,7 @@ impl Pass<'_> {
             // Nothing that was read says so.
             return Ok(());
         }
-        let is_own = |lane: &str| self.own.iter().any(|own| refs::lane_of(own) == lane);
-        let found = purge::believed(&self.store.repo, self.transaction, is_own)?;
+        let found = purge::believed(&self.store.repo, self.transaction)?;
         let known = purge::all(self.transaction)?;
         if found == known {
             return Ok(());
