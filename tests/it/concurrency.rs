@@ -194,7 +194,7 @@ fn a_killed_apply_is_all_or_nothing() {
         "worktree.replace", "journal.commit", "journal.committed", "journal.remove", "apply.event",
         "store.objects.rename", "store.ref.rename", "store.ref.moved",
     ];
-    let names: Vec<String> = (0..40).map(|n| format!("d{}/f{n}.txt", n % 5)).collect();
+    let names: Vec<String> = (0..12).map(|n| format!("d{}/f{n}.txt", n % 3)).collect();
     let old: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "old\n")).collect();
     let repo = Repo::with(&old);
     let edits: Vec<serde_json::Value> = names
@@ -205,7 +205,7 @@ fn a_killed_apply_is_all_or_nothing() {
     let json = repo.aye_stdin(&["propose", "--from-json", "-", "--json"], edits).ok().json();
     let id = json["proposal_id"].as_str().expect("an id").to_owned();
     let mut stopped = 0;
-    for stop in stops(STEPS, &[1, 39]) {
+    for stop in stops(STEPS, &[1, 11]) {
         let run = repo.cmd(&["apply", &id, "--yes"]).env("FAILPOINTS", &stop).run();
         stopped += usize::from(run.status == 128 + 6);
         let json = repo.aye(&["list", "--status", "applied", "--json"]).ok().json();
