@@ -180,7 +180,7 @@ fn to_resolve(
     let is_own = |lane: &String| proposal.is_proposed_by(&caller.actor, Some(lane));
     let may = caller.actor.kind == ActorKind::Human
         || remark.by == caller.actor
-        || store.own_lanes().iter().any(is_own);
+        || store.lanes_written()?.iter().any(is_own);
     if may {
         return Ok(remark.event.clone());
     }

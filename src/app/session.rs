@@ -60,8 +60,8 @@ impl SubmitOutcome {
 /// leads back into the checkout is returned, and why, in words.
 ///
 /// # Errors
-/// `no_commit`, `disk_full`, `no_state_directory`; those of git and of the file system, after which nothing is left
-/// of it.
+/// `session_tree_exists`; `no_commit`, `disk_full`, `no_state_directory`, and those of git and of the file system,
+/// after which nothing is left of it.
 pub fn begin(
     store: &Store,
     home: &Home,
@@ -71,6 +71,7 @@ pub fn begin(
     command: &str,
     now: DateTime<Utc>,
 ) -> Result<Vec<(String, String)>> {
+    home.begin(held)?;
     let kind = base;
     let make = || {
         let base = tree::base(store, kind)?;
@@ -92,6 +93,7 @@ pub fn begin(
             untold: Vec::new(),
         };
         home.write(&changing, &record)?;
+        home.begun(held);
         Ok(back)
     };
     make().map_err(|error: Error| {
@@ -302,7 +304,10 @@ pub fn submit(
     if changes.is_empty() {
         // What a person has made of the rest of a decision is theirs to withdraw.
         let left = pending.filter(|_| passed_over.is_empty());
-        let left = left.filter(|proposal| is_own(proposal, &caller.actor));
+        let left = match left {
+            Some(proposal) => is_own(store, &proposal, &caller.actor)?.then_some(proposal),
+            None => None,
+        };
         let outcome = left.map(|proposal| withdraw(session, proposal)).transpose()?;
         if outcome.is_some() {
             go_on(store, home, changing, record, None, None)?;
@@ -325,11 +330,15 @@ pub fn submit(
     let says_more = |proposal: &Proposal| {
         details.description.is_some() && details.description != proposal.description
     };
+    let may_revise = match &pending {
+        Some(proposal) => is_own(store, proposal, &caller.actor)?,
+        None => false,
+    };
     let outcome = match pending {
         Some(proposal) if !says_more(&proposal) && is_same(store, &proposal, &changeset) => {
             SubmitOutcome::Unchanged(proposal)
         }
-        Some(proposal) if is_own(&proposal, &caller.actor) => {
+        Some(proposal) if may_revise => {
             let proposals = std::slice::from_ref(&proposal);
             let command = format!("aye revise {}", proposal.id);
             let (verb, evidence) = (Verb::Revise, Evidence::Flag);
@@ -432,9 +441,10 @@ fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> 
     Ok(SubmitOutcome::Withdrawn(proposal))
 }
 
-/// Whether the session's agent has proposed it.
-fn is_own(proposal: &Proposal, actor: &Actor) -> bool {
-    proposal.is_proposed_by(actor, Some(&proposal.lane))
+/// Whether the session's agent has proposed it, in a lane that goes on here.
+fn is_own(store: &Store, proposal: &Proposal, actor: &Actor) -> Result<bool> {
+    let lanes = store.lanes_written()?;
+    Ok(lanes.iter().any(|lane| proposal.is_proposed_by(actor, Some(lane))))
 }
 
 fn is_same(store: &Store, proposal: &Proposal, changeset: &Changeset) -> bool {

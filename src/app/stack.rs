@@ -160,7 +160,7 @@ pub(super) fn own(
     };
     let Some(edit) = edits.iter().find(named) else { return Err(error) };
     let view = store.view()?;
-    let lanes = store.own_lanes();
+    let lanes = view.lanes_written(store)?;
     let mut holders = Vec::new();
     let mut related = None;
     for summary in view.touching(&edit.path, *now)? {
@@ -257,8 +257,11 @@ const NEARLY: Duration = Duration::hours(12);
 /// # Errors
 /// Those of the store.
 pub fn outlive(writer: &mut Writer<'_>, on: Option<&On>, expires_at: DateTime<Utc>) -> Result<()> {
-    let lanes = writer.store().own_lanes();
     let mut next = on.map(|on| on.proposal.clone());
+    if next.is_none() {
+        return Ok(());
+    }
+    let lanes = writer.view.lanes_written(writer.store())?;
     for _ in 0..MOST_HIGH {
         let Some(id) = next else { break };
         // It may be in no lane here.

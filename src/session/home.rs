@@ -15,6 +15,7 @@ use crate::error::{Error, Result, codes as common};
 use crate::patience;
 use crate::private::Directory;
 use crate::sha256;
+use crate::text::shell;
 
 /// Longest name of a session.
 const MOST: usize = 32;
@@ -265,6 +266,28 @@ impl Home {
         }
     }
 
+    /// Lets the tree of a session be made that is held: from now on what lies there is this clone's, and
+    /// [`Home::clear`] may remove it, also after a crash.
+    ///
+    /// # Errors
+    /// `session_tree_exists` where something lies there that no session of this clone has begun: another
+    /// clone may have been in its place, and what an agent left there may be proposed nowhere.
+    pub fn begin(&self, held: &Held) -> Result<()> {
+        let (tree, making) = (self.tree(&held.name), making_name(&held.name));
+        if tree.symlink_metadata().is_ok() {
+            if self.records.read(&making)?.is_none() {
+                return Err(exists(&held.name, &tree));
+            }
+            self.clear(held);
+        }
+        self.records.replace(&making, b"", false)
+    }
+
+    /// The tree and its record are there.
+    pub fn begun(&self, held: &Held) {
+        self.records.remove(&making_name(&held.name));
+    }
+
     /// Removes the tree, the record and the lock of a session, whatever lies in its tree. Symlinks are
     /// not followed.
     ///
@@ -298,6 +321,7 @@ impl Home {
         self.records.remove(&format!("{name}.json"));
         self.records.remove(&format!("{name}.change"));
         self.records.remove(&before_name(&held.name));
+        self.records.remove(&making_name(&held.name));
         self.records.remove(&lock_name(&held.name));
     }
 }
@@ -311,6 +335,17 @@ fn no_place(trees: &Path, error: &std::io::Error) -> Error {
     let message = format!("there is no place for the trees of sessions: {}", failed.message());
     Error::new(&codes::NO_STATE_DIRECTORY, message)
         .hint("set XDG_STATE_HOME to a directory that you can write, outside the repository")
+}
+
+fn exists(name: &str, tree: &Path) -> Error {
+    let at = tree.to_string_lossy();
+    let message = format!("a session's tree that this clone knows nothing of lies in {at}");
+    let quoted = shell::quote(&at);
+    let hint = format!(
+        "nothing was touched; what is in it may be proposed nowhere: look, then move it away (mv {quoted} \
+         {quoted}.old), or take another name than {name}"
+    );
+    Error::new(&codes::SESSION_TREE_EXISTS, message).hint(hint)
 }
 
 /// There is no session of that name.
@@ -345,6 +380,10 @@ pub fn all_trees(state: &Path) -> PathBuf {
 
 fn before_name(name: &str) -> String {
     format!("{name}.before")
+}
+
+fn making_name(name: &str) -> String {
+    format!("{name}.making")
 }
 
 fn lock_name(name: &str) -> String {

@@ -28,6 +28,7 @@ pub mod codes {
     crate::codes! {
         SESSION_NOT_FOUND = "session_not_found", NotFound, "there is no session of that name";
         SESSION_TREE_GONE = "session_tree_gone", NotFound, "the tree of the session was removed, and not by aye";
+        SESSION_TREE_EXISTS = "session_tree_exists", Conflict, "where the session's tree would lie there is one that this clone knows nothing of";
         SESSION_LIVE = "session_live", Busy, "the session's command still runs";
         SESSION_UNSUBMITTED = "session_unsubmitted", Refused, "the session's tree holds work that no proposal has";
         SESSION_RECORD_INVALID = "session_record_invalid", Conflict, "the record of a session cannot be read";

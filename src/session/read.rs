@@ -2,7 +2,7 @@
 //! symlink is followed, and only regular files become changes.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::bstr::BStr as GixStr;
@@ -16,6 +16,7 @@ use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
 use crate::repository::Repository;
+use crate::text::shell;
 use crate::worktree::{Reader, Worktree, codes as worktree_codes};
 
 /// What is in a tree and not in its base.
@@ -79,13 +80,36 @@ pub(super) fn at(repository: &Repository, tree: &Path) -> Result<Repository> {
                 &codes::SESSION_TREE_GONE,
                 format!("the session's tree {shown} was removed, with what no proposal had of it"),
             )
-            .hint(format!(
-                "what was proposed is still there (aye list); aye run --name {name} makes the tree \
-                 again, aye session end {name} forgets the session"
-            )))
+            .hint(match elsewhere(tree) {
+                Some(other) => format!(
+                    "a tree of that name lies in {}; if the checkout was moved, or copied, and this is \
+                     the session's: mkdir -p {} && mv {} {}",
+                    other.display(),
+                    shell::quote(&tree.parent().unwrap_or(tree).to_string_lossy()),
+                    shell::quote(&other.to_string_lossy()),
+                    shell::quote(&tree.to_string_lossy())
+                ),
+                None => format!(
+                    "what was proposed is still there (aye list); aye run --name {name} makes the tree \
+                     again, aye session end {name} forgets the session"
+                ),
+            }))
         }
         _ => repository.at(tree),
     }
+}
+
+/// A tree of the same name that was made for a checkout at another path.
+fn elsewhere(tree: &Path) -> Option<PathBuf> {
+    let (name, own) = (tree.file_name()?, tree.parent()?);
+    let checkouts = std::fs::read_dir(own.parent()?).ok()?.flatten();
+    let mut found: Vec<PathBuf> = checkouts
+        .filter(|checkout| checkout.path() != own)
+        .map(|checkout| checkout.path().join(name))
+        .filter(|tree| tree.is_dir())
+        .collect();
+    // Of several nobody knows which.
+    found.pop().filter(|_| found.is_empty())
 }
 
 /// Files of a commit, by path.

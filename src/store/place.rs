@@ -177,16 +177,41 @@ pub(super) fn own(
     if shares(&lane) {
         return Ok(begin(Some(lane)));
     }
+    Ok(match bound(directory, &audience, &lane)? {
+        Bound::Here { from } => Own { audience, lane, from, due: Due::Nothing },
+        Bound::Nowhere => Own { audience, lane, from: None, due: Due::Bind },
+        Bound::Elsewhere => begin(Some(lane)),
+    })
+}
+
+/// Where a noted lane belongs.
+enum Bound {
+    /// To the file that is here.
+    Here { from: Option<String> },
+    /// An older version has not said.
+    Nowhere,
+    /// To another file, of which this is a copy.
+    Elsewhere,
+}
+
+fn bound(directory: &Directory, audience: &Audience, lane: &str) -> Result<Bound> {
     let place =
-        directory.read(&file(PLACE, &audience))?.and_then(|bytes| String::from_utf8(bytes).ok());
-    let Some(place) = place.as_deref().and_then(Place::parse) else {
-        return Ok(Own { audience, lane, from: None, due: Due::Bind });
-    };
-    let noted = directory.file(BStr::new(&file(LANE, &audience)), Access::Read)?;
-    if place.lane == lane && place.identity == identity(&noted)? {
-        return Ok(Own { audience, lane, from: place.from, due: Due::Nothing });
-    }
-    Ok(begin(Some(lane)))
+        directory.read(&file(PLACE, audience))?.and_then(|bytes| String::from_utf8(bytes).ok());
+    let Some(place) = place.as_deref().and_then(Place::parse) else { return Ok(Bound::Nowhere) };
+    let noted = directory.file(BStr::new(&file(LANE, audience)), Access::Read)?;
+    Ok(match place.lane == lane && place.identity == identity(&noted)? {
+        true => Bound::Here { from: place.from },
+        false => Bound::Elsewhere,
+    })
+}
+
+/// Whether `lane`, as noted for `audience`, is a copy of another clone's, so that the next event begins
+/// a new one.
+///
+/// # Errors
+/// As [`noted`].
+pub(super) fn is_copy(directory: &Directory, audience: &Audience, lane: &str) -> Result<bool> {
+    Ok(matches!(bound(directory, audience, lane)?, Bound::Elsewhere))
 }
 
 /// Notes the lane of `own`, where that is due: its place first, so that no crash leaves a new lane

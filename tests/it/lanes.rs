@@ -492,3 +492,53 @@ fn build_machines_write_no_lane_that_nobody_named() {
     let bad = bad.env("GIT_CONFIG_KEY_0", "aye.lane").env("GIT_CONFIG_VALUE_0", "a/b");
     bad.run().fails("invalid_config", 2);
 }
+
+/// A copy, or a clone whose lane others go on with, begins a new lane with its next event. What only the
+/// proposer may say would not count there, so it is refused, from the first time on.
+#[test]
+fn what_only_the_proposer_may_say_is_refused_where_it_would_not_count() {
+    let refused: &[&[&str]] = &[
+        &["revise", "ID", "a.txt", "--old", "one", "--new", "better"],
+        &["withdraw", "ID"],
+        &["rebase", "ID"],
+        &["comment", "ID", "--resolve", "COMMENT", "-m", "done"],
+        &["call", "changes", "{\"action\":\"reject\",\"proposal_id\":\"ID\"}"],
+    ];
+    for is_copy in [true, false] {
+        let a = scene();
+        let id =
+            a.agent("codex", &["propose", "a.txt", "--old", "one", "--new", "1", "-q"]).ok().id();
+        a.aye(&["comment", &id, "-m", "why?"]).ok();
+        a.write("a.txt", "one\ntwo\nthree\nfour\n");
+        a.commit("Another line");
+        let here = match is_copy {
+            true => copied(&a),
+            false => {
+                a.aye(&["comment", &id, "-m", "later"]).ok();
+                let server = Repo::bare();
+                crate::support::clones::join(&a, &server);
+                crate::support::clones::push(&a);
+                a.git(&["fetch", "-q", "origin"]);
+                let name = format!("refs/aye/log/{}", lanes(&a)[0]);
+                a.git(&["update-ref", &name, &format!("{name}~1")]);
+                a
+            }
+        };
+        let log = || here.aye(&["log", &id, "--json"]).ok().json()["events"].clone();
+        let before = log();
+        let shown = here.aye(&["show", &id, "--json"]).ok().json();
+        let comment = shown["comments"][0]["id"].as_str().expect("an id").to_owned();
+        for args in refused {
+            let words: Vec<String> = args
+                .iter()
+                .map(|word| word.replace("ID", &id).replace("COMMENT", &comment))
+                .collect();
+            let run = here.agent("codex", &words);
+            assert!(format!("{run}").contains("human_approval_required"), "{is_copy}: {run}");
+            assert_eq!(log(), before, "{is_copy}: {words:?}");
+        }
+        // Whoever may say it in any lane still can.
+        here.aye(&["reject", &id, "--yes"]).ok();
+        assert_eq!(here.aye(&["show", &id, "--json"]).ok().json()["status"], "rejected");
+    }
+}

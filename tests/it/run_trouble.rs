@@ -239,6 +239,98 @@ fn a_tree_that_was_removed_is_named_and_made_again() {
     assert_eq!(repo.git(&["for-each-ref", "refs/aye/session"]), "");
 }
 
+/// Does to the checkout what a backup, another clone or `mv` does. Paths are those beside it.
+fn beside(repo: &Repo, script: &str) {
+    repo.program("sh").args(&["-ec", script]).dir(repo.outer()).run().ok();
+}
+
+/// Another clone was there when the tree was made: what lies in it may be proposed nowhere.
+#[test]
+fn a_tree_that_the_clone_knows_nothing_of_is_left_alone() {
+    for script in [
+        "rm -rf work; git clone -q other work",
+        "rm -rf work/.git/aye",
+        "rm -rf work; cp -a bak work",
+    ] {
+        let repo = Repo::with(FILES);
+        beside(&repo, "cp -a work bak; git clone -q work other");
+        kept(&repo, "echo x >>b.txt").ok();
+        let late = tree(&repo).join("late.txt");
+        std::fs::write(&late, "proposed nowhere\n").expect("a file");
+        beside(&repo, script);
+        for _ in 0..2 {
+            kept(&repo, "echo").fails("session_tree_exists", 5).notes("mv ");
+            assert!(late.exists(), "{script}");
+        }
+        // A name of its own is another's.
+        script_named(&repo, "y").ok();
+        repo.aye(&["session", "end", "y", "--discard"]).ok();
+        // Moved away as the hint says.
+        let tree = late.parent().expect("the tree");
+        std::fs::rename(tree, tree.with_extension("old")).expect("moved");
+        kept(&repo, "cat b.txt").ok().says("bee");
+        assert!(tree.with_extension("old").join("late.txt").exists());
+    }
+}
+
+fn script_named(repo: &Repo, name: &str) -> Run {
+    script(repo, &["--keep", "--name", name], "cat b.txt").run()
+}
+
+/// A tree of which a crash left a part, and no record, is the clone's own to make anew.
+#[test]
+fn a_tree_whose_making_was_stopped_is_made_again() {
+    let repo = Repo::with(FILES);
+    kept(&repo, "echo").ok();
+    let record = repo.path(".git/aye/sessions/x.json");
+    std::fs::rename(&record, record.with_extension("making")).expect("as before it was written");
+    kept(&repo, "cat b.txt").ok().says("bee");
+    assert!(record.exists() && !record.with_extension("making").exists());
+}
+
+#[test]
+fn the_tree_of_a_checkout_that_was_moved_is_named() {
+    let repo = Repo::with(FILES);
+    kept(&repo, "echo x >>b.txt").ok();
+    let old = tree(&repo);
+    std::fs::write(old.join("late.txt"), "late\n").expect("a file");
+    beside(&repo, "mv work moved");
+    let moved = |args: &[&str]| {
+        repo.cmd(args).dir(repo.outer().join("moved")).env("AYE_AGENT", "robo").run()
+    };
+    let run = moved(&["session", "submit", "x"]).fails("session_tree_gone", 3);
+    let hint = run.notes("if the checkout was moved").err();
+    let command = hint.lines().find_map(|line| Some(line[line.find("mkdir ")?..].to_owned()));
+    beside(&repo, &command.expect("a command"));
+    moved(&["session", "submit", "x"]).ok();
+    let id = moved(&["list", "--json"]).ok().json()["proposals"][0]["proposal_id"].clone();
+    moved(&["diff", id.as_str().expect("an id"), "--no-pager"]).ok().says("late.txt");
+}
+
+/// A run in a restored backup: what it proposed before is in a lane that is left now.
+#[test]
+fn a_run_in_a_restored_backup_proposes_anew() {
+    let repo = Repo::with(FILES);
+    kept(&repo, "echo x >>b.txt").ok();
+    let first = pending(&repo);
+    beside(&repo, "cp -a work bak; rm -rf work; mv bak work");
+    kept(&repo, "echo y >>b.txt").ok();
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    let ids: Vec<&str> = list["proposals"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|item| item["proposal_id"].as_str().expect("an id"))
+        .collect();
+    assert!(ids.len() == 2 && ids.contains(&first.as_str()), "{list:#}");
+    let second = ids.iter().find(|id| **id != first).expect("another");
+    let text = diff(&repo, second);
+    assert!(text.contains("+x\n") && text.contains("+y\n"), "{text}");
+    // From then on it is revised.
+    kept(&repo, "echo z >>b.txt").ok();
+    assert!(diff(&repo, second).contains("+z\n"));
+}
+
 /// The directory that an agent worked in is gone, and the checkout is not.
 #[test]
 fn an_edit_from_a_directory_that_is_gone_is_judged_by_its_file() {
