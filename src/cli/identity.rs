@@ -216,7 +216,9 @@ impl Context {
     pub fn choose(&mut self, question: &str, keys: &[&str]) -> Option<String> {
         let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
         prompt::forget_typed_ahead();
-        match prompt.line(&format!("{question} [{}] ", keys.join("/"))) {
+        let answer = prompt.line(&format!("{question} [{}] ", keys.join("/")));
+        self.answered();
+        match answer {
             Ok(Answer::Line(answer)) => {
                 let key = match answer.as_str() {
                     "Y" | "yes" => "y".to_owned(),
@@ -230,6 +232,11 @@ impl Context {
                 None
             }
         }
+    }
+
+    /// A question may have stood for hours: what is decided is decided now, and not when the command began.
+    fn answered(&mut self) {
+        self.now = self.clock();
     }
 
     /// Asks for yes or no at the terminal. Only `y` and Enter mean yes; after Ctrl-C the exit
@@ -252,7 +259,9 @@ impl Context {
     /// Asks for a line of text at the terminal; `None` for Esc, the end of input and Ctrl-C, after which
     /// the exit status says so.
     pub fn ask(&mut self, question: &str) -> Option<String> {
-        match Prompt::new(console::Term::stderr(), self.marks_pastes()).line(question) {
+        let answer = Prompt::new(console::Term::stderr(), self.marks_pastes()).line(question);
+        self.answered();
+        match answer {
             Ok(Answer::Line(text)) => Some(text),
             Ok(Answer::Escaped | Answer::End) => None,
             Ok(Answer::Interrupt) | Err(_) => {

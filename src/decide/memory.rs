@@ -5,40 +5,52 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::Shown;
 use super::apply::{self, Request};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::codes;
+use crate::memory::plan::MemoryPlan;
 use crate::memory::problem::Problem;
 use crate::memory::response::Response;
 use crate::memory::service::{Mode, Ready, Routed, Service};
 use crate::memory::settings::Approval;
+use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::event::Effect;
 use crate::proposal::{Authority, Proposal};
 
-/// Answers a request: applied, staged or rejected. `decided` is the authority of a person who
-/// wants what would be staged to be written.
+/// A person's decision to write at once what would be staged.
+pub struct Decided {
+    /// Whose.
+    pub authority: Authority,
+    /// What was on the screen before the answer, where somebody was asked.
+    pub shown: Option<MemoryPlan>,
+}
+
+/// Answers a request: applied, staged or rejected. With `decided`, what would be staged is written.
 ///
 /// # Errors
-/// Those of the store and the work tree; nothing is written then.
+/// `changed_since_shown`; those of the store and the work tree. Nothing is written then.
 pub fn propose(
     service: &Service<'_>,
     value: &Value,
     mode: Mode,
-    decided: Option<&Authority>,
+    decided: Option<&Decided>,
 ) -> Result<Response> {
     let ready = match service.route(value, mode, decided.is_some())? {
         Routed::Answered(response) => return Ok(*response),
         Routed::Writes(ready) => ready,
     };
     let by_manifest = Authority::of_the_manifest(&service.actor);
-    write(service, &ready, decided.unwrap_or(&by_manifest), decided.is_some())
+    let authority = decided.map_or(&by_manifest, |decided| &decided.authority);
+    let shown = decided.and_then(|decided| decided.shown.as_ref());
+    write(service, &ready, authority, (decided.is_some(), shown))
 }
 
 fn write(
     service: &Service<'_>,
     ready: &Ready,
     authority: &Authority,
-    by_a_person: bool,
+    (by_a_person, shown): (bool, Option<&MemoryPlan>),
 ) -> Result<Response> {
     let seconds = service.settings.manifest.concurrency.wait_timeout_seconds;
     let wait = Duration::from_secs(seconds);
@@ -53,6 +65,12 @@ fn write(
                 return Ok(None);
             }
         };
+        if shown.is_some_and(|shown| shown.files != plan.files) {
+            let message = "memory is not as it was shown: the files have changed";
+            return Err(
+                Error::new(&CHANGED_SINCE_SHOWN, message).hint("nothing was written; look again")
+            );
+        }
         if plan.routing.mode != Approval::Apply && !by_a_person {
             *instead.borrow_mut() = Some(Instead::Stage(Box::new(plan)));
             return Ok(None);
@@ -83,7 +101,7 @@ fn write(
 
 enum Instead {
     Answer(Box<Response>),
-    Stage(Box<crate::memory::plan::MemoryPlan>),
+    Stage(Box<MemoryPlan>),
 }
 
 /// True where another process of aye, or of git, is at the files.
@@ -101,11 +119,13 @@ fn locked() -> Response {
 /// Applies a staged proposal, with the contract's response. What stands in the way is an answer.
 ///
 /// # Errors
-/// `not_pending`, `revised_meanwhile`, and those of the store and the work tree.
+/// `not_pending`, `revised_meanwhile`, and those of the store and the work tree; `changed_since_shown` where
+/// it is not what a person was `shown`.
 pub fn apply(
     service: &Service<'_>,
     authority: &Authority,
     proposal: &Proposal,
+    shown: Option<&Shown>,
 ) -> Result<Response> {
     let plan = match service.applicable(proposal)? {
         Ok(plan) => plan,
@@ -113,7 +133,7 @@ pub fn apply(
     };
     let request = Request::all(Effect::Files);
     let (store, now) = (service.store, service.now);
-    let applied = match apply::apply(store, authority, now, proposal, &request, None) {
+    let applied = match apply::apply(store, authority, now, proposal, &request, shown) {
         Err(error) if is_busy(&error) => return Ok(locked()),
         other => other?,
     };

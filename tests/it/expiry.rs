@@ -1,5 +1,6 @@
 //! Proposals expire, by the clock, without a daemon.
 
+use crate::support::terminal::Terminal;
 use crate::support::{self, Repo};
 
 fn propose_for_an_hour(repo: &Repo) -> String {
@@ -262,4 +263,34 @@ fn a_lower_one_does_not_expire_before_what_was_put_on_it() {
         .map(|event| event["kind"].as_str().expect("a kind").to_owned())
         .collect();
     assert!(kept.iter().filter(|kind| *kind == "extend").count() >= 2, "{kept:?}");
+}
+
+/// A question may stand for hours: the answer decides when it is given.
+#[test]
+fn what_expires_while_the_question_stands_is_not_decided() {
+    for verb in [&["apply"][..], &["reject", "--reason", "no"], &["approve"]] {
+        let repo = Repo::with(&[("f", "a b\n")]);
+        let propose = ["propose", "f", "--old", "a", "--new", "A", "--expires-in", "1s"];
+        let id = repo.agent("codex", &propose).ok().id();
+        let args = [&verb[..1], &[id.as_str()], &verb[1..]].concat();
+        let mut terminal = Terminal::start(repo.cmd(&args), 30, 100);
+        terminal.sees("[y/n]");
+        support::until("it has expired", || {
+            repo.aye(&["list", "--status", "expired"]).ok().out().contains(&id)
+        });
+        terminal.types("y\r").sees("not_pending");
+        assert_eq!(terminal.ends(), 5, "{verb:?}: {}", terminal.text());
+        assert_eq!(repo.text("f"), "a b\n");
+        let log = repo.aye(&["log", &id, "--json"]).ok().json();
+        let kinds: Vec<&str> = log["events"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|event| event["kind"].as_str().expect("a word"))
+            .collect();
+        assert!(
+            kinds.iter().all(|kind| ["propose", "expire"].contains(kind)),
+            "{verb:?}: {kinds:?}"
+        );
+    }
 }

@@ -108,3 +108,71 @@ fn a_rejection_ends_with_esc_and_takes_a_paste_as_one_line() {
     let log = repo.aye(&["log", "--json"]).ok().json();
     assert_eq!(log["events"][0]["text"], "not so", "{log:#}");
 }
+
+/// Stages the decision as an agent; the id of the proposal.
+fn staged(repo: &Repo) -> String {
+    let mut args = DECISION.to_vec();
+    args.retain(|word| *word != "--apply");
+    repo.cmd(&args).env("AYE_AGENT", "bot").run().ok();
+    repo.aye(&["list", "--json"]).ok().json()["proposals"][0]["proposal_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned()
+}
+
+/// What a person writes into the same file while the question stands.
+fn edit(repo: &Repo, line: &str) {
+    let text = decisions(repo);
+    repo.write(
+        ".agent-memory/decisions.md",
+        format!("{text}\n## Own\n<!-- @id: own -->\n\n{line}\n"),
+    );
+}
+
+#[test]
+fn what_changed_while_the_question_stood_is_shown_again() {
+    let repo = store();
+    let mut terminal = Terminal::start(repo.cmd(DECISION), 30, 100);
+    terminal.sees("Apply this to memory?");
+    edit(&repo, "Mine.");
+    terminal.types("y\r").sees("look again").sees("Apply this to memory?");
+    assert!(!decisions(&repo).contains("## Use Postgres"));
+    terminal.types("y\r").sees("applied: decisions.md");
+    assert_eq!(terminal.ends(), 0);
+    assert!(decisions(&repo).contains("## Use Postgres") && decisions(&repo).contains("Mine."));
+}
+
+#[test]
+fn memory_apply_shows_what_it_asks_about() {
+    let repo = store();
+    let id = staged(&repo);
+    let mut terminal = Terminal::start(repo.cmd(&["memory", "apply", "--latest"]), 50, 100);
+    terminal.sees("+Because.").sees("index.md").sees("Apply ");
+    edit(&repo, "Mine.");
+    terminal
+        .types("y\r")
+        .sees("look again")
+        .sees("changes that are not the proposal's")
+        .sees("Mine.");
+    terminal.sees("Apply ");
+    assert!(!decisions(&repo).contains("## Use Postgres"));
+    terminal.types("y\r").sees("applied");
+    assert_eq!(terminal.ends(), 0);
+    assert!(decisions(&repo).contains("## Use Postgres") && decisions(&repo).contains("Mine."));
+    repo.aye(&["check"]).lacks(&id);
+}
+
+#[test]
+fn edits_of_files_are_no_request_to_memory() {
+    let repo = store();
+    let id = staged(&repo);
+    let before = repo.aye(&["log", &id, "--json"]).ok().json();
+    let file = ".agent-memory/decisions.md";
+    let edit = ["revise", id.as_str(), file, "--old", "# Decisions", "--new", "# Ours", "-m", "x"];
+    repo.agent("bot", &edit).fails("wrong_tool", 4).notes("aye memory stage");
+    repo.agent("bot", &["revise", &id, "-m", "only words"]).fails("wrong_tool", 4);
+    repo.write(file, format!("{}\nMine.\n", decisions(&repo)));
+    repo.agent("bot", &["rebase", &id]).fails("wrong_tool", 4).notes("aye memory rebase");
+    assert_eq!(repo.aye(&["log", &id, "--json"]).ok().json(), before);
+    repo.aye(&["memory", "show", "--latest"]).ok();
+}

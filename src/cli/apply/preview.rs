@@ -16,7 +16,7 @@ use crate::text::escape;
 ///
 /// # Errors
 /// As [`show`](crate::decide::show), and what the work tree refuses.
-pub(super) fn shown(
+pub fn shown(
     store: &Store,
     proposals: &[Proposal],
     part: Option<&Part>,

@@ -2,12 +2,16 @@
 
 use super::{open, respond_decided};
 use crate::cli::Context;
+use crate::cli::apply::preview;
 use crate::cli::identity::Asking;
 use crate::cli::which::{One, require_named_revision};
 use crate::decide;
 use crate::error::{Exit, Result};
 use crate::memory::service::locate::staging_id;
+use crate::proposal::codes;
+use crate::proposal::event::Effect;
 use crate::proposal::rules::Verb;
+use crate::text::escape;
 
 /// Apply a staged proposal: its operations are planned again on the files as they are now.
 #[derive(Debug, clap::Args)]
@@ -46,10 +50,26 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &format!("Apply {id}?"),
         command: &command,
     };
-    let Some(authority) = context.authorise(&store, &asking)? else {
-        context.note("nothing applied");
-        return Ok(Exit::Negative);
-    };
-    let response = decide::memory::apply(&service, &authority, &proposal)?;
-    respond_decided(context, "aye/memory-apply@1", response)
+    if let Some(authority) = context.by_flag(&store, &asking)? {
+        let response = decide::memory::apply(&service, &authority, &proposal, None)?;
+        return respond_decided(context, "aye/memory-apply@1", response);
+    }
+    loop {
+        // What cannot be planned is refused by what plans it again, with the contract's answer.
+        let shown =
+            preview::shown(&store, asking.proposals, None, Effect::Files).unwrap_or_default();
+        preview::present(context, &store, &shown, None)?;
+        let Some(authority) = context.asked(&store, &asking)? else {
+            context.note("nothing applied");
+            return Ok(Exit::Negative);
+        };
+        // The answer may have come much later.
+        let service = open(context, &store)?;
+        match decide::memory::apply(&service, &authority, &proposal, shown.first()) {
+            Err(error) if error.is(&codes::CHANGED_SINCE_SHOWN) => {
+                context.note(&format!("{}; look again", escape::line(error.message())));
+            }
+            answer => return respond_decided(context, "aye/memory-apply@1", answer?),
+        }
+    }
 }

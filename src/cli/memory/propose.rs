@@ -6,11 +6,13 @@ use super::{open, respond};
 use crate::cli::identity::Asking;
 use crate::cli::{Context, paths};
 use crate::decide;
+use crate::decide::memory::Decided;
 use crate::error::{Error, Exit, Result, codes};
 use crate::memory::service::{Mode, Service, sections_between};
 use crate::memory::{MAX_REQUEST_BYTES, Response};
+use crate::proposal::ActorKind;
+use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::rules::Verb;
-use crate::proposal::{ActorKind, Authority};
 use crate::text::escape;
 use crate::tools::json;
 
@@ -117,26 +119,34 @@ pub fn run(context: &mut Context, args: Args, stage: bool) -> Result<Exit> {
     let service = open(context, &store)?;
     let (apply, yes) = (args.apply, args.yes);
     let request = request(context, args)?;
-    let mut decided = None;
-    if apply && !stage {
-        decided = authority(context, &service, &request, yes)?;
-        if decided.is_none() {
+    let mode = if stage { Mode::Stage } else { Mode::Routed };
+    if stage || !apply {
+        let response = decide::memory::propose(&service, &request, mode, None)?;
+        return respond(context, "aye/memory-propose@1", response);
+    }
+    loop {
+        let Some(decided) = decided(context, &service, &request, yes)? else {
             return Ok(Exit::Negative);
+        };
+        // The answer may have come much later.
+        let service = open(context, &store)?;
+        match decide::memory::propose(&service, &request, mode, Some(&decided)) {
+            Err(error) if error.is(&CHANGED_SINCE_SHOWN) => {
+                context.note(&format!("{}; look again", escape::line(error.message())));
+            }
+            answer => return respond(context, "aye/memory-propose@1", answer?),
         }
     }
-    let mode = if stage { Mode::Stage } else { Mode::Routed };
-    let response = decide::memory::propose(&service, &request, mode, decided.as_ref())?;
-    respond(context, "aye/memory-propose@1", response)
 }
 
 /// A person's decision to apply at once; agents have to stage. At a terminal the person sees what
 /// would be staged first. `None` where nothing is to be decided, or the answer was no.
-fn authority(
+fn decided(
     context: &mut Context,
     service: &Service<'_>,
     request: &Value,
     yes: bool,
-) -> Result<Option<Authority>> {
+) -> Result<Option<Decided>> {
     let plan = match service.read(request).and_then(|request| service.plan(&request)) {
         Ok(plan) => plan,
         Err(problems) => {
@@ -144,7 +154,8 @@ fn authority(
             return Ok(None);
         }
     };
-    if context.interactive() && !yes && service.actor.kind == ActorKind::Human {
+    let asks = context.interactive() && !yes && service.actor.kind == ActorKind::Human;
+    if asks {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         for (path, edit) in &plan.files {
             let before = edit.before.as_deref().map(text).unwrap_or_default();
@@ -166,7 +177,7 @@ fn authority(
     if authority.is_none() {
         context.note("nothing applied");
     }
-    Ok(authority)
+    Ok(authority.map(|authority| Decided { authority, shown: asks.then_some(plan) }))
 }
 
 fn request(context: &Context, args: Args) -> Result<Value> {

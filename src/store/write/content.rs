@@ -5,6 +5,7 @@ use chrono::{Duration, SubsecRound as _};
 use super::Writer;
 use crate::changeset::Changeset;
 use crate::error::{Error, Result};
+use crate::proposal::codes::WRONG_TOOL;
 use crate::proposal::event::{InputForm, On, Propose, Revise, RevisionReason, Subject, digest};
 use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, fold};
 use crate::store::{Audience, codes};
@@ -155,7 +156,7 @@ impl Writer<'_> {
     /// Gives the pending proposal `id` new content.
     ///
     /// # Errors
-    /// `not_pending`, and as [`Writer::note`].
+    /// `not_pending`, `wrong_tool` for a request to memory without another request; and as [`Writer::note`].
     pub fn revise(
         &mut self,
         authority: &Authority,
@@ -164,6 +165,9 @@ impl Writer<'_> {
     ) -> Result<Stamped> {
         let proposal = self.view.proposal(id)?;
         proposal.require_pending(self.now)?;
+        if proposal.subject == Subject::Memory && new.memory.is_none() {
+            return Err(without_request(id));
+        }
         let changes = self.record(new.changeset)?;
         self.require_public(&proposal, &changes)?;
         let expires_at = new.expires_in.map(|span| (self.now + span).trunc_subsecs(3));
@@ -208,4 +212,13 @@ impl Writer<'_> {
             .with("proposal_id", id.as_str())
             .hint("propose it by itself: aye propose --private …"))
     }
+}
+
+/// What is decided of a request to memory are its operations, which files cannot stand in for.
+fn without_request(id: &ProposalId) -> Error {
+    let message = format!("{id} is a request to memory, and edits of files are none");
+    Error::new(&WRONG_TOOL, message).with("proposal_id", id.as_str()).hint(format!(
+        "withdraw it (aye withdraw {id}) and make another request: aye memory stage; where only the files \
+         have changed: aye memory rebase {id}"
+    ))
 }
