@@ -124,7 +124,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// What applying each of `proposals` to the files as they are would come to.
 fn shown(store: &Store, proposals: &[Proposal]) -> Result<Vec<Shown>> {
     let view = store.view()?;
-    let each = |proposal| Ahead::new(store)?.show(store, &view, proposal, None);
+    let each = |proposal| Ahead::new(store)?.show(store, &view, proposal, None, None);
     proposals.iter().map(each).collect()
 }
 

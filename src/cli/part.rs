@@ -1,14 +1,14 @@
 //! `--hunks` and `--split-rest`: deciding on part of a proposal by command.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::changeset::hunks::CONTEXT;
 use crate::changeset::{Changeset, FileChange};
 use crate::decide;
-use crate::decide::{Part, Unrecorded};
+use crate::decide::{Made, Part, Unrecorded};
 use crate::error::{Error, Result, codes};
-use crate::proposal::Proposal;
 use crate::proposal::event::RevisionReason;
+use crate::proposal::{Proposal, ProposalId};
 use crate::review::model::{Decision, Review, parse_numbers, rest};
 use crate::store::{Store, View};
 
@@ -34,6 +34,8 @@ pub struct Chosen {
     pub unclear: Option<Error>,
     /// What a person is told before the question.
     pub note: Option<String>,
+    /// Of which proposals all is in a commit already.
+    pub made: BTreeMap<ProposalId, Made>,
 }
 
 impl PartArgs {
@@ -62,6 +64,7 @@ impl PartArgs {
                 return Err(changed(proposal, &note, "decide on it alone: aye apply"));
             }
             all.unclear = all.unclear.or(chosen.unclear);
+            all.made.extend(chosen.made);
         }
         Ok(all)
     }
@@ -75,6 +78,10 @@ impl PartArgs {
         found: &Unrecorded,
     ) -> Result<Chosen> {
         let mut chosen = Chosen::default();
+        if let (Some(made), None) = (&found.made, &self.hunks) {
+            chosen.made.insert(proposal.id.clone(), made.clone());
+            return Ok(chosen);
+        }
         let commit = &found.commit[..12];
         let mut review = Review::new(&found.changes, CONTEXT);
         let all = review.units().len();

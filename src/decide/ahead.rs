@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Part, Shown, show};
+use super::shown::show_made;
+use super::{Made, Part, Shown, show};
 use crate::changeset::plan::Resolution;
 use crate::changeset::{File, RepoPath, Snapshot};
 use crate::error::Result;
@@ -45,8 +46,8 @@ impl Ahead {
         Ok(Self { worktree: store.worktree()?, changed: BTreeMap::new(), moved: BTreeMap::new() })
     }
 
-    /// Plans `proposal`, or `part` of it, on top of what was planned before. A plan with conflicts
-    /// is returned as it is, and is not built on.
+    /// Plans `proposal`, or `part` of it, on top of what was planned before, or shows what was `made` of
+    /// it. A plan with conflicts is returned as it is, and is not built on.
     ///
     /// # Errors
     /// As [`show`], and what the work tree refuses to write.
@@ -56,8 +57,12 @@ impl Ahead {
         view: &View,
         proposal: &Proposal,
         part: Option<&Part>,
+        made: Option<&Made>,
     ) -> Result<Shown> {
-        let mut shown = show(store, view, proposal, part, self)?;
+        let mut shown = match made {
+            Some(made) => show_made(store, view, proposal, made, self)?,
+            None => show(store, view, proposal, part, self)?,
+        };
         if shown.plan.refusal().is_some() {
             return Ok(shown);
         }

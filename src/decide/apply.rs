@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::shown::{self, Shown, entry};
-use super::{Draft, Part, Seen, digest_of, steps, still, subject};
+use super::{Draft, Made, Part, Seen, digest_of, steps, still, subject};
 use crate::apply::{self as files, Beside, Committed, Wanted};
 use crate::changeset::plan::{Planned, Resolution};
 use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot};
@@ -36,6 +36,8 @@ pub struct Request {
     pub group: Option<String>,
     /// An earlier proposal of the same command was committed, so HEAD is not where it was shown.
     pub after_commit: bool,
+    /// What a commit has of it already, which only has to be recorded.
+    pub made: Option<Made>,
 }
 
 impl Request {
@@ -50,6 +52,7 @@ impl Request {
             unshown_lines: 0,
             group: None,
             after_commit: false,
+            made: None,
         }
     }
 }
@@ -92,8 +95,9 @@ pub fn apply(
     let worktree = store.worktree()?;
     let reader = worktree.reader();
     let part = request.part.as_ref();
+    let wanted = (part, request.made.as_ref());
     let (proposal, mut planned) =
-        plan_again(store, proposal, part, &reader, shown, request.after_commit)?;
+        plan_again(store, proposal, wanted, &reader, shown, request.after_commit)?;
     let proposal = &proposal;
     let followed = planned.followed.clone();
     let part = followed.as_ref().map(|followed| &followed.part).or(part);
@@ -105,7 +109,8 @@ pub fn apply(
         Some(_) => &[],
         None => &proposal.current().changes,
     };
-    let written = files::written(store, known, &planned.plan, |path| {
+    let plan = planned.made.as_ref().unwrap_or(&planned.plan);
+    let written = files::written(store, known, plan, |path| {
         let record = planned.manifest.record(path)?;
         Some([entry(&record.now), entry(&record.after)])
     })?;
@@ -191,7 +196,7 @@ fn reviewers(
     found
 }
 
-/// The proposal as [`super::verified`], and its plan, or that of `part` of it, made again while the
+/// The proposal as [`super::verified`], and its plan, or that of `part` of it, or what was `made`, again while the
 /// journal is locked, and held to what was shown: one look at the lanes. With `after_commit`, HEAD may
 /// have moved.
 ///
@@ -200,14 +205,17 @@ fn reviewers(
 pub(super) fn plan_again(
     store: &Store,
     proposal: &Proposal,
-    part: Option<&Part>,
+    (part, made): (Option<&Part>, Option<&Made>),
     snapshot: &dyn Snapshot,
     shown: Option<&Shown>,
     after_commit: bool,
 ) -> Result<(Proposal, Shown)> {
     let view = store.look()?;
     let proposal = super::verified_in(store, &view, proposal)?;
-    let mut planned = shown::show(store, &view, &proposal, part, snapshot)?;
+    let mut planned = match made {
+        Some(made) => shown::show_made(store, &view, &proposal, made, snapshot)?,
+        None => shown::show(store, &view, &proposal, part, snapshot)?,
+    };
     drop(view);
     if let Some(refusal) = planned.plan.refusal() {
         return Err(store.name_sparse(conflict(refusal, &proposal.id)));

@@ -36,7 +36,7 @@ pub use restore::{Restored, restore};
 pub use shown::{Residue, Shown, Visible, show, visible, visible_on};
 pub use standing::{base_at, target_here, written_here};
 pub use undo::{Undone, undo};
-pub use unrecorded::{Unrecorded, unrecorded};
+pub use unrecorded::{Made, Unrecorded, require_recorded, unrecorded};
 
 use chrono::{DateTime, Utc};
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::manifest::{ApprovedAs, Blob, Manifest, Record, Residue as Taken};
-use super::{Followed, Part, Seen, subject};
+use super::{Followed, Made, Part, Seen, subject};
 use crate::changeset::plan::{self, Planned, Resolution};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::{Error, Result};
-use crate::proposal::event::RevisionReason;
+use crate::proposal::event::{RevisionReason, Subject};
 use crate::proposal::{ChangeRecord, Entry, Proposal};
 use crate::store::{Store, View};
 
@@ -27,6 +27,8 @@ pub struct Shown {
     pub seen: Seen,
     /// The changes that the plan is of, where these follow files that have moved.
     pub followed: Option<Followed>,
+    /// What is recorded as written, where it is in a commit already and nothing is left to write.
+    pub made: Option<Resolution>,
 }
 
 /// Changes that a file holds and that are not the proposal's.
@@ -163,6 +165,31 @@ pub fn show(
     Ok(Shown { followed, ..shown })
 }
 
+/// As [`show`], of what `made` has committed, as it would have been recorded then. Memory is not planned
+/// on itself again.
+///
+/// # Errors
+/// As [`show`]; `changed_since_shown` for memory that has changed since.
+pub(super) fn show_made(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    made: &Made,
+    snapshot: &dyn Snapshot,
+) -> Result<Shown> {
+    if !made.is_in(snapshot)? {
+        if proposal.subject == Subject::Memory {
+            let commit = made.commit.get(..12).unwrap_or(&made.commit);
+            let why = format!("commit {commit} has it, and the files have changed since");
+            return Err(super::changed(proposal, &why));
+        }
+        return show(store, view, proposal, None, snapshot);
+    }
+    let head = made.parent.as_deref();
+    let shown = of_plan_on(store, view, proposal, None, made.plan.clone(), Some(head))?;
+    Ok(Shown { made: Some(shown.plan), plan: made.done(), ..shown })
+}
+
 /// As [`show`], for a plan that is made already.
 pub(super) fn of_plan(
     store: &Store,
@@ -170,6 +197,18 @@ pub(super) fn of_plan(
     proposal: &Proposal,
     part: Option<&Part>,
     plan: Resolution,
+) -> Result<Shown> {
+    of_plan_on(store, view, proposal, part, plan, None)
+}
+
+/// As [`of_plan`], held to the commit `base`, where it is not HEAD.
+fn of_plan_on(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    part: Option<&Part>,
+    plan: Resolution,
+    base: Option<Option<&str>>,
 ) -> Result<Shown> {
     let seen = Seen::now(store, view)?;
     let mut shown = Shown {
@@ -179,13 +218,14 @@ pub(super) fn of_plan(
         residue: Vec::new(),
         seen,
         followed: None,
+        made: None,
     };
     if shown.plan.refusal().is_some() {
         return Ok(shown);
     }
     let own: BTreeMap<&RepoPath, &ChangeRecord> =
         proposal.current().changes.iter().map(|change| (&change.path, change)).collect();
-    let head = Base::open(store, shown.seen.target.commit.as_deref());
+    let head = Base::open(store, base.unwrap_or(shown.seen.target.commit.as_deref()));
     let mut explained = super::steps::Explained::new(store, view, proposal);
     let mut records = Vec::with_capacity(shown.plan.files.len());
     for file in &shown.plan.files {

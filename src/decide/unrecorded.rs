@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::visible_on;
+use crate::changeset::plan::{Planned, Resolution, Resolved};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
 use crate::proposal::{Data, Proposal, ProposalId};
@@ -18,6 +19,44 @@ pub struct Unrecorded {
     pub changes: Vec<FileChange>,
     /// What it has of these files.
     pub files: BTreeMap<RepoPath, Option<File>>,
+    /// How it came to be, where all of the proposal is in it.
+    pub made: Option<Made>,
+}
+
+/// How a commit was made of a proposal: what its decision would have recorded.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Its id, hex.
+    pub commit: String,
+    /// The commit before it, hex.
+    pub parent: Option<String>,
+    /// What the proposal comes to on the files of that one.
+    pub plan: Resolution,
+}
+
+impl Made {
+    /// Whether `files` are as the commit has them.
+    ///
+    /// # Errors
+    /// Those of the snapshot.
+    pub(super) fn is_in(&self, files: &dyn Snapshot) -> Result<bool> {
+        for file in &self.plan.files {
+            if files.file(&file.path)? != file.after {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The same where it is done: nothing is left to write.
+    pub(super) fn done(&self) -> Resolution {
+        let done = |file: &Planned| Planned {
+            now: file.after.clone(),
+            outcome: Resolved::Already,
+            ..file.clone()
+        };
+        Resolution { files: self.plan.files.iter().map(done).collect() }
+    }
 }
 
 /// The commits of `proposals` whose decisions are missing, by the ids of these. Whoever can write the git directory
@@ -44,6 +83,22 @@ pub fn unrecorded(
         }
     }
     Ok(found)
+}
+
+/// Refuses a proposal that is committed and not on record: by another command than the one that commits,
+/// its request to memory would be carried out once more.
+///
+/// # Errors
+/// `changed_since_shown`; those of the store.
+pub fn require_recorded(store: &Store, view: &View, proposal: &Proposal) -> Result<()> {
+    let found = unrecorded(store, view, std::slice::from_ref(proposal))?;
+    let Some(found) = found.get(&proposal.id) else { return Ok(()) };
+    let commit = found.commit.get(..12).unwrap_or(&found.commit);
+    let why = format!("commit {commit} has it, and no decision records that");
+    Err(super::changed(proposal, &why).hint(format!(
+        "`aye apply {} --commit` records it, and makes no second commit",
+        proposal.id
+    )))
 }
 
 fn one(
@@ -78,5 +133,17 @@ fn one(
         files.insert(change.path.clone(), file);
     }
     let changes = visible.changes;
-    Ok((!is_reverted).then(|| Unrecorded { commit: id.to_string(), changes, files }))
+    let commit = id.to_string();
+    // Where files have moved, the changes that are recorded are others.
+    let plan = visible.shown.filter(|shown| shown.followed.is_none()).map(|shown| shown.plan);
+    let made = plan.map(|plan| Made {
+        commit: commit.clone(),
+        parent: parent.map(|parent| parent.to_string()),
+        plan,
+    });
+    let made = match made {
+        Some(made) if made.is_in(&*committed)? => Some(made),
+        _ => None,
+    };
+    Ok((!is_reverted).then_some(Unrecorded { commit, changes, files, made }))
 }

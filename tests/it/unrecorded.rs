@@ -263,3 +263,110 @@ fn an_agent_writes_no_trailers_into_a_commit() {
         "{message}"
     );
 }
+
+/// What is recorded late is what would have been recorded at once, also where the commit holds a merge.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_merge_that_was_committed_is_recorded_as_one() {
+    for with_files in [false, true] {
+        let repo = repo();
+        let change = ["propose", "a.txt", "--old", "130", "--new", "THIRTY", "-q"];
+        let id = repo.agent("codex", &change).ok().id();
+        repo.write("a.txt", lines(&[(105, "FIVE")]));
+        repo.commit("Another line");
+        killing_hook(&repo);
+        assert_ne!(repo.aye(&["apply", &id, "--yes", "--commit"]).status, 0);
+        let head = repo.git(&["rev-parse", "HEAD"]);
+        let args = ["apply", &id, "--yes", "--commit"];
+        repo.aye(if with_files { &args[..3] } else { &args }).ok();
+        assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+        assert_eq!(in_head(&repo), lines(&[(105, "FIVE"), (130, "THIRTY")]));
+        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        assert_eq!(shown["status"], "applied", "{shown:#}");
+        repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok().lacks("error[");
+        repo.aye(&["check"]).ok();
+        repo.aye(&["doctor"]).ok();
+        // It is taken back as any other.
+        repo.aye(&["undo", &id, "--yes"]).ok();
+        assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE")]));
+    }
+}
+
+const FIELDS: &str = "Date: 2026-01-02\nStatus: active\nConfidence: confirmed\n\nBecause.";
+
+/// A store of memory with one decision, in which `--yes` decides.
+#[cfg(target_os = "linux")]
+fn memory() -> Repo {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    repo.aye(&["memory", "init"]).ok();
+    repo.commit("memory");
+    repo.let_flags_decide();
+    stage(
+        &repo,
+        &["append_section", "--heading", "Use Go", "--heading-level", "2"],
+        "## Use Go\n\n",
+    );
+    repo.aye(&["apply", "--latest", "--yes", "--commit"]).ok();
+    repo
+}
+
+#[cfg(target_os = "linux")]
+fn stage(repo: &Repo, operation: &[&str], heading: &str) {
+    let content = format!("{heading}{FIELDS} By {}.", operation[0]);
+    let args = ["memory", "stage", "--intent", "record_decision", "--path", "decisions.md"];
+    let more = ["--source", "user", "--content", content.as_str(), "--operation"];
+    repo.agent("codex", &[&args[..], &more, operation].concat()).ok();
+}
+
+/// A request to memory that was committed is not carried out once more.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_request_to_memory_that_was_committed_is_recorded_and_not_repeated() {
+    let append = ["append_section", "--heading", "Use SQL", "--heading-level", "2"];
+    let replace = ["replace_section_content", "--section-id", "use-go"];
+    for (operation, heading) in [(&append[..], "## Use SQL\n\n"), (&replace[..], "")] {
+        let repo = memory();
+        stage(&repo, operation, heading);
+        let list = repo.aye(&["list", "--json"]).ok().json();
+        let id = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+        killing_hook(&repo);
+        assert_ne!(repo.aye(&["apply", &id, "--yes", "--commit"]).status, 0);
+        let head = repo.git(&["rev-parse", "HEAD"]);
+        let other = repo.aye(&["memory", "apply", &id, "--yes"]);
+        other.fails("changed_since_shown", 5).notes("--commit");
+        repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+        assert_eq!(repo.git(&["rev-parse", "HEAD"]), head, "{operation:?}");
+        let decisions = repo.text(".agent-memory/decisions.md");
+        assert_eq!(repo.git(&["show", "HEAD:.agent-memory/decisions.md"]) + "\n", decisions);
+        assert_eq!(repo.git(&["status", "--porcelain", "--", "*.md"]), "", "{operation:?}");
+        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        assert_eq!(
+            (&shown["status"], &shown["decision"]["commit"]),
+            (&"applied".into(), &head.clone().into()),
+            "{shown:#}"
+        );
+        repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok().lacks("error[");
+        repo.aye(&["doctor"]).ok();
+        repo.aye(&["memory", "undo", &id, "--yes"]).ok();
+        assert!(!repo.text(".agent-memory/decisions.md").contains("## Use SQL"));
+    }
+}
+
+/// Where memory has changed behind the commit, nothing is carried out once more either.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_committed_request_to_memory_on_other_files_is_refused() {
+    let repo = memory();
+    stage(
+        &repo,
+        &["append_section", "--heading", "Use SQL", "--heading-level", "2"],
+        "## Use SQL\n\n",
+    );
+    killing_hook(&repo);
+    assert_ne!(repo.aye(&["apply", "--latest", "--yes", "--commit"]).status, 0);
+    let file = ".agent-memory/decisions.md";
+    repo.write(file, repo.text(file).replace("## Use SQL", "## Use the SQL"));
+    let before = repo.text(file);
+    repo.aye(&["apply", "--latest", "--yes", "--commit"]).fails("changed_since_shown", 5);
+    assert_eq!(repo.text(file), before);
+}

@@ -41,7 +41,8 @@ impl Decided<'_> {
         let is_only = self.proposals.len() == 1;
         for (at, proposal) in self.proposals.iter().enumerate() {
             let after_commit = self.request.effect == Effect::Commit && at > 0;
-            let request = Request { after_commit, ..self.request.clone() };
+            let made = self.chosen.made.get(&proposal.id).cloned();
+            let request = Request { after_commit, made, ..self.request.clone() };
             let (now, shown) = (context.now, self.shown.get(at));
             let applied = match decide::apply(store, self.authority, now, proposal, &request, shown)
             {

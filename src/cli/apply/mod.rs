@@ -7,6 +7,8 @@ mod dry_run;
 mod markers;
 pub mod preview;
 
+use std::collections::BTreeMap;
+
 use self::answer::Failed;
 use self::carry_out::Decided;
 use self::conflicts::refuse_conflicts;
@@ -114,7 +116,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.dry_run {
         proposals.iter().try_for_each(Proposal::require_understood)?;
         let chosen = args.part.choose(&store, &proposals)?;
-        let shown = shown(&store, &proposals, chosen.part.as_ref(), effect)?;
+        let wanted = (chosen.part.as_ref(), &chosen.made);
+        let shown = shown(&store, &proposals, wanted, effect)?;
         return dry_run::dry_run(
             context,
             &store,
@@ -165,7 +168,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let alone = !asks && !is_group && !args.conflict_markers && args.yes.digest().is_none();
         let mut shown = match alone {
             true => Vec::new(),
-            false => shown(&store, &proposals, chosen.part.as_ref(), effect)?,
+            false => {
+                let wanted = (chosen.part.as_ref(), &chosen.made);
+                shown(&store, &proposals, wanted, effect)?
+            }
         };
         let markers =
             args.conflict_markers && shown.iter().any(|shown| shown.plan.refusal().is_some());
@@ -238,7 +244,7 @@ fn fitting(
     store: &Store,
     proposals: Vec<Proposal>,
 ) -> Result<(Vec<Proposal>, Vec<Failed>)> {
-    let shown = shown(store, &proposals, None, Effect::Files)?;
+    let shown = shown(store, &proposals, (None, &BTreeMap::new()), Effect::Files)?;
     let mut fit = Vec::with_capacity(proposals.len());
     let (mut first, mut failed) = (None, Vec::new());
     for (proposal, shown) in proposals.into_iter().zip(shown) {

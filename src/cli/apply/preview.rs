@@ -1,25 +1,28 @@
 //! What is about to be written, as the question shows it.
 
+use std::collections::BTreeMap;
+
 use super::answer::FileItem;
 use crate::changeset::FileChange;
 use crate::changeset::plan::Planned;
 use crate::cli::{Context, pager, show};
-use crate::decide::{Ahead, Part, Residue, Shown};
+use crate::decide::{Ahead, Made, Part, Residue, Shown};
 use crate::error::Result;
-use crate::proposal::Proposal;
 use crate::proposal::event::Effect;
+use crate::proposal::{Proposal, ProposalId};
 use crate::render::diff;
 use crate::store::Store;
 use crate::text::escape;
 
-/// What applying `proposals` one after the other comes to.
+/// What applying `proposals` one after the other comes to, or `part` of one; of those in `made`, what is
+/// committed already.
 ///
 /// # Errors
 /// As [`show`](crate::decide::show), and what the work tree refuses.
 pub fn shown(
     store: &Store,
     proposals: &[Proposal],
-    part: Option<&Part>,
+    (part, made): (Option<&Part>, &BTreeMap<ProposalId, Made>),
     effect: Effect,
 ) -> Result<Vec<Shown>> {
     if effect == Effect::MarkOnly {
@@ -27,7 +30,9 @@ pub fn shown(
     }
     let mut ahead = Ahead::new(store)?;
     let view = store.view()?;
-    proposals.iter().map(|proposal| ahead.show(store, &view, proposal, part)).collect()
+    let show =
+        |proposal: &Proposal| ahead.show(store, &view, proposal, part, made.get(&proposal.id));
+    proposals.iter().map(show).collect()
 }
 
 /// Shows what is about to be written: every file and what becomes of it, then files now against

@@ -1,5 +1,7 @@
 //! `aye memory apply`.
 
+use std::collections::BTreeMap;
+
 use super::{open, respond_decided};
 use crate::cli::Context;
 use crate::cli::apply::preview;
@@ -50,14 +52,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &format!("Apply {id}?"),
         command: &command,
     };
+    let chosen = BTreeMap::new();
+    decide::require_recorded(&store, &store.view()?, &proposal)?;
     if let Some(authority) = context.by_flag(&store, &asking)? {
         let response = decide::memory::apply(&service, &authority, &proposal, None)?;
         return respond_decided(context, "aye/memory-apply@1", response);
     }
     loop {
         // What cannot be planned is refused by what plans it again, with the contract's answer.
-        let shown =
-            preview::shown(&store, asking.proposals, None, Effect::Files).unwrap_or_default();
+        let shown = preview::shown(&store, asking.proposals, (None, &chosen), Effect::Files)
+            .unwrap_or_default();
         preview::present(context, &store, &shown, None)?;
         let Some(authority) = context.asked(&store, &asking)? else {
             context.note("nothing applied");

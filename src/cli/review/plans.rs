@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use crate::changeset::{Changeset, FileChange, codes};
 use crate::check::relations;
-use crate::decide::{self, Ahead, Part, Residue, Shown};
+use crate::decide::{self, Ahead, Made, Part, Residue, Shown};
 use crate::error::{Error, Result};
 use crate::proposal::event::RevisionReason;
 use crate::proposal::relations::Relations;
@@ -22,6 +22,8 @@ pub(super) struct Planned {
     pub(super) shown: Shown,
     /// What was taken of the proposal; `None` for all of it.
     pub(super) part: Option<Part>,
+    /// What a commit has of it already.
+    pub(super) made: Option<Made>,
 }
 
 /// The plans of a session's decisions.
@@ -142,10 +144,17 @@ fn plan(
         Some(changes) => Some(Part { changes: Changeset::new(changes)?, reason }),
         None => None,
     };
-    let shown = ahead.show(store, view, &proposal, part.as_ref())?;
+    let made = match part {
+        Some(_) => None,
+        None => {
+            let mut found = decide::unrecorded(store, view, std::slice::from_ref(&proposal))?;
+            found.remove(&proposal.id).and_then(|found| found.made)
+        }
+    };
+    let shown = ahead.show(store, view, &proposal, part.as_ref(), made.as_ref())?;
     match shown.plan.refusal() {
         Some(refusal) => Err(store.name_sparse(decide::apply::conflict(refusal, &proposal.id))),
-        None => Ok(Planned { shown, part }),
+        None => Ok(Planned { shown, part, made }),
     }
 }
 

@@ -61,7 +61,7 @@ impl CliHost<'_> {
         // Decided or revised meanwhile says more than that the files are not the same.
         let proposal = self.looked_at(order)?;
         let authority = self.authority(Verb::Apply, &proposal)?;
-        let Some(Planned { shown, part }) = self.planned.take(&order.id) else {
+        let Some(Planned { shown, part, made }) = self.planned.take(&order.id) else {
             return Err(Error::bug(format!("{} was not shown before it was written", order.id)));
         };
         let effect = if self.index { Effect::Index } else { Effect::Files };
@@ -69,6 +69,7 @@ impl CliHost<'_> {
         let moved = origins(&shown.proposal, part.as_ref());
         let request = decide::Request {
             part,
+            made,
             take_residue: order.take_residue,
             comments: written_as(&order.comments, &order.revision),
             unshown_lines: order.unshown_lines,

@@ -148,7 +148,7 @@ impl<'c> CliHost<'c> {
             return Ok(None);
         };
         for id in below.iter().rev() {
-            let shown = ahead.show(self.store, view, &view.proposal(id)?, None);
+            let shown = ahead.show(self.store, view, &view.proposal(id)?, None, None);
             if !shown.is_ok_and(|shown| shown.plan.refusal().is_none()) {
                 return Ok(None);
             }
