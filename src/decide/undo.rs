@@ -4,10 +4,11 @@ use chrono::{DateTime, Utc};
 
 use super::{Draft, Seen, require_quiet, shown, subject};
 use crate::apply as files;
+use crate::changeset::codes::CONFLICT;
 use crate::changeset::plan::{Conflict, Planned, Reason, Resolution, Resolved};
 use crate::changeset::{RepoPath, Snapshot};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Effect, Patch, Undo, Written};
+use crate::proposal::event::{Effect, Patch, Subject, Undo, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::statement::Verdict;
 use crate::proposal::{Authority, Data, Entry, Proposal, ProposalId, Stamped, State, codes};
@@ -32,7 +33,37 @@ pub struct Undone {
 pub fn preview(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     let decision = applied(proposal)?;
     require_own_before(store, proposal, decision)?;
-    subject::back(store, proposal, decision, &store.worktree()?)
+    let worktree = store.worktree()?;
+    let plan = subject::back(store, proposal, decision, &worktree)?;
+    refuse_moved(store, proposal, &plan, &worktree)?;
+    Ok(plan)
+}
+
+/// Refuses to call a file taken back that is gone only because it was moved since: what was applied is in it.
+fn refuse_moved(
+    store: &Store,
+    proposal: &Proposal,
+    plan: &Resolution,
+    files: &dyn Snapshot,
+) -> Result<()> {
+    let is_gone = |file: &&Planned| file.now.is_none() && file.outcome == Resolved::Already;
+    let mut gone = plan.files.iter().filter(is_gone).peekable();
+    if gone.peek().is_none() || proposal.subject != Subject::Code {
+        return Ok(());
+    }
+    let view = store.view()?;
+    for file in gone {
+        if let Some(at) = super::moved_to(store, &view, proposal, &file.path, files)? {
+            let (from, at) = (file.path.display().to_string(), at.display().to_string());
+            let message = format!("{from} was moved to {at} since, with what was applied");
+            return Err(Error::new(&CONFLICT, message)
+                .with("path", from)
+                .with("moved_to", at)
+                .with("proposal_id", proposal.id.as_str())
+                .hint("nothing was written; move it back first, or revert it by hand"));
+        }
+    }
+    Ok(())
 }
 
 /// Puts back what was there before `proposal` was applied, all files or none, and records it: the
@@ -63,6 +94,7 @@ pub fn undo(
     if let Some(refusal) = plan.refusal() {
         return Err(conflict(refusal, &seen.id));
     }
+    refuse_moved(store, seen, &plan, &reader)?;
     let written = files::written(store, &[], &plan, |_| None)?;
     super::require_apart(store, &seen.id, true, &written)?;
     let view = store.view()?;

@@ -760,28 +760,31 @@ fn no_repository_configuration_starts_a_program() {
     }
     let config = repo.text(".git/config");
     let evil = evil.to_str().unwrap();
-    for kernel in [true, false] {
-        for (key, value) in CONFIGURATION {
-            repo.write(".git/config", &config);
+    // Without the kernel's help each by itself, with it all at once.
+    let each = CONFIGURATION.chunks(1).map(|one| (one, false));
+    for (settings, kernel) in each.chain([(CONFIGURATION, true)]) {
+        repo.write(".git/config", &config);
+        for (key, value) in settings {
             repo.git(&["config", key, &value.replace("EVIL", evil)]);
-            repo.write("a.evil", format!("changed {key}\n"));
-            let index = repo.read(".git/index");
-            // What is switched off does not stand in the way.
-            repo.aye(&["shell", "git status --short"]).exits(0).says("a.evil");
-            for command in LOOKING {
-                if kernel {
-                    repo.aye(&["shell", command]);
-                } else {
-                    without_sandbox(&repo, command);
-                }
-                assert!(
-                    !mark.exists(),
-                    "{key} with {command} (sandbox: {kernel}) ran: {}",
-                    std::fs::read_to_string(&mark).unwrap_or_default()
-                );
-            }
-            assert_eq!(repo.read(".git/index"), index, "{key} (sandbox: {kernel})");
         }
+        let key = settings[0].0;
+        repo.write("a.evil", format!("changed {key}\n"));
+        let index = repo.read(".git/index");
+        // What is switched off does not stand in the way.
+        repo.aye(&["shell", "git status --short"]).exits(0).says("a.evil");
+        for command in LOOKING {
+            if kernel {
+                repo.aye(&["shell", command]);
+            } else {
+                without_sandbox(&repo, command);
+            }
+            assert!(
+                !mark.exists(),
+                "{settings:?} with {command} (sandbox: {kernel}) ran: {}",
+                std::fs::read_to_string(&mark).unwrap_or_default()
+            );
+        }
+        assert_eq!(repo.read(".git/index"), index, "{settings:?} (sandbox: {kernel})");
     }
     // The trap works: git alone steps into it.
     repo.write(".git/config", &config);

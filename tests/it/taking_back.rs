@@ -137,3 +137,33 @@ fn init_keeps_git_log_readable() {
     assert_eq!(repo.git(&["config", "--get-all", "log.excludeDecoration"]).trim(), "refs/aye/");
     assert_eq!(repo.git(&["la"]).lines().count(), 1);
 }
+
+/// A file that was moved since still has what was applied: it is not taken back by being gone.
+#[test]
+fn what_was_moved_since_is_not_taken_back() {
+    let repo = scene();
+    let new =
+        repo.agent("codex", &["propose", "new.txt", "--old", "", "--new", "n\n", "-q"]).ok().id();
+    repo.git(&["mv", "a", "b"]);
+    repo.git(&["commit", "-qm", "As it was"]);
+    repo.git(&["mv", "b", "a"]);
+    let renames = repo.program("git").args(&["diff", "-M", "HEAD"]).run().ok().out();
+    let patch = repo.outer().join("renames.patch");
+    std::fs::write(&patch, renames).expect("a file");
+    repo.git(&["reset", "-q", "--hard"]);
+    let patch = patch.to_str().expect("UTF-8");
+    let renamed = repo.agent("codex", &["propose", "--patch", patch, "-q"]).ok().id();
+    for (id, from, to) in [(&new, "new.txt", "other.txt"), (&renamed, "a", "c")] {
+        repo.aye(&["apply", id, "--yes", "--commit"]).ok();
+        repo.git(&["mv", from, to]);
+        repo.git(&["commit", "-qm", "Moved"]);
+        for args in [&["undo", id.as_str(), "--yes"][..], &["undo", id, "--dry-run"]] {
+            repo.aye(args).fails("conflict", 5).notes("move it back");
+        }
+        assert!(repo.exists(to) && (id == &new || !repo.exists("b")));
+        repo.git(&["mv", to, from]);
+        repo.git(&["commit", "-qm", "Back"]);
+        repo.aye(&["undo", id, "--yes"]).ok();
+        assert!(!repo.exists(from));
+    }
+}
