@@ -10,41 +10,10 @@ use crate::prompt::{self, Press};
 use crate::proposal::ProposalId;
 use crate::render::diff::{Layout, Options};
 use crate::render::style::Role;
-use crate::review::model::{Action, Key, Review, ReviewOutcome, Verdict};
+use crate::review::model::{Action, Key, Verdict};
 use crate::text::escape;
 
 impl Terminal<'_> {
-    pub(super) fn say_kept(&self) -> Result<()> {
-        let decided: usize = self
-            .session
-            .slots()
-            .iter()
-            .map(|slot| match (&slot.outcome, &slot.review) {
-                (Some(ReviewOutcome::Gone { .. }), _) => 0,
-                (Some(_), _) => 1,
-                (None, review) => review.as_ref().map_or(0, Review::decided),
-            })
-            .sum();
-        let comments = self.session.slots().iter().map(|slot| slot.comments.len()).sum();
-        let counted = [(decided, "decision"), (comments, "comment")];
-        let kept: Vec<String> = counted
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
-            .collect();
-        let text = match (kept.is_empty(), decided + comments) {
-            (true, _) => "Nothing was decided and nothing was written.".to_owned(),
-            (_, 1) => {
-                format!("Nothing was written. {} is kept; `aye review` goes on from it.", kept[0])
-            }
-            _ => format!(
-                "Nothing was written. {} are kept; `aye review` goes on from them.",
-                kept.join(" and ")
-            ),
-        };
-        self.tell(Role::Plain, &text)
-    }
-
     /// Shows what was decided and what it will write, and asks once. `None` goes back to the walk.
     pub(super) fn confirm(&mut self) -> Result<Option<End>> {
         self.note_changes()?;

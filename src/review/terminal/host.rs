@@ -217,11 +217,12 @@ pub trait Host {
     /// If the store cannot be read.
     fn changes(&mut self, id: &ProposalId, revision: &str) -> Result<Option<Vec<FileChange>>>;
 
-    /// Keeps what is decided so far.
+    /// Keeps what is decided so far in the place of `known`, which was read or kept last. False where
+    /// something else is kept there meanwhile, by another session: that stays.
     ///
     /// # Errors
     /// If it cannot be written.
-    fn keep(&mut self, staged: &Staged) -> Result<()>;
+    fn keep(&mut self, staged: &Staged, known: Option<&Staged>) -> Result<bool>;
 
     /// Whether an earlier session has kept decisions about the proposal.
     fn has_kept(&self, id: &ProposalId) -> bool;

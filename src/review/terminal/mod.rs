@@ -8,6 +8,7 @@ mod confirm;
 mod filter;
 mod head;
 mod host;
+mod keep;
 mod last;
 mod lines;
 mod overview;
@@ -22,6 +23,7 @@ use std::collections::BTreeSet;
 
 use console::Term;
 
+use self::keep::Keeping;
 use self::press::stop;
 use super::model::{
     Action, Facilities, Key, Part, Refusal, Review, Session, Slot, Staged, Ticket, Verdict,
@@ -65,6 +67,8 @@ pub struct Terminal<'h> {
     revisions: Vec<Option<String>>,
     /// On top of which other proposal each was shown.
     grounds: Vec<Option<ProposalId>>,
+    /// What is on disk of each.
+    keeping: Vec<Keeping>,
     /// Header and content of the proposal on the screen.
     content: Option<(usize, Box<Content>)>,
     /// The painter of the file on the screen.
@@ -93,6 +97,7 @@ pub fn run(
 ) -> Result<End> {
     let revisions = vec![None; tickets.len()];
     let grounds = vec![None; tickets.len()];
+    let keeping = tickets.iter().map(|_| Keeping::default()).collect();
     let session = Session::new(tickets);
     let (content, painter, shown) = (None, None, None);
     let context = options.context;
@@ -107,6 +112,7 @@ pub fn run(
         options,
         revisions,
         grounds,
+        keeping,
         content,
         painter,
         shown,
@@ -350,6 +356,9 @@ impl Terminal<'_> {
             }
             _ => false,
         };
+        if self.session.review().is_none() {
+            self.keeping[at] = Keeping::found(content.staged.as_ref());
+        }
         let first_time = revised || self.session.review().is_none();
         if first_time {
             let context = self.context;
@@ -507,12 +516,6 @@ impl Terminal<'_> {
             self.keep(self.session.position())?;
         }
         Ok(None)
-    }
-
-    fn keep(&mut self, at: usize) -> Result<()> {
-        let Some(revision) = &self.revisions[at] else { return Ok(()) };
-        let staged = Staged::of(&self.session.slots()[at], revision);
-        self.host.keep(&staged)
     }
 
     fn ask(&self, prompt: &str) -> Result<Answer> {

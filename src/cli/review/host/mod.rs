@@ -15,6 +15,7 @@ use header::{base, named, sayings};
 use super::plans::{self, Plans};
 use super::{Args, staged_dir, staged_name};
 use crate::app::listing::Marks;
+use crate::beneath::Access;
 use crate::changeset::{Changeset, FileChange, RepoPath, settle};
 use crate::check::relations;
 use crate::cli::{Context, marks, pager};
@@ -22,6 +23,7 @@ use crate::cli::{difftool, programs};
 use crate::decide::verdict::Word;
 use crate::decide::{self, Ahead, Visible};
 use crate::error::{Error, Result};
+use crate::patience;
 use crate::prompt::Hold;
 use crate::proposal::event::Subject;
 use crate::proposal::rules::Verb;
@@ -286,11 +288,24 @@ impl Host for CliHost<'_> {
         Ok(self.store.changeset(&revision.changes).ok().map(Changeset::into_changes))
     }
 
-    fn keep(&mut self, staged: &Staged) -> Result<()> {
+    fn keep(&mut self, staged: &Staged, known: Option<&Staged>) -> Result<bool> {
         let id = ProposalId::parse(&staged.proposal)?;
         let text = serde_json::to_vec(staged).map_err(|error| Error::bug(error.to_string()))?;
-        // Whole or not at all: another session may be reading it.
-        self.store.make_private()?.make_inside("review")?.replace(&staged_name(&id), &text, false)
+        let directory = self.store.make_private()?.make_inside("review")?;
+        let lock = directory.file("lock".into(), Access::Lock)?;
+        patience::lock(&lock, || "another review keeps its decisions".to_owned())
+            .map_err(|error| Error::io("lock what is kept of reviews", &error))?;
+        let there = self.kept(&id);
+        let is_known = there.as_ref() == known || there.as_ref() == Some(staged);
+        if !is_known && there.as_ref().is_some_and(Staged::says_anything) {
+            return Ok(false);
+        }
+        // What this session has not changed is not its own to write.
+        if Some(staged) != known && Some(staged) != there.as_ref() {
+            // Whole or not at all: another session may be reading it.
+            directory.replace(&staged_name(&id), &text, false)?;
+        }
+        Ok(true)
     }
 
     fn has_kept(&self, id: &ProposalId) -> bool {
