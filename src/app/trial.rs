@@ -90,7 +90,8 @@ fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
     }
     if let Some(refusal) = plan.refusal() {
         return Err(refusal.hint(format!(
-            "aye review {0} settles it; aye try --as-proposed {0} runs it on its own",
+            "a trial is made on HEAD, without what is not committed; aye review {0} settles a \
+             conflict, aye try --as-proposed {0} runs it on its own",
             proposal.id
         )));
     }

@@ -58,6 +58,9 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
+/// Name and version of the document.
+pub(super) const SCHEMA: &str = "aye/try@1";
+
 /// The document of `aye try`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Document {
@@ -131,7 +134,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     }
     let document = Document {
-        schema: "aye/try@1",
+        schema: SCHEMA,
         proposal_id: proposal.id.to_string(),
         revision: result.revision,
         command: result.command,
@@ -143,18 +146,30 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if structured {
         context.emit(Format::Text, &document, String::new)?;
     } else {
-        let how = match ended.run.exit_code {
-            Some(0) => "passed".to_owned(),
-            Some(code) => format!("failed with exit status {code}"),
-            None => format!("ended by signal {}", ended.status - 128),
-        };
-        let seconds = ended.run.duration_ms as f64 / 1000.0;
-        let kept = if recorded { "recorded" } else { "not recorded" };
+        let signal = ended.status - 128;
+        let how = how_it_ended(ended.run.exit_code, signal, ended.run.duration_ms, recorded);
         let file = document.result.map(|path| format!(", result in {}", escape::line(&path)));
         let file = file.unwrap_or_default();
-        context.note(&format!("{}: {how} after {seconds:.1} s, {kept}{file}", proposal.id));
+        context.note(&format!("{}: {how}{file}", proposal.id));
     }
     Ok(context.ends_with(ended.status))
+}
+
+/// `passed after 1.2 s, recorded`
+pub(super) fn how_it_ended(
+    exit_code: Option<i32>,
+    signal: i32,
+    duration_ms: u64,
+    recorded: bool,
+) -> String {
+    let how = match exit_code {
+        Some(0) => "passed".to_owned(),
+        Some(code) => format!("failed with exit status {code}"),
+        None => format!("ended by signal {signal}"),
+    };
+    let seconds = duration_ms as f64 / 1000.0;
+    let kept = if recorded { "recorded" } else { "not recorded" };
+    format!("{how} after {seconds:.1} s, {kept}")
 }
 
 /// The file of `--result`, until it has its name.

@@ -101,6 +101,7 @@ mod review_overview;
 mod review_parts;
 mod review_property;
 mod review_shown;
+mod review_trials;
 mod review_two;
 mod rules;
 mod run;

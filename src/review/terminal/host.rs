@@ -189,6 +189,20 @@ pub struct Outlook {
     pub foreign: Vec<FileChange>,
 }
 
+/// What came of trying a proposal.
+#[derive(Debug)]
+pub enum Tried {
+    /// The command has run, and ended like this.
+    Ended(String),
+    /// It has not: the proposal could not be laid on HEAD, or is another one by now.
+    NotMade {
+        /// Why.
+        why: String,
+        /// What to do next.
+        hint: Option<String>,
+    },
+}
+
 /// The world around a session.
 pub trait Host {
     /// The proposal as it is now; `not_taken` are those of which this session applies nothing, or not all. What
@@ -267,11 +281,11 @@ pub trait Host {
     /// Whether there is a command to try proposals with.
     fn can_try(&self) -> bool;
 
-    /// Runs that command on the proposal; its output goes to the terminal. Returns how it ended.
+    /// Runs that command on this revision of the proposal; its output goes to the terminal.
     ///
     /// # Errors
     /// If it could not be run.
-    fn try_it(&mut self, id: &ProposalId) -> Result<String>;
+    fn try_it(&mut self, id: &ProposalId, revision: &str) -> Result<Tried>;
 
     /// Writes what was said about a proposal, all of it or nothing; `revision` is the one under
     /// review.

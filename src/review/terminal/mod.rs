@@ -16,7 +16,7 @@ mod press;
 mod said;
 mod screen;
 
-pub use host::{Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs, Said};
+pub use host::{Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs, Said, Tried};
 pub use screen::{by_section, numbered};
 
 use std::collections::BTreeSet;

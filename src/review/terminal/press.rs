@@ -1,7 +1,7 @@
 //! What each key of the walk does.
 
 use super::said::{self, noun, on};
-use super::{Stop, Terminal, head, overview, screen};
+use super::{Stop, Terminal, Tried, head, overview, screen};
 use crate::changeset::entry::Entry;
 use crate::changeset::interdiff::interdiff;
 use crate::error::Result;
@@ -9,7 +9,7 @@ use crate::prompt::Answer;
 use crate::proposal::event::CommentKind;
 use crate::render::diff::{self, Layout, Options, Painter};
 use crate::render::style::Role;
-use crate::review::model::{Action, DraftComment, Refusal};
+use crate::review::model::{Action, Decision, DraftComment, Refusal, Review};
 use crate::text::escape;
 
 /// Lines of context that `+` shows more.
@@ -325,8 +325,37 @@ impl Terminal<'_> {
     fn try_it(&mut self) -> Result<Option<Stop>> {
         let Some(slot) = self.session.slot() else { return Ok(None) };
         let id = slot.ticket.id.clone();
-        match self.host.try_it(&id) {
-            Ok(ended) => self.say(&escape::line(&ended))?,
+        let at = self.session.position();
+        // A trial is made on HEAD, which does not have what was only taken in this session.
+        let on = self.content.as_ref().filter(|(shown, _)| *shown == at);
+        if let Some(lower) = on.and_then(|(_, content)| content.on.as_ref()) {
+            let text = format!("not tried: it stands on {lower}, which is not applied");
+            self.tell(Role::Warn, &text)?;
+            self.dim(format_args!(
+                "hint: a trial is made on HEAD; aye try --as-proposed {id} makes it on the files \
+                 that it was made on"
+            ))?;
+            return Ok(None);
+        }
+        let Some(revision) = self.revisions[at].clone() else { return Ok(None) };
+        if let Some(what) = self.host.changed(&id, &revision)? {
+            let text = format!("not tried: {id} {} meanwhile", screen::gone(&what));
+            self.tell(Role::Warn, &text)?;
+            // Shown as it is now.
+            self.content = None;
+            return Ok(None);
+        }
+        match self.host.try_it(&id, &revision) {
+            Ok(Tried::Ended(how)) => {
+                let besides = self.session.review().map_or("", beside_decisions);
+                self.say(&format!("{}{besides}", escape::line(&how)))?;
+            }
+            Ok(Tried::NotMade { why, hint }) => {
+                self.tell(Role::Warn, &format!("not tried: {}", escape::line(&why)))?;
+                if let Some(hint) = hint {
+                    self.dim(format_args!("hint: {}", escape::line(&hint)))?;
+                }
+            }
             Err(error) => self.fail(&error)?,
         }
         Ok(None)
@@ -373,6 +402,23 @@ impl Terminal<'_> {
                 Ok(None)
             }
         }
+    }
+}
+
+/// What to add to the result of a trial, which is of all of the proposal whatever was decided so far.
+fn beside_decisions(review: &Review) -> &'static str {
+    let has = |is: fn(&Decision) -> bool| {
+        review.units().iter().any(|unit| unit.decision.as_ref().is_some_and(is))
+    };
+    let leaves = has(|decision| matches!(decision, Decision::Leave));
+    let edits = has(|decision| matches!(decision, Decision::Edit { .. }));
+    match (leaves, edits) {
+        (true, true) => {
+            "; the whole proposal was tried, with what you leave out and without your edits"
+        }
+        (true, false) => "; the whole proposal was tried, with what you leave out",
+        (false, true) => "; the proposal was tried without your edits",
+        (false, false) => "",
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod carry_out;
 mod header;
+mod tried;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,7 +31,7 @@ use crate::proposal::rules::Verb;
 use crate::proposal::{Actor, Note, Proposal, ProposalId, Status};
 use crate::render::overview::Group;
 use crate::review::model::{DraftComment, Staged, Verdict};
-use crate::review::terminal::{Content, Host, Loaded, Order, Outlook};
+use crate::review::terminal::{Content, Host, Loaded, Order, Outlook, Tried};
 use crate::scan::gate;
 use crate::store::{Filter, Store, Summary, View};
 
@@ -382,21 +383,8 @@ impl Host for CliHost<'_> {
         self.try_command.is_some()
     }
 
-    fn try_it(&mut self, id: &ProposalId) -> Result<String> {
-        // A process of its own: it takes the lock, runs long, and may be stopped with Ctrl-C.
-        let program = std::env::current_exe().map_err(|e| Error::io("find aye itself", &e))?;
-        let _hold = Hold::interrupts();
-        let status = std::process::Command::new(program)
-            .arg("try")
-            .arg(id.as_str())
-            .current_dir(&self.context.directory)
-            .status()
-            .map_err(|error| Error::io("run aye try", &error))?;
-        Ok(match status.code() {
-            Some(0) => "passed".to_owned(),
-            Some(code) => format!("failed with exit status {code}"),
-            None => "ended by a signal".to_owned(),
-        })
+    fn try_it(&mut self, id: &ProposalId, revision: &str) -> Result<Tried> {
+        tried::run(&self.context.directory, id, revision)
     }
 
     fn comment(

@@ -1,0 +1,54 @@
+//! The user's command, run on the proposal that is on the screen.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::cli::try_;
+use crate::error::{Error, Result};
+use crate::prompt::Hold;
+use crate::proposal::ProposalId;
+use crate::review::terminal::Tried;
+
+/// Runs `aye try` on that revision: a process of its own, for it takes the lock, runs long, and may be
+/// stopped with Ctrl-C. Its document tells a command that failed from a trial that was not made, which
+/// exit statuses do not.
+pub(super) fn run(directory: &Path, id: &ProposalId, revision: &str) -> Result<Tried> {
+    let failed = |error: &std::io::Error| Error::io("run aye try", error);
+    let program = std::env::current_exe().map_err(|e| Error::io("find aye itself", &e))?;
+    let _hold = Hold::interrupts();
+    let child = Command::new(program)
+        .arg("try")
+        .arg(format!("{id}@{revision}"))
+        .arg("--json")
+        .current_dir(directory)
+        .stdin(Stdio::inherit())
+        .stdout(Stdio::piped())
+        // What the command prints goes there; the reviewer is at this one's standard output.
+        .stderr(Stdio::from(std::io::stdout()))
+        .spawn()
+        .map_err(|error| failed(&error))?;
+    let ended = child.wait_with_output().map_err(|error| failed(&error))?;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Ok(match serde_json::from_slice::<Value>(&ended.stdout) {
+        Ok(document) if document["schema"] == try_::SCHEMA => {
+            let signal = ended.status.code().unwrap_or_default() - 128;
+            Tried::Ended(format!("{id}: {}", how(&document, signal)))
+        }
+        Ok(document) => {
+            let error = &document["error"];
+            let why = text(&error["message"]).unwrap_or_else(|| "aye try has failed".to_owned());
+            Tried::NotMade { why, hint: text(&error["hint"]) }
+        }
+        Err(_) => {
+            Tried::NotMade { why: format!("aye try ended with {}", ended.status), hint: None }
+        }
+    })
+}
+
+fn how(document: &Value, signal: i32) -> String {
+    let exit_code = document["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok());
+    let duration_ms = document["duration_ms"].as_u64().unwrap_or_default();
+    try_::how_it_ended(exit_code, signal, duration_ms, document["recorded"] == true)
+}

@@ -1,0 +1,85 @@
+//! `t` in a review: what is tried is what is on the screen, or it is said that it is not.
+
+use crate::support::Repo;
+use crate::support::terminal::Terminal;
+
+fn lines(edit: impl Fn(usize) -> Option<&'static str>) -> String {
+    (0..40).map(|n| format!("{}\n", edit(n).map_or(n.to_string(), str::to_owned))).collect()
+}
+
+fn propose(repo: &Repo, more: &[&str]) -> String {
+    let args = [&["propose", "a.txt", "-q"], more].concat();
+    repo.agent("bot", &args).ok().id()
+}
+
+fn review(repo: &Repo, command: &str) -> Terminal {
+    let own = repo.user_config(&[("aye.tryCommand", command)]);
+    let cmd = repo.cmd(&["review"]).env("TERM", "xterm-256color").env("NO_COLOR", "1");
+    let mut t = Terminal::start(cmd.env("GIT_CONFIG_GLOBAL", own), 40, 200);
+    t.sees("]? ");
+    t
+}
+
+fn checks(repo: &Repo, id: &str) -> usize {
+    let shown = repo.aye(&["show", id, "--json"]).ok().json();
+    shown["checks"].as_array().map_or(0, Vec::len)
+}
+
+#[test]
+fn a_revision_that_came_meanwhile_is_not_tried_in_its_place() {
+    let repo = Repo::with(&[("a.txt", lines(|_| None))]);
+    let id = propose(&repo, &["--old", "5\n6", "--new", "five\n6"]);
+    let mut t = review(&repo, "echo it ran");
+    repo.agent("bot", &["revise", &id, "a.txt", "--old", "5\n6", "--new", "cinq\n6"]).ok();
+    t.types("t").sees(&format!("not tried: {id} was revised meanwhile")).sees("+cinq").sees("]? ");
+    assert!(!t.text().contains("it ran") && !t.text().contains("failed"), "{}", t.text());
+    assert_eq!(checks(&repo, &id), 0);
+    t.types("t").sees("it ran").sees("passed after").sees("]? ");
+    repo.agent("bot", &["withdraw", &id]).ok();
+    t.types("t").sees("not tried: ").sees("meanwhile");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(checks(&repo, &id), 1);
+}
+
+#[test]
+fn what_stands_on_something_that_is_not_applied_is_not_tried() {
+    let repo = Repo::with(&[("a.txt", lines(|_| None))]);
+    let lower = propose(&repo, &["--old", "5\n6", "--new", "five\n6"]);
+    let upper = propose(&repo, &["--on", &lower, "--old", "five\n6", "--new", "FIVE\n6"]);
+    let mut t = review(&repo, "echo it ran");
+    t.types("y").sees(&format!("on top of {lower}")).sees("]? ").types("t");
+    t.sees(&format!("not tried: it stands on {lower}, which is not applied")).sees("--as-proposed");
+    t.sees("]? ").types("q").sees("1 decision is kept");
+    t.ends();
+    // Applied, and not committed: HEAD, which a trial is made on, does not have it.
+    repo.aye(&["apply", &lower, "--yes"]).ok();
+    let mut t = review(&repo, "echo it ran");
+    t.types("t").sees("not tried: ").sees("without what is not committed").sees("]? ").types("q");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.text().contains("it ran") && !t.text().contains("failed"), "{}", t.text());
+    repo.commit("Five");
+    let mut t = review(&repo, "grep -q FIVE a.txt && echo it ran");
+    t.types("t").sees("it ran").sees(&format!("{upper}: passed after")).sees("recorded");
+    t.sees("]? ").types("q");
+    t.ends();
+    assert_eq!(checks(&repo, &upper), 1);
+}
+
+#[test]
+fn what_is_left_out_is_tried_all_the_same_and_that_is_said() {
+    let repo = Repo::with(&[("a.txt", lines(|_| None))]);
+    let new =
+        lines(|n| [(5, "five"), (30, "thirty")].iter().find(|(at, _)| *at == n).map(|it| it.1));
+    let args = ["propose", "a.txt", "--content-file", "-", "-q"];
+    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(&new).run().ok();
+    let mut t = review(&repo, "grep -c '[a-z]' a.txt; false");
+    t.types("t").sees("2\n").sees("failed with exit status 1 after").sees("recorded\n").sees("]? ");
+    t.types("n")
+        .sees("(2/2)")
+        .sees("]? ")
+        .types("t")
+        .sees("2\n")
+        .sees("recorded; the whole proposal");
+    t.sees("what you leave out").sees("]? ").types("q");
+    t.ends();
+}
