@@ -12,6 +12,9 @@ use crate::proposal::{Actor, ActorKind, AgentRun, Authority, Caller, Proposal, c
 use crate::store::Store;
 use crate::{actor, decide};
 
+/// Set for the commands that `aye try` runs, to the id of the proposal that is tried.
+pub(super) const AYE_TRY: &str = "AYE_TRY";
+
 /// Something that takes a person's word.
 pub struct Asking<'a> {
     /// What is to be done.
@@ -67,6 +70,9 @@ impl Context {
         store.announce(&self.announced);
         store.run_by(self.agent_run());
         store.project_with(crate::memory::service::decide::project);
+        if self.var(AYE_TRY).is_some() || store.is_trial() {
+            store.in_trial();
+        }
         if self.caller(&store).actor.kind == ActorKind::Ci {
             store.write_only_to(store.trusted_config("aye.lane"))?;
         }

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::child::Stop;
+use super::identity::AYE_TRY;
 use super::which::One;
 use super::{Context, Format};
 use crate::app::trial::{self, Run};
@@ -222,7 +223,7 @@ fn cannot_write(shown: &str, error: &std::io::Error) -> Error {
 fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<Ended> {
     let stop = Stop::listen(&Stop::ALL)?;
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).current_dir(trial.directory()).env("AYE_TRY", id);
+    command.args(&words[1..]).current_dir(trial.directory()).env(AYE_TRY, id);
     command.env("PWD", trial.directory());
     git::scrub(&mut command);
     if quiet {

@@ -285,7 +285,7 @@ pub(crate) fn digest_of(revision: &Revision) -> String {
 /// The rules of this repository applied to one caller: see [`crate::proposal::authority`].
 ///
 /// # Errors
-/// `human_approval_required`, `terminal_required`, `invalid_policy`, `ci_has_no_lane`.
+/// `human_approval_required`, `terminal_required`, `invalid_policy`, `ci_has_no_lane`, `in_trial`.
 pub fn authorise(
     store: &Store,
     caller: &Caller,
@@ -294,6 +294,7 @@ pub fn authorise(
     evidence: &Evidence,
     command: &str,
 ) -> Result<Authority> {
+    store.require_outside_trial(caller.actor.kind)?;
     let permits = store.permits()?;
     let own = match caller.class() {
         // What they may do does not hang on it.

@@ -13,7 +13,7 @@ use super::upkeep::Upkeep;
 use super::{codes, refs};
 use crate::changeset::Changeset;
 use crate::error::{Error, Result};
-use crate::proposal::AgentRun;
+use crate::proposal::{ActorKind, AgentRun};
 use crate::repository::{Repository, codes as repository_codes};
 
 /// Where proposals are projected to; no place for files of the project.
@@ -33,6 +33,8 @@ pub struct Store {
     named: Option<Option<String>>,
     /// What the events of an agent say of its run; see [`Store::run_by`].
     pub(super) run: Option<AgentRun>,
+    /// A command of a trial is at work; see [`Store::in_trial`].
+    in_trial: bool,
 }
 
 /// Writes (`true`) or removes what a subject of its own, such as memory, shows of a proposal in the
@@ -68,6 +70,7 @@ impl Store {
             projector: None,
             named: None,
             run: None,
+            in_trial: false,
         }
     }
 
@@ -76,7 +79,8 @@ impl Store {
     /// # Errors
     /// `io_error` if there is no such directory.
     pub fn at(&self, top: &Path) -> Result<Self> {
-        self.repository.at(top).map(Self::of)
+        let repository = self.repository.at(top)?;
+        Ok(Self { in_trial: self.in_trial, ..Self::of(repository) })
     }
 
     /// Registers what memory proposals are projected to, of which the store knows nothing.
@@ -132,6 +136,44 @@ impl Store {
         .hint(
             "to record it, name a lane that you fetch before and push afterwards: \
              git -c aye.lane=ci aye …",
+        ))
+    }
+
+    /// A command that a trial runs is at work: it may be what the proposal itself has brought, so from
+    /// now on nobody decides, and nothing is written in a person's name.
+    pub fn in_trial(&mut self) {
+        self.in_trial = true;
+    }
+
+    /// True where the work tree is that of a trial.
+    pub fn is_trial(&self) -> bool {
+        let real = |path: std::path::PathBuf| path.canonicalize().ok();
+        let trials = real(self.private_dir().join("try"));
+        let top = self.work_dir().and_then(real);
+        top.zip(trials).is_some_and(|(top, trials)| top.starts_with(trials))
+    }
+
+    /// True after [`Store::in_trial`].
+    pub fn is_in_trial(&self) -> bool {
+        self.in_trial
+    }
+
+    /// Refuses what `actor` would decide, or write in its name, for a command of a trial. What agents
+    /// may do by themselves they may do there too: it is recorded as theirs.
+    ///
+    /// # Errors
+    /// `in_trial`.
+    pub fn require_outside_trial(&self, kind: ActorKind) -> Result<()> {
+        if !self.in_trial || kind == ActorKind::Agent {
+            return Ok(());
+        }
+        Err(Error::new(
+            &codes::IN_TRIAL,
+            "a command that aye try runs decides nothing, and writes nothing in a person's name",
+        )
+        .hint(
+            "decide once the trial is over; a test of aye itself runs it without AYE_TRY, in a \
+               repository of its own",
         ))
     }
 

@@ -76,6 +76,7 @@ pub mod codes {
     crate::codes! {
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
         CI_HAS_NO_LANE = "ci_has_no_lane", Refused, "CI is set, and aye.lane names no lane to write to";
+        IN_TRIAL = "in_trial", Refused, "a command of aye try would decide, or write in a person's name";
         PRIVATE_PATH = "private_path", Refused, "what is private would come to where others see it";
         REMOTE_NOT_FOUND = "remote_not_found", NotFound, "git has no remote of that name";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";

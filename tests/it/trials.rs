@@ -105,6 +105,44 @@ fn head_that_has_moved_on_is_merged_or_refused() {
     assert_clean(&repo);
 }
 
+/// What a trial runs may be the proposal's own work: it cannot let itself in.
+#[test]
+fn a_command_of_a_trial_decides_nothing_and_writes_nothing_in_a_persons_name() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let aye = env!("CARGO_BIN_EXE_aye");
+    let run = |script: &str| {
+        repo.aye(&["try", &id, "--no-record", "--", "sh", "-c", &format!("{script}\n"), aye, &id])
+    };
+    let words = [
+        "apply \"$1\" --yes",
+        "apply \"$1\" --yes --commit",
+        "reject \"$1\" --yes --reason no",
+        "approve \"$1\" --yes",
+        "comment \"$1\" -m 'Looks good'",
+        "comment \"$1\" --request-changes -m 'Not like this'",
+        "propose b.txt --old three --new drei",
+    ];
+    let before = repo.aye(&["log", "--json"]).ok().out();
+    for words in words {
+        run(&format!("\"$0\" {words}")).exits(4).notes("error[in_trial]");
+        // From the checkout, by the environment; in the trial, by the place.
+        run(&format!("cd ../../../.. && \"$0\" {words}")).exits(4).notes("error[in_trial]");
+        run(&format!("env -u AYE_TRY \"$0\" {words}")).exits(4).notes("error[in_trial]");
+    }
+    // CI may apply where the policy says so, but not from within.
+    run("CI=1 \"$0\" apply \"$1\" --yes").exits(4).notes("error[in_trial]");
+    run("\"$0\" list && \"$0\" show \"$1\" && \"$0\" diff \"$1\"").ok().says("+eins");
+    run("\"$0\" try \"$1\" -- true").ok().notes("not recorded");
+    assert_eq!(repo.aye(&["log", "--json"]).ok().out(), before);
+    assert_eq!(repo.text("a.txt"), "one\ntwo\n");
+    // An agent's own word is recorded as the agent's.
+    run("AYE_AGENT=bot \"$0\" propose b.txt --old three --new drei").ok();
+    run("AYE_AGENT=bot \"$0\" apply \"$1\" --yes").exits(4).notes("human_approval_required");
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_clean(&repo);
+}
+
 #[test]
 fn all_kinds_of_changes_are_there() {
     let repo = Repo::with(FILES);

@@ -214,7 +214,8 @@ fn post_commit(context: &mut Context) -> Result<()> {
     }
     let store = context.store_here()?;
     let view = store.view()?;
-    if !view.has_events() || store.require_lane().is_err() {
+    // What a trial commits is gone with it.
+    if !view.has_events() || store.require_lane().is_err() || store.is_in_trial() {
         return Ok(());
     }
     let Ok(head) = store.repo().head_id() else { return Ok(()) };

@@ -78,6 +78,7 @@ impl Store {
         now: DateTime<Utc>,
         work: impl FnOnce(&mut Writer<'_>) -> Result<T>,
     ) -> Result<T> {
+        self.require_outside_trial(actor.kind)?;
         let lock = Lock::acquire(&self.make_private()?, "lock")?;
         let mut writer = Writer::new(self, actor, now, lock)?;
         writer.record_expiries()?;
