@@ -193,3 +193,40 @@ fn a_mark_goes_with_the_proposal_that_it_was_about() {
     t.types("q");
     t.ends();
 }
+
+/// Three proposals on one file, each shown on top of the one before, and the question about them; and one
+/// of another agent.
+fn three_on_one_file() -> (Repo, Vec<String>, Terminal) {
+    let text: String = (0..40).map(|n| format!("{n}\n")).collect();
+    let repo = Repo::with(&[("n.txt", text)]);
+    let propose = |n: &str| {
+        let (old, new) = (format!("{n}\n"), format!("n{n}\n"));
+        repo.agent("bot", &["propose", "n.txt", "--old", &old, "--new", &new, "-q"]).ok().id()
+    };
+    let ids = vec![propose("11"), propose("22"), propose("33")];
+    repo.agent("other", &["propose", "new.txt", "--old", "", "--new", "x\n", "-q"]).ok();
+    let cmd =
+        repo.cmd(&["review", "--overview"]).env("TERM", "xterm-256color").env("NO_COLOR", "1");
+    let mut t = Terminal::start(cmd, 60, 200);
+    t.sees("4 pending").sees("]? ").types("A").sees("Which group").types("a");
+    t.sees("3 proposals by bot").sees("]? ");
+    (repo, ids, t)
+}
+
+#[test]
+fn what_a_group_has_written_is_said_at_the_end() {
+    let (_repo, _, mut t) = three_on_one_file();
+    t.types("y").sees("applied, 1 file").sees("1 pending").sees("]? ").types("q");
+    t.sees("3 decisions were written.");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.text().contains("Nothing was"), "{}", t.text());
+}
+
+#[test]
+fn a_group_that_was_not_written_whole_ends_with_its_exit_status() {
+    let (repo, ids, mut t) = three_on_one_file();
+    repo.agent("bot", &["withdraw", &ids[2]]).ok();
+    t.types("y").sees("applied, 1 file").sees(&format!("{}  not written", ids[2]));
+    t.sees("1 pending").sees("]? ").types("q").sees("2 decisions were written.");
+    assert_eq!(t.ends(), 5);
+}

@@ -73,6 +73,7 @@ impl Terminal<'_> {
             };
             match done {
                 Ok(done) => {
+                    self.unwritten.remove(&at);
                     self.session.said(at);
                     let done = done + &said(&one.order.comments);
                     let over = matches!(
@@ -97,6 +98,7 @@ impl Terminal<'_> {
                 }
                 Err(error) => {
                     end = End::Failed;
+                    self.unwritten.insert(at);
                     self.not_written(&format!("{id}  not written"), &error)?;
                 }
             }

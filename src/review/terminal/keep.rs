@@ -52,7 +52,7 @@ impl Terminal<'_> {
         Ok(())
     }
 
-    /// Says at the end what is kept, and what is not.
+    /// Says at the end what was written, what is kept, and what is not.
     pub(super) fn say_kept(&mut self) -> Result<()> {
         let open = |slot: &Slot| !matches!(slot.outcome, Some(ReviewOutcome::Gone { .. }));
         for at in 0..self.session.slots().len() {
@@ -61,6 +61,7 @@ impl Terminal<'_> {
             }
         }
         let slots = self.session.slots();
+        let written = slots.iter().filter(|slot| slot.done).count();
         let (mut decided, mut comments, mut lost) = (0, 0, 0);
         let mut others: Vec<&ProposalId> = Vec::new();
         for (slot, keeping) in slots.iter().zip(&self.keeping) {
@@ -75,9 +76,11 @@ impl Terminal<'_> {
         let counted = [(decided, "decision"), (comments, "comment")];
         let kept = counted.into_iter().filter(|(count, _)| *count > 0);
         let kept: Vec<String> = kept.map(|(count, what)| plural(count, what)).collect();
-        let begins = match kept.is_empty() && lost == 0 {
-            true => "Nothing was decided and nothing was written.",
-            false => "Nothing was written.",
+        let begins = match written {
+            0 if kept.is_empty() && lost == 0 => "Nothing was decided and nothing was written.",
+            0 => "Nothing was written.",
+            1 => "1 decision was written.",
+            count => &format!("{count} decisions were written."),
         };
         let goes_on = match decided + comments {
             0 => String::new(),

@@ -69,6 +69,8 @@ pub struct Terminal<'h> {
     grounds: Vec<Option<ProposalId>>,
     /// What is on disk of each.
     keeping: Vec<Keeping>,
+    /// Those that were decided here and could not be written.
+    unwritten: BTreeSet<usize>,
     /// Header and content of the proposal on the screen.
     content: Option<(usize, Box<Content>)>,
     /// The painter of the file on the screen.
@@ -113,6 +115,7 @@ pub fn run(
         revisions,
         grounds,
         keeping,
+        unwritten: BTreeSet::new(),
         content,
         painter,
         shown,
@@ -121,7 +124,11 @@ pub fn run(
         overview,
         context,
     };
-    terminal.run()
+    let end = terminal.run()?;
+    Ok(match end {
+        End::Done | End::Quit if !terminal.unwritten.is_empty() => End::Failed,
+        end => end,
+    })
 }
 
 impl Terminal<'_> {
