@@ -230,3 +230,29 @@ fn a_group_that_was_not_written_whole_ends_with_its_exit_status() {
     t.sees("1 pending").sees("]? ").types("q").sees("2 decisions were written.");
     assert_eq!(t.ends(), 5);
 }
+
+#[test]
+fn a_member_of_a_group_that_was_not_written_is_the_cause_for_those_above_it() {
+    let (repo, ids, mut t) = three_on_one_file();
+    repo.agent("bot", &["withdraw", &ids[1]]).ok();
+    t.types("y").sees("applied, 1 file").sees(&format!("{}  not written", ids[1]));
+    t.sees(&format!("{}  not written: it was shown on top of {}", ids[2], ids[1]));
+    t.sees("which changes n.txt as well and was not written").sees("hint: `aye review");
+    t.sees("2 pending").sees("]? ").types("q").sees("1 decision was written.");
+    assert_eq!(t.ends(), 5);
+    assert!(!t.text().contains("n.txt changed"), "{}", t.text());
+    assert_eq!(statuses(&repo, &[(ids[2].clone(), "bot")]), ["pending"]);
+}
+
+#[test]
+fn head_that_moved_is_the_cause_for_all_of_a_group() {
+    let (repo, ids, mut t) = three_on_one_file();
+    repo.git(&["commit", "--quiet", "--amend", "-m", "Reworded"]);
+    t.types("y");
+    for id in &ids {
+        t.sees(&format!("{id}  not written")).sees("HEAD moved");
+    }
+    t.sees("4 pending").sees("]? ").types("q").sees("Nothing was decided and nothing was written");
+    assert_eq!(t.ends(), 5);
+    assert!(!t.text().contains("n.txt changed"), "{}", t.text());
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::changeset::{Changeset, FileChange, codes};
+use crate::changeset::{Changeset, FileChange, RepoPath, codes};
 use crate::check::relations;
 use crate::decide::{self, Ahead, Made, Part, Residue, Shown};
 use crate::error::{Error, Result};
@@ -122,6 +122,12 @@ impl Plans {
     /// The plans of `orders`, in their order.
     pub(super) fn of(&self, orders: &[&Order]) -> Vec<&Shown> {
         orders.iter().filter_map(|order| Some(&self.0.get(&order.id)?.shown)).collect()
+    }
+
+    /// The files that the plan of `id` writes.
+    pub(super) fn paths(&self, id: &ProposalId) -> Vec<RepoPath> {
+        let planned = self.0.get(id).into_iter();
+        planned.flat_map(|it| it.shown.plan.writes().map(|file| file.path.clone())).collect()
     }
 
     /// The plan of `id`, which is used once.

@@ -3,6 +3,7 @@
 mod carry_out;
 mod header;
 mod tried;
+mod unwritten;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,6 +13,7 @@ use chrono::Utc;
 
 use carry_out::written_as;
 use header::{base, named, sayings};
+use unwritten::Unwritten;
 
 use super::plans::{self, Plans};
 use super::{Args, staged_dir, staged_name};
@@ -49,6 +51,8 @@ pub(super) struct CliHost<'c> {
     planned: Plans,
     /// Where the own lane was when the last screen was shown.
     seen: Option<decide::Seen>,
+    /// What of that could not be written.
+    unwritten: Unwritten,
     /// What was pending when the session began, with its place in it; `None` for what was sent back.
     numbers: BTreeMap<ProposalId, Option<usize>>,
     /// Who had said what about each proposal when it was last looked at.
@@ -105,6 +109,7 @@ impl<'c> CliHost<'c> {
             diff_filter,
             planned: Plans::default(),
             seen: None,
+            unwritten: Unwritten::default(),
             numbers,
             heard: BTreeMap::new(),
             looked,
@@ -407,7 +412,7 @@ impl Host for CliHost<'_> {
     }
 
     fn plan(&mut self, orders: &[Order]) -> Result<Vec<Option<Result<Outlook>>>> {
-        self.planned = Plans::default();
+        (self.planned, self.unwritten) = (Plans::default(), Unwritten::default());
         self.seen = Some(decide::Seen::now(self.store, &self.store.view()?)?);
         let now = self.now();
         self.planned.make(self.store, orders, now)
@@ -433,7 +438,16 @@ impl Host for CliHost<'_> {
         // From here to the end Ctrl-C would only leave work for recovery.
         let _hold = Hold::interrupts();
         match &order.verdict {
-            Verdict::Apply | Verdict::Part(_) => self.apply(order),
+            Verdict::Apply | Verdict::Part(_) => {
+                let paths = self.planned.paths(&order.id);
+                let done = self.apply(order);
+                done.map_err(|error| {
+                    let error =
+                        self.unwritten.explain(self.store, self.seen.as_ref(), &paths, error);
+                    self.unwritten.note(&order.id, paths);
+                    error
+                })
+            }
             Verdict::Reject { reason } => {
                 self.say(order, Verb::Reject, &Word::Reject, Some(reason))?;
                 Ok("rejected".to_owned())

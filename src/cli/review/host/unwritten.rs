@@ -1,0 +1,51 @@
+//! Decisions that could not be written, and what that means for those shown on top of them.
+
+use crate::changeset::{RepoPath, codes as changeset_codes};
+use crate::decide::Seen;
+use crate::error::Error;
+use crate::proposal::{ProposalId, codes};
+use crate::store::Store;
+
+/// What was not written of one answer, in order, with the files that it would have written.
+#[derive(Default)]
+pub(super) struct Unwritten(Vec<(ProposalId, Vec<RepoPath>)>);
+
+impl Unwritten {
+    /// `id` was not written.
+    pub(super) fn note(&mut self, id: &ProposalId, paths: Vec<RepoPath>) {
+        self.0.push((id.clone(), paths));
+    }
+
+    /// Why what writes `paths` is not as it was shown, by `error`: each was shown on top of those before
+    /// it, so that a file without one of them is another than the one on the screen though nobody has
+    /// changed it.
+    pub(super) fn explain(
+        &self,
+        store: &Store,
+        seen: Option<&Seen>,
+        paths: &[RepoPath],
+        error: Error,
+    ) -> Error {
+        if !error.is(&codes::CHANGED_SINCE_SHOWN) && !error.is(&changeset_codes::CONFLICT) {
+            return error;
+        }
+        let shared = |(id, theirs): &(ProposalId, Vec<RepoPath>)| {
+            let path = paths.iter().find(|path| theirs.contains(path))?;
+            Some((id.clone(), path.display().to_string()))
+        };
+        let Some((below, path)) = self.0.iter().rev().find_map(shared) else { return error };
+        let now = store.view().and_then(|view| Seen::now(store, &view));
+        let has_moved = seen.zip(now.ok()).is_some_and(|(seen, now)| seen.target != now.target);
+        let why = match has_moved {
+            true => "it is not as it was shown: HEAD moved".to_owned(),
+            false => format!(
+                "it was shown on top of {below}, which changes {path} as well and was not written"
+            ),
+        };
+        let explained = Error::new(&codes::CHANGED_SINCE_SHOWN, why);
+        match error.hint_text() {
+            Some(hint) => explained.hint(hint.to_owned()),
+            None => explained,
+        }
+    }
+}
