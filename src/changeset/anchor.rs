@@ -57,18 +57,20 @@ fn only_place(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 }
 
 /// `bytes` with `replacement` in place of `lines` (from 0). Where those end in CRLF and the replacement
-/// has LF alone, it gets CRLF; and the last line keeps its LF, or the lack of one.
+/// has LF alone, it gets CRLF; and the last line keeps its LF, or the lack of one. Of a last line without
+/// one the other lines of the file tell what ends a line there.
 ///
 /// # Panics
 /// If `lines` goes beyond the last line.
 pub fn replace(bytes: &[u8], lines: Range<usize>, replacement: &str) -> Vec<u8> {
     let text = Text::new(bytes);
     let old = text.lines(lines.clone());
-    let has_crlf = !old.is_empty()
-        && old
+    let has_crlf = match old.contains(&b'\n') {
+        true => old
             .lines_with_terminator()
-            .all(|line| line.ends_with(b"\r\n") || !line.ends_with(b"\n"))
-        && old.contains_str("\r\n");
+            .all(|line| line.ends_with(b"\r\n") || !line.ends_with(b"\n")),
+        false => mostly_crlf(bytes),
+    };
     let mut new = match has_crlf && !replacement.contains('\r') {
         true => replacement.replace('\n', "\r\n").into_bytes(),
         false => replacement.as_bytes().to_owned(),
@@ -83,6 +85,12 @@ pub fn replace(bytes: &[u8], lines: Range<usize>, replacement: &str) -> Vec<u8> 
     let before = text.lines(0..lines.start);
     let after = text.lines(lines.end..text.len());
     [before, new.as_slice(), after].concat()
+}
+
+/// Whether more lines of `bytes` end in CRLF than in LF alone.
+fn mostly_crlf(bytes: &[u8]) -> bool {
+    let crlf = bytes.find_iter(b"\r\n").count();
+    crlf * 2 > bytes.find_iter(b"\n").count()
 }
 
 #[cfg(test)]
@@ -120,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_replacement_keeps_the_ends_of_lines() {
-        let cases: [(&str, Range<usize>, &str, &str); 8] = [
+        let cases: [(&str, Range<usize>, &str, &str); 11] = [
             ("a\nb\nc\n", 1..2, "x\ny", "a\nx\ny\nc\n"),
             ("a\nb\nc\n", 1..2, "x\n", "a\nx\nc\n"),
             ("a\nb\nc\n", 1..3, "", "a\n"),
@@ -129,6 +137,9 @@ mod tests {
             ("a\r\nb\r\n", 1..2, "x\ny\n", "a\r\nx\r\ny\r\n"),
             ("a\r\nb\r\n", 0..1, "x\r\ny", "x\r\ny\r\nb\r\n"),
             ("a\r\nb", 1..2, "x\n", "a\r\nx"),
+            ("a\r\nb", 1..2, "x\ny", "a\r\nx\r\ny"),
+            ("a\r\nb\nc\nd", 3..4, "x\ny", "a\r\nb\nc\nx\ny"),
+            ("a", 0..1, "x\ny", "x\ny"),
         ];
         for (before, lines, replacement, expected) in cases {
             let found = replace(before.as_bytes(), lines, replacement);

@@ -155,6 +155,13 @@ fn line_ends_of_the_file_are_kept() {
     repo.agent("codex", &["revise", &id, "--take", &two, "--take", &three]).ok();
     repo.aye(&["apply", &repo.at_revision(&id), "--yes"]).ok();
     assert_eq!(repo.text("a.txt"), "one\r\ndeux\r\nencore\r\ntrois");
+    // Two lines for the last, which has no end of its own.
+    let repo = Repo::with(&[("a.txt", "one\r\ntwo\r\nthree")]);
+    let id = propose(&repo, "a.txt", "three", "drei");
+    let last = say(&repo, &id, &["--line", "3", "--suggest", "trois\nquatre"]);
+    repo.agent("codex", &["revise", &id, "--take", &last]).ok();
+    repo.aye(&["apply", &repo.at_revision(&id), "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), "one\r\ntwo\r\ntrois\r\nquatre");
 }
 
 #[test]
