@@ -92,3 +92,23 @@ fn sensitive_paths_are_pointed_out_everywhere() {
     let marked = table.lines().filter(|line| line.trim_end().ends_with(" !")).count();
     assert_eq!(marked, 2, "{table}");
 }
+
+/// A diff is what applying it would do; where nothing can be applied, a note tells why.
+#[test]
+fn a_diff_of_what_does_not_fit_says_so() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "1\n")]);
+    let propose = |path: &str, old: &str, new: &str| {
+        repo.agent("bot", &["propose", path, "--old", old, "--new", new, "-q"]).ok().id()
+    };
+    let (changed, gone) = (propose("a.txt", "two", "zwei"), propose("b.txt", "1", "2"));
+    assert!(!repo.aye(&["diff", &changed]).ok().err().contains("does not fit"));
+    repo.write("a.txt", "one\nTWO\nthree\n");
+    std::fs::remove_file(repo.path("b.txt")).unwrap();
+    for (id, path, line) in [(&changed, "a.txt", "+zwei"), (&gone, "b.txt", "+2")] {
+        let run = repo.aye(&["diff", id]).ok().says(line);
+        run.notes("note: it does not fit the files as they are").notes(path);
+        repo.aye(&["diff", id, "--json"]).ok().notes("does not fit");
+        let proposed = repo.aye(&["diff", id, "--proposed"]).ok().says(line);
+        assert!(!proposed.err().contains("does not fit"), "{proposed}");
+    }
+}

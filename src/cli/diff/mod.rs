@@ -13,6 +13,7 @@ use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, Status};
 use crate::render::diff as render;
 use crate::store::Store;
+use crate::text::escape;
 
 /// Show the changes of a proposal.
 ///
@@ -95,7 +96,7 @@ fn by(proposal: &Proposal) -> String {
         1 => proposal.proposed_by.as_str(),
         _ => author.name.as_str(),
     };
-    format!("by {} ({})", crate::text::escape::name(name), author.kind.as_str())
+    format!("by {} ({})", escape::name(name), author.kind.as_str())
 }
 
 /// How a diff is shown.
@@ -152,6 +153,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.note(&format!("{}  {}", proposal.at_revision(), by(&proposal)));
         let visible = decide::visible(&store, &store.view()?, &proposal)?;
         foreign(context, &store, &visible);
+        if let Some(refusal) = visible.refusal.as_ref().filter(|_| !args.proposed) {
+            context.note(&format!(
+                "note: it does not fit the files as they are ({}); this is what was proposed",
+                escape::line(refusal.message())
+            ));
+        }
         if !args.proposed && visible.planned && !visible.changes.is_empty() {
             context.note(PLANNED.trim_end());
             planned = true;
