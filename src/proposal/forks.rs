@@ -19,7 +19,7 @@ pub type Onto = Option<(String, u64)>;
 /// The lanes that are forked, and their parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forks {
-    parts: BTreeMap<String, Onto>,
+    parts: BTreeMap<String, Vec<(String, u64)>>,
     /// Of each forked lane the last position that all its chains have in common.
     common: BTreeMap<String, u64>,
 }
@@ -35,7 +35,7 @@ pub fn name(lane: &str, commit: &str) -> String {
 }
 
 impl Forks {
-    /// Adds a part.
+    /// Adds a part, or one more chain that it goes on from.
     pub fn add(&mut self, part: String, onto: Onto) {
         let lane = lane_of(&part).to_owned();
         let seq = match &onto {
@@ -46,7 +46,7 @@ impl Forks {
         };
         let common = self.common.entry(lane).or_insert(u64::MAX);
         *common = seq.min(*common);
-        self.parts.insert(part, onto);
+        self.parts.entry(part).or_default().extend(onto);
     }
 
     /// Whether there are any.
@@ -87,7 +87,7 @@ impl Forks {
             }
         }
         if let Some(part) = part {
-            if let Some(Some((chain, seq))) = self.parts.get(part) {
+            for (chain, seq) in self.parts.get(part).into_iter().flatten() {
                 self.seen(chain, *seq, &mut heads);
             }
             event.lane = part.to_owned();
@@ -106,11 +106,13 @@ impl Forks {
     /// Heads for `chain` up to `seq`, and for those that it goes on from.
     fn seen(&self, chain: &str, seq: u64, heads: &mut Vec<Head>) {
         let mut met = BTreeSet::new();
-        let mut next = Some((chain, seq));
-        while let Some((chain, seq)) = next.filter(|(chain, _)| met.insert(chain.to_owned())) {
-            heads.push(Head { lane: chain.to_owned(), seq, tip: String::new() });
-            let onto = self.parts.get(chain).and_then(Option::as_ref);
-            next = onto.map(|(chain, seq)| (chain.as_str(), *seq));
+        let mut todo = vec![(chain, seq)];
+        while let Some((chain, seq)) = todo.pop() {
+            if met.insert((chain, seq)) {
+                heads.push(Head { lane: chain.to_owned(), seq, tip: String::new() });
+                let onto = self.parts.get(chain).into_iter().flatten();
+                todo.extend(onto.map(|(chain, seq)| (chain.as_str(), *seq)));
+            }
         }
     }
 }
@@ -302,6 +304,21 @@ pub(super) mod tests {
             turned.extend(events.iter().take(3).cloned());
             prop_assert_eq!(fold::fold(&turned).unwrap(), proposal);
         }
+    }
+
+    #[test]
+    fn a_part_that_goes_on_from_two_has_seen_both() {
+        let mut forks = Forks::default();
+        forks.add("l.f0000000a".into(), Some(("l".into(), 3)));
+        forks.add("l.f0000000b".into(), Some(("l".into(), 2)));
+        for (chain, seq) in [("l.f0000000a", 5), ("l.f0000000b", 4)] {
+            forks.add("l.f0000000c".into(), Some((chain.into(), seq)));
+        }
+        let seen = forks.behind("l.f0000000c", 9).into_iter().map(|head| (head.lane, head.seq));
+        let expected =
+            [("l", 2), ("l", 3), ("l.f0000000a", 5), ("l.f0000000b", 4), ("l.f0000000c", 9)];
+        let expected = expected.map(|(lane, seq)| (lane.to_owned(), seq));
+        assert_eq!(seen.collect::<BTreeSet<_>>(), BTreeSet::from(expected));
     }
 
     #[test]

@@ -386,6 +386,63 @@ fn a_restored_clone_knows_what_it_purged() {
     }
 }
 
+/// A remote that has the epoch between only in part takes nothing back, neither from the lane's owner nor
+/// from anybody else, and what was decided on what either has counts.
+#[test]
+fn a_decision_counts_where_a_remote_has_half_of_the_epoch_between() {
+    for own in [true, false] {
+        let files = files();
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let (repo, server) = (Repo::with(&files), Repo::bare());
+        join(&repo, &server);
+        repo.git(&["push", "-q", "origin", "main"]);
+        let third = clone(&server);
+        let decided = propose(if own { &repo } else { &third }, "a", "new a");
+        if !own {
+            push(&third);
+            fetch(&repo);
+        }
+        propose(&repo, "b", "new b");
+        let secret = propose(&repo, "d", SECRET);
+        repo.aye(&["reject", &decided, "--yes", "--reason", "no"]).ok();
+        push(&repo);
+        fetch(&repo);
+        repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+        push(&repo);
+        fetch(&repo);
+        purge(&repo, &secret);
+        push(&repo);
+        let lane = lane(&repo);
+        let epoch = format!("refs/aye/log/{lane}.2/{lane}");
+        let whole = server.git(&["rev-parse", &epoch]);
+        server.git(&["update-ref", &epoch, &format!("{epoch}~1")]);
+        let same = |status: &str| {
+            let lists = [&repo, &third].map(|clone| {
+                fetch(clone);
+                list(clone)["proposals"].clone()
+            });
+            assert_eq!(lists[0], lists[1], "{own}");
+            let found = lists[0].as_array().expect("a list").iter();
+            let found = found.filter(|item| item["proposal_id"] == decided.as_str());
+            let found: Vec<&Value> = found.map(|item| &item["status"]).collect();
+            assert_eq!(found, [status], "{own}");
+            repo.aye(&["check"]).exits(1).lacks("event_rejected").lacks("equivocates");
+        };
+        same("rejected");
+        third.aye(&["reopen", &decided, "--yes"]).ok();
+        push(&third);
+        same("pending");
+        repo.aye(&["reject", &decided, "--yes"]).ok();
+        push(&repo);
+        same("rejected");
+        assert_eq!(self::lane(&repo), lane, "the clone has left its lane");
+        // The other half comes after all.
+        server.git(&["update-ref", &epoch, &whole]);
+        same("rejected");
+    }
+}
+
 #[test]
 fn only_people_purge_and_nothing_happens_before_they_say_so() {
     let (repo, _server) = scene();

@@ -4,7 +4,7 @@
 //! its own tip. The rules are those of [`crate::proposal::forks`].
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -20,9 +20,9 @@ pub(super) fn load(connection: &Connection) -> rusqlite::Result<Forks> {
     let mut statement = connection.prepare_cached("SELECT name, onto, seq FROM part")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let onto: Option<String> = row.get(1)?;
+        let onto: String = row.get(1)?;
         let seq: i64 = row.get(2)?;
-        forks.add(row.get(0)?, onto.map(|onto| (onto, seq as u64)));
+        forks.add(row.get(0)?, (!onto.is_empty()).then_some((onto, seq as u64)));
     }
     Ok(forks)
 }
@@ -64,24 +64,30 @@ pub(super) fn git_parent(repo: &gix::Repository, id: &ObjectId) -> Option<Object
     commit.parent_ids().next().map(gix::Id::detach)
 }
 
-/// The commit before `id` in its lane: its parent, or what the epoch that begins with it goes on
-/// from, if that is here.
+/// The commits before `id` in its lane: its parent, or what the epoch that begins with it goes on
+/// from, as far as that is here; of several histories the furthest comes first.
 ///
 /// # Errors
 /// Those of SQLite.
-pub(super) fn parent(
+pub(super) fn parents(
     repo: &gix::Repository,
     connection: &Connection,
     id: &ObjectId,
-) -> rusqlite::Result<Option<ObjectId>> {
+) -> rusqlite::Result<Vec<ObjectId>> {
     if let Some(parent) = git_parent(repo, id) {
-        return Ok(Some(parent));
+        return Ok(vec![parent]);
     }
     let onto: Option<Option<Vec<u8>>> = connection
         .prepare_cached("SELECT onto FROM epoch WHERE root = ?1")?
         .query_row([id.as_bytes()], |row| row.get(0))
         .optional()?;
-    Ok(onto.flatten().and_then(|onto| ObjectId::try_from(onto.as_slice()).ok()))
+    Ok(ids(repo, &onto.flatten().unwrap_or_default()))
+}
+
+/// The ids that `epoch.onto` has, one behind the other.
+pub(super) fn ids(repo: &gix::Repository, bytes: &[u8]) -> Vec<ObjectId> {
+    let each = bytes.chunks(repo.object_hash().len_in_bytes());
+    each.filter_map(|id| ObjectId::try_from(id).ok()).collect()
 }
 
 /// The last position of `lane` whose event an epoch of it may have restated, 0 where it has none.
@@ -97,7 +103,7 @@ pub(super) fn restated(connection: &Connection, lane: &str) -> rusqlite::Result<
 
 /// A commit near the tips of a lane.
 struct Node {
-    parent: Option<ObjectId>,
+    parents: Vec<ObjectId>,
     seq: u64,
 }
 
@@ -127,13 +133,11 @@ pub(super) fn divide(
         return Ok(cleared > 0);
     }
     let nodes = behind(repo, connection, lane, tips)?;
-    let parts = parts(lane, &nodes, own);
-    if parts.is_empty() {
+    let Parts { of_commit, by_name } = parts(connection, lane, &nodes, own)?;
+    if by_name.is_empty() {
         return Ok(cleared > 0);
     }
     let found = events(connection, lane)?;
-    let of_commit: HashMap<String, &Named> =
-        parts.iter().map(|(id, part)| (id.to_string(), part)).collect();
     if own.is_none() {
         let mut positions = BTreeSet::new();
         if found.iter().all(|(_, seq, _)| positions.insert(*seq)) {
@@ -141,47 +145,58 @@ pub(super) fn divide(
             return Ok(cleared > 0);
         }
     }
-    for (id, part) in &parts {
+    for (id, name) in &of_commit {
         connection
             .prepare_cached("UPDATE step SET part = ?2 WHERE id = ?1")?
-            .execute(params![id.as_bytes(), part.name])?;
-        let (onto, seq) = part.onto.clone().unzip();
-        connection
-            .prepare_cached(
-                "INSERT OR IGNORE INTO part (name, lane, onto, seq) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute(params![part.name, lane, onto, number(seq.unwrap_or_default())])?;
+            .execute(params![id.as_bytes(), name])?;
     }
-    let by_name: HashMap<&str, &Named> =
-        parts.values().map(|part| (part.name.as_str(), part)).collect();
+    let mut insert = connection
+        .prepare_cached("INSERT INTO part (name, lane, onto, seq) VALUES (?1, ?2, ?3, ?4)")?;
+    for (name, part) in &by_name {
+        if part.onto.is_empty() {
+            insert.execute(params![name, lane, "", 0])?;
+        }
+        for (onto, seq) in &part.onto {
+            insert.execute(params![name, lane, onto, number(*seq)])?;
+        }
+    }
+    let of_commit: HashMap<String, &String> =
+        of_commit.iter().map(|(id, name)| (id.to_string(), name)).collect();
     for (id, seq, commit) in found {
-        let part = of_commit.get(&commit).and_then(|part| first_said(part, &by_name, seq));
-        if let Some(part) = part {
+        let name = of_commit.get(&commit).and_then(|name| first_said(name, &by_name, seq));
+        if let Some(name) = name {
             connection
                 .prepare_cached("UPDATE event SET part = ?2 WHERE id = ?1")?
-                .execute(params![id, part.name])?;
+                .execute(params![id, name])?;
         }
     }
     Ok(true)
 }
 
-/// The part in which the event at `seq` was said that a commit of `part` holds; `None`: in the chain
-/// that keeps the lane's name. An epoch restates what the chain that it goes on from has said, and
-/// which of the two a reader comes to first must not matter.
-fn first_said<'p>(
-    part: &'p Named,
-    by_name: &HashMap<&str, &'p Named>,
-    seq: u64,
-) -> Option<&'p Named> {
-    let mut part = part;
-    // A part lies before those that go on from it.
-    while let Some((chain, _)) = part.onto.as_ref().filter(|(_, last)| seq <= *last) {
-        part = by_name.get(chain.as_str())?;
+/// The part in which the event at `seq` was said that a commit of the part `name` holds; `None`: in the
+/// chain that keeps the lane's name. An epoch restates what the chains that it goes on from have said, and
+/// which of them a reader comes to first must not matter.
+fn first_said<'p>(name: &'p str, by_name: &'p BTreeMap<String, Part>, seq: u64) -> Option<&'p str> {
+    let (mut restates, mut met) = (None, BTreeSet::new());
+    let mut todo = vec![name];
+    while let Some(name) = todo.pop() {
+        let part = by_name.get(name)?;
+        if !met.insert(name) {
+            continue;
+        }
+        let mut before = part.onto.iter().filter(|(_, last)| seq <= **last).peekable();
+        if before.peek().is_none() {
+            if seq > part.restated {
+                return Some(name);
+            }
+            restates = restates.or(Some(name));
+        }
+        todo.extend(before.map(|(chain, _)| chain.as_str()));
     }
-    Some(part)
+    restates
 }
 
-/// The commits behind `tips`, back to the one that they all have in common.
+/// The commits behind `tips`, back to the one that they all have in common, or to where they begin.
 fn behind(
     repo: &gix::Repository,
     connection: &Connection,
@@ -194,75 +209,118 @@ fn behind(
         if let Some((of, seq, _)) = step(connection, tip)?
             && of == lane
         {
-            nodes.insert(*tip, Node { parent: None, seq });
+            nodes.insert(*tip, Node { parents: Vec::new(), seq });
             heap.push((seq, *tip));
         }
     }
-    // Positions never fall along a lane, so that the one in front is behind no other.
-    while heap.len() > 1 {
-        let Some((_, id)) = heap.pop() else { break };
-        let Some(parent) = parent(repo, connection, &id)? else { continue };
-        let Some((_, seq, _)) = step(connection, &parent)? else { continue };
-        if let Some(node) = nodes.get_mut(&id) {
-            node.parent = Some(parent);
+    // Positions never fall along a lane, so that the one in front is behind no other, unless both are at
+    // the same.
+    let (mut lowest, mut begins) = (u64::MAX, false);
+    while let Some((seq, id)) = heap.pop() {
+        if heap.is_empty() && seq < lowest && !begins {
+            break;
         }
-        if let Entry::Vacant(free) = nodes.entry(parent) {
-            free.insert(Node { parent: None, seq });
-            heap.push((seq, parent));
+        lowest = seq.min(lowest);
+        let mut is_first = true;
+        for parent in parents(repo, connection, &id)? {
+            let Some((_, seq, _)) = step(connection, &parent)? else { continue };
+            is_first = false;
+            if let Some(node) = nodes.get_mut(&id) {
+                node.parents.push(parent);
+            }
+            if let Entry::Vacant(free) = nodes.entry(parent) {
+                free.insert(Node { parents: Vec::new(), seq });
+                heap.push((seq, parent));
+            }
         }
+        begins |= is_first;
     }
     Ok(nodes)
 }
 
-/// A part, as a commit of it is in it.
-#[derive(Clone)]
-struct Named {
-    name: String,
-    onto: forks::Onto,
+/// What is not in the chain that keeps the lane's name.
+#[derive(Default)]
+struct Parts {
+    of_commit: BTreeMap<ObjectId, String>,
+    by_name: BTreeMap<String, Part>,
+}
+
+struct Part {
+    /// The chains that it goes on from, each with the last position of it.
+    onto: BTreeMap<String, u64>,
+    /// Up to this position it repeats what was said before it.
+    restated: u64,
 }
 
 /// The part of every commit that is not in the chain that keeps the lane's name.
 fn parts(
+    connection: &Connection,
     lane: &str,
     nodes: &HashMap<ObjectId, Node>,
     own: Option<ObjectId>,
-) -> BTreeMap<ObjectId, Named> {
+) -> rusqlite::Result<Parts> {
     let mut children: HashMap<Option<ObjectId>, Vec<ObjectId>> = HashMap::new();
     for (id, node) in nodes {
-        children.entry(node.parent).or_default().push(*id);
-    }
-    let mut is_own = BTreeSet::new();
-    let mut next = own;
-    while let Some(id) = next {
-        is_own.insert(id);
-        next = nodes.get(&id).and_then(|node| node.parent);
-    }
-    let mut parts: BTreeMap<ObjectId, Named> = BTreeMap::new();
-    let mut todo = vec![None];
-    while let Some(parent) = todo.pop() {
-        let found = children.get(&parent).map(Vec::as_slice).unwrap_or_default();
-        for id in found {
-            todo.push(Some(*id));
-            if is_own.contains(id) {
-                continue;
-            }
-            let before = parent.and_then(|parent| parts.get(&parent)).cloned();
-            let leaves_own = parent.is_some_and(|parent| is_own.contains(&parent));
-            if found.len() < 2 && !leaves_own {
-                if let Some(before) = before {
-                    parts.insert(*id, before);
-                }
-                continue;
-            }
-            let onto = parent.map(|parent| {
-                let chain = before.map_or_else(|| lane.to_owned(), |before| before.name);
-                (chain, nodes.get(&parent).map_or(0, |node| node.seq))
-            });
-            let name = forks::name(lane, &id.to_string());
-            parts.insert(*id, Named { name, onto });
+        if node.parents.is_empty() {
+            children.entry(None).or_default().push(*id);
+        }
+        for parent in &node.parents {
+            children.entry(Some(*parent)).or_default().push(*id);
         }
     }
-    parts
+    let children_of = |id: Option<ObjectId>| children.get(&id).map_or(&[][..], Vec::as_slice);
+    let mut is_own = HashSet::new();
+    let mut todo = Vec::from_iter(own);
+    while let Some(id) = todo.pop() {
+        if is_own.insert(id) {
+            todo.extend(nodes.get(&id).into_iter().flat_map(|node| &node.parents));
+        }
+    }
+    let mut parts = Parts::default();
+    // How many of its parents are to come.
+    let mut after: HashMap<ObjectId, usize> = HashMap::new();
+    let mut todo = children_of(None).to_vec();
+    while let Some(id) = todo.pop() {
+        for child in children_of(Some(id)) {
+            let all = nodes.get(child).map_or(0, |node| node.parents.len());
+            let left = after.entry(*child).or_insert(all);
+            *left -= 1;
+            if *left == 0 {
+                todo.push(*child);
+            }
+        }
+        let Some(node) = nodes.get(&id).filter(|_| !is_own.contains(&id)) else { continue };
+        let goes_on = match &node.parents[..] {
+            [] => children_of(None).len() < 2,
+            [parent] => children_of(Some(*parent)).len() < 2 && !is_own.contains(parent),
+            _ => false,
+        };
+        if goes_on {
+            let name = node.parents.first().and_then(|parent| parts.of_commit.get(parent)).cloned();
+            parts.of_commit.extend(name.map(|name| (id, name)));
+            continue;
+        }
+        let mut onto: BTreeMap<String, u64> = BTreeMap::new();
+        for parent in &node.parents {
+            let chain = parts.of_commit.get(parent).cloned().unwrap_or_else(|| lane.to_owned());
+            let last = onto.entry(chain).or_default();
+            *last = nodes.get(parent).map_or(0, |node| node.seq).max(*last);
+        }
+        let name = forks::name(lane, &id.to_string());
+        parts.of_commit.insert(id, name.clone());
+        let restated = restated_by(connection, &id)?;
+        parts.by_name.insert(name, Part { onto, restated });
+    }
+    Ok(parts)
+}
+
+/// The last position before the epoch that begins with `id`, 0 where none does.
+fn restated_by(connection: &Connection, id: &ObjectId) -> rusqlite::Result<u64> {
+    let seq: Option<i64> = connection
+        .prepare_cached("SELECT seq FROM epoch WHERE root = ?1")?
+        .query_row([id.as_bytes()], |row| row.get(0))
+        .optional()?;
+    Ok(seq.unwrap_or(0) as u64)
 }
 
 /// Id, position and commit of the events of `lane`. All of them: forged ones may have any position.

@@ -493,7 +493,7 @@ impl View {
         id: &gix::ObjectId,
     ) -> Option<gix::ObjectId> {
         let connection = self.connection.as_ref()?;
-        forks::parent(repo, connection, id).ok().flatten()
+        forks::parents(repo, connection, id).ok()?.first().copied()
     }
 
     /// Whether somebody else writes `lane`, which is this clone's own: commits of it are here that

@@ -7,15 +7,15 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 30;
+const VERSION: i64 = 31;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
 /// `fetched` names the proposals that other clones' lanes have brought news of, until a writer has
 /// made their projections follow.
 ///
-/// `part` has the parts of lanes that are forked, and what they go on from; a step or an event that
-/// names none is in the chain that keeps the lane's name.
+/// `part` has the parts of lanes that are forked, and what they go on from, an empty text for nothing and
+/// a row each for several; a step or an event that names none is in the chain that keeps the lane's name.
 ///
 /// `path` has the files of each proposal with both sides and the lines of the first that the current
 /// revision touches ([`super::relations`]), where these could be told.
@@ -24,8 +24,9 @@ const VERSION: i64 = 30;
 /// that it has put on record, and `forked` has the lanes that say
 /// which one they go on from.
 ///
-/// `epoch` has the first commit of each epoch with the last position before it and the last commit
-/// before it that is here, which is found from the tips in `bound`. An event that is a line of a
+/// `epoch` has the first commit of each epoch with the last position before it and the last commits
+/// before it that are here, of several histories one behind the other, which are found from the tips in
+/// `bound`. An event that is a line of a
 /// snapshot has its `statement` and the `manifest` of that with it, and the first of a proposal the
 /// `figures` that lists show of the content that it names.
 ///
@@ -57,7 +58,8 @@ CREATE TABLE step (
     id BLOB PRIMARY KEY, lane TEXT NOT NULL, seq INTEGER NOT NULL, part TEXT
 ) WITHOUT ROWID;
 CREATE TABLE part (
-    name TEXT PRIMARY KEY, lane TEXT NOT NULL, onto TEXT, seq INTEGER NOT NULL
+    name TEXT NOT NULL, lane TEXT NOT NULL, onto TEXT NOT NULL, seq INTEGER NOT NULL,
+    PRIMARY KEY (name, onto)
 ) WITHOUT ROWID;
 CREATE TABLE amount (
     lane TEXT PRIMARY KEY, commits INTEGER NOT NULL, bytes INTEGER NOT NULL
@@ -130,7 +132,7 @@ CREATE TABLE bound (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 30;
+PRAGMA user_version = 31;
 COMMIT;
 ";
 

@@ -164,17 +164,17 @@ impl Pass<'_> {
         let Some(new) = id(reached) else { return Ok(()) };
         let kept: Vec<(String, String)> =
             self.kept(lane).map(|(name, tip)| (name.to_owned(), tip.to_owned())).collect();
-        let mut extends = None;
+        let mut extends = Vec::new();
         for (name, tip) in &kept {
             if self.is_within(reached, id(tip).as_ref())? {
                 return Ok(());
             }
-            if extends.is_none() && self.is_within(tip, Some(&new))? {
-                extends = Some((name.clone(), id(tip)));
+            if self.is_within(tip, Some(&new))? {
+                extends.push((name.clone(), id(tip)));
             }
         }
-        let moves_on = extends.clone();
-        let (name, expected) = extends.unwrap_or_else(|| {
+        let moves_on = extends.first().cloned();
+        let (name, expected) = moves_on.clone().unwrap_or_else(|| {
             let first = format!("{home}{lane}");
             let taken = kept.iter().any(|(name, _)| *name == first);
             (if taken { format!("{first}.{}", new.to_hex_with_len(8)) } else { first }, None)
@@ -189,6 +189,14 @@ impl Pass<'_> {
             {
                 // It has moved on to a new epoch.
                 self.begins_again = true;
+            }
+            // An epoch may go on from several.
+            for (name, tip) in extends.into_iter().skip(1) {
+                if refs::target(&store.repo, &name).is_ok_and(|target| target == tip)
+                    && refs::remove_all(&store.repo, dir, &[name], false).is_ok()
+                {
+                    self.begins_again = true;
+                }
             }
         }
         Ok(())
@@ -209,7 +217,7 @@ impl Pass<'_> {
         inner: &str,
         outer: Option<&ObjectId>,
     ) -> rusqlite::Result<bool> {
-        self.is_behind(inner, outer, |id| forks::parent(&self.store.repo, self.transaction, id))
+        self.is_behind(inner, outer, |id| forks::parents(&self.store.repo, self.transaction, id))
     }
 
     /// Whether the known commit `inner` is `outer` or one of its ancestors.
@@ -218,39 +226,45 @@ impl Pass<'_> {
         inner: &str,
         outer: Option<&ObjectId>,
     ) -> rusqlite::Result<bool> {
-        self.is_behind(inner, outer, |id| Ok(forks::git_parent(&self.store.repo, id)))
+        self.is_behind(inner, outer, |id| {
+            Ok(forks::git_parent(&self.store.repo, id).into_iter().collect())
+        })
     }
 
     fn is_behind(
         &self,
         inner: &str,
         outer: Option<&ObjectId>,
-        parent: impl Fn(&ObjectId) -> rusqlite::Result<Option<ObjectId>>,
+        parents: impl Fn(&ObjectId) -> rusqlite::Result<Vec<ObjectId>>,
     ) -> rusqlite::Result<bool> {
         let (Some(inner), Some(outer)) = (id(inner), outer) else { return Ok(false) };
         let Some((_, least)) = self.step(&inner)? else { return Ok(inner == *outer) };
-        let mut next = Some(*outer);
-        while let Some(at) = next {
+        let (mut todo, mut met) = (vec![*outer], HashSet::new());
+        while let Some(at) = todo.pop() {
             if at == inner {
                 return Ok(true);
             }
             // Positions never fall along a lane.
-            if self.step(&at)?.is_none_or(|(_, seq)| seq < least) {
-                return Ok(false);
+            if self.step(&at)?.is_some_and(|(_, seq)| seq >= least) && met.insert(at) {
+                todo.extend(parents(&at)?);
             }
-            next = parent(&at)?;
         }
         Ok(false)
     }
 
     /// Whether some ref leads to the commit `tip` of `lane`, which one has led to.
     pub(super) fn is_held(&self, lane: &str, tip: &str) -> rusqlite::Result<bool> {
-        for other in self.tips(lane) {
-            if self.is_ancestor(tip, id(&other).as_ref())? {
-                return Ok(true);
+        Ok(self.holder(lane, tip)?.is_some())
+    }
+
+    /// Such a ref.
+    pub(super) fn holder(&self, lane: &str, tip: &str) -> rusqlite::Result<Option<String>> {
+        for (name, row) in self.rows.iter().filter(|(name, _)| refs::lane_of(name) == lane) {
+            if self.is_ancestor(tip, row.reached.as_deref().and_then(id).as_ref())? {
+                return Ok(Some(name.clone()));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Finds out what the epochs of `lane` go on from: of each other history the commits up to which
@@ -267,24 +281,23 @@ impl Pass<'_> {
                 Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?, last))
             })?
             .collect::<rusqlite::Result<Vec<_>>>()?;
-        let oid = |bytes: &[u8]| ObjectId::try_from(bytes).ok();
+        let mut bound = Vec::new();
         for (root, onto, last) in roots {
-            let (Some(root), mut onto) = (oid(&root), onto.as_deref().and_then(oid)) else {
-                continue;
-            };
-            let (mut inside, mut outside) = (Vec::new(), Vec::new());
+            let Ok(root) = ObjectId::try_from(&root[..]) else { continue };
+            let mut onto = forks::ids(&self.store.repo, &onto.unwrap_or_default());
+            let (mut inside, mut outside, mut says_more) = (Vec::new(), Vec::new(), false);
             for tip in self.tips(lane).iter().filter_map(|tip| id(tip)) {
                 let seen = self.bound(&root, &tip)?;
                 let is_inside = match seen {
                     Some(is_inside) => is_inside,
                     None => self.begins_with(&root, tip)?,
                 };
-                if is_inside {
-                    inside.push(tip);
-                } else if seen.is_none() {
-                    outside.push(tip);
+                match is_inside {
+                    true => inside.push(tip),
+                    false => outside.push((tip, seen.is_none())),
                 }
                 if seen.is_none() {
+                    says_more |= is_inside;
                     self.transaction
                         .prepare_cached(
                             "INSERT INTO bound (root, tip, is_inside) VALUES (?1, ?2, ?3)",
@@ -292,31 +305,68 @@ impl Pass<'_> {
                         .execute(params![root.as_bytes(), tip.as_bytes(), is_inside])?;
                 }
             }
-            if outside.is_empty() {
+            let mut open = Vec::new();
+            for (tip, is_new) in outside {
+                // The rest of one that was left out in part may have come.
+                if is_new || says_more && !self.is_within(&tip.to_string(), Some(&root))? {
+                    open.push(tip);
+                }
+            }
+            if open.is_empty() {
                 continue;
             }
             let said = self.said(lane, inside)?;
-            for tip in outside {
-                let Some(mut covered) = self.covered(lane, tip, &said, u64::MAX)? else { continue };
+            let (mut furthest, mut all) =
+                (onto.first().copied(), onto.split_off(onto.len().min(1)));
+            for tip in open {
+                let (covered, before) = self.covered(lane, tip, &said, last)?;
+                let Some(mut covered) = covered else { continue };
+                all.extend(before);
                 if self.is_within(&root.to_string(), Some(&covered))? {
                     // A later epoch, which says nothing else either, goes on from this one.
-                    let Some(before) = self.covered(lane, tip, &said, last)? else { continue };
+                    let Some(before) = before else { continue };
                     covered = before;
                 }
-                let seq = |id: &ObjectId| self.step(id).map(|step| step.map(|(_, seq)| seq));
-                let is_further = match &onto {
+                let is_further = match &furthest {
                     None => true,
-                    Some(known) => (seq(known)?, *known) < (seq(&covered)?, covered),
+                    Some(known) => (self.seq(known)?, *known) < (self.seq(&covered)?, covered),
                 };
                 if is_further {
-                    onto = Some(covered);
+                    all.extend(furthest.replace(covered));
                 }
             }
-            self.transaction
-                .prepare_cached("UPDATE epoch SET onto = ?2 WHERE root = ?1")?
-                .execute(params![root.as_bytes(), onto.map(|id| id.as_bytes().to_vec())])?;
+            self.set_onto(&root, &Vec::from_iter(furthest))?;
+            bound.push((root, furthest, all));
+        }
+        // An earlier epoch first: what it goes on from, one that goes on from it does as well.
+        for (root, furthest, mut all) in bound.into_iter().rev() {
+            let mut onto = Vec::from_iter(furthest);
+            all.sort_by_cached_key(|id| self.seq(id).ok().map(|seq| (seq, *id)));
+            while let Some(before) = all.pop() {
+                let mut is_known = onto.len() >= super::MOST_HISTORIES;
+                for other in &onto {
+                    is_known = is_known || self.is_within(&before.to_string(), Some(other))?;
+                }
+                if !is_known {
+                    onto.push(before);
+                }
+            }
+            self.set_onto(&root, &onto)?;
         }
         Ok(())
+    }
+
+    fn seq(&self, id: &ObjectId) -> rusqlite::Result<Option<u64>> {
+        Ok(self.step(id)?.map(|(_, seq)| seq))
+    }
+
+    /// Notes what the epoch that begins with `root` goes on from.
+    fn set_onto(&self, root: &ObjectId, onto: &[ObjectId]) -> rusqlite::Result<()> {
+        let bytes: Vec<u8> = onto.iter().flat_map(|id| id.as_bytes().iter().copied()).collect();
+        self.transaction
+            .prepare_cached("UPDATE epoch SET onto = ?2 WHERE root = ?1")?
+            .execute(params![root.as_bytes(), bytes])
+            .map(drop)
     }
 
     /// The events of the histories of `lane` up to `tips`. One that is only a stub counts where its
@@ -337,25 +387,27 @@ impl Pass<'_> {
         Ok(said)
     }
 
-    /// Of the history of `lane` up to `tip` the last commit up to which all events are in `said`, and
-    /// that is at position `last` at most.
+    /// Of the history of `lane` up to `tip` the last commit up to which all events are in `said`, and the
+    /// last such that is at position `last` at most.
     fn covered(
         &self,
         lane: &str,
         tip: ObjectId,
         said: &HashSet<ObjectId>,
         last: u64,
-    ) -> rusqlite::Result<Option<ObjectId>> {
+    ) -> rusqlite::Result<(Option<ObjectId>, Option<ObjectId>)> {
         let mut reader = self.any_reader(lane);
         let (mut newest_first, mut next) = (Vec::new(), Some(tip));
         while let Some(at) = next {
             let Some((_, seq)) = self.step(&at)? else { break };
             let Ok((ids, parent)) = reader.ids(at) else { break };
-            newest_first.push((at, seq <= last && ids.iter().all(|(id, _)| said.contains(id))));
+            newest_first.push((at, seq, ids.iter().all(|(id, _)| said.contains(id))));
             next = parent;
         }
         let oldest_first = newest_first.iter().rev();
-        Ok(oldest_first.take_while(|(_, is_said)| *is_said).last().map(|(id, _)| *id))
+        let covered = || oldest_first.clone().take_while(|(.., is_said)| *is_said);
+        let before = covered().take_while(|(_, seq, _)| *seq <= last).last();
+        Ok((covered().last().map(|(id, ..)| *id), before.map(|(id, ..)| *id)))
     }
 
     /// Whether the history up to `tip` begins with `root`, where that was found out before.
