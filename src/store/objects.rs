@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use flate2::{Compress, Compression, FlushCompress, Status};
@@ -29,6 +29,9 @@ const SMALL: usize = 8 * 1024;
 /// a quarter of a megabyte of tables is cleared for each object. `git gc` and `git push` compress
 /// what they put into packs themselves.
 const STORED: usize = 4 * 1024;
+
+/// How often an object is given its name where its directory goes away each time.
+const MOST_NAMINGS: usize = 16;
 
 /// Objects on their way into the repository.
 pub(super) struct Batch<'repo> {
@@ -280,18 +283,28 @@ impl<'repo> Batch<'repo> {
     fn give_name(&self, temporary: &Path, id: &ObjectId) -> Result<PathBuf> {
         let path = loose_path(self.repo, id);
         let directory = path.parent().unwrap_or(&self.directory).to_owned();
-        let mut renamed = std::fs::rename(temporary, &path);
-        if renamed.is_err() && !directory.exists() {
-            match std::fs::create_dir(&directory) {
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                    return Err(Error::file("create the directory", &directory, &error));
-                }
-                _ => renamed = std::fs::rename(temporary, &path),
-            }
-        }
-        renamed.map_err(|error| Error::file("rename a git object to", &path, &error))?;
+        rename(temporary, &path, &directory, || ())?;
         Ok(directory)
     }
+}
+
+/// Renames `temporary` to `path` in `directory`, which is made where it is not there: `git gc` removes it
+/// while it is empty, which may be just after that. `made` is called in between.
+fn rename(temporary: &Path, path: &Path, directory: &Path, mut made: impl FnMut()) -> Result<()> {
+    let mut renamed = std::fs::rename(temporary, path);
+    for _ in 1..MOST_NAMINGS {
+        if !renamed.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            break;
+        }
+        match std::fs::create_dir(directory) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(Error::file("create the directory", directory, &error));
+            }
+            _ => made(),
+        }
+        renamed = std::fs::rename(temporary, path);
+    }
+    renamed.map_err(|error| Error::file("rename a git object to", path, &error))
 }
 
 /// `header` and `data` as a zlib stream of one stored block (RFC 1950, RFC 1951 section 3.2.4);
@@ -381,7 +394,7 @@ fn touch(path: &Path) -> bool {
             let _ = file.set_times(times);
             true
         }
-        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        Err(error) => error.kind() != ErrorKind::NotFound,
     }
 }
 
@@ -437,6 +450,25 @@ mod tests {
                 }
                 None => prop_assert!(whole.len() + 11 > STORED),
             }
+        }
+    }
+
+    #[test]
+    fn an_object_gets_its_name_where_git_removes_its_directory() {
+        let top = tempfile::tempdir().unwrap();
+        let (temporary, directory) = (top.path().join("tmp_obj"), top.path().join("9c"));
+        let path = directory.join("01");
+        for (times, is_named) in [(0, true), (3, true), (usize::MAX, false)] {
+            std::fs::write(&temporary, "object").unwrap();
+            let mut removed = 0;
+            let renamed = rename(&temporary, &path, &directory, || {
+                if removed < times {
+                    std::fs::remove_dir(&directory).unwrap();
+                    removed += 1;
+                }
+            });
+            assert_eq!((renamed.is_ok(), path.exists()), (is_named, is_named), "{times}");
+            let _ = std::fs::remove_dir_all(&directory);
         }
     }
 

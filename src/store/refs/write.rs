@@ -192,8 +192,15 @@ impl RefLock {
                 Ok(file) => return Ok(Self { path, file: Some(file) }),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     let directory = path.parent().unwrap_or(&path);
-                    std::fs::create_dir_all(directory)
-                        .map_err(|error| Error::file("create", directory, &error))?;
+                    match std::fs::create_dir_all(directory) {
+                        // `git pack-refs` removes the one above while it is empty.
+                        Err(error) if error.kind() == ErrorKind::NotFound => {
+                            if started.elapsed() > patience {
+                                return Err(Error::file("create", directory, &error));
+                            }
+                        }
+                        made => made.map_err(|error| Error::file("create", directory, &error))?,
+                    }
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     if ours && started.elapsed() > patience {
