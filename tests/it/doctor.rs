@@ -378,6 +378,35 @@ fn pending_refs_are_held_against_pending_proposals() {
 }
 
 #[test]
+fn a_pending_ref_that_could_not_be_written_is_left_to_the_next_writer() {
+    let repo = Repo::with(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let propose =
+        |path: &str| repo.aye(&["propose", path, "--old", "one", "--new", "two", "-q"]).ok().id();
+    let refs = || repo.git(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/aye/pending"]);
+    // In the place of their directory.
+    let pending = ".git/refs/aye/pending";
+    repo.write(pending, "");
+    let first = propose("a.txt");
+    assert_eq!(repo.text(".git/aye/lock"), first);
+    repo.remove(pending);
+    let second = propose("b.txt");
+    assert!(refs().contains(&first) && refs().contains(&second), "{}", refs());
+    assert_eq!(repo.text(".git/aye/lock"), "");
+    repo.aye(&["doctor"]).ok();
+    // So is one that could not be removed.
+    let away = repo.path(".git/away");
+    std::fs::rename(repo.path(pending), &away).expect("moved");
+    repo.write(pending, "");
+    repo.aye(&["reject", &first, "--yes"]).ok();
+    assert_eq!(repo.text(".git/aye/lock"), first);
+    repo.remove(pending);
+    std::fs::rename(&away, repo.path(pending)).expect("moved back");
+    repo.aye(&["comment", &second, "-m", "hm"]).ok();
+    assert_eq!(refs(), second);
+    repo.aye(&["doctor"]).ok();
+}
+
+#[test]
 fn a_removed_linked_work_tree_takes_its_projections_along() {
     let (repo, ..) = eight();
     let other = repo.outer().join("linked");

@@ -10,8 +10,8 @@ use crate::store::{pending, projection};
 
 impl Writer<'_> {
     /// Makes the files and the ref of `id` follow. `false`: its ref, if there is one, is to go; those
-    /// of one command go together.
-    pub(super) fn project(&self, id: &ProposalId) -> Result<bool> {
+    /// of one command go together. A ref that cannot be written is tried again by the next commit.
+    pub(super) fn project(&mut self, id: &ProposalId) -> Result<bool> {
         if self.view.purge_of(id)?.is_some() {
             return projection::remove(self.store, id).map(|()| false);
         }
@@ -48,6 +48,9 @@ impl Writer<'_> {
         if pending {
             let made = pending::make(self.store, &proposal, &self.view, self.now);
             crate::failpoint!("store.pending.made");
+            if made.is_err() && !self.store.is_partial() {
+                self.touched.insert(id.clone());
+            }
             projection::make(self.store, &proposal).and(made.map(drop))?;
         } else {
             // The ref goes whether the files could be removed or not.

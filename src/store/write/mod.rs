@@ -425,8 +425,7 @@ impl<'store> Writer<'store> {
             chain.seal(&self.store.repo, &mut self.batch)?;
         }
         if self.chains.values().any(Chain::is_ahead) {
-            let ids: Vec<&str> = self.touched.iter().map(ProposalId::as_str).collect();
-            self.lock.note(&ids.join("\n"));
+            self.note_touched();
             self.noted = true;
             self.move_lanes()?;
         }
@@ -440,15 +439,24 @@ impl<'store> Writer<'store> {
                 Err(_) => {}
             }
         }
-        let _ = pending::remove_all(self.store, &settled);
+        if pending::remove_all(self.store, &settled).is_err() {
+            self.touched.extend(settled);
+        }
         let fetched = std::mem::take(&mut self.fetched);
         if !fetched.is_empty() {
             self.view.followed(&fetched);
         }
-        if std::mem::take(&mut self.noted) {
-            self.lock.note("");
+        if self.noted || !self.touched.is_empty() {
+            self.noted = !self.touched.is_empty();
+            self.note_touched();
         }
         Ok(())
+    }
+
+    /// Leaves to whoever comes next what is still to follow.
+    fn note_touched(&mut self) {
+        let ids: Vec<&str> = self.touched.iter().map(ProposalId::as_str).collect();
+        self.lock.note(&ids.join("\n"));
     }
 
     /// Says that the pending proposal `id` waits, where that is new and not its reader's own doing.
