@@ -90,7 +90,7 @@ pub struct Trouble {
     pub object: String,
     /// The id of the proposal, where it is about one.
     pub proposal: Option<String>,
-    /// What is wrong.
+    /// What is wrong; of a shallow lane the remote that has the rest, if it is known.
     pub why: String,
 }
 
@@ -109,7 +109,7 @@ impl Trouble {
             TroubleKind::Shallow => format!(
                 "{lane} begins with commit {short} here, and what came before is not in this shallow \
                  clone: `{}` fetches it",
-                lane::unshallow(&self.name)
+                lane::unshallow(&self.name, &self.why)
             ),
             TroubleKind::Forked => format!("{lane} {} ({short})", self.why),
             TroubleKind::Rewound | TroubleKind::Equivocates => format!("{lane} {}", self.why),
@@ -129,6 +129,9 @@ impl Trouble {
         let lane = refs::lane_of(&self.name);
         match refs::remote_of(&self.name) {
             Some(remote) => format!("lane {lane} of {remote}"),
+            None if self.kind == TroubleKind::Shallow && !self.why.is_empty() => {
+                format!("lane {lane} of {}", self.why)
+            }
             None if self.name.starts_with(refs::KEPT) => format!("lane {lane}, fetched before,"),
             None => format!("lane {lane}"),
         }

@@ -268,6 +268,35 @@ fn a_shallow_lane_is_read_from_where_it_begins() {
 }
 
 #[test]
+fn the_rest_of_a_shallow_lane_is_fetched_from_where_it_came() {
+    let (server, ada) = pushed();
+    let one = propose(&ada, "a.txt", "two");
+    propose(&ada, "b.txt", "two");
+    push(&ada);
+    let bob = limited(&server, "--depth=1");
+    let kept = bob.aye(&["list"]).ok();
+    let command = "`git fetch --unshallow origin '+refs/aye/log/*:refs/aye/remotes/origin/*'`";
+    assert!(kept.err().contains(command), "{}", kept.err());
+    // Without a cache what is kept of the lane is read first.
+    bob.remove(".git/aye/cache.sqlite");
+    let run = bob.aye(&["list"]).ok();
+    assert!(run.err().contains(command) && run.err().contains(" of origin "), "{}", run.err());
+    let lanes = bob.git(&["for-each-ref", "--format=%(refname)", "refs/aye/remotes"]);
+    for lane in lanes.lines() {
+        bob.git(&["update-ref", "-d", lane]);
+    }
+    for _ in 0..2 {
+        let run = bob.aye(&["list"]).ok();
+        assert!(run.err().contains(command), "{}", run.err());
+        bob.remove(".git/aye/cache.sqlite");
+    }
+    let lanes = "+refs/aye/log/*:refs/aye/remotes/origin/*";
+    bob.git(&["fetch", "-q", "--unshallow", "origin", lanes]);
+    assert_eq!(row(&bob, &one)["status"], "pending");
+    bob.aye(&["check"]).lacks("shallow");
+}
+
+#[test]
 fn a_decision_counts_where_its_lane_is_shallow() {
     let (server, ada) = pushed();
     let id = propose(&ada, "a.txt", "two");

@@ -2,6 +2,7 @@
 
 use gix::ObjectId;
 
+use super::super::audience::default_remotes;
 use super::super::codes;
 use super::super::refs::{self, LaneRef};
 use crate::error::Error;
@@ -84,20 +85,37 @@ pub(super) fn absent(repo: &gix::Repository, id: ObjectId) -> String {
 }
 
 /// The error for a lane whose first commits are needed and not here.
-pub(super) fn shallow(lane: &LaneRef) -> Error {
-    let fetch = unshallow(&lane.name);
+pub(super) fn shallow(repo: &gix::Repository, lane: &LaneRef) -> Error {
+    let fetch = unshallow(&lane.name, &rest_of(repo, &lane.name));
     Error::new(&codes::LANE_SHALLOW, format!("the first commits of {} are not here", lane.name))
         .with("ref", lane.name.clone())
         .hint(format!("this is a shallow clone; fetch the rest: {fetch}"))
 }
 
-/// The command that fetches the rest of the shallow lane with the ref `name`.
-pub(in crate::store) fn unshallow(name: &str) -> String {
-    match refs::remote_of(name) {
-        Some(remote) => {
+/// The remote that has the rest of the shallow lane with the ref `name`: the one it was fetched from, or
+/// else the default one. Empty where neither is known.
+pub(in crate::store) fn rest_of(repo: &gix::Repository, name: &str) -> String {
+    if let Some(remote) = refs::remote_of(name) {
+        return remote.to_owned();
+    }
+    let lane = refs::lane_of(name);
+    let fetched = refs::lanes(repo).unwrap_or_default();
+    let mut fetched = fetched.iter().filter(|other| other.lane() == lane);
+    let fetched = fetched.find_map(|other| refs::remote_of(&other.name));
+    let kept = || Some(name.strip_prefix(refs::KEPT)?.rsplit_once('/')?.0.to_owned());
+    let default = || default_remotes(repo)?.into_iter().next();
+    fetched.map(str::to_owned).or_else(kept).or_else(default).unwrap_or_default()
+}
+
+/// The command that fetches the rest of the shallow lane with the ref `name`, which `remote` has.
+pub(in crate::store) fn unshallow(name: &str, remote: &str) -> String {
+    let remote = if remote.is_empty() { "REMOTE" } else { remote };
+    match refs::is_local(name) {
+        true => format!("git fetch --unshallow {remote} {name}"),
+        // What is kept is on no remote.
+        false => {
             format!("git fetch --unshallow {remote} '+refs/aye/log/*:{}{remote}/*'", refs::REMOTES)
         }
-        None => format!("git fetch --unshallow REMOTE {name}"),
     }
 }
 

@@ -13,7 +13,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 pub use broken::Broken;
-pub(super) use broken::{Bad, unshallow};
+pub(super) use broken::{Bad, rest_of, unshallow};
 use broken::{gone, other_lane, over, shallow, text};
 pub(super) use limits::Limits;
 
@@ -173,7 +173,7 @@ pub(super) fn each_commit(
         objects = remapped(repo);
     }
     if progress.before.is_some() {
-        return Err(shallow(lane));
+        return Err(shallow(repo, lane));
     }
     links.reverse();
     for links in links.chunks(BATCH) {

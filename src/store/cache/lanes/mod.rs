@@ -24,7 +24,7 @@ use super::filling::Filling;
 use super::gather::Parsed;
 use super::{Position, forks, schema, update};
 use crate::store::audience::default_remotes;
-use crate::store::lane::{Bad, Broken, Chain, Limits, Progress};
+use crate::store::lane::{Bad, Broken, Chain, Limits, Progress, rest_of};
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::{Trouble, TroubleKind};
 use crate::store::{Store, partial};
@@ -431,7 +431,7 @@ impl Pass<'_> {
             name: lane.name.clone(),
             object: first.id.to_string(),
             proposal: None,
-            why: String::new(),
+            why: rest_of(&self.store.repo, &lane.name),
         };
         report(self.transaction, &trouble, Some(before), None)
     }
@@ -440,10 +440,14 @@ impl Pass<'_> {
     fn forget(&mut self, name: &str) -> rusqlite::Result<()> {
         let Some(row) = self.rows.remove(name) else { return Ok(()) };
         let lane = refs::lane_of(name).to_owned();
-        if let Some(reached) = &row.reached
-            && !self.is_held(&lane, reached)?
-        {
-            return Err(rusqlite::Error::InvalidQuery);
+        if let Some(reached) = &row.reached {
+            let Some(holder) = self.holder(&lane, reached)? else {
+                return Err(rusqlite::Error::InvalidQuery);
+            };
+            // It still begins where it did.
+            self.transaction
+                .prepare_cached("UPDATE trouble SET name = ?2 WHERE name = ?1 AND kind = ?3")?
+                .execute([name, &holder, TroubleKind::Shallow.id()])?;
         }
         for sql in ["DELETE FROM lane WHERE name = ?1", "DELETE FROM trouble WHERE name = ?1"] {
             self.transaction.prepare_cached(sql)?.execute([name])?;
