@@ -26,6 +26,7 @@ pub mod plan;
 pub mod quiet;
 pub mod sensitive;
 pub mod settle;
+pub mod size;
 pub mod snippet;
 pub mod twins;
 pub mod unified;
@@ -185,7 +186,10 @@ impl Changeset {
                 )
                 .with("path", change.path.display().to_string())
                 .with("limit", limit)
-                .hint("raise it with `git config aye.maxFileSize 50m` if the file is meant to be that big"));
+                .hint(format!(
+                    "raise it with `git config aye.maxFileSize {}` if the file is meant to be that big",
+                    size::setting_for(size)
+                )));
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use bstr::ByteSlice as _;
 
 use super::Context;
 use crate::changeset::RepoPath;
+use crate::changeset::size::setting_for;
 use crate::error::{Error, Result, codes};
 use crate::store::Store;
 
@@ -66,11 +67,15 @@ pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath>
 pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let shown = path.to_string_lossy().into_owned();
+    let mut size = 0;
     let read = if path == "-" {
         std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes)
     } else {
         let path = context.directory.join(Path::new(path));
-        std::fs::File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes))
+        std::fs::File::open(path).and_then(|file| {
+            size = file.metadata().map_or(0, |facts| facts.len());
+            file.take(limit + 1).read_to_end(&mut bytes)
+        })
     };
     let hint = "give a file that exists, or - for standard input";
     read.map_err(|error| match error.kind() {
@@ -94,7 +99,10 @@ pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
             format!("{name} is over the limit of {limit} bytes"),
         )
         .with("limit", limit)
-        .hint("give less at once; `git config aye.maxFileSize 50m` raises the limit of a file"));
+        .hint(format!(
+            "give less at once; `git config aye.maxFileSize {}` raises the limit of a file",
+            setting_for(size.max(bytes.len() as u64))
+        )));
     }
     Ok(bytes)
 }

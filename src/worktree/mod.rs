@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 
 use crate::beneath::{self, Content, FileKind, Place, Root, Stamp};
-use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot};
+use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot, size as file_size};
 use crate::error::{Error, Result, codes as common};
 use ahead::Ahead;
 pub use convert::Conversion;
@@ -328,7 +328,10 @@ fn too_large(path: &RepoPath, size: u64, limit: u64) -> Error {
     at(&common::SIZE_LIMIT, path, &format!("has {size} bytes, over the limit of {limit}"))
         .with("size", size)
         .with("limit", limit)
-        .hint("raise it with `git config aye.maxFileSize 50m` if the file is meant to be that big")
+        .hint(format!(
+            "raise it with `git config aye.maxFileSize {}` if the file is meant to be that big",
+            file_size::setting_for(size)
+        ))
 }
 
 #[cfg(test)]

@@ -150,7 +150,14 @@ fn what_was_recorded_is_answered_for_though_there_is_no_cache() {
 fn files_over_the_limit_are_refused() {
     let repo = Repo::with(&[("big", "a".repeat(2000))]);
     repo.git(&["config", "aye.maxFileSize", "1k"]);
-    repo.aye(&["propose", "big", "--old", "a", "--new", "b"]).fails("size_limit_exceeded", 6);
+    let run = repo.aye(&["propose", "big", "--old", "a", "--new", "b"]);
+    run.fails("size_limit_exceeded", 6).notes("aye.maxFileSize 50m");
+    let file = std::fs::File::create(repo.path("huge")).expect("a file");
+    file.set_len(200_000_000).expect("a sparse file");
+    for args in [&["--worktree"][..], &["new", "--content-file"]] {
+        let run = repo.aye(&[&["propose"], args, &["huge"]].concat());
+        run.fails("size_limit_exceeded", 6).notes("aye.maxFileSize 200m");
+    }
     repo.aye_stdin(&["propose", "new", "--content-file", "-"], "b".repeat(2000))
         .fails("size_limit_exceeded", 6);
     repo.git(&["config", "aye.maxFileSize", "lots"]);
