@@ -13,6 +13,7 @@ use crate::error::{Error, Result, codes};
 use crate::proposal::event::InputForm;
 use crate::proposal::{ActorKind, Entry};
 use crate::session::read;
+use crate::session::tree::no_commit;
 use crate::store::Store;
 
 /// Since when.
@@ -39,7 +40,7 @@ pub struct Adoption {
 /// What is passed over, and why, is added to `passed_over`.
 ///
 /// # Errors
-/// `bare_repository`, `invalid_argument` for what names no commit, `pathspec_required`, `no_change`; those of
+/// `bare_repository`, `no_commit`, `invalid_argument` for what names no commit, `pathspec_required`, `no_change`; those of
 /// [`read::left`].
 pub fn draft(
     session: &Session<'_>,
@@ -56,9 +57,13 @@ pub fn draft(
         .hint("name them: aye adopt PATH… -m WHY"));
     }
     let base = match &adoption.since {
-        Since::Commit(rev) => capture::resolve(store, rev, "^{commit}")?,
-        Since::Time(time) => last_before(store, *time)?,
+        Since::Commit(rev) => capture::resolve(store, rev, "^{commit}"),
+        Since::Time(time) => last_before(store, *time),
     };
+    let base = base.map_err(|error| match store.repo().head_id() {
+        Ok(_) => error,
+        Err(_) => no_commit(),
+    })?;
     let left = read::left(store, &top, None, &base)?;
     let is_wanted = |path: &RepoPath| {
         let is_in =

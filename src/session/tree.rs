@@ -45,16 +45,19 @@ pub enum Base {
     Head,
 }
 
+/// The error for a repository without a commit.
+pub fn no_commit() -> Error {
+    Error::new(&codes::NO_COMMIT, "the repository has no commit yet")
+        .hint("commit something first: git commit --allow-empty -m first")
+}
+
 /// The commit that a tree starts from: HEAD, or one above it with what is not committed. Untracked files
 /// are not in it.
 ///
 /// # Errors
 /// `no_commit`; `git_failed`, as where a merge is not settled.
 pub fn base(repository: &Repository, base: Base) -> Result<String> {
-    let head = repository.repo().head_id().map_err(|_| {
-        Error::new(&codes::NO_COMMIT, "the repository has no commit yet")
-            .hint("commit something first: git commit --allow-empty -m first")
-    })?;
+    let head = repository.repo().head_id().map_err(|_| no_commit())?;
     let head = head.to_string();
     if base == Base::Head || repository.work_dir().is_none() {
         return Ok(head);

@@ -84,3 +84,12 @@ fn an_agent_names_its_files_and_links_are_not_followed() {
     let text = diff(&repo, &adopted);
     assert!(text.contains("+wasp\n") && !text.contains("root:"), "{text}");
 }
+
+#[test]
+fn a_repository_without_a_commit_is_told_what_to_do() {
+    let repo = Repo::new();
+    repo.write("a.txt", "one\n");
+    for args in [&["adopt"][..], &["adopt", "--since", "2h"]] {
+        repo.aye(args).fails("no_commit", 4).notes("git commit --allow-empty -m first");
+    }
+}
