@@ -53,6 +53,20 @@ fn what_is_known_of_an_agent_is_shown() {
 }
 
 #[test]
+fn what_is_there_is_shown_without_a_home() {
+    let repo = Repo::new();
+    let bin = install(&repo, "claude", "2.1.330");
+    repo.aye(&["agents", "install", "claude-code"]).ok();
+    let homeless = |args: &[&str]| {
+        let cmd = repo.cmd(args).env("PATH", &bin);
+        cmd.env("HOME", "").env("XDG_STATE_HOME", "").run()
+    };
+    let seen = homeless(&["agents", "show", "--json"]).ok().notes("XDG_STATE_HOME");
+    assert_eq!(agent(&seen, "claude-code")["gated"], true);
+    homeless(&["agents", "install", "claude-code"]).fails("no_state_directory", 4);
+}
+
+#[test]
 fn hooks_that_codex_does_not_trust_gate_nothing() {
     let repo = Repo::new();
     let bin = install(&repo, "codex", "0.169.0");

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::seen::{self, Agent};
-use super::target::{Kind, Mode, Scope, Target, read, targets, unreadable};
+use super::target::{Kind, Mode, Scope, Target, read, shown, unreadable};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::harness::{CLIENTS, Client, codex};
@@ -68,10 +68,14 @@ pub struct Item {
 /// not trust them.
 ///
 /// # Errors
-/// As [`install`](super::install::install).
+/// `settings_invalid` and those of the file system.
 pub fn show(context: &mut Context) -> Result<Exit> {
     let mut items = Vec::new();
-    let targets = targets(context)?;
+    if let Err(error) = context.state_directory() {
+        context
+            .note(&format!("{error}; hooks refuse edits until XDG_STATE_HOME names a directory"));
+    }
+    let targets = shown(context);
     for target in targets.iter().filter(|target| matches!(target.kind, Kind::Hooks)) {
         let text = read(&target.path)?.unwrap_or_default();
         let found = target.hooks(&text).map_err(|why| unreadable(&target.path, &why))?;

@@ -207,14 +207,29 @@ pub(super) fn places(
 }
 
 pub(super) fn targets(context: &Context) -> Result<Vec<Target>> {
-    let top = crate::store::Store::discover(&context.directory).ok();
-    targets_of(context, top.and_then(|store| store.work_dir()).as_deref())
+    targets_of(context, top(context).as_deref())
+}
+
+/// As [`targets`], to be looked at alone: also where there is no state directory.
+pub(super) fn shown(context: &Context) -> Vec<Target> {
+    all(context, top(context).as_deref(), context.state_directory().ok().as_deref())
+}
+
+/// The top of the work tree.
+fn top(context: &Context) -> Option<PathBuf> {
+    crate::store::Store::discover(&context.directory).ok()?.work_dir()
 }
 
 /// The settings of all clients: the user's own, and those of the project at `top`.
 pub(super) fn targets_of(context: &Context, top: Option<&Path>) -> Result<Vec<Target>> {
-    let trees = all_trees(&context.state_directory()?).to_str().map(str::to_owned);
-    let state = context.state_directory()?.join("aye");
+    Ok(all(context, top, Some(&context.state_directory()?)))
+}
+
+fn all(context: &Context, top: Option<&Path>, state: Option<&Path>) -> Vec<Target> {
+    // The file in which they would be named is there to be looked at without a place for them, too.
+    let trees =
+        state.map_or(Some(String::new()), |state| all_trees(state).to_str().map(str::to_owned));
+    let receipts = state.map(|state| state.join("aye/agents")).unwrap_or_default();
     let mut all = Vec::new();
     for client in CLIENTS.into_iter().chain(taught::CLIENTS) {
         let (project, own, file) = places(context, client);
@@ -222,7 +237,7 @@ pub(super) fn targets_of(context: &Context, top: Option<&Path>) -> Result<Vec<Ta
         let mut add = |scope, path: Option<PathBuf>, kind| {
             let Some(path) = path else { return };
             let hash = sha256::hex(path.as_os_str().as_encoded_bytes());
-            let receipt = state.join("agents").join(format!("{}.json", &hash[..16]));
+            let receipt = receipts.join(format!("{}.json", &hash[..16]));
             all.push(Target { client, scope, path, receipt, kind });
         };
         // Cline's rules may be one file instead of a directory.
@@ -249,7 +264,7 @@ pub(super) fn targets_of(context: &Context, top: Option<&Path>) -> Result<Vec<Ta
             _ => {}
         }
     }
-    Ok(all)
+    all
 }
 
 /// Why an agent does not write one of `files`, which hook clients up, from `directory`.
