@@ -114,7 +114,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         match record(context, &store, &authority, &shown, &remarks) {
             // A person looks again; where nobody is asked, it is an error like any other.
             Err(error) if asks && error.is(&codes::CHANGED_SINCE_SHOWN) => {
-                context.note(&format!("{}; look again", escape::line(error.message())));
+                context.look_again(&error);
             }
             other => return other,
         }

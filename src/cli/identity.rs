@@ -10,6 +10,7 @@ use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Actor, ActorKind, AgentRun, Authority, Caller, Proposal, codes};
 use crate::store::Store;
+use crate::text::escape;
 use crate::{actor, decide};
 
 /// Set for the commands that `aye try` runs, to the id of the proposal that is tried.
@@ -238,6 +239,11 @@ impl Context {
                 None
             }
         }
+    }
+
+    /// Says that what was asked about is not as it was shown, by `error`, before it is asked about again.
+    pub fn look_again(&self, error: &Error) {
+        self.note(&format!("{}; look again", escape::line(error.message())));
     }
 
     /// A question may have stood for hours: what is decided is decided now, and not when the command began.

@@ -145,8 +145,11 @@ impl Store {
         self.in_trial = true;
     }
 
-    /// True where the work tree is that of a trial.
+    /// True where the work tree is that of a trial, which is a linked one.
     pub fn is_trial(&self) -> bool {
+        if self.repo.git_dir() == self.repo.common_dir() {
+            return false;
+        }
         let real = |path: std::path::PathBuf| path.canonicalize().ok();
         let trials = real(self.private_dir().join("try"));
         let top = self.work_dir().and_then(real);

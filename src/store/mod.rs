@@ -24,6 +24,7 @@ mod lists;
 mod lock;
 mod loose;
 mod objects;
+mod own;
 mod partial;
 mod pending;
 mod place;

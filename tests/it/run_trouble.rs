@@ -278,7 +278,7 @@ fn script_named(repo: &Repo, name: &str) -> Run {
     script(repo, &["--keep", "--name", name], "cat b.txt").run()
 }
 
-/// A tree of which a crash left a part, and no record, is the clone's own to make anew.
+/// A tree of which a crash left a part, and no record, is the clone's own to make again.
 #[test]
 fn a_tree_whose_making_was_stopped_is_made_again() {
     let repo = Repo::with(FILES);
@@ -310,7 +310,7 @@ fn the_tree_of_a_checkout_that_was_moved_is_named() {
 
 /// A run in a restored backup: what it proposed before is in a lane that is left now.
 #[test]
-fn a_run_in_a_restored_backup_proposes_anew() {
+fn a_run_in_a_restored_backup_makes_a_new_proposal() {
     let repo = Repo::with(FILES);
     kept(&repo, "echo x >>b.txt").ok();
     let first = pending(&repo);

@@ -223,7 +223,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         match decided.carry_out(context, &store) {
             // A person looks again; where nobody is asked, it is an error like any other.
             Err(error) if asks && error.is(&codes::CHANGED_SINCE_SHOWN) => {
-                context.note(&format!("{}; look again", escape::line(error.message())));
+                context.look_again(&error);
             }
             other => return other,
         }

@@ -13,7 +13,6 @@ use crate::memory::service::locate::staging_id;
 use crate::proposal::codes;
 use crate::proposal::event::Effect;
 use crate::proposal::rules::Verb;
-use crate::text::escape;
 
 /// Apply a staged proposal: its operations are planned again on the files as they are now.
 #[derive(Debug, clap::Args)]
@@ -52,7 +51,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &format!("Apply {id}?"),
         command: &command,
     };
-    let chosen = BTreeMap::new();
     decide::require_recorded(&store, &store.view()?, &proposal)?;
     if let Some(authority) = context.by_flag(&store, &asking)? {
         let response = decide::memory::apply(&service, &authority, &proposal, None)?;
@@ -60,8 +58,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     loop {
         // What cannot be planned is refused by what plans it again, with the contract's answer.
-        let shown = preview::shown(&store, asking.proposals, (None, &chosen), Effect::Files)
-            .unwrap_or_default();
+        let shown =
+            preview::shown(&store, asking.proposals, (None, &BTreeMap::new()), Effect::Files)
+                .unwrap_or_default();
         preview::present(context, &store, &shown, None)?;
         let Some(authority) = context.asked(&store, &asking)? else {
             context.note("nothing applied");
@@ -71,7 +70,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let service = open(context, &store)?;
         match decide::memory::apply(&service, &authority, &proposal, shown.first()) {
             Err(error) if error.is(&codes::CHANGED_SINCE_SHOWN) => {
-                context.note(&format!("{}; look again", escape::line(error.message())));
+                context.look_again(&error);
             }
             answer => return respond_decided(context, "aye/memory-apply@1", answer?),
         }

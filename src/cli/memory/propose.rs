@@ -132,7 +132,7 @@ pub fn run(context: &mut Context, args: Args, stage: bool) -> Result<Exit> {
         let service = open(context, &store)?;
         match decide::memory::propose(&service, &request, mode, Some(&decided)) {
             Err(error) if error.is(&CHANGED_SINCE_SHOWN) => {
-                context.note(&format!("{}; look again", escape::line(error.message())));
+                context.look_again(&error);
             }
             answer => return respond(context, "aye/memory-propose@1", answer?),
         }

@@ -41,9 +41,9 @@ use self::schema::Index;
 use super::audience::{Audiences, default_remotes};
 use super::lane::Broken;
 use super::lock::Lock;
+use super::own::{self, OwnLane};
 use super::refs::{self, LaneRef};
 use super::trouble::Trouble;
-use super::write::OwnLane;
 use super::{Audience, Store};
 use crate::database;
 use crate::error::{Error, Result};
@@ -114,32 +114,6 @@ pub(super) struct Position {
 }
 
 impl Store {
-    /// The names of this clone's lanes: that for the default remote, for nobody else, and for the
-    /// other remotes that it has.
-    pub fn own_lanes(&self) -> Vec<String> {
-        if let Some(name) = self.named_lane() {
-            return vec![name.to_owned()];
-        }
-        self.noted_lanes().into_iter().map(|(_, lane)| lane).collect()
-    }
-
-    /// As [`View::lanes_written`], by the present state.
-    ///
-    /// # Errors
-    /// As [`Store::view`]; `private_dir_unsafe`, `io_error`.
-    pub fn lanes_written(&self) -> Result<Vec<String>> {
-        self.view()?.lanes_written(self)
-    }
-
-    fn noted_lanes(&self) -> Vec<(Audience, String)> {
-        let home = default_remotes(&self.repo);
-        let remotes = self.repo.remote_names();
-        let others = remotes.iter().map(ToString::to_string);
-        let others = others.filter(|name| home.as_ref().is_some_and(|home| !home.contains(name)));
-        let audiences = std::iter::once(Audience::Private).chain(others.map(Audience::Remote));
-        super::write::noted_lanes(self, audiences)
-    }
-
     /// The store's present state. Reads the lane tips, and only commits not read before. Lanes of
     /// other clones that cannot be read are no error; [`View::troubles`] has them.
     ///
@@ -281,27 +255,7 @@ impl View {
     /// one for the default remote. As they were when this was asked first.
     pub(super) fn own_lanes(&self, store: &Store) -> &[OwnLane] {
         let names = || self.lanes.iter().map(|lane| lane.name.as_str());
-        self.own.get_or_init(|| super::write::own_lanes(store, names()))
-    }
-
-    /// Those of [`Store::own_lanes`] that the next events go to: not one that was copied here, nor one that
-    /// somebody else writes too, which the next write leaves. What a proposer alone may do is theirs who
-    /// have such a lane: said in another one, it would not count.
-    ///
-    /// # Errors
-    /// `private_dir_unsafe`, `io_error`.
-    pub fn lanes_written(&self, store: &Store) -> Result<Vec<String>> {
-        if let Some(name) = store.named_lane() {
-            return Ok(vec![name.to_owned()]);
-        }
-        let Some(private) = store.private()? else { return Ok(Vec::new()) };
-        let mut lanes = Vec::new();
-        for (audience, lane) in store.noted_lanes() {
-            if !super::place::is_copy(&private, &audience, &lane)? && !self.is_shared(&lane) {
-                lanes.push(lane);
-            }
-        }
-        Ok(lanes)
+        self.own.get_or_init(|| own::lanes(store, names()))
     }
 
     /// How far this clone's lanes have come; without those that have no event yet.

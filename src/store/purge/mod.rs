@@ -279,7 +279,7 @@ impl Store {
 
 /// A lane of this clone that has something of proposals.
 struct Affected {
-    lane: super::write::OwnLane,
+    lane: super::own::OwnLane,
     ids: BTreeSet<ProposalId>,
 }
 

@@ -15,7 +15,7 @@ use super::chain::Chain;
 use super::lane;
 use super::lock::Lock;
 use super::objects::{Batch, hashed};
-use super::{Audience, Store, View, pending, place, refs, settle};
+use super::{Audience, Store, View, pending, settle};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
@@ -563,47 +563,4 @@ pub(super) fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
     batch.write(method)?;
     store.upkeep.wrote(store);
     Ok(())
-}
-
-/// A lane of this clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct OwnLane {
-    /// Whom it is for.
-    pub(super) audience: Audience,
-    /// Its id.
-    pub(super) lane: String,
-    /// Its ref: of its newest epoch that is here.
-    pub(super) name: String,
-}
-
-/// This clone's lanes, one for each audience of which `names` has a ref, and the one for the default
-/// remote; as far as they are noted.
-pub(super) fn own_lanes<'n>(
-    store: &Store,
-    names: impl Iterator<Item = &'n str> + Clone,
-) -> Vec<OwnLane> {
-    let own = |audience: Audience, lane: String| {
-        let newest = refs::newest(names.clone(), &audience, &lane).map(str::to_owned);
-        let name = newest.unwrap_or_else(|| audience.lane(&lane, 1));
-        OwnLane { audience, lane, name }
-    };
-    if let Some(name) = store.named_lane() {
-        return vec![own(Audience::Default, name.to_owned())];
-    }
-    let noted = noted_lanes(store, names.clone().filter_map(Audience::of));
-    noted.into_iter().map(|(audience, lane)| own(audience, lane)).collect()
-}
-
-/// The ids of this clone's lanes for the default remote and for `audiences`, as far as they are noted.
-pub(super) fn noted_lanes(
-    store: &Store,
-    audiences: impl Iterator<Item = Audience>,
-) -> Vec<(Audience, String)> {
-    let Ok(Some(private)) = store.private() else { return Vec::new() };
-    let audiences: BTreeSet<Audience> = audiences.chain([Audience::Default]).collect();
-    let noted = |audience: Audience| {
-        let lane = place::noted(&private, &audience).ok()??;
-        Some((audience, lane))
-    };
-    audiences.into_iter().filter_map(noted).collect()
 }

@@ -9,7 +9,7 @@ use super::absent::{MOST_RETRIES, absent, came_later};
 use crate::store::cache::Position;
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::Trouble;
-use crate::store::{Store, write};
+use crate::store::{Store, own};
 
 /// How far every ref has been read.
 pub(in crate::store::cache) fn positions(
@@ -81,7 +81,7 @@ pub(in crate::store::cache) fn own_refs(
     lanes: &[LaneRef],
 ) -> BTreeSet<String> {
     let names = lanes.iter().map(|lane| &lane.name).chain(known.keys());
-    let own = write::own_lanes(store, names.map(String::as_str)).into_iter();
+    let own = own::lanes(store, names.map(String::as_str)).into_iter();
     own.map(|own| own.name).collect()
 }
 

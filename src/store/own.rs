@@ -1,0 +1,98 @@
+//! Which lanes are this clone's own, and which of them it goes on writing.
+
+use std::collections::BTreeSet;
+
+use super::audience::default_remotes;
+use super::refs::{self, Audience};
+use super::{Store, View, place};
+use crate::error::Result;
+
+/// A lane of this clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OwnLane {
+    /// Whom it is for.
+    pub(super) audience: Audience,
+    /// Its id.
+    pub(super) lane: String,
+    /// Its ref: of its newest epoch that is here.
+    pub(super) name: String,
+}
+
+/// This clone's lanes, one for each audience of which `names` has a ref, and the one for the default
+/// remote; as far as they are noted.
+pub(super) fn lanes<'n>(
+    store: &Store,
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> Vec<OwnLane> {
+    let own = |audience: Audience, lane: String| {
+        let newest = refs::newest(names.clone(), &audience, &lane).map(str::to_owned);
+        let name = newest.unwrap_or_else(|| audience.lane(&lane, 1));
+        OwnLane { audience, lane, name }
+    };
+    if let Some(name) = store.named_lane() {
+        return vec![own(Audience::Default, name.to_owned())];
+    }
+    let noted = noted(store, names.clone().filter_map(Audience::of));
+    noted.into_iter().map(|(audience, lane)| own(audience, lane)).collect()
+}
+
+/// The ids of this clone's lanes for the default remote and for `audiences`, as far as they are noted.
+fn noted(store: &Store, audiences: impl Iterator<Item = Audience>) -> Vec<(Audience, String)> {
+    let Ok(Some(private)) = store.private() else { return Vec::new() };
+    let audiences: BTreeSet<Audience> = audiences.chain([Audience::Default]).collect();
+    let lane = |audience: Audience| {
+        let lane = place::noted(&private, &audience).ok()??;
+        Some((audience, lane))
+    };
+    audiences.into_iter().filter_map(lane).collect()
+}
+
+impl Store {
+    /// The names of this clone's lanes: that for the default remote, for nobody else, and for the
+    /// other remotes that it has.
+    pub fn own_lanes(&self) -> Vec<String> {
+        if let Some(name) = self.named_lane() {
+            return vec![name.to_owned()];
+        }
+        self.noted_lanes().into_iter().map(|(_, lane)| lane).collect()
+    }
+
+    /// As [`View::lanes_written`], by the present state.
+    ///
+    /// # Errors
+    /// As [`Store::view`]; `private_dir_unsafe`, `io_error`.
+    pub fn lanes_written(&self) -> Result<Vec<String>> {
+        self.view()?.lanes_written(self)
+    }
+
+    fn noted_lanes(&self) -> Vec<(Audience, String)> {
+        let home = default_remotes(&self.repo);
+        let remotes = self.repo.remote_names();
+        let others = remotes.iter().map(ToString::to_string);
+        let others = others.filter(|name| home.as_ref().is_some_and(|home| !home.contains(name)));
+        let audiences = std::iter::once(Audience::Private).chain(others.map(Audience::Remote));
+        noted(self, audiences)
+    }
+}
+
+impl View {
+    /// Those of [`Store::own_lanes`] that the next events go to: not one that was copied here, nor one that
+    /// somebody else writes too, which the next write leaves. What a proposer alone may do is theirs who
+    /// have such a lane: said in another one, it would not count.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe`, `io_error`.
+    pub fn lanes_written(&self, store: &Store) -> Result<Vec<String>> {
+        if let Some(name) = store.named_lane() {
+            return Ok(vec![name.to_owned()]);
+        }
+        let Some(private) = store.private()? else { return Ok(Vec::new()) };
+        let mut lanes = Vec::new();
+        for (audience, lane) in store.noted_lanes() {
+            if !place::is_copy(&private, &audience, &lane)? && !self.is_shared(&lane) {
+                lanes.push(lane);
+            }
+        }
+        Ok(lanes)
+    }
+}
