@@ -30,11 +30,15 @@ pub fn is_too_deep(text: &[u8]) -> bool {
 }
 
 /// `value` as one YAML document with a final newline, every character that acts on a terminal or
-/// misleads written as an escape.
+/// misleads written as an escape. It has the fields, and their order, of the same value in JSON.
 ///
 /// # Errors
 /// `internal_error` if the value cannot be serialised.
 pub fn document<T: Serialize>(value: &T) -> Result<String> {
+    written(&serde_json::to_value(value).map_err(|error| Error::bug(error.to_string()))?)
+}
+
+fn written(value: &serde_json::Value) -> Result<String> {
     let failed = |error: serde_yaml::Error| Error::bug(error.to_string());
     let text = serde_yaml::to_string(value).map_err(failed)?;
     if !text.contains(misleads) {

@@ -2,7 +2,7 @@
 //! than its limits, and none changes what was approved here.
 
 use crate::support::hostile::{self, Hostile, Import};
-use crate::support::{Repo, Run};
+use crate::support::{self, Repo, Run};
 use serde_json::json;
 
 /// A repository in which Ada has applied one proposal, and has another one pending.
@@ -52,7 +52,7 @@ impl Scene {
 
     fn run(&self, args: &[&str]) -> Run {
         let script = "ulimit -v 524288; ulimit -t 60; exec \"$0\" \"$@\"";
-        let run = self.repo.program("sh").args(&["-c", script, env!("CARGO_BIN_EXE_aye")]);
+        let run = self.repo.program("sh").args(&["-c", script]).args(&[support::tested()]);
         run.args(args).run().plain()
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::Repo;
+use crate::support::{Repo, tested};
 use serde_json::Value;
 
 const PROCESSES: usize = 8;
@@ -77,7 +77,7 @@ fn every_update_of_many_writers_is_there_in_the_end() {
 
 /// Runs the program in `root` and reads its answer; a [`Repo`] belongs to one thread.
 fn run(root: &Path, home: &Path, args: &[&str], input: Option<String>) -> Value {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_aye"))
+    let mut child = Command::new(tested())
         .args(args)
         .current_dir(root)
         .env_clear()

@@ -385,7 +385,7 @@ impl Repo {
 
     /// `aye` with these arguments, to be given an environment, a directory or input before it runs.
     pub fn cmd<A: AsRef<OsStr>>(&self, args: &[A]) -> Cmd {
-        self.program(env!("CARGO_BIN_EXE_aye")).args(args)
+        self.program(tested()).args(args)
     }
 
     /// `aye` with these arguments, five seconds later by its clock (`AYE_NOW`): every file that is there is
@@ -434,6 +434,31 @@ impl Repo {
         }
         Cmd { command, input: Vec::new() }
     }
+}
+
+/// The program as Cargo has built it for these tests: it can be stopped at a step (`src/failpoint.rs`), and
+/// told the time (`AYE_NOW`).
+fn built() -> &'static OsStr {
+    OsStr::new(env!("CARGO_BIN_EXE_aye"))
+}
+
+/// The program that is tested: the one that `AYE_TEST_PROGRAM` names, as `.ci/run` does with the one to be
+/// released, or [`built`].
+pub fn tested() -> &'static OsStr {
+    static TESTED: OnceLock<Option<OsString>> = OnceLock::new();
+    let named = TESTED.get_or_init(|| std::env::var_os("AYE_TEST_PROGRAM"));
+    named.as_deref().filter(|_| env!("CARGO_CRATE_NAME") != "crash").unwrap_or(built())
+}
+
+/// The same with another program; all surroundings of `command` are set, none are inherited.
+fn with_program(command: &Command, program: &OsStr) -> Command {
+    let mut other = Command::new(program);
+    other.args(command.get_args()).env_clear();
+    other.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(directory) = command.get_current_dir() {
+        other.current_dir(directory);
+    }
+    other
 }
 
 /// Where the directories of the tests are: in memory, where the system has room for that and `TMPDIR`
@@ -486,6 +511,10 @@ impl Cmd {
 
     /// Sets a variable.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        // What is released does not know them.
+        if ["AYE_NOW", "FAILPOINTS"].contains(&name) && self.command.get_program() == tested() {
+            self.command = with_program(&self.command, built());
+        }
         self.command.env(name, value);
         self
     }
