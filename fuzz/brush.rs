@@ -4,7 +4,7 @@
 use aye::shell::syntax::{self, Link, Piece, Redirect};
 use brush_parser::ast;
 use brush_parser::word::{self, Parameter, ParameterExpr, WordPiece};
-use brush_parser::{ParserImpl, ParserOptions};
+use brush_parser::{ParserOptions, SourceInfo};
 
 /// A character of a word, or a variable; and whether it is quoted.
 #[derive(Debug, PartialEq)]
@@ -47,15 +47,15 @@ fn options() -> ParserOptions {
         enable_extended_globbing: false,
         posix_mode: false,
         sh_mode: false,
-        tilde_expansion_at_word_start: true,
-        tilde_expansion_after_colon: false,
-        parser_impl: ParserImpl::default(),
+        tilde_expansion: true,
     }
 }
 
 fn parse(text: &str) -> Result<ast::Program, String> {
     let reader = std::io::BufReader::new(text.as_bytes());
-    brush_parser::Parser::new(reader, &options()).parse_program().map_err(|e| e.to_string())
+    brush_parser::Parser::new(reader, &options(), &SourceInfo::default())
+        .parse_program()
+        .map_err(|e| e.to_string())
 }
 
 fn own(pipeline: &syntax::Pipeline<'_>) -> Pipeline {
@@ -135,12 +135,12 @@ fn their_pipeline(link: Link, pipeline: &ast::Pipeline) -> Pipeline {
         ast::Command::Simple(simple) => their_command(simple),
         ast::Command::Compound(compound, redirects) => {
             let (each, body) = match compound {
-                ast::CompoundCommand::Subshell(subshell) => (None, &subshell.list),
+                ast::CompoundCommand::Subshell(subshell) => (None, &subshell.0),
                 ast::CompoundCommand::ForClause(each) => {
                     // `in` without words; a loop without `in` is refused.
                     let words = each.values.iter().flatten();
                     let words = words.map(|word| their_units(&word.value)).collect();
-                    (Some((each.variable_name.clone(), words)), &each.body.list)
+                    (Some((each.variable_name.clone(), words)), &each.body.0)
                 }
                 other => panic!("neither a subshell nor a loop: {other:?}"),
             };
