@@ -249,11 +249,13 @@ fn not_found(directory: &Path, error: &dyn std::fmt::Display) -> Error {
     let unsupported =
         ["extension", "repositoryformat", "format version", "object hash", "object format"];
     if unsupported.iter().any(|word| lower.contains(word)) {
-        // The first words of it: what follows is the chain of gix's own causes.
+        // Without the chain of gix's own causes, which is for developers.
         let why = if lower.contains("object format") || lower.contains("object hash") {
             "its objects are not named by SHA-1".to_owned()
+        } else if lower.contains("format version") {
+            "its core.repositoryFormatVersion is neither 0 nor 1".to_owned()
         } else {
-            text.lines().next().unwrap_or_default().to_owned()
+            error.to_string()
         };
         return Error::new(
             &codes::UNSUPPORTED_REPOSITORY,

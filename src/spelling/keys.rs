@@ -5,6 +5,7 @@ use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_ignored::Path;
 use serde_json::Value as Json;
+use serde_path_to_error::Track;
 
 use super::{meant, nearest, one_of};
 
@@ -13,8 +14,8 @@ use super::{meant, nearest, one_of};
 pub enum Misread<E> {
     /// It has a key that nothing reads.
     Unknown(UnknownKey),
-    /// A known key has another value than it may have.
-    Value(E),
+    /// The known key at this place has another value than it may have. The place is empty for the whole.
+    Value(String, E),
 }
 
 /// A key that nothing reads.
@@ -36,12 +37,17 @@ where
     D: Deserializer<'de>,
 {
     let mut unknown: Option<Vec<String>> = None;
+    let mut track = Track::new();
+    let settings = serde_path_to_error::Deserializer::new(settings, &mut track);
     let read = serde_ignored::deserialize(settings, |path| {
         unknown.get_or_insert_with(|| steps(&path));
     });
     match unknown {
         Some(steps) => Err(Misread::Unknown(unknown_key::<T>(&steps))),
-        None => read.map_err(Misread::Value),
+        None => read.map_err(|error| {
+            let at = track.path().to_string();
+            Misread::Value(if at == "." { String::new() } else { at }, error)
+        }),
     }
 }
 

@@ -127,6 +127,9 @@ fn formats_that_would_be_misread_are_refused_and_nothing_is_written() {
         assert_eq!(repo.snapshot(), before);
         assert!(!Path::new(&repo.path(".git/aye")).exists());
     }
+    repo.write(".git/config", format!("{config}[core]\n\trepositoryformatversion = 99\n"));
+    let refused = repo.aye(&["list"]).fails("unsupported_repository", 6);
+    refused.notes("cannot be read: its core.repositoryFormatVersion is neither 0 nor 1\n");
     let harmless = "preciousObjects = true\n\tworktreeConfig = true\n\tnoop = 1\n";
     let format = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\t";
     repo.write(".git/config", format!("{config}{format}{harmless}"));

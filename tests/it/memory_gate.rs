@@ -218,6 +218,12 @@ fn what_has_no_effect_is_said_and_nonsense_is_refused() {
     }
     repo.write(MANIFEST, manifest.replace("wait_timeout_seconds: 10", "lock_ttl_seconds: 0"));
     repo.aye(&["memory", "status"]).fails("memory_config_invalid", 6);
+    repo.write(
+        MANIFEST,
+        manifest.replace("wait_timeout_seconds: 10", "wait_timeout_seconds: soon"),
+    );
+    let refused = repo.aye(&["memory", "status"]).fails("memory_config_invalid", 6);
+    refused.notes("concurrency.wait_timeout_seconds: invalid type: string \"soon\"");
     repo.write(MANIFEST, manifest.replace("store_format_version: 1", "store_format_version: 2"));
     repo.aye(&["memory", "status"]).fails("unsupported_store_format", 6);
 }

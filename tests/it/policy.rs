@@ -41,8 +41,8 @@ fn an_unknown_key_closes_the_gate_and_names_the_nearest() {
         ("[policy]\ngate = true\n", "unknown key 'policy'", "'gate' stands at the top"),
         ("agent_may_mark = \"own\"\n", "unknown key 'agent_may_mark'", "'agents_may_mark'?"),
         ("[evidence]\nmemroy = \"flag\"\n", "unknown key 'evidence.memroy'", "'evidence.memory'?"),
-        ("agents_may_mark = \"all\"\n", "unknown variant `all`", "gate = true"),
-        ("gate = 1\n", "expected a boolean", "gate = true"),
+        ("agents_may_mark = \"all\"\n", "agents_may_mark: unknown variant `all`", "gate = true"),
+        ("gate = 1\n", "gate: invalid type: integer `1`, expected a boolean", "gate = true"),
         ("repository = \"x\"\n", "32 hexadecimal digits", "gate = true"),
     ] {
         let repo = repo();

@@ -79,7 +79,8 @@ fn decode<T: DeserializeOwned + JsonSchema>(file: &str, value: Value) -> Result<
             let error = invalid(file, format!("unknown key '{}'", key.at));
             error.with("key", key.at).hint(key.hint)
         }
-        Misread::Value(error) => invalid(file, error),
+        Misread::Value(at, error) if at.is_empty() => invalid(file, error),
+        Misread::Value(at, error) => invalid(file, format!("{at}: {error}")).with("key", at),
     })
 }
 

@@ -114,7 +114,11 @@ impl Policy {
         let table: toml::Table = toml::from_str(text)?;
         let file: File = keys::decode(table.clone()).map_err(|misread| match misread {
             Misread::Unknown(key) => unknown(key, &table),
-            Misread::Value(error) => error.into(),
+            Misread::Value(at, error) => {
+                let message = error.message();
+                let why = if at.is_empty() { message.into() } else { format!("{at}: {message}") };
+                Invalid { why, hint: None }
+            }
         })?;
         if let Some(id) = &file.repository
             && !(id.len() == 32 && id.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')))
