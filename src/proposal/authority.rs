@@ -110,7 +110,7 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
             if request.evidence == Evidence::Flag
                 && permits.wants_terminal(request.memory, request.sensitive)
             {
-                return Err(needs_terminal(request));
+                return Err(needs_terminal(request, permits));
             }
             rules::is_personal(&request.evidence)
         }
@@ -126,18 +126,25 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
     }
 }
 
-fn needs_terminal(request: &Request<'_>) -> Error {
-    let what = if request.memory { "memory" } else { "a sensitive path" };
-    let key = if request.memory { "memory" } else { "sensitive" };
+fn needs_terminal(request: &Request<'_>, permits: &Permits) -> Error {
+    // Each by itself: a path may be memory and a sensitive one.
+    let wanted = [
+        (permits.wants_terminal(request.memory, false), "memory", "memory"),
+        (permits.wants_terminal(false, request.sensitive), "a sensitive path", "sensitive"),
+    ];
+    let wanted = || wanted.iter().filter(|(is_wanted, ..)| *is_wanted);
+    let what = wanted().map(|(_, what, _)| *what).collect::<Vec<_>>().join(" and ");
+    let keys: Vec<String> = wanted().map(|(.., key)| format!("{key} = \"flag\"")).collect();
     Error::new(
         &codes::TERMINAL_REQUIRED,
         format!("it changes {what}, which is decided at a terminal"),
     )
     .with("command", request.command)
     .hint(format!(
-        "run `{}` at a terminal without --yes; [evidence] {key} = \"flag\" in a committed \
+        "run `{}` at a terminal without --yes; [evidence] {} in a committed \
          .agent-memory/policy.toml lets --yes decide",
-        request.command
+        request.command,
+        keys.join(" and ")
     ))
 }
 

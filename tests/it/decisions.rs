@@ -396,6 +396,32 @@ fn memory_and_sensitive_paths_take_a_terminal_until_the_policy_loosens_it() {
     assert_eq!(repo.text(workflow), "on: push\n");
 }
 
+#[test]
+fn what_is_memory_and_a_sensitive_path_takes_both_keys() {
+    let repo = Repo::with(&[(".agent-memory/conventions.md", "# Conventions\n")]);
+    let id = repo.aye(&[
+        "propose",
+        ".agent-memory/conventions.md",
+        "--old",
+        "# C",
+        "--new",
+        "# Our c",
+        "-q",
+    ]);
+    let id = id.ok().id();
+    let refused = |message: &str, hint: &str| {
+        let run = repo.aye(&["apply", &id, "--yes"]).fails("terminal_required", 4);
+        run.notes(message).notes(hint);
+    };
+    refused("it changes memory and a sensitive path", "memory = \"flag\" and sensitive = \"flag\"");
+    repo.write(".agent-memory/policy.toml", "[evidence]\nmemory = \"flag\"\n");
+    repo.commit("Half of it");
+    refused("it changes a sensitive path", "[evidence] sensitive = \"flag\" in a committed");
+    repo.remove(".agent-memory/policy.toml");
+    repo.let_flags_decide();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+}
+
 // Decisions that come from elsewhere.
 
 /// A decision on the current revision of `id`, as a forger who knows the format writes it.
