@@ -128,6 +128,24 @@ fn a_message_that_nobody_wrote_still_gives_the_commit_up() {
     assert!(!repo.exists("said"));
 }
 
+/// As `git commit --signoff` leaves room for both.
+#[test]
+fn the_editor_opens_on_an_empty_line_with_another_before_the_trailers() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok();
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    // Typed where the cursor is.
+    let commit = repo.program("git").args(&["commit", "-q", "-a"]);
+    commit.env("GIT_EDITOR", "sed -i '1s/^/German/'").run().ok();
+    let message = repo.git(&["log", "-1", "--format=%s %(trailers:key=Proposal-Id,valueonly)"]);
+    assert_eq!(message.trim(), format!("German {id}"));
+    repo.write("b.txt", "by hand\n");
+    let commit = repo.program("git").args(&["commit", "-q", "-a", "--signoff"]);
+    commit.env("GIT_EDITOR", "sed -i '1s/^/Hand/'").run().ok();
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "Hand");
+}
+
 #[test]
 fn trailers_stand_at_the_end_whatever_the_message_holds() {
     for (text, settings) in [

@@ -68,7 +68,19 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
         git = git.arg("--trailer").arg(trailer);
     }
     // Without `--`: a file name that looks like an option is one only if the caller made it so.
-    git.arg(Path::new(".").join(file)).run().map(drop)
+    git.arg(Path::new(".").join(file)).run()?;
+    leave_room(&context.directory.join(file))
+}
+
+/// Where nothing is written yet, leaves a line for the subject and an empty one behind it, as
+/// `git commit --signoff` does: trailers directly below a line belong to its paragraph.
+fn leave_room(path: &Path) -> Result<()> {
+    let message = std::fs::read(path).map_err(|e| Error::io("read the commit message", &e))?;
+    if message.strip_prefix(b"\n").is_some_and(|rest| rest.starts_with(KINDS[0].as_bytes())) {
+        let roomy = [b"\n".as_slice(), &message].concat();
+        std::fs::write(path, roomy).map_err(|e| Error::io("write the commit message", &e))?;
+    }
+    Ok(())
 }
 
 /// The trailers, in their order.
