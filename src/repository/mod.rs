@@ -39,6 +39,7 @@ pub(crate) use object::{TRY_AGAIN, promisor};
 pub use open::objects_at;
 pub use policy::{Gate, Policy};
 pub use settings::{DURATION, ScanMode, Settings, parse_duration, trusted};
+pub use sparse::leaves_out;
 
 /// Error codes of the repository as a place.
 pub mod codes {

@@ -47,12 +47,16 @@ impl Repository {
         if self.repo.config_snapshot().boolean("core.sparseCheckout") != Some(true) {
             return false;
         }
-        let Ok(index) = self.repo.index_or_empty() else { return false };
-        if let Some(entry) = index.entry_by_path(path.into()) {
-            return entry.flags.contains(Flags::SKIP_WORKTREE);
-        }
-        // With `index.sparse` a directory that is left out whole is one entry.
-        let is_above = |directory: &bstr::BStr| path.as_bytes().starts_with(directory);
-        index.entries().iter().any(|entry| entry.mode == Mode::DIR && is_above(entry.path(&index)))
+        self.repo.index_or_empty().is_ok_and(|index| leaves_out(&index, path))
     }
+}
+
+/// Whether by `index` a sparse checkout leaves the file `path` out of the work tree.
+pub fn leaves_out(index: &gix::index::State, path: &str) -> bool {
+    if let Some(entry) = index.entry_by_path(path.into()) {
+        return entry.flags.contains(Flags::SKIP_WORKTREE);
+    }
+    // With `index.sparse` a directory that is left out whole is one entry.
+    let is_above = |directory: &bstr::BStr| path.as_bytes().starts_with(directory);
+    index.entries().iter().any(|entry| entry.mode == Mode::DIR && is_above(entry.path(index)))
 }

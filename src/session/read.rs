@@ -1,6 +1,7 @@
 //! What an agent has left in the tree of a session. Everything there is hostile: nothing is run, no
 //! symlink is followed, and only regular files become changes.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use crate::beneath::{Dir, FileKind, open_last};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
-use crate::repository::Repository;
+use crate::repository::{Repository, leaves_out};
 use crate::text::shell;
 use crate::worktree::{Reader, Worktree, codes as worktree_codes};
 
@@ -58,6 +59,7 @@ pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str
         reader: worktree.reader(),
         tree,
         name,
+        own_index: OnceCell::new(),
         left: Left::default(),
         seen: HashSet::new(),
     };
@@ -112,6 +114,13 @@ fn elsewhere(tree: &Path) -> Option<PathBuf> {
     found.pop().filter(|_| found.is_empty())
 }
 
+/// Largest index that is read.
+const MAX_INDEX: u64 = 512 << 20;
+
+fn is_file(path: &Path) -> Option<std::fs::Metadata> {
+    path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)
+}
+
 /// Files of a commit, by path.
 pub(super) type Entries = BTreeMap<BString, (IndexMode, gix::ObjectId)>;
 
@@ -164,6 +173,8 @@ struct Walk<'a> {
     reader: Reader<'a>,
     tree: &'a Path,
     name: Option<&'a str>,
+    /// The index of the tree itself, once it is asked for.
+    own_index: OnceCell<Option<gix::index::File>>,
     left: Left,
     /// Paths of the base that are there, or that are passed over.
     seen: HashSet<BString>,
@@ -275,7 +286,7 @@ impl Walk<'_> {
         }
         self.seen.insert(path.clone());
         let read = || -> Result<Option<FileChange>> {
-            let path = RepoPath::from_tree(&path)?;
+            let (name, path) = (&path, RepoPath::from_tree(&path)?);
             let Some(after) = self.reader.file(&path)? else { return Ok(None) };
             let kind = self.repository.repo().object_hash();
             let id = gix::objs::compute_hash(kind, gix::objs::Kind::Blob, &after.bytes)
@@ -283,7 +294,9 @@ impl Walk<'_> {
             let before = match known {
                 Some((mode, old)) => {
                     let mode = mode_of(mode);
-                    if old == id && mode == Some(after.mode.as_str()) {
+                    let is_same_mode = mode == Some(after.mode.as_str());
+                    let is_text = || after.bytes.to_str().is_ok() && !after.bytes.contains(&0);
+                    if is_same_mode && (old == id || !is_text() && self.is_untouched(name, old)) {
                         return Ok(None);
                     }
                     mode.map(|mode| self.stored(mode, &old)).transpose()?
@@ -339,7 +352,7 @@ impl Walk<'_> {
             let Some(mode) = mode_of(*mode) else {
                 match *mode {
                     IndexMode::SYMLINK => self.pass_over(path, "is a symlink that is gone"),
-                    IndexMode::COMMIT if !self.repository.is_left_out(&path.to_string()) => {
+                    IndexMode::COMMIT if !self.is_left_out(&path.to_string()) => {
                         self.pass_over(path, "is a submodule that is gone");
                     }
                     _ => {}
@@ -347,7 +360,7 @@ impl Walk<'_> {
                 continue;
             };
             let path = RepoPath::from_tree(path)?;
-            if self.repository.is_left_out(&path.display().to_string()) {
+            if self.is_left_out(&path.display().to_string()) {
                 continue;
             }
             let before = self.stored(mode, id)?;
@@ -360,6 +373,39 @@ impl Walk<'_> {
             });
         }
         Ok(())
+    }
+
+    /// Whether `path` was never in the tree: by the rules that it was made with, which the checkout need
+    /// not have kept to, or by those that the checkout has now.
+    fn is_left_out(&self, path: &str) -> bool {
+        let is_sparse = || is_file(&self.tree.join(".git/info/sparse-checkout")).is_some();
+        self.repository.is_left_out(path)
+            || is_sparse() && self.own_index().is_some_and(|index| leaves_out(index, path))
+    }
+
+    /// Whether the file is as git has written it, by what git goes by. Asked of what does not look like text:
+    /// it may have an encoding of its own in the work tree, and then its bytes say nothing.
+    fn is_untouched(&self, path: &BString, id: gix::ObjectId) -> bool {
+        let options = gix::index::entry::stat::Options::default();
+        let untouched = || {
+            let entry = self.own_index()?.entry_by_path(GixStr::new(path.as_slice()))?;
+            let path = self.tree.join(path.to_path().ok()?);
+            let facts = gix::index::fs::Metadata::from_path_no_follow(&path).ok()?;
+            let now = gix::index::entry::Stat::from_fs(&facts).ok()?;
+            Some(entry.id == id && entry.stat.matches(&now, options))
+        };
+        untouched().unwrap_or(false)
+    }
+
+    /// What an agent has made of it can only keep changes of its own from being proposed.
+    fn own_index(&self) -> Option<&gix::index::File> {
+        let read = || {
+            let path = self.tree.join(".git/index");
+            is_file(&path).filter(|facts| facts.len() <= MAX_INDEX)?;
+            let kind = self.repository.repo().object_hash();
+            gix::index::File::at(path, kind, false, gix::index::decode::Options::default()).ok()
+        };
+        self.own_index.get_or_init(read).as_ref()
     }
 
     /// The file of the base that is the blob `id`.

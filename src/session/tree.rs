@@ -64,16 +64,31 @@ pub fn base(repository: &Repository, base: Base) -> Result<String> {
     }
     // Where only times have changed, git fails without a word, and has written them down by then.
     let create = || git(repository)?.args(["stash", "create"]).text();
-    let stashed = create().or_else(|_| create()).map_err(|error| {
-        error.hint("settle what is unmerged first, or start from the commit: aye run --base head")
-    })?;
-    let stashed = stashed.trim();
-    if stashed.is_empty() {
-        return Ok(head);
+    let tree = match create().or_else(|_| create()) {
+        Ok(stashed) if stashed.trim().is_empty() => return Ok(head),
+        Ok(stashed) => format!("{}^{{tree}}", stashed.trim()),
+        // It has no way with a file that is only meant to be added, or with a symlink where a directory was.
+        Err(error) => staged_by_copy(repository)?.ok_or_else(|| {
+            error.hint(
+                "settle what is unmerged first, or start from the commit: aye run --base head",
+            )
+        })?,
+    };
+    commit(repository, &tree, &head, "What the checkout held and had not committed")
+}
+
+/// The tree that `git add --update` would stage, by a copy of the index; `None` where that has something unmerged.
+fn staged_by_copy(repository: &Repository) -> Result<Option<String>> {
+    let failed = |error: std::io::Error| Error::io("make a temporary index", &error);
+    let scratch = tempfile::tempdir().map_err(failed)?;
+    let index = scratch.path().join("index");
+    std::fs::copy(repository.repo().index_path(), &index).map_err(failed)?;
+    let git = || Ok::<_, Error>(git(repository)?.env("GIT_INDEX_FILE", &index));
+    if !git()?.args(["ls-files", "--unmerged"]).run()?.is_empty() {
+        return Ok(None);
     }
-    let message = "What the checkout held and had not committed";
-    let tree = format!("{stashed}^{{tree}}");
-    commit(repository, &tree, &head, message)
+    git()?.args(["add", "--update", ":/"]).run()?;
+    Ok(Some(git()?.args(["write-tree"]).text()?.trim().to_owned()))
 }
 
 /// Git in the repository itself, without the programs that its configuration names: monitor and hooks.

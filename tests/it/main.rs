@@ -105,6 +105,7 @@ mod review_trials;
 mod review_two;
 mod rules;
 mod run;
+mod run_checkouts;
 mod run_shared;
 mod run_trouble;
 mod scan;
