@@ -150,6 +150,10 @@ fn replace(path: &RepoPath, file: &File, snippet: &Snippet) -> Result<(Vec<u8>, 
         starts = matches(text, &converted.old);
         snippet = converted;
     }
+    // Part of a line matches whatever its end is.
+    if snippet.new.contains(&b'\n') && !snippet.old.contains(&b'\n') && has_crlf_alone(text) {
+        snippet.new = crlf(&snippet.new);
+    }
     let chosen: Vec<usize> = match snippet.occurrence {
         _ if starts.is_empty() => return Err(not_found(path, text, &snippet.old)),
         Occurrence::Unique if starts.len() > 1 => return Err(ambiguous(path, text, &starts)),
@@ -194,8 +198,6 @@ fn matches(text: &[u8], old: &[u8]) -> Vec<usize> {
 /// `snippet` with the file's line ends, for a caller that wrote LF where the file has CRLF, or CRLF
 /// where it has LF (git may store it so, and the caller have read the work tree).
 fn with_endings_of(text: &[u8], snippet: &Snippet) -> Option<Snippet> {
-    let lf = |bytes: &[u8]| bytes.replace("\r\n", "\n");
-    let crlf = |bytes: &[u8]| lf(bytes).replace("\n", "\r\n");
     let convert: &dyn Fn(&[u8]) -> Vec<u8> =
         match (snippet.old.contains_str("\r\n"), text.contains_str("\r\n")) {
             (true, false) => &lf,
@@ -207,6 +209,20 @@ fn with_endings_of(text: &[u8], snippet: &Snippet) -> Option<Snippet> {
         new: convert(&snippet.new),
         occurrence: snippet.occurrence,
     })
+}
+
+fn lf(bytes: &[u8]) -> Vec<u8> {
+    bytes.replace("\r\n", "\n")
+}
+
+fn crlf(bytes: &[u8]) -> Vec<u8> {
+    lf(bytes).replace("\n", "\r\n")
+}
+
+/// Whether lines end in CRLF, and none in LF.
+fn has_crlf_alone(text: &[u8]) -> bool {
+    let mut ends = text.find_iter("\n").peekable();
+    ends.peek().is_some() && ends.all(|at| at > 0 && text[at - 1] == b'\r')
 }
 
 fn line_of(text: &[u8], at: usize) -> usize {
@@ -404,6 +420,19 @@ mod tests {
         let hint = error.hint_text().unwrap();
         assert!(hint.contains("first difference at line 2"), "{hint}");
         assert!(hint.contains("\"two \""), "{hint}");
+    }
+
+    #[test]
+    fn lines_beside_part_of_a_line_end_as_those_of_the_file() {
+        let beside = |text: &str| result(text, vec![edit("b", "b\nnew")]).unwrap();
+        assert_eq!(beside("a\r\nb\r\nc\r\n"), "a\r\nb\r\nnew\r\nc\r\n");
+        assert_eq!(beside("a\r\nb"), "a\r\nb\r\nnew");
+        // A file with both says nothing, and what is written with CRLF stays.
+        assert_eq!(beside("a\nb\r\nc\r\n"), "a\nb\nnew\r\nc\r\n");
+        assert_eq!(beside("a\nb\nc\n"), "a\nb\nnew\nc\n");
+        assert_eq!(beside("b"), "b\nnew");
+        let crlf = vec![edit("b", "b\r\nnew")];
+        assert_eq!(result("a\r\nb\r\n", crlf).unwrap(), "a\r\nb\r\nnew\r\n");
     }
 
     #[test]
