@@ -1,10 +1,14 @@
-//! YAML that is safe on a terminal.
+//! YAML that is safe on a terminal, and that says the same to readers of YAML 1.1.
 //!
 //! The emitter escapes what YAML calls not printable and lets all else through, bidi controls and
 //! zero-width characters among it. Only a scalar in double quotes can hold an escape, and the
 //! emitter alone decides about quotes: so a string with such a character is given to it with a
 //! control character and a mark in its place, which forces the quotes, and the mark is replaced
 //! in what it wrote. The document stays the same one for every reader of YAML.
+//!
+//! The emitter quotes what YAML 1.2 would take for something else than a string. Most programs still read
+//! 1.1 (PyYAML, Psych), to which `yes` is a boolean, `12:30` the number 750 and `2026-01-01` a date:
+//! <https://yaml.org/type/>. Such a string is quoted by the same mark, with nothing to put in its place.
 
 use serde::Serialize;
 use serde_yaml::Value;
@@ -41,7 +45,7 @@ pub fn document<T: Serialize>(value: &T) -> Result<String> {
 fn written(value: &serde_json::Value) -> Result<String> {
     let failed = |error: serde_yaml::Error| Error::bug(error.to_string());
     let text = serde_yaml::to_string(value).map_err(failed)?;
-    if !text.contains(misleads) {
+    if !text.contains(misleads) && !holds_retyped(value) {
         return Ok(text);
     }
     // A mark that the document does not have by itself.
@@ -62,11 +66,13 @@ fn written(value: &serde_json::Value) -> Result<String> {
     for part in parts {
         // Eight hexadecimal digits stand behind each mark.
         let (code, rest) = part.split_at_checked(8).unwrap_or((part, ""));
-        out += match code.strip_prefix("0000") {
-            Some(_) => "\\u",
-            None => "\\U",
-        };
-        out += code.strip_prefix("0000").unwrap_or(code);
+        if code != NOTHING {
+            out += match code.strip_prefix("0000") {
+                Some(_) => "\\u",
+                None => "\\U",
+            };
+            out += code.strip_prefix("0000").unwrap_or(code);
+        }
         out += rest;
     }
     Ok(out)
@@ -77,9 +83,45 @@ fn misleads(c: char) -> bool {
     c != '\n' && c != '\t' && is_unsafe(c)
 }
 
+/// Stands behind a mark that only asks for quotes, in the place of a character.
+const NOTHING: &str = "ffffffff";
+
+/// Whether YAML 1.1 takes the plain `text`, which is a string to YAML 1.2, for something else. Times with
+/// a date are left as they are: nobody writes them but for a time.
+fn is_retyped(text: &str) -> bool {
+    const WORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "=", "<<"];
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let is_number = || {
+        digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.contains([':', '_'])
+            && digits.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'_' | b'.'))
+    };
+    let is_date = || {
+        let mut parts = text.split('-').map(|part| (part.len(), part));
+        text.len() <= 10
+            && matches!(parts.next(), Some((4, _)))
+            && matches!(parts.next(), Some((1 | 2, _)))
+            && matches!(parts.next(), Some((1 | 2, _)))
+            && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+    };
+    WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) || is_number() || is_date()
+}
+
+fn holds_retyped(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::String(text) => is_retyped(text),
+        serde_json::Value::Array(items) => items.iter().any(holds_retyped),
+        serde_json::Value::Object(map) => {
+            map.iter().any(|(key, value)| is_retyped(key) || holds_retyped(value))
+        }
+        _ => false,
+    }
+}
+
 fn replace(value: &mut Value, mark: &str) {
     match value {
         Value::String(text) if text.contains(misleads) => *text = marked(text, mark),
+        Value::String(text) if is_retyped(text) => *text = format!("\u{1}{mark}{NOTHING}{text}"),
         Value::Sequence(items) => items.iter_mut().for_each(|item| replace(item, mark)),
         Value::Mapping(map) => {
             for (mut key, mut value) in std::mem::take(map) {
@@ -133,6 +175,24 @@ mod tests {
         }));
         let text = document(&serde_json::json!({ "path": "a\u{202e}b" })).unwrap();
         assert_eq!(text, "path: \"a\\u202eb\"\n");
+    }
+
+    #[test]
+    fn what_yaml_1_1_takes_for_something_else_is_quoted() {
+        for text in [
+            "yes", "No", "ON", "y", "=", "<<", "12:30", "12:30:45.5", "1_000", "-1_0", "+1:2",
+            "2026-01-01", "2026-1-1",
+        ] {
+            same(&serde_json::json!({ text: [text], "other": "x" }));
+            let written = document(&serde_json::json!({ "key": text })).unwrap();
+            assert_eq!(written, format!("key: \"{text}\"\n"));
+        }
+        let plain =
+            ["yes sir", "12-14", "1.2.3", "a_b", "10:30 h", "2026-01-01T00:00:00Z", "one", "::"];
+        for text in plain {
+            let written = document(&serde_json::json!({ "key": text })).unwrap();
+            assert!(written == format!("key: {text}\n") || written == format!("key: '{text}'\n"));
+        }
     }
 
     proptest! {
