@@ -311,6 +311,15 @@ impl Git {
         Ok(out.strip_suffix(b"\n").unwrap_or(&out).to_str_lossy().into_owned())
     }
 
+    /// Runs it and returns its standard output, without the final line feed, as a path of any bytes.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn path(self) -> Result<PathBuf> {
+        let out = self.run()?;
+        Ok(out.strip_suffix(b"\n").unwrap_or(&out).to_path_lossy().into_owned())
+    }
+
     /// Runs it with the terminal (or whatever the three streams are) handed through, and returns
     /// its exit status.
     ///

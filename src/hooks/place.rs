@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice as _;
+
 use super::{Setting, codes};
 use crate::error::{Error, Result};
 use crate::git::Git;
@@ -39,20 +41,18 @@ impl Place {
             )
             .hint("run it inside a git repository, or start one with `git init`"));
         }
-        let facts = String::from_utf8_lossy(&asked.stdout).into_owned();
-        let mut lines = facts.lines();
+        let mut lines = asked.stdout.splitn(3, |byte| *byte == b'\n');
         let (_bare, inside) = (lines.next(), lines.next());
-        let git_dir = PathBuf::from(lines.next().unwrap_or("."));
+        let git_dir = lines.next().unwrap_or(b".");
+        let git_dir = git_dir.strip_suffix(b"\n").unwrap_or(git_dir).to_path_lossy().into_owned();
         let top = match inside {
-            Some("true") => {
-                Some(PathBuf::from(git(directory).args(["rev-parse", "--show-toplevel"]).text()?))
-            }
+            Some(b"true") => Some(git(directory).args(["rev-parse", "--show-toplevel"]).path()?),
             _ => None,
         };
         // Git starts hooks in the top directory, or in the repository where there is no work tree:
         // a relative core.hooksPath counts from there.
         let start = top.clone().unwrap_or(git_dir);
-        let hooks = start.join(git(&start).args(["rev-parse", "--git-path", "hooks"]).text()?);
+        let hooks = start.join(git(&start).args(["rev-parse", "--git-path", "hooks"]).path()?);
         let set = git(directory)
             .args(["config", "--show-scope", "--get", "--type=path", "core.hooksPath"])
             .answer()?;
@@ -107,8 +107,10 @@ impl Place {
 
     /// True if the directory is inside the work tree, so that its files may be committed.
     pub fn in_work_tree(&self) -> bool {
-        self.top.as_ref().is_some_and(|top| {
-            self.directory.strip_prefix(top).is_ok_and(|rest| !rest.starts_with(".git"))
+        // `core.hooksPath = ../hooks` leads out of it again.
+        let directory = gix::path::normalize(self.directory.as_path().into(), Path::new(""));
+        self.top.as_ref().zip(directory).is_some_and(|(top, directory)| {
+            directory.strip_prefix(top).is_ok_and(|rest| !rest.starts_with(".git"))
         })
     }
 }

@@ -128,6 +128,27 @@ fn a_message_that_nobody_wrote_still_gives_the_commit_up() {
     assert!(!repo.exists("said"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn hooks_are_found_wherever_the_repository_and_they_lie() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let repo = Repo::outside();
+    let odd = repo.outer().join(std::ffi::OsStr::from_bytes(b"not\xffutf8"));
+    repo.program("git").args(&[std::ffi::OsStr::new("init"), odd.as_os_str()]).run().ok();
+    repo.cmd(&["hooks", "install"]).dir(&odd).run().ok();
+    assert!(odd.join(".git/hooks/pre-push").exists());
+    repo.cmd(&["hooks", "status"]).dir(&odd).run().ok().says("pre-push");
+    repo.cmd(&["deinit", "--yes"]).dir(&odd).run().ok();
+    assert!(!odd.join(".git/hooks/pre-push").exists());
+
+    let repo = Repo::with(FILES);
+    repo.git(&["config", "core.hooksPath", "../beside"]);
+    let run = repo.aye(&["hooks", "install"]).ok();
+    assert!(!run.err().contains("inside the work tree"), "{run}");
+    repo.git(&["config", "core.hooksPath", ".githooks"]);
+    repo.aye(&["hooks", "install"]).ok().notes("inside the work tree");
+}
+
 /// As `git commit --signoff` leaves room for both.
 #[test]
 fn the_editor_opens_on_an_empty_line_with_another_before_the_trailers() {
