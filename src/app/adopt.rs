@@ -5,7 +5,7 @@ use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use super::{Draft, Session, capture};
+use super::{Draft, Session, capture, proposable};
 use crate::apply;
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::decide;
@@ -78,6 +78,7 @@ pub fn draft(
     let mut changes = left.changes;
     changes.retain(|change| is_wanted(&change.path) && is_recent(change));
     stand_on_applied(session, &mut changes)?;
+    let changes = proposable::only(store, changes, passed_over)?;
     if changes.is_empty() {
         return Err(Error::new(
             &crate::changeset::codes::NO_CHANGE,
@@ -86,7 +87,6 @@ pub fn draft(
         .hint("name an earlier commit, a stash or a time: aye adopt --since main~2"));
     }
     let changeset = Changeset::new(changes)?;
-    store.refuse_foreign(&changeset)?;
     Ok(Draft { take_back: adoption.put_back, ..Draft::new(store, changeset, InputForm::Worktree)? })
 }
 

@@ -18,6 +18,7 @@ pub mod trial;
 pub mod wait;
 
 mod draft;
+mod proposable;
 
 pub use draft::Draft;
 

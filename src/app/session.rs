@@ -18,7 +18,7 @@ use crate::session::{Record, head, link, read, record, spool, submodules, tree};
 use crate::store::{Filter, Store};
 
 use super::propose::{self, Details, Recorded, Revision};
-use super::{Draft, Session, wait};
+use super::{Draft, Session, proposable, wait};
 
 /// What became of the files of a session.
 #[derive(Debug)]
@@ -299,8 +299,9 @@ pub fn submit(
     // Whatever it names is pending now.
     let last = record.proposal.as_ref().map(|id| store.view()?.find(id));
     let pending = last.transpose()?;
-    let read::Left { changes, passed_over } =
+    let read::Left { changes, mut passed_over } =
         read::left(store, &home.tree(name), Some(name), &record.base)?;
+    let changes = proposable::only(store, changes, &mut passed_over)?;
     if changes.is_empty() {
         // What a person has made of the rest of a decision is theirs to withdraw.
         let left = pending.filter(|_| passed_over.is_empty());
@@ -315,7 +316,6 @@ pub fn submit(
         return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept });
     }
     let changeset = Changeset::new(changes)?;
-    store.refuse_foreign(&changeset)?;
     let lines = entries(changeset.changes()).iter().fold((0, 0), |(added, removed), entry| {
         let counts = entry.counts();
         (added + counts.added, removed + counts.removed)

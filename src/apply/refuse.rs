@@ -15,9 +15,12 @@ use crate::store::Store;
 /// Refuses to commit where one of `paths` has changes of its own that the commit would sweep in.
 /// A file that git does not know yet has nothing to be told apart from.
 ///
+/// Nor is a file committed of which git stores something else than is approved.
+///
 /// # Errors
-/// `uncommitted_changes`, `index_locked`.
+/// `uncommitted_changes`, `index_locked`, `filtered_file`.
 pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    store.refuse_foreign(paths, "apply it without --commit, then commit it with git")?;
     refuse_locked_index(store)?;
     if head(store)?.is_none() {
         return Ok(());

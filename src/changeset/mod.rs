@@ -76,6 +76,26 @@ pub struct FileChange {
     pub snippets: Vec<Snippet>,
 }
 
+impl FileChange {
+    /// Refuses a new file whose name has control characters: a line break in a name is one in every
+    /// list of names, and no program that people or agents write with makes such names. A file that
+    /// is there already may have them.
+    ///
+    /// # Errors
+    /// `path_invalid`.
+    pub fn refuse_control_name(&self) -> Result<()> {
+        let name = self.path.as_bstr();
+        if self.before.is_some() || !name.iter().any(u8::is_ascii_control) {
+            return Ok(());
+        }
+        let shown = name.to_str_lossy().escape_debug().to_string();
+        let message = format!("the new file '{shown}' has a control character in its name");
+        Err(Error::new(&codes::PATH_INVALID, message)
+            .with("path", self.path.display().to_string())
+            .hint("give it a name of printable characters"))
+    }
+}
+
 /// Replace one piece of text by another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
@@ -146,30 +166,6 @@ impl Changeset {
     /// The changes, in path order.
     pub fn changes(&self) -> &[FileChange] {
         &self.changes
-    }
-
-    /// Refuses new files whose names have control characters: a line break in a name is one in every
-    /// list of names, and no program that people or agents write with makes such names. Files that
-    /// are there already may have them.
-    ///
-    /// # Errors
-    /// `path_invalid`.
-    pub fn refuse_control_names(&self) -> Result<()> {
-        for change in self.changes().iter().filter(|change| change.before.is_none()) {
-            let name = change.path.as_bstr();
-            if name.iter().any(u8::is_ascii_control) {
-                return Err(Error::new(
-                    &codes::PATH_INVALID,
-                    format!(
-                        "the new file '{}' has a control character in its name",
-                        name.to_str_lossy().escape_debug()
-                    ),
-                )
-                .with("path", change.path.display().to_string())
-                .hint("give it a name of printable characters"));
-            }
-        }
-        Ok(())
     }
 
     /// Refuses results over the size limit.

@@ -247,7 +247,9 @@ fn of_plan_on(
         let mut residue = Taken::None;
         let derived = matches!(outcome, ApprovedAs::Derived(_));
         // What is there already is approved as the revision's own step, wherever it stands.
-        if base != now && !derived && outcome != ApprovedAs::Already {
+        let is_told_apart = base != now && !derived && outcome != ApprovedAs::Already;
+        // What git stores of a file that goes through a filter says nothing about what lies there.
+        if is_told_apart && store.foreign([&file.path])? == [None] {
             residue = Taken::NotTaken;
             let (from, to) = (entry(&base), entry(&now));
             let approved = explained.leads(&file.path, &from, &to)?;

@@ -16,7 +16,7 @@ use gix::index::{Entry, entry};
 use gix::worktree::stack::state::attributes::Source;
 
 use super::{Repository, codes};
-use crate::changeset::{Changeset, File, Mode, RepoPath};
+use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
 use crate::worktree::Conversion;
 
@@ -320,34 +320,78 @@ fn failed(path: &RepoPath, error: &dyn std::fmt::Display) -> Error {
 }
 
 impl Repository {
-    /// Refuses files that aye takes as they lie in the work tree although git converts them:
-    /// there, a commit's content and the work tree's cannot be told to be the same.
+    /// What git does with each of `paths` that aye does not do, in words; nothing where there is no
+    /// work tree.
+    ///
+    /// # Errors
+    /// `invalid_config` where attributes cannot be read.
+    pub fn foreign<'p>(
+        &self,
+        paths: impl IntoIterator<Item = &'p RepoPath>,
+    ) -> Result<Vec<Option<String>>> {
+        let filters = Filters::new(&self.repo);
+        let has_tree = self.repo.workdir().is_some();
+        let said = |path: &RepoPath| {
+            Ok(
+                match has_tree.then(|| filters.treatment(path)).transpose()?.map(|(found, _)| found)
+                {
+                    Some(Treatment::Foreign(Foreign::Driver(name))) => {
+                        Some(format!("goes through the filter '{name}'"))
+                    }
+                    Some(Treatment::Foreign(Foreign::Encoding(name))) => {
+                        Some(format!("has the encoding {name} in the work tree"))
+                    }
+                    Some(Treatment::Convert { .. }) | None => None,
+                },
+            )
+        };
+        paths.into_iter().map(said).collect()
+    }
+
+    /// Refuses files that aye takes as they lie in the work tree although git converts them: there, a
+    /// commit's content and the work tree's cannot be told to be the same. `hint` says what to do.
     ///
     /// # Errors
     /// `filtered_file`; `invalid_config` where attributes cannot be read.
-    pub fn refuse_foreign(&self, changeset: &Changeset) -> Result<()> {
-        if self.repo.workdir().is_none() {
-            return Ok(());
-        }
-        let filters = Filters::new(&self.repo);
-        for change in changeset.changes() {
-            let path = &change.path;
-            let what = match filters.treatment(path)?.0 {
-                Treatment::Convert { .. } => continue,
-                Treatment::Foreign(Foreign::Driver(name)) => {
-                    format!("goes through the filter '{name}'")
-                }
-                Treatment::Foreign(Foreign::Encoding(name)) => {
-                    format!("has the encoding {name} in the work tree")
-                }
-            };
-            return Err(Error::new(
+    pub fn refuse_foreign<'p>(
+        &self,
+        paths: impl IntoIterator<Item = &'p RepoPath> + Clone,
+        hint: &'static str,
+    ) -> Result<()> {
+        let found = self.foreign(paths.clone())?;
+        match paths.into_iter().zip(found).find_map(|(path, what)| Some((path, what?))) {
+            None => Ok(()),
+            Some((path, what)) => Err(Error::new(
                 &codes::FILTERED_FILE,
                 format!("{} {what}, which aye does not apply", path.display()),
             )
             .with("path", path.display().to_string())
-            .hint("commit it with git, and propose the other files"));
+            .hint(hint)),
         }
-        Ok(())
+    }
+
+    /// Whether one of `paths` goes through a filter program, so that git stores something else of it than
+    /// lies in the work tree, as git-crypt has it. Git LFS stores the same elsewhere, for the same people.
+    ///
+    /// # Errors
+    /// `invalid_config` where attributes cannot be read.
+    pub fn is_filtered<'p>(&self, mut paths: impl Iterator<Item = &'p RepoPath>) -> Result<bool> {
+        let snapshot = self.repo.config_snapshot();
+        let mut sections = snapshot.plumbing().sections_by_name("filter").into_iter().flatten();
+        let is_other = |name: &BStr| name != "lfs";
+        if !sections.any(|section| section.header().subsection_name().is_some_and(is_other)) {
+            return Ok(false);
+        }
+        let filters = Filters::new(&self.repo);
+        paths.try_fold(false, |found, path| {
+            Ok(found
+                || match filters.treatment(path)?.0 {
+                    Treatment::Foreign(Foreign::Driver(name)) => is_other(name.as_str().into()),
+                    _ => false,
+                })
+        })
     }
 }
+
+/// What to do about a file that cannot be proposed from the work tree.
+pub const BY_GIT: &str = "commit it with git, and propose the other files";

@@ -35,6 +35,7 @@ use crate::worktree::Worktree;
 use filters::Filters;
 use recent::Recent;
 
+pub use filters::BY_GIT;
 pub(crate) use object::{TRY_AGAIN, promisor};
 pub use open::objects_at;
 pub use policy::{Gate, Policy};

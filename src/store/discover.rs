@@ -11,7 +11,7 @@ use super::partial::Promised;
 use super::trouble::Notices;
 use super::upkeep::Upkeep;
 use super::{codes, refs};
-use crate::changeset::Changeset;
+use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::{ActorKind, AgentRun};
 use crate::repository::{Repository, codes as repository_codes};
@@ -190,6 +190,34 @@ impl Store {
         self.upkeep = upkeep.clone();
     }
 
+    /// Whether a proposal about `paths` is for nobody else: one of them is named by `aye.private`, or goes
+    /// through a filter program that keeps it from who reads the objects.
+    ///
+    /// # Errors
+    /// `invalid_config`.
+    pub fn is_private<'p>(
+        &self,
+        paths: impl Iterator<Item = &'p RepoPath> + Clone,
+    ) -> Result<bool> {
+        Ok(self.settings()?.is_private(paths.clone()) || self.is_filtered(paths)?)
+    }
+
+    /// Refuses a file among the projections, and a new name with control characters.
+    ///
+    /// # Errors
+    /// `path_invalid`.
+    pub fn accept_name(&self, change: &FileChange) -> Result<()> {
+        change.refuse_control_name()?;
+        if !KEPT.iter().any(|directory| change.path.as_bstr().starts_with_str(directory)) {
+            return Ok(());
+        }
+        let path = change.path.display().to_string();
+        let message = format!("path '{path}' is in a directory that aye keeps by itself");
+        Err(Error::new(&crate::changeset::codes::PATH_INVALID, message)
+            .with("path", path)
+            .hint("what is there is written and removed as proposals come and go"))
+    }
+
     /// Refuses a changeset that could never be applied here: a file over the size limit, one
     /// beneath what is a file itself, or one among the projections; and new names with control
     /// characters.
@@ -197,19 +225,8 @@ impl Store {
     /// # Errors
     /// `size_limit_exceeded`, `path_invalid`, `not_a_folder`.
     pub fn accept(&self, changeset: &Changeset) -> Result<()> {
-        changeset.refuse_control_names()?;
+        changeset.changes().iter().try_for_each(|change| self.accept_name(change))?;
         changeset.limit_sizes(self.settings()?.max_file_size)?;
-        for change in changeset.changes() {
-            if KEPT.iter().any(|directory| change.path.as_bstr().starts_with_str(directory)) {
-                let path = change.path.display().to_string();
-                return Err(Error::new(
-                    &crate::changeset::codes::PATH_INVALID,
-                    format!("path '{path}' is in a directory that aye keeps by itself"),
-                )
-                .with("path", path)
-                .hint("what is there is written and removed as proposals come and go"));
-            }
-        }
         self.refuse_twins(
             changeset.changes().iter().map(|change| (&change.path, change.after.is_some())),
         )?;

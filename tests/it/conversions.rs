@@ -203,6 +203,49 @@ fn filter_programs_are_not_run_and_their_files_are_taken_as_they_lie() {
     repo.aye(&["propose", "--worktree", "big.dat"]).ok();
 }
 
+/// What git stores of such a file is not for everybody who gets the objects: `git-crypt`, say.
+#[test]
+fn a_proposal_about_a_filtered_file_is_for_nobody_else_and_git_commits_it() {
+    let repo = Repo::with(&[("a", "a\n"), (".gitattributes", "*.r filter=rot\n")]);
+    repo.git(&["config", "filter.rot.clean", "tr a-z b-za"]);
+    repo.git(&["config", "filter.rot.smudge", "tr b-za a-z"]);
+    repo.write("f.r", "abc\nxyz\n");
+    repo.commit("Rotated");
+    assert_eq!(repo.git(&["show", "HEAD:f.r"]), "bcd\nyza");
+    let proposed = id(&repo.aye(&["propose", "f.r", "--old", "abc", "--new", "abd"]));
+    let refs = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    assert_eq!(refs, "", "the text goes to everybody");
+    // Nothing is there that the proposal would not be about.
+    let diff = repo.aye(&["diff", &proposed]).ok();
+    assert!(!diff.out().contains("also hold"), "{diff}");
+    let before = repo.snapshot();
+    let run = repo.aye(&["apply", &proposed, "--yes", "--commit"]);
+    run.fails("filtered_file", 6).notes("without --commit");
+    assert_eq!(repo.snapshot(), before);
+    let run = repo.aye(&["apply", &proposed, "--yes"]).ok();
+    assert!(!run.err().contains("also holds"), "{run}");
+    assert_eq!(repo.text("f.r"), "abd\nxyz\n");
+    repo.git(&["commit", "-q", "-a", "-m", "By git"]);
+    assert_eq!(repo.git(&["show", "HEAD:f.r"]), "bce\nyza");
+    // What is for everybody does not get it either.
+    let other = id(&repo.aye(&["propose", "a", "--old", "a", "--new", "b"]));
+    let edits = serde_json::json!({ "edits": [
+        { "file_path": "a", "old_content": "a", "new_content": "c" },
+        { "file_path": "f.r", "old_content": "xyz", "new_content": "secret" },
+    ]});
+    let revise = ["revise", &other, "--from-json", "-"];
+    repo.aye_stdin(&revise, edits.to_string()).fails("private_path", 4);
+    // Git LFS only stores it elsewhere.
+    repo.write(".gitattributes", "*.r filter=lfs\n");
+    repo.git(&["config", "filter.lfs.clean", "git-lfs clean"]);
+    repo.write("g.r", "one\n");
+    repo.commit("Another");
+    repo.aye(&["propose", "g.r", "--old", "one", "--new", "two"]).ok();
+    let events = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    let tree = repo.git(&["log", "--format=", "--name-only", events.trim()]);
+    assert!(tree.contains("after/g.r"), "{tree}");
+}
+
 /// Git reads the files by the attributes that the change brings, and would store other bytes.
 #[test]
 fn attributes_in_the_change_itself_decide_how_its_files_are_written() {

@@ -75,7 +75,28 @@ fn an_encoding_of_the_work_tree_is_no_change() {
     assert_eq!(proposed(&repo).matches("diff --git").count(), 1, "{}", proposed(&repo));
     assert_eq!(std::fs::read(repo.path("x.u")).expect("read"), utf16);
     // What the agent has written there is its work, and is not lost without a word.
-    run(&repo, "s", "cat a >>x.u").notes("filtered_file");
+    let run = run(&repo, "s", "cat a >>x.u; echo again >>a");
+    run.notes("not proposed: x.u has the encoding UTF-16LE-BOM in the work tree");
+    assert_eq!(proposed(&repo).matches("diff --git").count(), 1, "{}", proposed(&repo));
+    assert!(proposed(&repo).contains("+again"));
     repo.write("a", "mine\n");
     repo.aye(&["adopt", "--json"]).ok().json();
+}
+
+#[test]
+fn a_file_that_cannot_be_proposed_does_not_keep_the_others_from_it() {
+    let repo =
+        Repo::with(&[("a", "a\n"), ("secret.r", "abc\n"), (".gitattributes", "*.r filter=rot\n")]);
+    repo.git(&["config", "filter.rot.clean", "tr a-z b-za"]);
+    repo.git(&["config", "filter.rot.smudge", "tr b-za a-z"]);
+    let made = run(
+        &repo,
+        "s",
+        "echo more >>a; echo x >\"$(printf 'n\\nl')\"; echo x >secret.r
+         mkdir -p .agent-memory/proposals; echo x >.agent-memory/proposals/x",
+    );
+    let made = made.ok().notes("'n\\nl' has a control character in its name");
+    let made = made.notes("is in a directory that aye keeps by itself");
+    made.notes("secret.r goes through the filter 'rot', which aye does not apply");
+    assert_eq!(proposed(&repo).matches("diff --git").count(), 1, "{}", proposed(&repo));
 }

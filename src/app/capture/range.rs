@@ -7,6 +7,7 @@ use bstr::ByteSlice as _;
 use crate::changeset::patch;
 use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath};
 use crate::error::{Error, Result, codes};
+use crate::repository::BY_GIT;
 use crate::store::Store;
 
 /// The id of what `rev` names, of this kind.
@@ -76,7 +77,7 @@ pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> 
         changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
     }
     let changeset = Changeset::new(changes)?;
-    store.refuse_foreign(&changeset)?;
+    store.refuse_foreign(changeset.changes().iter().map(|change| &change.path), BY_GIT)?;
     Ok(changeset)
 }
 

@@ -16,6 +16,7 @@ use crate::decide;
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::Entry;
+use crate::repository::BY_GIT;
 use crate::store::Store;
 
 /// Pathspecs, and the directory that they are relative to.
@@ -115,7 +116,7 @@ pub(super) fn uncommitted(
         }
     }
     let changeset = Changeset::new(changes)?;
-    store.refuse_foreign(&changeset)?;
+    store.refuse_foreign(changeset.changes().iter().map(|change| &change.path), BY_GIT)?;
     Ok(changeset)
 }
 

@@ -102,7 +102,7 @@ impl Writer<'_> {
     /// bring it there, so that it is for nobody else until a person publishes it.
     fn audience_of_new(&self, new: &NewProposal, changes: &[ChangeRecord]) -> Result<Audience> {
         let is_private = new.private
-            || self.store.settings()?.is_private(changes.iter().map(|change| &change.path))
+            || self.store.is_private(changes.iter().map(|change| &change.path))?
             || match &new.instead_of {
                 Some(other) => self.view.audience(other)? != Audience::Default,
                 None => false,
@@ -194,10 +194,9 @@ impl Writer<'_> {
         let known = &proposal.current().changes;
         let new = changes.iter().map(|change| &change.path);
         let new = new.filter(|path| !known.iter().any(|known| known.path == **path));
-        let settings = self.store.settings()?;
         let id = &proposal.id;
-        let why = if settings.is_private(new) {
-            format!("it adds a file that is private (aye.private), and {id} is not")
+        let why = if self.store.is_private(new)? {
+            format!("it adds a file that is private (aye.private, or a filter), and {id} is not")
         } else if self.store.stands_elsewhere(
             &self.view,
             &audience,

@@ -240,7 +240,7 @@ impl<'store> Writer<'store> {
         let is_private = match data {
             Data::Patch(patch) => {
                 let written = || patch.written.iter();
-                self.store.settings()?.is_private(written().map(|file| &file.path))
+                self.store.is_private(written().map(|file| &file.path))?
                     || self.store.stands_elsewhere(
                         &self.view,
                         &Audience::Default,
