@@ -51,15 +51,19 @@ pub fn command(store: &Store, given: Vec<OsString>) -> Result<Vec<OsString>> {
 /// # Errors
 /// `conflict` where the proposal does not fit HEAD; `not_pending`; those of git and of the files.
 pub fn open(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Trial> {
-    let head = store.repo().head_id().ok();
-    match head.filter(|_| !as_proposed) {
-        Some(head) => {
-            let trial = Trial::new(store.common_dir(), &head.to_string())?;
-            overlay(store, proposal, &trial)?;
-            Ok(trial)
-        }
-        None => Trial::new(store.common_dir(), &as_commit(store, proposal)?),
+    let head = store.repo().head_id().ok().filter(|_| !as_proposed);
+    let commit = match head {
+        Some(head) => head.to_string(),
+        None => as_commit(store, proposal)?,
+    };
+    let trial = Trial::new(store.common_dir(), &commit)?;
+    if store.repo().config_snapshot().boolean("core.sparseCheckout") == Some(true) {
+        trial.bring(proposal.current().changes.iter().map(|change| &change.path))?;
     }
+    if head.is_some() {
+        overlay(store, proposal, &trial)?;
+    }
+    Ok(trial)
 }
 
 /// The commit that is the proposal on the files it was made on.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 
 use crate::beneath::{Access, FileKind, clear};
+use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::private::Directory;
@@ -51,6 +52,24 @@ impl Trial {
             .arg(commit)
             .run()?;
         Ok(trial)
+    }
+
+    /// Checks out those of `paths` that a sparse checkout leaves out of the work tree and its commit has.
+    ///
+    /// # Errors
+    /// `git_failed`.
+    pub fn bring<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<()> {
+        let git =
+            || Git::new(&self.directory).fresh().without_hooks().env("GIT_LITERAL_PATHSPECS", "1");
+        for path in paths.map(RepoPath::to_path) {
+            if self.directory.join(&path).symlink_metadata().is_err()
+                && !git().args(["ls-files", "-z", "--"]).arg(&path).run()?.is_empty()
+            {
+                let checkout = ["checkout", "--quiet", "--ignore-skip-worktree-bits", "HEAD", "--"];
+                git().args(checkout).arg(&path).run()?;
+            }
+        }
+        Ok(())
     }
 
     /// The top of the work tree.

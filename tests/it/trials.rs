@@ -105,6 +105,19 @@ fn head_that_has_moved_on_is_merged_or_refused() {
     assert_clean(&repo);
 }
 
+#[test]
+fn a_sparse_checkout_has_the_files_of_the_proposal() {
+    let repo = Repo::with(&[("in/a", "a\n"), ("out/b", "one\ntwo\n"), ("out/c", "c\n")]);
+    let id = propose(&repo, "out/b", "two", "zwei");
+    repo.git(&["sparse-checkout", "set", "in"]);
+    for options in [&[][..], &["--as-proposed"]] {
+        let command = [&["try", &id], options, &["--", "cat", "out/b"]].concat();
+        repo.aye(&command).ok().says("one\nzwei\n");
+    }
+    repo.aye(&["try", &id, "--", "test", "!", "-e", "out/c"]).ok();
+    assert_clean(&repo);
+}
+
 /// What a trial runs may be the proposal's own work: it cannot let itself in.
 #[test]
 fn a_command_of_a_trial_decides_nothing_and_writes_nothing_in_a_persons_name() {
