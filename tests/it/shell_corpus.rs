@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::fuzz_targets::bodies::brush;
-use crate::support::{Repo, has_sandbox, until};
+use crate::support::{Repo, has_sandbox, is_alone, until};
 use aye::shell::access::{Access, DEFAULT};
 use aye::shell::{Request, World, plan, run, sandbox};
 
@@ -179,7 +179,7 @@ fn every_hostile_command_is_refused_with_a_reason_and_a_hint() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_sandbox_alone_changes_nothing() {
-    if !has_sandbox() {
+    if !has_sandbox() || !is_alone("shell_corpus::the_sandbox_alone_changes_nothing") {
         return;
     }
     let repo = fixture();
@@ -285,6 +285,9 @@ fn programs_are_bounded_before_they_begin() {
 
 #[test]
 fn every_everyday_command_says_what_sh_says_and_changes_nothing() {
+    if !is_alone("shell_corpus::every_everyday_command_says_what_sh_says_and_changes_nothing") {
+        return;
+    }
     let repo = fixture();
     let world = world(&repo);
     let request = Request { timeout: Duration::from_secs(60), ..Request::default() };

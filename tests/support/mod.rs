@@ -461,6 +461,20 @@ fn with_program(command: &Command, program: &OsStr) -> Command {
     other
 }
 
+/// True in a process that runs the test `name` alone; otherwise runs it in one, which has to succeed. For a
+/// test that forks much: that costs the more the more memory the process has, and the one of all tests has much.
+pub fn is_alone(name: &str) -> bool {
+    const ALONE: &str = "AYE_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let this = std::env::current_exe().expect("this program");
+    let run = Command::new(this).args(["--exact", name]).env(ALONE, "1").output().expect("run");
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success() && said.contains("1 passed"), "{said}");
+    false
+}
+
 /// Where the directories of the tests are: in memory, where the system has room for that and `TMPDIR`
 /// names no other place. A run makes hundreds of thousands of small files, and before ext4 gives out an
 /// inode, it looks at each that was removed in the last minutes. The crash tests are about the disk.
