@@ -73,7 +73,8 @@ fn applied_proposals_get_their_trailers_and_learn_their_commit() {
     apply(&repo, &second);
     // Changed after it was approved: not what was approved, so not its commit.
     repo.write("b.txt", "drei!\n");
-    commit(&repo, "German\n\nSome text.").ok();
+    let made = commit(&repo, "German\n\nSome text.").ok();
+    assert!(made.err().contains("refuse this commit"), "said before it is pushed: {made}");
     let message = repo.git(&["log", "-1", "--format=%B"]);
     assert!(
         message.contains(&format!(
@@ -90,7 +91,8 @@ fn applied_proposals_get_their_trailers_and_learn_their_commit() {
     check.says("error[extra_file]: b.txt").lacks("content_differs");
     // Committed once: the next commit of that file is not the proposal's.
     repo.write("a.txt", "eins\ntwo\nmore\n");
-    commit(&repo, "More").ok();
+    let made = commit(&repo, "More").ok();
+    assert!(!made.err().contains("refuse"), "{made}");
     assert!(!repo.git(&["log", "-1", "--format=%B"]).contains("Proposal-Id"));
     // An amended commit is a new one, and still holds it.
     repo.git(&["reset", "-q", "--hard", "HEAD~1"]);

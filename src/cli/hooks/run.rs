@@ -238,7 +238,32 @@ fn post_commit(context: &mut Context) -> Result<()> {
             writer.note(Some(&proposal.id), note)?;
         }
         Ok(())
-    })
+    })?;
+    warn_of_more(context, &store, &view, &id)
+}
+
+/// Says of a commit that names proposals and holds more than was approved what a push, or the build machine,
+/// will say: by then the way out is to rewrite what others may have.
+fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &str) -> Result<()> {
+    let scope = Scope::default();
+    let pending = Pending::new(view, context.now, &scope, &[]);
+    let (only, fail_on) = (["--max-count=1", commit], check::hook_fail_on(store)?);
+    let found =
+        range::findings(store, view, &pending, &scope, &only, context.now, &fail_on, false)?;
+    let refused = found.iter().filter(|finding| finding.level == Level::Error);
+    let messages: Vec<_> = refused.map(|finding| escape::line(&finding.message)).collect();
+    if let [first, rest @ ..] = &messages[..] {
+        let more = match rest.len() {
+            0 => String::new(),
+            more => format!(", and {more} more like it"),
+        };
+        context.note(&format!("warning: {first}{more}"));
+        context.note(
+            "hint: `aye check --range` and the pre-push hook refuse this commit; `git reset --soft HEAD~1` \
+             takes it back, and what nobody approved goes into one of its own",
+        );
+    }
+    Ok(())
 }
 
 /// The applied proposals that `commit` holds as approved: those it changes files of, and those it
