@@ -69,6 +69,8 @@ impl<'a> Fit<'a> {
             Ok(plan) => plan.refusal(),
             Err(error) => Some(error),
         };
+        // Where the file lies it may fit: `apply` names what brings it here.
+        let unfit = unfit.filter(|error| self.store.left_out(error).is_none());
         Ok(unfit.map(|error| error.message().to_owned()))
     }
 

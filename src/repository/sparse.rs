@@ -10,21 +10,21 @@ impl Repository {
     /// `error`, if it is about a file that is not there because the sparse checkout leaves it out,
     /// with that as its hint.
     pub fn name_sparse(&self, error: Error) -> Error {
-        if !error.is(&codes::FILE_NOT_FOUND) && !error.is(&codes::CONFLICT) {
-            return error;
-        }
-        let given = error.details().iter().find(|(key, _)| *key == "path");
-        let Some(path) = given.and_then(|(_, path)| path.as_str()).map(str::to_owned) else {
-            return error;
-        };
-        if !self.is_left_out(&path) {
-            return error;
-        }
+        let Some(path) = self.left_out(&error) else { return error };
         let directory = path.rsplit_once('/').map_or(path.as_str(), |(directory, _)| directory);
         error.hint(format!(
             "the sparse checkout leaves it out of the work tree; `git sparse-checkout add \
              '{directory}'` brings it there"
         ))
+    }
+
+    /// The file that `error` is about, if it is not there because the sparse checkout leaves it out.
+    pub fn left_out(&self, error: &Error) -> Option<String> {
+        if !error.is(&codes::FILE_NOT_FOUND) && !error.is(&codes::CONFLICT) {
+            return None;
+        }
+        let (_, path) = error.details().iter().find(|(key, _)| *key == "path")?;
+        path.as_str().map(str::to_owned).filter(|path| self.is_left_out(path))
     }
 
     /// Refuses to take a file for deleted that is only left out: in git it would stay.

@@ -116,6 +116,9 @@ fn a_sparse_checkout_has_the_files_of_the_proposal() {
     }
     repo.aye(&["try", &id, "--", "test", "!", "-e", "out/c"]).ok();
     assert_clean(&repo);
+    // Nor does it conflict with what is not here.
+    repo.aye(&["check", "--fail-on", "conflict"]).ok();
+    repo.aye(&["list"]).ok().says("out/b").lacks("conflict");
 }
 
 /// What a trial runs may be the proposal's own work: it cannot let itself in.
