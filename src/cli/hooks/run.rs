@@ -259,8 +259,8 @@ fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &str) -> 
         };
         context.note(&format!("warning: {first}{more}"));
         context.note(
-            "hint: `aye check --range` and the pre-push hook refuse this commit; `git reset --soft HEAD~1` \
-             takes it back, and what nobody approved goes into one of its own",
+            "hint: `aye check --range` and the pre-push hook refuse this commit; take the rest out of it: \
+             git reset HEAD~1 -- FILE… && git commit --amend --no-edit",
         );
     }
     Ok(())
