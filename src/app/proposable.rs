@@ -17,11 +17,8 @@ pub(super) fn only(
     let foreign = store.foreign(changes.iter().map(|change| &change.path))?;
     let mut kept = Vec::with_capacity(changes.len());
     for (change, foreign) in changes.into_iter().zip(foreign) {
-        let why = match foreign {
-            Some(what) => Some(format!("{what}, which aye does not apply")),
-            None => store.accept_name(&change).err().map(|error| error.message().to_owned()),
-        };
-        match why {
+        let name = || store.accept_name(&change).err().map(|error| error.message().to_owned());
+        match foreign.or_else(name) {
             Some(why) => passed_over.push((change.path.display().to_string(), why)),
             None => kept.push(change),
         }

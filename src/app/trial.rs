@@ -57,7 +57,7 @@ pub fn open(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Tri
         None => as_commit(store, proposal)?,
     };
     let trial = Trial::new(store.common_dir(), &commit)?;
-    if store.repo().config_snapshot().boolean("core.sparseCheckout") == Some(true) {
+    if store.is_sparse() {
         trial.bring(proposal.current().changes.iter().map(|change| &change.path))?;
     }
     if head.is_some() {

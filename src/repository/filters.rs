@@ -336,11 +336,11 @@ impl Repository {
                 match has_tree.then(|| filters.treatment(path)).transpose()?.map(|(found, _)| found)
                 {
                     Some(Treatment::Foreign(Foreign::Driver(name))) => {
-                        Some(format!("goes through the filter '{name}'"))
+                        Some(format!("goes through the filter '{name}', which aye does not apply"))
                     }
-                    Some(Treatment::Foreign(Foreign::Encoding(name))) => {
-                        Some(format!("has the encoding {name} in the work tree"))
-                    }
+                    Some(Treatment::Foreign(Foreign::Encoding(name))) => Some(format!(
+                        "has the encoding {name} in the work tree, which aye does not apply"
+                    )),
                     Some(Treatment::Convert { .. }) | None => None,
                 },
             )
@@ -361,12 +361,11 @@ impl Repository {
         let found = self.foreign(paths.clone())?;
         match paths.into_iter().zip(found).find_map(|(path, what)| Some((path, what?))) {
             None => Ok(()),
-            Some((path, what)) => Err(Error::new(
-                &codes::FILTERED_FILE,
-                format!("{} {what}, which aye does not apply", path.display()),
-            )
-            .with("path", path.display().to_string())
-            .hint(hint)),
+            Some((path, what)) => {
+                Err(Error::new(&codes::FILTERED_FILE, format!("{} {what}", path.display()))
+                    .with("path", path.display().to_string())
+                    .hint(hint))
+            }
         }
     }
 

@@ -42,12 +42,14 @@ impl Repository {
         Ok(())
     }
 
+    /// Whether the checkout is sparse (`core.sparseCheckout`).
+    pub fn is_sparse(&self) -> bool {
+        self.repo.config_snapshot().boolean("core.sparseCheckout") == Some(true)
+    }
+
     /// Whether the sparse checkout leaves the file `path` out of the work tree.
     pub fn is_left_out(&self, path: &str) -> bool {
-        if self.repo.config_snapshot().boolean("core.sparseCheckout") != Some(true) {
-            return false;
-        }
-        self.repo.index_or_empty().is_ok_and(|index| leaves_out(&index, path))
+        self.is_sparse() && self.repo.index_or_empty().is_ok_and(|index| leaves_out(&index, path))
     }
 }
 

@@ -97,11 +97,11 @@ fn is_retyped(text: &str) -> bool {
             && digits.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'_' | b'.'))
     };
     let is_date = || {
-        let mut parts = text.split('-').map(|part| (part.len(), part));
+        let mut lengths = text.split('-').map(str::len);
         text.len() <= 10
-            && matches!(parts.next(), Some((4, _)))
-            && matches!(parts.next(), Some((1 | 2, _)))
-            && matches!(parts.next(), Some((1 | 2, _)))
+            && matches!(lengths.next(), Some(4))
+            && matches!(lengths.next(), Some(1 | 2))
+            && matches!(lengths.next(), Some(1 | 2))
             && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
     };
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) || is_number() || is_date()
