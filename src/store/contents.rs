@@ -97,14 +97,14 @@ impl Store {
                         found.lines.entry(row.proposal).or_default().push((row.seq, place));
                         lines += 1;
                     }
-                    None if row.kind == "fold" => {}
+                    None if row.kind() == "fold" => {}
                     None => found.rows.push(Brief {
+                        is_loose: ["plan", "patch", "undo"].contains(&row.kind()),
                         id: row.id,
                         seq: row.seq,
-                        time: row.time,
+                        time: row.time(),
                         proposal: row.proposal,
                         plan: row.plan,
-                        is_loose: ["plan", "patch", "undo"].contains(&row.kind.as_str()),
                     }),
                 }
             }
@@ -120,7 +120,7 @@ impl Store {
 
 /// The part of a snapshot that `row` comes with.
 fn part(row: &Row) -> Option<ObjectId> {
-    if row.kind != "fold" {
+    if row.kind() != "fold" {
         return None;
     }
     let Data::Fold(fold) = &row.event.data else { return None };

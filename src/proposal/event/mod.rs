@@ -11,7 +11,9 @@ pub mod lists;
 mod tests;
 mod words;
 
-use bstr::ByteSlice as _;
+use std::sync::LazyLock;
+
+use bstr::{ByteSlice as _, FinderReverse};
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -240,8 +242,9 @@ impl Event {
         // From text, as the other way reads data: all that reads them is in the program once.
         let text = std::str::from_utf8(bytes).ok()?;
         // In canonical form the kind stands behind the data. Elsewhere it is another one, or none.
-        const KIND: &[u8] = b"\"kind\":\"";
-        let (_, behind) = bytes.split_at(bytes.rfind(KIND)? + KIND.len());
+        const KEY: &[u8] = b"\"kind\":\"";
+        static KIND: LazyLock<FinderReverse<'_>> = LazyLock::new(|| FinderReverse::new(KEY));
+        let (_, behind) = bytes.split_at(KIND.rfind(bytes)? + KEY.len());
         let kind = &behind[..behind.find_byte(b'"')?];
         match kind {
             b"propose" => read(text, kind, Data::Propose),

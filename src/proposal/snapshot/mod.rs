@@ -430,10 +430,24 @@ fn split(bytes: &[u8]) -> Result<Vec<&[u8]>, String> {
 /// second look.
 fn exact_sorted<T: Serialize + for<'de> Deserialize<'de>>(line: &[u8]) -> Result<T, String> {
     let found = serde_json::from_slice::<T>(line).ok().filter(|found| {
-        let bytes = serde_json::to_vec(found).ok();
-        bytes.is_some_and(|bytes| line.strip_suffix(b"\n") == Some(&bytes))
+        let mut rest = Rest(line);
+        serde_json::to_writer(&mut rest, found).is_ok() && rest.0 == b"\n"
     });
     found.map_or_else(|| exact(line), Ok)
+}
+
+/// What is left of a line, of which all that is written has to be the beginning.
+struct Rest<'a>(&'a [u8]);
+
+impl std::io::Write for Rest<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.strip_prefix(bytes).ok_or(std::io::ErrorKind::InvalidData)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Reads a line of the snapshot itself, in its canonical form alone.

@@ -63,8 +63,8 @@ pub(super) type Freshes = HashMap<String, Fresh>;
 
 /// An event, as a row of the cache has it, and what it says.
 pub(super) struct Row {
-    /// Its id.
-    pub(super) id: ObjectId,
+    /// Its id, hex.
+    pub(super) id: String,
     /// The lane commit that holds it, hex.
     pub(super) commit: std::rc::Rc<str>,
     /// What it says, its lane among that.

@@ -41,6 +41,10 @@ const OBJECT: usize = 6;
 /// Longest text of a foreign event.
 const MOST_TEXT: usize = 64 << 10;
 
+/// Bytes of events that nobody counts: what is in them takes at most 16 MiB, and most proposals have
+/// no more.
+const UNCOUNTED: usize = 64 << 10;
+
 /// Largest first event that a publication of another lane may carry, in bytes: as large as one of
 /// another lane may be.
 pub(super) const LARGEST_ORIGINAL: usize = 1 << 20;
@@ -53,11 +57,16 @@ const MOST_NAME: usize = 1 << 10;
 pub(super) struct Budget {
     lanes: BTreeMap<String, usize>,
     all: usize,
+    uncounted: usize,
 }
 
 impl Budget {
     /// Whether an event of `lane` that is stored as `body` is within what is left.
     pub(super) fn admits(&mut self, lane: &str, body: &[u8]) -> bool {
+        if self.uncounted + body.len() <= UNCOUNTED {
+            self.uncounted += body.len();
+            return true;
+        }
         self.takes(lane, body.len() + VALUE * values(body))
     }
 
@@ -311,9 +320,11 @@ pub(super) fn fresh(
 ) -> rusqlite::Result<Gathered> {
     rows.sort_by(|a, b| (a.event.seq, &a.id).cmp(&(b.event.seq, &b.id)));
     let mut gathering = Gathering::new(repo, connection, forks, own);
+    gathering.found.events.reserve_exact(rows.len());
+    gathering.found.commits.reserve_exact(rows.len());
     for Row { id, commit, event, body, statement, figures, is_line } in rows {
         let said = Said {
-            id: id.to_string(),
+            id,
             commit,
             lane: event.lane.clone(),
             part: None,

@@ -67,16 +67,14 @@ pub(super) struct Chain {
 
 /// An event with what the cache has about it.
 pub(super) struct Row {
-    /// Blob id, hex.
+    /// Blob id.
     pub(super) id: ObjectId,
+    /// The same, hex.
+    pub(super) hex: String,
     /// The proposal it is about.
     pub(super) proposal: Option<ProposalId>,
     /// Its position in the lane.
     pub(super) seq: u64,
-    /// What happened.
-    pub(super) kind: String,
-    /// When, in milliseconds.
-    pub(super) time: i64,
     /// The plan it is about.
     pub(super) plan: Option<String>,
     /// The event. In a box of its own, as a commit may have a thousand.
@@ -85,6 +83,18 @@ pub(super) struct Row {
     pub(super) body: Vec<u8>,
     /// Where it comes from a snapshot, the bytes of its statement and of the manifest of that.
     pub(super) beside: Option<Beside>,
+}
+
+impl Row {
+    /// What happened.
+    pub(super) fn kind(&self) -> &str {
+        self.event.data.kind()
+    }
+
+    /// When, in milliseconds.
+    pub(super) fn time(&self) -> i64 {
+        self.event.time.timestamp_millis()
+    }
 }
 
 /// What stands beside an event in a snapshot.
@@ -302,7 +312,7 @@ impl<'repo> Reader<'repo> {
             }
         }
         if snapshot.is_some()
-            && said.rows.first().is_some_and(|row| row.beside.is_none() && row.kind != "fold")
+            && said.rows.first().is_some_and(|row| row.beside.is_none() && row.kind() != "fold")
         {
             return Err("it has a snapshot that no event of it names".into());
         }
@@ -346,7 +356,7 @@ impl<'repo> Reader<'repo> {
                 Item::Stub(id, stub) => said.stubs.push((id, stub)),
                 Item::Event(read) => {
                     let id = ObjectId::from_hex(read.id.as_bytes()).map_err(|e| text(&e))?;
-                    let row = row(id, &read.id, read.event, read.body.to_vec());
+                    let row = row(id, read.id, read.event, read.body.to_vec());
                     let of_it = |figures: &mut Figures| row.proposal.as_ref() == Some(&figures.id);
                     let beside = Beside {
                         statement: read.statement.map(<[u8]>::to_vec),
@@ -424,7 +434,7 @@ impl<'repo> Reader<'repo> {
         if event.lane != self.lane {
             return Err(other_lane(&event.lane));
         }
-        Ok(row(id, &id.to_string(), Box::new(event), std::mem::take(&mut blob.data)))
+        Ok(row(id, id.to_string(), Box::new(event), std::mem::take(&mut blob.data)))
     }
 
     /// What the tree of a commit names: its events, each once, and its snapshot.
@@ -488,13 +498,12 @@ impl<'repo> Reader<'repo> {
 }
 
 /// What the cache has of an event, whose id is `hex` and which is stored as `body`.
-fn row(id: ObjectId, hex: &str, event: Box<Event>, body: Vec<u8>) -> Row {
+fn row(id: ObjectId, hex: String, event: Box<Event>, body: Vec<u8>) -> Row {
     Row {
         id,
-        proposal: event.about(hex),
+        proposal: event.about(&hex),
+        hex,
         seq: event.seq,
-        kind: event.data.kind().to_owned(),
-        time: event.time.timestamp_millis(),
         plan: plan(&event.data),
         event,
         body,

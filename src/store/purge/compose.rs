@@ -114,7 +114,7 @@ impl Store {
         let mut stubs: BTreeMap<ProposalId, Vec<Stub>> = BTreeMap::new();
         lane::each_commit(&self.repo, lane, Limits::OWN, |_, said| {
             for row in own(said) {
-                if row.kind == "fold" {
+                if row.kind() == "fold" {
                     let Data::Fold(fold) = &row.event.data else { continue };
                     let bytes = self.blob(&fold.snapshot.id)?;
                     let without = snapshot::without(&bytes, ids, hash);
@@ -155,7 +155,7 @@ impl Store {
         };
         lane::each_commit(&self.repo, lane, limits, |commit, said| {
             let rows = own(said);
-            let is_part = rows.iter().any(|row| row.kind == "fold");
+            let is_part = rows.iter().any(|row| row.kind() == "fold");
             if !is_part {
                 let kept = rows.iter().filter(|row| goes(row, ids).is_none());
                 let kept: Vec<ObjectId> = kept.map(|row| row.id).collect();
@@ -218,5 +218,5 @@ fn own(said: lane::Said) -> Vec<Row> {
 
 /// The proposal of an event that goes with it.
 fn goes<'r>(row: &'r Row, ids: &BTreeSet<ProposalId>) -> Option<&'r ProposalId> {
-    row.proposal.as_ref().filter(|id| row.kind != "purge" && ids.contains(id))
+    row.proposal.as_ref().filter(|id| row.kind() != "purge" && ids.contains(id))
 }

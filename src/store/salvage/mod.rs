@@ -150,7 +150,7 @@ impl Store {
         let is_named = |id: &ObjectId| {
             named.contains(&id.to_string())
                 || rows(*id).iter().any(|row| {
-                    row.kind == "propose"
+                    row.kind() == "propose"
                         && pending.contains(&ProposalId::from_event(&row.id.to_string()))
                 })
         };

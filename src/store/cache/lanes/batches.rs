@@ -182,7 +182,7 @@ impl Pass<'_> {
             let figures = figures.as_ref().and_then(counts::column);
             let about = row.proposal.as_ref().filter(|id| !self.parsed.is_last(id.as_str()));
             if let Some(filling) = &mut self.filling
-                && (row.kind == "purge" || !filling.is_new(&row.id, about))
+                && (row.kind() == "purge" || !filling.is_new(&row.id, about))
             {
                 self.end_filling()?;
             }
@@ -194,7 +194,7 @@ impl Pass<'_> {
                         Some(_) => {
                             let is_line = row.beside.is_some();
                             let statement = row.beside.and_then(|beside| beside.statement);
-                            let Row { id, event, body, .. } = row;
+                            let Row { hex: id, event, body, .. } = row;
                             let commit = commit.clone();
                             let row = filling::Row {
                                 id,
@@ -307,13 +307,13 @@ fn add(
     figures: Option<&str>,
 ) -> rusqlite::Result<bool> {
     let added = insert.execute(params![
-        row.id.to_string(),
+        row.hex,
         row.proposal.as_ref().map(|id| id.as_str()),
         lane,
         number(row.seq),
         commit,
-        row.kind,
-        row.time,
+        row.kind(),
+        row.time(),
         row.plan,
         row.body,
         row.beside.is_some(),
