@@ -8,6 +8,7 @@ use bstr::ByteSlice;
 use gix::index::entry::Stage;
 
 use super::history;
+use super::refuse::with_index;
 use super::staging::{STAGING, chunks, git, git_with_modes, head, list, unstage};
 use crate::changeset::{Mode, RepoPath};
 use crate::error::{Error, Result};
@@ -70,7 +71,8 @@ pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry
 /// its hooks inherit the lock of `journal`, so that nobody settles the files while they run.
 ///
 /// # Errors
-/// `git_failed`, with what git or a hook said; the index is as it was.
+/// `git_failed`, with what git or a hook said; `index_locked`. The index is as it was, unless the error
+/// says otherwise.
 pub fn commit(
     store: &Store,
     journal: &Journal,
@@ -92,29 +94,45 @@ pub fn commit(
     file.write_all(&list(&named)).map_err(failed)?;
     let mut from_file = OsString::from("--pathspec-from-file=");
     from_file.push(std::path::absolute(file.path()).map_err(failed)?);
-    let message = whole(store, &text(store, reviewers, proposal, message)?)?;
+    let message = text(store, reviewers, proposal, message)?;
     let git = || Ok::<Git, Error>(git_with_modes(store, modes)?.inheriting(journal.inheritable()?));
-    let commit = git()?
-        .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
-        .arg(&from_file)
-        .arg("--pathspec-file-nul")
-        // Our own hooks would stop it for the very proposal it is about.
-        .env(crate::git::COMMITTING, proposal.id.as_str())
-        .stdin_file(message);
-    git()?.args(STAGING).stdin(list(paths)).run()?;
+    let commit = || {
+        let git = git()?
+            .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
+            .arg(&from_file)
+            .arg("--pathspec-file-nul")
+            // Our own hooks would stop it for the very proposal it is about.
+            .env(crate::git::COMMITTING, proposal.id.as_str());
+        git.stdin_file(whole(store, &message)?).run()
+    };
+    with_index(store, || git()?.args(STAGING).stdin(list(paths)).run())?;
+    let before = head(store)?;
     let made = match is_in_head(store, paths) {
-        Ok(true) => {
-            let since = proposal.created_at.timestamp();
-            let found = history::commit_of(store.repo(), &proposal.id, since);
-            return Ok(found.map(|id| Committed::of(id.to_string(), None)));
-        }
-        Ok(false) => make(store, proposal, commit, paths),
+        Ok(true) => return Ok(made_before(store, proposal)),
+        Ok(false) => make(store, proposal, before, || with_index(store, commit).err(), paths),
         Err(error) => Err(error),
     };
+    // Somebody's `git commit -a` may have been sooner. What HEAD has is not taken back from under it.
+    if made.is_err() && head(store)? != before && is_as_in_head(store, paths)? {
+        return Ok(made_before(store, proposal));
+    }
     made.map(Some).map_err(|error| match unstage(store, paths) {
         Ok(()) => error,
-        Err(second) => error.with("index_not_restored", second.message().to_owned()),
+        Err(second) => left_staged(error, &second),
     })
+}
+
+/// The commit that holds `proposal` already, if it names it.
+fn made_before(store: &Store, proposal: &Proposal) -> Option<Committed> {
+    let found = history::commit_of(store.repo(), &proposal.id, proposal.created_at.timestamp());
+    found.map(|id| Committed::of(id.to_string(), None))
+}
+
+/// `error`, and that the index still has what should have been committed.
+fn left_staged(error: Error, second: &Error) -> Error {
+    let hint =
+        "its files are staged still: `git restore --staged FILE` takes each out of the index";
+    error.hint(hint).with("index_not_restored", second.message().to_owned())
 }
 
 /// What the commit `id` on top of `onto` changes beside `paths`; nothing if it is not on top of that.
@@ -170,11 +188,16 @@ pub fn follow_beside(store: &Store, beside: &[Beside]) -> Result<()> {
     unstage(store, &paths.collect::<Vec<_>>())
 }
 
-/// Runs `commit`, a git command, for `paths`, and looks what came of it.
-fn make(store: &Store, proposal: &Proposal, commit: Git, paths: &[RepoPath]) -> Result<Committed> {
+/// Runs `commit` for `paths` while HEAD is at `before`, and looks what came of it.
+fn make(
+    store: &Store,
+    proposal: &Proposal,
+    before: Option<gix::ObjectId>,
+    commit: impl FnOnce() -> Option<Error>,
+    paths: &[RepoPath],
+) -> Result<Committed> {
     let is_of = |head| history::is_of(store.repo(), head, &proposal.id);
-    let before = head(store)?;
-    let refused = commit.run().err();
+    let refused = commit();
     let Ok(now) = head(store) else {
         // The commit may stand, so nothing is put back unless git itself shows otherwise.
         let said = git(store)?.args(["rev-parse", "--verify", "HEAD"]).text();
@@ -225,14 +248,21 @@ pub fn staged(store: &Store, path: &RepoPath) -> Option<String> {
 
 /// True if the index has nothing for `paths` that HEAD does not have.
 fn is_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
+    is_same(store, &["diff-index", "--cached", "--quiet", "HEAD", "--"], paths)
+}
+
+/// True if the work tree has nothing for `paths` that HEAD does not have.
+fn is_as_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
+    is_same(store, &["diff", "--quiet", "--no-ext-diff", "HEAD", "--"], paths)
+}
+
+fn is_same(store: &Store, comparison: &[&str], paths: &[RepoPath]) -> Result<bool> {
     if head(store)?.is_none() {
         return Ok(false);
     }
     for some in chunks(paths) {
-        let same = git(store)?
-            .args(["diff-index", "--cached", "--quiet", "HEAD", "--"])
-            .args(some.iter().map(RepoPath::to_path))
-            .answer()?;
+        let same =
+            git(store)?.args(comparison).args(some.iter().map(RepoPath::to_path)).answer()?;
         if !same.ok() {
             return Ok(false);
         }

@@ -47,7 +47,7 @@ pub mod codes {
         UNMERGED = "unmerged", Conflict, "a file has merge conflicts that are not settled, or is part of a merge that is not committed";
         PATHSPEC_REQUIRED = "pathspec_required", Usage, "an agent proposes uncommitted changes without saying which";
         COMMITTED_NOT_RECORDED = "committed_not_recorded", Unrecorded, "the commit was made and the decision could not be recorded; the files stay as committed";
-        COMMIT_DIFFERS = "commit_differs", Conflict, "a commit hook changed what was approved";
+        COMMIT_DIFFERS = "commit_differs", Conflict, "a commit has something else than was approved: by a hook, or saved meanwhile";
         MANIFEST_UNSUPPORTED = "manifest_unsupported", Conflict, "a submodule stands where a file is to be approved";
     }
 }

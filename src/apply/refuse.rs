@@ -1,5 +1,8 @@
 //! What keeps files from being staged or committed: changes of their own, ignored paths, a locked index.
 
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
 use bstr::ByteSlice;
 use gix::index::entry::{self, Stage};
 
@@ -8,6 +11,7 @@ use super::commit::entry_in;
 use super::staging::{chunks, git, head, list};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
+use crate::git::codes::GIT_FAILED;
 use crate::proposal::Proposal;
 use crate::proposal::event::FileOutcome;
 use crate::store::Store;
@@ -191,15 +195,41 @@ pub(super) fn has(index: &gix::index::State, path: &RepoPath, file: Option<&File
     }
 }
 
+/// How long to wait for whoever holds the index for a moment, as `git add` of an editor does.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Runs git until it gets the index, which it does not wait for itself.
+///
+/// # Errors
+/// `index_locked` where somebody else keeps it; those of `run`.
+pub(super) fn with_index<T>(store: &Store, mut run: impl FnMut() -> Result<T>) -> Result<T> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match run() {
+            Err(error) if error.is(&GIT_FAILED) && error.message().contains("index.lock") => {
+                if Instant::now() >= until {
+                    return Err(crate::worktree::index::locked(&lock_of_index(store)));
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            done => return done,
+        }
+    }
+}
+
+fn lock_of_index(store: &Store) -> PathBuf {
+    let mut lock = store.repo().index_path().into_os_string();
+    lock.push(".lock");
+    lock.into()
+}
+
 /// Refuses early what `git add` would refuse late.
 ///
 /// # Errors
 /// `index_locked`.
 pub fn refuse_locked_index(store: &Store) -> Result<()> {
     // While `git commit -a` runs its hooks, `index.lock` is the index they get.
-    let mut lock = store.repo().index_path().into_os_string();
-    lock.push(".lock");
-    let lock = std::path::PathBuf::from(lock);
+    let lock = lock_of_index(store);
     match lock.symlink_metadata() {
         Ok(_) => Err(crate::worktree::index::locked(&lock)),
         Err(_) => Ok(()),

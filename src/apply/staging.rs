@@ -1,6 +1,6 @@
 //! Git told what to stage: written paths and their modes, while it runs beside.
 
-use super::refuse::refuse_locked_index;
+use super::refuse::with_index;
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::git::{Git, Running};
@@ -127,13 +127,13 @@ impl Staging {
 pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
     let born = head(store)?.is_some();
     for some in chunks(paths) {
-        let git = match born {
-            true => git(store)?.args(["reset", "--quiet", "HEAD", "--"]),
-            false => git(store)?.args(["rm", "--quiet", "--cached", "--ignore-unmatch", "--"]),
-        };
-        git.args(some.iter().map(RepoPath::to_path))
-            .run()
-            .map_err(|error| refuse_locked_index(store).err().unwrap_or(error))?;
+        with_index(store, || {
+            let git = match born {
+                true => git(store)?.args(["reset", "--quiet", "HEAD", "--"]),
+                false => git(store)?.args(["rm", "--quiet", "--cached", "--ignore-unmatch", "--"]),
+            };
+            git.args(some.iter().map(RepoPath::to_path)).run()
+        })?;
     }
     Ok(())
 }

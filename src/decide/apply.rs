@@ -413,7 +413,8 @@ pub(super) fn comment(
     Ok(())
 }
 
-/// What the commit holds otherwise than was approved: a hook changed it, or put it there.
+/// What the commit holds otherwise than was approved: a hook changed it or put it there, or somebody has
+/// saved the file before git read it.
 fn amended(store: &Store, planned: &Shown, commit: Option<&Committed>) -> Result<Vec<Written>> {
     let Some(commit) = commit else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -448,7 +449,7 @@ fn unasked(commit: &Committed) -> Vec<String> {
         .collect()
 }
 
-/// Proposes what a commit hook has made of the approved files, so that a person decides on it.
+/// Proposes what the commit has otherwise than was approved, so that a person decides on it.
 fn ask_about(
     writer: &mut Writer<'_>,
     proposal: &Proposal,
@@ -472,10 +473,13 @@ fn ask_about(
     let id = commit.map_or("", |commit| commit.id.get(..12).unwrap_or(&commit.id));
     let new = NewProposal {
         changeset: Changeset::new(changes?)?,
-        description: Some(format!("What a commit hook made of {} in commit {id}", proposal.id)),
+        description: Some(format!(
+            "What commit {id} has otherwise than approved in {}",
+            proposal.id
+        )),
         domain: proposal.domain.clone(),
         related_task_id: None,
-        proposed_by: "commit hook".to_owned(),
+        proposed_by: "git commit".to_owned(),
         expires_in: store.settings()?.expires_in,
         subject: Subject::Code,
         form: InputForm::Commit,

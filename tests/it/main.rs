@@ -17,6 +17,7 @@ mod agents_show;
 mod agents_strict;
 mod agents_test;
 mod apply;
+mod apply_beside_git;
 mod approve;
 mod arrows;
 mod audiences;

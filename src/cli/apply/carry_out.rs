@@ -84,7 +84,7 @@ impl Decided<'_> {
     }
 }
 
-/// Notes what is odd about what was `applied`; true where a commit hook changed it.
+/// Notes what is odd about what was `applied`; true where the commit has something else.
 fn remark(context: &mut Context, applied: &Applied) -> bool {
     for warning in &applied.warnings {
         context.note(&format!("warning: {}", escape::line(warning)));
@@ -95,8 +95,10 @@ fn remark(context: &mut Context, applied: &Applied) -> bool {
     let Some(id) = &applied.amended else { return false };
     let commit = applied.commit.as_deref().unwrap_or_default();
     let commit = commit.get(..12).unwrap_or(commit);
-    let why =
-        format!("a hook changed or added something, and commit {commit} has what nobody approved");
+    let why = format!(
+        "commit {commit} has what nobody approved: a hook changed or added something, or a file was \
+         saved before git read it"
+    );
     let error = Error::new(&COMMIT_DIFFERS, why)
         .hint(format!("look at the difference and decide on it: aye review {id}"));
     context.report_beside(&error);
