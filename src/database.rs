@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::private::check_file;
 
@@ -14,6 +14,9 @@ use crate::private::check_file;
 /// handful of rows, and write-ahead logging would make and remove two files each time, for
 /// reading too. (ext4 writes a *truncated* journal out when it is closed, so not that mode.)
 const UNFLUSHED: &str = "PRAGMA synchronous = OFF";
+
+/// How long to wait for those who read and write a file that is to be emptied.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Statements that are kept prepared: more than one command has. Preparing one takes longer than the
 /// row that it fetches.
@@ -27,6 +30,12 @@ const STATEMENTS: usize = 128;
 pub(crate) fn open(path: &Path, version: i64, tables: &str) -> rusqlite::Result<Connection> {
     let connection = connect(path)?;
     connection.busy_timeout(Duration::from_secs(2))?;
+    prepare(&connection, version, tables)?;
+    Ok(connection)
+}
+
+/// Sees to it that the file has its tables.
+fn prepare(connection: &Connection, version: i64, tables: &str) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Otherwise SQLite prepares a statement again for each new value that is bound to it, wherever its
     // table has an index on some of its rows: the value might let it use that.
@@ -34,19 +43,19 @@ pub(crate) fn open(path: &Path, version: i64, tables: &str) -> rusqlite::Result<
     let present = |connection: &Connection| -> rusqlite::Result<i64> {
         connection.query_row("PRAGMA user_version", [], |row| row.get(0))
     };
-    let found = present(&connection)?;
+    let found = present(connection)?;
     connection.execute_batch(UNFLUSHED)?;
     debug_assert!(tables.contains(&format!("user_version = {version};")), "another version");
     if found == 0 && connection.execute_batch(tables).is_err() {
         let _ = connection.execute_batch("ROLLBACK");
         // Unless another process made them in this moment.
-        if present(&connection)? != version {
+        if present(connection)? != version {
             return Err(rusqlite::Error::InvalidQuery);
         }
     } else if found != 0 && found != version {
         return Err(rusqlite::Error::InvalidQuery);
     }
-    Ok(connection)
+    Ok(())
 }
 
 /// Opens or creates the file, which is never reached through a symlink of aye's own directory.
@@ -77,13 +86,59 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     })
 }
 
-/// Removes the file at `path`, with its journal; not where its directory is a symlink.
-pub(crate) fn remove(path: &Path) {
+/// Opens the file at `path` as [`open`] does, with nothing in it, whatever was there. Others wait until it
+/// is [shared](share).
+///
+/// It is emptied in its place: who has it open goes by the name of its journal, and takes that of another file
+/// of the same name for its own.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_empty(path: &Path, version: i64, tables: &str) -> rusqlite::Result<Connection> {
+    let alone = |connection: &Connection| -> rusqlite::Result<()> {
+        connection.busy_timeout(PATIENCE)?;
+        connection.execute_batch(UNFLUSHED)?;
+        // In this order nobody who waits for a lock keeps another meanwhile.
+        connection.execute_batch("BEGIN EXCLUSIVE; PRAGMA locking_mode = EXCLUSIVE; COMMIT")
+    };
+    let emptied = || -> rusqlite::Result<Connection> {
+        let connection = connect(path)?;
+        alone(&connection)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
+        connection.execute_batch("VACUUM")?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, false)?;
+        prepare(&connection, version, tables)?;
+        Ok(connection)
+    };
+    let emptied = emptied();
+    match emptied {
+        Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
+            // It is no such file.
+            remove(path);
+            let connection = connect(path)?;
+            alone(&connection)?;
+            prepare(&connection, version, tables)?;
+            Ok(connection)
+        }
+        emptied => emptied,
+    }
+}
+
+/// Lets others at a file that was opened [empty](open_empty).
+///
+/// # Errors
+/// Those of SQLite.
+pub(crate) fn share(connection: &Connection) -> rusqlite::Result<()> {
+    // The lock goes with the next question.
+    connection.execute_batch("PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_schema LIMIT 1")
+}
+
+fn remove(path: &Path) {
     let is_ours = |directory: &Path| directory.symlink_metadata().is_ok_and(|found| found.is_dir());
     if !path.parent().is_some_and(is_ours) {
         return;
     }
-    for suffix in ["", "-journal"] {
+    for suffix in ["-journal", ""] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         let _ = std::fs::remove_file(name);

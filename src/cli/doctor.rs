@@ -159,8 +159,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if !lanes.is_empty() {
             // What is in the cache came from objects that are not there any more.
             drop(view);
-            store.forget_cache();
-            view = store.readable_view()?;
+            view = store.view_with_new_cache()?;
         }
         let own: BTreeSet<String> =
             view.broken().iter().map(|broken| broken.name.clone()).collect();
@@ -175,8 +174,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             repaired.push(store.set_fetched_lane_aside(&view, trouble)?);
         }
         drop(view);
-        store.forget_cache();
-        view = store.readable_view()?;
+        view = store.view_with_new_cache()?;
         let pending = store.rebuild_projections(&view, context.now)?;
         // Whatever stands there is nobody's; what cannot be written is found once more below.
         let _ = task_plan::project(&store, &view, &store.branch());

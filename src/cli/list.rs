@@ -67,7 +67,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if is_pending {
         filter.limit = None;
     }
-    let view = store.view()?;
+    // In one look: what is listed may be purged in the next moment.
+    let view = store.look()?;
     let summaries = view.proposals(&filter, context.now)?;
     if usual && summaries.is_empty() && view.contested(context.now)?.is_empty() {
         idle::stamp(context, &store, &view, None);
@@ -82,6 +83,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         summaries.truncate(limit);
     }
     let group = args.group.map(|by| groups(&view, &summaries, by)).transpose()?;
+    view.release();
     print(context, args.status, (&summaries, &marks), &purged, Some(&store), group)
 }
 

@@ -81,7 +81,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         false => Some(context.store()?),
     };
     if let Some(store) = &store {
-        let view = store.view()?;
+        let view = store.look()?;
         summaries = pending(&view, context)?;
         // Without a list of them nobody sees what each of them touches.
         marks = match args.long {

@@ -169,8 +169,7 @@ impl Store {
         crate::failpoint!("epoch.removed");
         // Built again at once, while somebody waits who knows that this takes a moment.
         drop(view);
-        self.forget_cache();
-        self.view()?;
+        self.view_with_new_cache()?;
         Ok(Some(folded))
     }
 

@@ -77,7 +77,7 @@ impl Tips {
                 None => whole = false,
             })
             .ok()
-            .filter(|()| whole)?;
+            .filter(|gone| whole && gone.is_empty())?;
         }
         lines.sort_unstable();
         let own = lines.iter().filter_map(|line| line.strip_prefix(refs::LOG));

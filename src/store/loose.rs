@@ -9,7 +9,8 @@ use std::path::Path;
 const LONGEST: usize = 4 * 1024;
 
 /// Calls `found` with the name and the content of each file below the directory `prefix` of `top`, which
-/// ends in a slash as the names begin with it; lock files and what goes away meanwhile are left out. In no order.
+/// ends in a slash as the names begin with it; lock files are left out. In no order. Returns the names of
+/// those that went away meanwhile.
 ///
 /// # Errors
 /// If a directory cannot be read.
@@ -17,11 +18,12 @@ pub(super) fn each(
     top: &Path,
     prefix: &str,
     found: &mut impl FnMut(String, io::Result<&[u8]>),
-) -> io::Result<()> {
+) -> io::Result<Vec<String>> {
+    let mut gone = Vec::new();
     let path = top.join(prefix);
     let entries = match std::fs::read_dir(&path) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(gone),
         Err(error) => return Err(error),
     };
     let mut content = [0; LONGEST];
@@ -35,7 +37,7 @@ pub(super) fn each(
         name.push_str(&file.to_string_lossy());
         if entry.file_type()?.is_dir() {
             name.push('/');
-            each(top, &name, found)?;
+            gone.extend(each(top, &name, found)?);
         } else if !name.ends_with(".lock") {
             let files = match &files {
                 Some(files) => files,
@@ -43,12 +45,13 @@ pub(super) fn each(
             };
             let read = files.open(&file).and_then(|mut file| fill(&mut file, &mut content));
             if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                gone.push(name);
                 continue;
             }
             found(name, read.map(|length| &content[..length]));
         }
     }
-    Ok(())
+    Ok(gone)
 }
 
 /// The file of a ref, which has one short line, in one read.
@@ -121,10 +124,10 @@ mod tests {
         fs::create_dir_all(path("refs/aye/log/none")).unwrap();
         let mut found = BTreeMap::new();
         for prefix in ["refs/aye/remotes/", "refs/aye/log/", "refs/aye/kept/"] {
-            each(top.path(), prefix, &mut |name, content| {
+            let gone = each(top.path(), prefix, &mut |name, content| {
                 found.insert(name, content.map(<[u8]>::to_vec).ok());
-            })
-            .unwrap();
+            });
+            assert!(gone.unwrap().is_empty());
         }
         let some = |text: &str| Some(text.as_bytes().to_vec());
         let expected = [

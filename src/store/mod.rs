@@ -244,16 +244,4 @@ impl Store {
     ) -> Result<String> {
         pending::make(self, proposal, view, now).map(|commit| commit.to_string())
     }
-
-    /// Deletes the cache; the next reader builds it anew.
-    pub fn forget_cache(&self) {
-        self.kept.take();
-        if let Ok(Some(private)) = self.private() {
-            for name in
-                ["cache.sqlite", "cache.sqlite-journal", "idle", seen::CHECKED, seen::EXAMINED]
-            {
-                private.remove(name);
-            }
-        }
-    }
 }

@@ -460,6 +460,42 @@ fn only_people_purge_and_nothing_happens_before_they_say_so() {
     repo.aye(&["purge", "zzzz", "--reason", "r", "--yes"]).fails("proposal_not_found", 3);
 }
 
+/// The cache goes with what is purged, while others read and write it: they go on with what they had.
+#[test]
+fn who_reads_meanwhile_is_answered() {
+    let (one, _) = scene();
+    let kept = propose(&one, "e", "kept");
+    let purged: Vec<String> = (0..12).map(|n| propose(&one, "f", &format!("purged {n}"))).collect();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    let found = one.aye(&["list", "--json"]).ok().json();
+                    let all = found["proposals"].as_array().expect("a list");
+                    assert!(all.iter().any(|one| one["proposal_id"] == kept.as_str()), "{found}");
+                    let shown = one.aye(&["show", &kept, "--json"]).ok().json();
+                    assert_eq!(shown["proposal_id"], kept.as_str());
+                }
+            });
+        }
+        let over = Over(&is_over);
+        for id in &purged {
+            purge(&one, id);
+        }
+        drop(over);
+    });
+}
+
+/// Says that it is over, in a panic too.
+struct Over<'a>(&'a std::sync::atomic::AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_blob_is_purged_with_every_proposal_that_names_it() {
     let (repo, _server) = scene();

@@ -205,7 +205,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("refs/aye/pending/<id>", "Each pending proposal as a commit, for git's own commands."),
     (".agent-memory/proposals/<id>/", "A readable copy of each pending proposal; never trusted."),
-    ("<git-dir>/aye/cache.sqlite", "A disposable index; may be deleted at any time."),
+    ("<git-dir>/aye/cache.sqlite", "A disposable index; may be deleted while no aye runs."),
     ("<git-dir>/aye/journal/", "The journal of an apply, there only while one is under way."),
 ];
 

@@ -71,13 +71,14 @@ impl Index {
         let store = settings_key.to_owned();
         if let Some(path) = path {
             for attempt in 0..2 {
-                if let Ok(connection) = open_at(path)
+                let opened = match attempt {
+                    0 => open_at(path),
+                    _ => emptied_at(path),
+                };
+                if let Ok(connection) = opened
                     && begin_anew_for(&connection, &store).is_ok()
                 {
                     return Ok(Self { connection, store });
-                }
-                if attempt == 0 {
-                    database::remove(path);
                 }
             }
         }
@@ -422,6 +423,11 @@ fn is_same(a: &Entry, b: &Entry) -> bool {
 
 fn open_at(path: &Path) -> rusqlite::Result<Connection> {
     database::open(path, VERSION, TABLES)
+}
+
+fn emptied_at(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = database::open_empty(path, VERSION, TABLES)?;
+    database::share(&connection).map(|()| connection)
 }
 
 /// Empties an index that other settings made.

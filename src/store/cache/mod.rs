@@ -34,6 +34,7 @@ use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -44,7 +45,7 @@ use super::lock::Lock;
 use super::own::{self, OwnLane};
 use super::refs::{self, LaneRef};
 use super::trouble::Trouble;
-use super::{Audience, Store};
+use super::{Audience, Store, seen};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
@@ -77,6 +78,12 @@ pub struct View {
     /// Where objects are.
     repo: gix::Repository,
 }
+
+/// How long to wait for others before a view is made in memory.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long to wait for others with a view that was made.
+const PATIENCE_WITH_ANSWERS: Duration = Duration::from_secs(30);
 
 /// The connection to the cache between two views: a command that decides looks at the store
 /// before it takes the lock and again under it, and opening costs more than the second look.
@@ -182,12 +189,7 @@ impl Store {
                 if let Ok(view) = self.view_at(&path, &lanes) {
                     return Ok(view);
                 }
-                // Another process may have it open still; it keeps the removed file, and finds
-                // out by the tips that it must read again.
-                if let Ok(view) = begun_again(|| {
-                    database::remove(&path);
-                    self.view_at(&path, &lanes)
-                }) {
+                if let Ok(view) = begun_again(|| self.view_anew(&path, &lanes)) {
                     return Ok(view);
                 }
             }
@@ -195,6 +197,27 @@ impl Store {
         begun_again(|| self.view_in_memory(&lanes)).map_err(|error| {
             Error::bug(format!("the cache cannot be built even in memory: {error}"))
         })
+    }
+
+    /// The store's present state as [`Store::readable_view`] has it, with a cache that is empty before: what
+    /// was in it is in no file any more. Other processes wait meanwhile.
+    ///
+    /// # Errors
+    /// As [`Store::readable_view`].
+    pub fn view_with_new_cache(&self) -> Result<View> {
+        self.kept.take();
+        if let Ok(Some(private)) = self.private() {
+            for name in ["idle", seen::CHECKED, seen::EXAMINED] {
+                private.remove(name);
+            }
+            let lanes = refs::lanes(&self.repo)?;
+            let path = self.private_dir().join("cache.sqlite");
+            if let Ok(view) = begun_again(|| self.view_anew(&path, &lanes)) {
+                view.release();
+                return Ok(view);
+            }
+        }
+        self.readable_view()
     }
 
     /// Where the cache has last seen the ref `name`.
@@ -208,6 +231,13 @@ impl Store {
         self.view_on(schema::open(path)?, lanes, self.kept.clone())
     }
 
+    fn view_anew(&self, path: &Path, lanes: &[LaneRef]) -> rusqlite::Result<View> {
+        let mut connection = schema::open_empty(path)?;
+        lanes::catch_up(self, &mut connection, lanes, Reach::All)?;
+        database::share(&connection)?;
+        self.view_on(connection, lanes, self.kept.clone())
+    }
+
     fn view_in_memory(&self, lanes: &[LaneRef]) -> rusqlite::Result<View> {
         self.view_on(schema::open(Path::new(":memory:"))?, lanes, Kept::default())
     }
@@ -219,6 +249,7 @@ impl Store {
         home: Kept,
     ) -> rusqlite::Result<View> {
         let mut broken = Vec::new();
+        connection.busy_timeout(PATIENCE)?;
         connection.execute_batch("BEGIN")?;
         let mut troubles = lanes::troubles(&connection)?;
         if !lanes::is_current(self, &connection, lanes, &troubles)? {
@@ -229,6 +260,8 @@ impl Store {
             troubles = lanes::troubles(&connection)?;
         }
         self.notices.add(&troubles);
+        // What is asked of it later has to wait where another process begins anew.
+        connection.busy_timeout(PATIENCE_WITH_ANSWERS)?;
         Ok(View {
             connection: Some(connection),
             lanes: lanes.to_vec(),

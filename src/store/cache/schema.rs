@@ -192,6 +192,15 @@ pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
     database::open(path, VERSION, TABLES)
 }
 
+/// Opens the cache at `path` with nothing in it, for this process alone until it is
+/// [shared](database::share).
+///
+/// # Errors
+/// As [`open`].
+pub(super) fn open_empty(path: &Path) -> rusqlite::Result<Connection> {
+    database::open_empty(path, VERSION, TABLES)
+}
+
 /// Makes the indices by which single events are found, unless they are there.
 ///
 /// # Errors

@@ -154,8 +154,7 @@ impl Store {
         }
         drop(view);
         // With what is in it.
-        self.forget_cache();
-        let view = self.view()?;
+        let view = self.view_with_new_cache()?;
         let (superseded, left) = self.holders(&view, &ids)?;
         for name in superseded {
             self.drop_ref(&name)?;
@@ -176,8 +175,7 @@ impl Store {
             std::fs::remove_dir_all(path).map_err(|error| Error::file("remove", path, &error))?;
         }
         drop(view);
-        self.forget_cache();
-        self.view()?;
+        self.view_with_new_cache()?;
         Ok(purged)
     }
 

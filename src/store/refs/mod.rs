@@ -123,8 +123,26 @@ type Target = io::Result<Option<ObjectId>>;
 ///
 /// gix takes six system calls for the file of a ref, and [`loose`] takes three.
 fn below(repo: &gix::Repository, prefix: &str) -> io::Result<BTreeMap<String, Target>> {
+    // A lane moves on to another name, its next epoch. Whoever finds the old one gone has to look again.
+    for _ in 0..MOST_LOOKS {
+        let (found, gone) = look_below(repo, prefix)?;
+        if gone.iter().all(|name| found.contains_key(name)) {
+            return Ok(found);
+        }
+    }
+    look_below(repo, prefix).map(|(found, _)| found)
+}
+
+/// How often refs are listed again that go away while they are read.
+const MOST_LOOKS: usize = 20;
+
+/// As [`below`], with the names of those that went away meanwhile.
+fn look_below(
+    repo: &gix::Repository,
+    prefix: &str,
+) -> io::Result<(BTreeMap<String, Target>, Vec<String>)> {
     let mut found = BTreeMap::new();
-    loose::each(repo.common_dir(), prefix, &mut |name, content| {
+    let gone = loose::each(repo.common_dir(), prefix, &mut |name, content| {
         if gix::validate::reference::name(name.as_str().into()).is_ok() {
             let target = content.and_then(|content| parse(content, repo.object_hash()));
             found.insert(name, target);
@@ -137,7 +155,7 @@ fn below(repo: &gix::Repository, prefix: &str) -> io::Result<BTreeMap<String, Ta
             found.entry(name).or_insert_with(|| Ok(Some(packed.target())));
         }
     }
-    Ok(found)
+    Ok((found, gone))
 }
 
 /// What the file of a loose ref says.
