@@ -48,11 +48,10 @@ impl Commit {
 /// # Errors
 /// `invalid_range` with git's own words.
 pub fn list(store: &Store, arguments: &[&str]) -> Result<Vec<ObjectId>> {
-    let answer = Git::new(store.common_dir())
-        .args(["rev-list", "--reverse"])
-        .args(arguments)
-        .arg("--")
-        .answer()?;
+    // Each work tree has a HEAD of its own.
+    let here = store.work_dir().unwrap_or_else(|| store.repo().git_dir().to_owned());
+    let answer =
+        Git::new(here).args(["rev-list", "--reverse"]).args(arguments).arg("--").answer()?;
     if !answer.ok() {
         let said = answer.stderr.to_str_lossy();
         let said = said.lines().next().unwrap_or_default().trim_start_matches("fatal: ").to_owned();
@@ -64,6 +63,11 @@ pub fn list(store: &Store, arguments: &[&str]) -> Result<Vec<ObjectId>> {
     }
     let lines = answer.stdout.lines();
     lines.map(|line| ObjectId::from_hex(line).map_err(|e| Error::bug(e.to_string()))).collect()
+}
+
+/// Git in this very work tree: each has a HEAD of its own.
+fn git_here(store: &Store) -> Git {
+    Git::new(store.work_dir().unwrap_or_else(|| store.repo().git_dir().to_owned()))
 }
 
 /// Reads the commit `id`.
@@ -153,6 +157,27 @@ pub fn own_changes(store: &Store, commit: &Commit) -> Result<BTreeMap<BString, O
         own.retain(|path, _| others.contains_key(path));
     }
     Ok(own)
+}
+
+/// Whether `commit` merges two others and is what git makes of them: all that it holds was changed
+/// elsewhere.
+///
+/// # Errors
+/// As [`tree_changes`]; `git_not_found`.
+pub fn is_merge_as_git_makes_it(store: &Store, commit: &Commit) -> Result<bool> {
+    if commit.merged.is_empty() || commit.parent_tree.is_none() || commit.merged.contains(&None) {
+        return Ok(false);
+    }
+    if own_changes(store, commit)?.is_empty() {
+        return Ok(true);
+    }
+    if commit.merged.len() > 1 {
+        return Ok(false);
+    }
+    // Files that both sides have changed. Git before 2.38 does not know it.
+    let [one, two] = [1, 2].map(|parent| format!("{}^{parent}", commit.id));
+    let answer = git_here(store).args(["merge-tree", "--write-tree", &one, &two]).answer()?;
+    Ok(answer.ok() && answer.stdout.trim_end() == commit.tree.to_string().as_bytes())
 }
 
 /// What `tree` holds at `path`.

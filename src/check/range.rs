@@ -1,8 +1,10 @@
 //! Commits held to the proposals they touch or name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use bstr::BString;
 use chrono::{DateTime, Utc};
+use gix::ObjectId;
 
 use super::approved::{self, Cover, counts, first_difference, is_covered};
 use super::commits::{self, Commit};
@@ -10,8 +12,10 @@ use super::touched::Pending;
 use super::{Concern, FailOn, Scope, instructions};
 use crate::changeset::RepoPath;
 use crate::changeset::instructions::Instructions;
+use crate::changeset::merge::{Merged, Sides, merge};
 use crate::error::Result;
-use crate::proposal::{Actor, Proposal, Status, codes, trailers};
+use crate::proposal::state::Decision;
+use crate::proposal::{Actor, Entry, Proposal, Status, codes, trailers};
 use crate::report::{Finding, Level};
 use crate::store::{Store, View};
 
@@ -35,7 +39,10 @@ pub fn findings(
     let mut found = Vec::new();
     let may_touch = pending.may_touch()?;
     let instructions = store.instructions();
-    for id in commits::list(store, arguments)? {
+    let ids = commits::list(store, arguments)?;
+    let tip = ids.last().map(|id| commits::read(store, *id)).transpose()?;
+    let tip = tip.map(|commit| commit.tree);
+    for id in ids {
         let commit = commits::read(store, id)?;
         let mut approved = Vec::new();
         for name in &commit.proposal_ids {
@@ -44,13 +51,13 @@ pub fn findings(
             }
         }
         let claims =
-            Claims { store, view, scope, commit: &commit, claimed: approved, now, fail_on };
+            Claims { store, view, scope, commit: &commit, tip, claimed: approved, now, fail_on };
         let (mut known, mut claimed, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for name in &commit.proposal_ids {
             let (finding, proposal) = claims.claim(name)?;
-            if finding.is_none() {
-                held.extend(proposal.as_ref().map(|proposal| proposal.id.to_string()));
-            }
+            let is_it =
+                |proposal: &&Proposal| finding.is_none() || claims.taken_back(proposal).is_some();
+            held.extend(proposal.as_ref().filter(is_it).map(|proposal| proposal.id.to_string()));
             claimed.extend(finding);
             known.extend(proposal);
         }
@@ -58,23 +65,29 @@ pub fn findings(
             let changes = commits::own_changes(store, &commit)?;
             let who = format!("commit {}", commit.short());
             let touched = pending.findings(changes.keys().map(|p| p.as_slice()), &who, fail_on)?;
-            // What was approved and is pending still is held by this very commit.
-            let is_held = |finding: &Finding| {
-                finding.proposal_id.as_ref().is_some_and(|id| held.contains(id))
-            };
-            found.extend(touched.into_iter().filter(|finding| !is_held(finding)));
+            for finding in touched {
+                let id = finding.proposal_id.as_ref();
+                // What was approved and is pending still is held by this very commit.
+                let is_held = id.is_some_and(|id| held.contains(id));
+                let of = id.and_then(|id| view.find(id).ok());
+                if !is_held && !of.is_some_and(|of| claims.is_where_it_starts(&of, &changes)) {
+                    found.push(finding);
+                }
+            }
         }
         found.append(&mut claimed);
         found.extend(signed(store, &commit, fail_on)?);
         found.extend(claims.instructions(&instructions)?);
         if known.is_empty() {
-            if require_proposal && commit.proposal_ids.is_empty() {
+            let is_due = require_proposal && commit.proposal_ids.is_empty();
+            if is_due && !commits::is_merge_as_git_makes_it(store, &commit)? {
                 let message = format!("commit {} names no proposal", commit.short());
                 found.push(fail_on.finding(Concern::NoProposal, message).hint("aye propose"));
             }
             continue;
         }
         found.extend(claims.extra_files(&known)?);
+        known.retain(|proposal| claims.taken_back(proposal).is_none());
         found.extend(claims.reviewer(&known));
     }
     Ok(found)
@@ -102,6 +115,8 @@ struct Claims<'a> {
     view: &'a View,
     scope: &'a Scope,
     commit: &'a Commit,
+    /// The tree that the range ends with.
+    tip: Option<ObjectId>,
     /// What was approved of the proposals that it names.
     claimed: Vec<Cover>,
     now: DateTime<Utc>,
@@ -155,6 +170,15 @@ impl Claims<'_> {
                 "commit {short} names {id}, which '{by}' marked {word} and nobody approved"
             );
             (Concern::MarkedWithoutApproval, message, review)
+        } else if let Some(decision) = self.taken_back(proposal) {
+            let by = &decision.by.name;
+            let message = format!("commit {short} names {id}, which '{by}' has taken back");
+            if !self.is_at_the_tip(decision) {
+                let why = format!("{message}; so do later commits");
+                let finding = Finding::new(Concern::NotApplied.id(), Level::Note, why);
+                return Some(finding.proposal(id));
+            }
+            (Concern::NotApplied, message, format!("git revert {short} takes it out; {review}"))
         } else if status != Status::Applied {
             let message = format!("commit {short} names {id}, which is {}", status.as_str());
             let hint = match status {
@@ -175,6 +199,32 @@ impl Claims<'_> {
             return None;
         };
         Some(self.fail_on.finding(concern, message).hint(hint).proposal(id))
+    }
+
+    /// The last decision of a person that applied the pending `proposal`, if it was taken back.
+    fn taken_back<'p>(&self, proposal: &'p Proposal) -> Option<&'p Decision> {
+        let is_pending = proposal.status(self.now) == Status::Pending;
+        proposal.undone.last().filter(|decision| is_pending && decision.is_by_a_person())
+    }
+
+    /// Whether the commit, which makes `changes`, takes the files of `proposal` to what that starts from, as
+    /// whoever commits what `aye undo` has put back does.
+    fn is_where_it_starts(
+        &self,
+        proposal: &Proposal,
+        changes: &BTreeMap<BString, Option<Entry>>,
+    ) -> bool {
+        let files = proposal.current().changes.iter();
+        let mut touched = files.filter_map(|file| Some((file, changes.get(file.path.as_bstr())?)));
+        touched.all(|(file, now)| file.before == *now)
+    }
+
+    /// Whether the range ends with something that `decision` has written.
+    fn is_at_the_tip(&self, decision: &Decision) -> bool {
+        decision.written.iter().any(|file| {
+            let found = commits::entry_at(self.store, self.tip, &file.path);
+            file.before != file.after && found == file.after
+        })
     }
 
     /// Whether the commit holds what was approved, and came to it by approved steps only: as the
@@ -215,8 +265,15 @@ impl Claims<'_> {
         approved.retain(|(path, _)| self.scope.covers(path));
         let commit = self.commit;
         let lookup = |path: &RepoPath| commits::entry_at(self.store, Some(commit.tree), path);
-        let found = first_difference(self.store, self.view, proposal, cover.at, &approved, lookup)?;
-        if let Some((path, _)) = found {
+        let mut merged = BTreeSet::new();
+        for file in &approved {
+            let file = std::slice::from_ref(file);
+            let found = first_difference(self.store, self.view, proposal, cover.at, file, lookup)?;
+            let Some((path, _)) = found else { continue };
+            if self.is_merged(cover, path)? {
+                merged.insert(path);
+                continue;
+            }
             let message =
                 format!("commit {short} does not hold {} as {id} was approved", path.display());
             return Ok(Some(differs(path, message)));
@@ -227,7 +284,10 @@ impl Claims<'_> {
         for step in cover.steps.iter().filter(|step| self.scope.covers(&step.path)) {
             let path = &step.path;
             let unchanged = commits::entry_at(self.store, commit.parent_tree, path) == lookup(path);
-            if !unchanged && !is_covered(self.store, self.view, commit, path, &self.claimed)? {
+            if !unchanged
+                && !merged.contains(path)
+                && !is_covered(self.store, self.view, commit, path, &self.claimed)?
+            {
                 let message = format!(
                     "commit {short} changes {} from other content than {id} was approved for",
                     path.display()
@@ -236,6 +296,33 @@ impl Claims<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the commit has at `path` what a merge of lines makes of the approved step and of what its parent
+    /// has there, as `git rebase` and `git cherry-pick` do.
+    fn is_merged(&self, cover: &Cover, path: &RepoPath) -> Result<bool> {
+        let entry = |tree| commits::entry_at(self.store, tree, path);
+        let commit = self.commit;
+        let (Some(ours), Some(made), true) =
+            (entry(commit.parent_tree), entry(Some(commit.tree)), commit.merged.is_empty())
+        else {
+            return Ok(false);
+        };
+        for step in cover.steps.iter().filter(|step| step.path == *path) {
+            let (Some(before), Some(after)) = (&step.before, &step.after) else { continue };
+            let mode = if ours.mode == before.mode { &after.mode } else { &ours.mode };
+            if made.mode != *mode {
+                continue;
+            }
+            let [base, ours, theirs, made] = [before, &ours, after, &made]
+                .map(|entry| self.store.file(entry).map(|file| file.bytes));
+            let (base, ours, theirs, made) = (base?, ours?, theirs?, made?);
+            let merged = merge(&base, &ours, &theirs, Sides { ours: "", theirs: "" });
+            if matches!(merged, Merged::Clean(bytes) if bytes == made) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Files that instruct agents, which the commit changes.

@@ -24,7 +24,7 @@ use crate::text::escape;
 /// back is in the queue again.
 ///
 /// Of an applied one, later changes elsewhere in the same files stay. Where the same lines have changed since,
-/// nothing is written and the exit status is 5. A commit stays; git revert undoes that.
+/// nothing is written and the exit status is 5. A commit stays: commit what was put back.
 ///
 /// A patch that was written without a proposal is undone by its patch_… id, as long as the files
 /// hold exactly what it wrote.
@@ -89,7 +89,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     note(context, &undone);
     if let Some(commit) = &undone.commit {
         let commit = escape::line(commit).into_owned();
-        context.note(&format!("hint: commit {commit} stays; `git revert {commit}` undoes it"));
+        let how = match undone.files.is_empty() {
+            true => format!("`git revert {commit}` undoes it"),
+            false => "commit what was put back".to_owned(),
+        };
+        context.note(&format!("hint: commit {commit} stays; {how}"));
     }
     let answer = answer(&proposal, &undone.files, undone.commit, false, true);
     context.emit(Format::Text, &answer, || text(&answer, "taken back, pending again"))?;

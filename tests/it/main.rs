@@ -25,6 +25,7 @@ mod bad_input;
 mod blame;
 mod changes_tool;
 mod check;
+mod check_history;
 mod comments;
 mod completion;
 mod concurrency;

@@ -1,7 +1,7 @@
 //! What the installed hooks run. Only a finding stops git: what goes wrong in aye itself is a
 //! warning, since a broken gate must not lock people out of their own repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Read as _;
 
@@ -270,7 +270,7 @@ fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &str) -> 
 /// names (a rebased or amended commit may change less, and still be their commit).
 fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Result<Vec<Proposal>> {
     let changes = tree_changes(store.repo(), commit.parent_tree, commit.tree)?;
-    let mut found = applied_among(store, view, context, changes.keys())?;
+    let mut found = applied_among(store, view, context, &changes)?;
     for name in &commit.proposal_ids {
         if let Ok(proposal) = view.find(name)
             && !found.iter().any(|(known, _)| known.id == proposal.id)
@@ -302,16 +302,17 @@ pub(super) fn is_held(
     Ok(different.is_none())
 }
 
-/// Applied proposals that no commit is recorded for yet and that change one of `paths`.
-pub(super) fn applied_among<'a>(
+/// Applied proposals that change one of the files of `changes`, each with what it holds now, and that no
+/// commit holds yet which HEAD leads to.
+pub(super) fn applied_among(
     store: &Store,
     view: &View,
     context: &Context,
-    paths: impl IntoIterator<Item = &'a BString>,
+    changes: &BTreeMap<BString, Option<Entry>>,
 ) -> Result<Vec<(Proposal, Cover)>> {
     let mut found: Vec<(Proposal, Cover)> = Vec::new();
     let mut seen = BTreeSet::new();
-    for path in paths {
+    for path in changes.keys() {
         let filter = Filter {
             status: Some(Status::Applied),
             path: Some(path.to_string()),
@@ -322,9 +323,14 @@ pub(super) fn applied_among<'a>(
                 continue;
             }
             let proposal = view.proposal(&summary.id)?;
-            let committed = !proposal.commits.is_empty()
-                || proposal.decision().is_some_and(|decision| decision.commit.is_some());
-            if !committed {
+            let decided = proposal.decision().and_then(|decision| decision.commit.as_ref());
+            let mut commits = proposal.commits.iter().chain(decided).peekable();
+            // What was reset, or committed on another branch. Few of what was ever committed to a file have
+            // left it as it is now, so history is asked last.
+            let is_due = commits.peek().is_none()
+                || leaves(&proposal, changes)
+                    && !commits.any(|commit| is_in_history(store, commit));
+            if is_due {
                 let approved = approved::applied(store, &proposal);
                 found.extend(approved.map(|approved| (proposal, approved)));
             }
@@ -332,4 +338,23 @@ pub(super) fn applied_among<'a>(
     }
     found.sort_by(|(a, _), (b, _)| a.created_at.cmp(&b.created_at).then(a.id.cmp(&b.id)));
     Ok(found)
+}
+
+/// Whether a file of `changes` is as the applied `proposal` has left it.
+fn leaves(proposal: &Proposal, changes: &BTreeMap<BString, Option<Entry>>) -> bool {
+    let is_now = |path: &RepoPath, after: &Option<Entry>| {
+        changes.get(path.as_bstr()).is_some_and(|found| found == after)
+    };
+    let written = proposal.decision().map_or(&[][..], |decision| &decision.written);
+    written.iter().any(|file| is_now(&file.path, &file.after))
+        || proposal.current().changes.iter().any(|change| is_now(&change.path, &change.after))
+}
+
+/// Whether HEAD leads to `commit` (hex).
+fn is_in_history(store: &Store, commit: &str) -> bool {
+    let repo = store.repo();
+    let (Ok(head), Ok(id)) = (repo.head_id(), gix::ObjectId::from_hex(commit.as_bytes())) else {
+        return false;
+    };
+    head == id || repo.merge_base(head, id).ok().flatten().is_some_and(|base| base == id)
 }

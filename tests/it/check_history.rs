@@ -1,0 +1,131 @@
+//! `aye check --range` and the hooks over what git does with commits: work trees, merges, rebases, reverts.
+
+use crate::support::Repo;
+use crate::support::record::{apply, propose, undo};
+
+const NUMBERS: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
+
+fn repo() -> Repo {
+    Repo::with(&[("n.txt", NUMBERS), ("a.txt", "a\n")])
+}
+
+/// Proposes, applies and commits a change of `n.txt`.
+fn commit(repo: &Repo, old: &str, new: &str) -> String {
+    let id = propose(repo, "n.txt", old, new);
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    id
+}
+
+fn trailers(repo: &Repo) -> String {
+    repo.git(&["log", "-1", "--format=%(trailers:key=Proposal-Id,valueonly,separator=%x2C)"])
+}
+
+#[test]
+fn each_work_tree_has_a_head_of_its_own() {
+    let repo = repo();
+    let id = propose(&repo, "a.txt", "a", "b");
+    apply(&repo, &id);
+    repo.git(&["stash", "-q"]);
+    let tree = repo.path("../tree");
+    repo.git(&["worktree", "add", "-q", tree.to_str().expect("UTF-8"), "-b", "side"]);
+    let tree = tree.to_str().expect("UTF-8");
+    repo.git(&["-C", tree, "stash", "pop", "-q"]);
+    std::fs::write(repo.path("../tree/extra.txt"), "extra\n").expect("written");
+    repo.git(&["-C", tree, "add", "-A"]);
+    repo.git(&["-C", tree, "commit", "-q", "-m", &format!("More\n\nProposal-Id: {id}")]);
+    repo.aye(&["-C", tree, "check", "--range", "HEAD~1..HEAD"]).exits(1).says("extra.txt");
+}
+
+/// What a merge brings was changed where it was committed, in the files that both sides have changed too.
+#[test]
+fn a_merge_that_git_makes_by_itself_needs_no_proposal() {
+    let repo = repo();
+    repo.git(&["switch", "-q", "-c", "side"]);
+    commit(&repo, "12", "twelve");
+    repo.git(&["switch", "-q", "-"]);
+    commit(&repo, "1\n2", "one\n2");
+    repo.git(&["merge", "-q", "--no-edit", "side"]);
+    let check = ["check", "--range", "HEAD~2..HEAD", "--require-proposal"];
+    repo.aye(&check).ok();
+    repo.write("a.txt", "beside\n");
+    repo.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    repo.aye(&check).exits(1).says("no_proposal");
+}
+
+/// `git pull --rebase` onto another change of the same file.
+#[test]
+fn an_approved_step_that_git_has_merged_is_held() {
+    let repo = repo();
+    repo.aye(&["hooks", "install"]).ok();
+    repo.git(&["switch", "-q", "-c", "upstream"]);
+    repo.write("n.txt", NUMBERS.replace("12\n", "twelve\n"));
+    repo.commit("Theirs");
+    repo.git(&["switch", "-q", "-"]);
+    let id = commit(&repo, "3", "three");
+    repo.git(&["rebase", "-q", "upstream"]);
+    let check = ["check", "--range", "HEAD~1..HEAD"];
+    repo.aye(&check).ok();
+
+    // Anything beside it is not.
+    let merged = NUMBERS.replace("12\n", "twelve\n").replace("3\n", "three\n");
+    repo.write("n.txt", merged.replace('7', "x"));
+    repo.git(&["commit", "-q", "-a", "--no-verify", "--amend", "--no-edit"]);
+    repo.aye(&check).exits(1).says("content_differs").says(&id);
+    repo.write("n.txt", NUMBERS.replace("12\n", "twelve\n"));
+    repo.write("a.txt", "b\n");
+    repo.git(&["commit", "-q", "-a", "--no-verify", "--amend", "--no-edit"]);
+    repo.aye(&check).exits(1).says("content_differs").says(&id);
+}
+
+/// A decision that was taken back, with the commit that follows: the range ends without it.
+#[test]
+fn what_was_taken_back_and_is_gone_at_the_end_is_no_finding() {
+    let repo = repo();
+    let untouched = repo.copy();
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    let check = ["check", "--range", &format!("{base}..HEAD")];
+    let id = commit(&repo, "3", "three");
+    let run = repo.aye(&["undo", &id, "--yes"]).ok();
+    run.notes("commit what was put back");
+    repo.aye(&check).exits(1).says("not_applied").says("has taken back").says("git revert");
+    repo.git(&["commit", "-q", "-a", "-m", "Take it back"]);
+    repo.aye(&check).ok();
+
+    // The same by git alone.
+    let id = commit(&untouched, "5", "five");
+    untouched.git(&["revert", "--no-edit", "HEAD"]);
+    untouched.aye(&check).ok();
+    undo(&untouched, &id);
+    untouched.aye(&check).ok();
+}
+
+/// What was reset, or taken from another branch, is named again: no commit that HEAD leads to has it.
+#[test]
+fn a_proposal_is_named_where_its_commit_is_not() {
+    let repo = repo();
+    repo.aye(&["hooks", "install"]).ok();
+    let id = propose(&repo, "n.txt", "3", "three");
+    apply(&repo, &id);
+    repo.git(&["commit", "-q", "-a", "-m", "One"]);
+    assert_eq!(trailers(&repo), id);
+    let branch = repo.git(&["branch", "--show-current"]);
+
+    repo.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    repo.git(&["commit", "-q", "-m", "Again"]);
+    assert_eq!(trailers(&repo), id, "after a reset");
+
+    repo.git(&["switch", "-q", "-c", "other", "HEAD~1"]);
+    repo.git(&["checkout", "-q", &branch, "--", "n.txt"]);
+    repo.git(&["commit", "-q", "-m", "Taken"]);
+    assert_eq!(trailers(&repo), id, "on another branch");
+
+    repo.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    repo.git(&["merge", "-q", "--squash", &branch]);
+    repo.git(&["commit", "-q", "-m", "Squashed"]);
+    assert_eq!(trailers(&repo), id, "after a squash");
+
+    // HEAD has it: what changes the file next is something else.
+    repo.write("a.txt", "b\n");
+    repo.git(&["commit", "-q", "-a", "-m", "Another"]);
+    assert_eq!(trailers(&repo), "");
+}
