@@ -37,6 +37,13 @@ pub fn paths(input: &Value, field: Field) -> Result<Vec<String>, String> {
         },
         Field::Patch(key) => {
             let patch = text(key).ok_or("the tool's input has no patch")?;
+            let above = patch.split_once("*** Begin Patch").map_or("", |(above, _)| above);
+            let is_command = |line: &str| line.starts_with("cd ") || line.contains("&& ");
+            if above.lines().map(str::trim_start).any(is_command) {
+                return Err(
+                    "a command stands in front of the patch; send the patch alone".to_owned()
+                );
+            }
             let mut found = Vec::new();
             for line in patch.lines() {
                 if let Some((_, path)) = header(line)? {
@@ -172,6 +179,7 @@ mod tests {
             "*** Add File: a\n *** Add File: b\n",
             "*** Add File: \n",
             "*** Add File: a\n\t*** Delete File:b\n",
+            "cd x && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a\n+b\n*** End Patch\nEOF\n",
         ] {
             assert!(moved(&json!({ "p": patch }), Field::Patch("p")).is_err(), "{patch:?}");
         }

@@ -86,6 +86,7 @@ mod patch_foreign;
 mod patch_odd_text;
 mod patch_repeated;
 mod patch_tools;
+mod patch_wrapped;
 mod plan;
 mod policy;
 mod propose;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, Operation, parse, there, update};
+use bstr::ByteSlice as _;
+
+use super::{Change, Operation, parse, there, update, wrapper};
 use crate::changeset::fit::{Action, Compiled, Dialect, FileReport, may_be_applied};
 use crate::changeset::hunks::Text;
 use crate::changeset::limits::Budget;
@@ -15,14 +17,71 @@ use crate::error::{Error, Result};
 /// # Errors
 /// See [`crate::changeset::patch::read`].
 pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<Compiled> {
-    let operations = parse(bytes)?;
-    let forward = forward(&operations, files);
+    let mut operations = parse(bytes)?;
+    let directory = wrapper::directory(bytes)?;
+    let names = directory.as_ref().map(|directory| names_in(directory, &operations));
+    for (operation, (name, target)) in operations.iter_mut().zip(names.iter().flatten()) {
+        operation.path = name;
+        if let (Change::Update { to, .. }, Some(target)) = (&mut operation.kind, target) {
+            *to = Some(target);
+        }
+    }
+    let compiled = compile_all(&operations, files);
+    let Some(directory) = directory else { return compiled };
+    require_directory(&directory, &operations, files)?;
+    compiled.map_err(|error| match error.is(&codes::FILE_NOT_FOUND) {
+        true => error.hint(format!(
+            "check the path; behind `cd` in front of the patch it starts at '{}'",
+            directory.display()
+        )),
+        false => error,
+    })
+}
+
+/// The names of files that `operations` have, and those that they move them to, read in `directory`.
+fn names_in(directory: &RepoPath, operations: &[Operation<'_>]) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+    let name = |name: &[u8]| match name.strip_prefix(b"./").unwrap_or(name) {
+        // Refused as such.
+        absolute if absolute.starts_with(b"/") => absolute.to_vec(),
+        name => [directory.as_bstr().as_bytes(), b"/", name].concat(),
+    };
+    let both = |operation: &Operation<'_>| match operation.kind {
+        Change::Update { to: Some(to), .. } => (name(operation.path), Some(name(to))),
+        _ => (name(operation.path), None),
+    };
+    operations.iter().map(both).collect()
+}
+
+/// A shell would not have come to a patch behind `cd` to what is no directory. That a file is changed in
+/// it says that it is one.
+fn require_directory(
+    directory: &RepoPath,
+    operations: &[Operation<'_>],
+    files: &dyn Snapshot,
+) -> Result<()> {
+    if operations.iter().any(|operation| !matches!(operation.kind, Change::Add(_))) {
+        return Ok(());
+    }
+    match files.file(directory) {
+        Err(error) if error.is(&codes::FOLDER) => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => {
+            let name = directory.display().to_string();
+            Err(Error::new(&codes::FILE_NOT_FOUND, format!("{name} is not a directory"))
+                .with("path", name)
+                .hint("check `cd` in front of the patch; it starts at the repository's top"))
+        }
+    }
+}
+
+fn compile_all(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<Compiled> {
+    let forward = forward(operations, files);
     let applied = match &forward {
         // It fits; but so it does after an insertion that is there already.
         Ok(compiled) => compiled.doubtful,
-        Err(error) => may_be_applied(error) && is_applied(&operations, files)?,
+        Err(error) => may_be_applied(error) && is_applied(operations, files)?,
     };
-    if applied { already(&operations, forward) } else { forward }
+    if applied { already(operations, forward) } else { forward }
 }
 
 fn forward(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<Compiled> {

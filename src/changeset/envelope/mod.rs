@@ -10,9 +10,11 @@ mod parse;
 mod tests;
 mod there;
 mod update;
+mod wrapper;
 
 pub use apply::compile;
 pub use parse::{is_envelope, parse};
+pub use wrapper::directory;
 
 use super::locate::{Pass, key};
 use super::unified::{Line, LineKind};

@@ -8,7 +8,7 @@ use crate::changeset::limits;
 use crate::changeset::unified::{Line, LineKind, Side, excerpt, invalid, names, starts_commit};
 use crate::error::{Error, Result, codes as general};
 
-const BEGIN: &[u8] = b"*** Begin Patch";
+pub(super) const BEGIN: &[u8] = b"*** Begin Patch";
 const ENVIRONMENT: &[u8] = b"*** Environment ID:";
 const END: &[u8] = b"*** End Patch";
 
@@ -37,11 +37,12 @@ pub fn is_envelope(bytes: &[u8]) -> bool {
 }
 
 /// Is `line`, with `next` below it, the first of a file in a unified diff?
-fn starts_unified(line: &[u8], next: &[u8]) -> bool {
+pub(super) fn starts_unified(line: &[u8], next: &[u8]) -> bool {
     line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next.starts_with(b"+++ "))
 }
 
-/// Reads an envelope. A here-document or code fence around it is let pass, as is prose before it.
+/// Reads an envelope. A here-document or code fence around it is let pass, as is prose before it; what a
+/// command in front of it says is read by [`super::directory`].
 ///
 /// # Errors
 /// `patch_invalid`, with the line; `size_limit_exceeded` beyond [`limits`].

@@ -43,6 +43,13 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
         }
         return envelope::compile(bytes, files);
     }
+    if let Some(directory) = envelope::directory(bytes)? {
+        return Err(Error::new(
+            &codes::PATCH_INVALID,
+            format!("'cd {}' stands in front of a unified diff", directory.display()),
+        )
+        .hint("send the diff alone, with paths from the repository's top"));
+    }
     // A last line that lost its LF on the way is still a whole line.
     let whole = if bytes.ends_with(b"\n") {
         Cow::Borrowed(bytes)
