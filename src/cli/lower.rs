@@ -1,6 +1,6 @@
 //! What a proposal stands on, when it is to be applied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Context;
 use crate::check::relations::{self, MOST_HIGH};
@@ -39,7 +39,8 @@ impl LowerArgs {
             return Ok(proposals);
         }
         let related = relations::relations(store, view, context.now)?;
-        let mut stack = Stack { related: &related, view, args: self, order: Vec::new() };
+        let (begun, order) = (BTreeSet::new(), Vec::new());
+        let mut stack = Stack { related: &related, view, args: self, begun, order };
         let mut left_out = Vec::new();
         for proposal in &proposals {
             stack.place(proposal, &proposals, 0, &mut left_out)?;
@@ -92,6 +93,9 @@ struct Stack<'a> {
     related: &'a BTreeMap<ProposalId, Relations>,
     view: &'a View,
     args: &'a LowerArgs,
+    /// Those that have a place, or are about to get one: fetched proposals may stand on each other in a
+    /// circle, and none is placed twice.
+    begun: BTreeSet<ProposalId>,
     order: Vec<Proposal>,
 }
 
@@ -103,11 +107,11 @@ impl Stack<'_> {
         depth: usize,
         left_out: &mut Vec<(ProposalId, ProposalId, bool)>,
     ) -> Result<()> {
-        if self.has(&proposal.id) {
+        if !self.begun.insert(proposal.id.clone()) {
             return Ok(());
         }
         let lower = self.related.get(&proposal.id).map_or(&[][..], |found| &found.stands_on);
-        let is_settled = lower.iter().any(|lower| self.has(&lower.id));
+        let is_settled = lower.iter().any(|lower| self.begun.contains(&lower.id));
         if let (false, Some(first)) = (is_settled, lower.first()) {
             let among = named.iter().find(|other| lower.iter().any(|lower| lower.id == other.id));
             let usable = lower.iter().find(|lower| !lower.is_revised);
@@ -128,9 +132,5 @@ impl Stack<'_> {
         }
         self.order.push(proposal.clone());
         Ok(())
-    }
-
-    fn has(&self, id: &ProposalId) -> bool {
-        self.order.iter().any(|placed| placed.id == *id)
     }
 }

@@ -18,6 +18,7 @@ mod agents_strict;
 mod agents_test;
 mod apply;
 mod apply_beside_git;
+mod apply_fetched;
 mod approve;
 mod arrows;
 mod audiences;

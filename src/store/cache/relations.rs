@@ -25,11 +25,12 @@ const SHARED: &str = "SELECT proposal.id, path.path, before, after, lines, revis
     ORDER BY created, proposal.id, path.path";
 
 /// The pending proposals that were made on another one, which is pending too: with that one, and
-/// whether it has been revised since.
+/// whether it has been revised since. That one of them stands on itself, as a lane of somebody else may
+/// say, means nothing.
 const RECORDED: &str = "SELECT upper.id, lower.id, lower.revision <> upper.lower_revision
     FROM proposal upper INDEXED BY proposal_lower JOIN proposal lower ON lower.id = upper.lower
     WHERE upper.lower IS NOT NULL AND upper.state = 'pending' AND upper.expires > ?1
-    AND lower.state = 'pending' AND lower.expires > ?1";
+    AND lower.state = 'pending' AND lower.expires > ?1 AND lower.id <> upper.id";
 
 /// `3-5,9-9`: from 0, the end not included. `None` where there are too many to keep.
 pub(super) fn ranges(lines: &[Range<u32>]) -> Option<String> {
