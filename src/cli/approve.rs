@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::apply::answer::FileItem;
 use super::apply::conflicts::refuse_conflicts;
-use super::apply::preview::{not_approved, present};
+use super::apply::preview::{not_approved, of_proposal, present};
 use super::identity::Asking;
 use super::which::Several;
 use super::{Context, Format};
@@ -124,7 +124,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// What applying each of `proposals` to the files as they are would come to.
 fn shown(store: &Store, proposals: &[Proposal]) -> Result<Vec<Shown>> {
     let view = store.view()?;
-    let each = |proposal| Ahead::new(store)?.show(store, &view, proposal, None, None);
+    let each = |proposal: &Proposal| {
+        let shown = Ahead::new(store)?.show(store, &view, proposal, None, None);
+        shown.map_err(|error| of_proposal(error, &proposal.id))
+    };
     proposals.iter().map(each).collect()
 }
 

@@ -98,7 +98,13 @@ impl Store {
     /// # Errors
     /// As [`Store::sides`]; `changeset_invalid` if a hostile event breaks a changeset's rules.
     pub fn changeset(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
-        Changeset::new(self.sides(changes)?)
+        Changeset::new(self.sides(changes)?).map_err(|error| {
+            match error.is(&crate::changeset::codes::NO_CHANGE) {
+                // It is proposed already, by a lane of somebody else: whoever reads it cannot change that.
+                true => error.hint("there is nothing to apply: aye reject ID --reason TEXT"),
+                false => error,
+            }
+        })
     }
 
     /// Both sides of `changes`, as they are recorded.

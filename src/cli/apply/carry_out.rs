@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::answer::{Answer, Failed, Item, text};
-use super::preview::not_approved;
+use super::preview::{for_reviewer, not_approved};
 use crate::apply::codes::COMMIT_DIFFERS;
 use crate::cli::part::Chosen;
 use crate::cli::{Context, Format, plan};
@@ -44,8 +44,8 @@ impl Decided<'_> {
             let made = self.chosen.made.get(&proposal.id).cloned();
             let request = Request { after_commit, made, ..self.request.clone() };
             let (now, shown) = (context.now, self.shown.get(at));
-            let applied = match decide::apply(store, self.authority, now, proposal, &request, shown)
-            {
+            let applied = decide::apply(store, self.authority, now, proposal, &request, shown);
+            let applied = match applied.map_err(|error| for_reviewer(error, &proposal.id)) {
                 Ok(applied) => applied,
                 // Each proposal is applied whole, and of a group those that can be.
                 Err(error) if self.args.which.is_filter() && !(items.is_empty() && is_only) => {

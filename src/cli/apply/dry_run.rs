@@ -1,6 +1,6 @@
 //! `aye apply --dry-run`.
 
-use super::answer::{Answer, FileItem, Item, text_with};
+use super::answer::{Answer, Failed, FileItem, Item, text_with};
 use super::conflicts::{collides_with, related};
 use super::preview::{already, residue};
 use super::{Args, digest_of};
@@ -19,10 +19,10 @@ pub(super) fn dry_run(
     shown: &[Shown],
     part: Option<&Part>,
     effect: Effect,
-    (args, is_unclear): (&Args, bool),
+    (args, is_unclear, failed): (&Args, bool, Vec<Failed>),
 ) -> Result<Exit> {
     let related = related(context, store, shown)?;
-    let fits = shown.iter().all(|shown| shown.plan.refusal().is_none());
+    let fits = failed.is_empty() && shown.iter().all(|shown| shown.plan.refusal().is_none());
     let items = proposals.iter().enumerate().map(|(index, proposal)| Item {
         collides_with: collides_with(shown, index, &related).map(ProposalId::to_string),
         ..Item::pending(proposal, effect, shown.get(index).map(FileItem::all).unwrap_or_default())
@@ -32,7 +32,7 @@ pub(super) fn dry_run(
     let is_group = is_bound && !shown.is_empty();
     let group = is_group.then(|| digest_of(shown));
     let answer =
-        Answer { dry_run: true, group, ..Answer::of("aye/apply@1", fits, items.collect()) };
+        Answer { dry_run: true, group, failed, ..Answer::of("aye/apply@1", fits, items.collect()) };
     let fitting: Vec<Proposal> = shown
         .iter()
         .filter(|shown| shown.plan.refusal().is_none())

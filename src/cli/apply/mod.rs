@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use self::answer::Failed;
 use self::carry_out::Decided;
 use self::conflicts::refuse_conflicts;
-use self::preview::{present, shown};
+use self::preview::{Wanted, each_shown, of_proposal, present, shown};
 use super::Context;
 use super::identity::Asking;
 use super::lower::LowerArgs;
@@ -20,7 +20,7 @@ use super::part::{Chosen, PartArgs};
 use super::which::Batch;
 use super::yes::YesArgs;
 use crate::decide::{self, Request, Shown};
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result};
 use crate::proposal::event::{Effect, Evidence};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, codes};
@@ -114,18 +114,23 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         () => Effect::Files,
     };
     if args.dry_run {
-        proposals.iter().try_for_each(Proposal::require_understood)?;
         let chosen = args.part.choose(&store, &proposals)?;
         let wanted = (chosen.part.as_ref(), &chosen.made);
-        let shown = shown(&store, &proposals, wanted, effect)?;
+        let (proposals, plans, failed) = if args.which.is_filter() {
+            planned(context, &store, proposals, wanted, effect)?
+        } else {
+            proposals.iter().try_for_each(Proposal::require_understood)?;
+            let plans = shown(&store, &proposals, wanted, effect)?;
+            (proposals, plans, Vec::new())
+        };
         return dry_run::dry_run(
             context,
             &store,
             &proposals,
-            &shown,
+            &plans,
             chosen.part.as_ref(),
             effect,
-            (&args, args.part.hunks.is_some() || chosen.unclear.is_some()),
+            (&args, args.part.hunks.is_some() || chosen.unclear.is_some(), failed),
         );
     }
     let mut failed = Vec::new();
@@ -235,26 +240,61 @@ fn digest_of(shown: &[Shown]) -> String {
     decide::group::of_apply(shown.iter().filter(|shown| shown.plan.refusal().is_none()))
 }
 
+/// Those of `proposals`, which a filter names, that can be planned, with their plans; says which cannot.
+///
+/// # Errors
+/// That of the first of them where none can.
+fn planned(
+    context: &Context,
+    store: &Store,
+    proposals: Vec<Proposal>,
+    wanted: Wanted<'_>,
+    effect: Effect,
+) -> Result<(Vec<Proposal>, Vec<Shown>, Vec<Failed>)> {
+    let each = each_shown(store, &proposals, wanted, effect)?;
+    if each.is_empty() {
+        return Ok((proposals, Vec::new(), Vec::new()));
+    }
+    let (mut sound, mut plans) = (Vec::new(), Vec::new());
+    let (mut first, mut failed) = (None, Vec::new());
+    for (proposal, plan) in proposals.into_iter().zip(each) {
+        match plan {
+            Ok(plan) => {
+                sound.push(proposal);
+                plans.push(plan);
+            }
+            Err(error) => {
+                failed.push(stays(context, &proposal, &error, error.message()));
+                first.get_or_insert_with(|| of_proposal(error, &proposal.id));
+            }
+        }
+    }
+    match first {
+        Some(error) if sound.is_empty() => Err(error),
+        _ => Ok((sound, plans, failed)),
+    }
+}
+
 /// Those of `proposals`, which a filter names, that fit one on top of the other; says which do not.
 ///
 /// # Errors
-/// `conflict` where none does.
+/// `conflict` where none does, or why the first of them cannot be planned.
 fn fitting(
     context: &Context,
     store: &Store,
     proposals: Vec<Proposal>,
 ) -> Result<(Vec<Proposal>, Vec<Failed>)> {
-    let shown = shown(store, &proposals, (None, &BTreeMap::new()), Effect::Files)?;
+    let (proposals, plans, mut failed) =
+        planned(context, store, proposals, (None, &BTreeMap::new()), Effect::Files)?;
     let mut fit = Vec::with_capacity(proposals.len());
-    let (mut first, mut failed) = (None, Vec::new());
-    for (proposal, shown) in proposals.into_iter().zip(shown) {
+    let mut first = None;
+    for (proposal, shown) in proposals.into_iter().zip(plans) {
         match shown.plan.refusal() {
             None => fit.push(proposal),
             Some(refusal) => {
-                let why = escape::line(refusal.message()).into_owned();
-                context.note(&format!("{} stays pending: {why}", proposal.id));
+                let why = refusal.message().to_owned();
                 let error = decide::apply::conflict(refusal, &proposal.id);
-                failed.push(Failed::new(&proposal.id, &error));
+                failed.push(stays(context, &proposal, &error, &why));
                 first.get_or_insert(error);
             }
         }
@@ -263,6 +303,12 @@ fn fitting(
         Some(error) if fit.is_empty() => Err(error),
         _ => Ok((fit, failed)),
     }
+}
+
+/// Says that `proposal` is not applied with the others, and why.
+fn stays(context: &Context, proposal: &Proposal, error: &Error, why: &str) -> Failed {
+    context.note(&format!("{} stays pending: {}", proposal.id, escape::line(why)));
+    Failed::new(&proposal.id, error)
 }
 
 /// Asks. `None` is no; `Some(true)` approves what the files hold besides, too.

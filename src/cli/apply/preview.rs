@@ -7,32 +7,73 @@ use crate::changeset::FileChange;
 use crate::changeset::plan::Planned;
 use crate::cli::{Context, pager, show};
 use crate::decide::{Ahead, Made, Part, Residue, Shown};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::proposal::event::Effect;
 use crate::proposal::{Proposal, ProposalId};
 use crate::render::diff;
 use crate::store::Store;
 use crate::text::escape;
 
+/// The part that is taken of one proposal, and of each what is committed already.
+pub type Wanted<'a> = (Option<&'a Part>, &'a BTreeMap<ProposalId, Made>);
+
 /// What applying `proposals` one after the other comes to, or `part` of one; of those in `made`, what is
 /// committed already.
 ///
 /// # Errors
-/// As [`show`](crate::decide::show), and what the work tree refuses.
+/// As [`show`](crate::decide::show), and what the work tree refuses; with the id of the proposal.
 pub fn shown(
     store: &Store,
     proposals: &[Proposal],
-    (part, made): (Option<&Part>, &BTreeMap<ProposalId, Made>),
+    wanted: Wanted<'_>,
     effect: Effect,
 ) -> Result<Vec<Shown>> {
+    let named = |(shown, proposal): (Result<Shown>, &Proposal)| {
+        shown.map_err(|error| of_proposal(error, &proposal.id))
+    };
+    each_shown(store, proposals, wanted, effect)?.into_iter().zip(proposals).map(named).collect()
+}
+
+/// As [`shown`], where what concerns one proposal alone is in its answer.
+///
+/// # Errors
+/// Those of the store.
+pub fn each_shown(
+    store: &Store,
+    proposals: &[Proposal],
+    (part, made): Wanted<'_>,
+    effect: Effect,
+) -> Result<Vec<Result<Shown>>> {
     if effect == Effect::MarkOnly {
         return Ok(Vec::new());
     }
     let mut ahead = Ahead::new(store)?;
     let view = store.view()?;
-    let show =
-        |proposal: &Proposal| ahead.show(store, &view, proposal, part, made.get(&proposal.id));
-    proposals.iter().map(show).collect()
+    let show = |proposal: &Proposal| {
+        proposal.require_understood()?;
+        ahead.show(store, &view, proposal, part, made.get(&proposal.id))
+    };
+    Ok(proposals.iter().map(show).collect())
+}
+
+/// `error` of planning the proposal `id`, which it names.
+pub fn of_proposal(error: Error, id: &ProposalId) -> Error {
+    let error = for_reviewer(error, id);
+    if error.message().contains(id.as_str()) {
+        return error;
+    }
+    let is_named = error.details().iter().any(|(key, _)| *key == "proposal_id");
+    let error = error.after(id);
+    if is_named { error } else { error.with("proposal_id", id.as_str()) }
+}
+
+/// `error` about the proposal `id` with a hint for whoever decides: one that changes nothing is no news to
+/// whoever made it.
+pub fn for_reviewer(error: Error, id: &ProposalId) -> Error {
+    match error.is(&crate::changeset::codes::NO_CHANGE) {
+        true => error.hint(format!("there is nothing to apply: aye reject {id} --reason TEXT")),
+        false => error,
+    }
 }
 
 /// Shows what is about to be written: every file and what becomes of it, then files now against
