@@ -65,10 +65,41 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
         tree.write_file(&ignore, b"*\n", Mode::Regular, Flush::No)?;
     }
     let changeset = store.changeset(&proposal.current().changes)?;
-    for (name, bytes) in files(store, proposal, &changeset)? {
-        tree.write_file(&inside(&proposal.id, name)?, &bytes, Mode::Regular, Flush::No)?;
+    write(&tree, &proposal.id, &files(store, proposal, &changeset)?)
+}
+
+/// Writes the projection of a pending proposal anew in other work trees that have it: what is older there
+/// would look as if somebody had edited it.
+///
+/// # Errors
+/// As [`make`].
+pub(super) fn renew_elsewhere(store: &Store, proposal: &Proposal) -> Result<()> {
+    if !has_linked(store) {
+        return Ok(());
+    }
+    let (path, here) = (directory(&proposal.id)?, store.work_dir());
+    let mut others = store.work_trees();
+    others.retain(|root| {
+        Some(root) != here.as_ref() && root.join(path.to_path()).symlink_metadata().is_ok()
+    });
+    if others.is_empty() {
+        return Ok(());
+    }
+    let changeset = store.changeset(&proposal.current().changes)?;
+    let files = files(store, proposal, &changeset)?;
+    others.iter().try_for_each(|root| write(&Worktree::open(root)?, &proposal.id, &files))
+}
+
+fn write(tree: &Worktree, id: &ProposalId, files: &[(&str, Vec<u8>)]) -> Result<()> {
+    for (name, bytes) in files {
+        tree.write_file(&inside(id, name)?, bytes, Mode::Regular, Flush::No)?;
     }
     Ok(())
+}
+
+/// Whether the repository has work trees beside the main one.
+fn has_linked(store: &Store) -> bool {
+    store.repo.worktrees().is_ok_and(|linked| !linked.is_empty())
 }
 
 /// Removes the projection of `id` from every work tree of the repository.
@@ -150,7 +181,7 @@ impl<'a> Examiner<'a> {
         let tree = store.worktree()?.without_conversion();
         // A proposal that was made in a linked work tree has its files there, and loses them with
         // it.
-        let is_linked = store.repo.worktrees().is_ok_and(|linked| !linked.is_empty());
+        let is_linked = has_linked(store);
         let top = store.repo.workdir().map(Path::to_owned).unwrap_or_default();
         let proposals = top.join(DIRECTORY);
         let is_real = [Path::new(".agent-memory"), Path::new(DIRECTORY)]

@@ -582,3 +582,50 @@ fn what_was_examined_is_looked_at_again_once_it_changes() {
     repo.aye(&["comment", &ids[3], "-m", "Think"]).ok();
     repo.aye(&["doctor"]).ok();
 }
+
+/// What somebody else writes from another work tree of the repository is no edit of the files here.
+#[test]
+fn a_linked_work_tree_leaves_no_older_projection_in_the_main_one() {
+    let repo = Repo::with(&[("f", "1\n2\n3\n")]);
+    let linked = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", "-b", "other", linked.to_str().expect("UTF-8")]);
+    let propose = ["propose", "f", "--old", "2", "--new", "two", "-q"];
+    let id = repo.agent("codex", &propose).ok().id();
+    let file = format!(".agent-memory/proposals/{id}/change.patch");
+    let there = |args: &[&str]| repo.cmd(args).dir(&linked);
+    there(&["comment", &id, "-m", "why?"]).run().ok();
+    repo.aye(&["doctor"]).ok().says("sound");
+    there(&["approve", &id, "--yes"]).run().ok();
+    repo.aye(&["doctor"]).ok().says("sound");
+    let revise = ["revise", &id, "f", "--old", "2", "--new", "TWO"];
+    there(&revise).env("AYE_AGENT", "codex").run().ok();
+    assert!(repo.text(&file).contains("+TWO"), "{}", repo.text(&file));
+    repo.aye(&["doctor"]).ok().says("sound");
+    there(&["doctor"]).run().ok().says("sound");
+    // An edit is still an edit.
+    repo.write(&file, "edited\n");
+    repo.aye(&["doctor"]).exits(1).says("projection_changed");
+    there(&["reject", &id, "--yes", "--reason", "no"]).run().ok();
+    assert!(!repo.exists(&file));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_projection_that_a_linked_work_tree_cannot_renew_is_renewed_here() {
+    let repo = Repo::with(&[("f", "1\n2\n3\n")]);
+    let linked = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", "-b", "other", linked.to_str().expect("UTF-8")]);
+    let propose = ["propose", "f", "--old", "2", "--new", "two", "-q"];
+    let id = repo.agent("codex", &propose).ok().id();
+    // Where the main work tree cannot be written, as in a sandbox: a directory in the way of the file
+    // stands for that also where tests run as root.
+    let file = format!(".agent-memory/proposals/{id}/proposal.yaml");
+    let kept = repo.text(&file);
+    repo.remove(&file);
+    std::fs::create_dir(repo.path(&file)).expect("a directory");
+    repo.cmd(&["comment", &id, "-m", "why?"]).dir(&linked).run().ok();
+    std::fs::remove_dir(repo.path(&file)).expect("still empty");
+    repo.write(&file, kept);
+    repo.aye(&["doctor"]).ok().says("sound");
+    assert!(repo.text(&file).contains("why?"), "{}", repo.text(&file));
+}

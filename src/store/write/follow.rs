@@ -51,6 +51,14 @@ impl Writer<'_> {
             if made.is_err() && !self.store.is_partial() {
                 self.touched.insert(id.clone());
             }
+            let renewed = match self.made.contains_key(id) {
+                true => Ok(()),
+                false => projection::renew_elsewhere(self.store, &proposal),
+            };
+            if renewed.is_err() {
+                // Whoever may write there does.
+                self.touched.insert(id.clone());
+            }
             projection::make(self.store, &proposal).and(made.map(drop))?;
         } else {
             // The ref goes whether the files could be removed or not.
