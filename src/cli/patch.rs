@@ -69,6 +69,7 @@ impl ReadArgs {
             reverse: self.reverse,
             fuzz: self.fuzz,
             unidiff_zero: self.unidiff_zero,
+            zero_is_said: Some("--unidiff-zero"),
         }
     }
 }

@@ -199,6 +199,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
             fuzz: known.fuzz.unwrap_or(0),
             reverse: known.reverse,
             unidiff_zero: known.unidiff_zero,
+            zero_is_said: Some("\"unidiff_zero\": true"),
         },
         dry_run: known.dry_run,
         index: known.index,

@@ -433,6 +433,33 @@ fn a_file_in_two_thousand_directories_is_made_and_removed() {
     assert!(!repo.exists("d"));
 }
 
+/// The line number is all that says where such a hunk goes, so it has to be right.
+#[test]
+fn a_hunk_that_only_adds_and_has_no_context_goes_to_the_very_end_or_nowhere() {
+    let repo = Repo::with(&[("f", "a\nb\nc\n")]);
+    let patch = |at: &str| format!("--- a/f\n+++ b/f\n@@ {at} @@\n+x\n");
+    for at in ["-1,0 +2", "-2,0 +3", "-4,0 +5", "-40,0 +41", "-0,0 +1"] {
+        let run = repo.aye_stdin(&["patch", "--format", "text"], patch(at));
+        let run = run.fails("hunk_failed", 5);
+        assert!(run.err().contains("--unidiff-zero"), "{at} {run}");
+        // Each caller is told what it can say itself.
+        let answer = yaml(&call(&repo, &json!({ "patch": patch(at) })).exits(5).stdout);
+        let hint = answer["hint"].as_str().expect("a hint");
+        assert!(hint.contains("\"unidiff_zero\": true") && !hint.contains("--"), "{at} {hint}");
+    }
+    let tool = json!({ "patch": patch("-1,0 +2"), "description": "x" });
+    let run = repo.aye_stdin(&["call", "propose_patch", "-"], tool.to_string()).exits(5);
+    assert!(!run.out().contains("unidiff"), "{run}");
+    // Where it is said to go, and nowhere else without a word.
+    let far = ["patch", "--unidiff-zero", "--dry-run"];
+    let answer = yaml(&repo.aye_stdin(&far, patch("-40,0 +41")).ok().stdout);
+    assert_eq!(answer["files"][0]["hunks"][0]["offset"], -37);
+    repo.aye_stdin(&["patch"], patch("-3,0 +4")).ok();
+    assert_eq!(repo.text("f"), "a\nb\nc\nx\n");
+    repo.aye_stdin(&["patch", "--unidiff-zero"], patch("-1,0 +2")).ok();
+    assert_eq!(repo.text("f"), "a\nx\nb\nc\nx\n");
+}
+
 /// Odd forms that agents send, each with the one change of `FIX`.
 #[test]
 fn envelopes_are_taken_as_agents_write_them() {

@@ -22,6 +22,8 @@ pub struct Options {
     pub fuzz: usize,
     /// Hunks without context are meant, and go where their line numbers say.
     pub unidiff_zero: bool,
+    /// How the caller says that, for hints; `None` where it cannot.
+    pub zero_is_said: Option<&'static str>,
 }
 
 /// Failures that a patch which has been applied before runs into.

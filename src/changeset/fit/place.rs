@@ -130,6 +130,8 @@ struct Job<'h> {
     /// Its old lines with their LF, as they must be in the file.
     old: Vec<&'h [u8]>,
     expected: usize,
+    /// The line that its header names (0-based), which may be far beyond the end of the file.
+    claimed: usize,
     /// It must be at the beginning, at the end.
     anchors: (bool, bool),
     /// Its header cannot be trusted: anywhere, but only where it is unique.
@@ -154,6 +156,7 @@ impl<'h> Job<'h> {
             hunk,
             old: hunk.old_lines().map(|line| line.bytes).collect(),
             expected: expected.min(text.len()),
+            claimed: expected,
             anchors,
             loose,
         }
@@ -166,7 +169,7 @@ impl<'h> Job<'h> {
 
     /// How many lines below its own `spot` is.
     fn offset(&self, spot: Spot) -> i64 {
-        (spot.start as i64 - spot.cut.0 as i64) - self.expected as i64
+        (spot.start as i64 - spot.cut.0 as i64) - self.claimed as i64
     }
 }
 
@@ -425,11 +428,12 @@ impl Placer<'_> {
             _ if end == 0 => return Ok(at(0)),
             (Some(0), true) => 0,
             (Some(_), true) => job.expected,
-            (Some(old), false) if old > 0 && job.expected == end => end,
+            // At the very end of the file, by its own line number: nothing is below that it could belong to.
+            (Some(old), false) if old > 0 && job.claimed == end => end,
             _ => {
-                return Err(self
-                    .refused(job, "only adds lines and has no context")
-                    .hint("add context lines, or say --unidiff-zero if its line number is right"));
+                let hint =
+                    self.hint_without_context("add context lines", " if its line number is right");
+                return Err(self.refused(job, "only adds lines and has no context").hint(hint));
             }
         };
         if !self.is_free(expected, expected) {
@@ -501,9 +505,17 @@ impl Placer<'_> {
             return self
                 .refused(job, &why)
                 .with("file_line", line + 1)
-                .hint("the lines are there: add context, or say --unidiff-zero");
+                .hint(self.hint_without_context("the lines are there: add context", ""));
         }
         failed(self.path, self.text, &job.old, job.expected, job.index + 1, job.hunk.number)
+    }
+
+    /// What to do about a hunk that lacks context, with what the caller can say to have it taken as it is.
+    fn hint_without_context(&self, instead: &str, when: &str) -> String {
+        match self.options.zero_is_said {
+            Some(how) => format!("{instead}, or say {how}{when}"),
+            None => instead.to_owned(),
+        }
     }
 
     fn refused(&self, job: &Job<'_>, why: &str) -> Error {

@@ -103,7 +103,10 @@ fn boundaries_bind_as_in_git() {
     let last = "--- a/f\n+++ b/f\n@@ -2,2 +2,3 @@\n b\n c\n+d\n";
     becomes(&[("f", ABC)], last, &[("f", "a\nb\nc\nd\n")]);
     let error = fails(&[("f", "a\nb\nc\nd\ne\n")], last, &codes::HUNK_FAILED);
-    assert!(error.hint_text().unwrap().contains("--unidiff-zero"), "{error:?}");
+    assert_eq!(error.hint_text(), Some("the lines are there: add context"), "{error:?}");
+    let said = Options { zero_is_said: Some("please"), ..Options::default() };
+    let error = run(&tree(&[("f", "a\nb\nc\nd\ne\n")]), last, &said).map(|_| ()).unwrap_err();
+    assert!(error.hint_text().unwrap().ends_with(", or say please"), "{error:?}");
 }
 
 #[test]
