@@ -460,6 +460,17 @@ fn a_hunk_that_only_adds_and_has_no_context_goes_to_the_very_end_or_nowhere() {
     assert_eq!(repo.text("f"), "a\nx\nb\nc\nx\n");
 }
 
+#[test]
+fn a_mark_of_the_end_that_is_not_there_is_named_as_the_cause() {
+    let repo = Repo::with(&[("f", "a\nb\nc\n")]);
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n a\n+x\n*** End of File\n*** End Patch\n";
+    let run = repo.aye_stdin(&["patch", "--format", "text"], patch).fails("hunk_failed", 5);
+    assert!(run.err().contains("has '*** End of File', but its lines are at line 1"), "{run}");
+    let run = repo.aye_stdin(&["patch"], patch.replace("*** End of File\n", ""));
+    run.ok();
+    assert_eq!(repo.text("f"), "a\nx\nb\nc\n");
+}
+
 /// Odd forms that agents send, each with the one change of `FIX`.
 #[test]
 fn envelopes_are_taken_as_agents_write_them() {

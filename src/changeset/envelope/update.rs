@@ -142,6 +142,9 @@ impl<'t> Search<'t> {
             return Ok(spot);
         }
         let old = chunk.old_lines(chunk.loose_tail);
+        if let Some(line) = self.not_at_end(chunk, &old, from)? {
+            return Err(self.misplaced_end(hunk, chunk, line));
+        }
         if let Some(line) = self.above(&old, from)? {
             return Err(self.out_of_order(hunk, chunk, line, anchored.is_some()));
         }
@@ -164,6 +167,42 @@ impl<'t> Search<'t> {
             }
         }
         Ok(None)
+    }
+
+    /// Where `old` starts that '*** End of File' says to be at the end, and that is not.
+    fn not_at_end(
+        &mut self,
+        chunk: &Chunk<'_>,
+        old: &[&[u8]],
+        from: usize,
+    ) -> Result<Option<usize>> {
+        if !chunk.at_end {
+            return Ok(None);
+        }
+        for pass in PASSES {
+            if let Some(line) = self.matches(pass, old, from)?.into_iter().next() {
+                return Ok(Some(line));
+            }
+        }
+        Ok(None)
+    }
+
+    fn misplaced_end(&self, hunk: usize, chunk: &Chunk<'_>, line: usize) -> Error {
+        let path = self.path.display().to_string();
+        Error::new(
+            &codes::HUNK_FAILED,
+            format!(
+                "hunk {hunk} of {path} (line {} of the patch) has '*** End of File', but its lines are \
+                 at line {}, and the file goes on below",
+                chunk.number,
+                line + 1
+            ),
+        )
+        .with("path", path)
+        .with("hunk", hunk)
+        .with("line", chunk.number)
+        .with("file_line", line + 1)
+        .hint("leave '*** End of File' out, or add the lines down to the end of the file")
     }
 
     /// Where `old` starts that is not to be found from line `from` on, but above.
