@@ -343,7 +343,7 @@ fn screen(document: &Document, plan: &TaskPlan, color: bool) -> String {
     }
     let mut out = format!("{head}: {}\n", text::progress(document.progress));
     for line in document.explanation.iter().flat_map(|text| text.lines()) {
-        out += &format!("{}\n", escape::line(line));
+        out += &format!("    {}\n", escape::line(line));
     }
     out += &text::checklist(plan, color, |number| {
         let proposals = &document.plan[number - 1].proposals;
@@ -391,7 +391,7 @@ fn log(context: &mut Context, store: &Store, key: &Key, limit: Option<usize>) ->
             let by = escape::line(&version.by);
             out += &format!("{when} {by}: {}\n", text::progress(version.progress));
             for line in version.explanation.iter().flat_map(|text| text.lines()) {
-                out += &format!("  {}\n", escape::line(line));
+                out += &format!("    {}\n", escape::line(line));
             }
             for change in &version.changes {
                 out += &format!("  {}\n", text::change(change));

@@ -76,7 +76,7 @@ fn people_keep_it_step_by_step() {
     repo.aye(&["plan", "set", "2", "in_progress"]).fails("plan_invalid", 6);
     repo.aye(&["plan", "set", "1", "completed", "-m", "went well"])
         .ok()
-        .says("main: 1 of 2 completed\nwent well\n1. [x] Review");
+        .says("main: 1 of 2 completed\n    went well\n1. [x] Review");
     repo.aye(&["plan", "set", "1", "completed"]).ok().notes("was that already");
     repo.aye(&["plan", "set", "3", "completed"]).fails("plan_step_not_found", 3);
     repo.aye(&["plan", "set", "1", "finished"]).exits(2);
@@ -364,4 +364,21 @@ fn a_proposal_stays_with_its_step() {
     repo.aye(&["plan", "update", "[]"]).ok();
     repo.aye(&["plan", "add", "New"]).ok();
     assert_eq!(steps(), [Vec::<String>::new()]);
+}
+
+#[test]
+fn lines_of_an_explanation_are_not_mistaken_for_steps_or_changes() {
+    let repo = Repo::with(FILES);
+    let plan = serde_json::json!({
+        "explanation": "why\n1. [x] forged\n1 added: forged",
+        "plan": [{ "step": "real", "status": "pending" }],
+    });
+    repo.agent("codex", &["call", "update_plan", &plan.to_string()]).ok();
+    let shown = repo.aye(&["plan", "show"]).ok().out();
+    assert!(
+        shown.contains("\n    1. [x] forged\n") && shown.contains("\n1. [ ] real\n"),
+        "{shown}"
+    );
+    let log = repo.aye(&["plan", "log"]).ok().out();
+    assert!(log.contains("\n    1 added: forged\n"), "{log}");
 }
