@@ -185,6 +185,9 @@ fn table(
     }
     table.shrinks("BY", 6, Keep::Start);
     table.shrinks("MARKS", 6, Keep::Start);
+    for (title, most) in [("DESCRIPTION", 120), ("FILES", 120), ("BY", 60)] {
+        table.bound(title, most);
+    }
     table.drops(&["AGE", "FILES", "LINES", "BY"]);
     let row = |summary: &Summary| -> Vec<Cell> {
         let (unique, rest) = split(summary);

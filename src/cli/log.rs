@@ -178,6 +178,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     ]);
     table.shrinks("TEXT", 12, Keep::Start);
     table.shrinks("WHO", 6, Keep::Start);
+    table.bound("WHO", 60);
+    table.bound("WHAT", 60);
     table.drops(&["KIND", "TEXT", "WHEN"]);
     // Twice over the history: what is as long as it likes is not kept for the widths of columns.
     let mut count = 0;

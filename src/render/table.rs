@@ -75,6 +75,8 @@ pub struct Table {
     /// Widest cell of each column among the rows that are not kept.
     measured: Vec<usize>,
     yielding: Vec<Yielding>,
+    /// Columns that are never wider than that.
+    most: Vec<(usize, usize)>,
     optional: Vec<usize>,
 }
 
@@ -97,6 +99,12 @@ impl Table {
     /// named first shrinks first. A column may be named again, with less.
     pub fn shrinks(&mut self, title: &str, least: usize, keep: Keep) {
         self.yielding.extend(self.find(title).map(|at| Yielding { at, least, keep }));
+    }
+
+    /// Keeps the column of that title within `most`, also where there is no terminal: one text that is as
+    /// long as its author likes would widen every row.
+    pub fn bound(&mut self, title: &str, most: usize) {
+        self.most.extend(self.find(title).map(|at| (at, most)));
     }
 
     /// Lets these columns go, one after the other, where shrinking is not enough.
@@ -159,6 +167,9 @@ impl Table {
             for (wide, cell) in natural.iter_mut().zip(row) {
                 *wide = (*wide).max(cell.width());
             }
+        }
+        for (at, most) in &self.most {
+            natural[*at] = natural[*at].min(*most);
         }
         let mut widths: Vec<Option<usize>> = natural.iter().copied().map(Some).collect();
         let mut dropped = self.optional.iter();
@@ -244,6 +255,15 @@ impl Lines<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_column_that_is_bound_does_not_widen_every_row() {
+        let mut table = Table::new(&[("WHAT", Align::Left), ("N", Align::Right)]);
+        table.bound("WHAT", 6);
+        table.row(["a long text".into(), "1".into()]);
+        table.row(["b".into(), "2".into()]);
+        assert_eq!(table.render(&Palette::plain(), None), "WHAT    N\na lon…  1\nb       2\n");
+    }
 
     #[test]
     fn rows_that_are_not_kept_line_up_as_those_that_are() {

@@ -175,3 +175,18 @@ fn one_that_cannot_be_planned_stays_and_the_rest_is_planned() {
     // Where none can be planned, it is said of each.
     repo.aye(&[&by[..], &["--dry-run"]].concat()).exits(6).notes(&gone.id);
 }
+
+#[test]
+fn a_text_as_long_as_its_author_likes_does_not_widen_the_list() {
+    let repo = scene();
+    let mut lane = Hostile::new(&repo, "feedfacefeedface");
+    let event = lane.propose("evil.txt", &"w".repeat(50_000));
+    lane.push(&lane.step(&event, &[]));
+    for old in ["a", "b", "c"] {
+        repo.aye(&["propose", "a.txt", "--old", old, "--new", "x", "-m", "short", "-q"]).ok();
+    }
+    let list = repo.aye(&["list"]).ok().says("short").out();
+    assert!(list.len() < 4_000, "{} bytes", list.len());
+    let whole = repo.aye(&["list", "--json"]).ok().out();
+    assert!(whole.len() > 50_000, "{} bytes", whole.len());
+}
