@@ -14,6 +14,7 @@ use crate::check::lanes;
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
+use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{
     Audience, Damage, Depth, Filter, Inspection, Leftover, Pushes, Store, TroubleKind, View,
 };
@@ -441,11 +442,6 @@ fn find(
     }
     let examined = store.examine(view, is_full, now)?;
     drop(reading);
-    let policy = store.policy().err();
-    for error in policy.into_iter().chain(settings_problems(store)) {
-        let hint = error.hint_text().unwrap_or("correct the file").to_owned();
-        problems.push(Problem { hint, ..Problem::new(error.code().id, error.message()) });
-    }
     problems.extend(private(store));
     problems.extend(store.pushes_of_others().into_iter().filter_map(|pushes| {
         if !is_leak(view, &pushes) {
@@ -488,6 +484,17 @@ fn find(
             Problem::new(format!("projection_{what}"), message)
         })),
         Err(error) => problems.push(Problem::new(error.code().id, error.message())),
+    }
+    let config = store.settings().err();
+    if config.is_some() {
+        // Whatever had to be read by that value failed: nothing of it is damaged.
+        problems.retain(|problem| problem.code != INVALID_CONFIG.id);
+    }
+    let policy =
+        store.policy().err().filter(|error| !error.is(&INVALID_CONFIG) || config.is_none());
+    for error in config.into_iter().chain(policy).chain(settings_problems(store)) {
+        let hint = error.hint_text().unwrap_or("correct the file").to_owned();
+        problems.push(Problem { hint, ..Problem::new(error.code().id, error.message()) });
     }
     Ok(problems)
 }

@@ -629,3 +629,17 @@ fn a_projection_that_a_linked_work_tree_cannot_renew_is_renewed_here() {
     repo.aye(&["doctor"]).ok().says("sound");
     assert!(repo.text(&file).contains("why?"), "{}", repo.text(&file));
 }
+
+#[test]
+fn one_wrong_value_in_the_configuration_is_named_once_and_damages_nothing() {
+    let repo = Repo::with(&[("f", "1\n2\n3\n")]);
+    for old in ["1", "2"] {
+        repo.agent("codex", &["propose", "f", "--old", old, "--new", "x", "-q"]).ok();
+    }
+    repo.git(&["config", "aye.maxFileSize", "10x"]);
+    let found = repo.aye(&["doctor"]).exits(1).lacks("reject").lacks("--repair").lacks("prop_");
+    assert_eq!(found.out().matches("10x").count(), 1, "{found}");
+    found.says("invalid_config: aye.maxFileSize").says("git config aye.maxFileSize");
+    repo.git(&["config", "--unset", "aye.maxFileSize"]);
+    repo.aye(&["doctor"]).ok().says("sound: 2 pending");
+}
