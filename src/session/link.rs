@@ -17,24 +17,16 @@ const MOST: u64 = 64 << 10;
 /// # Errors
 /// Those of git and of the file system.
 pub fn link(repository: &Repository, tree: &Path) -> Result<Vec<(String, String)>> {
-    let wanted = &repository.settings()?.session_link;
-    let Some(top) = repository.work_dir().filter(|_| !wanted.is_empty()) else {
-        return Ok(Vec::new());
-    };
+    let Some(top) = repository.work_dir() else { return Ok(Vec::new()) };
     let top = std::fs::canonicalize(&top).unwrap_or(top);
     let mut back = Vec::new();
-    for name in wanted {
+    for name in wanted(repository)? {
         let inside = Path::new(name);
         let from = top.join(inside);
-        let is_plain = inside.components().all(|part| matches!(part, Component::Normal(_)));
-        if !is_plain || !from.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
+        if !from.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
             continue;
         }
-        // With the slash: a pattern may be for directories alone.
-        let slashed = format!("{}/", name.trim_end_matches('/'));
-        let ignored =
-            git(repository)?.args(["check-ignore", "--quiet", "--", &slashed]).answer()?;
-        if !ignored.ok() {
+        if !is_ignored(repository, name)? {
             back.push((name.clone(), "is not copied: git does not ignore it".to_owned()));
             continue;
         }
@@ -46,8 +38,59 @@ pub fn link(repository: &Repository, tree: &Path) -> Result<Vec<(String, String)
         }
         let mut copy = Copy { top: &top, tree, back: &mut back };
         copy.directory(inside).map_err(failed)?;
+        ignore(tree, name).map_err(failed)?;
     }
     Ok(back)
+}
+
+/// Has git ignore the directory `name` in a tree that nobody has worked in yet: the rule by which the
+/// checkout ignores it need not be in the tree.
+fn ignore(tree: &Path, name: &str) -> std::io::Result<()> {
+    let mut rule = String::from("/");
+    for c in name.trim_end_matches('/').chars() {
+        if "*?[\\ ".contains(c) {
+            rule.push('\\');
+        }
+        rule.push(c);
+    }
+    let path = tree.join(".git/info/exclude");
+    let mut rules = std::fs::read(&path).unwrap_or_default();
+    if !rules.is_empty() && !rules.ends_with(b"\n") {
+        rules.push(b'\n');
+    }
+    rules.extend_from_slice(format!("{rule}/\n").as_bytes());
+    std::fs::write(path, rules)
+}
+
+/// The directories that [`link`] copies: nothing in them is ever the tree's own, also where the file that
+/// has git ignore them is not in the tree.
+///
+/// # Errors
+/// `invalid_config`; those of git.
+pub(super) fn linked(repository: &Repository) -> Result<Vec<String>> {
+    let mut linked = Vec::new();
+    for name in wanted(repository)? {
+        if is_ignored(repository, name)? {
+            linked.push(name.trim_end_matches('/').to_owned());
+        }
+    }
+    Ok(linked)
+}
+
+/// What `aye.session.link` names that may lie in a checkout.
+fn wanted(repository: &Repository) -> Result<Vec<&String>> {
+    let is_plain = |name: &&String| {
+        let mut parts = Path::new(name).components();
+        !name.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
+    };
+    Ok(repository.settings()?.session_link.iter().filter(is_plain).collect())
+}
+
+fn is_ignored(repository: &Repository, name: &str) -> Result<bool> {
+    // With the slash: a pattern may be for directories alone.
+    let slashed = format!("{}/", name.trim_end_matches('/'));
+    let asked = git(repository)?.args(["check-ignore", "--quiet", "--", &slashed]).answer()?;
+    Ok(asked.ok())
 }
 
 struct Copy<'a> {

@@ -11,7 +11,7 @@ use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
 use super::tree::pin;
-use super::{codes, spool, submodules};
+use super::{codes, link, spool, submodules};
 use crate::beneath::{Dir, FileKind, open_last};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
@@ -56,6 +56,7 @@ pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str
         known: &known,
         same,
         excludes,
+        linked: link::linked(repository)?.into_iter().map(BString::from).collect(),
         reader: worktree.reader(),
         tree,
         name,
@@ -170,6 +171,8 @@ struct Walk<'a> {
     /// Those of them that nobody has touched.
     same: HashSet<&'a BString>,
     excludes: gix::AttributeStack<'a>,
+    /// Directories that were copied from the checkout beside what is committed.
+    linked: Vec<BString>,
     reader: Reader<'a>,
     tree: &'a Path,
     name: Option<&'a str>,
@@ -422,6 +425,13 @@ impl Walk<'_> {
     }
 
     fn is_excluded(&mut self, path: &BString, is_directory: bool) -> Result<bool> {
+        let is_in = |linked: &BString| {
+            let rest = path.strip_prefix(linked.as_slice());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        if self.linked.iter().any(is_in) {
+            return Ok(true);
+        }
         let mode = if is_directory { IndexMode::DIR } else { IndexMode::FILE };
         let path = GixStr::new(path.as_slice());
         match self.excludes.at_entry(path, Some(mode)) {

@@ -451,6 +451,29 @@ fn directories_that_are_named_are_copied_and_what_leads_back_is_named() {
     assert_eq!(repo.text("deps/x/i.js"), "x\n");
 }
 
+/// The rule by which the checkout ignores them need not be in the tree: a copy of what is not committed is
+/// never proposed.
+#[test]
+fn what_is_copied_is_not_proposed_where_the_rules_are_untracked() {
+    for rules in [".gitignore", ".git/info/exclude"] {
+        let repo = Repo::with(&[("a.txt", "a\n")]);
+        repo.git(&["config", "aye.session.link", "deps/"]);
+        repo.write("deps/x/i.js", "x\n");
+        repo.write(rules, "deps\n");
+        let text = "echo y >deps/x/i.js && echo new >deps/n.js && git status --short -uall deps";
+        let ended = run(&repo, text).ok();
+        assert_eq!(ended.out(), "", "{rules}");
+        nothing_pending(&repo);
+        run(&repo, "echo y >deps/x/i.js && echo b >a.txt && mkdir depsy && echo z >depsy/z").ok();
+        let list = repo.aye(&["list", "--json"]).ok().json();
+        let diff = diff(&repo, list["proposals"][0]["proposal_id"].as_str().expect("one"));
+        assert!(
+            diff.contains("a.txt") && diff.contains("depsy/z") && !diff.contains("deps/"),
+            "{diff}"
+        );
+    }
+}
+
 #[test]
 fn line_endings_are_those_that_git_would_store() {
     let repo = Repo::with(&[("a.txt", "one\ntwo\n")]);
