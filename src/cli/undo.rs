@@ -131,6 +131,9 @@ fn last(context: &Context, store: &Store) -> Result<Vec<Proposal>> {
     Ok(found)
 }
 
+/// So many of those that would be taken back stand above the question; the others are counted.
+const LISTED: usize = 50;
+
 /// Takes back what was decided in one go, the newest first, or the newest alone, as the person says.
 fn undo_several(
     context: &mut Context,
@@ -138,8 +141,13 @@ fn undo_several(
     found: &[Proposal],
     args: &Args,
 ) -> Result<Exit> {
-    for proposal in found {
+    // A list that has scrolled away tells nobody what the question is about.
+    let listed = if args.dry_run { found.len() } else { found.len().min(LISTED) };
+    for proposal in &found[..listed] {
         context.note(&format!("  {}", said(proposal)));
+    }
+    if let more @ 1.. = found.len() - listed {
+        context.note(&format!("  and {more} more; `aye undo --dry-run` lists them all"));
     }
     if args.dry_run {
         context.note("these were decided in one go; nothing undone");
@@ -173,6 +181,10 @@ fn undo_several(
     }
     if let Some(done) = done {
         context.emit(Format::Text, &done, || text(&done, "taken back, pending again"))?;
+        if failed.is_some() {
+            let (done, all) = (done.proposals.len(), chosen.len());
+            context.note(&format!("note: {done} of {all} were taken back"));
+        }
     }
     failed.map_or(Ok(Exit::Done), Err)
 }

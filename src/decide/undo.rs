@@ -1,5 +1,7 @@
 //! Taking an apply, or a direct patch, back.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 
 use super::{Draft, Seen, require_quiet, shown, subject};
@@ -281,17 +283,14 @@ pub fn undo_patch(
 /// Decisions that follow each other within so many seconds were written in one go, as those of a review.
 const AT_ONCE: i64 = 5;
 
-/// At most so many decisions are taken back together.
-const MOST: usize = 100;
-
 /// The proposals whose decisions, or requests for changes, are the last ones that this clone has made in
-/// one go and that stand: the newest first.
+/// one go and that stand, however many: the newest first.
 ///
 /// # Errors
 /// Those of the store.
 pub fn last(store: &Store, view: &View) -> Result<Vec<Proposal>> {
     let own = store.own_lanes();
-    let mut found: Vec<Proposal> = Vec::new();
+    let (mut found, mut known) = (Vec::new(), BTreeSet::new());
     let mut before: Option<DateTime<Utc>> = None;
     for page in view.log_pages(None, None) {
         for entry in page? {
@@ -304,8 +303,7 @@ pub fn last(store: &Store, view: &View) -> Result<Vec<Proposal>> {
             if !decides {
                 continue;
             }
-            let is_apart = before.is_some_and(|last| (last - event.time).num_seconds() > AT_ONCE);
-            if is_apart || found.len() >= MOST {
+            if before.is_some_and(|last| (last - event.time).num_seconds() > AT_ONCE) {
                 return Ok(found);
             }
             let proposal = view.proposal(id)?;
@@ -315,7 +313,7 @@ pub fn last(store: &Store, view: &View) -> Result<Vec<Proposal>> {
                 (true, None, Some(request)) => request.at == event.time,
                 _ => false,
             };
-            if stands && found.iter().all(|known| known.id != proposal.id) {
+            if stands && known.insert(proposal.id.clone()) {
                 before = Some(event.time);
                 found.push(proposal);
             }

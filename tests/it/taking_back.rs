@@ -167,3 +167,30 @@ fn what_was_moved_since_is_not_taken_back() {
         assert!(!repo.exists(from));
     }
 }
+
+#[test]
+fn all_that_was_decided_in_one_go_is_taken_back_however_many() {
+    let repo = scene();
+    let ids: Vec<String> = (0..104)
+        .map(|n| {
+            let args = ["propose", &format!("n{n}"), "--old", "", "--new", "x\n", "-q"];
+            repo.agent("codex", &args).ok().id()
+        })
+        .collect();
+    let reject = ["reject", "--yes", "--reason", "no"];
+    let args: Vec<&str> = reject.into_iter().chain(ids.iter().map(String::as_str)).collect();
+    repo.aye(&args).ok();
+    let listed = |args: &[&str], asked: bool| {
+        let mut terminal = Terminal::start(repo.cmd(args), 200, 100);
+        if asked {
+            terminal.sees("Take back all 104 of them").types("a\r");
+        }
+        assert_eq!(terminal.ends(), 0);
+        terminal.text()
+    };
+    let all = listed(&["undo", "--dry-run"], false);
+    assert!(ids.iter().all(|id| all.contains(id)), "{all}");
+    let some = listed(&["undo"], true);
+    assert!(some.contains("and 54 more"), "{some}");
+    assert_eq!(repo.aye(&["status", "--porcelain"]).ok().out().lines().next(), Some("104 pending"));
+}
