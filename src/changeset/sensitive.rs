@@ -119,6 +119,7 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
     }
     if within(".husky/")
         || within(".githooks/")
+        || within(".githooks.aye-chained/")
         || within(".vscode/")
         || within(".idea/")
         || within(".devcontainer/")

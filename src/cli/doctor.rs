@@ -12,6 +12,7 @@ use crate::actor::startup;
 use crate::app::plan as task_plan;
 use crate::check::lanes;
 use crate::error::{Error, Exit, Result};
+use crate::hooks::{Place, kept};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::repository::codes::INVALID_CONFIG;
@@ -66,7 +67,8 @@ pub struct Diagnosis {
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
-    /// types as an agent's; a lane that goes on from another one (`lane_forked`), or that is not in this
+    /// types as an agent's; a hook that is kept under another name, by
+    /// an earlier version; a lane that goes on from another one (`lane_forked`), or that is not in this
     /// shallow clone from its beginning (`lane_shallow`).
     pub warnings: Vec<String>,
     /// What was repaired.
@@ -237,6 +239,7 @@ fn print(
 ) -> Result<Exit> {
     let sound = problems.is_empty();
     let mut warnings = startup_files(context);
+    warnings.extend(settled_here(context));
     if let Some(view) = view {
         let pushes = context.store()?.pushes_of_others().into_iter();
         warnings.extend(pushes.filter(|pushes| !is_leak(view, pushes)).map(|it| leaks(&it)));
@@ -315,6 +318,20 @@ fn startup_files(context: &Context) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// A warning for what was set up in this clone and does not do all of what it is there for any more.
+fn settled_here(context: &Context) -> Vec<String> {
+    let hooks =
+        Place::find(&context.directory).map(|place| kept::by_earlier_versions(&place.directory));
+    let hooks = hooks.unwrap_or_default().into_iter().map(|hook| {
+        format!(
+            "the {} hook that was there before is kept under another name, so that one which goes by \
+             its own name does nothing; `aye hooks install` keeps it under its own",
+            hook.name()
+        )
+    });
+    hooks.collect()
 }
 
 /// What stopped processes have left, and what keeps aye from writing.

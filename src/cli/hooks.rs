@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
-use crate::hooks::{self, Hook, InstallOutcome, Manager, Place, State};
+use crate::hooks::{self, Hook, InstallOutcome, Manager, Place, State, kept};
 
 mod message;
 mod run;
@@ -160,8 +160,13 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
         done.push((*hook, hooks::install(&place.directory, *hook, setting, force)?));
     }
     if place.in_work_tree() {
+        let kept = done.iter().any(|(hook, _)| kept::find(&place.directory, *hook).is_some());
+        let with = match kept {
+            true => format!(", and {} beside them,", kept::name(&place.directory)),
+            false => String::new(),
+        };
         context.note(&format!(
-            "note: {} is inside the work tree; commit the hooks to share them",
+            "note: {} is inside the work tree; commit the hooks{with} to share them",
             place.directory.display()
         ));
     }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::script::{self, ScriptKind, Setting};
-use super::{Hook, codes};
+use super::{Hook, codes, kept};
 use crate::error::{Error, Result};
 
 /// What is in the place of a hook.
@@ -53,17 +53,29 @@ pub enum InstallOutcome {
 /// # Errors
 /// `io_error` if a file that exists cannot be read.
 pub fn state(directory: &Path, hook: Hook, setting: Setting<'_>) -> Result<(State, bool)> {
-    let chained = directory.join(hook.chained_name()).symlink_metadata().is_ok();
+    let chained = kept::find(directory, hook).is_some();
     let state = match read(&directory.join(hook.name()))? {
         None => State::Absent,
         Some(bytes) => match script::kind(&bytes) {
             ScriptKind::Foreign => State::Other,
             ScriptKind::Edited => State::Edited,
-            ScriptKind::Ours if bytes == script::text(hook, setting).as_bytes() => State::Installed,
+            ScriptKind::Ours if bytes == text(directory, hook, setting).as_bytes() => {
+                State::Installed
+            }
             ScriptKind::Ours => State::Outdated,
         },
     };
     Ok((state, chained))
+}
+
+fn text(directory: &Path, hook: Hook, setting: Setting<'_>) -> String {
+    script::text(hook, setting, &kept::name(directory))
+}
+
+/// Whether the hook at `path` is one of ours, edited or not.
+pub(super) fn is_ours(path: &Path) -> bool {
+    read(path)
+        .is_ok_and(|bytes| bytes.is_some_and(|bytes| script::kind(&bytes) != ScriptKind::Foreign))
 }
 
 /// Installs `hook` in `directory`, for the aye of `setting`. At no moment is an earlier hook missing.
@@ -80,23 +92,37 @@ pub fn install(
     let (state, chained) = state(directory, hook, setting)?;
     let path = directory.join(hook.name());
     let outcome = match state {
-        State::Installed => return Ok(InstallOutcome::Unchanged),
+        State::Installed => InstallOutcome::Unchanged,
         State::Edited if !force => return Err(edited(&path)),
         State::Outdated | State::Edited => InstallOutcome::Updated,
         State::Absent if chained => InstallOutcome::Chained,
         State::Absent => InstallOutcome::Installed,
-        State::Other if chained => return Err(in_the_way(directory, hook)),
+        State::Other if chained => return Err(no_room(directory, hook)),
         State::Other => InstallOutcome::Chained,
     };
     fs::create_dir_all(directory)
         .map_err(|e| Error::io(format_args!("make {}", directory.display()), &e))?;
-    let ours = prepare(directory, script::text(hook, setting).as_bytes())?;
+    kept::adopt(directory, hook)?;
     if state == State::Other {
-        keep(&path, &directory.join(hook.chained_name()))?;
+        let ours = prepare(directory, text(directory, hook, setting).as_bytes())?;
+        kept::keep(directory, hook, &path)?;
+        let placed = kept::mirror(directory).and_then(|()| persist(ours, &path));
+        placed.inspect_err(|_| kept::give_up(directory, hook, &path))?;
+    } else {
+        kept::clear(directory, hook)?;
+        if state != State::Installed {
+            persist(prepare(directory, text(directory, hook, setting).as_bytes())?, &path)?;
+        }
+        kept::forget_earlier(directory, hook);
+        kept::mirror(directory)?;
     }
-    ours.persist(&path)
-        .map_err(|e| Error::io(format_args!("write {}", path.display()), &e.error))?;
     Ok(outcome)
+}
+
+fn persist(file: tempfile::NamedTempFile, path: &Path) -> Result<()> {
+    file.persist(path)
+        .map(drop)
+        .map_err(|e| Error::io(format_args!("write {}", path.display()), &e.error))
 }
 
 /// Removes `hook` from `directory` if it is ours, and puts back the one from before.
@@ -112,19 +138,24 @@ pub fn uninstall(
 ) -> Result<InstallOutcome> {
     let (state, chained) = state(directory, hook, setting)?;
     let path = directory.join(hook.name());
-    let kept = directory.join(hook.chained_name());
     match state {
-        State::Other => Ok(InstallOutcome::NotOurs),
-        State::Absent if !chained => Ok(InstallOutcome::NotOurs),
-        State::Edited if !force => Err(edited(&path)),
-        // Over ours in one step, so that there is a hook at every moment.
-        _ if chained => fs::rename(&kept, &path)
-            .map_err(|e| Error::io(format_args!("put back {}", path.display()), &e))
-            .map(|()| InstallOutcome::Restored),
-        _ => fs::remove_file(&path)
-            .map_err(|e| Error::io(format_args!("remove {}", path.display()), &e))
-            .map(|()| InstallOutcome::Removed),
+        State::Other => return Ok(InstallOutcome::NotOurs),
+        State::Absent if !chained => return Ok(InstallOutcome::NotOurs),
+        State::Edited if !force => return Err(edited(&path)),
+        _ => {}
     }
+    kept::forget_earlier(directory, hook);
+    let outcome = match kept::find(directory, hook) {
+        // Over ours in one step, so that there is a hook at every moment.
+        Some(kept) => fs::rename(&kept, &path)
+            .map_err(|e| Error::io(format_args!("put back {}", path.display()), &e))
+            .map(|()| InstallOutcome::Restored)?,
+        None => fs::remove_file(&path)
+            .map_err(|e| Error::io(format_args!("remove {}", path.display()), &e))
+            .map(|()| InstallOutcome::Removed)?,
+    };
+    kept::mirror(directory)?;
+    Ok(outcome)
 }
 
 /// Refuses where `hook` is ours and was edited, unless `force`: to be asked of every hook before
@@ -151,7 +182,7 @@ pub fn require_unedited(
 /// `hook_in_the_way`, or an operating-system error.
 pub fn require_room(directory: &Path, hook: Hook, setting: Setting<'_>) -> Result<()> {
     match state(directory, hook, setting)? {
-        (State::Other, true) => Err(in_the_way(directory, hook)),
+        (State::Other, true) => Err(no_room(directory, hook)),
         _ => Ok(()),
     }
 }
@@ -159,7 +190,8 @@ pub fn require_room(directory: &Path, hook: Hook, setting: Setting<'_>) -> Resul
 /// Whether the hook that is kept for `hook` can be run; git passes over one that cannot, and so
 /// does ours.
 pub fn runs_chained(directory: &Path, hook: Hook) -> bool {
-    let Ok(metadata) = directory.join(hook.chained_name()).metadata() else { return false };
+    let kept = kept::find(directory, hook);
+    let Some(Ok(metadata)) = kept.map(|kept| kept.metadata()) else { return false };
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -171,10 +203,13 @@ pub fn runs_chained(directory: &Path, hook: Hook) -> bool {
     }
 }
 
+/// What the name of a script begins with that is not in its place yet.
+pub(super) const UNFINISHED: &str = ".aye-hook-";
+
 /// Our script in a temporary file of the same directory, executable.
 fn prepare(directory: &Path, text: &[u8]) -> Result<tempfile::NamedTempFile> {
     let write = || -> io::Result<tempfile::NamedTempFile> {
-        let mut file = tempfile::Builder::new().prefix(".aye-hook-").tempfile_in(directory)?;
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory)?;
         file.write_all(text)?;
         #[cfg(unix)]
         {
@@ -184,14 +219,6 @@ fn prepare(directory: &Path, text: &[u8]) -> Result<tempfile::NamedTempFile> {
         Ok(file)
     };
     write().map_err(|e| Error::io(format_args!("write into {}", directory.display()), &e))
-}
-
-/// Gives the earlier hook its second name, under which it stays. A link, so that it never ceases
-/// to be there; where the file system has none, a rename.
-fn keep(path: &Path, kept: &Path) -> Result<()> {
-    fs::hard_link(path, kept)
-        .or_else(|_| fs::rename(path, kept))
-        .map_err(|e| Error::io(format_args!("keep {} as {}", path.display(), kept.display()), &e))
 }
 
 /// The hook at `path`; `None` where there is none.
@@ -230,13 +257,9 @@ fn is_circle(error: &io::Error) -> bool {
     return false;
 }
 
-fn in_the_way(directory: &Path, hook: Hook) -> Error {
-    let (kept, path) = (directory.join(hook.chained_name()), directory.join(hook.name()));
-    Error::new(
-        &codes::HOOK_IN_THE_WAY,
-        format!("{} exists, so {} cannot be kept", kept.display(), path.display()),
-    )
-    .hint("an earlier hook is kept there; join the two by hand, or remove one of them")
+fn no_room(directory: &Path, hook: Hook) -> Error {
+    let kept = kept::find(directory, hook).unwrap_or_default();
+    kept::in_the_way(&kept, &directory.join(hook.name()))
 }
 
 fn edited(path: &Path) -> Error {

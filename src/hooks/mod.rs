@@ -1,10 +1,11 @@
 //! Git hooks: the scripts aye installs, and how it does so beside what is there already.
 //!
-//! An existing hook is never edited: it moves aside within its directory, is run first by ours, and
+//! An existing hook is never edited: it moves aside under its own name, is run first by ours, and
 //! moves back on uninstall. Where a hook manager owns the directory, nothing is installed and the
 //! error says what to add to the manager's own configuration.
 
 pub mod install;
+pub mod kept;
 pub mod managers;
 pub mod place;
 pub mod script;
@@ -68,11 +69,6 @@ impl Hook {
             Self::CommitMsg => "after it",
             _ => "first",
         }
-    }
-
-    /// File name under which the hook that was there before is kept.
-    pub fn chained_name(self) -> String {
-        format!("{}.aye-chained", self.name())
     }
 }
 

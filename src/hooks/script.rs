@@ -25,9 +25,9 @@ pub struct Setting<'p> {
     pub beside_store: bool,
 }
 
-/// The script of `hook`.
-pub fn text(hook: Hook, setting: Setting<'_>) -> String {
-    let body = body(hook, setting);
+/// The script of `hook`, which runs the one that is kept in the directory `beside` that of the hooks.
+pub fn text(hook: Hook, setting: Setting<'_>, beside: &str) -> String {
+    let body = body(hook, setting, beside);
     format!("#!/bin/sh\n{MARK}{} {}\n{body}", hook.name(), sum(&body))
 }
 
@@ -66,9 +66,8 @@ fn sum(body: &str) -> String {
         .unwrap_or_default()
 }
 
-fn body(hook: Hook, setting: Setting<'_>) -> String {
+fn body(hook: Hook, setting: Setting<'_>, beside: &str) -> String {
     let name = hook.name();
-    let chained = hook.chained_name();
     let (before, feed, after) = match hook {
         // Git writes the refs to standard input, and both hooks want to read them.
         Hook::PrePush => (
@@ -103,9 +102,9 @@ fn body(hook: Hook, setting: Setting<'_>) -> String {
     };
     format!(
         "# Installed by `aye hooks install`; `aye hooks uninstall` takes it away. A hook that was\n\
-         # here before is kept as {chained} and runs {when}.\n\
+         # here before is kept under its own name in a directory beside this one, and runs {when}.\n\
          \n\
-         chained=\"${{0%/*}}/{chained}\"\n\
+         chained=\"${{0%/*}}/..\"/{beside}/{name}\n\
          {before}\
          \n\
          aye={program}\n\
@@ -127,6 +126,7 @@ fn body(hook: Hook, setting: Setting<'_>) -> String {
          {after}\
          exit $status\n",
         when = hook.when_chained(),
+        beside = quote(beside),
         program = quote(setting.program),
     )
 }

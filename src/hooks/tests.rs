@@ -6,10 +6,18 @@ use crate::error::Exit;
 const PROGRAM: Setting<'_> = Setting { program: "/opt/it's here/aye", beside_store: true };
 const OTHER: Setting<'_> = Setting { program: "/other/aye", beside_store: true };
 
+/// A directory of hooks in one of its own.
+fn hooks() -> (tempfile::TempDir, std::path::PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let hooks = directory.path().join("hooks");
+    fs::create_dir(&hooks).unwrap();
+    (directory, hooks)
+}
+
 #[test]
 fn a_script_knows_itself_and_notices_edits() {
     for hook in Hook::ALL {
-        let text = script::text(hook, PROGRAM);
+        let text = script::text(hook, PROGRAM, "hooks.aye-chained");
         assert_eq!(script::kind(text.as_bytes()), script::ScriptKind::Ours);
         let appended = format!("{text}echo more\n");
         assert_eq!(script::kind(appended.as_bytes()), script::ScriptKind::Edited);
@@ -26,7 +34,7 @@ fn every_shell_at_hand_accepts_the_scripts() {
     for hook in Hook::ALL {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(hook.name());
-        fs::write(&path, script::text(hook, PROGRAM)).unwrap();
+        fs::write(&path, script::text(hook, PROGRAM, "hooks.aye-chained")).unwrap();
         for shell in ["sh", "dash", "bash", "busybox"] {
             let mut command = std::process::Command::new(shell);
             if shell == "busybox" {
@@ -42,13 +50,12 @@ fn every_shell_at_hand_accepts_the_scripts() {
 
 #[test]
 fn an_earlier_hook_keeps_its_bytes_and_comes_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("pre-commit");
-    let kept = directory.path().join("pre-commit.aye-chained");
+    let (_directory, at) = hooks();
+    let path = at.join("pre-commit");
+    let kept = at.with_file_name("hooks.aye-chained").join("pre-commit");
     let theirs = b"#!/bin/sh\nexit 3\n";
     fs::write(&path, theirs).unwrap();
-    let hook = Hook::PreCommit;
-    let at = directory.path();
+    let (hook, at) = (Hook::PreCommit, &*at);
     assert_eq!(install(at, hook, PROGRAM, false).unwrap(), InstallOutcome::Chained);
     assert_eq!(fs::read(&kept).unwrap(), theirs);
     assert_eq!(state(at, hook, PROGRAM).unwrap(), (State::Installed, true));
@@ -65,8 +72,8 @@ fn an_earlier_hook_keeps_its_bytes_and_comes_back() {
 
 #[test]
 fn an_edited_hook_is_neither_overwritten_nor_removed_unasked() {
-    let directory = tempfile::tempdir().unwrap();
-    let (at, hook) = (directory.path(), Hook::PostCommit);
+    let (_directory, at) = hooks();
+    let (at, hook) = (&*at, Hook::PostCommit);
     assert_eq!(install(at, hook, PROGRAM, false).unwrap(), InstallOutcome::Installed);
     let path = at.join("post-commit");
     let mine = fs::read_to_string(&path).unwrap() + "echo mine\n";
@@ -85,13 +92,23 @@ fn an_edited_hook_is_neither_overwritten_nor_removed_unasked() {
 
 #[test]
 fn two_earlier_hooks_are_not_joined() {
-    let directory = tempfile::tempdir().unwrap();
-    let (at, hook) = (directory.path(), Hook::PrePush);
+    let (_directory, at) = hooks();
+    let (at, hook) = (&*at, Hook::PrePush);
+    let beside = at.with_file_name("hooks.aye-chained");
+    fs::create_dir(&beside).unwrap();
     fs::write(at.join("pre-push"), "one").unwrap();
+    for kept in [beside.join("pre-push"), at.join("pre-push.aye-chained")] {
+        fs::write(&kept, "two").unwrap();
+        assert!(install(at, hook, PROGRAM, true).unwrap_err().is(&codes::HOOK_IN_THE_WAY));
+        assert_eq!(fs::read(at.join("pre-push")).unwrap(), b"one");
+        assert_eq!(fs::read(&kept).unwrap(), b"two");
+        fs::remove_file(&kept).unwrap();
+    }
+    // Nor are two that are kept.
+    install(at, hook, PROGRAM, true).unwrap();
     fs::write(at.join("pre-push.aye-chained"), "two").unwrap();
-    assert!(install(at, hook, PROGRAM, true).unwrap_err().is(&codes::HOOK_IN_THE_WAY));
-    assert_eq!(fs::read(at.join("pre-push")).unwrap(), b"one");
-    assert_eq!(fs::read(at.join("pre-push.aye-chained")).unwrap(), b"two");
+    assert!(install(at, hook, OTHER, true).unwrap_err().is(&codes::HOOK_IN_THE_WAY));
+    assert_eq!(fs::read(beside.join("pre-push")).unwrap(), b"one");
 }
 
 #[test]

@@ -286,7 +286,7 @@ fn an_earlier_hook_runs_first_with_its_own_text() {
     }
     let before = repo.read(".git/hooks/pre-commit");
     repo.aye(&["hooks", "install"]).ok().says("kept and runs first");
-    assert_eq!(repo.read(".git/hooks/pre-commit.aye-chained"), before);
+    assert_eq!(repo.read(".git/hooks.aye-chained/pre-commit"), before);
     repo.aye(&["hooks", "status"]).ok().says("runs the earlier hook first");
     repo.write("b.txt", "x\n");
     commit(&repo, "One").ok();
@@ -301,9 +301,113 @@ fn an_earlier_hook_runs_first_with_its_own_text() {
     assert_eq!(status["hooks"][0]["chained"], true);
     repo.aye(&["hooks", "uninstall"]).ok().says("is back");
     assert_eq!(repo.read(".git/hooks/pre-commit"), before);
-    assert!(!repo.exists(".git/hooks/pre-commit.aye-chained"));
+    assert!(!repo.exists(".git/hooks.aye-chained"));
     assert!(!repo.exists(".git/hooks/pre-push"));
     assert_eq!(repo.mode(".git/hooks/pre-commit"), 0o755);
+}
+
+/// One script, linked as each hook, that goes by its own name and place.
+const DISPATCHER: &str = r#". "$(dirname "$0")/lib.sh"
+echo "$(basename "$0") in $(cd "$(dirname "$0")/.." && basename "$PWD")"
+for step in "$0.d"/* "$(dirname "$0")/../steps"/*; do
+    [ -x "$step" ] || continue
+    "$step" "$@" || exit $?
+done"#;
+
+fn dispatcher(repo: &Repo, directory: &str) {
+    script(repo, &format!("{directory}/dispatch"), DISPATCHER);
+    repo.write(&format!("{directory}/lib.sh"), "echo library\n");
+    for hook in ["pre-commit", "commit-msg"] {
+        repo.symlink("dispatch", &format!("{directory}/{hook}"));
+    }
+}
+
+#[test]
+fn a_kept_hook_goes_by_its_own_name_and_place() {
+    let repo = Repo::with(FILES);
+    dispatcher(&repo, ".git/hooks");
+    script(&repo, ".git/hooks/pre-commit.d/10-check", "echo checked; exit ${CHECK:-0}");
+    let link = std::fs::read_link(repo.path(".git/hooks/pre-commit")).expect("a link");
+    repo.aye(&["hooks", "install"]).ok().says("kept and runs first");
+    repo.write("b.txt", "x\n");
+    let run = commit(&repo, "One").ok();
+    run.notes("library").notes("pre-commit in .git").notes("checked").notes("commit-msg in .git");
+    // What is put beside it later counts, too.
+    script(&repo, ".git/hooks/commit-msg.d/10-refuse", "echo refused by $0; exit 7");
+    repo.write("b.txt", "y\n");
+    commit(&repo, "Two").exits(1).notes("refused by");
+    repo.remove(".git/hooks/commit-msg.d/10-refuse");
+    script(&repo, ".git/steps/10-step", "echo stepped; exit 1");
+    commit(&repo, "Two").exits(1).notes("stepped");
+    repo.aye(&["hooks", "uninstall", "--pre-commit"]).ok().says("is back");
+    assert_eq!(std::fs::read_link(repo.path(".git/hooks/pre-commit")).expect("a link"), link);
+    let run = commit(&repo, "Two").exits(1);
+    run.notes("stepped");
+    repo.remove(".git/steps/10-step");
+    commit(&repo, "Two").ok().notes("commit-msg in .git");
+    repo.aye(&["hooks", "install"]).ok();
+    repo.aye(&["hooks", "uninstall"]).ok();
+    assert!(!repo.exists(".git/hooks.aye-chained"));
+    assert!(repo.exists(".git/hooks/lib.sh") && repo.exists(".git/hooks/dispatch"));
+}
+
+#[test]
+fn a_kept_hook_of_a_shared_directory_goes_by_its_own_name_too() {
+    let repo = Repo::with(FILES);
+    dispatcher(&repo, "../my hooks");
+    repo.git(&["config", "core.hooksPath", "../my hooks/"]);
+    repo.aye(&["hooks", "install", "--shared"]).ok();
+    repo.write("b.txt", "x\n");
+    commit(&repo, "One").ok().notes("library").notes("pre-commit in");
+    repo.aye(&["hooks", "uninstall"]).ok();
+    assert!(!repo.exists("../my hooks.aye-chained"));
+    commit(&repo, "Two").exits(1).notes("pre-commit in");
+}
+
+/// As an earlier version installed it, with the hook that was there beside it under another name.
+fn installed_earlier(repo: &Repo, hook: &str) {
+    let body = format!(
+        "chained=\"${{0%/*}}/{hook}.aye-chained\"\n\
+         if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\" || exit $?\nfi\n"
+    );
+    repo.write("body", &body);
+    let sum = repo.git(&["hash-object", "body"]);
+    repo.remove("body");
+    let text = format!("# aye-hook 1 {hook} {}\n{body}", sum.trim());
+    let path = format!(".git/hooks/{hook}");
+    repo.write(&path, format!("#!/bin/sh\n{text}"));
+    repo.chmod(&path, 0o755);
+    script(repo, &format!("{path}.aye-chained"), "echo \"ran as ${0##*/}\"");
+}
+
+#[test]
+fn hooks_that_an_earlier_version_kept_are_known_and_brought_along() {
+    let repo = Repo::with(FILES);
+    let old = ".git/hooks/pre-commit.aye-chained";
+    installed_earlier(&repo, "pre-commit");
+    let kept = repo.read(old);
+    let status = repo.aye(&["hooks", "status", "--json"]).ok().json();
+    assert_eq!(status["hooks"][0]["state"], "outdated");
+    assert_eq!(status["hooks"][0]["chained"], true);
+    repo.write("b.txt", "x\n");
+    commit(&repo, "One").ok().notes("ran as pre-commit.aye-chained");
+    repo.aye(&["doctor"]).ok().says("the pre-commit hook that was there before is kept under");
+    repo.aye(&["hooks", "install"]).ok().says("updated");
+    assert!(!repo.exists(old));
+    assert_eq!(repo.read(".git/hooks.aye-chained/pre-commit"), kept);
+    repo.aye(&["doctor"]).ok().lacks("warning");
+    repo.write("b.txt", "y\n");
+    let run = commit(&repo, "Two").ok();
+    assert!(run.err().contains("ran as pre-commit\n"), "{run}");
+    repo.aye(&["hooks", "uninstall"]).ok().says("is back");
+    assert_eq!(repo.read(".git/hooks/pre-commit"), kept);
+    // It is put back as it is, too.
+    for command in [["hooks", "uninstall"], ["deinit", "--yes"]] {
+        installed_earlier(&repo, "pre-commit");
+        repo.aye(&command).ok();
+        assert_eq!(repo.read(".git/hooks/pre-commit"), kept);
+        assert!(!repo.exists(old));
+    }
 }
 
 #[test]
@@ -540,7 +644,7 @@ fn what_is_no_file_in_the_place_of_a_hook_is_named_and_stays() {
     for to in ["nowhere", "pre-push"] {
         repo.symlink(to, ".git/hooks/pre-push");
         repo.aye(&["hooks", "install"]).ok();
-        assert!(repo.path(".git/hooks/pre-push.aye-chained").is_symlink());
+        assert!(repo.path(".git/hooks.aye-chained/pre-push").is_symlink());
         repo.aye(&["hooks", "uninstall"]).ok();
         repo.remove(".git/hooks/pre-push");
     }
@@ -566,7 +670,7 @@ fn hook_managers_are_explained_not_fought() {
     let run = framework.aye(&["hooks", "install", "--pre-commit"]).fails("hooks_managed", 4);
     run.notes("aye hooks run pre-commit");
     assert_eq!(framework.snapshot(), before);
-    assert!(!framework.exists(".git/hooks/pre-commit.aye-chained"));
+    assert!(!framework.exists(".git/hooks.aye-chained"));
     framework.aye(&["hooks", "status"]).ok().says("pre-commit manages these hooks");
 }
 
