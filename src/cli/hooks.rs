@@ -125,6 +125,9 @@ pub struct Entry {
     pub state: State,
     /// An earlier hook is kept; it runs too, if it can be run at all.
     pub chained: bool,
+    /// The manager in charge runs aye for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub managed: bool,
     /// What this command did; absent for `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<InstallOutcome>,
@@ -137,7 +140,7 @@ pub struct Entry {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     match args.command {
         Sub::Install { which, force, shared } => install(context, &which.hooks(), force, shared),
-        Sub::Status => status(context),
+        Sub::Status => status_of(context, &Hook::ALL),
         Sub::Uninstall { which, force } => uninstall(context, &which.hooks(), force),
         Sub::Run { hook, args } => run::run(context, hook, &args),
     }
@@ -146,7 +149,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> Result<Exit> {
     let place = Place::find(&context.directory)?;
     if let Some(manager) = Manager::detect(&place) {
-        return Err(manager.refusal(which));
+        let is_missing = |hook: &Hook| manager.runs(&place, *hook).is_none();
+        let missing: Vec<Hook> = which.iter().copied().filter(is_missing).collect();
+        return match missing.is_empty() {
+            true => status_of(context, which),
+            false => Err(manager.refusal(&missing)),
+        };
     }
     place.require_own(shared)?;
     let program = program()?;
@@ -241,14 +249,17 @@ impl Installed {
     }
 }
 
-fn status(context: &mut Context) -> Result<Exit> {
+fn status_of(context: &mut Context, which: &[Hook]) -> Result<Exit> {
     let place = Place::find(&context.directory)?;
     let program = program()?;
     let manager = Manager::detect(&place);
     let mut entries = Vec::new();
-    for hook in Hook::ALL {
+    for hook in which.iter().copied() {
         let (state, chained) = hooks::state(&place.directory, hook, place.setting(&program))?;
-        entries.push(Entry { hook, state, chained, outcome: None });
+        let managed = manager.is_some_and(|manager| {
+            manager.runs(&place, hook).is_some() && manager.is_active(state)
+        });
+        entries.push(Entry { hook, state, chained, managed, outcome: None });
     }
     let document = document(&place, manager, entries);
     context.emit(Format::Text, &document, || {
@@ -258,7 +269,10 @@ fn status(context: &mut Context) -> Result<Exit> {
         }
         if let Some(manager) = manager {
             text += &format!("{} manages these hooks\n", manager.name());
-            for line in manager.advice(&Hook::ALL).lines() {
+            let hooks = document.hooks.iter().map(|entry| entry.hook);
+            let missing: Vec<Hook> =
+                hooks.filter(|hook| manager.runs(&place, *hook).is_none()).collect();
+            for line in manager.advice(&missing).lines().filter(|_| !missing.is_empty()) {
                 text += &format!("hint: {line}\n");
             }
         }
@@ -276,7 +290,13 @@ fn print(
     let mut entries = Vec::new();
     for (hook, outcome) in done {
         let (state, chained) = hooks::state(&place.directory, *hook, place.setting(program))?;
-        entries.push(Entry { hook: *hook, state, chained, outcome: Some(*outcome) });
+        entries.push(Entry {
+            hook: *hook,
+            state,
+            chained,
+            managed: false,
+            outcome: Some(*outcome),
+        });
     }
     let document = document(place, None, entries);
     context.emit(Format::Text, &document, || {
@@ -310,6 +330,18 @@ fn document(place: &Place, manager: Option<Manager>, hooks: Vec<Entry>) -> Docum
 }
 
 fn describe(entry: &Entry, place: &Place, manager: Option<Manager>) -> String {
+    if let Some((manager, file)) =
+        manager.and_then(|manager| Some((manager, manager.runs(place, entry.hook)?)))
+    {
+        let file = crate::text::escape::line(&file);
+        return match manager.is_active(entry.state) {
+            true => format!("run by {} ({file})", manager.name()),
+            false => {
+                let name = entry.hook.name();
+                format!("in {file}, not installed: pre-commit install -t {name}")
+            }
+        };
+    }
     let state = match entry.state {
         State::Absent => "not installed",
         State::Installed => "installed",

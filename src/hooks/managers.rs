@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::install::read;
-use super::{Hook, Place, codes};
+use super::{Hook, Place, State, codes};
 use crate::error::Error;
 
 /// A program that writes and rewrites hooks itself.
@@ -57,6 +57,50 @@ impl Manager {
             Self::Lefthook => "lefthook",
             Self::PreCommit => "pre-commit",
         }
+    }
+
+    /// Where its configuration has aye run for `hook`, if anywhere: below the top, or as it is named.
+    ///
+    /// By the text alone: what a manager makes of its configuration is its own.
+    pub fn runs(self, place: &Place, hook: Hook) -> Option<String> {
+        let name = hook.name();
+        let called = format!("aye hooks run {name}");
+        let has = |path: &Path, words: &[&str]| {
+            let text = std::fs::read(path).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            let mut lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+            lines
+                .any(|line| line.contains(&called) || words.iter().any(|word| has_word(line, word)))
+        };
+        let top = place.top.as_deref();
+        let (directory, files, words): (&Path, Vec<String>, &[&str]) = match self {
+            // Its own scripts, in `.husky/_`, run those of the user; before version 9 there were none.
+            Self::Husky => {
+                let directory = match place.directory.ends_with("_") {
+                    true => place.directory.parent()?,
+                    false => &*place.directory,
+                };
+                (directory, vec![name.to_owned()], &[])
+            }
+            Self::Lefthook => {
+                let files = LEFTHOOK_FILES.iter().flat_map(|file| {
+                    let (stem, extension) = file.rsplit_once('.').unwrap_or((file, ""));
+                    [(*file).to_owned(), format!("{stem}-local.{extension}")]
+                });
+                (top?, files.collect(), &[])
+            }
+            Self::PreCommit => (top?, vec![".pre-commit-config.yaml".to_owned()], ids(hook)),
+        };
+        let found = files.into_iter().find(|file| has(&directory.join(file), words))?;
+        let path = directory.join(found);
+        let shown = top.and_then(|top| path.strip_prefix(top).ok()).unwrap_or(&path);
+        Some(shown.display().to_string())
+    }
+
+    /// Whether it runs what its configuration names for a hook in whose place there is `state`: the
+    /// pre-commit framework has each kind of hook installed by itself, the others all.
+    pub fn is_active(self, state: State) -> bool {
+        self != Self::PreCommit || state != State::Absent
     }
 
     /// Why nothing is installed, and what to write instead for `hooks`.
@@ -114,4 +158,19 @@ impl Manager {
         }
         lines.join("\n")
     }
+}
+
+/// The ids in `.pre-commit-hooks.yaml` of what is run for `hook`.
+fn ids(hook: Hook) -> &'static [&'static str] {
+    match hook {
+        Hook::PreCommit => &["aye-check", "aye-check-python", "aye-check-system"],
+        Hook::PrePush => &["aye-check-push", "aye-check-push-python", "aye-check-push-system"],
+        Hook::PrepareCommitMsg => &["aye-trailers", "aye-trailers-python", "aye-trailers-system"],
+        Hook::CommitMsg => &["aye-message", "aye-message-python", "aye-message-system"],
+        Hook::PostCommit => &["aye-record", "aye-record-python", "aye-record-system"],
+    }
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).any(|found| found == word)
 }

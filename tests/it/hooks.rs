@@ -675,6 +675,45 @@ fn hook_managers_are_explained_not_fought() {
 }
 
 #[test]
+fn status_sees_what_a_manager_runs_already() {
+    let repo = Repo::with(FILES);
+    repo.git(&["config", "core.hooksPath", ".husky/_"]);
+    script(&repo, ".husky/_/pre-commit", ". h");
+    repo.write(".husky/pre-commit", "npm test\naye hooks run pre-commit \"$@\"\n");
+    repo.write(".husky/pre-push", "# aye hooks run pre-push\n");
+    let status = repo.aye(&["hooks", "status"]).ok();
+    status
+        .says("pre-commit          run by husky (.husky/pre-commit)")
+        .lacks(">> .husky/pre-commit")
+        .says(">> .husky/pre-push");
+    repo.aye(&["hooks", "install"]).fails("hooks_managed", 4).notes(">> .husky/pre-push");
+    repo.aye(&["hooks", "install", "--pre-commit"]).ok().says("run by husky").lacks("hint");
+    let json = repo.aye(&["hooks", "status", "--json"]).ok().json();
+    assert_eq!(
+        (&json["hooks"][0]["managed"], &json["hooks"][1]["managed"]),
+        (&true.into(), &serde_json::Value::Null)
+    );
+    // As husky laid them out before version 9.
+    repo.git(&["config", "core.hooksPath", ".husky"]);
+    repo.aye(&["hooks", "status"]).ok().says("run by husky (.husky/pre-commit)");
+    let lefthook = Repo::with(&[(
+        "lefthook.yml",
+        "pre-push:\n  commands:\n    aye: { run: aye hooks run pre-push }\n",
+    )]);
+    let status = lefthook.aye(&["hooks", "status"]).ok().says("run by lefthook (lefthook.yml)");
+    status.lacks("aye hooks run pre-push").says("aye hooks run pre-commit");
+    let framework =
+        Repo::with(&[(".pre-commit-config.yaml", "- id: aye-check-python\n- id: aye-record\n")]);
+    script(&framework, ".git/hooks/pre-commit", "# https://pre-commit.com\nexec true");
+    let status = framework.aye(&["hooks", "status"]).ok();
+    let status = status.says("run by pre-commit (.pre-commit-config.yaml)");
+    status
+        .says("not installed: pre-commit install -t post-commit")
+        .lacks("id: aye-pre-commit")
+        .says("id: aye-pre-push");
+}
+
+#[test]
 fn linked_work_trees_share_the_hooks() {
     let repo = Repo::with(FILES);
     repo.git(&["worktree", "add", "-q", "../linked"]);
