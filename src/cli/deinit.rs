@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::identity::Asking;
-use super::{Context, Format, agents, hooks, session};
+use super::{Context, Format, agents, configuration, hooks, session};
 use crate::app::plan as task_plan;
 use crate::apply;
 use crate::error::{Exit, Result};
@@ -14,12 +14,14 @@ use crate::proposal::rules::Verb;
 use crate::store::{Held, Store, View};
 use crate::text::escape;
 
-/// Remove what aye keeps of this repository: lanes, refs, caches, hooks and sessions.
+/// Remove what aye keeps of this repository: lanes, refs, caches, hooks, sessions and settings.
 ///
 /// Pending proposals and the record of every decision go with the lanes, and cannot be brought back
-/// except by fetching them from where they were pushed to. Files that git tracks stay, .agent-memory/
-/// among them, and so do remotes, and hooks in a directory that several repositories share. Git's
-/// objects stay until `git gc` prunes them.
+/// except by fetching them from where they were pushed to. The merge driver and what `aye init
+/// --git-log` has set leave the configuration. Files that git tracks stay, .agent-memory/ among them;
+/// of settings of coding agents that git tracks, aye's entries alone are taken out. Remotes stay, and
+/// so do hooks in a directory that several repositories share. Git's objects stay until `git gc`
+/// prunes them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye deinit --dry-run
@@ -64,6 +66,12 @@ pub struct Answer {
     /// Settings of coding agents that aye's hooks are taken out of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
+    /// Files for coding agents that stay, since git tracks them and they hold nothing but aye's hooks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tracked: Vec<String>,
+    /// What is taken out of this clone's git configuration: keys, or a whole section.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub configuration: Vec<&'static str>,
 }
 
 /// Runs the command.
@@ -76,6 +84,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let view = store.readable_view()?;
     let held = store.held(&view, context.now)?;
     let installed = hooks::installed(&context.directory)?;
+    let settings = agents::installed(context, &store)?;
     let answer = Answer {
         schema: "aye/deinit@1",
         success: true,
@@ -88,7 +97,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         only_here: held.only_here,
         hooks: installed.names(),
         sessions: session::names(context, &store)?,
-        settings: agents::installed(context)?,
+        settings: settings.taken,
+        tracked: settings.staying,
+        configuration: configuration::present(&store)?,
     };
     // What no proposal has is nowhere else.
     let sessions = session::hold_all(context, &store)?;
@@ -109,8 +120,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         context.note("nothing removed");
         return Ok(Exit::Negative);
     }
+    // Before anything is gone.
+    installed.require_unedited()?;
     session::end_all(context, &store, sessions)?;
-    agents::take_out(context)?;
+    agents::take_out(context, &store)?;
+    configuration::remove(&store, &answer.configuration)?;
     let held = store.held(&view, context.now)?;
     remove(&store, &held, &view, &installed)?;
     context.emit(Format::Text, &answer, || format!("removed {lost}"))?;
@@ -156,6 +170,13 @@ fn text(answer: &Answer) -> String {
     }
     for settings in &answer.settings {
         text += &format!("  and aye's hooks in {}\n", escape::name(settings));
+    }
+    for settings in &answer.tracked {
+        let path = escape::name(settings);
+        text += &format!("  {path} stays, since git tracks it; it holds nothing but aye's hooks\n");
+    }
+    if !answer.configuration.is_empty() {
+        text += &format!("  and {} in the git configuration\n", answer.configuration.join(", "));
     }
     if let Some(private) = answer.audiences.get("private") {
         text += &format!("  {} private: nobody else has what is in it\n", count(*private, "lane"));

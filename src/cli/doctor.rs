@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::memory::driver;
 use super::{Context, Format};
 use crate::actor::startup;
 use crate::app::plan as task_plan;
@@ -67,8 +68,8 @@ pub struct Diagnosis {
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
-    /// types as an agent's; a hook that is kept under another name, by
-    /// an earlier version; a lane that goes on from another one (`lane_forked`), or that is not in this
+    /// types as an agent's; a merge driver whose program is gone; a hook that is kept under another
+    /// name, by an earlier version; a lane that goes on from another one (`lane_forked`), or that is not in this
     /// shallow clone from its beginning (`lane_shallow`).
     pub warnings: Vec<String>,
     /// What was repaired.
@@ -239,7 +240,7 @@ fn print(
 ) -> Result<Exit> {
     let sound = problems.is_empty();
     let mut warnings = startup_files(context);
-    warnings.extend(settled_here(context));
+    warnings.extend(settled_here(context)?);
     if let Some(view) = view {
         let pushes = context.store()?.pushes_of_others().into_iter();
         warnings.extend(pushes.filter(|pushes| !is_leak(view, pushes)).map(|it| leaks(&it)));
@@ -321,7 +322,9 @@ fn startup_files(context: &Context) -> Vec<String> {
 }
 
 /// A warning for what was set up in this clone and does not do all of what it is there for any more.
-fn settled_here(context: &Context) -> Vec<String> {
+fn settled_here(context: &Context) -> Result<Vec<String>> {
+    let store = context.store()?;
+    let driver = driver::trouble(context, &store);
     let hooks =
         Place::find(&context.directory).map(|place| kept::by_earlier_versions(&place.directory));
     let hooks = hooks.unwrap_or_default().into_iter().map(|hook| {
@@ -331,7 +334,7 @@ fn settled_here(context: &Context) -> Vec<String> {
             hook.name()
         )
     });
-    hooks.collect()
+    Ok(driver.into_iter().chain(hooks).collect())
 }
 
 /// What stopped processes have left, and what keeps aye from writing.

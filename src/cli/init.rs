@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::configuration::{DECORATION, keep_log_readable};
 use super::memory::init::{Args as MemoryArgs, Initialized, scaffold};
 use super::{Context, Format};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
@@ -103,20 +104,4 @@ fn policy_file(store: &Store, files: &mut Initialized) -> Result<Option<String>>
     Ok(unnamed.then(|| {
         format!("name the repository at the top of {}: repository = \"{id}\"", policy::PATH)
     }))
-}
-
-/// Refs that git does not decorate commits with.
-const DECORATION: &str = "log.excludeDecoration";
-
-/// Sets what keeps aye's refs out of decorations, and an alias that leaves them out of `--all`; what is
-/// set already stays.
-fn keep_log_readable(store: &Store) -> Result<()> {
-    let set = |args: &[&str]| store.git()?.args(["config", "--local"]).args(args).run().map(drop);
-    if store.config(DECORATION).is_none() {
-        set(&["--add", DECORATION, "refs/aye/"])?;
-    }
-    if store.config("alias.la").is_none() {
-        set(&["alias.la", "log --exclude=refs/aye/* --all --graph --oneline"])?;
-    }
-    Ok(())
 }

@@ -13,6 +13,7 @@ pub mod check;
 mod child;
 pub mod comment;
 pub mod complete;
+pub mod configuration;
 pub mod context;
 pub mod deinit;
 pub mod demo;

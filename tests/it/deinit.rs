@@ -92,9 +92,13 @@ fn a_hook_that_was_edited_stops_it() {
     let (repo, _) = used();
     let hook = repo.text(".git/hooks/pre-commit");
     repo.write(".git/hooks/pre-commit", hook + "echo mine\n");
-    let had = refs(&repo);
+    repo.aye(&["init", "--git-log"]).ok();
+    repo.aye(&["agents", "install", "claude-code"]).ok();
+    let (had, before) = (refs(&repo), repo.snapshot());
     repo.aye(&["deinit", "--yes"]).fails("hook_changed", 5);
     assert_eq!(refs(&repo), had);
+    assert!(repo.snapshot() == before, "nothing is gone");
+    assert_eq!(repo.git(&["config", "log.excludeDecoration"]).trim(), "refs/aye/");
 }
 
 /// A planted link leads nowhere.
@@ -128,4 +132,42 @@ fn sessions_end_and_settings_of_agents_are_as_before() {
     assert!(!tree.exists());
     assert_eq!(repo.text(".claude/settings.json"), "{\"model\": \"x\"}\n");
     assert_eq!(repo.git(&["for-each-ref", "refs/aye"]), "");
+}
+
+#[test]
+fn what_it_has_set_in_the_configuration_goes_and_the_rest_stays() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.git(&["config", "log.excludeDecoration", "refs/notes/*"]);
+    let before = repo.text(".git/config");
+    repo.aye(&["init", "--git-log"]).ok();
+    repo.aye(&["memory", "merge-driver", "--install"]).ok();
+    // Only an own value of the same key keeps its place.
+    repo.git(&["config", "--add", "log.excludeDecoration", "refs/aye/"]);
+    let dry = repo.aye(&["deinit", "--dry-run"]).ok();
+    dry.says("merge.aye-memory, log.excludeDecoration, alias.la in the git configuration");
+    assert!(repo.text(".git/config").contains("alias"));
+    let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
+    assert_eq!(removed["configuration"].as_array().map(Vec::len), Some(3));
+    assert_eq!(repo.text(".git/config"), before);
+    repo.git(&["config", "alias.la", "log --all"]);
+    repo.aye(&["deinit", "--yes"]).ok().lacks("configuration");
+    assert_eq!(repo.git(&["config", "alias.la"]).trim(), "log --all");
+}
+
+#[test]
+fn settings_that_git_tracks_stay_without_the_hooks() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.aye(&["agents", "install", "claude-code"]).ok();
+    repo.aye(&["agents", "install", "opencode", "--project"]).ok();
+    let whole = ".opencode/plugin/aye.js";
+    let text = repo.read(whole);
+    repo.git(&["add", "--all", "--force"]);
+    repo.commit("hooks for everybody");
+    let dry = repo.aye(&["deinit", "--dry-run"]).ok().says("aye's hooks in ");
+    dry.says(&format!("{whole} stays, since git tracks it"));
+    let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
+    assert_eq!(removed["tracked"].as_array().map(Vec::len), Some(1));
+    assert_eq!(repo.read(whole), text);
+    assert!(!repo.text(".claude/settings.json").contains("aye"));
+    assert_eq!(repo.git(&["status", "--porcelain"]).trim(), "M .claude/settings.json");
 }

@@ -350,6 +350,65 @@ fn search_sees_hand_edits_and_branch_switches_at_once() {
     bootstrap.says("## conventions.md").says("## index.md");
 }
 
+/// Two branches that add a section each, `theirs` and main, which is checked out.
+fn two_sides(repo: &Repo) {
+    let path = ".agent-memory/decisions.md";
+    let base = repo.text(path);
+    let with = |name: &str| {
+        let id = name.to_lowercase();
+        format!("{base}\n## {name}\n<!-- @id: {id} -->\n\n{FIELDS}\n")
+    };
+    repo.git(&["switch", "-q", "-c", "theirs"]);
+    repo.write(path, with("Theirs"));
+    repo.commit("theirs");
+    repo.git(&["switch", "-q", "main"]);
+    repo.write(path, with("Ours"));
+    repo.commit("ours");
+}
+
+#[test]
+fn a_merge_driver_whose_aye_is_gone_loses_no_side() {
+    let repo = store();
+    let directory = repo.outer().join("it's 50%d");
+    std::fs::create_dir(&directory).expect("a directory");
+    let program = directory.join("aye");
+    let from = std::ffi::OsStr::new(env!("CARGO_BIN_EXE_aye"));
+    repo.program("cp").args(&[from, program.as_os_str()]).run().ok();
+    repo.program(&program).args(&["memory", "merge-driver", "--install"]).run().ok();
+    repo.commit("driver");
+    two_sides(&repo);
+    let merge = |path: &str| {
+        let args = ["merge", "-q", "--no-edit", "theirs"];
+        repo.program("git").args(&args).env("PATH", path).run()
+    };
+    let plain = "/usr/local/bin:/usr/bin:/bin";
+    let text = || repo.text(".agent-memory/decisions.md");
+    let (ours, theirs) = ("## Ours", "## Theirs");
+    merge(plain).ok();
+    assert!(text().contains(ours) && text().contains(theirs) && !text().contains("<<<<<<<"));
+    repo.git(&["reset", "-q", "--hard", "HEAD^"]);
+    repo.aye(&["doctor"]).ok().lacks("merge.aye-memory");
+    std::fs::remove_file(&program).expect("removed");
+    merge(plain).exits(1).notes("git does, as text");
+    assert!(text().contains(ours) && text().contains(theirs), "{}", text());
+    assert!(text().contains("<<<<<<< ours") && text().contains(">>>>>>> theirs"), "{}", text());
+    repo.git(&["merge", "--abort"]);
+    let doctor = |path: &str| repo.cmd(&["doctor"]).env("PATH", path).run().ok();
+    doctor(plain).says("merge.aye-memory.driver names").says("it's 50%d/aye, which is gone");
+    // Another one on PATH takes its place, as in the hooks.
+    let elsewhere = std::path::Path::new(env!("CARGO_BIN_EXE_aye")).parent().expect("a directory");
+    let elsewhere = format!("{}:{plain}", elsewhere.display());
+    doctor(&elsewhere).lacks("merge.aye-memory");
+    merge(&elsewhere).ok();
+    assert!(text().contains(ours) && text().contains(theirs) && !text().contains("<<<<<<<"));
+    // What an earlier version wrote is told apart.
+    let earlier = "'/gone/aye' memory merge-driver --marker-size %L %O %A %B %P";
+    repo.git(&["config", "merge.aye-memory.driver", earlier]);
+    repo.aye(&["doctor"]).ok().says("/gone/aye, which is gone").says("merge-driver --install");
+    repo.aye(&["memory", "merge-driver", "--install"]).ok();
+    repo.aye(&["doctor"]).ok().lacks("merge.aye-memory");
+}
+
 #[test]
 fn git_merges_memory_by_section() {
     let repo = store();

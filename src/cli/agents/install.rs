@@ -13,6 +13,7 @@ use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
 use crate::harness::Settings;
 use crate::sha256;
+use crate::store::Store;
 
 /// Which settings.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -283,34 +284,69 @@ fn unlink(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// The settings of this project, not the user's own, that hold aye's hooks.
+/// What becomes of the settings of this project, not the user's own, that hold aye's hooks.
+#[derive(Debug, Default)]
+pub struct OfProject {
+    /// The hooks are taken out of these.
+    pub taken: Vec<String>,
+    /// These stay: git tracks them, and they hold nothing else.
+    pub staying: Vec<String>,
+}
+
+/// Looks for them.
 ///
 /// # Errors
-/// Those of the file system.
-pub fn installed(context: &Context) -> Result<Vec<String>> {
-    let mut found = Vec::new();
+/// Those of the file system, and of git.
+pub fn installed(context: &Context, store: &Store) -> Result<OfProject> {
+    let mut found = OfProject::default();
     for target in of_project(context) {
         let text = read(&target.path)?.unwrap_or_default();
         // What is not JSON has no hooks of aye's.
-        if target.has(&text) {
-            found.push(target.path.display().to_string());
+        if !target.has(&text) {
+            continue;
         }
+        let path = target.path.display().to_string();
+        let is_staying = is_tracked(store, &target.path)? && without(&target, &text)?.is_none();
+        let list = if is_staying { &mut found.staying } else { &mut found.taken };
+        list.push(path);
     }
     Ok(found)
 }
 
-/// Takes the hooks out of those.
+/// Takes the hooks out of those; no file that git tracks is removed.
 ///
 /// # Errors
 /// As `install`.
-pub fn take_out(context: &Context) -> Result<()> {
+pub fn take_out(context: &Context, store: &Store) -> Result<()> {
     for target in of_project(context) {
         let text = read(&target.path)?.unwrap_or_default();
-        if target.has(&text) {
+        if !target.has(&text) {
+            continue;
+        }
+        if !is_tracked(store, &target.path)? {
             put_back(&target, false)?;
+        } else if let Some(after) = without(&target, &text)? {
+            write(&target.path, &after)?;
+            let _ = std::fs::remove_file(&target.receipt);
         }
     }
     Ok(())
+}
+
+/// `text` without the hooks: as it was before, if nothing else has changed since. `None` where it is
+/// aye's own altogether.
+fn without(target: &Target, text: &str) -> Result<Option<String>> {
+    let kept = receipt(target).filter(|kept| kept.written == sha256::hex(text.as_bytes()));
+    match kept.and_then(|kept| kept.before) {
+        Some(before) => Ok(Some(before)),
+        None => target.take(text).map_err(|why| unreadable(&target.path, &why)),
+    }
+}
+
+/// Whether git tracks the file at `path`.
+fn is_tracked(store: &Store, path: &Path) -> Result<bool> {
+    let asked = store.git()?.args(["ls-files", "--error-unmatch", "--"]).arg(path);
+    Ok(asked.env("GIT_LITERAL_PATHSPECS", "1").answer()?.ok())
 }
 
 fn of_project(context: &Context) -> Vec<Target> {

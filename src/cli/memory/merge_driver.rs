@@ -4,17 +4,16 @@ use std::path::PathBuf;
 
 use bstr::ByteSlice as _;
 
+use super::driver;
 use super::init::with_lines;
 use crate::changeset::{Mode, Snapshot as _};
 use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
-use crate::git::Git;
 use crate::memory::disk::repo_path;
 use crate::memory::merge::{Labels, merge};
 use crate::memory::plan::index_page;
 use crate::memory::scaffold::GITATTRIBUTES;
 use crate::store::Store;
-use crate::text::shell;
 use crate::worktree::Flush;
 
 /// Merge memory files by section. Git calls it with three files and a path; --install tells it to.
@@ -59,10 +58,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             install(&store)?;
             context.note("installed: git merges .agent-memory/**/*.md by section in this clone");
         } else {
-            let git = Git::new(&context.directory);
-            // An absent section is what was asked for.
-            let _ =
-                git.args(["config", "--local", "--remove-section", "merge.aye-memory"]).answer()?;
+            driver::uninstall(&store)?;
             context.note("taken out of this clone's configuration");
         }
         return Ok(Exit::Done);
@@ -107,16 +103,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// # Errors
 /// Those of git and of the work tree.
 pub fn install(store: &Store) -> Result<()> {
-    let program = std::env::current_exe()
-        .map_err(|error| Error::io("find this program's own path", &error))?;
-    let program = shell::quote(&program.display().to_string());
-    let driver = format!("{program} memory merge-driver --marker-size %L %O %A %B %P");
-    let top = store.work_dir().unwrap_or_else(|| store.common_dir().to_owned());
-    let set = |key: &str, value: &str| {
-        Git::new(&top).args(["config", "--local", key, value]).run().map(|_| ())
-    };
-    set("merge.aye-memory.name", "memory files, merged by section")?;
-    set("merge.aye-memory.driver", &driver)?;
+    driver::install(store)?;
     let tree = store.worktree()?;
     let path = repo_path(".gitattributes")?;
     let old = tree.file(&path)?.map(|file| file.bytes).unwrap_or_default();

@@ -4,6 +4,7 @@ mod apply;
 mod blame;
 mod block;
 mod context;
+pub(super) mod driver;
 mod import;
 pub(super) mod init;
 mod lint;
