@@ -8,7 +8,7 @@ use clap_complete::env::CompleteEnv;
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 
 use crate::proposal::Status;
-use crate::store::{Filter, Store};
+use crate::store::{Filter, Store, Summary};
 use crate::text::escape;
 
 /// The variable by which a completion script asks: set to the name of its shell.
@@ -38,29 +38,41 @@ fn command() -> clap::Command {
     // Arguments of subcommands are built only when they are needed: now.
     command.build();
     command.mut_subcommands(|sub| {
-        let which = match sub.get_name() {
+        let fits = match sub.get_name() {
             // History as well.
-            "show" | "diff" | "log" => None,
-            "undo" => Some(Status::Applied),
-            _ => Some(Status::Pending),
+            "show" | "diff" | "log" => |_: &Summary| true,
+            "undo" => |it: &Summary| {
+                matches!(it.status, Status::Applied | Status::Rejected) || is_sent_back(it)
+            },
+            "reopen" => |it: &Summary| it.status == Status::Rejected || is_sent_back(it),
+            "restore" => |it: &Summary| matches!(it.status, Status::Rejected | Status::Expired),
+            _ => |it: &Summary| it.status == Status::Pending,
         };
         sub.mut_args(move |arg| {
             let names_proposal = arg.is_positional()
                 && arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == "ID"));
-            if names_proposal { arg.add(ArgValueCandidates::new(move || ids(which))) } else { arg }
+            if names_proposal { arg.add(ArgValueCandidates::new(move || ids(fits))) } else { arg }
         })
     })
 }
 
-/// Ids of the repository around the current directory, newest first; none where there is none.
-fn ids(status: Option<Status>) -> Vec<CompletionCandidate> {
+/// A pending one whose request for changes can be taken back.
+fn is_sent_back(summary: &Summary) -> bool {
+    summary.status == Status::Pending && summary.changes_requested
+}
+
+/// Ids in the repository around the current directory of what `fits`, newest first; none where there is
+/// none.
+fn ids(fits: fn(&Summary) -> bool) -> Vec<CompletionCandidate> {
     let found = || {
         let store = Store::discover(Path::new("."))?;
-        let filter = Filter { status, limit: Some(LIMIT), newest_first: true, ..Filter::default() };
+        let filter = Filter { newest_first: true, ..Filter::default() };
         store.view()?.proposals(&filter, super::context::clock())
     };
-    let summaries = found().unwrap_or_default();
-    let candidate = |(order, summary): (usize, &crate::store::Summary)| {
+    let mut summaries = found().unwrap_or_default();
+    summaries.retain(fits);
+    summaries.truncate(LIMIT);
+    let candidate = |(order, summary): (usize, &Summary)| {
         let what = summary.description.as_deref().unwrap_or(&summary.path);
         // Words of the proposer: one line, safe for the terminal.
         let first = what.lines().next().unwrap_or_default();

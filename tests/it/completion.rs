@@ -29,6 +29,18 @@ fn ids_of_proposals_are_completed_with_what_fits_the_command() {
     complete(&repo, &["aye", "apply", "prop_"]).ok().says(&pending).lacks(&applied);
     complete(&repo, &["aye", "undo", "prop_"]).ok().says(&applied).lacks(&pending);
     complete(&repo, &["aye", "show", ""]).ok().says(&applied).says(&pending);
+    // Each command what it accepts.
+    let propose =
+        |old: &str| repo.agent("bot", &["propose", "b.txt", "--old", "", "--new", old]).ok().id();
+    let (rejected, sent_back) = (propose("1"), propose("2"));
+    repo.aye(&["reject", &rejected, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["comment", &sent_back, "--request-changes", "-m", "no"]).ok();
+    let undo = complete(&repo, &["aye", "undo", "prop_"]).ok();
+    undo.says(&applied).says(&rejected).says(&sent_back).lacks(&pending);
+    let reopen = complete(&repo, &["aye", "reopen", "prop_"]).ok();
+    reopen.says(&rejected).says(&sent_back).lacks(&pending).lacks(&applied);
+    let restore = complete(&repo, &["aye", "restore", "prop_"]).ok();
+    restore.says(&rejected).lacks(&sent_back).lacks(&pending).lacks(&applied);
     complete(&Repo::outside(), &["aye", "show", ""]).ok().lacks("prop_");
 }
 
