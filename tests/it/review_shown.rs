@@ -344,6 +344,39 @@ fn lines_that_were_not_shown_are_counted_and_recorded() {
     assert_eq!(statement(&repo).get("unshown_lines").and_then(Value::as_u64).unwrap_or(0), 0);
 }
 
+/// What was walked through hunk by hunk was shown, though the last screen has no room for it.
+#[test]
+fn lines_of_hunks_that_were_walked_through_were_shown() {
+    let number = |n: &usize| format!("{n}\n");
+    let before: String = (1..=240).map(|n| number(&n)).collect();
+    let changed = |n: usize| if n % 8 == 4 { format!("{n} changed\n") } else { number(&n) };
+    let after: String = (1..=240).map(changed).collect();
+    let repo = Repo::with(&[("a", &before), ("b", &before)]);
+    propose(&repo, "a", &after, "Thirty hunks");
+    let mut t = review(&repo);
+    for n in 1..=30 {
+        t.sees(&format!("({n}/30) Take this hunk")).sees("]? ").types("y");
+    }
+    t.sees("more lines, p shows them").sees("Write these decisions [").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(statement(&repo)["unshown_lines"], 0);
+    // So was what the pager had on the way.
+    let long: String = (1..=240).map(|n| format!("long {n}\n")).collect();
+    propose(&repo, "long", &long, "Long");
+    let mut t = review(&repo);
+    t.sees("(1/1)").sees("]? ").types("p").sees("+long 240").sees("]? ").types("y");
+    t.sees("Write these decisions [").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(statement(&repo)["unshown_lines"], 0);
+    // What one key took of the rest was not.
+    propose(&repo, "b", &after, "Thirty hunks");
+    let mut t = review(&repo);
+    t.sees("(1/30) Take this hunk").sees("]? ").types("y").sees("(2/30)").sees("]? ").types("a");
+    t.sees("changed lines not shown; p shows them) [").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(statement(&repo)["unshown_lines"].as_u64().is_some_and(|count| count > 20));
+}
+
 #[test]
 fn a_conflict_is_reported_on_the_last_screen_and_not_offered() {
     let repo = Repo::with(&[("a.txt", "line\n")]);

@@ -134,11 +134,13 @@ impl Terminal<'_> {
     }
 
     /// Writes what the decisions will write, up to `limit` lines. Returns for each how much of it
-    /// there was no room for.
+    /// there was no room for, and was not on the screen before.
     pub(super) fn show_last(&mut self, decided: &[Decided], limit: usize) -> Result<Vec<Unshown>> {
         // Line by line: what is not shown is counted in lines of the difference.
         let options = Options { layout: Layout::Unified, ..self.diff_options() };
-        let (blocks, counted) = last::screen(&outlooks(decided), &options, limit);
+        let is_shown = |one: &&Decided| matches!(one.outlook, Some(Ok(_)));
+        let earlier = decided.iter().filter(is_shown).map(|one| self.seen.of(one.at)).collect();
+        let (blocks, counted) = last::screen(&outlooks(decided), earlier, &options, limit);
         self.put(blocks)?;
         let mut counted = counted.into_iter();
         let unshown = |one: &Decided| match &one.outlook {
@@ -150,7 +152,7 @@ impl Terminal<'_> {
 
     pub(super) fn page_last(&mut self, decided: &[Decided]) -> Result<()> {
         let options = Options { layout: Layout::Unified, ..self.options.clone() };
-        let (blocks, _) = last::screen(&outlooks(decided), &options, usize::MAX);
+        let (blocks, _) = last::screen(&outlooks(decided), Vec::new(), &options, usize::MAX);
         let mut text = String::new();
         blocks.iter().for_each(|block| block.push(&mut text));
         self.host.page(&text)

@@ -4,18 +4,19 @@
 
 use super::host::Outlook;
 use super::screen::{Block, place, push_wrapped};
-use crate::changeset::FileChange;
+use super::seen::{Pool, is_change, is_cut};
 use crate::changeset::entry::{Entry, EntryKind, entries};
-use crate::changeset::hunks::{Diff, Hunk, Side};
+use crate::changeset::hunks::{Diff, Hunk};
+use crate::changeset::{FileChange, RepoPath};
 use crate::proposal::ProposalId;
-use crate::render::diff::{self, LONGEST, Options, Painter};
+use crate::render::diff::{self, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::review::model::Quiet;
 
 /// More changed lines than these of a file that is not read line by line are not shown.
 const LITTLE: usize = 10;
 
-/// Changed lines that a screen left out.
+/// Changed lines that a screen left out, and that were not on an earlier one either.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unshown {
     /// Of what will be written.
@@ -25,16 +26,21 @@ pub(super) struct Unshown {
 }
 
 /// What will be written, at most `limit` lines of it, and `limit` lines of what the files hold
-/// besides. Returns what was left out of each.
+/// besides. Returns what was left out of each; of what will be written, without what `earlier` says
+/// of each that it was on the screen before.
 pub(super) fn screen(
     outlooks: &[(&ProposalId, &Outlook)],
+    mut earlier: Vec<Pool>,
     options: &Options,
     limit: usize,
 ) -> (Vec<Block>, Vec<Unshown>) {
     let mut blocks = Vec::new();
     let mut unshown = vec![Unshown::default(); outlooks.len()];
-    let mut page = Page { options, left: limit, limited: limit < usize::MAX };
-    for ((id, outlook), unshown) in outlooks.iter().zip(&mut unshown) {
+    earlier.resize_with(outlooks.len(), Pool::default);
+    let mut page =
+        Page { options, left: limit, limited: limit < usize::MAX, earlier: Pool::default() };
+    for (((id, outlook), unshown), earlier) in outlooks.iter().zip(&mut unshown).zip(earlier) {
+        page.earlier = earlier;
         if !outlook.changes.is_empty() {
             blocks.push(heading(options, &format!("{id} will write:")));
             unshown.own = page.changes(&mut blocks, &outlook.changes, &outlook.quiet);
@@ -45,7 +51,7 @@ pub(super) fn screen(
             unshown.own += page.changes(&mut blocks, &outlook.already, &outlook.quiet);
         }
     }
-    page.left = limit;
+    (page.left, page.earlier) = (limit, Pool::default());
     for ((id, outlook), unshown) in outlooks.iter().zip(&mut unshown) {
         if !outlook.foreign.is_empty() {
             let title =
@@ -68,10 +74,12 @@ struct Page<'o> {
     /// How many lines there is room for.
     left: usize,
     limited: bool,
+    /// What was on the screen before.
+    earlier: Pool,
 }
 
 impl Page<'_> {
-    /// Appends `changes`; returns how many changed lines there was no room for.
+    /// Appends `changes`; returns how many changed lines there was no room for, here or before.
     fn changes(&mut self, blocks: &mut Vec<Block>, changes: &[FileChange], quiet: &Quiet) -> u64 {
         let (mut files, mut lines, mut unshown) = (0, 0, 0);
         let mut entries = entries(changes);
@@ -83,14 +91,13 @@ impl Page<'_> {
                 let title = self.options.palette.paint(Role::Meta, diff::summary_line(&entry));
                 blocks.push(Block::Text(format!("{title}  {why}: {counts}, p shows it\n")));
                 self.left = self.left.saturating_sub(1);
-                unshown += changed.max(1);
+                unshown += self.unseen(&entry);
                 continue;
             }
             if self.limited && self.left == 0 {
                 let counts = entry.counts();
                 files += 1;
-                // A file without lines, such as a binary one, must not go uncounted.
-                unshown += (counts.added + counts.removed).max(1);
+                unshown += self.unseen(&entry);
                 lines += counts.added + counts.removed;
                 continue;
             }
@@ -109,6 +116,23 @@ impl Page<'_> {
             blocks.push(Block::Text(format!("{line}\n")));
         }
         u64::try_from(unshown).unwrap_or(u64::MAX)
+    }
+
+    /// How many changed lines of a file that is left out were not on the screen before.
+    fn unseen(&mut self, entry: &Entry<'_>) -> usize {
+        let counts = entry.counts();
+        if counts.added + counts.removed == 0 {
+            // A file without lines, such as a binary one, must not go uncounted.
+            return usize::from(!self.earlier.takes_file(entry.path));
+        }
+        let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
+        let mut unseen = 0;
+        for hunk in diff.hunks(0) {
+            for line in diff.lines(&hunk).filter(is_change) {
+                unseen += usize::from(!self.earlier.takes(entry.path, &line));
+            }
+        }
+        unseen
     }
 
     /// Appends one file; returns how many lines, and how many changed ones, there was no room for.
@@ -137,7 +161,7 @@ impl Page<'_> {
         let mut painter = Painter::new(entry.path, &diff, self.options);
         let (mut rows, mut more, mut unshown) = (Vec::new(), 0, 0);
         for hunk in &hunks {
-            let (left_out, changed) = self.hunk(&mut rows, &mut painter, &diff, hunk);
+            let (left_out, changed) = self.hunk(&mut rows, &mut painter, entry.path, &diff, hunk);
             more += left_out;
             unshown += changed;
         }
@@ -151,6 +175,7 @@ impl Page<'_> {
         &mut self,
         rows: &mut Vec<String>,
         painter: &mut Painter,
+        path: &RepoPath,
         diff: &Diff<'_>,
         hunk: &Hunk,
     ) -> (usize, usize) {
@@ -163,19 +188,24 @@ impl Page<'_> {
             self.left = self.left.saturating_sub(painted.lines.len());
             rows.extend(painted.lines);
         }
-        let unshown = |(at, line): &(usize, &crate::changeset::hunks::Line<'_>)| {
+        let mut unshown = 0;
+        for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_change(line)) {
             // A line that is cut was not shown either.
-            let cut = self.limited && line.content().len() > LONGEST;
-            line.side != Side::Context && (*at >= shown || cut)
-        };
-        (lines.len() - shown, lines.iter().enumerate().filter(unshown).count())
+            let is_here = at < shown && !(self.limited && is_cut(line));
+            // One that is here was what an earlier screen had, too.
+            let was_earlier = self.earlier.takes(path, line);
+            unshown += usize::from(!is_here && !was_earlier);
+        }
+        (lines.len() - shown, unshown)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changeset::{File, Mode, RepoPath};
+    use crate::changeset::{File, Mode};
+    use crate::render::diff::LONGEST;
+    use crate::review::terminal::seen::{Lines, Seen};
 
     fn outlook(before: &str, after: &str) -> Outlook {
         let file = |text: &str| File { bytes: text.into(), mode: Mode::Regular };
@@ -203,13 +233,13 @@ mod tests {
         let id = ProposalId::parse("prop_0000000000").unwrap();
         let long = outlook("a\n", &("a\n".to_owned() + &lines(500)));
         let two = [(&id, &long), (&id, &long)];
-        let (blocks, unshown) = screen(&two, &Options::default(), 60);
+        let (blocks, unshown) = screen(&two, Vec::new(), &Options::default(), 60);
         let mut text = String::new();
         blocks.iter().for_each(|block| block.push(&mut text));
         let shown = text.lines().filter(|line| line.starts_with("+new")).count() as u64;
         assert_eq!(unshown[0].own + unshown[1].own + shown, 1000);
         assert_eq!(unshown[1].own, 500);
-        let (_, unshown) = screen(&two, &Options::default(), usize::MAX);
+        let (_, unshown) = screen(&two, Vec::new(), &Options::default(), usize::MAX);
         assert_eq!(unshown, [Unshown::default(); 2]);
     }
 
@@ -221,9 +251,9 @@ mod tests {
         binary.path = RepoPath::new("b.bin").unwrap();
         binary.before = None;
         binary.after = Some(File { bytes: b"a\0b".to_vec(), mode: Mode::Regular });
-        let (_, alone) = screen(&[(&id, &two)], &Options::default(), 60);
+        let (_, alone) = screen(&[(&id, &two)], Vec::new(), &Options::default(), 60);
         two.changes.push(binary);
-        let (_, unshown) = screen(&[(&id, &two)], &Options::default(), 60);
+        let (_, unshown) = screen(&[(&id, &two)], Vec::new(), &Options::default(), 60);
         assert_eq!(unshown[0].own, alone[0].own + 1);
     }
 
@@ -231,7 +261,35 @@ mod tests {
     fn a_line_that_is_cut_was_not_shown() {
         let id = ProposalId::parse("prop_0000000000").unwrap();
         let wide = outlook("a\n", &format!("{}\n", "x".repeat(LONGEST + 1)));
-        let (_, unshown) = screen(&[(&id, &wide)], &Options::default(), 60);
+        let (_, unshown) = screen(&[(&id, &wide)], Vec::new(), &Options::default(), 60);
         assert_eq!(unshown[0].own, 1);
+    }
+
+    #[test]
+    fn what_an_earlier_screen_had_is_not_counted_but_no_more_often_than_it_had_it() {
+        let id = ProposalId::parse("prop_0000000000").unwrap();
+        let again = "same\n".repeat(500);
+        let long = outlook("a\n", &format!("a\n{again}"));
+        let path = &long.changes[0].path;
+        let diff = Diff::new(b"a\n", format!("a\n{again}").into_bytes());
+        let mut seen = Seen::default();
+        let shown = |seen: &Seen| {
+            let (_, unshown) = screen(&[(&id, &long)], vec![seen.of(0)], &Options::default(), 60);
+            unshown[0].own
+        };
+        let before = shown(&seen);
+        let mut lines = Lines::default();
+        // One context line, and 480 of the 500.
+        lines.hunk(path, &diff, &diff.hunks(3)[0], 481, true);
+        seen.shown(0, 0, lines.clone());
+        // Shown again is not shown twice, and what another proposal had is not this one's.
+        seen.shown(0, 0, lines.clone());
+        seen.shown(1, 0, lines);
+        assert!(before > 400);
+        assert_eq!(shown(&seen), 20);
+        let mut rest = Lines::default();
+        rest.hunk(path, &diff, &diff.hunks(3)[0], usize::MAX, true);
+        seen.shown(0, 0, rest);
+        assert_eq!(shown(&seen), 0);
     }
 }

@@ -15,6 +15,7 @@ mod overview;
 mod press;
 mod said;
 mod screen;
+mod seen;
 
 pub use host::{Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs, Said, Tried};
 pub use screen::{by_section, numbered};
@@ -25,6 +26,7 @@ use console::Term;
 
 use self::keep::Keeping;
 use self::press::stop;
+use self::seen::Seen;
 use super::model::{
     Action, Facilities, Key, Part, Refusal, Review, Session, Slot, Staged, Ticket, Verdict,
 };
@@ -77,6 +79,8 @@ pub struct Terminal<'h> {
     painter: Option<(usize, usize, Painter)>,
     /// The unit on the screen; `None` shows it anew.
     shown: Option<(usize, usize)>,
+    /// The changed lines that were on it.
+    seen: Seen,
     last_search: String,
     /// Differences go through the reviewer's own program.
     filter: bool,
@@ -119,6 +123,7 @@ pub fn run(
         content,
         painter,
         shown,
+        seen: Seen::default(),
         last_search,
         filter,
         overview,
@@ -492,14 +497,17 @@ impl Terminal<'_> {
                 Painter::new(&file.path, &file.diff, &options)
             }
         };
-        let mut blocks = screen::unit(review, here.1, &mut painter, &options, limit);
+        let (mut blocks, lines) =
+            screen::unit_and_lines(review, here.1, &mut painter, &options, limit);
         let content = self.content.as_ref().map(|(_, content)| content);
         let said = content.and_then(|content| said::at_unit(content, review, here.1, &options));
         blocks.extend(said.map(screen::Block::Text));
         self.painter = Some((file.0, file.1, painter));
         self.shown = Some(here);
         self.write("\n")?;
-        self.put(blocks)
+        self.put(blocks)?;
+        self.seen.shown(here.0, here.1, lines);
+        Ok(())
     }
 
     /// Keeps what was decided about proposal `at`, and asks what to do where the last key, before

@@ -2,7 +2,7 @@
 
 use super::said::{self, noun, on};
 use super::{Stop, Terminal, Tried, head, overview, screen};
-use crate::changeset::entry::Entry;
+use crate::changeset::entry::{Entry, entries};
 use crate::changeset::interdiff::interdiff;
 use crate::error::Result;
 use crate::prompt::Answer;
@@ -240,8 +240,11 @@ impl Terminal<'_> {
         let file = review.file_of(unit);
         let options = self.diff_options();
         let mut painter = Painter::new(&file.path, &file.diff, &options);
-        let blocks = screen::unit(review, unit, &mut painter, &options, 60);
-        self.put(blocks)
+        let (blocks, lines) = screen::unit_and_lines(review, unit, &mut painter, &options, 60);
+        let at = *at;
+        self.put(blocks)?;
+        self.seen.shown(at, unit, lines);
+        Ok(())
     }
 
     fn toggle(&mut self, layout: Layout) -> Result<Option<Stop>> {
@@ -261,6 +264,7 @@ impl Terminal<'_> {
         let options = Options { context: usize::MAX / 4, ..self.options.clone() };
         diff::push_entry(&mut text, &entry, &options);
         self.host.page(&text)?;
+        self.seen.paged(self.session.position(), &entry);
         Ok(None)
     }
 
@@ -297,6 +301,9 @@ impl Terminal<'_> {
         let saved = self.session.review().and_then(|r| screen::saved_edits(r, &self.options));
         text += &saved.map(|saved| format!("\n{saved}")).unwrap_or_default();
         self.host.page(&text)?;
+        for entry in entries(&content.changes) {
+            self.seen.paged(*at, &entry);
+        }
         Ok(None)
     }
 

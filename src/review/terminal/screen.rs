@@ -2,13 +2,14 @@
 
 use super::host::Content;
 use super::said::{noun, on};
+use super::seen::Lines;
 use crate::changeset::FileChange;
 use crate::changeset::entry::{Entry, EntryKind, entries};
 use crate::changeset::hunks::{Counts, Diff};
 use crate::changeset::interdiff::interdiff;
 use crate::changeset::plan::Reason;
 use crate::proposal::event::Comment;
-use crate::render::diff::{self, Options, Painter};
+use crate::render::diff::{self, Layout, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::width;
 use crate::review::model::{
@@ -92,6 +93,17 @@ pub(super) fn unit(
     options: &Options,
     limit: usize,
 ) -> Vec<Block> {
+    unit_and_lines(review, at, painter, options, limit).0
+}
+
+/// The same, and which changed lines are on it.
+pub(super) fn unit_and_lines(
+    review: &Review,
+    at: usize,
+    painter: &mut Painter,
+    options: &Options,
+    limit: usize,
+) -> (Vec<Block>, Lines) {
     let palette = &options.palette;
     let unit = &review.units()[at];
     let file = review.file_of(at);
@@ -103,7 +115,11 @@ pub(super) fn unit(
         title += &format!("  [{said}]");
     }
     title.push('\n');
-    let mut page = Page { blocks: vec![Block::Text(title)], options, limit };
+    let mut page =
+        Page { blocks: vec![Block::Text(title)], options, limit, lines: Lines::default() };
+    if !matches!(unit.part, Part::Hunk(_)) && unit.folded.is_none() {
+        page.lines.file(&file.path);
+    }
     if let Some(reason) = unit.unfit.filter(|_| unit.decision.is_none()) {
         let way = match (reason, review.editable(at)) {
             (_, None) => "n leaves it out, x sends the proposal back",
@@ -154,14 +170,16 @@ pub(super) fn unit(
             }
         },
     }
+    // An edit that is only offered is not what will be written.
+    let lines = page.lines.clone();
     page.saved_edit(review, at);
-    page.blocks
+    (page.blocks, lines)
 }
 
 /// Every edit that was saved from an earlier session and is not taken, against what was proposed;
 /// `None` without any.
 pub(super) fn saved_edits(review: &Review, options: &Options) -> Option<String> {
-    let mut page = Page { blocks: Vec::new(), options, limit: usize::MAX };
+    let mut page = Page { blocks: Vec::new(), options, limit: usize::MAX, lines: Lines::default() };
     (0..review.units().len()).for_each(|at| page.saved_edit(review, at));
     let mut out = String::new();
     page.blocks.iter().for_each(|block| block.push(&mut out));
@@ -227,6 +245,8 @@ struct Page<'o> {
     options: &'o Options,
     /// Most lines of a difference that are shown.
     limit: usize,
+    /// The changed lines that are.
+    lines: Lines,
 }
 
 impl Page<'_> {
@@ -249,6 +269,14 @@ impl Page<'_> {
             let shown = painter.rows(diff, hunk, self.options, limit);
             left = left.saturating_sub(shown.lines.len());
             more += shown.more;
+            let of_all = diff.lines(hunk).count();
+            let first = match (shown.more, self.options.layout) {
+                (0, _) => of_all,
+                (more, Layout::Unified) => of_all.saturating_sub(more),
+                // These do not show one line after the other.
+                _ => 0,
+            };
+            self.lines.hunk(&file.path, diff, hunk, first, limit.is_some());
             rows.extend(shown.lines);
         }
         if !rows.is_empty() {

@@ -1,0 +1,122 @@
+//! Changed lines that were on the screen: what the last screen has no room for may have been walked
+//! through before. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::changeset::RepoPath;
+use crate::changeset::entry::Entry;
+use crate::changeset::hunks::{Diff, Hunk, Line, Side};
+use crate::render::diff::LONGEST;
+
+/// A changed line, and the file that it is of. What has no lines, such as a binary file or a move, is
+/// one line without content of neither side.
+type Key = (RepoPath, Side, Vec<u8>);
+
+/// The changed lines of one screen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lines(Vec<Key>);
+
+impl Lines {
+    /// Of `hunk` the first `shown` lines, but for those that were cut where lines are `limited`.
+    pub(super) fn hunk(
+        &mut self,
+        path: &RepoPath,
+        diff: &Diff<'_>,
+        hunk: &Hunk,
+        shown: usize,
+        limited: bool,
+    ) {
+        let lines = diff.lines(hunk).take(shown);
+        let whole = lines.filter(|line| is_change(line) && !(limited && is_cut(line)));
+        self.0.extend(whole.map(|line| (path.clone(), line.side, line.bytes.to_vec())));
+    }
+
+    /// All of a file, as a pager has it.
+    pub(super) fn entry(entry: &Entry<'_>) -> Self {
+        let mut lines = Self::default();
+        let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
+        let hunks = if entry.is_binary() { Vec::new() } else { diff.hunks(0) };
+        for hunk in &hunks {
+            lines.hunk(entry.path, &diff, hunk, usize::MAX, false);
+        }
+        if hunks.is_empty() {
+            lines.file(entry.path);
+        }
+        lines
+    }
+
+    /// That the file at `path` is changed, where no line says how.
+    pub(super) fn file(&mut self, path: &RepoPath) {
+        self.0.push((path.clone(), Side::Context, Vec::new()));
+    }
+}
+
+/// What was on the screen in a session: the last time that each unit of each proposal was shown, and
+/// each of its files in the pager.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    units: BTreeMap<(usize, usize), Lines>,
+    pages: BTreeMap<(usize, RepoPath), Lines>,
+}
+
+impl Seen {
+    /// That unit `unit` of proposal `at` was shown, with these lines.
+    pub(super) fn shown(&mut self, at: usize, unit: usize, lines: Lines) {
+        self.units.insert((at, unit), lines);
+    }
+
+    /// That the whole of `entry`, of proposal `at`, was in the pager.
+    pub(super) fn paged(&mut self, at: usize, entry: &Entry<'_>) {
+        self.pages.insert((at, entry.path.clone()), Lines::entry(entry));
+    }
+
+    /// All of proposal `at` that was.
+    pub(super) fn of(&self, at: usize) -> Pool {
+        let mut pool = Pool::default();
+        let units = self.units.iter().map(|((of, _), lines)| (of, lines));
+        let pages = self.pages.iter().map(|((of, _), lines)| (of, lines));
+        for (_, lines) in units.chain(pages).filter(|(of, _)| **of == at) {
+            for line in &lines.0 {
+                *pool.0.entry(line.clone()).or_default() += 1;
+            }
+        }
+        pool
+    }
+}
+
+/// Lines that were shown, each as often as it was. Every one excuses one line of what is written, so
+/// that the second of two equal lines does not count as shown with the first.
+#[derive(Debug, Default)]
+pub(super) struct Pool(HashMap<Key, usize>);
+
+impl Pool {
+    /// Whether `line` was shown; once for each time that it was.
+    pub(super) fn takes(&mut self, path: &RepoPath, line: &Line<'_>) -> bool {
+        self.take(&(path.clone(), line.side, line.bytes.to_vec()))
+    }
+
+    /// The same of a file without lines.
+    pub(super) fn takes_file(&mut self, path: &RepoPath) -> bool {
+        self.take(&(path.clone(), Side::Context, Vec::new()))
+    }
+
+    fn take(&mut self, key: &Key) -> bool {
+        match self.0.get_mut(key) {
+            Some(left @ 1..) => {
+                *left -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether `line` is in one content alone.
+pub(super) fn is_change(line: &Line<'_>) -> bool {
+    line.side != Side::Context
+}
+
+/// Whether a limited screen has the beginning of `line` only.
+pub(super) fn is_cut(line: &Line<'_>) -> bool {
+    line.content().len() > LONGEST
+}
