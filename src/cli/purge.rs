@@ -13,7 +13,7 @@ use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
 use crate::repository::policy::Persons;
 use crate::store::{Purged, Purging, Standing, Store, Subjects, View, Where};
-use crate::text::escape;
+use crate::text::{escape, shell};
 use crate::{apply, decide};
 
 /// Remove a proposal and all that was said of it, for good.
@@ -321,7 +321,10 @@ fn text(answer: &Answer, is_done: bool) -> String {
     let mut line = |words: String| text += &format!("{}\n", escape::line(&words));
     let ids = answer.proposals.join(", ");
     if answer.asked {
-        line(format!("{ids}  asked for; another person has to ask as well: aye purge"));
+        let (what, reason) = (answer.blob.as_ref().unwrap_or(&ids), shell::quote(&answer.reason));
+        line(format!(
+            "{ids}  asked for; another person has to ask as well: aye purge {what} --reason {reason}"
+        ));
         return text;
     }
     line(format!("{ids}  {}", if is_done { "purged" } else { "would be purged" }));

@@ -62,8 +62,10 @@ impl Settings {
         };
         let expires_in = match text("aye.expiresIn") {
             None => crate::proposal::DEFAULT_LIFETIME,
-            Some(value) => parse_duration(&value)
-                .ok_or_else(|| invalid("aye.expiresIn", &value, "a time such as 7d or 12h"))?,
+            Some(value) => parse_duration(&value).ok_or_else(|| {
+                let wanted = "a time such as 7d or 12h, of at most ten years";
+                invalid("aye.expiresIn", &value, wanted)
+            })?,
         };
         let flag = |key| match text(key) {
             None => Ok(false),

@@ -51,8 +51,11 @@ fn the_lifetime_is_seven_days_unless_configured() {
     assert_eq!(days(&["propose", "--json", "f", "--old", "b", "--new", "B"]), 14);
     let own = ["propose", "--json", "f", "--old", "c", "--new", "C", "--expires-in", "3d"];
     assert_eq!(days(&own), 3);
-    repo.git(&["config", "aye.expiresIn", "soon"]);
-    repo.aye(&["propose", "f", "--old", "a", "--new", "Z"]).fails("invalid_config", 2);
+    for odd in ["soon", "100000d"] {
+        repo.git(&["config", "aye.expiresIn", odd]);
+        let run = repo.aye(&["propose", "f", "--old", "a", "--new", "Z"]);
+        run.fails("invalid_config", 2).notes("such as 7d or 12h, of at most ten years");
+    }
 }
 
 #[test]

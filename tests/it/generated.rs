@@ -55,6 +55,18 @@ fn man_pages_are_fresh() {
 }
 
 #[test]
+fn a_file_in_the_place_of_the_directory_is_named() {
+    let repo = Repo::with(&[("file", "mine\n")]);
+    for place in ["file", "file/below"] {
+        let man = ["util", "mangen", place];
+        repo.aye(&man).fails("usage", 2).notes("'file' is not a directory");
+        let all = format!("--all={place}");
+        repo.aye(&["util", "schema", &all]).fails("usage", 2).notes("'file' is not a directory");
+    }
+    assert_eq!(repo.text("file"), "mine\n");
+}
+
+#[test]
 fn completions_are_fresh() {
     let repo = Repo::outside();
     let shells = [

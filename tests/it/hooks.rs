@@ -102,6 +102,21 @@ fn applied_proposals_get_their_trailers_and_learn_their_commit() {
 }
 
 #[test]
+fn what_a_commit_is_told_to_do_fits_what_is_wrong_with_it() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok();
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    let message = format!("German\n\nProposal-Id: {id}\nProposal-Id: prop_zzzzzzzzzz");
+    let made = commit(&repo, &message).ok().notes("refuse this commit; fetch the lane that has it");
+    assert!(!made.err().contains("git reset"), "{made}");
+    let other = propose(&repo, "a.txt", "two", "zwei");
+    apply(&repo, &other);
+    repo.write("b.txt", "x\n");
+    commit(&repo, "More").ok().notes("git reset HEAD~1 -- FILE");
+}
+
+#[test]
 fn a_message_that_nobody_wrote_still_gives_the_commit_up() {
     let repo = Repo::with(FILES);
     script(&repo, ".git/hooks/commit-msg", "[ -s \"$1\" ] || echo blank >>\"$PWD/said\"");

@@ -41,9 +41,14 @@ fn an_unknown_key_closes_the_gate_and_names_the_nearest() {
         ("[policy]\ngate = true\n", "unknown key 'policy'", "'gate' stands at the top"),
         ("agent_may_mark = \"own\"\n", "unknown key 'agent_may_mark'", "'agents_may_mark'?"),
         ("[evidence]\nmemroy = \"flag\"\n", "unknown key 'evidence.memroy'", "'evidence.memory'?"),
-        ("agents_may_mark = \"all\"\n", "agents_may_mark: unknown variant `all`", "gate = true"),
-        ("gate = 1\n", "gate: invalid type: integer `1`, expected a boolean", "gate = true"),
-        ("repository = \"x\"\n", "32 hexadecimal digits", "gate = true"),
+        (
+            "agents_may_mark = \"all\"\n",
+            "agents_may_mark is \"all\", not \"none\" or \"own\"",
+            "commit a corrected one; for example: agents_may_mark = \"own\"",
+        ),
+        ("gate = 1\n", "gate is 1, not true or false", "gate = true"),
+        ("purge_persons = \"2\"\n", "purge_persons is \"2\", not 1 or 2", "purge_persons = 2"),
+        ("repository = \"x\"\n", "32 hexadecimal digits", "repository = "),
     ] {
         let repo = repo();
         commit(&repo, policy);

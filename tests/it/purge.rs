@@ -539,6 +539,8 @@ fn two_persons_have_to_ask_where_the_policy_says_so() {
         let answer = purge(&repo, &id);
         assert_eq!((&answer["asked"], &answer["lanes"]), (&json!(true), &json!([])));
     }
+    let command = format!("as well: aye purge {id} --reason 'it'\\''s a key'\n");
+    repo.aye(&["purge", &id, "--reason", "it's a key", "--yes"]).ok().says(&command);
     let log = repo.aye(&["log", &id, "--json"]).ok().json();
     let asked = log["events"].as_array().expect("events").iter().filter(|e| e["kind"] == "purge");
     assert_eq!(asked.count(), 1, "the same person asks once");

@@ -11,7 +11,7 @@ use super::message;
 use crate::changeset::RepoPath;
 use crate::check::approved::{self, Cover};
 use crate::check::commits::{self, Commit};
-use crate::check::{Scope, range, touched::Pending};
+use crate::check::{Concern, Scope, range, touched::Pending};
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
@@ -250,19 +250,26 @@ fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &str) -> 
     let (only, fail_on) = (["--max-count=1", commit], check::hook_fail_on(store)?);
     let found =
         range::findings(store, view, &pending, &scope, &only, context.now, &fail_on, false)?;
-    let refused = found.iter().filter(|finding| finding.level == Level::Error);
-    let messages: Vec<_> = refused.map(|finding| escape::line(&finding.message)).collect();
-    if let [first, rest @ ..] = &messages[..] {
-        let more = match rest.len() {
-            0 => String::new(),
-            more => format!(", and {more} more like it"),
-        };
-        context.note(&format!("warning: {first}{more}"));
-        context.note(
-            "hint: `aye check --range` and the pre-push hook refuse this commit; take the rest out of it: \
-             git reset HEAD~1 -- FILE… && git commit --amend --no-edit",
-        );
-    }
+    let refused: Vec<&Finding> =
+        found.iter().filter(|finding| finding.level == Level::Error).collect();
+    let [first, rest @ ..] = &refused[..] else { return Ok(()) };
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!(", and {more} more like it"),
+    };
+    context.note(&format!("warning: {}{more}", escape::line(&first.message)));
+    let has_more = [Concern::ExtraFile, Concern::ContentDiffers];
+    let what = match has_more.iter().any(|concern| refused.iter().any(|it| it.rule == concern.id()))
+    {
+        true => {
+            "take the rest out of it: git reset HEAD~1 -- FILE… && git commit --amend --no-edit"
+        }
+        false => first.hint.as_deref().unwrap_or("`aye check --range HEAD~1..` says why"),
+    };
+    let what = escape::line(what);
+    context.note(&format!(
+        "hint: `aye check --range` and the pre-push hook refuse this commit; {what}"
+    ));
     Ok(())
 }
 

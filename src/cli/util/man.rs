@@ -32,10 +32,9 @@ pub struct Mangen {
 /// Writes one page per command into the directory.
 ///
 /// # Errors
-/// `io_error`, `read_only`, `disk_full`.
+/// `usage` where a file is in the way, `io_error`, `read_only`, `disk_full`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    std::fs::create_dir_all(&args.to)
-        .map_err(|e| Error::io(format!("make the directory {}", args.to.display()), &e))?;
+    super::make(&args.to)?;
     let mut files = Vec::new();
     for (name, page) in pages()? {
         write(&args.to.join(&name), &page)?;

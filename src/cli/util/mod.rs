@@ -64,3 +64,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         What::Rules => rules::run(context),
     }
 }
+
+/// Makes `directory`, which was named to be written into.
+fn make(directory: &std::path::Path) -> Result<()> {
+    use crate::error::{Error, codes::USAGE};
+    if let Some(why) = crate::hooks::obstacle(directory) {
+        return Err(Error::new(&USAGE, why).hint("name a directory, or one that can be made"));
+    }
+    std::fs::create_dir_all(directory)
+        .map_err(|e| Error::io(format_args!("make the directory {}", directory.display()), &e))
+}

@@ -182,7 +182,7 @@ pub struct Row {
 /// Prints one schema, or their names, or writes them all.
 ///
 /// # Errors
-/// `unknown_schema`, `io_error`.
+/// `unknown_schema`, `usage` where a file is in the way, `io_error`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if let Some(directory) = args.all {
         return write_all(&directory);
@@ -203,8 +203,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 fn write_all(directory: &std::path::Path) -> Result<Exit> {
-    std::fs::create_dir_all(directory)
-        .map_err(|e| Error::io(format!("make the directory {}", directory.display()), &e))?;
+    super::make(directory)?;
     for published in all() {
         let file = directory.join(format!("{}.{}.json", published.name, published.version));
         let text = serde_json::to_string_pretty(&published.document())

@@ -99,12 +99,15 @@ struct File {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Invalid {
     pub(super) why: String,
+    /// What to do instead of correcting a value.
     pub(super) hint: Option<String>,
+    /// The key with a value that it may have.
+    pub(super) example: Option<String>,
 }
 
 impl From<toml::de::Error> for Invalid {
     fn from(error: toml::de::Error) -> Self {
-        Self { why: error.message().to_owned(), hint: None }
+        Self { why: error.message().to_owned(), hint: None, example: None }
     }
 }
 
@@ -114,23 +117,19 @@ impl Policy {
         let table: toml::Table = toml::from_str(text)?;
         let file: File = keys::decode(table.clone()).map_err(|misread| match misread {
             Misread::Unknown(key) => unknown(key, &table),
-            Misread::Value(at, error) => {
-                let message = error.message();
-                let why = if at.is_empty() { message.into() } else { format!("{at}: {message}") };
-                Invalid { why, hint: None }
-            }
+            Misread::Value(at, error) => wrong_value(&at, &table, error.message()),
         })?;
         if let Some(id) = &file.repository
             && !(id.len() == 32 && id.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')))
         {
-            let why = "repository has to be 32 hexadecimal digits in lower case".to_owned();
-            return Err(Invalid { why, hint: None });
+            return Err(wrong_value("repository", &table, ""));
         }
         if let Err(wrong) = globs::set(&file.instruction_files) {
             let why = format!(
                 "instruction_files: '{wrong}' is not a glob such as prompts/** or *.prompt.md"
             );
-            return Err(Invalid { why, hint: None });
+            let example = Some("instruction_files = [\"prompts/**\"]".to_owned());
+            return Err(Invalid { why, hint: None, example });
         }
         Ok(Self {
             gate: file.gate,
@@ -175,7 +174,54 @@ fn unknown(key: UnknownKey, table: &toml::Table) -> Invalid {
         Some(name) => format!("'{name}' stands at the top of the file, outside of any table"),
         None => key.hint,
     };
-    Invalid { why: format!("unknown key '{}'", key.at), hint: Some(hint) }
+    Invalid { why: format!("unknown key '{}'", key.at), hint: Some(hint), example: None }
+}
+
+/// What each key may be, in words, and one such value; of those in tables after a full stop.
+const VALUES: [(&str, &str, &str); 8] = [
+    ("gate", "true or false", "true"),
+    ("repository", "32 hexadecimal digits in lower case", "\"0123456789abcdef0123456789abcdef\""),
+    ("agents_may_mark", "\"none\" or \"own\"", "\"own\""),
+    ("ci_may_apply", "true or false", "true"),
+    ("purge_persons", "1 or 2", "2"),
+    ("instruction_files", "a list of globs", "[\"prompts/**\"]"),
+    ("evidence.memory", "\"terminal\" or \"flag\"", "\"terminal\""),
+    ("evidence.sensitive", "\"terminal\" or \"flag\"", "\"terminal\""),
+];
+
+/// That the key at the place `at` of `table` has a value that it may not have.
+fn wrong_value(at: &str, table: &toml::Table, message: &str) -> Invalid {
+    // A position in a list is not part of the key's name.
+    let key = at.split('[').next().unwrap_or_default();
+    let (outer, inner) = key.split_once('.').map_or((key, None), |(a, b)| (a, Some(b)));
+    let value = table.get(outer).and_then(|value| match inner {
+        Some(inner) => value.get(inner),
+        None => Some(value),
+    });
+    match (VALUES.iter().find(|(known, ..)| *known == key), value) {
+        (Some((_, wanted, example)), Some(value)) => {
+            let value = match value {
+                toml::Value::Table(_) => "a table".to_owned(),
+                toml::Value::Array(_) => "another list".to_owned(),
+                value => value.to_string(),
+            };
+            Invalid {
+                why: format!("{key} is {value}, not {wanted}"),
+                hint: None,
+                example: Some(format!("{key} = {example}")),
+            }
+        }
+        _ if key == "evidence" => Invalid {
+            why: "evidence is not a table".to_owned(),
+            hint: None,
+            example: Some("evidence.memory = \"terminal\"".to_owned()),
+        },
+        _ => Invalid {
+            why: if at.is_empty() { message.to_owned() } else { format!("{at}: {message}") },
+            hint: None,
+            example: None,
+        },
+    }
 }
 
 /// The file that `aye init` writes for a repository called `repository`.
@@ -277,6 +323,45 @@ mod tests {
             "instruction_files = [\"[a\"]",
         ] {
             assert!(Policy::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_value_is_said_with_its_key_and_what_it_may_be() {
+        for (text, why, example) in [
+            ("gate = \"true\"", "gate is \"true\", not true or false", "gate = true"),
+            ("[gate]\nx = 1", "gate is a table, not true or false", "gate = true"),
+            ("purge_persons = 3", "purge_persons is 3, not 1 or 2", "purge_persons = 2"),
+            (
+                "agents_may_mark = true",
+                "agents_may_mark is true, not \"none\" or \"own\"",
+                "agents_may_mark = \"own\"",
+            ),
+            (
+                "[evidence]\nmemory = \"yes\"",
+                "evidence.memory is \"yes\", not \"terminal\" or \"flag\"",
+                "evidence.memory = \"terminal\"",
+            ),
+            ("evidence = true", "evidence is not a table", "evidence.memory = \"terminal\""),
+            (
+                "instruction_files = [1]",
+                "instruction_files is another list, not a list of globs",
+                "instruction_files = [\"prompts/**\"]",
+            ),
+        ] {
+            let invalid = Policy::parse(text).unwrap_err();
+            assert_eq!((invalid.why.as_str(), invalid.example.as_deref()), (why, Some(example)));
+        }
+        // Each key has a line, and each line is a value of it.
+        let nested = ["evidence.memory", "evidence.sensitive"].map(str::to_owned);
+        let all = keys::of::<File>().into_iter().filter(|key| key != "evidence").chain(nested);
+        let mut all: Vec<String> = all.collect();
+        let mut named: Vec<String> = VALUES.iter().map(|(key, ..)| (*key).to_owned()).collect();
+        all.sort();
+        named.sort();
+        assert_eq!(named, all);
+        for (key, _, value) in VALUES {
+            assert!(Policy::parse(&format!("{key} = {value}")).is_ok(), "{key}");
         }
     }
 

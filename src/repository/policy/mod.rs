@@ -177,7 +177,7 @@ pub fn is_valid(bytes: &[u8]) -> bool {
 fn read(place: &str, bytes: &[u8]) -> Result<Policy> {
     let text = std::str::from_utf8(bytes).map_err(|error| invalid(place, &error))?;
     Policy::parse(text).map_err(|wrong| {
-        let error = invalid(place, &wrong.why);
+        let error = invalid_for(place, &wrong.why, wrong.example.as_deref().unwrap_or(EXAMPLE));
         match wrong.hint {
             Some(hint) => error.hint(hint),
             None => error,
@@ -185,12 +185,18 @@ fn read(place: &str, bytes: &[u8]) -> Result<Policy> {
     })
 }
 
+const EXAMPLE: &str = "gate = true";
+
 fn invalid(place: &str, why: &dyn std::fmt::Display) -> Error {
+    invalid_for(place, why, EXAMPLE)
+}
+
+fn invalid_for(place: &str, why: &dyn std::fmt::Display, example: &str) -> Error {
     let remedy = match place {
-        "HEAD" => "commit a corrected one; for example: gate = true",
-        _ => "correct it; for example: gate = true",
+        "HEAD" => "commit a corrected one; for example",
+        _ => "correct it; for example",
     };
     Error::new(&codes::INVALID_POLICY, format!("{PATH} in {place} cannot be read: {why}"))
         .with("path", PATH)
-        .hint(remedy)
+        .hint(format!("{remedy}: {example}"))
 }
