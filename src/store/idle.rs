@@ -77,7 +77,7 @@ impl Tips {
                 None => whole = false,
             })
             .ok()
-            .filter(|gone| whole && gone.is_empty())?;
+            .filter(|look| whole && !look.lost_file)?;
         }
         lines.sort_unstable();
         let own = lines.iter().filter_map(|line| line.strip_prefix(refs::LOG));

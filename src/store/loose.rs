@@ -8,9 +8,20 @@ use std::path::Path;
 /// More bytes than the file of a ref has.
 const LONGEST: usize = 4 * 1024;
 
+/// What a look at a directory of refs has come upon.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    /// A file.
+    pub(super) found: bool,
+    /// A file that was gone when it was to be read.
+    pub(super) lost_file: bool,
+    /// A directory with nothing in it, which is left behind, or was about to go.
+    pub(super) empty_directory: bool,
+}
+
 /// Calls `found` with the name and the content of each file below the directory `prefix` of `top`, which
-/// ends in a slash as the names begin with it; lock files are left out. In no order. Returns the names of
-/// those that went away meanwhile.
+/// ends in a slash as the names begin with it; lock files are left out. In no order. Returns what was there
+/// and what may have gone away meanwhile.
 ///
 /// # Errors
 /// If a directory cannot be read.
@@ -18,12 +29,12 @@ pub(super) fn each(
     top: &Path,
     prefix: &str,
     found: &mut impl FnMut(String, io::Result<&[u8]>),
-) -> io::Result<Vec<String>> {
-    let mut gone = Vec::new();
+) -> io::Result<Look> {
+    let mut look = Look::default();
     let path = top.join(prefix);
     let entries = match std::fs::read_dir(&path) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(gone),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(look),
         Err(error) => return Err(error),
     };
     let mut content = [0; LONGEST];
@@ -37,7 +48,10 @@ pub(super) fn each(
         name.push_str(&file.to_string_lossy());
         if entry.file_type()?.is_dir() {
             name.push('/');
-            gone.extend(each(top, &name, found)?);
+            let inside = each(top, &name, found)?;
+            look.lost_file |= inside.lost_file;
+            look.empty_directory |= inside.empty_directory || !inside.found;
+            look.found |= inside.found;
         } else if !name.ends_with(".lock") {
             let files = match &files {
                 Some(files) => files,
@@ -45,13 +59,14 @@ pub(super) fn each(
             };
             let read = files.open(&file).and_then(|mut file| fill(&mut file, &mut content));
             if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-                gone.push(name);
+                look.lost_file = true;
                 continue;
             }
+            look.found = true;
             found(name, read.map(|length| &content[..length]));
         }
     }
-    Ok(gone)
+    Ok(look)
 }
 
 /// The file of a ref, which has one short line, in one read.
@@ -124,10 +139,13 @@ mod tests {
         fs::create_dir_all(path("refs/aye/log/none")).unwrap();
         let mut found = BTreeMap::new();
         for prefix in ["refs/aye/remotes/", "refs/aye/log/", "refs/aye/kept/"] {
-            let gone = each(top.path(), prefix, &mut |name, content| {
+            let look = each(top.path(), prefix, &mut |name, content| {
                 found.insert(name, content.map(<[u8]>::to_vec).ok());
             });
-            assert!(gone.unwrap().is_empty());
+            let look = look.unwrap();
+            assert!(!look.lost_file);
+            assert_eq!(look.found, prefix == "refs/aye/remotes/");
+            assert_eq!(look.empty_directory, prefix == "refs/aye/log/");
         }
         let some = |text: &str| Some(text.as_bytes().to_vec());
         let expected = [

@@ -123,26 +123,38 @@ type Target = io::Result<Option<ObjectId>>;
 ///
 /// gix takes six system calls for the file of a ref, and [`loose`] takes three.
 fn below(repo: &gix::Repository, prefix: &str) -> io::Result<BTreeMap<String, Target>> {
+    let (mut found, mut gone) = look_below(repo, prefix)?;
     // A lane moves on to another name, its next epoch. Whoever finds the old one gone has to look again.
     for _ in 0..MOST_LOOKS {
-        let (found, gone) = look_below(repo, prefix)?;
-        if gone.iter().all(|name| found.contains_key(name)) {
-            return Ok(found);
+        if !gone {
+            break;
+        }
+        let before = found;
+        (found, gone) = look_below(repo, prefix)?;
+        if is_same(&before, &found) {
+            break;
         }
     }
-    look_below(repo, prefix).map(|(found, _)| found)
+    Ok(found)
+}
+
+fn is_same(one: &BTreeMap<String, Target>, other: &BTreeMap<String, Target>) -> bool {
+    let targets = |found: &BTreeMap<String, Target>| -> Vec<_> {
+        found.iter().map(|(name, target)| (name.clone(), target.as_ref().ok().copied())).collect()
+    };
+    targets(one) == targets(other)
 }
 
 /// How often refs are listed again that go away while they are read.
 const MOST_LOOKS: usize = 20;
 
-/// As [`below`], with the names of those that went away meanwhile.
+/// As [`below`], in one look; and whether something may have gone away meanwhile.
 fn look_below(
     repo: &gix::Repository,
     prefix: &str,
-) -> io::Result<(BTreeMap<String, Target>, Vec<String>)> {
+) -> io::Result<(BTreeMap<String, Target>, bool)> {
     let mut found = BTreeMap::new();
-    let gone = loose::each(repo.common_dir(), prefix, &mut |name, content| {
+    let look = loose::each(repo.common_dir(), prefix, &mut |name, content| {
         if gix::validate::reference::name(name.as_str().into()).is_ok() {
             let target = content.and_then(|content| parse(content, repo.object_hash()));
             found.insert(name, target);
@@ -155,7 +167,7 @@ fn look_below(
             found.entry(name).or_insert_with(|| Ok(Some(packed.target())));
         }
     }
-    Ok((found, gone))
+    Ok((found, look.lost_file || look.empty_directory))
 }
 
 /// What the file of a loose ref says.
