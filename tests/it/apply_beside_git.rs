@@ -33,8 +33,8 @@ fn apply_beside(repo: &Repo, id: &str, words: &str, beside: &str) -> crate::supp
 fn an_index_that_is_held_for_a_moment_is_waited_for() {
     let repo = repo();
     let id = propose(&repo);
-    let hold =
-        ": > .git/index.lock; (sleep 0.3; rm -f .git/index.lock) >/dev/null 2>&1 </dev/null &";
+    let hold = "[ -e .git/held ] || { : > .git/held; : > .git/index.lock; \
+                (sleep 0.3; rm -f .git/index.lock) >/dev/null 2>&1 </dev/null & }";
     apply_beside(&repo, &id, "*\" commit \"*", hold).ok();
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
     assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "Two");
@@ -46,7 +46,8 @@ fn what_could_not_be_committed_is_not_left_staged() {
     let repo = repo();
     let id = propose(&repo);
     let hold = "case \" $* \" in *\" commit \"*) : > .git/index.lock ;; \
-                *) (sleep 0.3; rm -f .git/index.lock) >/dev/null 2>&1 </dev/null & esac";
+                *) [ -e .git/freed ] || { : > .git/freed; \
+                (sleep 0.3; rm -f .git/index.lock) >/dev/null 2>&1 </dev/null & } ;; esac";
     apply_beside(&repo, &id, "*\" commit \"*|*\" reset \"*", hold).fails("index_locked", 7);
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
     assert_eq!(repo.git(&["diff", "--cached"]), "");
