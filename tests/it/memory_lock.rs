@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::Repo;
+use crate::support::{Repo, until};
 
 fn store() -> Repo {
     let repo = Repo::new();
@@ -53,7 +53,11 @@ fn a_held_lock_is_waited_for_and_then_reported() {
     repo.aye(&["apply", &id, "--yes"]).fails("lock_held", 7);
     repo.aye(&["memory", "apply", &id, "--yes", "--json"]).exits(7).says("lock_held");
     drop(file);
-    repo.agent("bot", &["call", "memory.propose_update", &note("three")]).ok();
+    // A program that another test starts has the file open until it runs.
+    until("the lock is free", || {
+        let answer = repo.agent("bot", &["call", "memory.propose_update", &note("three")]).ok();
+        answer.json()["status"] != "rejected"
+    });
     assert!(logged(&repo).contains("- three"));
     let info = repo.text(".agent-memory/meta/lock.info");
     assert!(info.contains("\"owner\":\"bot\"") && info.contains("\"pid\":"), "{info}");

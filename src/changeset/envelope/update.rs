@@ -188,21 +188,25 @@ impl<'t> Search<'t> {
     }
 
     fn misplaced_end(&self, hunk: usize, chunk: &Chunk<'_>, line: usize) -> Error {
+        let why = format!(
+            "has '*** End of File', but its lines are at line {}, and the file goes on below",
+            line + 1
+        );
+        let hint = "leave '*** End of File' out, or add the lines down to the end of the file";
+        self.elsewhere(hunk, chunk, line, &why).hint(hint)
+    }
+
+    /// That the lines of a hunk are at `line`, which is not where it may be, because of `why`.
+    fn elsewhere(&self, hunk: usize, chunk: &Chunk<'_>, line: usize, why: &str) -> Error {
         let path = self.path.display().to_string();
         Error::new(
             &codes::HUNK_FAILED,
-            format!(
-                "hunk {hunk} of {path} (line {} of the patch) has '*** End of File', but its lines are \
-                 at line {}, and the file goes on below",
-                chunk.number,
-                line + 1
-            ),
+            format!("hunk {hunk} of {path} (line {} of the patch) {why}", chunk.number),
         )
         .with("path", path)
         .with("hunk", hunk)
         .with("line", chunk.number)
         .with("file_line", line + 1)
-        .hint("leave '*** End of File' out, or add the lines down to the end of the file")
     }
 
     /// Where `old` starts that is not to be found from line `from` on, but above.
@@ -219,20 +223,10 @@ impl<'t> Search<'t> {
     fn out_of_order(&self, hunk: usize, chunk: &Chunk<'_>, line: usize, anchored: bool) -> Error {
         let what =
             if anchored { "the line that its '@@' names" } else { "what the hunk before is for" };
-        let path = self.path.display().to_string();
-        Error::new(
-            &codes::HUNK_FAILED,
-            format!(
-                "hunk {hunk} of {path} (line {} of the patch) is for line {}, above {what}",
-                chunk.number,
-                line + 1
-            ),
-        )
-        .with("path", path)
-        .with("hunk", hunk)
-        .with("line", chunk.number)
-        .with("file_line", line + 1)
-        .hint("write the hunks from the top of the file to its end, each line in one hunk only")
+        let hint =
+            "write the hunks from the top of the file to its end, each line in one hunk only";
+        self.elsewhere(hunk, chunk, line, &format!("is for line {}, above {what}", line + 1))
+            .hint(hint)
     }
 
     /// Goes down the anchors. Each is the first line like it; whether that is good enough is for
