@@ -626,7 +626,9 @@ impl World {
         }
         for (at, one) in states.iter().enumerate() {
             for (beside, other) in states.iter().enumerate().skip(at + 1) {
-                let [one, other] = [(one, other), (other, one)].map(|pair| self.shared(pair));
+                let [mut one, mut other] =
+                    [(one, other), (other, one)].map(|pair| self.shared(pair));
+                forget_what_is_not_here([&mut one, &mut other]);
                 same(&one, &other, &format!("clone {at} and clone {beside}"));
             }
         }
@@ -677,6 +679,24 @@ fn words(text: &[u8]) -> BTreeSet<usize> {
         }
     }
     found
+}
+
+/// Whoever takes a folded decision back makes a proposal pending whose content another clone may have
+/// pruned. Of what is pending nobody's word is taken for how many lines it has.
+fn forget_what_is_not_here(pair: [&mut BTreeMap<String, Value>; 2]) {
+    let is_unknown = |item: &Value| item["status"] == "pending" && item["added"].is_null();
+    let unknown: Vec<String> = pair
+        .iter()
+        .flat_map(|list| list.iter().filter(|(_, item)| is_unknown(item)))
+        .map(|(id, _)| id.clone())
+        .collect();
+    for list in pair {
+        for id in &unknown {
+            if let Some(item) = list.get_mut(id).and_then(Value::as_object_mut) {
+                item.retain(|key, _| !["added", "removed"].contains(&key.as_str()));
+            }
+        }
+    }
 }
 
 #[track_caller]
