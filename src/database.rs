@@ -95,33 +95,33 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 /// # Errors
 /// As [`open`].
 pub(crate) fn open_empty(path: &Path, version: i64, tables: &str) -> rusqlite::Result<Connection> {
-    let alone = |connection: &Connection| -> rusqlite::Result<()> {
-        connection.busy_timeout(PATIENCE)?;
-        connection.execute_batch(UNFLUSHED)?;
-        // In this order nobody who waits for a lock keeps another meanwhile.
-        connection.execute_batch("BEGIN EXCLUSIVE; PRAGMA locking_mode = EXCLUSIVE; COMMIT")
-    };
-    let emptied = || -> rusqlite::Result<Connection> {
-        let connection = connect(path)?;
-        alone(&connection)?;
+    let emptied = alone(path).and_then(|connection| {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
         connection.execute_batch("VACUUM")?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, false)?;
         prepare(&connection, version, tables)?;
         Ok(connection)
-    };
-    let emptied = emptied();
+    });
     match emptied {
         Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
             // It is no such file.
             remove(path);
-            let connection = connect(path)?;
-            alone(&connection)?;
+            let connection = alone(path)?;
             prepare(&connection, version, tables)?;
             Ok(connection)
         }
         emptied => emptied,
     }
+}
+
+/// Opens or creates the file, which others wait for from now on.
+fn alone(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.execute_batch(UNFLUSHED)?;
+    // In this order nobody who waits for a lock keeps another meanwhile.
+    connection.execute_batch("BEGIN EXCLUSIVE; PRAGMA locking_mode = EXCLUSIVE; COMMIT")?;
+    Ok(connection)
 }
 
 /// Lets others at a file that was opened [empty](open_empty).

@@ -226,9 +226,7 @@ pub(crate) fn lock(store: &Store) -> Result<Journal> {
 pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
     let journal = Journal::open(&journal_directory(store), wait)?;
     recover::with(store, &journal)?;
-    let mut index = store.repo().index_path().into_os_string();
-    index.push(".lock");
-    let index = std::path::absolute(index)
+    let index = std::path::absolute(refuse::lock_of_index(store))
         .map_err(|error| crate::error::Error::io("find the index", &error))?;
     Ok(journal.flushing(store.settings()?.durable).locking(index))
 }

@@ -217,7 +217,8 @@ pub(super) fn with_index<T>(store: &Store, mut run: impl FnMut() -> Result<T>) -
     }
 }
 
-fn lock_of_index(store: &Store) -> PathBuf {
+/// Where git locks the index of this work tree.
+pub(super) fn lock_of_index(store: &Store) -> PathBuf {
     let mut lock = store.repo().index_path().into_os_string();
     lock.push(".lock");
     lock.into()

@@ -48,10 +48,8 @@ impl Commit {
 /// # Errors
 /// `invalid_range` with git's own words.
 pub fn list(store: &Store, arguments: &[&str]) -> Result<Vec<ObjectId>> {
-    // Each work tree has a HEAD of its own.
-    let here = store.work_dir().unwrap_or_else(|| store.repo().git_dir().to_owned());
     let answer =
-        Git::new(here).args(["rev-list", "--reverse"]).args(arguments).arg("--").answer()?;
+        git_here(store).args(["rev-list", "--reverse"]).args(arguments).arg("--").answer()?;
     if !answer.ok() {
         let said = answer.stderr.to_str_lossy();
         let said = said.lines().next().unwrap_or_default().trim_start_matches("fatal: ").to_owned();

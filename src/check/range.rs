@@ -40,8 +40,7 @@ pub fn findings(
     let may_touch = pending.may_touch()?;
     let instructions = store.instructions();
     let ids = commits::list(store, arguments)?;
-    let tip = ids.last().map(|id| commits::read(store, *id)).transpose()?;
-    let tip = tip.map(|commit| commit.tree);
+    let tip = ids.last().copied();
     for id in ids {
         let commit = commits::read(store, id)?;
         let mut approved = Vec::new();
@@ -115,7 +114,7 @@ struct Claims<'a> {
     view: &'a View,
     scope: &'a Scope,
     commit: &'a Commit,
-    /// The tree that the range ends with.
+    /// The commit that the range ends with.
     tip: Option<ObjectId>,
     /// What was approved of the proposals that it names.
     claimed: Vec<Cover>,
@@ -221,8 +220,10 @@ impl Claims<'_> {
 
     /// Whether the range ends with something that `decision` has written.
     fn is_at_the_tip(&self, decision: &Decision) -> bool {
+        let tip = self.tip.and_then(|id| commits::read(self.store, id).ok());
+        let tree = tip.map(|commit| commit.tree);
         decision.written.iter().any(|file| {
-            let found = commits::entry_at(self.store, self.tip, &file.path);
+            let found = commits::entry_at(self.store, tree, &file.path);
             file.before != file.after && found == file.after
         })
     }

@@ -68,7 +68,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     write(&tree, &proposal.id, &files(store, proposal, &changeset)?)
 }
 
-/// Writes the projection of a pending proposal anew in other work trees that have it: what is older there
+/// Writes the projection of a pending proposal again in other work trees that have it: what is older there
 /// would look as if somebody had edited it.
 ///
 /// # Errors

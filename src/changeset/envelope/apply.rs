@@ -52,8 +52,8 @@ fn names_in(directory: &RepoPath, operations: &[Operation<'_>]) -> Vec<(Vec<u8>,
     operations.iter().map(both).collect()
 }
 
-/// A shell would not have come to a patch behind `cd` to what is no directory. That a file is changed in
-/// it says that it is one.
+/// A shell would not have come to a patch behind a `cd` that fails. Where a file in the directory is
+/// changed, the directory is there.
 fn require_directory(
     directory: &RepoPath,
     operations: &[Operation<'_>],

@@ -70,12 +70,8 @@ impl Index {
     pub fn open(path: Option<&Path>, settings_key: &str) -> Result<Self> {
         let store = settings_key.to_owned();
         if let Some(path) = path {
-            for attempt in 0..2 {
-                let opened = match attempt {
-                    0 => open_at(path),
-                    _ => emptied_at(path),
-                };
-                if let Ok(connection) = opened
+            for open in [open_at, emptied_at] {
+                if let Ok(connection) = open(path)
                     && begin_anew_for(&connection, &store).is_ok()
                 {
                     return Ok(Self { connection, store });

@@ -260,7 +260,7 @@ impl Store {
             troubles = lanes::troubles(&connection)?;
         }
         self.notices.add(&troubles);
-        // What is asked of it later has to wait where another process begins anew.
+        // What is asked of it later has to wait where another process begins again.
         connection.busy_timeout(PATIENCE_WITH_ANSWERS)?;
         Ok(View {
             connection: Some(connection),

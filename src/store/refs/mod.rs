@@ -131,18 +131,16 @@ fn below(repo: &gix::Repository, prefix: &str) -> io::Result<BTreeMap<String, Ta
         }
         let before = found;
         (found, gone) = look_below(repo, prefix)?;
-        if is_same(&before, &found) {
-            break;
-        }
+        gone &= !is_same(&before, &found);
     }
     Ok(found)
 }
 
 fn is_same(one: &BTreeMap<String, Target>, other: &BTreeMap<String, Target>) -> bool {
-    let targets = |found: &BTreeMap<String, Target>| -> Vec<_> {
-        found.iter().map(|(name, target)| (name.clone(), target.as_ref().ok().copied())).collect()
-    };
-    targets(one) == targets(other)
+    let targets =
+        [one, other].map(|found| found.iter().map(|(name, target)| (name, target.as_ref().ok())));
+    let [one, other] = targets;
+    one.eq(other)
 }
 
 /// How often refs are listed again that go away while they are read.

@@ -23,6 +23,7 @@ pub(super) use troubles::{is_shallow, report, troubles};
 use super::filling::Filling;
 use super::gather::Parsed;
 use super::{Position, forks, schema, update};
+use crate::database;
 use crate::store::audience::default_remotes;
 use crate::store::lane::{Bad, Broken, Chain, Limits, Progress, rest_of};
 use crate::store::refs::{self, LaneRef};
@@ -125,8 +126,7 @@ pub(super) fn catch_up(
             .execute_batch(&format!("PRAGMA cache_size = -{SORTED}; PRAGMA shrink_memory"))?;
     }
     if saved {
-        // The lock goes with the next question.
-        connection.execute_batch("PRAGMA locking_mode = NORMAL; SELECT 1 FROM lane LIMIT 1")?;
+        database::share(connection)?;
     }
     Ok(broken)
 }
