@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::git;
 use crate::proposal::event::{Evidence, InputForm};
 use crate::proposal::rules::Verb;
-use crate::proposal::{Actor, Proposal, Status};
+use crate::proposal::{Actor, Proposal, Revision as Revised, Status};
 use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
@@ -42,6 +42,8 @@ pub enum SubmitOutcome {
     Revised(Recorded),
     /// The session's own, which says the same already.
     Unchanged(Proposal),
+    /// The session's own, which another clone has revised. The files are as the session proposed them.
+    Elsewhere(Proposal),
     /// The session's own, withdrawn: its files hold nothing of it any more.
     Withdrawn(Proposal),
 }
@@ -51,7 +53,9 @@ impl SubmitOutcome {
     pub fn proposal(&self) -> &Proposal {
         match self {
             Self::Proposed(recorded) | Self::Revised(recorded) => &recorded.proposal,
-            Self::Unchanged(proposal) | Self::Withdrawn(proposal) => proposal,
+            Self::Unchanged(proposal) | Self::Elsewhere(proposal) | Self::Withdrawn(proposal) => {
+                proposal
+            }
         }
     }
 }
@@ -108,7 +112,8 @@ pub fn begin(
 
 /// Lets the tree of session `name` follow the decision on what it proposed last, where there is one. What was
 /// applied is the base of what follows; what was not is taken out of the files; what the agent has edited since
-/// stays.
+/// stays. Files that somebody has written in another clone do not come into the tree, where they would be run,
+/// before a person here has decided for them.
 ///
 /// # Errors
 /// `session_not_found`, `session_record_invalid`; those of [`follow::follow`].
@@ -131,8 +136,12 @@ pub fn follow(
         Some((proposal, Status::Applied)) => {
             let message = "What a session goes on from";
             let base = store.commit_above(&record.base, proposal.current(), message)?;
-            rest = left_out(session, proposal, &base)?;
-            base
+            if is_foreign(store, proposal, &submitted, &base)? {
+                submitted.clone()
+            } else {
+                rest = left_out(session, proposal, &base)?;
+                base
+            }
         }
         Some((_, Status::Rejected)) => record.base.clone(),
         // Nobody has decided: it is proposed again.
@@ -151,10 +160,12 @@ pub fn follow(
     // What its agent has withdrawn is no news to it.
     let is_news = record.told != at && !decision.is_some_and(|decision| decision.withdrawn);
     record.told = at;
+    let is_applied = proposal.as_ref().is_some_and(|it| it.status(*now) == Status::Applied);
     record.untold.push(Untold {
         proposal: is_news.then_some(id),
         rest: rest.as_ref().map(|(rest, _)| rest.id.to_string()),
         kept: followed.kept.clone(),
+        stays: is_applied && base == submitted,
     });
     go_on(store, home, changing, record, Some(base), None)?;
     if let Some((rest, with)) = rest {
@@ -184,7 +195,8 @@ fn left_out(
         let rest = view.proposal(&summary.id)?;
         let is_rest = rest.instead_of.as_ref() == Some(&proposal.id)
             && rest.created_at >= decision.at
-            && rest.revisions.len() == 1;
+            && rest.revisions.len() == 1
+            && view.is_from_here(store, &rest.first_event)?;
         if is_rest {
             let with = store.commit_above(base, rest.current(), "What a decision left out")?;
             return Ok(Some((rest, with)));
@@ -193,8 +205,24 @@ fn left_out(
     Ok(None)
 }
 
+/// Whether `theirs`, the commit with the files of the current revision of `proposal`, has others than `submitted`,
+/// which another clone has written and no person here has decided for.
+fn is_foreign(store: &Store, proposal: &Proposal, submitted: &str, theirs: &str) -> Result<bool> {
+    if tree::is_same(store, submitted, theirs) {
+        return Ok(false);
+    }
+    let view = store.view()?;
+    let decided = proposal.decision().map(|decision| decision.event.as_str());
+    for event in [Some(proposal.current().event.as_str()), decided].into_iter().flatten() {
+        if view.is_from_here(store, event)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Lets the tree follow what somebody else has made of the pending `proposal`, so that its agent goes on from
-/// that.
+/// that. Of what was made in another clone the agent is only told.
 fn follow_revision(
     store: &Store,
     home: &Home,
@@ -212,15 +240,19 @@ fn follow_revision(
     }
     let theirs = store.commit_above(&record.base, current, "What was made of a proposal")?;
     let name = changing.name();
+    let stays = is_foreign(store, proposal, &submitted, &theirs)?;
     let followed = match home.state(name) {
+        _ if stays => Followed::default(),
         State::Gone => Followed::default(),
         _ => follow::follow(store, &home.tree(name), &submitted, &theirs)?,
     };
-    tree::hold(store, name, &theirs)?;
-    record.submitted = Some(theirs);
+    if !stays {
+        tree::hold(store, name, &theirs)?;
+        record.submitted = Some(theirs);
+    }
     record.revision = Some(current.event.clone());
     let (proposal, kept) = (record.proposal.clone(), followed.kept.clone());
-    record.untold.push(Untold { proposal, rest: None, kept });
+    record.untold.push(Untold { proposal, rest: None, kept, stays });
     home.write(changing, &record)?;
     Ok(followed)
 }
@@ -335,8 +367,17 @@ pub fn submit(
         None => false,
     };
     let outcome = match pending {
-        Some(proposal) if !says_more(&proposal) && is_same(store, &proposal, &changeset) => {
+        Some(proposal)
+            if !says_more(&proposal) && is_same(store, proposal.current(), &changeset) =>
+        {
             SubmitOutcome::Unchanged(proposal)
+        }
+        // What another clone has made of it stands until the agent edits on.
+        Some(proposal)
+            if !says_more(&proposal) && is_left_as_proposed(store, &proposal, &changeset)? =>
+        {
+            let outcome = Some(SubmitOutcome::Elsewhere(proposal));
+            return Ok(Submitted { outcome, lines, passed_over, kept });
         }
         Some(proposal) if may_revise => {
             let proposals = std::slice::from_ref(&proposal);
@@ -374,6 +415,8 @@ pub struct News {
     pub verdicts: Vec<wait::Document>,
     /// Of those that were applied in part, the ids with that of the proposal of the rest.
     pub rests: Vec<(String, String)>,
+    /// Those that were made another in another clone, which the tree does not have: their ids.
+    pub stays: Vec<String>,
     /// Files in which its edits stand where others were to come, and why. Untrusted.
     pub kept: Vec<(String, String)>,
 }
@@ -387,9 +430,10 @@ fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Recor
     let mut record = home.record(name)?;
     let mut news = News::default();
     let view = store.view()?;
-    for Untold { proposal, rest, kept } in std::mem::take(&mut record.untold) {
+    for Untold { proposal, rest, kept, stays } in std::mem::take(&mut record.untold) {
         news.kept.extend(kept);
         news.rests.extend(proposal.clone().zip(rest));
+        news.stays.extend(proposal.clone().filter(|_| stays));
         let found = proposal.and_then(|id| view.find(&id).ok());
         news.verdicts
             .extend(found.map(|found| wait::document(store, &found, found.status(*now), false)));
@@ -447,13 +491,24 @@ fn is_own(store: &Store, proposal: &Proposal, actor: &Actor) -> Result<bool> {
     Ok(lanes.iter().any(|lane| proposal.is_proposed_by(actor, Some(lane))))
 }
 
-fn is_same(store: &Store, proposal: &Proposal, changeset: &Changeset) -> bool {
-    let current = store.changeset(&proposal.current().changes);
-    current.is_ok_and(|current| {
+/// Whether another clone has made the current revision of `proposal`, and `changeset` is what was proposed here last.
+fn is_left_as_proposed(store: &Store, proposal: &Proposal, changeset: &Changeset) -> Result<bool> {
+    let view = store.view()?;
+    for (later, revision) in proposal.revisions.iter().rev().enumerate() {
+        if view.is_from_here(store, &revision.event)? {
+            return Ok(later > 0 && is_same(store, revision, changeset));
+        }
+    }
+    Ok(false)
+}
+
+fn is_same(store: &Store, revision: &Revised, changeset: &Changeset) -> bool {
+    let proposed = store.changeset(&revision.changes);
+    proposed.is_ok_and(|proposed| {
         let sides = |changeset: &Changeset| {
             let changes = changeset.changes().iter();
             changes.map(|c| (c.path.clone(), c.before.clone(), c.after.clone())).collect::<Vec<_>>()
         };
-        sides(&current) == sides(changeset)
+        sides(&proposed) == sides(changeset)
     })
 }

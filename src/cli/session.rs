@@ -445,7 +445,7 @@ fn ending(done: &Submitted) -> Ending {
         None => Ending::Nothing,
         Some(SubmitOutcome::Proposed(_)) => Ending::Proposed,
         Some(SubmitOutcome::Revised(_)) => Ending::Revised,
-        Some(SubmitOutcome::Unchanged(_)) => Ending::Unchanged,
+        Some(SubmitOutcome::Unchanged(_) | SubmitOutcome::Elsewhere(_)) => Ending::Unchanged,
         Some(SubmitOutcome::Withdrawn(_)) => Ending::Withdrawn,
     }
 }
@@ -477,6 +477,15 @@ pub(super) fn summary(done: &Submitted) -> Vec<String> {
         lines.push(format!("aye: {} withdrawn: nothing of it is left in the files", proposal.id));
         return lines;
     }
+    if let SubmitOutcome::Elsewhere(_) = outcome {
+        lines.push(format!(
+            "aye: {id} as {by} has revised it in another clone; the tree does not have that   \
+             decide: aye review {id}",
+            id = proposal.id,
+            by = escape::line(&proposal.current().actor.name),
+        ));
+        return lines;
+    }
     let files = match proposal.current().changes.len() {
         1 => "1 file".to_owned(),
         count => format!("{count} files"),
@@ -485,7 +494,9 @@ pub(super) fn summary(done: &Submitted) -> Vec<String> {
     let word = match outcome {
         SubmitOutcome::Proposed(_) => "",
         SubmitOutcome::Revised(_) => " revised:",
-        SubmitOutcome::Unchanged(_) | SubmitOutcome::Withdrawn(_) => " as before:",
+        SubmitOutcome::Unchanged(_) | SubmitOutcome::Elsewhere(_) | SubmitOutcome::Withdrawn(_) => {
+            " as before:"
+        }
     };
     lines.push(format!(
         "aye: {id}{word} {files} +{added} −{removed}   decide: aye review {id}",

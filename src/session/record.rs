@@ -30,7 +30,8 @@ pub struct Record {
     /// A commit with the files as they were proposed last: the base once that is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted: Option<String>,
-    /// The revision by somebody else that the tree has followed while it was pending: its event.
+    /// The revision by somebody else that was met last while it was pending, and followed where it was made here:
+    /// its event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// What its harness says of the agent's run.
@@ -57,6 +58,9 @@ pub struct Untold {
     /// Files in which the agent's edits were kept, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<(String, String)>,
+    /// Another clone has made something else of it, which the tree does not have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stays: bool,
 }
 
 impl Record {

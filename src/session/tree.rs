@@ -77,6 +77,15 @@ pub fn base(repository: &Repository, base: Base) -> Result<String> {
     commit(repository, &tree, &head, "What the checkout held and had not committed")
 }
 
+/// Whether two commits, by their hex ids, are here and have the same files.
+pub fn is_same(repository: &Repository, one: &str, other: &str) -> bool {
+    let tree = |commit: &str| {
+        let id = gix::ObjectId::from_hex(commit.as_bytes()).ok()?;
+        Some(repository.repo().find_commit(id).ok()?.tree_id().ok()?.detach())
+    };
+    tree(one).is_some_and(|tree_of_one| tree(other) == Some(tree_of_one))
+}
+
 /// The tree that `git add --update` would stage, by a copy of the index; `None` where that has something unmerged.
 fn staged_by_copy(repository: &Repository) -> Result<Option<String>> {
     let failed = |error: std::io::Error| Error::io("make a temporary index", &error);

@@ -110,6 +110,7 @@ mod review_two;
 mod rules;
 mod run;
 mod run_checkouts;
+mod run_elsewhere;
 mod run_shared;
 mod run_trouble;
 mod scan;

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use rusqlite::types::Value;
-use rusqlite::{params, params_from_iter};
+use rusqlite::{OptionalExtension as _, params, params_from_iter};
 
 use super::gather::Budget;
 use super::schema::Index;
-use super::{View, forks};
+use super::{View, forks, lanes};
 use crate::error::Result;
 use crate::plan::Key;
 use crate::proposal::audit::Own;
 use crate::proposal::{Event, ProposalId, Stamped, fold};
+use crate::store::Store;
 use crate::store::refs::{self, LaneRef};
 
 /// One line of the audit log.
@@ -43,6 +44,25 @@ impl View {
         let _ = self.by(if id.is_some() { Index::Event } else { Index::Time });
         let (id, left) = (id.cloned(), limit.unwrap_or(usize::MAX));
         LogPages { view: self, id, left, last: None, budget: Budget::default() }
+    }
+
+    /// Whether this clone itself has recorded the event `id` (hex): it is in a lane of `store`'s own, at a
+    /// position that this has come to. What others add to a lane of the same name is not.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
+    pub fn is_from_here(&self, store: &Store, id: &str) -> Result<bool> {
+        let Some(connection) = self.by(Index::Event) else { return Ok(false) };
+        let found = connection
+            .prepare_cached("SELECT lane, seq FROM event WHERE id = ?1 AND part IS NULL")
+            .and_then(|mut statement| {
+                let place = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?));
+                statement.query_row([id], place).optional()
+            })
+            .map_err(|error| self.failed(&error))?;
+        let Some((lane, seq)) = found else { return Ok(false) };
+        let tips = self.own_tips(store)?;
+        Ok(tips.iter().any(|tip| tip.lane == lane && lanes::number(tip.seq) >= seq))
     }
 
     /// The events of direct patches and of what took them back, oldest first.

@@ -19,8 +19,11 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
         let rest = news.rests.iter().find(|(decided, _)| *decided == of.proposal_id);
         rest.map(|(_, rest)| rest.as_str())
     };
-    let mut texts: Vec<String> =
-        news.verdicts.iter().map(|news| verdict(news, rest(news))).collect();
+    let of = |of: &wait::Document| {
+        let stays = news.stays.contains(&of.proposal_id);
+        verdict(of, rest(of), stays)
+    };
+    let mut texts: Vec<String> = news.verdicts.iter().map(of).collect();
     if !news.kept.is_empty() {
         let lines: Vec<String> =
             news.kept.iter().map(|(path, why)| format!("{path}: {why}")).collect();
@@ -29,11 +32,23 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out.
-pub(super) fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
+/// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out; the
+/// tree `stays` without what another clone has made of it.
+pub(super) fn verdict(news: &wait::Document, rest: Option<&str>, stays: bool) -> String {
     let by = news.by.as_deref().unwrap_or("a reviewer");
     let id = &news.proposal_id;
     let mut text = match (news.status, news.changes_requested) {
+        (Status::Applied, _) if stays => format!(
+            "Your proposal {id} was applied by {by} in another clone, not as you made it; the work tree is as you \
+             left it."
+        ),
+        (Status::Pending, false) if stays => {
+            let by = news.revised.as_ref().map_or(by, |revised| &revised.by);
+            format!(
+                "{by} has edited your pending proposal {id} in another clone; the work tree does not have that. What \
+                 you edit from now on takes its place."
+            )
+        }
         (Status::Applied, _) => {
             match news.revised.as_ref().map(|revised| revised.reason.as_str()) {
                 Some("partial") => match rest {
