@@ -40,8 +40,8 @@ pub struct Adoption {
 /// What is passed over, and why, is added to `passed_over`.
 ///
 /// # Errors
-/// `bare_repository`, `no_commit`, `invalid_argument` for what names no commit, `pathspec_required`, `no_change`; those of
-/// [`read::left`].
+/// `bare_repository`, `no_commit`, `invalid_argument` for what names no commit, `pathspec_required`, `no_change`,
+/// `unmerged`; those of [`read::left`].
 pub fn draft(
     session: &Session<'_>,
     adoption: &Adoption,
@@ -86,6 +86,7 @@ pub fn draft(
         )
         .hint("name an earlier commit, a stash or a time: aye adopt --since main~2"));
     }
+    apply::refuse_unmerged(store, changes.iter().map(|change| &change.path))?;
     let changeset = Changeset::new(changes)?;
     Ok(Draft { take_back: adoption.put_back, ..Draft::new(store, changeset, InputForm::Worktree)? })
 }

@@ -28,7 +28,7 @@ pub use history::recent_commits_of;
 pub use objects::written;
 pub(crate) use recover::{APPLY, COMMIT, UNDO, subject};
 pub use recover::{Recovery, Settled, recover, set_refused_aside};
-pub use refuse::refuse_locked_index;
+pub use refuse::{refuse_locked_index, refuse_underway, refuse_unmerged, unmerged};
 use staging::Staging;
 
 use crate::changeset::RepoPath;
@@ -44,7 +44,7 @@ use crate::worktree::{Reader, Worktree};
 pub mod codes {
     crate::codes! {
         UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "to stage or commit would take changes along that are not the proposal's";
-        UNMERGED = "unmerged", Conflict, "a file has merge conflicts that are not settled, or is part of a merge that is not committed";
+        UNMERGED = "unmerged", Conflict, "a file has merge conflicts that are not settled, or is part of a merge, rebase or the like that is not done";
         PATHSPEC_REQUIRED = "pathspec_required", Usage, "an agent proposes uncommitted changes without saying which";
         COMMITTED_NOT_RECORDED = "committed_not_recorded", Unrecorded, "the commit was made and the decision could not be recorded; the files stay as committed";
         COMMIT_DIFFERS = "commit_differs", Conflict, "a commit has something else than was approved: by a hook, or saved meanwhile";

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 use gix::index::entry::{self, Stage};
+use gix::state::InProgress;
 
 use super::codes;
 use super::commit::entry_in;
@@ -12,8 +13,8 @@ use super::staging::{chunks, git, head, list};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
 use crate::git::codes::GIT_FAILED;
-use crate::proposal::Proposal;
 use crate::proposal::event::FileOutcome;
+use crate::proposal::{Entry, Proposal};
 use crate::store::Store;
 
 /// Refuses to commit where one of `paths` has changes of its own that the commit would sweep in.
@@ -156,6 +157,82 @@ pub fn staged_otherwise<'a>(
         .filter(|(path, head, now)| !has(&index, path, *head) && !has(&index, path, *now))
         .filter_map(|(path, ..)| staged(path))
         .collect()
+}
+
+/// Refuses those of `paths` that have merge conflicts.
+///
+/// # Errors
+/// `unmerged`.
+pub fn refuse_unmerged<'a>(
+    store: &Store,
+    mut paths: impl Iterator<Item = &'a RepoPath>,
+) -> Result<()> {
+    let Ok(index) = store.repo().index_or_empty() else { return Ok(()) };
+    let is_unmerged = |path: &&RepoPath| {
+        let found = index.entry_range(path.as_bstr());
+        let mut entries = found.into_iter().flat_map(|range| &index.entries()[range]);
+        entries.any(|entry| entry.stage() != Stage::Unconflicted)
+    };
+    paths.find(is_unmerged).map_or(Ok(()), |path| Err(unmerged(path.as_bstr())))
+}
+
+/// Refuses to take `paths` back to HEAD while git is in the middle of something that goes on from what is staged of
+/// them, conflicts that were settled for the most part.
+///
+/// # Errors
+/// `unmerged`.
+pub fn refuse_underway<'a>(
+    store: &Store,
+    paths: impl Iterator<Item = &'a RepoPath> + Clone,
+) -> Result<()> {
+    refuse_unmerged(store, paths.clone())?;
+    let what = match store.repo().state() {
+        None | Some(InProgress::Bisect) => return Ok(()),
+        Some(InProgress::Merge) => "merge",
+        Some(InProgress::CherryPick | InProgress::CherryPickSequence) => "cherry-pick",
+        Some(InProgress::Revert | InProgress::RevertSequence) => "revert",
+        Some(InProgress::ApplyMailbox) => "git am",
+        Some(_) => "rebase",
+    };
+    let (Ok(index), Some(head)) = (store.repo().index_or_empty(), head(store)?) else {
+        return Ok(());
+    };
+    let head = head.to_string();
+    for path in paths {
+        let staged = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted);
+        let staged = staged.filter(|entry| !entry.flags.contains(entry::Flags::INTENT_TO_ADD));
+        let staged = staged.map(|entry| Entry {
+            id: entry.id.to_string(),
+            mode: format!("{:06o}", entry.mode.bits()),
+        });
+        if staged != entry_in(store, &head, path)? {
+            let name = path.display().to_string();
+            return Err(Error::new(
+                &codes::UNMERGED,
+                format!(
+                    "{name} is staged for a {what} that is not done, which would go on without it if it were \
+                     taken back"
+                ),
+            )
+            .with("path", name)
+            .hint(
+                "finish that first, name other files, or leave the files as they are (propose --worktree --keep, \
+                 adopt without --put-back)",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The error of a file with merge conflicts.
+pub fn unmerged(path: &BStr) -> Error {
+    let name = path.to_string();
+    Error::new(
+        &codes::UNMERGED,
+        format!("{name} has merge conflicts that are not settled, and would lose them"),
+    )
+    .with("path", name)
+    .hint("settle them and `git add` the file first, or name other files")
 }
 
 /// Refuses a file that git was told not to look at: it would not take what was written, and not

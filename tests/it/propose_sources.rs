@@ -296,6 +296,38 @@ fn what_a_merge_has_brought_is_not_taken_back_from_it() {
     assert_eq!(repo.git(&["status", "--short"]), "M  f");
 }
 
+/// Nor from what else git goes on with, nor by `adopt`.
+#[test]
+fn what_git_is_in_the_middle_of_is_not_taken_back() {
+    for how in [&["merge", "-q", "side"][..], &["rebase", "-q", "side"], &["cherry-pick", "side"]] {
+        let repo = Repo::with(&[("f", "f\n"), ("g", "g\n")]);
+        repo.git(&["checkout", "-q", "-b", "side"]);
+        repo.write("f", "side\n");
+        repo.commit("Side");
+        repo.git(&["checkout", "-q", "main"]);
+        repo.write("f", "main\n");
+        repo.commit("Main");
+        repo.try_git(how);
+        let adopt = ["adopt", "f", "-m", "Mine"];
+        for args in [&adopt[..], &[&adopt[..], &["--put-back"]].concat()] {
+            repo.aye(args).fails("unmerged", 5).notes("f has merge conflicts");
+        }
+        repo.write("f", "both\n");
+        repo.git(&["add", "f"]);
+        let before = (repo.snapshot(), repo.git(&["ls-files", "--stage"]));
+        for args in
+            [&["adopt", "f", "-m", "Mine", "--put-back"][..], &["propose", "--worktree", "f"]]
+        {
+            repo.aye(args).fails("unmerged", 5).notes("f is staged for a");
+        }
+        assert_eq!((repo.snapshot(), repo.git(&["ls-files", "--stage"])), before, "{how:?}");
+        // What has nothing to do with it may be.
+        repo.write("g", "G\n");
+        repo.aye(&["propose", "--worktree", "g"]).ok();
+        assert_eq!(repo.git(&["status", "--short"]), "M  f", "{how:?}");
+    }
+}
+
 #[test]
 fn what_a_sparse_checkout_leaves_out_is_not_proposed_as_deleted() {
     let repo = Repo::with(&[("in/f", "f\n"), ("out/g", "g\n")]);

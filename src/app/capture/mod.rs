@@ -97,7 +97,7 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
         Source::Patch { bytes, options, on: None } => {
             (whole_patch(store, &*store.files()?, bytes, options, remarks)?, InputForm::Patch)
         }
-        Source::Worktree { specs, base, take_back } => {
+        Source::Worktree { specs, base, .. } => {
             if specs.is_empty() && session.caller.actor.kind == ActorKind::Agent {
                 return Err(Error::new(
                     &apply::codes::PATHSPEC_REQUIRED,
@@ -106,7 +106,7 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
                 .hint("name them as to git add: aye propose --worktree PATH… -m WHY"));
             }
             let specs = Specs { base, specs };
-            (uncommitted(session, &specs, *take_back, remarks)?, InputForm::Worktree)
+            (uncommitted(session, &specs, remarks)?, InputForm::Worktree)
         }
         Source::Commit { rev, reverse } => {
             let id = resolve(store, rev, "^{commit}")?;

@@ -20,7 +20,7 @@ impl TakeBack {
     /// be known before anything is done.
     ///
     /// # Errors
-    /// `index_locked`, `hard_link` and whatever else keeps a file from being written.
+    /// `unmerged`, `index_locked`, `hard_link` and whatever else keeps a file from being written.
     pub fn of(store: &Store, draft: &Draft) -> Result<Option<Self>> {
         if !draft.take_back {
             return Ok(None);
@@ -29,6 +29,7 @@ impl TakeBack {
         apply::refuse_locked_index(store)?;
         let worktree = store.worktree()?;
         let changes = changeset.changes();
+        apply::refuse_underway(store, changes.iter().map(|change| &change.path))?;
         for change in changes.iter().filter(|change| change.after.is_some()) {
             worktree.check_writable(&change.path)?;
         }

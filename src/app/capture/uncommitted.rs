@@ -26,17 +26,14 @@ pub(super) struct Specs<'a> {
 }
 
 /// What is uncommitted in the files that `specs` match (all of them, without any). What lies in
-/// submodules and other repositories is theirs; what a merge has brought is the merge's, and not
-/// to be taken back from it.
+/// submodules and other repositories is theirs.
 pub(super) fn uncommitted(
     session: &Session<'_>,
     specs: &Specs<'_>,
-    take_back: bool,
     remarks: &mut Vec<Remark>,
 ) -> Result<Changeset> {
     let store = session.store;
     let worktree = store.worktree()?;
-    let merging = take_back && store.repo().git_dir().join("MERGE_HEAD").exists();
     if !specs.specs.is_empty() {
         refuse_unmatched(store, specs)?;
     }
@@ -56,9 +53,6 @@ pub(super) fn uncommitted(
                 let [_, state, _, head, _, worktree, id, _, name] = fields[..] else {
                     return Err(broken());
                 };
-                if merging && !state.starts_with(b".") {
-                    return Err(merged(name));
-                }
                 let file = files.entry(name).or_default();
                 if head != b"000000" {
                     let (Ok(mode), Ok(id)) = (head.to_str(), id.to_str()) else {
@@ -71,7 +65,7 @@ pub(super) fn uncommitted(
             }
             b'u' => {
                 let name = entry.splitn(11, |byte| *byte == b' ').last().unwrap_or_default();
-                return Err(unmerged(name));
+                return Err(apply::unmerged(name.as_bstr()));
             }
             b'?' => match entry.get(2..).unwrap_or_default() {
                 // Another repository, as git stash leaves it alone.
@@ -180,29 +174,4 @@ pub(super) fn refuse_unmatched(store: &Store, specs: &Specs<'_>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-pub(super) fn unmerged(name: &[u8]) -> Error {
-    let name = name.as_bstr().to_string();
-    Error::new(
-        &apply::codes::UNMERGED,
-        format!(
-            "{name} has merge conflicts that are not settled, and taking it back would lose them"
-        ),
-    )
-    .with("path", name)
-    .hint("settle them and `git add` the file first, or name other files")
-}
-
-pub(super) fn merged(name: &[u8]) -> Error {
-    let name = name.as_bstr().to_string();
-    Error::new(
-        &apply::codes::UNMERGED,
-        format!(
-            "{name} is staged for a merge that is not committed, which would go on without it if \
-             it were taken back"
-        ),
-    )
-    .with("path", name)
-    .hint("commit the merge first, name other files, or leave the files as they are with --keep")
 }
