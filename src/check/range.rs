@@ -92,6 +92,23 @@ pub fn findings(
     Ok(found)
 }
 
+/// A finding where what `arguments` of `git rev-list` select goes on behind the last commit of a shallow clone:
+/// what is there was not looked at, nor can be told what that last one changes.
+///
+/// # Errors
+/// `invalid_range`.
+pub fn cut(store: &Store, arguments: &[&str], fail_on: &FailOn) -> Result<Option<Finding>> {
+    let Ok(Some(last)) = store.repo().shallow_commits() else { return Ok(None) };
+    let cut = commits::list(store, arguments)?.into_iter().find(|id| last.contains(id));
+    Ok(cut.map(|id| {
+        let id = id.to_hex_with_len(7);
+        let concern = Concern::RangeShallow;
+        let message =
+            format!("commit {id} has no parents in this shallow clone: the range is not whole");
+        fail_on.finding(concern, message).hint(concern.rule().help)
+    }))
+}
+
 /// Agents that a commit names as an author, or as one who answers for it: a notice, unless the repository
 /// has them named otherwise (`aye.assistedBy`).
 fn signed(store: &Store, commit: &Commit, fail_on: &FailOn) -> Result<Vec<Finding>> {

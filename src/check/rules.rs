@@ -35,6 +35,8 @@ pub enum Concern {
     ReviewerMismatch,
     /// A commit names no proposal (with `--require-proposal`).
     NoProposal,
+    /// The commits of a range are not all in this shallow clone.
+    RangeShallow,
     /// The policy or the settings of memory cannot be read.
     PolicyInvalid,
     /// A lane of another clone cannot be read to its end.
@@ -67,7 +69,7 @@ pub enum Concern {
 
 impl Concern {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Pending,
         Self::TooManyPending,
         Self::ChangesRequested,
@@ -83,6 +85,7 @@ impl Concern {
         Self::ExtraFile,
         Self::ReviewerMismatch,
         Self::NoProposal,
+        Self::RangeShallow,
         Self::PolicyInvalid,
         Self::LaneUnreadable,
         Self::LaneIncomplete,
@@ -117,6 +120,7 @@ impl Concern {
             Self::ExtraFile => "extra_file",
             Self::ReviewerMismatch => "reviewer_mismatch",
             Self::NoProposal => "no_proposal",
+            Self::RangeShallow => "range_shallow",
             Self::PolicyInvalid => "policy_invalid",
             Self::LaneUnreadable => "lane_unreadable",
             Self::LaneIncomplete => "lane_incomplete",
@@ -206,6 +210,10 @@ impl Concern {
             Self::ContentDiffers => (
                 "a commit does not hold what was approved",
                 "propose the difference, or commit exactly what was approved",
+            ),
+            Self::RangeShallow => (
+                "the commits of the range are not all in this shallow clone",
+                "fetch them first: git fetch --unshallow, or fetch-depth: 0 in the checkout",
             ),
             Self::PolicyInvalid => (
                 "the policy or the settings of memory cannot be read, so the gate is closed",

@@ -142,6 +142,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         found.extend(lanes::findings(view.troubles(), &fail_on));
         let required = args.require_proposal;
         let commits = [words];
+        found.extend(range::cut(&store, &commits, &fail_on)?);
         found.extend(range::findings(
             &store, &view, &pending, &scope, &commits, now, &fail_on, required,
         )?);

@@ -129,3 +129,26 @@ fn a_proposal_is_named_where_its_commit_is_not() {
     repo.git(&["commit", "-q", "-a", "-m", "Another"]);
     assert_eq!(trailers(&repo), "");
 }
+
+/// What a shallow clone lacks of the range has not been looked at.
+#[test]
+fn a_range_that_is_not_whole_is_not_passed() {
+    let repo = repo();
+    repo.git(&["switch", "-q", "-c", "pr"]);
+    repo.write("a.txt", "b\n");
+    repo.git(&["commit", "-qam", "By hand\n\nProposal-Id: prop_aaaaaaaaaa"]);
+    repo.write("a.txt", "c\n");
+    repo.git(&["commit", "-qam", "More"]);
+    let range = ["check", "--range", "origin/main..origin/pr"];
+    let build = |depth: &str| {
+        let build = Repo::new();
+        let origin = format!("file://{}", repo.root().display());
+        build.git(&["remote", "add", "origin", &origin]);
+        build.git(&["fetch", "-q", depth, "origin"]);
+        build
+    };
+    build("--depth=1").aye(&range).exits(1).says("error[range_shallow]").says("--unshallow");
+    build("--depth=2").aye(&range).exits(1).says("error[range_shallow]");
+    let whole = build("--depth=3").aye(&range).exits(1).says("error[unknown_proposal]");
+    assert!(!whole.out().contains("range_shallow"), "{whole}");
+}
