@@ -1,8 +1,10 @@
 //! `aye undo`: take a decision back.
 
 use super::apply::answer::{Answer, FileItem, Item, text};
+use super::apply::preview;
 use super::identity::Asking;
 use super::{Context, Format, reopen};
+use crate::changeset::FileChange;
 use crate::changeset::plan::{Planned, Resolution};
 use crate::decide;
 use crate::decide::Undone;
@@ -12,7 +14,7 @@ use crate::proposal::codes::NOT_APPLIED;
 use crate::proposal::document::file_path;
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
-use crate::proposal::{Proposal, State, Status};
+use crate::proposal::{Authority, Proposal, State, Status};
 use crate::store::Store;
 use crate::text::escape;
 
@@ -81,13 +83,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &question(&proposal, &args),
         command: &format!("aye undo {}", proposal.id),
     };
-    let Some(authority) = context.authorise(&store, &asking)? else {
+    let Some((authority, shown)) = agreed(context, &store, &asking, &plan)? else {
         context.note("nothing undone");
         return Ok(Exit::Negative);
     };
-    let undone = decide::undo(&store, &authority, context.now, &proposal)?;
+    let undone = decide::undo(&store, &authority, context.now, &proposal, shown)?;
     note(context, &undone);
-    if let Some(commit) = &undone.commit {
+    // One that HEAD does not lead to is out of the way already.
+    let commit = undone.commit.as_ref().filter(|commit| leads_to(&store, commit));
+    if let Some(commit) = commit {
         let commit = escape::line(commit).into_owned();
         let how = match undone.files.is_empty() {
             true => format!("`git revert {commit}` undoes it"),
@@ -98,6 +102,33 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let answer = answer(&proposal, &undone.files, undone.commit, false, true);
     context.emit(Format::Text, &answer, || text(&answer, "taken back, pending again"))?;
     Ok(Exit::Done)
+}
+
+/// The authority to take a decision back, and what of `plan` was shown for it: all of it at a terminal, nothing by
+/// flag. `None` after a no.
+///
+/// # Errors
+/// As [`Context::authorise`] and [`preview::changes`].
+pub(super) fn agreed<'p>(
+    context: &mut Context,
+    store: &Store,
+    asking: &Asking<'_>,
+    plan: &'p Resolution,
+) -> Result<Option<(Authority, Option<&'p Resolution>)>> {
+    if let Some(authority) = context.by_flag(store, asking)? {
+        return Ok(Some((authority, None)));
+    }
+    let changes: Vec<FileChange> = plan.writes().map(|file| file.change(None)).collect();
+    preview::changes(context, store, &changes)?;
+    Ok(context.asked(store, asking)?.map(|authority| (authority, Some(plan))))
+}
+
+/// Whether HEAD is `commit` or comes after it.
+fn leads_to(store: &Store, commit: &str) -> bool {
+    let answer = store
+        .git()
+        .and_then(|git| git.args(["merge-base", "--is-ancestor", commit, "HEAD"]).answer());
+    answer.is_ok_and(|answer| answer.ok())
 }
 
 /// Where the change still is.
@@ -201,7 +232,7 @@ fn undo_one(context: &Context, store: &Store, proposal: &Proposal) -> Result<Ans
         verdict::say(store, &authority, now, proposals, word, None, &[], None)?;
         return Ok(answer(proposal, &[], None, false, true));
     }
-    let undone = decide::undo(store, &authority, context.now, proposal)?;
+    let undone = decide::undo(store, &authority, context.now, proposal, None)?;
     note(context, &undone);
     Ok(answer(proposal, &undone.files, undone.commit, false, true))
 }

@@ -69,15 +69,17 @@ fn refuse_moved(
 }
 
 /// Puts back what was there before `proposal` was applied, all files or none, and records it: the
-/// proposal is pending again. Later changes in other lines of the files stay.
+/// proposal is pending again. Later changes in other lines of the files stay. `shown` is what a person has seen of
+/// [`preview`] and agreed to: nothing else is written.
 ///
 /// # Errors
-/// As [`preview`]; `conflict` where the same lines have changed since; those of writing files.
+/// As [`preview`]; `changed_since_shown`; `conflict` where the same lines have changed since; those of writing files.
 pub fn undo(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
     seen: &Proposal,
+    shown: Option<&Resolution>,
 ) -> Result<Undone> {
     let seen = &super::verified(store, seen)?;
     let decision = applied(seen)?;
@@ -97,6 +99,12 @@ pub fn undo(
         return Err(conflict(refusal, &seen.id));
     }
     refuse_moved(store, seen, &plan, &reader)?;
+    if shown.is_some_and(|shown| *shown != plan) {
+        let message = "its files were edited while you decided, so something else would be written";
+        return Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
+            .with("proposal_id", seen.id.as_str())
+            .hint(format!("nothing was written; look at it again: aye undo {}", seen.id)));
+    }
     let written = files::written(store, &[], &plan, |_| None)?;
     super::require_apart(store, &seen.id, true, &written)?;
     let view = store.view()?;
@@ -113,11 +121,14 @@ pub fn undo(
     }
     let is_back_already = |file: &Planned| file.outcome == Resolved::Already;
     if commit.is_none() && planned.plan.files.iter().all(is_back_already) {
-        notes.push(
-            "nothing was put back: the files here do not have the change; another work tree that it was \
-             applied in still does"
-                .into(),
-        );
+        let others = store.repo().worktrees().is_ok_and(|linked| !linked.is_empty());
+        let where_else = match others {
+            true => "another work tree that it was applied in may",
+            false => "look for it in `git stash list`",
+        };
+        notes.push(format!(
+            "nothing was put back: the files here do not have the change; {where_else}"
+        ));
     }
     Ok(Undone { files: planned.plan.files, commit, notes })
 }

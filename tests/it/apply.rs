@@ -1,5 +1,6 @@
 //! Saying aye: what is written, what is merged, what is refused, and what is recorded.
 
+use crate::support::terminal::Terminal;
 use crate::support::{self, Repo, until};
 
 const FILE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -191,6 +192,34 @@ fn undo_keeps_later_changes_elsewhere_and_refuses_in_the_same_lines() {
     repo.aye(&["undo", &id, "--dry-run"]).ok().says("merged");
     repo.aye(&["undo", &id, "--yes"]).ok();
     assert_eq!(repo.text("src/a.txt"), FILE.replace("seven", "SEVEN"));
+}
+
+/// What is taken back is shown before the question, and nothing else is written after it.
+#[test]
+fn undo_shows_what_it_writes() {
+    let repo = repo();
+    let id = propose(&repo, "src/a.txt", "two", "TWO");
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    let mut terminal = Terminal::start(repo.cmd(&["undo", &id]), 40, 100);
+    terminal.sees("-TWO").sees("+two").sees("back? [y/n]");
+    let edited = repo.text("src/a.txt").replace("seven", "SEVEN");
+    repo.write("src/a.txt", &edited);
+    terminal.types("y\r").sees("changed_since_shown");
+    assert_eq!(terminal.ends(), 5);
+    assert_eq!(repo.text("src/a.txt"), edited);
+    let mut terminal = Terminal::start(repo.cmd(&["undo", &id]), 40, 100);
+    terminal.sees("+two").sees("back? [y/n]").types("y\r").sees("taken back");
+    assert_eq!(terminal.ends(), 0);
+    assert_eq!(repo.text("src/a.txt"), FILE.replace("seven", "SEVEN"));
+}
+
+#[test]
+fn an_undo_of_what_is_nowhere_names_no_other_work_tree() {
+    let repo = repo();
+    let id = propose(&repo, "src/a.txt", "two", "TWO");
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.git(&["stash", "-q"]);
+    repo.aye(&["undo", &id, "--yes"]).ok().notes("look for it in `git stash list`");
 }
 
 #[test]

@@ -87,8 +87,7 @@ pub fn present(
     shown: &[Shown],
     part: Option<&Part>,
 ) -> Result<()> {
-    let snapshot = store.repo().config_snapshot();
-    let options = pager::options(context, Some(snapshot.plumbing()));
+    let options = options(context, store);
     let instructions = store.instructions();
     let mut text = String::new();
     for shown in shown {
@@ -102,8 +101,28 @@ pub fn present(
         text += &already(store, shown, part, &options)?;
         text += &residue(shown, &options);
     }
+    print(context, store, &text)
+}
+
+/// Shows what is about to be written, and nothing else: files now against files afterwards.
+///
+/// # Errors
+/// Those of the pager.
+pub fn changes(context: &mut Context, store: &Store, changes: &[FileChange]) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let text = diff::changeset(changes, &options(context, store));
+    print(context, store, &text)
+}
+
+fn options(context: &Context, store: &Store) -> diff::Options {
+    pager::options(context, Some(store.repo().config_snapshot().plumbing()))
+}
+
+fn print(context: &mut Context, store: &Store, text: &str) -> Result<()> {
     if text.lines().count() > FIRST_SCREEN {
-        pager::page(context, Some(snapshot.plumbing()), &text)?;
+        pager::page(context, Some(store.repo().config_snapshot().plumbing()), text)?;
     } else {
         context.note(text.trim_end());
     }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{Answer, open};
 use crate::changeset::plan::Resolved;
 use crate::cli::identity::Asking;
+use crate::cli::undo::agreed;
 use crate::cli::{Context, Format};
 use crate::decide;
 use crate::error::{Exit, Result};
@@ -43,7 +44,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
     let proposal = service.find(Some(&args.id))?;
-    decide::undo::preview(&store, &proposal)?;
+    let plan = decide::undo::preview(&store, &proposal)?;
     let asking = Asking {
         verb: Verb::Undo,
         proposals: std::slice::from_ref(&proposal),
@@ -51,11 +52,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &format!("Take {} back?", proposal.id),
         command: &format!("aye memory undo {}", proposal.id),
     };
-    let Some(authority) = context.authorise(&store, &asking)? else {
+    let Some((authority, shown)) = agreed(context, &store, &asking, &plan)? else {
         context.note("nothing taken back");
         return Ok(Exit::Negative);
     };
-    let undone = decide::undo(&store, &authority, context.now, &proposal)?;
+    let undone = decide::undo(&store, &authority, context.now, &proposal, shown)?;
     let changed = undone.files.iter().filter(|file| !matches!(file.outcome, Resolved::Derived(_)));
     let files = changed.filter_map(|file| store_path(&file.path));
     let files = files.map(str::to_owned).collect();
