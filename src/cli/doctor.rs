@@ -244,6 +244,7 @@ fn print(
     if let Some(view) = view {
         let pushes = context.store()?.pushes_of_others().into_iter();
         warnings.extend(pushes.filter(|pushes| !is_leak(view, pushes)).map(|it| leaks(&it)));
+        warnings.extend(remotes(&context.store()?, view));
     }
     let lanes = view.map_or(0, View::count_lanes);
     let troubles = view.map_or(&[][..], View::troubles);
@@ -364,6 +365,27 @@ fn is_leak(view: &View, pushes: &Pushes) -> bool {
         Audience::Private => true,
         Audience::Remote(remote) => *remote != pushes.remote,
     })
+}
+
+/// What is for remotes that there are not, and whether there is one that all else is for.
+fn remotes(store: &Store, view: &View) -> Vec<String> {
+    let gone = view.remotes_gone(store).into_iter().map(|remote| {
+        format!(
+            "what was said here for the remote '{remote}' cannot be sent, for there is no remote of that name; if it \
+             has another one now, make it known by the old one too (git remote add {remote} URL), and push \
+             'refs/aye/for/{remote}/*:refs/aye/log/*' to that"
+        )
+    });
+    let mut found: Vec<String> = gone.collect();
+    let names = store.remotes_without_default();
+    if !names.is_empty() {
+        found.push(format!(
+            "none of the remotes {} is the default one, so what is said of proposals of one of them is for all; name \
+             it: git config aye.remote NAME",
+            names.join(", ")
+        ));
+    }
+    found
 }
 
 fn leaks(pushes: &Pushes) -> String {

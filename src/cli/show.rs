@@ -46,11 +46,19 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let view = store.view()?;
     let proposal = args.which.find(context, &view)?;
     let audience = view.audience(&proposal.id)?;
+    // Who fetches from elsewhere alone has not heard of it.
+    let heard = match proposal.decision() {
+        Some(_) => {
+            Some(view.audience_of_decision(&proposal.id)?).filter(|heard| *heard != audience)
+        }
+        None => None,
+    };
     drop(view);
     let status = proposal.status(context.now);
     if context.format_or(Format::Text) != Format::Text {
         let mut document = Document::new(&proposal, status, &store.places(&proposal));
         document.audience = Some(audience.as_str().to_owned());
+        document.decision_audience = heard.map(|heard| heard.as_str().to_owned());
         let changes = &proposal.current().changes;
         if changes.iter().any(|change| change.origin.is_some())
             && let Ok(changeset) = store.changeset(changes)
@@ -64,6 +72,17 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     let readable = Readable::load(&store, &proposal.current().changes)?;
     let mut text = header(&proposal, status, &audience, &palette, context.now);
+    if let Some(heard) = heard {
+        let of = match &heard {
+            Audience::Default => "for the default remote".to_owned(),
+            Audience::Private => "for nobody else".to_owned(),
+            Audience::Remote(remote) => format!("of the remote {}", escape::name(remote)),
+        };
+        let note = format!(
+            "! decided in a lane {of} alone: whoever has only the others has it undecided (aye undo takes it back)"
+        );
+        text += &format!("{}\n", palette.paint(Role::Warn, note));
+    }
     if status == Status::Pending {
         let instructions = store.instructions();
         let mut warnings = gate::review(&store, &readable.changeset, &instructions)?;

@@ -50,6 +50,10 @@ pub struct Document {
     /// remote. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
+    /// Whom the decision is for that stands, as in `audience`, where that is somebody else: those whom the proposal is
+    /// for have not heard of it. Absent in `proposal.yaml`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision_audience: Option<String>,
     /// The name the proposer gave itself.
     pub proposed_by: String,
     /// When it was made.
@@ -343,6 +347,7 @@ impl Document {
             instead_of: proposal.instead_of.as_ref().map(ToString::to_string),
             on: current.on.clone(),
             audience: None,
+            decision_audience: None,
             proposed_by: proposal.proposed_by.clone(),
             created_at: timestamp(proposal.created_at),
             expires_at: timestamp(proposal.expires_at),

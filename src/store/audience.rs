@@ -177,6 +177,14 @@ impl Store {
         })
     }
 
+    /// The names of several remotes of which none is the default one, so that what is said of proposals of one is
+    /// for all; none where there is a default remote, or need not be one.
+    pub fn remotes_without_default(&self) -> Vec<String> {
+        let names: Vec<String> = self.repo.remote_names().iter().map(ToString::to_string).collect();
+        let is_told_apart = names.len() < 2 || default_remotes(&self.repo).is_some();
+        if is_told_apart { Vec::new() } else { names }
+    }
+
     /// What in git's configuration would push lanes that are not for the remote.
     pub fn pushes_of_others(&self) -> Vec<Pushes> {
         let config = self.repo.config_snapshot();

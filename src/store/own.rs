@@ -76,6 +76,18 @@ impl Store {
 }
 
 impl View {
+    /// The remotes for which this clone has written a lane and that `store` does not have, as after
+    /// `git remote rename`: what was said for them cannot be sent.
+    pub fn remotes_gone(&self, store: &Store) -> Vec<String> {
+        let names = store.repo.remote_names();
+        let own = self.own_lanes(store).iter().map(|own| &own.audience);
+        let remotes = own.filter_map(|audience| match audience {
+            Audience::Remote(name) => Some(name.clone()),
+            Audience::Default | Audience::Private => None,
+        });
+        remotes.filter(|remote| !names.iter().any(|name| **name == *remote.as_bytes())).collect()
+    }
+
     /// Those of [`Store::own_lanes`] that the next events go to: not one that was copied here, nor one that
     /// somebody else writes too, which the next write leaves. What a proposer alone may do is theirs who
     /// have such a lane: said in another one, it would not count.

@@ -680,6 +680,43 @@ fn the_hook_keeps_lanes_from_other_remotes() {
     assert!(!objects(&origin).contains("theirs"));
 }
 
+/// What the clones of the other remote alone have decided of a proposal that is not for them.
+#[test]
+fn a_decision_that_others_have_not_heard_of_is_told() {
+    let Scene { here, origin, up } = scene();
+    let id = propose(&here, "a.txt", "ours\n", &[]);
+    push(&here, "origin");
+    let theirs = clone(&up);
+    theirs.git(&["fetch", "-q", &url(&origin), "refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    theirs.aye(&["reject", &id, "--yes", "--reason", "not this"]).ok();
+    push(&theirs, "origin");
+    here.git(&["fetch", "-q", "up"]);
+    here.aye(&["show", &id]).ok().says("decided in a lane of the remote up alone");
+    assert_eq!(show(&here, &id)["decision_audience"], "up");
+    here.aye(&["undo", &id, "--yes"]).ok();
+    is(&here, &id, "pending", "default");
+    assert_eq!(show(&here, &id)["decision_audience"], Value::Null);
+}
+
+#[test]
+fn doctor_names_remotes_that_are_gone_or_told_apart_by_nothing() {
+    let Scene { here, up, .. } = scene();
+    let (_, id) = from_up(&here, &up, &[]);
+    here.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    here.aye(&["doctor"]).ok().lacks("warning");
+    here.git(&["remote", "rename", "up", "there"]);
+    here.aye(&["doctor"]).ok().says("for the remote 'up' cannot be sent").says("git remote add up");
+    // As it says.
+    here.git(&["remote", "add", "up", &url(&up)]);
+    here.aye(&["hooks", "install"]).ok();
+    here.aye(&["doctor"]).ok().lacks("cannot be sent");
+    push(&here, "up");
+    here.git(&["remote", "rename", "origin", "upstream"]);
+    here.aye(&["doctor"]).ok().says("none of the remotes").says("git config aye.remote NAME");
+    here.git(&["config", "aye.remote", "upstream"]);
+    here.aye(&["doctor"]).ok().lacks("warning");
+}
+
 #[test]
 fn doctor_names_what_would_push_private_lanes() {
     let Scene { here, .. } = scene();
