@@ -254,7 +254,15 @@ impl Walk<'_> {
 
     /// A submodule is its own repository's matter: whatever the agent has made of it is named.
     fn submodule(&mut self, above: &Dir, name: &BString, path: &BString) -> Result<()> {
-        let Some(session) = self.name else { return Ok(()) };
+        let Some(session) = self.name else {
+            let module = submodules::one(self.repository, path);
+            let head = module.and_then(|it| it.repo().head_id().ok().map(gix::Id::detach));
+            let known = self.known.get(path).map(|(_, id)| *id);
+            if head.is_some() && head != known {
+                self.pass_over(path, "is a submodule at another commit, which no proposal has");
+            }
+            return Ok(());
+        };
         let Ok(inside) = path.to_path() else { return Ok(()) };
         let pinned = submodules::one(self.repository, path).and_then(|repository| {
             let pin = repository.repo().try_find_reference(pin(session).as_str()).ok()??;

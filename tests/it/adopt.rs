@@ -93,3 +93,18 @@ fn a_repository_without_a_commit_is_told_what_to_do() {
         repo.aye(args).fails("no_commit", 4).notes("git commit --allow-empty -m first");
     }
 }
+
+#[test]
+fn a_submodule_at_another_commit_is_named() {
+    let library = Repo::with(&[("b.txt", "bee\n")]);
+    let repo = Repo::with(FILES);
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+    repo.git(&[&add[..], &[&library.root().to_string_lossy(), "lib"]].concat());
+    repo.commit("Add the library");
+    repo.write("src/a.txt", "one\n2\n");
+    repo.aye(&["adopt"]).ok().lacks("submodule");
+    let git = ["-C", "lib", "-c", "user.name=L", "-c", "user.email=l@x"];
+    repo.git(&[&git[..], &["commit", "-q", "--allow-empty", "-m", "On"]].concat());
+    repo.write("src/a.txt", "one\nzwei\n");
+    repo.aye(&["adopt"]).ok().notes("not proposed: lib is a submodule at another commit");
+}

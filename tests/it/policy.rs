@@ -180,3 +180,13 @@ fn an_unknown_key_of_the_committed_manifest_closes_memory_and_is_reported() {
     let answer = repo.agent("bot", &["call", "memory.propose_update", &other]).ok().json();
     assert_eq!(answer["status"], "applied", "{answer:#}");
 }
+
+#[test]
+fn a_policy_that_is_a_symlink_is_named_as_one() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    repo.aye(&["propose", "a.txt", "--old", "a", "--new", "b"]).ok();
+    repo.symlink("../elsewhere.toml", ".agent-memory/policy.toml");
+    repo.git(&["add", "-f", ".agent-memory/policy.toml"]);
+    repo.git(&["commit", "-q", "-m", "A policy that lies elsewhere"]);
+    repo.aye(&["apply", "--latest", "--yes"]).fails("invalid_policy", 6).notes("it is a symlink");
+}

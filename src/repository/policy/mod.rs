@@ -140,6 +140,9 @@ impl Repository {
         }
         let entry = tree.lookup_entry_by_path(PATH).map_err(|error| invalid(&error))?;
         let Some(entry) = entry else { return Ok(None) };
+        if !entry.mode().is_blob() {
+            return Err(invalid(&"it is a symlink or a directory, and aye reads a file alone"));
+        }
         let id = entry.object_id().to_string();
         let blob = self.blob(&id).map_err(|error| invalid(&error.message()))?;
         Ok(Some(Policy { blob: Some(id), ..read("HEAD", &blob)? }))
