@@ -17,6 +17,7 @@ pub mod link;
 pub mod read;
 pub mod record;
 pub mod spool;
+pub mod staged;
 pub mod submodules;
 pub mod tree;
 
