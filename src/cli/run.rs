@@ -118,7 +118,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let reason = match () {
                 () if status.outlived => Some("processes of the run still live"),
                 () if !done.passed_over.is_empty() => Some("not all of it is proposed"),
-                () if has_stash(&top) => Some("it holds a stash"),
                 () => None,
             };
             match reason {
@@ -277,9 +276,4 @@ fn children() -> Vec<(String, Vec<u8>)> {
         (format!("{} {pid}", name.trim()), command)
     };
     list.split_whitespace().take(5).map(name).collect()
-}
-
-/// Whether the agent has put work aside in the tree's own git directory.
-fn has_stash(tree: &Path) -> bool {
-    tree.join(".git/refs/stash").symlink_metadata().is_ok()
 }
