@@ -14,7 +14,7 @@ use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
 use crate::session::tree::Base;
-use crate::session::{Record, head, link, read, record, spool, submodules, tree};
+use crate::session::{Record, beside, head, link, read, record, spool, submodules, tree};
 use crate::store::{Filter, Store};
 
 use super::propose::{self, Details, Recorded, Revision};
@@ -343,8 +343,9 @@ pub fn submit(
         };
         let outcome = left.map(|proposal| withdraw(session, proposal)).transpose()?;
         if outcome.is_some() {
-            go_on(store, home, changing, record, None, None)?;
+            go_on(store, home, changing, record.clone(), None, None)?;
         }
+        passed_over.extend(beside::of(store, &home.tree(name), name, &[&record.base]));
         return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept });
     }
     let changeset = Changeset::new(changes)?;
@@ -376,6 +377,9 @@ pub fn submit(
         Some(proposal)
             if !says_more(&proposal) && is_left_as_proposed(store, &proposal, &changeset)? =>
         {
+            let proposed = [Some(record.base.as_str()), record.submitted.as_deref()];
+            let proposed: Vec<&str> = proposed.into_iter().flatten().collect();
+            passed_over.extend(beside::of(store, &home.tree(name), name, &proposed));
             let outcome = Some(SubmitOutcome::Elsewhere(proposal));
             return Ok(Submitted { outcome, lines, passed_over, kept });
         }
@@ -402,6 +406,8 @@ pub fn submit(
     let submitted =
         store.commit_above(&record.base, proposal.current(), "What a session proposed")?;
     tree::hold(store, name, &submitted)?;
+    let proposed = [record.base.as_str(), submitted.as_str()];
+    passed_over.extend(beside::of(store, &home.tree(name), name, &proposed));
     record.submitted = Some(submitted);
     record.proposal = Some(proposal.id.to_string());
     home.write(changing, &record)?;

@@ -169,13 +169,22 @@ pub fn is_merge_as_git_makes_it(store: &Store, commit: &Commit) -> Result<bool> 
     if own_changes(store, commit)?.is_empty() {
         return Ok(true);
     }
-    if commit.merged.len() > 1 {
-        return Ok(false);
+    Ok(merged_by_git(store, commit)? == Some(commit.tree))
+}
+
+/// The tree that git makes of the two commits that `commit` merges, with the files that both have changed; `None`
+/// where it merges fewer or more, where edits meet, and with git before 2.38.
+///
+/// # Errors
+/// `git_not_found`.
+pub fn merged_by_git(store: &Store, commit: &Commit) -> Result<Option<ObjectId>> {
+    if commit.merged.len() != 1 {
+        return Ok(None);
     }
-    // Files that both sides have changed. Git before 2.38 does not know it.
     let [one, two] = [1, 2].map(|parent| format!("{}^{parent}", commit.id));
     let answer = git_here(store).args(["merge-tree", "--write-tree", &one, &two]).answer()?;
-    Ok(answer.ok() && answer.stdout.trim_end() == commit.tree.to_string().as_bytes())
+    let tree = ObjectId::from_hex(answer.stdout.trim_end()).ok();
+    Ok(tree.filter(|_| answer.ok()))
 }
 
 /// What `tree` holds at `path`.
@@ -189,6 +198,16 @@ pub fn entry_at(store: &Store, tree: Option<ObjectId>, path: &RepoPath) -> Optio
 pub fn head_tree(store: &Store) -> Option<ObjectId> {
     store.repo().head_id().ok()?;
     store.repo().head_tree_id().ok().map(gix::Id::detach)
+}
+
+/// The trees of the commits that a merge which is being committed joins: that of HEAD, and those that are merged.
+pub fn sides(store: &Store) -> Vec<ObjectId> {
+    let merged = std::fs::read(store.repo().git_dir().join("MERGE_HEAD")).unwrap_or_default();
+    let tree = |line: &[u8]| {
+        let commit = store.repo().find_commit(ObjectId::from_hex(line).ok()?).ok()?;
+        commit.tree_id().ok().map(gix::Id::detach)
+    };
+    head_tree(store).into_iter().chain(merged.lines().filter_map(tree)).collect()
 }
 
 /// What the index has different from HEAD, as git sees it from here: path and staged content,

@@ -368,12 +368,19 @@ impl Claims<'_> {
             named.extend(steps.map(|step| step.path));
         }
         let mut found = Vec::new();
-        for path in commits::own_changes(self.store, self.commit)?.keys() {
+        let by_git = std::cell::OnceCell::new();
+        for (path, entry) in &commits::own_changes(self.store, self.commit)? {
             let Ok(path) = RepoPath::from_tree(path) else { continue };
             if named.contains(&path)
                 || !self.scope.covers(&path)
                 || is_covered(self.store, self.view, self.commit, &path, &self.claimed)?
             {
+                continue;
+            }
+            // Both sides of a merge have changed it, and nobody else has.
+            let merged = || commits::merged_by_git(self.store, self.commit).ok().flatten();
+            let merged = *by_git.get_or_init(merged);
+            if merged.is_some() && commits::entry_at(self.store, merged, &path) == *entry {
                 continue;
             }
             let short = self.commit.short();

@@ -14,6 +14,7 @@ use crate::error::{Error, Exit, Result, codes};
 use crate::git;
 use crate::mcp::client;
 use crate::session::codes::SESSION_TREE_GONE;
+use crate::session::home::Held;
 use crate::session::{Home, tree};
 use crate::store::Store;
 use crate::text::escape;
@@ -100,7 +101,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let top = home.tree(&name);
     let word = if goes_on { " goes on" } else { "" };
     context.note(&format!("aye: session {name}{word} in {}", escape::line(&top.to_string_lossy())));
-    let status = execute(context, &store, &top, &name, &agent, &args.command);
+    let status = execute(context, &store, &top, &held, &agent, &args.command);
     let status = match status {
         Ok(status) => status,
         Err(error) => {
@@ -117,7 +118,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let reason = match () {
                 () if status.outlived => Some("processes of the run still live"),
                 () if !done.passed_over.is_empty() => Some("not all of it is proposed"),
-                () if has_stash(&top) => Some("it holds a stash"),
                 () => None,
             };
             match reason {
@@ -169,7 +169,7 @@ fn execute(
     context: &Context,
     store: &Store,
     top: &Path,
-    name: &str,
+    held: &Held,
     agent: &str,
     words: &[OsString],
 ) -> Result<Status> {
@@ -183,9 +183,12 @@ fn execute(
     adopt();
     let mut command = Command::new(&words[0]);
     command.args(args).current_dir(&directory).env("PWD", &directory);
-    command.env(AYE_SESSION, name).env(AYE_AGENT, agent);
+    command.env(AYE_SESSION, &held.name).env(AYE_AGENT, agent);
     git::scrub(&mut command);
-    let mut child = command.spawn().map_err(|error| {
+    let lock = held.inheritable()?;
+    let started = command.spawn();
+    drop(lock);
+    let mut child = started.map_err(|error| {
         let shown = words[0].to_string_lossy();
         Error::new(&codes::INVALID_ARGUMENT, format!("cannot run '{shown}': {error}"))
             .hint("the command runs in the session's tree; check its name and PATH")
@@ -273,9 +276,4 @@ fn children() -> Vec<(String, Vec<u8>)> {
         (format!("{} {pid}", name.trim()), command)
     };
     list.split_whitespace().take(5).map(name).collect()
-}
-
-/// Whether the agent has put work aside in the tree's own git directory.
-fn has_stash(tree: &Path) -> bool {
-    tree.join(".git/refs/stash").symlink_metadata().is_ok()
 }

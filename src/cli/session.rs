@@ -10,7 +10,7 @@ use crate::app::session::{SubmitOutcome, Submitted};
 use crate::error::{Error, Exit, Result};
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
-use crate::session::{Home, Record, codes, read, spool, tree};
+use crate::session::{Home, Record, beside, codes, read, spool, tree};
 use crate::store::Store;
 use crate::text::escape;
 use crate::words::words;
@@ -326,7 +326,10 @@ fn list(context: &mut Context, home: Option<&Home>) -> Result<Exit> {
 
 fn show(context: &mut Context, store: &Store, home: &Home, name: &str) -> Result<Exit> {
     let record = home.record(name)?;
-    let left = read::left(store, &home.tree(name), Some(name), &record.base)?;
+    let tree = home.tree(name);
+    let mut left = read::left(store, &tree, Some(name), &record.base)?;
+    let proposed = record.submitted.as_ref().unwrap_or(&record.base);
+    left.passed_over.extend(beside::of(store, &tree, name, &[&record.base, proposed]));
     let changed = left.changes.iter().map(|change| change.path.display().to_string()).collect();
     let news = app::session::pending_news(&context.session(store), home, name)?;
     let shown = Shown {
@@ -514,24 +517,34 @@ fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
     }
     let record = home.record(name)?;
     let base = record.submitted.as_ref().unwrap_or(&record.base);
-    let left = read::left(store, &home.tree(name), Some(name), base)?;
+    let tree = home.tree(name);
+    let left = read::left(store, &tree, Some(name), base)?;
+    let beside = beside::of(store, &tree, name, &[&record.base, base]);
+    // Submitting proposes what is in the files; what lies beside them says itself what to do.
+    let (what, submit) = match beside.first() {
+        Some((_, why)) if left.changes.is_empty() && left.passed_over.is_empty() => {
+            (format!(", which {why}"), String::new())
+        }
+        _ => (String::new(), format!("aye session submit {name} proposes it; ")),
+    };
     let paths: Vec<String> = left
         .changes
         .iter()
         .map(|change| change.path.display().to_string())
         .chain(left.passed_over.into_iter().map(|(path, _)| path))
+        .chain(beside.into_iter().map(|(path, _)| path))
         .collect();
     let Some(first) = paths.first() else { return Ok(()) };
-    let more =
-        if paths.len() > 1 { format!(" and {} more", paths.len() - 1) } else { String::new() };
+    let more = match paths.len() - 1 {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
     Err(Error::new(
         &codes::SESSION_UNSUBMITTED,
-        format!("session '{name}' holds work that no proposal has: {first}{more}"),
+        format!("session '{name}' holds work that no proposal has: {first}{what}{more}"),
     )
     .with("paths", paths.clone())
-    .hint(format!(
-        "aye session submit {name} proposes it; aye session end {name} --discard removes it"
-    )))
+    .hint(format!("{submit}aye session end {name} --discard removes it")))
 }
 
 /// Removes a session, its tree and what kept its commits.

@@ -10,6 +10,7 @@ use std::path::Path;
 use bstr::{BString, ByteSlice as _};
 use serde::{Deserialize, Serialize};
 
+use super::staged::Staged;
 use super::tree::{self, Base};
 use super::{follow, read};
 use crate::changeset::{File, RepoPath, Snapshot as _};
@@ -33,6 +34,9 @@ pub struct Before {
     commit: String,
     /// Untracked files that git does not ignore.
     untracked: BTreeSet<BString>,
+    /// What is staged.
+    #[serde(default)]
+    staged: Staged,
 }
 
 /// What became of the checkout.
@@ -52,7 +56,8 @@ impl Before {
     pub fn look(repository: &Repository) -> Result<Self> {
         let commit = tree::base(repository, Base::Worktree)?;
         let head = tree::base(repository, Base::Head)?;
-        Ok(Self { head, commit, untracked: untracked(repository)? })
+        let staged = Staged::of(repository, &head)?;
+        Ok(Self { head, commit, untracked: untracked(repository)?, staged })
     }
 
     /// Its bytes.
@@ -69,7 +74,8 @@ impl Before {
         let is_id = |id: &str| {
             [40, 64].contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
         };
-        (is_id(&before.commit) && is_id(&before.head)).then_some(before)
+        let is_sound = is_id(&before.commit) && is_id(&before.head) && before.staged.is_sound();
+        is_sound.then_some(before)
     }
 
     /// Compares the checkout of `repository` with what it was, after `command` has run. What the command names goes
@@ -133,6 +139,7 @@ impl Before {
             let entry = Entry { mode, id: id.to_string() };
             Ok(Some(File { bytes: repository.blob(&entry.id)?, mode: entry.file_mode() }))
         };
+        let mut taken = Vec::new();
         for path in named {
             let shown = path.to_string();
             if let Some((_, why)) = followed.kept.iter().find(|(kept, _)| *kept == shown) {
@@ -153,11 +160,18 @@ impl Before {
                 Ok(true)
             };
             match put_back() {
-                Ok(true) => found.taken.push(shown),
+                Ok(true) => taken.push(path),
                 Ok(false) => found.left.push((shown, "was edited again since".to_owned())),
                 Err(error) => found.left.push((shown, error.message().to_owned())),
             }
         }
+        // Or the person's next commit has what the files do not show.
+        if let Err(error) = self.staged.put_back(repository, &now.staged, &taken) {
+            let why =
+                format!("is as before, but what the command staged is not: {}", error.message());
+            found.left.extend(taken.iter().map(|path| (path.to_string(), why.clone())));
+        }
+        found.taken.extend(taken.into_iter().map(|path| path.to_string()));
         Ok(found)
     }
 }
@@ -206,6 +220,7 @@ mod tests {
             head: "a".repeat(40),
             commit: "b".repeat(40),
             untracked: [BString::from("x")].into(),
+            staged: Staged::default(),
         };
         assert_eq!(Before::read(&before.to_bytes().unwrap()), Some(before.clone()));
         let other = Before { commit: "--help".to_owned(), ..before };

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::repository::Repository;
 
 /// Largest index and list of refs that is read, in bytes.
-const MOST: u64 = 1 << 28;
+pub(super) const MOST: u64 = 1 << 28;
 
 /// Lets HEAD and the index in `tree` follow from the commit `from` to the commit `to`. False where they stay:
 /// HEAD is another commit, git is at work there, or a file is not what git makes.
@@ -88,7 +88,7 @@ fn enter(git: &Dir, parts: &[BString]) -> Option<Dir> {
     rest.iter().try_fold(first, |directory, part| directory.enter(part.as_bstr()).ok())
 }
 
-fn line(directory: &Dir, name: &BStr) -> Option<Vec<u8>> {
+pub(super) fn line(directory: &Dir, name: &BStr) -> Option<Vec<u8>> {
     match directory.read(name, 4096) {
         Ok(Content::File(bytes, _)) => Some(bytes.trim_end().to_vec()),
         _ => None,

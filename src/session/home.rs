@@ -35,8 +35,30 @@ pub struct Home {
 pub struct Held {
     /// Its name.
     pub name: String,
-    // Held, not read.
-    _lock: File,
+    lock: File,
+}
+
+impl Held {
+    /// The lock, open across `exec`, for the command of the session to inherit: where this process is killed, the
+    /// session is live as long as the command, or anything that it has started, has the file open.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub fn inheritable(&self) -> Result<File> {
+        // Other than what `try_clone` makes.
+        #[cfg(unix)]
+        let file = rustix::io::dup(&self.lock).map(File::from).map_err(std::io::Error::from);
+        #[cfg(not(unix))]
+        let file = self.lock.try_clone();
+        file.map_err(|error| Error::io("share the lock of the session", &error))
+    }
+}
+
+impl Drop for Held {
+    /// For all who inherited it: what this process does not wait for keeps no session.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
 }
 
 /// The record of a session, for this process alone until it drops this. Short: while it is read and
@@ -240,9 +262,12 @@ impl Home {
                 &codes::SESSION_LIVE,
                 format!("the command of session '{name}' still runs"),
             )
-            .hint("wait for its end, or give another name"));
+            .hint(format!(
+                "wait for its end, or give another name; lsof {} names its processes",
+                shell::quote(&self.records.path().join(lock_name(name)).to_string_lossy())
+            )));
         }
-        Ok(Held { name: name.to_owned(), _lock: lock })
+        Ok(Held { name: name.to_owned(), lock })
     }
 
     /// A new session with a name of its own.

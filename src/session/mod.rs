@@ -9,6 +9,7 @@
 //! configuration once the agent has been in it: its files are read by [`read`], through the repository's
 //! own. Where the tree is follows from the name of the session, and from nothing that is written down.
 
+pub mod beside;
 pub mod follow;
 pub mod guard;
 pub mod head;
@@ -17,6 +18,7 @@ pub mod link;
 pub mod read;
 pub mod record;
 pub mod spool;
+pub mod staged;
 pub mod submodules;
 pub mod tree;
 

@@ -11,7 +11,7 @@ use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
 use super::tree::pin;
-use super::{codes, link, spool, submodules};
+use super::{beside, codes, link, spool, submodules};
 use crate::beneath::{Dir, FileKind, open_last};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
@@ -280,7 +280,9 @@ impl Walk<'_> {
         let left = left(&repository, &self.tree.join(inside), self.name, &pin)?;
         let changed = left.changes.into_iter().map(|change| change.path.display().to_string());
         let passed = left.passed_over.into_iter().map(|(below, _)| below);
-        for below in changed.chain(passed) {
+        let beside = beside::of(&repository, &self.tree.join(inside), session, &[&pin]);
+        let beside = beside.into_iter().map(|(below, _)| below);
+        for below in changed.chain(passed).chain(beside) {
             let below = BString::from(format!("{path}/{below}"));
             self.pass_over(&below, "lies in a submodule: an agent of its own can propose that");
         }

@@ -156,6 +156,9 @@ fn part(
     };
     Git::new(repository.common_dir())
         .fresh()
+        // Refs are read there as files, whatever new repositories have by default.
+        .config("init.defaultRefFormat", "files")
+        .env("GIT_DEFAULT_REF_FORMAT", "files")
         .args(["init", "--quiet", "--template="])
         .arg(format!("--object-format={format}"))
         .arg(format!("--initial-branch={}", branch.as_deref().unwrap_or("aye-session")))

@@ -68,7 +68,7 @@ fn an_edit_from_outside_of_any_repository_is_refused() {
         sent.as_object_mut().expect("object").extend(call.as_object().cloned().unwrap_or_default());
         let cmd = repo.cmd(&["agents", "hook", name, event]);
         let run = cmd.stdin(sent.to_string().as_bytes()).run().ok();
-        assert!(run.out().contains("does not work in that repository"), "{name}: {run}");
+        assert!(run.out().contains("does not work there"), "{name}: {run}");
         assert!(run.out().contains("\"deny\""), "{name}: {run}");
     }
     for file in [outer.join("x.txt"), outer.join("new/x.txt")] {
@@ -86,13 +86,31 @@ fn an_edit_of_another_repository_is_refused_where_that_has_hooks() {
     other.aye(&["agents", "install", "claude-code"]).ok();
     assert!(settings.is_file());
     let reason = refused(edit(&repo, repo.root(), &file));
-    assert!(reason.contains("does not work in that repository"), "{reason}");
+    assert!(reason.contains("does not work there"), "{reason}");
     other.aye(&["agents", "remove", "claude-code"]).ok();
     assert_eq!(edit(&repo, repo.root(), &file).out(), "");
     repo.aye(&["agents", "install", "claude-code", "--user"]).ok();
     refused(edit(&repo, repo.root(), &file));
     // In its own it is sent into its tree, as ever.
     assert!(refused(edit(&repo, repo.root(), &repo.path("b.txt"))).contains("EnterWorktree"));
+}
+
+/// The hooks are in the main checkout alone; the repository is the same.
+#[test]
+fn an_edit_of_a_linked_work_tree_of_the_same_repository_is_refused() {
+    let (repo, other) = (Repo::with(FILES), Repo::with(FILES));
+    repo.aye(&["agents", "install", "claude-code", "--local"]).ok();
+    let linked = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", "-b", "l", linked.to_str().expect("UTF-8")]);
+    for file in ["b.txt", "new/deep.txt"] {
+        let reason = refused(edit(&repo, repo.root(), &linked.join(file)));
+        assert!(reason.contains("does not work there"), "{reason}");
+        assert!(reason.contains(&format!("cd '{}'", linked.display())), "{reason}");
+        assert!(refused(edit(&repo, &linked, &linked.join(file))).contains("EnterWorktree"));
+    }
+    let reason = refused(edit(&repo, &linked, &repo.path("b.txt")));
+    assert!(reason.contains("does not work there"), "{reason}");
+    assert_eq!(edit(&repo, repo.root(), &other.path("b.txt")).out(), "");
 }
 
 #[test]

@@ -84,6 +84,61 @@ fn what_a_command_writes_is_put_back_and_proposed() {
     assert!(repo.aye(&["diff", &id]).ok().out().contains("+three"));
 }
 
+/// The next commit is the person's: nothing of the agent's is in it.
+#[test]
+fn what_a_command_stages_is_not_staged_once_it_is_put_back() {
+    let repo = Repo::with(FILES);
+    let staged = || repo.git(&["diff", "--cached", "--name-status", "--no-renames"]);
+    for command in [
+        "echo wasp >src/b.txt; git add src/b.txt",
+        "echo new >new.txt; git add new.txt",
+        "echo new >new.txt; echo x >>a.txt; git add -A",
+        "git mv a.txt z.txt",
+        "git rm -q a.txt",
+        "git rm -q --cached a.txt",
+        "chmod +x a.txt; git add a.txt",
+    ] {
+        let told = runs(&repo, command, || {});
+        assert!(told.contains("they are put back"), "{command}: {told}");
+        let status = repo.git(&["status", "--short"]);
+        assert_eq!((staged().as_str(), status.as_str()), ("", ""), "{command}: {told}");
+        assert_eq!(
+            (repo.text("a.txt"), repo.text("src/b.txt")),
+            ("one\ntwo\n".into(), "bee\n".into())
+        );
+        // Of which nothing is left for the next one.
+        for item in list(&repo)["proposals"].as_array().expect("a list") {
+            repo.aye(&["reject", item["proposal_id"].as_str().expect("an id"), "--yes"]);
+        }
+        let sessions = repo.aye(&["session", "list", "--json"]).ok().json()["sessions"].clone();
+        for item in sessions.as_array().expect("a list") {
+            let name = item["name"].as_str().expect("a name");
+            repo.aye(&["session", "end", name, "--discard"]).ok();
+        }
+    }
+}
+
+#[test]
+fn what_the_person_has_staged_stays_staged() {
+    let repo = Repo::with(FILES);
+    repo.write("a.txt", "one\nstaged\n");
+    repo.write("mine.txt", "mine\n");
+    repo.git(&["add", "a.txt", "mine.txt"]);
+    repo.write("a.txt", "one\nnot staged\n");
+    let before = (repo.git(&["ls-files", "-s"]), repo.git(&["status", "--short"]));
+    let command = "echo wasp >a.txt; echo wasp >mine.txt; echo wasp >src/b.txt; git add -A";
+    let told = runs(&repo, command, || {});
+    for file in ["a.txt", "mine.txt", "src/b.txt"] {
+        assert!(told.contains(&format!("\n{file}")), "{told}");
+    }
+    assert_eq!(repo.text("a.txt"), "one\nnot staged\n");
+    assert_eq!((repo.git(&["ls-files", "-s"]), repo.git(&["status", "--short"])), before);
+    // Where somebody holds the index, that is named.
+    let told = runs(&repo, "echo x >n.txt; git add n.txt; touch .git/index.lock", || {});
+    assert!(told.contains("n.txt: is as before, but what the command staged is not"), "{told}");
+    assert!(!repo.exists("n.txt"));
+}
+
 #[test]
 fn what_the_person_writes_meanwhile_is_never_touched() {
     let repo = Repo::with(FILES);

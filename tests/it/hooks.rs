@@ -63,6 +63,39 @@ fn a_commit_that_meets_a_pending_proposal_is_told_and_stopped_on_request() {
     assert_eq!(run.out() + &run.err(), "");
 }
 
+/// What is applied while a merge is open is committed by the merge alone.
+#[test]
+fn a_merge_names_what_was_applied_in_it_and_not_what_its_sides_bring() {
+    let repo =
+        Repo::with(&[("a.txt", "one\ntwo\n"), ("b.txt", "three\n"), ("c.txt", "1\n2\n3\n4\n5\n")]);
+    repo.aye(&["hooks", "install"]).ok();
+    repo.let_flags_decide();
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    let decide = |id: &str, how: &str| repo.aye(&["apply", id, how, "--yes"]).ok();
+    let body = || repo.git(&["log", "-1", "--format=%B"]);
+    repo.git(&["switch", "-q", "-c", "side"]);
+    let theirs = propose(&repo, "a.txt", "one", "eins");
+    decide(&theirs, "--commit");
+    let also = propose(&repo, "c.txt", "1", "eins");
+    decide(&also, "--commit");
+    repo.git(&["switch", "-q", "-"]);
+    let own = propose(&repo, "c.txt", "5", "five");
+    decide(&own, "--commit");
+    // By git alone: what both sides have changed is named by their commits.
+    repo.git(&["merge", "-q", "--no-edit", "side"]);
+    assert!(!body().contains("Proposal-Id"), "{}", body());
+    repo.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let id = propose(&repo, "b.txt", "three", "drei");
+    repo.git(&["merge", "-q", "--no-commit", "--no-ff", "side"]);
+    decide(&id, "--index");
+    repo.git(&["commit", "-q", "--no-edit"]);
+    let body = body();
+    assert_eq!(body.matches("Proposal-Id").count(), 1, "{body}");
+    assert!(body.starts_with("Merge") && body.contains(&format!("Proposal-Id: {id}\n")), "{body}");
+    assert_eq!(proposal(&repo, &id).commits, [repo.git(&["rev-parse", "HEAD"])]);
+    repo.aye(&["check", "--range", &format!("{base}..HEAD"), "--require-proposal"]).ok();
+}
+
 #[test]
 fn applied_proposals_get_their_trailers_and_learn_their_commit() {
     let repo = Repo::with(FILES);

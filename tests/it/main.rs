@@ -109,6 +109,7 @@ mod review_trials;
 mod review_two;
 mod rules;
 mod run;
+mod run_beside;
 mod run_checkouts;
 mod run_elsewhere;
 mod run_shared;

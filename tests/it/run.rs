@@ -6,7 +6,7 @@ use rustix::process::Signal;
 
 use crate::support::record::{apply, reject};
 use crate::support::terminal::Terminal;
-use crate::support::{Cmd, Repo, Run};
+use crate::support::{Cmd, Repo, Run, until};
 
 const FILES: &[(&str, &str)] =
     &[("src/a.txt", "one\ntwo\n"), ("b.txt", "bee\n"), (".gitignore", "*.log\n")];
@@ -139,25 +139,70 @@ fn work_that_no_proposal_has_is_not_removed() {
 #[test]
 fn a_run_that_is_killed_leaves_its_session_to_the_next_command() {
     let repo = Repo::with(FILES);
-    let text = "echo work >w.txt; echo ready; exec sleep 60";
-    let mut child = script(&repo, &["--name", "lost"], text).into_inner();
+    let go = repo.outer().join("go");
+    let text = "echo work >w.txt; echo ready; while ! [ -e GO ]; do sleep 0.05; done";
+    let text = text.replace("GO", go.to_str().expect("UTF-8"));
+    let mut child = script(&repo, &["--name", "lost"], &text).into_inner();
     child.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
     let mut child = child.spawn().expect("start");
     let mut ready = [0; 6];
     std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut ready).expect("read");
-    assert_eq!(
-        repo.aye(&["session", "list", "--json"]).ok().json()["sessions"][0]["state"],
-        "live"
-    );
+    let state = || repo.aye(&["session", "--json"]).ok().json()["sessions"][0]["state"].clone();
+    assert_eq!(state(), "live");
     repo.aye(&["session", "end", "lost"]).fails("session_live", 7);
     repo.aye(&["run", "--name", "lost", "true"]).fails("session_live", 7);
     child.kill().expect("kill");
     child.wait().expect("wait");
+    std::fs::write(&go, "").expect("write");
+    until("its agent is gone, too", || state() == "left");
     let next = run(&repo, "true").ok().notes("aye: session lost was left");
     assert!(next.err().contains("aye session submit lost"));
     repo.aye(&["session", "submit", "lost"]).ok();
     assert!(diff(&repo, &pending(&repo)).contains("+work\n"));
     repo.aye(&["session", "end", "lost"]).ok();
+}
+
+/// The agent outlives an aye that was killed: nobody else gets its tree, as long as it works there.
+#[test]
+fn a_session_whose_agent_outlives_a_killed_run_is_live() {
+    let repo = Repo::with(FILES);
+    let go = repo.outer().join("go");
+    let text = format!(
+        "echo early >w.txt; echo ready; while ! [ -e {} ]; do sleep 0.05; done; echo late >>w.txt",
+        go.display()
+    );
+    let mut running = script(&repo, &["--name", "k"], &text).spawn();
+    running.begins("ready\n");
+    running.child.kill().expect("kill");
+    running.child.wait().expect("wait");
+    let state = || repo.aye(&["session", "--json"]).ok().json()["sessions"][0]["state"].clone();
+    assert_eq!(state(), "live");
+    repo.aye(&["session", "submit", "k"]).ok();
+    repo.aye(&["session", "end", "k"]).fails("session_live", 7);
+    repo.aye(&["session", "end", "k", "--discard"]).fails("session_live", 7).notes("lsof ");
+    repo.aye(&["run", "--name", "k", "true"]).fails("session_live", 7);
+    std::fs::write(&go, "").expect("write");
+    until("its agent is gone", || state() == "left");
+    run(&repo, "true").ok().notes("aye: session k was left");
+    script(&repo, &["--name", "k"], "true").run().ok().notes("revised");
+    assert!(diff(&repo, &pending(&repo)).contains("+early\n+late\n"));
+    no_session_is_left(&repo);
+}
+
+/// What a run leaves behind and does not wait for keeps its session from nobody.
+#[test]
+fn a_session_is_free_once_its_run_has_ended() {
+    let repo = Repo::with(FILES);
+    let text = "trap 'exit 7' TERM; sleep 60 >/dev/null 2>&1 & echo $! >pid; echo ready; wait";
+    let mut running = script(&repo, &["--name", "x"], text).spawn();
+    running.begins("ready\n");
+    let pid = i32::try_from(running.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(pid.expect("a process"), Signal::TERM).expect("kill");
+    running.wait().exits(7).notes("processes of the run still live");
+    let pid = std::fs::read_to_string(tree(&repo, "x").join("pid")).expect("read");
+    repo.aye(&["session", "end", "x", "--discard"]).ok();
+    repo.program("kill").args(&[pid.trim()]).run().ok();
+    no_session_is_left(&repo);
 }
 
 #[test]

@@ -29,8 +29,8 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
         .cloned()
         .or_else(|| context.var("PRE_COMMIT_COMMIT_MSG_SOURCE"))
         .unwrap_or_default();
-    // A merge or squash carries the trailers of its commits already; `apply --commit` its own.
-    if source == "merge" || source == "squash" || context.var(COMMITTING).is_some() {
+    // A squash carries the trailers of its commits already; `apply --commit` its own.
+    if source == "squash" || context.var(COMMITTING).is_some() {
         return Ok(());
     }
     let store = context.store_here()?;
@@ -38,6 +38,7 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
     if !view.has_events() {
         return Ok(());
     }
+    let sides = if source == "merge" { commits::sides(&store) } else { Vec::new() };
     let staged = commits::staged(&store)?;
     let head = commits::head_tree(&store);
     let lookup = |path: &RepoPath| match staged.get(path.as_bstr()) {
@@ -47,7 +48,15 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
     let mut proposals = Vec::new();
     for (proposal, approved) in applied_among(&store, &view, context, &staged)? {
         let touched = approved.steps.iter().any(|step| staged.contains_key(step.path.as_bstr()));
-        if touched && is_held(&store, &view, &proposal, &approved, lookup)? {
+        if !touched || !is_held(&store, &view, &proposal, &approved, lookup)? {
+            continue;
+        }
+        // What a side of a merge brings is named by its own commits.
+        let is_brought = |side: &gix::ObjectId| {
+            let lookup = |path: &RepoPath| commits::entry_at(&store, Some(*side), path);
+            is_held(&store, &view, &proposal, &approved, lookup)
+        };
+        if !sides.iter().map(is_brought).collect::<Result<Vec<bool>>>()?.contains(&true) {
             proposals.push(proposal);
         }
     }

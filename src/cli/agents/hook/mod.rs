@@ -117,8 +117,8 @@ fn answer(
         && let Some(top) = elsewhere(context, client, call, files, place.as_ref())?
     {
         return Ok(Answer::Refuse(format!(
-            "Not applied, and not an error: the edits of {} go through review, and this session does not work in \
-             that repository. {PROPOSE} First: cd {}",
+            "Not applied, and not an error: the edits of {} go through review, and this session does not work \
+             there. {PROPOSE} First: cd {}",
             top.display(),
             shell::quote(&top.to_string_lossy())
         )));

@@ -109,8 +109,8 @@ pub(super) fn near(file: &Path) -> Option<&Path> {
     file.ancestors().skip(1).find(|above| above.is_dir())
 }
 
-/// The top of another repository than the client works in, in which one of `files` lies, and whose edits go through
-/// review, too. `place` is where it works, if that is a repository.
+/// The top of another repository than the client works in, or of another work tree of the same one, in which one of
+/// `files` lies, and whose edits go through review, too. `place` is where it works, if that is a repository.
 pub(super) fn elsewhere(
     context: &Context,
     client: &'static Client,
@@ -134,8 +134,10 @@ pub(super) fn elsewhere(
         if !file.starts_with(&top) && !file.starts_with(&git) {
             continue;
         }
-        // A client that works in no repository has its hooks wherever it works.
-        if place.is_none() || target::is_installed(context, client, &top) {
+        // A client that works in no repository has its hooks wherever it works; one that works in another work
+        // tree of the same repository has those of that one.
+        let is_same = place.is_some_and(|place| place.real.2 == git);
+        if place.is_none() || is_same || target::is_installed(context, client, &top) {
             return Ok(Some(top));
         }
     }

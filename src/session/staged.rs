@@ -1,0 +1,111 @@
+//! What is staged in the checkout before a command, and the index as it was, once the files are again.
+
+use std::collections::BTreeMap;
+
+use bstr::{BString, ByteSlice as _};
+use serde::{Deserialize, Serialize};
+
+use super::tree;
+use crate::error::Result;
+use crate::repository::Repository;
+
+/// Mode and object of a path, in git's spelling; the mode `000000` where there is none.
+type Entry = (String, String);
+
+/// The paths whose entry in the index is not that of HEAD: what HEAD has of each, and what the index has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Staged(Vec<(BString, Entry, Entry)>);
+
+impl Staged {
+    /// What is staged in the checkout of `repository` beside the commit `head`.
+    ///
+    /// # Errors
+    /// Those of git.
+    pub fn of(repository: &Repository, head: &str) -> Result<Self> {
+        let Some(top) = repository.work_dir() else { return Ok(Self::default()) };
+        let args = ["diff-index", "--cached", "-z", "--raw", "--no-renames", "--no-abbrev"];
+        let raw = tree::git(repository)?.directory(top).args(args);
+        // What is only meant to be added has nothing that could be committed.
+        let raw = raw.args(["--ita-invisible-in-index", "--ignore-submodules=none", head]).run()?;
+        let mut fields = raw.split(|byte| *byte == 0);
+        let mut staged = Vec::new();
+        while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
+            // `:100644 100755 <id> <id> M`
+            let facts = facts.to_str_lossy();
+            let words: Vec<&str> = facts.trim_start_matches(':').split(' ').collect();
+            if let [from, to, old, new, _] = words[..] {
+                let entry = |mode: &str, id: &str| (mode.to_owned(), id.to_owned());
+                staged.push((path.into(), entry(from, old), entry(to, new)));
+            }
+        }
+        Ok(Self(staged))
+    }
+
+    /// Whether it is what [`Staged::of`] makes. It may have been written by anybody.
+    pub fn is_sound(&self) -> bool {
+        let is_entry = |(mode, id): &Entry| {
+            mode.len() == 6
+                && mode.bytes().all(|byte| (b'0'..b'8').contains(&byte))
+                && [40, 64].contains(&id.len())
+                && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        self.0.iter().all(|(path, head, index)| {
+            !path.is_empty() && !path.contains(&0) && is_entry(head) && is_entry(index)
+        })
+    }
+
+    /// Gives the index, which is `now`, the entries again that it had of `paths`.
+    ///
+    /// # Errors
+    /// Those of git, as where another process holds the index.
+    pub fn put_back(&self, repository: &Repository, now: &Self, paths: &[BString]) -> Result<()> {
+        let (mut gone, mut put) = (Vec::new(), Vec::new());
+        let [before, now] = [self, now].map(|staged| {
+            let entries = staged.0.iter();
+            entries.map(|(path, head, index)| (path, (head, index))).collect::<BTreeMap<_, _>>()
+        });
+        for path in paths {
+            let (mode, id) = match (before.get(path), now.get(path)) {
+                (Some((_, was)), Some((_, is))) if was == is => continue,
+                (Some((_, was)), _) => was,
+                (None, Some((head, _))) => head,
+                (None, None) => continue,
+            };
+            let lines = if mode == "000000" { &mut gone } else { &mut put };
+            lines.extend_from_slice(format!("{mode} {id}\t").as_bytes());
+            lines.extend_from_slice(path);
+            lines.push(0);
+        }
+        // A file in the place of a directory comes after what was in it.
+        gone.extend_from_slice(&put);
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let args = ["update-index", "-z", "--index-info"];
+        tree::git(repository)?.args(args).stdin(gone).run().map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_would_not_print_is_not_read() {
+        let entry = |mode: &str, id: &str| (mode.to_owned(), id.to_owned());
+        let staged = |path: &str, index: Entry| {
+            Staged(vec![(BString::from(path), entry("000000", &"0".repeat(40)), index)])
+        };
+        assert!(staged("a", entry("100644", &"a".repeat(40))).is_sound());
+        for (path, mode, id) in [
+            ("", "100644", "a".repeat(40)),
+            ("a\0b", "100644", "a".repeat(40)),
+            ("a", "100644 ", "a".repeat(40)),
+            ("a", "10064x", "a".repeat(40)),
+            ("a", "100644", "HEAD".to_owned()),
+        ] {
+            assert!(!staged(path, entry(mode, &id)).is_sound(), "{path:?} {mode} {id}");
+        }
+    }
+}
