@@ -2,10 +2,11 @@
 
 use super::place::Place;
 use super::session;
-use crate::app::{comment, session as sessions, wait};
+use crate::app::{session as sessions, told, wait};
 use crate::cli::Context;
 use crate::error::Result;
 use crate::proposal::Status;
+use crate::text::escape;
 
 /// What became of the session's proposals, once each.
 pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
@@ -19,11 +20,14 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
         let rest = news.rests.iter().find(|(decided, _)| *decided == of.proposal_id);
         rest.map(|(_, rest)| rest.as_str())
     };
-    let mut texts: Vec<String> =
-        news.verdicts.iter().map(|news| verdict(news, rest(news))).collect();
+    let heading = (!news.verdicts.is_empty()).then(|| told::TO_WEIGH.to_owned());
+    let mut texts: Vec<String> = heading.into_iter().collect();
+    texts.extend(news.verdicts.iter().map(|news| verdict(news, rest(news))));
     if !news.kept.is_empty() {
-        let lines: Vec<String> =
-            news.kept.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        let line = |(path, why): &(String, String)| {
+            format!("{}: {}", escape::name(path), escape::line(why))
+        };
+        let lines: Vec<String> = news.kept.iter().map(line).collect();
         texts.push(format!("Look at these files of the work tree again:\n{}", lines.join("\n")));
     }
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
@@ -31,7 +35,7 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
 
 /// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out.
 pub(super) fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
-    let by = news.by.as_deref().unwrap_or("a reviewer");
+    let by = news.actor.as_ref().map_or_else(|| "a reviewer".to_owned(), told::name);
     let id = &news.proposal_id;
     let mut text = match (news.status, news.changes_requested) {
         (Status::Applied, _) => {
@@ -57,7 +61,7 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
              next revision."
         ),
         (Status::Pending, false) => {
-            let by = news.revised.as_ref().map_or(by, |revised| &revised.by);
+            let by = news.revised.as_ref().map_or(by, |revised| told::name(&revised.actor));
             format!(
                 "{by} has edited your pending proposal {id}; the work tree has that, too: go on from it."
             )
@@ -71,20 +75,23 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
              work tree."
         ),
     };
+    let mut lines = Vec::new();
     if let Some(reason) = &news.reason {
-        text += &format!("\nReason: {reason}");
+        lines.extend(told::labelled("Reason", reason));
     }
-    for remark in &news.comments {
-        for line in comment::text(id, remark, news.status == Status::Pending) {
-            text += &format!("\n{line}");
-        }
-    }
+    let is_pending = news.status == Status::Pending;
+    lines.extend(news.comments.iter().flat_map(|remark| told::comment(id, remark, is_pending)));
     if let Some(diff) = news.revised.as_ref().and_then(|revised| revised.diff.as_ref()) {
+        lines.push("Yours against what it is now:".to_owned());
         let cut = diff.floor_char_boundary(MOST_DIFF);
-        text += &format!("\nYours against what it is now:\n{}", &diff[..cut]);
+        lines.extend(diff[..cut].lines().map(str::to_owned));
+    }
+    for line in lines {
+        text += "\n";
+        text += &line;
     }
     text
 }
 
 /// Most bytes of a diff that a model is told.
-pub(super) const MOST_DIFF: usize = 8 << 10;
+const MOST_DIFF: usize = 8 << 10;
