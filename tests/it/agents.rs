@@ -229,6 +229,29 @@ fn words_of_others_cannot_pass_for_ayes_own() {
     assert!(!out.lines().any(|line| line == LINE) && out.contains("\nagent Ada Reviewer"), "{out}");
 }
 
+/// A diff is cut at the end of a line, with the number of those below and the command that prints them.
+#[test]
+fn a_long_diff_is_cut_at_a_line_and_says_so() {
+    let repo = Repo::with(FILES);
+    let tree = enter(&repo);
+    std::fs::write(tree.join("b.txt"), "wasp\n").expect("write");
+    stop(&repo);
+    let id = pending(&repo);
+    let line = |number: usize| format!("line {number} of what the reviewer made of it\n");
+    let text: String = (1..=400).map(line).collect();
+    repo.aye_stdin(&["revise", &id, "b.txt", "--content-file", "-"], &text).ok();
+    let text = told(&repo);
+    let mut lines = text.lines().rev();
+    let last = lines.next().expect("a line");
+    let more =
+        last.strip_prefix("… and ").and_then(|rest| rest.split_once(" more lines: aye diff "));
+    let (more, of) = more.unwrap_or_else(|| panic!("{last}"));
+    assert_eq!(of, id);
+    let more: usize = more.parse().expect("a number");
+    assert_eq!(lines.next(), Some(format!("+{}", line(400 - more).trim_end()).as_str()));
+    assert!(text.len() < 9000, "{}", text.len());
+}
+
 /// Decided while the agent worked on: it is told all the same, and the tree follows.
 #[test]
 fn the_tree_follows_what_was_decided_and_later_edits_of_the_same_lines_apply() {

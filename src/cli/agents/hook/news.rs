@@ -83,8 +83,13 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
     lines.extend(news.comments.iter().flat_map(|remark| told::comment(id, remark, is_pending)));
     if let Some(diff) = news.revised.as_ref().and_then(|revised| revised.diff.as_ref()) {
         lines.push("Yours against what it is now:".to_owned());
-        let cut = diff.floor_char_boundary(MOST_DIFF);
-        lines.extend(diff[..cut].lines().map(str::to_owned));
+        let (shown, more) = cut(diff);
+        lines.extend(shown.lines().map(str::to_owned));
+        match more {
+            0 => {}
+            1 => lines.push(format!("… and 1 more line: aye diff {id}")),
+            more => lines.push(format!("… and {more} more lines: aye diff {id}")),
+        }
     }
     for line in lines {
         text += "\n";
@@ -95,3 +100,13 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
 
 /// Most bytes of a diff that a model is told.
 const MOST_DIFF: usize = 8 << 10;
+
+/// The lines at the start of `diff` that a model is told, and how many there are below them.
+fn cut(diff: &str) -> (&str, usize) {
+    if diff.len() <= MOST_DIFF {
+        return (diff, 0);
+    }
+    let end = diff.as_bytes()[..MOST_DIFF].iter().rposition(|byte| *byte == b'\n');
+    let (shown, rest) = diff.split_at(end.map_or(0, |end| end + 1));
+    (shown, rest.lines().count())
+}
