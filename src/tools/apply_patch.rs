@@ -155,6 +155,9 @@ pub enum Answer {
     Failed(Box<Failure>),
 }
 
+/// How a tool that takes a patch has its `strip` said.
+pub(super) const STRIP: &str = "\"strip\"";
+
 /// Arguments of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
@@ -200,6 +203,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
             reverse: known.reverse,
             unidiff_zero: known.unidiff_zero,
             zero_is_said: Some("\"unidiff_zero\": true"),
+            strip_is_said: Some(STRIP),
         },
         dry_run: known.dry_run,
         index: known.index,

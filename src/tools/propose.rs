@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::apply_patch::STRIP;
 use super::arguments::{answered, required, whole};
 use super::edits::{JsonEdit, compile};
 use super::{Arguments, changes, codes};
@@ -135,7 +136,7 @@ pub fn call_patch(session: &Session<'_>, arguments: Value) -> Result<Value> {
         instead_of: known.instead_of,
         ..Details::default()
     };
-    let draft = patched(session, patch, known.strip, known.on)?;
+    let draft = patched(session, patch, (known.strip, Some(STRIP)), known.on)?;
     let recorded = app::propose::propose(session, draft, details)?;
     answered(&Proposed::new(&recorded), ignored)
 }
@@ -155,14 +156,14 @@ pub(super) fn draft(session: &Session<'_>, edits: Vec<JsonEdit>, ground: &Ground
     )
 }
 
-/// What a patch makes of the files.
+/// What a patch makes of the files: how many components of its paths to leave out, and how the caller says so.
 pub(super) fn patched(
     session: &Session<'_>,
     patch: String,
-    strip: Option<usize>,
+    (strip, strip_is_said): (Option<usize>, Option<&'static str>),
     on: Option<String>,
 ) -> Result<Draft> {
-    let options = Options { strip, ..Options::default() };
+    let options = Options { strip, strip_is_said, ..Options::default() };
     let source = Source::Patch { bytes: patch.into_bytes(), options, on };
     // What was read otherwise than written shows in the proposal's diff.
     capture::capture(session, &source, &mut Vec::new())

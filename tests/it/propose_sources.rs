@@ -250,6 +250,19 @@ fn listed(run: &Run) -> String {
     files.iter().map(|file| file.as_str().expect("a path")).collect::<Vec<_>>().join(" ")
 }
 
+/// As of `aye adopt` and of a session: a link, such as that of a virtual environment, keeps nothing else back.
+#[test]
+fn an_untracked_symlink_stays_as_it_is() {
+    let repo = Repo::with(&[("a", "one\n")]);
+    repo.symlink("/usr", "venv");
+    repo.aye(&["propose", "--worktree"]).fails("no_change", 6).notes("note: venv is a symlink");
+    repo.write("a", "two\n");
+    let run = repo.agent("codex", &["propose", "--worktree", ".", "--json"]).ok();
+    let run = run.notes("note: venv is a symlink and stays as it is");
+    assert_eq!(run.json()["files"], serde_json::json!(["a"]));
+    assert_eq!(std::fs::read_link(repo.path("venv")).expect("the link").to_str(), Some("/usr"));
+}
+
 #[test]
 fn a_bare_repository_has_nothing_uncommitted() {
     Repo::bare().aye(&["propose", "--worktree"]).fails("bare_repository", 4);

@@ -75,6 +75,8 @@ pub enum Remark {
     Patch(String),
     /// A directory that is another repository; nothing in it is proposed.
     OtherRepository(String),
+    /// An untracked symlink; it is not proposed.
+    Symlink(RepoPath),
     /// A staged file that a sparse checkout excludes; it is not proposed.
     Excluded(RepoPath),
 }

@@ -8,7 +8,7 @@ mod source;
 use std::ffi::OsString;
 
 use chrono::Duration;
-pub use edits::EditArgs;
+pub use edits::{EditArgs, name_flag};
 pub use inside::{Spooled, spooled};
 pub use json::Request;
 pub use source::{SourceArgs, note_staged};
@@ -127,11 +127,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let session = context.session(&store);
     let mut meta = args.meta;
     let on = meta.on.take();
+    let is_json = args.from_json.is_some();
     let draft = match args.source.read(context, &session, on.clone())? {
         Some(draft) => draft,
         None => {
             let edits = compile(context, &store, args.edits, args.from_json, &mut meta)?;
-            capture::edits(&session, edits, &on.into(), InputForm::Snippet)?
+            capture::edits(&session, edits, &on.into(), InputForm::Snippet)
+                .map_err(|error| if is_json { error } else { name_flag(error) })?
         }
     };
     let recorded = app::propose::propose(&session, draft, meta.details())?;
