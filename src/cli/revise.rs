@@ -140,6 +140,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let revision = Revision { draft, description: message, expires_in: args.expires_in, notes };
     let recorded = app::propose::revise(&session, &authority, &proposal, revision)?;
     propose::note_staged(context, &recorded.taken_back);
+    propose::note_adapted(context, &recorded.adapted);
     let revised = &recorded.proposal;
     let answer = Revised::new(&recorded);
     context.emit(Format::Text, &answer, || {

@@ -103,7 +103,8 @@ pub struct FileItem {
 }
 
 impl FileItem {
-    fn new(file: FileReport) -> Self {
+    /// What is reported of `file`.
+    pub(super) fn new(file: FileReport) -> Self {
         Self {
             path: file.path.display().to_string(),
             action: file.action,

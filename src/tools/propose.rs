@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::apply_patch::STRIP;
+use super::apply_patch::{FileItem, STRIP};
 use super::arguments::{answered, required, whole};
 use super::edits::{JsonEdit, compile};
 use super::{Arguments, changes, codes};
@@ -35,6 +35,10 @@ pub struct Proposed {
     /// Those that were taken back in the work tree, because their changes came from there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub put_back: Vec<String>,
+    /// The files of the patch with hunks that went elsewhere, or were matched otherwise, than written; of each
+    /// those hunks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub adapted: Vec<FileItem>,
 }
 
 impl Proposed {
@@ -49,6 +53,7 @@ impl Proposed {
             proposed: changes::Proposed::new(recorded),
             files: paths(&mut changes.iter().map(|change| &change.path)),
             put_back: paths(&mut recorded.taken_back.files.iter()),
+            adapted: recorded.adapted.iter().cloned().map(FileItem::new).collect(),
         }
     }
 }
@@ -165,7 +170,7 @@ pub(super) fn patched(
 ) -> Result<Draft> {
     let options = Options { strip, strip_is_said, ..Options::default() };
     let source = Source::Patch { bytes: patch.into_bytes(), options, on };
-    // What was read otherwise than written shows in the proposal's diff.
+    // Its remarks are of the patch; where its hunks went is in the draft.
     capture::capture(session, &source, &mut Vec::new())
 }
 

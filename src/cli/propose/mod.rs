@@ -16,6 +16,7 @@ pub use source::{SourceArgs, note_staged};
 use super::{Context, Format, paths};
 use crate::app::propose::{Details, Recorded};
 use crate::app::{self, capture};
+use crate::changeset::patch::FileReport;
 use crate::changeset::snippet::Edit;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::ProposalId;
@@ -150,6 +151,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// If it cannot be printed.
 pub fn answer(context: &mut Context, recorded: &Recorded) -> Result<Exit> {
     note_staged(context, &recorded.taken_back);
+    note_adapted(context, &recorded.adapted);
     emit(context, &Proposed::new(recorded), &recorded.proposal.id)
 }
 
@@ -203,6 +205,17 @@ fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exi
         context.note(&format!("look: aye diff {id}    decide: aye review {id}"));
     }
     Ok(Exit::Done)
+}
+
+/// Says which hunks of a patch went elsewhere, or were matched otherwise, than written.
+pub fn note_adapted(context: &Context, adapted: &[FileReport]) {
+    for file in adapted {
+        let path = escape::name(&file.path.display().to_string());
+        for hunk in &file.hunks {
+            let (number, line, remarks) = (hunk.hunk, hunk.line, hunk.remarks());
+            context.note(&format!("note: {path}, hunk {number}: line {line}{remarks}"));
+        }
+    }
 }
 
 /// Says what the scan found, where the answer itself is text.
