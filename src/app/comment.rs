@@ -8,7 +8,6 @@ use crate::changeset::RepoPath;
 use crate::decide;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Result, codes};
-use crate::proposal::document::Remark;
 use crate::proposal::event::{Comment, CommentKind, Evidence};
 use crate::proposal::rules::Verb;
 use crate::proposal::{ActorKind, Note, Proposal, codes as proposal_codes, state};
@@ -245,38 +244,3 @@ fn require_place(
     Err(Error::new(&codes::INVALID_ARGUMENT, message)
         .hint("lines are counted in the proposed file, from 1"))
 }
-
-/// `remark` of the proposal `id` for the agent that is to answer it, while that `is_pending`, as lines of text;
-/// nothing in them is safe for a terminal.
-pub fn text(id: &str, remark: &Remark, is_pending: bool) -> Vec<String> {
-    let place = remark.place().map(|place| format!(" at {place}"));
-    let short = &remark.id[..remark.id.floor_char_boundary(SHOWN)];
-    let what = match remark.kind.as_str() {
-        "comment" => String::new(),
-        kind => format!(", {kind} {short}"),
-    };
-    let mut out = vec![format!("{}{}{what}:", remark.by, place.unwrap_or_default())];
-    let sign = if remark.replacement.is_some() { "-" } else { ">" };
-    let quoted = remark.quote.iter().flat_map(|quote| quote.lines());
-    out.extend(quoted.map(|line| format!("  {sign} {line}")));
-    let instead = remark.replacement.iter().flat_map(|text| text.lines());
-    out.extend(instead.map(|line| format!("  + {line}")));
-    out.extend(remark.body.lines().map(|line| format!("  {line}")));
-    let is_outdated = remark.outdated == Some(true);
-    match (&remark.resolved, remark.kind.as_str()) {
-        (Some(resolved), _) => {
-            out.push(format!("  resolved by {}: {}", resolved.by, resolved.note));
-        }
-        (None, "suggestion") if is_pending && !is_outdated => {
-            out.push(format!("  take it as it is: aye revise {id} --take {short}"));
-        }
-        (None, "question") if is_pending => {
-            out.push(format!("  answer: aye comment {id} --resolve {short} -m TEXT"));
-        }
-        (None, _) => {}
-    }
-    out
-}
-
-/// Characters of a comment's id that an agent is given.
-const SHOWN: usize = 12;

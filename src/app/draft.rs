@@ -1,6 +1,7 @@
 //! Changes that are about to be proposed.
 
 use crate::changeset::Changeset;
+use crate::changeset::patch::FileReport;
 use crate::error::Result;
 use crate::proposal::Proposal;
 use crate::proposal::event::{InputForm, On};
@@ -18,6 +19,9 @@ pub struct Draft {
     pub(super) on: Option<On>,
     /// The changed files are to go back in the work tree once they are proposed.
     pub(super) take_back: bool,
+    /// The files of the patch it was read from with a hunk that went elsewhere, or was matched otherwise, than
+    /// written; of each those hunks.
+    pub(super) adapted: Vec<FileReport>,
 }
 
 impl Draft {
@@ -28,7 +32,7 @@ impl Draft {
     pub fn new(store: &Store, changeset: Changeset, form: InputForm) -> Result<Self> {
         store.accept(&changeset)?;
         let changeset = changeset.with_origins();
-        Ok(Self { changeset, form, message: None, on: None, take_back: false })
+        Ok(Self { changeset, form, message: None, on: None, take_back: false, adapted: Vec::new() })
     }
 
     /// The present changes of `proposal` as they are.

@@ -14,6 +14,7 @@ pub mod propose;
 pub mod session;
 pub mod stack;
 pub mod suggestion;
+pub mod told;
 pub mod trial;
 pub mod wait;
 

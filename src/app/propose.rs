@@ -5,6 +5,7 @@ use chrono::{DateTime, Duration, Utc};
 use super::capture::{TakeBack, TakenBack};
 use super::stack::{self, Followed};
 use super::{Draft, Session};
+use crate::changeset::patch::FileReport;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::Result;
 use crate::proposal::event::{Comment, Extend, InputForm, RevisionReason, Subject};
@@ -42,6 +43,8 @@ pub struct Recorded {
     pub warnings: Vec<Warning>,
     /// The files that were reverted in the work tree.
     pub taken_back: TakenBack,
+    /// The hunks of the patch that went elsewhere, or were matched otherwise, than written.
+    pub adapted: Vec<FileReport>,
     /// What became of the proposals that stand on it, where it was revised.
     pub followed: Followed,
 }
@@ -54,6 +57,7 @@ impl Recorded {
             duplicate: true,
             warnings: Vec::new(),
             taken_back: TakenBack::default(),
+            adapted: Vec::new(),
             followed: Followed::default(),
         }
     }
@@ -69,6 +73,7 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
     let Session { store, caller, now } = session;
     let back = TakeBack::of(store, &draft)?;
     let warnings = gate::proposal(store, &draft.changeset)?;
+    let adapted = draft.adapted;
     let named = details.proposed_by.filter(|name| !name.trim().is_empty());
     let expires_in = match details.expires_in {
         Some(span) => span,
@@ -100,7 +105,7 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
     })?;
     let taken_back = back.map(|back| back.run(store, &proposal.id)).transpose()?;
     let (taken_back, followed) = (taken_back.unwrap_or_default(), Followed::default());
-    Ok(Recorded { proposal, duplicate, warnings, taken_back, followed })
+    Ok(Recorded { proposal, duplicate, warnings, taken_back, adapted, followed })
 }
 
 /// What a new revision is to say.
@@ -131,6 +136,7 @@ pub fn revise(
     let back = TakeBack::of(store, &draft)?;
     let warnings = gate::proposal(store, &draft.changeset)?;
     let uppers = stack::above(session, proposal)?;
+    let adapted = draft.adapted;
     let (proposal, followed) = store.write(authority.actor(), session.now, |writer| {
         let on = draft.on.clone();
         let revision = NewRevision {
@@ -158,7 +164,7 @@ pub fn revise(
         Ok((writer.view.proposal(id)?, followed))
     })?;
     let taken_back = back.map(|back| back.run(store, id)).transpose()?.unwrap_or_default();
-    Ok(Recorded { proposal, duplicate: false, warnings, taken_back, followed })
+    Ok(Recorded { proposal, duplicate: false, warnings, taken_back, adapted, followed })
 }
 
 /// Makes `rest`, the changes of `proposal` that a decision excluded, a pending proposal of its own.

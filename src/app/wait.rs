@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::proposal::document::{self, Remark, timestamp};
 use crate::proposal::event::RevisionReason;
 use crate::proposal::state::Revision;
-use crate::proposal::{Proposal, ProposalId, Status};
+use crate::proposal::{Actor, Proposal, ProposalId, Status};
 use crate::render::diff::{self, Options};
 use crate::store::{Filter, Store, Summary, idle::Tips};
 
@@ -38,6 +38,9 @@ pub struct Document {
     pub reason: Option<String>,
     /// Who decided or asked.
     pub by: Option<String>,
+    /// The same, with the kind, which the document does not have.
+    #[serde(skip)]
+    pub actor: Option<Actor>,
     /// When.
     pub at: Option<String>,
     /// The commit made with the decision.
@@ -54,6 +57,9 @@ pub struct Document {
 pub struct Revised {
     /// Who made it.
     pub by: String,
+    /// The same, with the kind, which the document does not have.
+    #[serde(skip)]
+    pub actor: Actor,
     /// `partial` (some hunks were taken), `edited`, `rebase` or `answer`.
     #[schemars(with = "String")]
     pub reason: RevisionReason,
@@ -170,13 +176,15 @@ fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
     let diff = changes(own)
         .zip(changes(current))
         .map(|(own, current)| diff::changeset(&interdiff(&own, &current), &Options::default()));
-    Some(Revised { by: current.actor.name.clone(), reason: current.reason.clone(), diff })
+    let actor = current.actor.clone();
+    Some(Revised { by: actor.name.clone(), actor, reason: current.reason.clone(), diff })
 }
 
 /// What there is to say about `proposal`, whose status is `status`.
 pub fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: bool) -> Document {
     let request = proposal.changes_requested.as_ref().filter(|_| status == Status::Pending);
     let decision = proposal.decision();
+    let actor = decision.map(|decision| &decision.by).or_else(|| request.map(|asked| &asked.by));
     Document {
         schema: "aye/wait@1",
         proposal_id: proposal.id.to_string(),
@@ -186,7 +194,8 @@ pub fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: b
         reason: decision
             .and_then(|decision| decision.reason.clone())
             .or_else(|| request.and_then(|request| request.reason.clone())),
-        by: decision.map(|d| d.by.name.clone()).or_else(|| request.map(|r| r.by.name.clone())),
+        by: actor.map(|actor| actor.name.clone()),
+        actor: actor.cloned(),
         at: decision.map(|d| timestamp(d.at)).or_else(|| request.map(|r| timestamp(r.at))),
         commit: decision.and_then(|decision| decision.commit.clone()),
         revised: revised(store, proposal),

@@ -132,7 +132,7 @@ fn replace(path: &RepoPath, file: &File, snippet: &Snippet) -> Result<(Vec<u8>, 
             format!("'{}' exists and the old content is empty", path.display()),
         )
         .with("path", path.display().to_string())
-        .hint("give the old content to replace, or --content-file for the whole new content"));
+        .hint("give the old content to replace, or the whole new one as \"content\""));
     }
     if file.is_binary() {
         return Err(Error::new(
@@ -140,7 +140,7 @@ fn replace(path: &RepoPath, file: &File, snippet: &Snippet) -> Result<(Vec<u8>, 
             format!("'{}' is binary; text cannot be matched in it", path.display()),
         )
         .with("path", path.display().to_string())
-        .hint("give the whole new file with --content-file"));
+        .hint("give the whole new content as \"content\""));
     }
     let mut snippet = snippet.clone();
     let mut starts = matches(text, &snippet.old);

@@ -70,6 +70,7 @@ impl ReadArgs {
             fuzz: self.fuzz,
             unidiff_zero: self.unidiff_zero,
             zero_is_said: Some("--unidiff-zero"),
+            strip_is_said: Some("-p"),
         }
     }
 }

@@ -111,6 +111,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
         Some(draft) => draft,
         None => {
             let limit = store.settings()?.max_file_size;
+            let is_json = args.from_json.is_some();
             let edits = match args.from_json {
                 Some(file) => {
                     let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
@@ -123,6 +124,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
             };
             if !edits.is_empty() {
                 capture::edits(&session, edits, &below, InputForm::Snippet)
+                    .map_err(|error| if is_json { error } else { propose::name_flag(error) })
                     .map_err(|error| capture::name_moved(&store, &proposal, error))?
             } else if message.is_some() || args.expires_in.is_some() {
                 Draft::present(&store, &proposal, InputForm::Snippet)?
@@ -138,6 +140,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let revision = Revision { draft, description: message, expires_in: args.expires_in, notes };
     let recorded = app::propose::revise(&session, &authority, &proposal, revision)?;
     propose::note_staged(context, &recorded.taken_back);
+    propose::note_adapted(context, &recorded.adapted);
     let revised = &recorded.proposal;
     let answer = Revised::new(&recorded);
     context.emit(Format::Text, &answer, || {

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::which::One;
 use super::{Context, Format};
-use crate::app::comment;
 use crate::app::listing::Item;
+use crate::app::told;
 use crate::app::wait::{self, Document, Revised, until};
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::Status;
 use crate::proposal::event::RevisionReason;
+use crate::proposal::{ActorKind, Status};
 use crate::repository::parse_duration;
 use crate::store::Store;
 use crate::text::escape;
@@ -54,6 +54,12 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         None => args.which.find(context, &store.view()?)?.id,
     };
     let document = until(&store, &id, limit, || context.clock())?;
+    let Document { reason, comments, revised, .. } = &document;
+    let is_told = reason.is_some() || !comments.is_empty() || revised.is_some();
+    let is_agent = context.actor(&store).kind == ActorKind::Agent;
+    if is_agent && is_told && context.format_or(Format::Text) == Format::Text {
+        context.note(&format!("note: {}", told::TO_WEIGH));
+    }
     context.emit(Format::Text, &document, || text(&document))?;
     Ok(match document.status {
         Status::Applied => Exit::Done,
@@ -96,22 +102,22 @@ fn text(document: &Document) -> String {
         (Status::Pending, true) => "changes requested",
         (status, _) => status.as_str(),
     };
-    let by = document.by.as_deref().map(|by| format!(" by {}", escape::line(by)));
+    let by = document.actor.as_ref().map(|by| format!(" by {}", told::name(by)));
     let mut text = format!("{} {what}{}\n", document.proposal_id, by.unwrap_or_default());
     if document.timed_out {
         text = format!("{} is still pending\n", document.proposal_id);
     }
-    for line in document.reason.iter().flat_map(|reason| reason.lines()) {
-        text += &format!("  {}\n", escape::line(line));
+    for line in document.reason.iter().flat_map(|reason| told::indented(reason, "  ")) {
+        text += &format!("{line}\n");
     }
-    if let Some(Revised { by, reason, diff }) = &document.revised {
+    if let Some(Revised { actor, reason, diff, .. }) = &document.revised {
         let what = match reason {
             RevisionReason::Partial => "taken in part",
             RevisionReason::Rebase => "rebased",
             RevisionReason::Edited => "edited",
             _ => "revised",
         };
-        text += &format!("{what} by {}; what was proposed against that:\n", escape::line(by));
+        text += &format!("{what} by {}; what was proposed against that:\n", told::name(actor));
         match diff {
             Some(diff) => text += diff,
             None => text += "  (its content is not in this clone)\n",
@@ -119,8 +125,8 @@ fn text(document: &Document) -> String {
     }
     let is_pending = document.status == Status::Pending;
     for remark in &document.comments {
-        for line in comment::text(&document.proposal_id, remark, is_pending) {
-            text += &format!("{}\n", escape::line(&line));
+        for line in told::comment(&document.proposal_id, remark, is_pending) {
+            text += &format!("{line}\n");
         }
     }
     text

@@ -8,11 +8,10 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ActorKind;
 use super::conversation::Place;
 use super::event::{Entry, Evidence, How, Marked, On, RevisionReason, Subject};
 use super::state::{self, ChangesRequested, Decision, Revision};
-use super::{Proposal, Status};
+use super::{Actor, ActorKind, Proposal, Status};
 use crate::changeset::FileChange;
 use crate::changeset::entry::entries;
 
@@ -231,6 +230,9 @@ pub struct Remark {
     pub kind: String,
     /// Who.
     pub by: String,
+    /// The same, with the kind, which the document does not have.
+    #[serde(skip)]
+    pub actor: Actor,
     /// When.
     pub at: String,
     /// What.
@@ -289,6 +291,9 @@ impl Remark {
 pub struct Resolution {
     /// Who says so.
     pub by: String,
+    /// The same, with the kind, which the document does not have.
+    #[serde(skip)]
+    pub actor: Actor,
     /// When.
     pub at: String,
     /// What was done, in words.
@@ -418,6 +423,7 @@ pub fn comments(proposal: &Proposal, places: &[Place]) -> Vec<Remark> {
             id: remark.event.clone(),
             kind: said.kind.as_str().to_owned(),
             by: remark.by.to_string(),
+            actor: remark.by.clone(),
             at: timestamp(remark.at),
             body: said.body.clone(),
             path: said.path.as_ref().map(|path| path.display().to_string()),
@@ -434,6 +440,7 @@ pub fn comments(proposal: &Proposal, places: &[Place]) -> Vec<Remark> {
             replacement: said.replacement.clone(),
             resolved: remark.resolved.as_ref().map(|resolved| Resolution {
                 by: resolved.by.to_string(),
+                actor: resolved.by.clone(),
                 at: timestamp(resolved.at),
                 note: resolved.note.clone(),
             }),

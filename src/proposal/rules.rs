@@ -135,7 +135,7 @@ pub const TABLE: &[(Verb, [Answer; 4])] = &[
     (Verb::Apply, [Answer::No, Answer::No, Answer::Decides, Answer::CiIfPolicy]),
     (Verb::Approve, [Answer::No, Answer::No, Answer::Decides, Answer::No]),
     (Verb::Reject, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),
-    (Verb::RequestChanges, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),
+    (Verb::RequestChanges, [Answer::No, Answer::No, Answer::Yes, Answer::CiIfPolicy]),
     (Verb::Reopen, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
     (Verb::Publish, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
     (Verb::Purge, [Answer::No, Answer::No, Answer::Asked, Answer::No]),

@@ -18,6 +18,18 @@ impl CommandPlan {
     pub fn steps(&self) -> Vec<&Step> {
         self.list.steps()
     }
+
+    /// A note beside the answer, where a command may ask for the configuration of the user.
+    pub fn note(&self) -> Option<&'static str> {
+        const OF_THE_REPOSITORY: [&str; 3] = ["--local", "--worktree", "--blob"];
+        let asks = |step: &&Step| {
+            let mut given = step.argv.iter().skip(1);
+            (step.rule.starts_with("git config") || step.rule == "git var")
+                && !given.any(|it| OF_THE_REPOSITORY.iter().any(|flag| it.starts_with(flag)))
+        };
+        let asks = self.steps().iter().any(asks);
+        asks.then_some("git reads the configuration of the repository here, not the user's own")
+    }
 }
 
 /// Pipelines in order, each decided for every directory it may run in.

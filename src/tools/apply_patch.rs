@@ -103,7 +103,8 @@ pub struct FileItem {
 }
 
 impl FileItem {
-    fn new(file: FileReport) -> Self {
+    /// What is reported of `file`.
+    pub(super) fn new(file: FileReport) -> Self {
         Self {
             path: file.path.display().to_string(),
             action: file.action,
@@ -155,6 +156,9 @@ pub enum Answer {
     Failed(Box<Failure>),
 }
 
+/// How a tool that takes a patch has its `strip` said.
+pub(super) const STRIP: &str = "\"strip\"";
+
 /// Arguments of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
@@ -200,6 +204,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
             reverse: known.reverse,
             unidiff_zero: known.unidiff_zero,
             zero_is_said: Some("\"unidiff_zero\": true"),
+            strip_is_said: Some(STRIP),
         },
         dry_run: known.dry_run,
         index: known.index,

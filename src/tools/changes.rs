@@ -14,7 +14,7 @@ use crate::app::propose::{Details, Recorded};
 use crate::app::stack::Ground;
 use crate::app::{self, Session, capture};
 use crate::changeset::snippet::{Action, Edit};
-use crate::changeset::{Occurrence, Snippet};
+use crate::changeset::{Occurrence, Snippet, codes as changeset_codes};
 use crate::decide;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Result};
@@ -344,7 +344,8 @@ fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Res
     let snippet = Snippet { old: old.into(), new: new.into(), occurrence };
     let path = session.store.given(path.as_bytes())?;
     let edit = Edit { path, action: Action::Replace(snippet) };
-    let draft = capture::edits(session, vec![edit], &Ground::Any, InputForm::Tool)?;
+    let draft = capture::edits(session, vec![edit], &Ground::Any, InputForm::Tool)
+        .map_err(without_whole_files)?;
     let details = Details {
         description: arguments.description,
         domain: arguments.domain,
@@ -352,6 +353,18 @@ fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Res
         ..Details::default()
     };
     app::propose::propose(session, draft, details).map(|recorded| Proposed::new(&recorded))
+}
+
+/// `error` with what to do next at a door that takes no whole content.
+fn without_whole_files(error: Error) -> Error {
+    let hint = if error.is(&changeset_codes::FILE_EXISTS) {
+        "give the old content to replace; an empty one is for a new file"
+    } else if error.is(&changeset_codes::NOT_TEXT) {
+        "the tool propose takes the whole new content of a file"
+    } else {
+        return error;
+    };
+    error.hint(hint)
 }
 
 /// The status of that name.

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::apply_patch::{FileItem, STRIP};
 use super::arguments::{answered, required, whole};
 use super::edits::{JsonEdit, compile};
 use super::{Arguments, changes, codes};
@@ -34,6 +35,10 @@ pub struct Proposed {
     /// Those that were taken back in the work tree, because their changes came from there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub put_back: Vec<String>,
+    /// The files of the patch with hunks that went elsewhere, or were matched otherwise, than written; of each
+    /// those hunks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub adapted: Vec<FileItem>,
 }
 
 impl Proposed {
@@ -48,6 +53,7 @@ impl Proposed {
             proposed: changes::Proposed::new(recorded),
             files: paths(&mut changes.iter().map(|change| &change.path)),
             put_back: paths(&mut recorded.taken_back.files.iter()),
+            adapted: recorded.adapted.iter().cloned().map(FileItem::new).collect(),
         }
     }
 }
@@ -135,7 +141,7 @@ pub fn call_patch(session: &Session<'_>, arguments: Value) -> Result<Value> {
         instead_of: known.instead_of,
         ..Details::default()
     };
-    let draft = patched(session, patch, known.strip, known.on)?;
+    let draft = patched(session, patch, (known.strip, Some(STRIP)), known.on)?;
     let recorded = app::propose::propose(session, draft, details)?;
     answered(&Proposed::new(&recorded), ignored)
 }
@@ -155,16 +161,16 @@ pub(super) fn draft(session: &Session<'_>, edits: Vec<JsonEdit>, ground: &Ground
     )
 }
 
-/// What a patch makes of the files.
+/// What a patch makes of the files: how many components of its paths to leave out, and how the caller says so.
 pub(super) fn patched(
     session: &Session<'_>,
     patch: String,
-    strip: Option<usize>,
+    (strip, strip_is_said): (Option<usize>, Option<&'static str>),
     on: Option<String>,
 ) -> Result<Draft> {
-    let options = Options { strip, ..Options::default() };
+    let options = Options { strip, strip_is_said, ..Options::default() };
     let source = Source::Patch { bytes: patch.into_bytes(), options, on };
-    // What was read otherwise than written shows in the proposal's diff.
+    // Its remarks are of the patch; where its hunks went is in the draft.
     capture::capture(session, &source, &mut Vec::new())
 }
 

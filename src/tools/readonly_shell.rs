@@ -235,7 +235,11 @@ pub fn call(
 ) -> Result<Response> {
     Ok(match plan(command, world) {
         Err(refusal) => refused(command, &refusal),
-        Ok(plan) => ran(command, run(&plan, request, world)?, request.timeout, now),
+        Ok(plan) => {
+            let outcome = run(&plan, request, world)?;
+            let notes = plan.note().map(str::to_owned).into_iter().collect();
+            ran(command, outcome, request.timeout, notes, now)
+        }
     })
 }
 
@@ -256,9 +260,14 @@ pub fn refused(command: &str, refusal: &Refusal) -> Response {
     })
 }
 
-/// The response to a command that ran.
-pub fn ran(command: &str, outcome: RunOutcome, timeout: Duration, now: DateTime<Utc>) -> Response {
-    let mut notes = Vec::new();
+/// The response to a command that ran; `notes` are of its plan.
+pub fn ran(
+    command: &str,
+    outcome: RunOutcome,
+    timeout: Duration,
+    mut notes: Vec<String>,
+    now: DateTime<Utc>,
+) -> Response {
     let output = match String::from_utf8(outcome.output) {
         Ok(text) => text,
         Err(error) => {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::apply_patch::FileItem;
 use super::arguments::{answered, required};
 use super::edits::JsonEdit;
 use super::{Arguments, codes, propose};
@@ -46,6 +47,10 @@ pub struct Revised {
     /// Secrets and personal data in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+    /// The files of the patch with hunks that went elsewhere, or were matched otherwise, than written; of each
+    /// those hunks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub adapted: Vec<FileItem>,
 }
 
 impl Revised {
@@ -63,6 +68,7 @@ impl Revised {
             rebased: recorded.followed.rebased.iter().map(ToString::to_string).collect(),
             not_rebased: recorded.followed.left.iter().map(ToString::to_string).collect(),
             warnings: recorded.warnings.clone(),
+            adapted: recorded.adapted.iter().cloned().map(FileItem::new).collect(),
         }
     }
 }
@@ -111,7 +117,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         }
         (Some(edits), None) if take.is_none() => propose::draft(session, edits, &below)?,
         (None, Some(patch)) if take.is_none() => {
-            propose::patched(session, patch, None, below.id())?
+            propose::patched(session, patch, (None, None), below.id())?
         }
         (None, None) if known.description.is_some() || expires_in.is_some() => {
             Draft::present(store, &proposal, InputForm::Tool)?

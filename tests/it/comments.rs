@@ -136,7 +136,7 @@ fn whoever_proposes_resolves_with_a_note() {
     assert_eq!((after.len(), &after[0]["resolved"]["note"]), (1, &json!("It is German")));
     repo.agent("codex", &["wait", &id, "--timeout", "0"])
         .exits(124)
-        .says("resolved by codex")
+        .says("resolved by agent codex")
         .lacks("--resolve");
     repo.aye(&["comment", &id, "--resolve", "f00", "-m", "x"]).fails("comment_not_found", 3);
     let more = ["comment", &id, "--resolve", &comment, "-m", "x", "--question"];

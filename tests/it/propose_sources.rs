@@ -54,6 +54,47 @@ fn what_a_proposed_patch_leaves_out_is_said() {
         .notes(note);
 }
 
+/// A patch that fits in another way than it is written is taken, and whoever proposes it hears how it fits, as from
+/// `aye patch`.
+#[test]
+fn how_a_proposed_patch_was_matched_is_said() {
+    let code = "def f(x):\n    y = x\n    return y\n";
+    let patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-y = x\n+y = x + 1\n*** End Patch\n";
+    let repo = Repo::with(&[("a.py", code), ("b", "0\n0\none\ntwo\n")]);
+    let note = "note: a.py, hunk 1: line 2, matched but for blanks";
+    repo.aye_stdin(&["propose", "--patch", "-"], patch).ok().notes(note);
+    let run = repo.aye_stdin(&["propose", "--patch", "-", "--json"], patch).ok();
+    let hunks = |answer: &serde_json::Value| answer["adapted"][0]["hunks"].clone();
+    let expected = repo.aye_stdin(&["patch", "--dry-run", "--json"], patch).ok().json();
+    assert_eq!(hunks(&run.json())[0]["matched"], "blanks");
+    assert_eq!(run.json()["adapted"], expected["files"]);
+    let tool = |name: &str, arguments: serde_json::Value| {
+        repo.agent("codex", &["call", name, &arguments.to_string()]).ok().json()
+    };
+    let answer = tool("propose_patch", serde_json::json!({ "patch": patch }));
+    assert_eq!(answer["adapted"], expected["files"]);
+
+    let at = |line: usize| {
+        let header = format!("@@ -{line},2 +{line},2 @@");
+        FIX.replace("a/a", "a/b").replace("b/a", "b/b").replace("@@ -1,2 +1,2 @@", &header)
+    };
+    let moved = at(2);
+    let answer = tool("propose_patch", serde_json::json!({ "patch": moved }));
+    assert_eq!(hunks(&answer)[0]["offset"], 1);
+    let id = answer["proposal_id"].as_str().expect("an id").to_owned();
+    let other = moved.replace("TWO", "zwei");
+    let answer = tool("revise", serde_json::json!({ "proposal_id": id, "patch": other }));
+    assert_eq!(hunks(&answer)[0]["offset"], 1);
+    repo.cmd(&["revise", &id, "--patch", "-"])
+        .env("AYE_AGENT", "codex")
+        .stdin(moved)
+        .run()
+        .ok()
+        .notes("note: b, hunk 1: line 3, offset +1");
+    // What fits as written is not mentioned.
+    assert!(tool("propose_patch", serde_json::json!({ "patch": at(3) })).get("adapted").is_none());
+}
+
 #[test]
 fn an_applied_patch_is_nothing_to_propose() {
     let repo = Repo::with(&[("a", "one\nTWO\n")]);
@@ -248,6 +289,19 @@ fn listed(run: &Run) -> String {
     let json = run.json();
     let files = json["files"].as_array().expect("files");
     files.iter().map(|file| file.as_str().expect("a path")).collect::<Vec<_>>().join(" ")
+}
+
+/// As of `aye adopt` and of a session: a link, such as that of a virtual environment, keeps nothing else back.
+#[test]
+fn an_untracked_symlink_stays_as_it_is() {
+    let repo = Repo::with(&[("a", "one\n")]);
+    repo.symlink("/usr", "venv");
+    repo.aye(&["propose", "--worktree"]).fails("no_change", 6).notes("note: venv is a symlink");
+    repo.write("a", "two\n");
+    let run = repo.agent("codex", &["propose", "--worktree", ".", "--json"]).ok();
+    let run = run.notes("note: venv is a symlink and stays as it is");
+    assert_eq!(run.json()["files"], serde_json::json!(["a"]));
+    assert_eq!(std::fs::read_link(repo.path("venv")).expect("the link").to_str(), Some("/usr"));
 }
 
 #[test]

@@ -213,6 +213,22 @@ fn a_proxy_of_rustup_starts_its_toolchain() {
     run.exits(0).says("real");
 }
 
+/// Git answers from the repository's configuration alone, which is no answer to what the user has set.
+#[test]
+fn a_question_for_the_configuration_notes_whose_is_read() {
+    let repo = repo();
+    let note = "the configuration of the repository here, not the user's own";
+    for command in ["git config --get no.such", "git config --global --list | cat", "git var -l"] {
+        let run = repo.aye(&["shell", command]).notes(note);
+        assert!(!run.out().contains(note), "{run}");
+        let run = repo.aye(&["call", "readonly_shell", &format!("{{\"command\": {command:?}}}")]);
+        run.says(note);
+    }
+    for command in ["git config --local --list", "git log -1"] {
+        assert!(!repo.aye(&["shell", command]).ok().err().contains(note), "{command}");
+    }
+}
+
 #[test]
 fn git_prints_no_credentials() {
     let repo = repo();

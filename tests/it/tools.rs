@@ -336,3 +336,39 @@ fn an_absolute_path_inside_the_work_tree_is_taken() {
         call(&repo, "propose", &edit).fails(code, 6);
     }
 }
+
+/// What is to be done next is something that this tool, or this command, can be given.
+#[test]
+fn hints_name_what_the_caller_can_give() {
+    let repo = repo();
+    repo.write("bin", "\0x");
+    let hint = |tool: &str, arguments: &Value| {
+        let answer = answer(&call(&repo, tool, arguments));
+        let hint = answer["error"]["hint"].as_str().or(answer["hint"].as_str());
+        hint.unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    let edit = json!({"file_path": "f", "old_content": "", "new_content": "x"});
+    let binary = json!({"file_path": "bin", "old_content": "x", "new_content": "y"});
+    let patch = json!({"patch": "--- a/no\n+++ b/no\n@@ -1 +1 @@\n-a\n+b\n"});
+    let mut change = edit.clone();
+    change["action"] = "propose".into();
+    assert_eq!(
+        hint("changes", &change),
+        "give the old content to replace; an empty one is for a new file"
+    );
+    let whole = "give the old content to replace, or the whole new one as \"content\"";
+    assert_eq!(hint("propose", &json!({"edits": [edit]})), whole);
+    assert_eq!(
+        hint("propose", &json!({"edits": [binary]})),
+        "give the whole new content as \"content\""
+    );
+    for tool in ["propose_patch", "apply_patch"] {
+        let hint = hint(tool, &patch);
+        assert!(hint.contains("\"strip\" says how many") && !hint.contains("-p"), "{hint}");
+    }
+    repo.aye_stdin(&["patch"], patch["patch"].as_str().unwrap()).exits(3).notes("-p says how many");
+    repo.aye(&["propose", "f", "--old", "", "--new", "x"]).exits(5).notes("--content-file");
+    repo.aye(&["propose", "bin", "--old", "x", "--new", "y"]).exits(6).notes("--content-file");
+    let args = ["shell", "git branch 'to*'"];
+    repo.aye(&args).exits(4).notes("add `--list`");
+}

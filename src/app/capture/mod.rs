@@ -20,7 +20,7 @@ use super::stack::{self, Ground};
 use super::{Draft, Session};
 use crate::apply;
 use crate::changeset::codes as changeset_codes;
-use crate::changeset::patch::{self, Compiled, Options};
+use crate::changeset::patch::{self, Compiled, FileReport, Options};
 use crate::changeset::snippet::{self, Action, Edit};
 use crate::changeset::{Changeset, RepoPath, Snapshot};
 use crate::decide;
@@ -75,6 +75,8 @@ pub enum Remark {
     Patch(String),
     /// A directory that is another repository; nothing in it is proposed.
     OtherRepository(String),
+    /// An untracked symlink; it is not proposed.
+    Symlink(RepoPath),
     /// A staged file that a sparse checkout excludes; it is not proposed.
     Excluded(RepoPath),
 }
@@ -88,14 +90,17 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
     let (changeset, form) = match source {
         Source::Patch { bytes, options, on: Some(id) } => {
             let below = stack::below(session, id)?;
-            let changeset = whole_patch(store, &below, bytes, options, remarks)?;
+            let (changeset, adapted) = whole_patch(store, &below, bytes, options, remarks)?;
             return Ok(Draft {
                 on: Some(below.on()),
+                adapted,
                 ..Draft::new(store, changeset, InputForm::Patch)?
             });
         }
         Source::Patch { bytes, options, on: None } => {
-            (whole_patch(store, &*store.files()?, bytes, options, remarks)?, InputForm::Patch)
+            let files = store.files()?;
+            let (changeset, adapted) = whole_patch(store, &*files, bytes, options, remarks)?;
+            return Ok(Draft { adapted, ..Draft::new(store, changeset, InputForm::Patch)? });
         }
         Source::Worktree { specs, base, .. } => {
             if specs.is_empty() && session.caller.actor.kind == ActorKind::Agent {
@@ -249,15 +254,16 @@ pub fn patch(
     patch::read(bytes, files, options).map_err(|error| name_relative(error, store))
 }
 
-/// A patch that is to be proposed: some of it has to be missing from the files.
+/// A patch that is to be proposed, and what of it was not taken as written: some of it has to be missing from the
+/// files.
 fn whole_patch(
     store: &Store,
     files: &dyn Snapshot,
     bytes: &[u8],
     options: &Options,
     remarks: &mut Vec<Remark>,
-) -> Result<Changeset> {
-    let compiled = self::patch(store, bytes, files, options)?;
+) -> Result<(Changeset, Vec<FileReport>)> {
+    let mut compiled = self::patch(store, bytes, files, options)?;
     if compiled.already_applied {
         return Err(Error::new(
             &patch::codes::ALREADY_APPLIED,
@@ -265,8 +271,13 @@ fn whole_patch(
         )
         .hint(already_there(&compiled)));
     }
-    remarks.extend(compiled.notes.into_iter().map(Remark::Patch));
-    Ok(compiled.changeset)
+    remarks.extend(std::mem::take(&mut compiled.notes).into_iter().map(Remark::Patch));
+    let mut adapted = std::mem::take(&mut compiled.files);
+    for file in &mut adapted {
+        file.hunks.retain(patch::HunkReport::is_remarkable);
+    }
+    adapted.retain(|file| !file.hunks.is_empty());
+    Ok((compiled.changeset, adapted))
 }
 
 /// What to do where the files have a patch already: `git diff` prints what they have.

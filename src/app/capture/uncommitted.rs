@@ -73,6 +73,9 @@ pub(super) fn uncommitted(
                     let name = name.as_bstr().to_string();
                     remarks.push(Remark::OtherRepository(name.trim_end_matches('/').to_owned()));
                 }
+                name if is_symlink(store, name) => {
+                    remarks.push(Remark::Symlink(RepoPath::from_tree(name)?));
+                }
                 name => files.entry(name).or_default().exists = true,
             },
             _ => {}
@@ -112,6 +115,11 @@ pub(super) fn uncommitted(
     let changeset = Changeset::new(changes)?;
     store.refuse_foreign(changeset.changes().iter().map(|change| &change.path), BY_GIT)?;
     Ok(changeset)
+}
+
+fn is_symlink(store: &Store, name: &[u8]) -> bool {
+    let found = store.work_dir().map(|top| top.join(name.to_path_lossy()).symlink_metadata());
+    found.is_some_and(|found| found.is_ok_and(|found| found.is_symlink()))
 }
 
 /// A file that is not in the work tree as HEAD has it.

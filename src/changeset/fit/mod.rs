@@ -24,6 +24,8 @@ pub struct Options {
     pub unidiff_zero: bool,
     /// How the caller says that, for hints; `None` where it cannot.
     pub zero_is_said: Option<&'static str>,
+    /// How the caller says `strip`, for hints; `None` where it cannot.
+    pub strip_is_said: Option<&'static str>,
 }
 
 /// Failures that a patch which has been applied before runs into.

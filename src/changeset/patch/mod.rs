@@ -56,7 +56,38 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
     } else {
         Cow::Owned([bytes, b"\n"].concat())
     };
-    let unified::Parsed { files: mut parsed, left_out } = unified::parse(&whole)?;
+    let counted = unified::parse(&whole)?;
+    let hunks = || counted.files.iter().flat_map(|file| &file.hunks);
+    let is_open = hunks().any(unified::Hunk::may_end_in_a_header);
+    let is_whole = matches!(whole, Cow::Borrowed(_));
+    match judge(counted, bytes, is_whole, files, options) {
+        Err(error) if is_open => {
+            // A count that is one too large takes the header of the next file for a change.
+            let headed = unified::parse_as(&whole, unified::Reading::Headed);
+            match headed.and_then(|parsed| judge(parsed, bytes, is_whole, files, options)) {
+                Ok(compiled) => Ok(compiled),
+                Err(other) => Err(if line(&other) > line(&error) { other } else { error }),
+            }
+        }
+        judged => judged,
+    }
+}
+
+/// The line of the patch that an error names.
+fn line(error: &Error) -> Option<u64> {
+    error.details().iter().find(|(key, _)| *key == "line").and_then(|(_, line)| line.as_u64())
+}
+
+/// Judges the files of a unified diff, which was read from `bytes`, on the present ones. `is_whole`: its last line
+/// ends in LF.
+fn judge(
+    parsed: unified::Parsed<'_>,
+    bytes: &[u8],
+    is_whole: bool,
+    files: &dyn Snapshot,
+    options: &Options,
+) -> Result<Compiled> {
+    let unified::Parsed { files: mut parsed, left_out } = parsed;
     if parsed.is_empty() {
         return Err(match left_out.as_slice() {
             [] => no_patch(bytes),
@@ -67,7 +98,7 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
             .hint("make the patch with `git diff --binary`, or send the files themselves"),
         });
     }
-    if let Cow::Owned(_) = &whole {
+    if !is_whole {
         refuse_half_line(&parsed, bytes)?;
     }
     if options.reverse {

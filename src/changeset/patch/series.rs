@@ -392,7 +392,13 @@ impl State<'_> {
         };
         Err(Error::new(&changes::FILE_NOT_FOUND, format!("{} {why}", path.display()))
             .with("path", path.display().to_string())
-            .hint("check the path; names in a patch start at the repository's top (see -p)"))
+            .hint(match self.options.strip_is_said {
+                Some(how) => format!(
+                    "check the path; names in a patch start at the repository's top; {how} says how many leading \
+                     components to leave out"
+                ),
+                None => "check the path; names in a patch start at the repository's top".to_owned(),
+            }))
     }
 
     /// Refuses to put a file where there is one that this commit does not take away.

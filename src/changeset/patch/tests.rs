@@ -153,6 +153,45 @@ fn recounted_hunks_go_only_where_they_are_unique() {
     becomes(&[("f", ".\na\nb\n")], patch, &[("f", ".\na\nB\n")]);
 }
 
+/// Every wrong count ends a hunk at the header of the next file, also the one by which that header could be lines of
+/// the hunk; where the file has these lines, they are.
+#[test]
+fn a_count_that_is_too_large_does_not_swallow_the_next_header() {
+    let files = [("x", "a\nb\nc\n"), ("y", "k\nl\nm\n")];
+    for count in 2..9 {
+        let patch = format!(
+            "--- a/x\n+++ b/x\n@@ -1,{count} +1,{count} @@\n a\n-b\n+B\n c\n\
+             --- a/y\n+++ b/y\n@@ -1,3 +1,3 @@\n k\n-l\n+L\n m\n"
+        );
+        becomes(&files, &patch, &[("x", "a\nB\nc\n"), ("y", "k\nL\nm\n")]);
+    }
+    let next = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n";
+    let gone = format!("--- a/y\n+++ /dev/null\n@@ -1,4 +0,0 @@\n-k\n-l\n-m\n{next}");
+    becomes(&files, &gone, &[("x", "a\nB\nc\n")]);
+    let new = format!("--- /dev/null\n+++ b/n\n@@ -0,0 +1,3 @@\n+k\n+l\n{next}");
+    becomes(&files, &new, &[("x", "a\nB\nc\n"), ("y", "k\nl\nm\n"), ("n", "k\nl\n")]);
+
+    // What the counts say is in the file, as in a patch by `git diff -U0` of a script of SQL.
+    let lines = "--- a/s\n+++ b/s\n@@ -4 +4 @@\n--- a/y\n+++ b/y\n@@ -6 +6 @@\n-k\n+K\n";
+    let sql = ("s", "a\nb\nc\n-- a/y\n.\nk\n");
+    let zero = Options { unidiff_zero: true, ..Options::default() };
+    let (after, _) = run(&tree(&[sql, files[1]]), lines, &zero).unwrap();
+    assert_eq!(after, tree(&[("s", "a\nb\nc\n++ b/y\n.\nK\n"), files[1]]));
+    // What fits neither way is refused where it does not fit.
+    let error = fails(
+        &[files[0], ("y", "k\n.\nm\n")],
+        "--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n c\n--- a/y\n+++ b/y\n@@ -1,3 +1,3 @@\n k\n-l\n+L\n m\n",
+        &codes::HUNK_FAILED,
+    );
+    assert_eq!((detail(&error, "path"), detail(&error, "line")), ("y".into(), 10.into()));
+    let error = fails(
+        &[("x", "a\n.\nc\n"), files[1]],
+        "--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n c\n--- a/y\n+++ b/y\n@@ -1,3 +1,3 @@\n k\n-l\n+L\n m\n",
+        &codes::HUNK_FAILED,
+    );
+    assert_eq!(detail(&error, "line"), 3);
+}
+
 #[test]
 fn files_come_and_go_also_empty_ones() {
     becomes(

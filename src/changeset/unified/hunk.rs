@@ -2,7 +2,7 @@
 
 use bstr::ByteSlice as _;
 
-use super::parse::{Cursor, excerpt, invalid, starts_file};
+use super::parse::{Cursor, Reading, excerpt, invalid, starts_file};
 use super::{Hunk, Line, LineKind};
 use crate::error::Result;
 
@@ -129,6 +129,9 @@ fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>
     // The counts are only claims: room is made as lines turn up.
     let mut lines = Vec::new();
     while old > 0 || new > 0 {
+        if is_header(cursor, (old, new)) {
+            return None;
+        }
         let line = body_line(cursor.peek_raw()?)?;
         let Some(line) = line else {
             no_newline(&mut lines)?;
@@ -149,6 +152,24 @@ fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>
         cursor.next();
     }
     Some(lines)
+}
+
+/// Is the cursor on the header of the next file, where a hunk lacks `old` and `new` lines by its counts?
+///
+/// The header looks like a line that is removed and one that is added. Where exactly these two are missing, the
+/// counts say that they are; the hunk below is of the same file then. Where others are, the counts are wrong.
+fn is_header(cursor: &Cursor<'_>, (old, new): (usize, usize)) -> bool {
+    if !cursor.peek().is_some_and(|line| line.starts_with(b"--- ")) || !starts_file(cursor) {
+        return false;
+    }
+    match cursor.reading() {
+        Reading::Headed => true,
+        Reading::Counted => {
+            // An empty line between might be counted, too.
+            let hunk = cursor.below().below();
+            (old, new) != (1, 1) && hunk.peek().is_some_and(|line| line.starts_with(b"@@"))
+        }
+    }
 }
 
 /// Every line up to the end of the hunk, whatever the header says.

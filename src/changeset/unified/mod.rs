@@ -15,7 +15,7 @@ mod tests;
 
 pub(in crate::changeset) use mail::starts_commit;
 pub use names::Side;
-pub use parse::{Parsed, parse};
+pub use parse::{Parsed, Reading, parse, parse_as};
 pub(in crate::changeset) use parse::{excerpt, invalid};
 
 use super::binary::Block;
@@ -176,6 +176,14 @@ impl<'a> Hunk<'a> {
     pub fn counts(&self) -> (usize, usize) {
         let count = |kind| self.lines.iter().filter(|line| line.kind == kind).count();
         (count(LineKind::Added), count(LineKind::Removed))
+    }
+
+    /// Does it end in lines that may be the header of the next file?
+    pub fn may_end_in_a_header(&self) -> bool {
+        let [.., old, new] = self.lines.as_slice() else { return false };
+        (old.kind, new.kind) == (LineKind::Removed, LineKind::Added)
+            && old.bytes.starts_with(b"-- ")
+            && new.bytes.starts_with(b"++ ")
     }
 
     /// Context lines before the first change, and after the last.

@@ -14,6 +14,17 @@ use crate::error::{Error, Result, codes as general};
 pub(super) struct Cursor<'a> {
     input: &'a [u8],
     number: usize,
+    reading: Reading,
+}
+
+/// What lines say that may be the last of a hunk or the header of the next file: `--- a/x`, `+++ b/x` and below
+/// them `@@`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// What the counts of the hunk say, as git reads them.
+    Counted,
+    /// They are a header: the counts are too large.
+    Headed,
 }
 
 impl<'a> Cursor<'a> {
@@ -55,6 +66,11 @@ impl<'a> Cursor<'a> {
         self.below().is_at_end()
     }
 
+    /// What to make of a header where a hunk may go on.
+    pub fn reading(&self) -> Reading {
+        self.reading
+    }
+
     /// Number of the line it is on, counted from 1.
     pub fn number(&self) -> usize {
         self.number
@@ -76,7 +92,15 @@ pub struct Parsed<'a> {
 /// `patch_invalid`, with the line, if something starts as a patch and does not go on as one;
 /// `size_limit_exceeded` beyond [`limits`]. An input without any patch gives no files.
 pub fn parse(input: &[u8]) -> Result<Parsed<'_>> {
-    let mut cursor = Cursor { input, number: 1 };
+    parse_as(input, Reading::Counted)
+}
+
+/// As [`parse`].
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_as(input: &[u8], reading: Reading) -> Result<Parsed<'_>> {
+    let mut cursor = Cursor { input, number: 1, reading };
     let Parsed { mut files, mut left_out } = Parsed::default();
     let mut part = mail::Part::default();
     let (mut stage, mut hunks) = (0, 0);

@@ -34,7 +34,7 @@ pub fn tell(stage: &mut Stage<'_>) -> Result<Demo> {
 
     stage.title("A decision can be taken back, and all of it is on record.")?;
     stage.brief(Who::Person, &["undo", &easy, "--yes"])?;
-    stage.step(Who::Person, &["log", "--limit", "3"], Exit::Done)?;
+    stage.step(Who::Person, &["log", "--limit", "2"], Exit::Done)?;
     // So that what waits at the end is what is new.
     stage.answer(Who::Person, &["apply", &easy, "--yes"], "")?;
 

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, value_parser};
 
 use super::super::{Context, paths};
 use crate::changeset::snippet::{Action, Edit};
-use crate::changeset::{Mode, Occurrence, Snippet};
+use crate::changeset::{Mode, Occurrence, Snippet, codes as changeset_codes};
 use crate::error::{Error, Result, codes};
 use crate::store::Store;
 
@@ -34,6 +34,17 @@ struct Group {
 enum Source {
     Text(OsString),
     File(OsString),
+}
+
+/// `error` with the flag that gives the whole new content, where old content does not do.
+pub fn name_flag(error: Error) -> Error {
+    if error.is(&changeset_codes::FILE_EXISTS) {
+        error.hint("give the old content to replace, or --content-file for the whole new content")
+    } else if error.is(&changeset_codes::NOT_TEXT) {
+        error.hint("give the whole new file with --content-file")
+    } else {
+        error
+    }
 }
 
 impl clap::Args for EditArgs {

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Args, SourceArgs, answer, compile};
+use super::{Args, SourceArgs, answer, compile, name_flag};
 use crate::app::inside::{self, Wanted};
 use crate::app::propose::Recorded;
 use crate::app::session::SubmitOutcome;
@@ -42,6 +42,7 @@ pub fn run(
         return Err(in_session(name));
     }
     store.run_by(record.run.or_else(|| context.run_of(name, None)));
+    let is_edit = patch.is_none() && worktree.is_none() && from_json.is_none();
     let wanted = match (patch, worktree) {
         (Some(file), _) => {
             let bytes = paths::content(context, &file, limits::PATCH as u64 + 1)?;
@@ -59,7 +60,8 @@ pub fn run(
         }
         Err(error) => return Err(error),
     };
-    let done = inside::propose(&session, &home, &changing, wanted, meta.details())?;
+    let done = inside::propose(&session, &home, &changing, wanted, meta.details())
+        .map_err(|error| if is_edit { name_flag(error) } else { error })?;
     for line in met(&done.kept) {
         context.note(&line);
     }

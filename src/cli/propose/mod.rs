@@ -8,7 +8,7 @@ mod source;
 use std::ffi::OsString;
 
 use chrono::Duration;
-pub use edits::EditArgs;
+pub use edits::{EditArgs, name_flag};
 pub use inside::{Spooled, spooled};
 pub use json::Request;
 pub use source::{SourceArgs, note_staged};
@@ -16,6 +16,7 @@ pub use source::{SourceArgs, note_staged};
 use super::{Context, Format, paths};
 use crate::app::propose::{Details, Recorded};
 use crate::app::{self, capture};
+use crate::changeset::patch::FileReport;
 use crate::changeset::snippet::Edit;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::ProposalId;
@@ -127,11 +128,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let session = context.session(&store);
     let mut meta = args.meta;
     let on = meta.on.take();
+    let is_json = args.from_json.is_some();
     let draft = match args.source.read(context, &session, on.clone())? {
         Some(draft) => draft,
         None => {
             let edits = compile(context, &store, args.edits, args.from_json, &mut meta)?;
-            capture::edits(&session, edits, &on.into(), InputForm::Snippet)?
+            capture::edits(&session, edits, &on.into(), InputForm::Snippet)
+                .map_err(|error| if is_json { error } else { name_flag(error) })?
         }
     };
     let recorded = app::propose::propose(&session, draft, meta.details())?;
@@ -148,6 +151,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// If it cannot be printed.
 pub fn answer(context: &mut Context, recorded: &Recorded) -> Result<Exit> {
     note_staged(context, &recorded.taken_back);
+    note_adapted(context, &recorded.adapted);
     emit(context, &Proposed::new(recorded), &recorded.proposal.id)
 }
 
@@ -201,6 +205,17 @@ fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exi
         context.note(&format!("look: aye diff {id}    decide: aye review {id}"));
     }
     Ok(Exit::Done)
+}
+
+/// Says which hunks of a patch went elsewhere, or were matched otherwise, than written.
+pub fn note_adapted(context: &Context, adapted: &[FileReport]) {
+    for file in adapted {
+        let path = escape::name(&file.path.display().to_string());
+        for hunk in &file.hunks {
+            let (number, line, remarks) = (hunk.hunk, hunk.line, hunk.remarks());
+            context.note(&format!("note: {path}, hunk {number}: line {line}{remarks}"));
+        }
+    }
 }
 
 /// Says what the scan found, where the answer itself is text.

@@ -95,6 +95,9 @@ fn line(remark: &Remark) -> String {
         Remark::OtherRepository(name) => {
             format!("{} is another repository and stays as it is", escape::line(name))
         }
+        Remark::Symlink(path) => {
+            format!("{} is a symlink and stays as it is", escape::name(&path.display().to_string()))
+        }
         Remark::Excluded(path) => format!(
             "{} is staged but left out of the work tree, and stays as it is",
             escape::name(&path.display().to_string())

@@ -98,6 +98,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let plan = plan(&command, &surroundings.world).map_err(Error::from)?;
     let outcome = shell::run(&plan, &request, &surroundings.world)?;
     show(context, &outcome.output, &outcome.errors)?;
+    if let Some(note) = plan.note() {
+        context.note(&format!("note: {note}"));
+    }
     if outcome.truncated {
         context.note("note: the output was longer than the limit; the middle was omitted");
     }

@@ -346,7 +346,8 @@ pub fn check_values(
     {
         return Err(Refusal::new(
             format!("`{}` with an operand is not a listing", table.name),
-            format!("add `{}`", table.only_with.last().unwrap_or(&"--list")),
+            // Of the others some want a value of their own.
+            "add `--list`",
         ));
     }
     for (index, operand) in parsed.operands.iter().enumerate() {

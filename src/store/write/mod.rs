@@ -366,7 +366,7 @@ impl<'store> Writer<'store> {
                 format!("its record would have {size} bytes, over the limit of {MAX_BYTES}"),
             )
             .with("limit", MAX_BYTES)
-            .hint("make several proposals of it, or give whole files (--content-file) instead of old and new text"));
+            .hint("make several proposals of it, or give whole files (--content-file, \"content\") instead of old and new text"));
         }
         let id = self.batch.add(Kind::Blob, &bytes)?.to_string();
         let stamped = Stamped { id, event };

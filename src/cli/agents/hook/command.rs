@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::harness::redirect;
 use crate::harness::{Answer, Way};
 use crate::session::guard::{Before, Files, Found};
-use crate::text::shell;
+use crate::text::{escape, shell};
 
 /// Lets a command that is started in the checkout run in the session's tree.
 pub(super) fn shell_command(
@@ -103,11 +103,14 @@ pub(super) fn ran(context: &Context, place: &Place, command: &str) -> Result<Ans
         text.push(format!(
             "The command wrote files of the checkout, which are not edited: they are put back, and what it wrote \
              is offered for review when you stop:\n{}",
-            taken.join("\n")
+            taken.iter().map(|path| escape::name(path)).collect::<Vec<_>>().join("\n")
         ));
     }
     if !left.is_empty() {
-        let lines: Vec<String> = left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        let line = |(path, why): &(String, String)| {
+            format!("{}: {}", escape::name(path), escape::line(why))
+        };
+        let lines: Vec<String> = left.iter().map(line).collect();
         text.push(format!(
             "These files of the checkout are not as they were. If the command wrote them, propose that, and put \
              them back:\n{}",

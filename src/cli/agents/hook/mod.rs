@@ -91,7 +91,8 @@ fn read(client: &Client, event: &str) -> Result<Call, String> {
 
 fn explain(error: &Error) -> String {
     let hint = error.hint_text().map(|hint| format!("; {hint}")).unwrap_or_default();
-    format!("{} [{}]{hint}", error.message(), error.code().id)
+    // Names of files are among the words.
+    escape::line(&format!("{} [{}]{hint}", error.message(), error.code().id)).into_owned()
 }
 
 fn answer(

@@ -2,10 +2,11 @@
 
 use super::place::Place;
 use super::session;
-use crate::app::{comment, session as sessions, wait};
+use crate::app::{session as sessions, told, wait};
 use crate::cli::Context;
 use crate::error::Result;
 use crate::proposal::Status;
+use crate::text::escape;
 
 /// What became of the session's proposals, once each.
 pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
@@ -23,10 +24,14 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
         let stays = news.stays.contains(&of.proposal_id);
         verdict(of, rest(of), stays)
     };
-    let mut texts: Vec<String> = news.verdicts.iter().map(of).collect();
+    let heading = (!news.verdicts.is_empty()).then(|| told::TO_WEIGH.to_owned());
+    let mut texts: Vec<String> = heading.into_iter().collect();
+    texts.extend(news.verdicts.iter().map(of));
     if !news.kept.is_empty() {
-        let lines: Vec<String> =
-            news.kept.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        let line = |(path, why): &(String, String)| {
+            format!("{}: {}", escape::name(path), escape::line(why))
+        };
+        let lines: Vec<String> = news.kept.iter().map(line).collect();
         texts.push(format!("Look at these files of the work tree again:\n{}", lines.join("\n")));
     }
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
@@ -35,7 +40,7 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
 /// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out; the
 /// tree `stays` without what another clone has made of it.
 pub(super) fn verdict(news: &wait::Document, rest: Option<&str>, stays: bool) -> String {
-    let by = news.by.as_deref().unwrap_or("a reviewer");
+    let by = news.actor.as_ref().map_or_else(|| "a reviewer".to_owned(), told::name);
     let id = &news.proposal_id;
     let mut text = match (news.status, news.changes_requested) {
         (Status::Applied, _) if stays => format!(
@@ -43,7 +48,7 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>, stays: bool) ->
              left it."
         ),
         (Status::Pending, false) if stays => {
-            let by = news.revised.as_ref().map_or(by, |revised| &revised.by);
+            let by = news.revised.as_ref().map_or(by, |revised| told::name(&revised.actor));
             format!(
                 "{by} has edited your pending proposal {id} in another clone; the work tree does not have that. What \
                  you edit from now on takes its place."
@@ -72,7 +77,7 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>, stays: bool) ->
              next revision."
         ),
         (Status::Pending, false) => {
-            let by = news.revised.as_ref().map_or(by, |revised| &revised.by);
+            let by = news.revised.as_ref().map_or(by, |revised| told::name(&revised.actor));
             format!(
                 "{by} has edited your pending proposal {id}; the work tree has that, too: go on from it."
             )
@@ -86,20 +91,38 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>, stays: bool) ->
              work tree."
         ),
     };
+    let mut lines = Vec::new();
     if let Some(reason) = &news.reason {
-        text += &format!("\nReason: {reason}");
+        lines.extend(told::labelled("Reason", reason));
     }
-    for remark in &news.comments {
-        for line in comment::text(id, remark, news.status == Status::Pending) {
-            text += &format!("\n{line}");
+    let is_pending = news.status == Status::Pending;
+    lines.extend(news.comments.iter().flat_map(|remark| told::comment(id, remark, is_pending)));
+    if let Some(diff) = news.revised.as_ref().and_then(|revised| revised.diff.as_ref()) {
+        lines.push("Yours against what it is now:".to_owned());
+        let (shown, more) = cut(diff);
+        lines.extend(shown.lines().map(str::to_owned));
+        match more {
+            0 => {}
+            1 => lines.push(format!("… and 1 more line: aye diff {id}")),
+            more => lines.push(format!("… and {more} more lines: aye diff {id}")),
         }
     }
-    if let Some(diff) = news.revised.as_ref().and_then(|revised| revised.diff.as_ref()) {
-        let cut = diff.floor_char_boundary(MOST_DIFF);
-        text += &format!("\nYours against what it is now:\n{}", &diff[..cut]);
+    for line in lines {
+        text += "\n";
+        text += &line;
     }
     text
 }
 
 /// Most bytes of a diff that a model is told.
-pub(super) const MOST_DIFF: usize = 8 << 10;
+const MOST_DIFF: usize = 8 << 10;
+
+/// The lines at the start of `diff` that a model is told, and how many there are below them.
+fn cut(diff: &str) -> (&str, usize) {
+    if diff.len() <= MOST_DIFF {
+        return (diff, 0);
+    }
+    let end = diff.as_bytes()[..MOST_DIFF].iter().rposition(|byte| *byte == b'\n');
+    let (shown, rest) = diff.split_at(end.map_or(0, |end| end + 1));
+    (shown, rest.lines().count())
+}
