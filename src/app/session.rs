@@ -7,9 +7,9 @@ use crate::changeset::entry::entries;
 use crate::decide::{self, verdict};
 use crate::error::{Error, Result};
 use crate::git;
-use crate::proposal::event::{Evidence, InputForm};
+use crate::proposal::event::{Evidence, InputForm, RevisionReason};
 use crate::proposal::rules::Verb;
-use crate::proposal::{Actor, Proposal, Revision as Revised, Status};
+use crate::proposal::{Actor, ActorKind, Proposal, Revision as Revised, Status};
 use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
@@ -211,11 +211,30 @@ fn is_foreign(store: &Store, proposal: &Proposal, submitted: &str, theirs: &str)
     if tree::is_same(store, submitted, theirs) {
         return Ok(false);
     }
+    if let Some(decision) = proposal.decision()
+        && store.view()?.is_from_here(store, &decision.event)?
+    {
+        return Ok(false);
+    }
+    Ok(!is_written_here(store, proposal)?)
+}
+
+/// Whether what the current revision of `proposal` has was written in this clone. One that carries what the one
+/// before it has, as after `aye rebase` or of an agent, says nothing of its own: that goes by the one before.
+fn is_written_here(store: &Store, proposal: &Proposal) -> Result<bool> {
     let view = store.view()?;
-    let decided = proposal.decision().map(|decision| decision.event.as_str());
-    for event in [Some(proposal.current().event.as_str()), decided].into_iter().flatten() {
-        if view.is_from_here(store, event)? {
+    let current = &proposal.current().event;
+    let mut revisions = proposal.revisions.iter().rev().skip_while(|it| it.event != *current);
+    while let Some(revision) = revisions.next() {
+        if !view.is_from_here(store, &revision.event)? {
             return Ok(false);
+        }
+        let Some(before) = revisions.clone().next() else { return Ok(true) };
+        let carries = revision.reason == RevisionReason::Rebase
+            || revision.actor.kind != ActorKind::Human
+            || revision.changes == before.changes;
+        if !carries {
+            return Ok(true);
         }
     }
     Ok(true)

@@ -313,8 +313,14 @@ impl Proposal {
         }
     }
 
-    /// The newest revision.
+    /// The newest revision; of an applied proposal the one that was applied. Another clone may have revised it
+    /// meanwhile, which is news once the decision is taken back.
     pub fn current(&self) -> &Revision {
+        if let State::Applied(decision) = &self.state
+            && let Some(applied) = self.revision(&decision.revision)
+        {
+            return applied;
+        }
         // The fold starts every proposal with one revision and never removes any.
         &self.revisions[self.revisions.len() - 1]
     }

@@ -64,6 +64,35 @@ fn what_a_person_here_decides_for_comes_into_the_tree() {
     agent(&here, "cat a.txt").run().ok().says("one\n2\n").notes("nothing changed");
 }
 
+/// What carries the files of another clone on is no decision for them.
+#[test]
+fn what_was_rebased_or_described_here_is_still_what_another_clone_has_made() {
+    let (here, other, id, _server) = pair();
+    other.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "2"]).ok();
+    exchange(&other, &here);
+    here.write("b.txt", "b\n");
+    here.commit("Beside");
+    here.aye(&["rebase", &id]).ok();
+    here.aye(&["revise", &id, "-m", "Another description"]).ok();
+    agent(&here, "cat a.txt").run().ok().says("one\nTWO\n");
+    // What somebody here has put into it was looked at.
+    here.aye(&["revise", &id, "a.txt", "--old", "one", "--new", "1"]).ok();
+    agent(&here, "cat a.txt").run().ok().says("1\n");
+}
+
+/// The decision names what it was for, whatever another clone has made of it meanwhile.
+#[test]
+fn what_was_applied_here_is_what_the_tree_and_show_have() {
+    let (here, other, id, _server) = pair();
+    other.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "2"]).ok();
+    apply(&here, &id);
+    exchange(&other, &here);
+    agent(&here, "cat a.txt").run().ok().says("one\nTWO\n").notes("nothing changed");
+    here.aye(&["show", &id, "--no-pager"]).ok().says("+TWO").lacks("+2");
+    here.aye(&["undo", &id, "--yes"]).ok();
+    here.aye(&["show", &id, "--no-pager"]).ok().says("+2");
+}
+
 #[test]
 fn what_another_clone_applies_in_another_form_leaves_the_tree_as_it_is() {
     let (here, other, id, _server) = pair();
