@@ -63,9 +63,15 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
     match judge(counted, bytes, is_whole, files, options) {
         Err(error) if is_open => {
             // A count that is one too large takes the header of the next file for a change.
-            let headed = unified::parse_as(&whole, unified::Reading::Headed);
-            match headed.and_then(|parsed| judge(parsed, bytes, is_whole, files, options)) {
-                Ok(compiled) => Ok(compiled),
+            let headed = unified::parse_as(&whole, unified::Reading::Headed).and_then(|headed| {
+                // What is left changes nothing: those lines were the change, and of the file that was named.
+                let mut left = headed.files.iter().flat_map(|file| &file.hunks);
+                let is_whole_change = !left.any(|hunk| hunk.counts() == (0, 0));
+                is_whole_change.then(|| judge(headed, bytes, is_whole, files, options)).transpose()
+            });
+            match headed {
+                Ok(Some(compiled)) => Ok(compiled),
+                Ok(None) => Err(error),
                 Err(other) => Err(if line(&other) > line(&error) { other } else { error }),
             }
         }

@@ -177,6 +177,10 @@ fn a_count_that_is_too_large_does_not_swallow_the_next_header() {
     let zero = Options { unidiff_zero: true, ..Options::default() };
     let (after, _) = run(&tree(&[sql, files[1]]), lines, &zero).unwrap();
     assert_eq!(after, tree(&[("s", "a\nb\nc\n++ b/y\n.\nK\n"), files[1]]));
+    // Where the file has it no more, those lines are no header of a file that has nothing to do with it.
+    let stale = "--- a/s\n+++ b/s\n@@ -1,2 +1,2 @@\n a\n--- a/y\n+++ b/y\n@@ -5,3 +5,3 @@\n k\n-l\n+L\n m\n";
+    let gone = fails(&[("s", "a\nend\n"), files[1]], stale, &codes::HUNK_FAILED);
+    assert_eq!(detail(&gone, "path"), "s");
     // What fits neither way is refused where it does not fit.
     let error = fails(
         &[files[0], ("y", "k\n.\nm\n")],
