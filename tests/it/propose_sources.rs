@@ -293,7 +293,7 @@ fn listed(run: &Run) -> String {
 
 /// As of `aye adopt` and of a session: a link, such as that of a virtual environment, keeps nothing else back.
 #[test]
-fn an_untracked_symlink_stays_as_it_is() {
+fn a_symlink_stays_as_it_is() {
     let repo = Repo::with(&[("a", "one\n")]);
     repo.symlink("/usr", "venv");
     repo.aye(&["propose", "--worktree"]).fails("no_change", 6).notes("note: venv is a symlink");
@@ -302,6 +302,18 @@ fn an_untracked_symlink_stays_as_it_is() {
     let run = run.notes("note: venv is a symlink and stays as it is");
     assert_eq!(run.json()["files"], serde_json::json!(["a"]));
     assert_eq!(std::fs::read_link(repo.path("venv")).expect("the link").to_str(), Some("/usr"));
+    // Nor one that is staged, or was committed and leads elsewhere now.
+    let is_left_out = || {
+        repo.write("a", "two\n");
+        let run = repo.aye(&["propose", "--worktree", "--json"]).ok().notes("venv is a symlink");
+        assert_eq!(run.json()["files"], serde_json::json!(["a"]));
+    };
+    repo.git(&["add", "venv"]);
+    is_left_out();
+    repo.git(&["commit", "-q", "-m", "A link"]);
+    repo.remove("venv");
+    repo.symlink("/etc", "venv");
+    is_left_out();
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub enum Remark {
     Patch(String),
     /// A directory that is another repository; nothing in it is proposed.
     OtherRepository(String),
-    /// An untracked symlink; it is not proposed.
+    /// A symlink; it is not proposed.
     Symlink(RepoPath),
     /// A staged file that a sparse checkout excludes; it is not proposed.
     Excluded(RepoPath),

@@ -53,6 +53,10 @@ pub(super) fn uncommitted(
                 let [_, state, _, head, _, worktree, id, _, name] = fields[..] else {
                     return Err(broken());
                 };
+                if worktree == b"120000" {
+                    remarks.push(Remark::Symlink(RepoPath::from_tree(name)?));
+                    continue;
+                }
                 let file = files.entry(name).or_default();
                 if head != b"000000" {
                     let (Ok(mode), Ok(id)) = (head.to_str(), id.to_str()) else {
