@@ -16,22 +16,23 @@ use crate::beneath::{Content, Dir, FileKind, open_last};
 use crate::repository::Repository;
 use crate::text::shell;
 
-/// Operations of git that keep what is still to be done in a file or directory: its name, the operation, the
-/// command. A rebase leaves CHERRY_PICK_HEAD beside its own.
-const OPERATIONS: [(&str, &str, &str); 6] = [
-    ("rebase-merge", "a rebase", "rebase"),
-    ("rebase-apply/applying", "a git am", "am"),
-    ("rebase-apply", "a rebase", "rebase"),
-    ("REVERT_HEAD", "a revert", "revert"),
-    ("CHERRY_PICK_HEAD", "a cherry-pick", "cherry-pick"),
-    ("MERGE_HEAD", "a merge", "merge"),
+/// Operations of git that keep what is still to be done in a file or directory: its name, the operation, what ends
+/// it. A rebase leaves CHERRY_PICK_HEAD beside its own.
+const OPERATIONS: [(&str, &str, &str); 7] = [
+    ("rebase-merge", "a rebase", "rebase --continue or --abort"),
+    ("rebase-apply/applying", "a git am", "am --continue or --abort"),
+    ("rebase-apply", "a rebase", "rebase --continue or --abort"),
+    ("REVERT_HEAD", "a revert", "revert --continue or --abort"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick", "cherry-pick --continue or --abort"),
+    ("MERGE_HEAD", "a merge", "merge --continue or --abort"),
+    ("BISECT_LOG", "a bisect", "bisect reset"),
 ];
 
 /// Where a series of picks or reverts keeps what is left of it, also between two of them.
 const SERIES: &str = "sequencer/todo";
 
 /// Deepest directory of refs, and most commits, that are read.
-const DEEP: usize = 32;
+const DEEP: usize = 128;
 const COMMITS: usize = 100_000;
 
 /// Largest commit or tag that is read, in bytes.
@@ -51,8 +52,7 @@ pub fn of(
     let mut found = Vec::new();
     let then = format!("in the tree, then aye session submit {name}");
     if let Some((path, what, command)) = operation(&git) {
-        let why =
-            format!("is {what} that is not finished: git {command} --continue or --abort {then}");
+        let why = format!("is {what} that is not finished: git {command} {then}");
         found.push((format!(".git/{path}"), why));
     }
     if git.stat("reftable".into()).is_ok() {
@@ -70,8 +70,9 @@ pub fn of(
         if is_stash {
             found.push((format!(".git/{path}"), format!("is a stash: git stash pop {then}")));
         }
-        // A remote, or the repository, has it.
-        if is_stash || path.starts_with(b"refs/remotes/") || Some(id) == head || known(&id) {
+        // A remote, or the repository, has it; or a bisect, which is named as such.
+        let is_others = path.starts_with(b"refs/remotes/") || path.starts_with(b"refs/bisect/");
+        if is_stash || is_others || Some(id) == head || known(&id) {
             continue;
         }
         match objects.peel(id) {
@@ -95,18 +96,39 @@ pub fn of(
     others.retain(|(_, id, tree)| {
         !above.contains(id) && !tree.is_some_and(|tree| seen.contains(&tree))
     });
-    found.extend(others.into_iter().map(|(path, id, _)| {
+    found.extend(others.into_iter().map(|(path, id, tree)| {
         let short = id.to_hex_with_len(12).to_string();
-        let (what, merged) = match path.to_str_lossy().split_once('/') {
+        let name = path.to_str_lossy();
+        let (what, merged, dropped) = match name.split_once('/') {
             Some(("refs", rest)) => match rest.split_once('/') {
-                Some(("heads", branch)) => ("a branch", shell::word(branch)),
-                Some(("tags", tag)) => ("a tag", shell::word(tag)),
-                _ => ("a ref", short),
+                Some(("heads", branch)) => {
+                    let branch = shell::word(branch);
+                    ("a branch", branch.clone(), format!("git branch -d {branch}"))
+                }
+                Some(("tags", tag)) => {
+                    let tag = shell::word(tag);
+                    ("a tag", tag.clone(), format!("git tag -d {tag}"))
+                }
+                Some(("notes", _)) => {
+                    let why = format!(
+                        "has notes, which no proposal holds: git update-ref -d {} {then}",
+                        shell::word(&name)
+                    );
+                    return (format!(".git/{path}"), why);
+                }
+                _ => ("a ref", short, format!("git update-ref -d {}", shell::word(&name))),
             },
-            _ => ("the HEAD of another work tree", short),
+            _ => ("the HEAD of another work tree", short, "git worktree remove it".to_owned()),
         };
-        let why =
-            format!("is {what} with commits that HEAD does not have: git merge {merged} {then}");
+        let why = match tree {
+            Some(_) => {
+                format!("is {what} with commits that HEAD does not have: git merge {merged} {then}")
+            }
+            None => format!(
+                "is {what} that cannot be looked into, for git has packed its objects: git merge {merged}, or {dropped} \
+                 where HEAD has it, {then}"
+            ),
+        };
         (format!(".git/{path}"), why)
     }));
     found
@@ -123,10 +145,10 @@ fn operation(git: &Dir) -> Option<(&'static str, &'static str, &'static str)> {
         let todo = git.enter("sequencer".into()).ok()?.read("todo".into(), MOST).ok()?;
         match todo {
             Content::File(text, _) if text.starts_with(b"revert") => {
-                Some((SERIES, "a revert", "revert"))
+                Some((SERIES, "a revert", "revert --continue or --abort"))
             }
             Content::Missing => None,
-            _ => Some((SERIES, "a cherry-pick", "cherry-pick")),
+            _ => Some((SERIES, "a cherry-pick", "cherry-pick --continue or --abort")),
         }
     })
 }

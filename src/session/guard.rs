@@ -101,7 +101,12 @@ impl Before {
         let new = now.untracked.difference(&self.untracked).cloned();
         let is_known = |path: &BString| self.untracked.contains(path);
         let (mut named, mut others) = (Vec::new(), Vec::new());
+        let mut staged = match self.head == now.head {
+            true => self.staged.differing(&now.staged),
+            false => BTreeSet::new(),
+        };
         for path in changed.chain(new) {
+            staged.remove(&path);
             // What was untracked and is not any more was staged, by whomever.
             let is_named = names(command, &path.to_str_lossy()) && !is_known(&path);
             if is_named { named.push(path) } else { others.push(path) }
@@ -112,6 +117,7 @@ impl Before {
         }
         const MAYBE: &str = "changed while the command ran";
         found.left.extend(others.iter().map(|path| (path.to_string(), MAYBE.to_owned())));
+        self.unstage(repository, &now, command, staged, &mut found);
         if named.is_empty() {
             return Ok(found);
         }
@@ -173,6 +179,31 @@ impl Before {
         }
         found.taken.extend(taken.into_iter().map(|path| path.to_string()));
         Ok(found)
+    }
+}
+
+impl Before {
+    /// What is staged otherwise than before, of `staged`, files that are as they were: the person's next commit
+    /// would have what they do not show. What `command` names is as before again; all of it is said.
+    fn unstage(
+        &self,
+        repository: &Repository,
+        now: &Self,
+        command: &str,
+        staged: BTreeSet<BString>,
+        found: &mut Found,
+    ) {
+        let (named, others): (Vec<BString>, Vec<BString>) =
+            staged.into_iter().partition(|path| names(command, &path.to_str_lossy()));
+        let why = match self.staged.put_back(repository, &now.staged, &named) {
+            Ok(()) => {
+                "was staged otherwise by the command; in the index it is as before".to_owned()
+            }
+            Err(error) => format!("was staged otherwise by the command: {}", error.message()),
+        };
+        found.left.extend(named.iter().map(|path| (path.to_string(), why.clone())));
+        const MAYBE: &str = "was staged otherwise while the command ran: git diff --cached";
+        found.left.extend(others.iter().map(|path| (path.to_string(), MAYBE.to_owned())));
     }
 }
 

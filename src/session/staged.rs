@@ -1,6 +1,6 @@
 //! What is staged in the checkout before a command, and the index as it was, once the files are again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,15 @@ impl Staged {
         self.0.iter().all(|(path, head, index)| {
             !path.is_empty() && !path.contains(&0) && is_entry(head) && is_entry(index)
         })
+    }
+
+    /// The paths that the index, which is `now`, has otherwise than before.
+    pub fn differing(&self, now: &Self) -> BTreeSet<BString> {
+        let [before, now] = [self, now].map(|staged| {
+            let entries = staged.0.iter().map(|(path, _, index)| (path, index));
+            entries.collect::<BTreeSet<_>>()
+        });
+        before.symmetric_difference(&now).map(|(path, _)| (*path).clone()).collect()
     }
 
     /// Gives the index, which is `now`, the entries again that it had of `paths`.

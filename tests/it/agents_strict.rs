@@ -118,6 +118,25 @@ fn what_a_command_stages_is_not_staged_once_it_is_put_back() {
     }
 }
 
+/// Files that are as they were: only the next commit would show it.
+#[test]
+fn what_a_command_stages_beside_the_files_is_taken_out_of_the_index() {
+    let repo = Repo::with(FILES);
+    repo.write("src/b.txt", "mine\n");
+    repo.git(&["add", "src/b.txt"]);
+    let before = repo.git(&["ls-files", "-s"]);
+    for command in [
+        "echo wasp >a.txt; git add a.txt; git show HEAD:a.txt >a.txt",
+        "git update-index --cacheinfo 100644,$(echo wasp | git hash-object -w --stdin),a.txt",
+        "git restore --staged src/b.txt",
+    ] {
+        let told = runs(&repo, command, || {});
+        assert!(told.contains("was staged otherwise by the command"), "{command}: {told}");
+        assert_eq!(repo.git(&["ls-files", "-s"]), before, "{command}");
+        assert_eq!(repo.text("src/b.txt"), "mine\n");
+    }
+}
+
 #[test]
 fn what_the_person_has_staged_stays_staged() {
     let repo = Repo::with(FILES);

@@ -113,6 +113,11 @@ fn an_operation_that_is_not_finished_keeps_the_tree() {
             "is a revert",
         ),
         ("! git merge -q a 2>&1", "MERGE_HEAD", "is a merge"),
+        (
+            "git bisect start -q HEAD HEAD~1 2>&1",
+            "BISECT_LOG",
+            "is a bisect that is not finished: git bisect reset",
+        ),
     ] {
         let repo = Repo::with(FILES);
         let ended = run(&repo, &format!("{{ {both}; }} >/dev/null\n{{ {text}; }} >/dev/null"));
@@ -121,6 +126,8 @@ fn an_operation_that_is_not_finished_keeps_the_tree() {
     let repo = Repo::with(FILES);
     let ended = run(&repo, "echo x >>b.txt; git stash -q");
     stays(&repo, ended, ".git/refs/stash", "is a stash: git stash pop");
+    let ended = run(&repo, "git notes add -m n");
+    stays(&repo, ended, ".git/refs/notes/commits", "has notes, which no proposal holds");
 }
 
 #[test]
@@ -171,6 +178,20 @@ fn a_branch_is_proposed_once_it_is_merged() {
     repo.aye(&["list"]).ok().lacks("prop_");
     repo.program("git").args(&["merge", "-q", "fix"]).dir(tree(&repo)).run().ok();
     repo.aye(&["session", "submit", "x"]).ok().notes("1 file +1 −1");
+    repo.aye(&["session", "end", "x"]).ok();
+    none_is_left(&repo);
+}
+
+#[test]
+fn a_branch_that_git_has_packed_is_dropped_as_the_message_says() {
+    let repo = Repo::with(FILES);
+    let text =
+        "git switch -qc fix; echo p >p.txt; git add p.txt; git commit -qm fix; git switch -q -
+                git merge -q --no-ff --no-edit fix; git gc -q";
+    let ended = run(&repo, text).ok();
+    assert!(ended.err().contains("or git branch -d fix where HEAD has it"), "{ended}");
+    repo.program("git").args(&["branch", "-q", "-d", "fix"]).dir(tree(&repo)).run().ok();
+    repo.aye(&["session", "submit", "x"]).ok().lacks("not proposed");
     repo.aye(&["session", "end", "x"]).ok();
     none_is_left(&repo);
 }
