@@ -394,7 +394,8 @@ pub fn submit(
         }
         // What another clone has made of it stands until the agent edits on.
         Some(proposal)
-            if !says_more(&proposal) && is_left_as_proposed(store, &proposal, &changeset)? =>
+            if !says_more(&proposal)
+                && is_left_as_proposed(store, &record, &proposal, &changeset)? =>
         {
             let proposed = [Some(record.base.as_str()), record.submitted.as_deref()];
             let proposed: Vec<&str> = proposed.into_iter().flatten().collect();
@@ -516,15 +517,22 @@ fn is_own(store: &Store, proposal: &Proposal, actor: &Actor) -> Result<bool> {
     Ok(lanes.iter().any(|lane| proposal.is_proposed_by(actor, Some(lane))))
 }
 
-/// Whether another clone has made the current revision of `proposal`, and `changeset` is what was proposed here last.
-fn is_left_as_proposed(store: &Store, proposal: &Proposal, changeset: &Changeset) -> Result<bool> {
-    let view = store.view()?;
-    for (later, revision) in proposal.revisions.iter().rev().enumerate() {
-        if view.is_from_here(store, &revision.event)? {
-            return Ok(later > 0 && is_same(store, revision, changeset));
-        }
+/// Whether another clone has made what the current revision of `proposal` has, and the files of the session, its
+/// base with `changeset`, are those that it proposed last.
+fn is_left_as_proposed(
+    store: &Store,
+    record: &Record,
+    proposal: &Proposal,
+    changeset: &Changeset,
+) -> Result<bool> {
+    let Some(submitted) = &record.submitted else { return Ok(false) };
+    if is_written_here(store, proposal)? {
+        return Ok(false);
     }
-    Ok(false)
+    let files = changeset.changes().iter().map(|it| (it.path.clone(), it.after.clone()));
+    let at = proposal.current().at;
+    let now = store.commit_with(&record.base, files.collect(), at, "What a session holds")?;
+    Ok(tree::is_same(store, &now, submitted))
 }
 
 fn is_same(store: &Store, revision: &Revised, changeset: &Changeset) -> bool {

@@ -74,7 +74,10 @@ fn what_was_rebased_or_described_here_is_still_what_another_clone_has_made() {
     here.commit("Beside");
     here.aye(&["rebase", &id]).ok();
     here.aye(&["revise", &id, "-m", "Another description"]).ok();
-    agent(&here, "cat a.txt").run().ok().says("one\nTWO\n");
+    agent(&here, "cat a.txt").run().ok().says("one\nTWO\n").notes("in another clone");
+    here.agent("robo", &["revise", &id, "-m", "By the agent, elsewhere"]).ok();
+    agent(&here, "cat a.txt").run().ok().says("one\nTWO\n").notes("in another clone");
+    here.aye(&["diff", &id, "--no-pager"]).ok().says("+2");
     // What somebody here has put into it was looked at.
     here.aye(&["revise", &id, "a.txt", "--old", "one", "--new", "1"]).ok();
     agent(&here, "cat a.txt").run().ok().says("1\n");
