@@ -224,17 +224,18 @@ fn is_foreign(store: &Store, proposal: &Proposal, submitted: &str, theirs: &str)
 fn is_written_here(store: &Store, proposal: &Proposal) -> Result<bool> {
     let view = store.view()?;
     let current = &proposal.current().event;
-    let mut revisions = proposal.revisions.iter().rev().skip_while(|it| it.event != *current);
-    while let Some(revision) = revisions.next() {
+    let upto = proposal.revisions.iter().take_while(|it| it.event != *current).count();
+    for at in (0..=upto).rev() {
+        let revision = &proposal.revisions[at];
         if !view.is_from_here(store, &revision.event)? {
             return Ok(false);
         }
-        let Some(before) = revisions.clone().next() else { return Ok(true) };
+        let before = at.checked_sub(1).map(|before| &proposal.revisions[before].changes);
         let carries = revision.reason == RevisionReason::Rebase
             || revision.actor.kind != ActorKind::Human
-            || revision.changes == before.changes;
+            || before == Some(&revision.changes);
         if !carries {
-            return Ok(true);
+            break;
         }
     }
     Ok(true)
@@ -347,6 +348,7 @@ pub fn submit(
     let Session { store, caller, .. } = session;
     let kept = follow(session, home, changing, name)?.kept;
     let mut record = home.record(name)?;
+    let base = record.base.clone();
     // Whatever it names is pending now.
     let last = record.proposal.as_ref().map(|id| store.view()?.find(id));
     let pending = last.transpose()?;
@@ -362,9 +364,9 @@ pub fn submit(
         };
         let outcome = left.map(|proposal| withdraw(session, proposal)).transpose()?;
         if outcome.is_some() {
-            go_on(store, home, changing, record.clone(), None, None)?;
+            go_on(store, home, changing, record, None, None)?;
         }
-        passed_over.extend(beside::of(store, &home.tree(name), name, &[&record.base]));
+        passed_over.extend(beside::of(store, &home.tree(name), name, &[&base]));
         return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept });
     }
     let changeset = Changeset::new(changes)?;
@@ -397,9 +399,8 @@ pub fn submit(
             if !says_more(&proposal)
                 && is_left_as_proposed(store, &record, &proposal, &changeset)? =>
         {
-            let proposed = [Some(record.base.as_str()), record.submitted.as_deref()];
-            let proposed: Vec<&str> = proposed.into_iter().flatten().collect();
-            passed_over.extend(beside::of(store, &home.tree(name), name, &proposed));
+            let submitted = record.submitted.as_ref().unwrap_or(&base);
+            passed_over.extend(beside::of(store, &home.tree(name), name, &[&base, submitted]));
             let outcome = Some(SubmitOutcome::Elsewhere(proposal));
             return Ok(Submitted { outcome, lines, passed_over, kept });
         }
@@ -426,8 +427,7 @@ pub fn submit(
     let submitted =
         store.commit_above(&record.base, proposal.current(), "What a session proposed")?;
     tree::hold(store, name, &submitted)?;
-    let proposed = [record.base.as_str(), submitted.as_str()];
-    passed_over.extend(beside::of(store, &home.tree(name), name, &proposed));
+    passed_over.extend(beside::of(store, &home.tree(name), name, &[&base, &submitted]));
     record.submitted = Some(submitted);
     record.proposal = Some(proposal.id.to_string());
     home.write(changing, &record)?;

@@ -10,8 +10,9 @@ use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
+use gix::objs::ObjectRef;
 
-use super::head::{MOST, line};
+use super::head::{MOST, line, packed};
 use crate::beneath::{Content, Dir, FileKind, open_last};
 use crate::repository::Repository;
 use crate::text::shell;
@@ -157,10 +158,10 @@ fn operation(git: &Dir) -> Option<(&'static str, &'static str, &'static str)> {
 /// Refs that only name another one are left out.
 fn refs(git: &Dir) -> BTreeMap<BString, ObjectId> {
     let mut found = BTreeMap::new();
-    if let Ok(Content::File(bytes, _)) = git.read("packed-refs".into(), MOST) {
-        let lines = bytes.lines().filter_map(|line| line.split_once_str(" "));
-        found.extend(lines.filter_map(|(id, name)| Some((BString::from(name), hex(id)?))));
-    }
+    packed(git, |(id, name)| {
+        found.extend(hex(id).map(|id| (BString::from(name), id)));
+        None::<()>
+    });
     if let Ok(refs) = git.enter("refs".into()) {
         loose(&refs, "refs/", DEEP, &mut found);
     }
@@ -220,6 +221,14 @@ enum Peeled {
     Other(ObjectId),
 }
 
+/// What a commit or a tag names.
+enum Names {
+    /// Its tree, and the commits before it.
+    Commit { tree: ObjectId, parents: Vec<ObjectId> },
+    /// What it is a tag of.
+    Tag(ObjectId),
+}
+
 /// The loose objects of the tree's own git directory: nothing packs them there, unless the agent does.
 struct Objects(Option<Dir>);
 
@@ -244,8 +253,8 @@ impl Objects {
         self.at(id).is_some_and(|(directory, name)| directory.stat(BStr::new(&name)).is_ok())
     }
 
-    /// The lines above the message of the commit or tag `id`.
-    fn read(&self, id: &ObjectId) -> Option<Vec<(BString, ObjectId)>> {
+    /// What the commit or tag `id` names.
+    fn read(&self, id: &ObjectId) -> Option<Names> {
         let (directory, name) = self.at(id)?;
         let Ok(Content::File(bytes, _)) = directory.read(BStr::new(&name), LARGEST) else {
             return None;
@@ -253,29 +262,23 @@ impl Objects {
         let mut text = Vec::new();
         let unpacked = flate2::read::ZlibDecoder::new(bytes.as_slice());
         unpacked.take(LARGEST).read_to_end(&mut text).ok()?;
-        let (kind, text) = text.split_once_str("\0")?;
-        if !kind.starts_with(b"commit ") && !kind.starts_with(b"tag ") {
-            return None;
+        match ObjectRef::from_loose(&text, id.kind()).ok()? {
+            ObjectRef::Commit(commit) => {
+                Some(Names::Commit { tree: commit.tree(), parents: commit.parents().collect() })
+            }
+            ObjectRef::Tag(tag) => Some(Names::Tag(tag.target())),
+            ObjectRef::Tree(_) | ObjectRef::Blob(_) => None,
         }
-        let lines = text.lines().take_while(|line| !line.is_empty());
-        let link = |line: &[u8]| {
-            let (key, id) = line.split_once_str(" ")?;
-            Some((BString::from(key), hex(id)?))
-        };
-        Some(lines.filter_map(link).collect())
     }
 
     /// `None` where the object is not there, or is neither commit nor tag.
     fn peel(&self, id: ObjectId) -> Option<Peeled> {
         let mut at = id;
         for _ in 0..DEEP {
-            let Some(links) = self.read(&at) else {
-                return (at != id).then_some(Peeled::Other(at));
-            };
-            match links.iter().find(|(key, _)| key == "tree" || key == "object") {
-                Some((key, tree)) if key == "tree" => return Some(Peeled::Commit(at, *tree)),
-                Some((_, object)) => at = *object,
-                None => return None,
+            match self.read(&at) {
+                Some(Names::Commit { tree, .. }) => return Some(Peeled::Commit(at, tree)),
+                Some(Names::Tag(object)) => at = object,
+                None => return (at != id).then_some(Peeled::Other(at)),
             }
         }
         None
@@ -288,8 +291,9 @@ impl Objects {
             if seen.len() >= COMMITS || known(&id) || !seen.insert(id) {
                 continue;
             }
-            let parents = self.read(&id).unwrap_or_default().into_iter();
-            next.extend(parents.filter(|(key, _)| key == "parent").map(|(_, id)| id));
+            if let Some(Names::Commit { parents, .. }) = self.read(&id) {
+                next.extend(parents);
+            }
         }
         seen
     }

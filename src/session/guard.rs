@@ -71,10 +71,8 @@ impl Before {
     /// Reads it; `None` for what is not one.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let before: Self = serde_json::from_slice(bytes).ok()?;
-        let is_id = |id: &str| {
-            [40, 64].contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
-        };
-        let is_sound = is_id(&before.commit) && is_id(&before.head) && before.staged.is_sound();
+        let ids = [&before.commit, &before.head];
+        let is_sound = ids.iter().all(|id| tree::is_id(id)) && before.staged.is_sound();
         is_sound.then_some(before)
     }
 
@@ -180,9 +178,7 @@ impl Before {
         found.taken.extend(taken.into_iter().map(|path| path.to_string()));
         Ok(found)
     }
-}
 
-impl Before {
     /// What is staged otherwise than before, of `staged`, files that are as they were: the person's next commit
     /// would have what they do not show. What `command` names is as before again; all of it is said.
     fn unstage(

@@ -70,7 +70,8 @@ impl Head {
         let mut parts: Vec<BString> = name.split(|byte| *byte == b'/').map(BString::from).collect();
         let last = parts.pop()?;
         let loose = enter(git, &parts).and_then(|directory| line(&directory, last.as_bstr()));
-        let found = loose.or_else(|| packed(git, name))?;
+        let is_it = |(id, found): (&[u8], &[u8])| (found == name).then(|| id.to_vec());
+        let found = loose.or_else(|| packed(git, is_it))?;
         (found == id.as_bytes()).then_some(Self::Branch(parts, last))
     }
 
@@ -95,11 +96,11 @@ pub(super) fn line(directory: &Dir, name: &BStr) -> Option<Vec<u8>> {
     }
 }
 
-/// The commit of the ref `name` among those that git has packed.
-fn packed(git: &Dir, name: &[u8]) -> Option<Vec<u8>> {
+/// The first of the refs that git has packed, as id in hex and name, of which `find` makes something.
+pub(super) fn packed<T>(git: &Dir, find: impl FnMut((&[u8], &[u8])) -> Option<T>) -> Option<T> {
     let Ok(Content::File(bytes, _)) = git.read("packed-refs".into(), MOST) else { return None };
     let mut lines = bytes.lines().filter_map(|line| line.split_once_str(" "));
-    lines.find(|(_, found)| *found == name).map(|(id, _)| id.to_vec())
+    lines.find_map(find)
 }
 
 fn replace(directory: &Dir, name: &BStr, id: &str) -> Option<()> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::codes;
+use super::tree::is_id;
 use crate::error::{Error, Result};
 use crate::proposal::AgentRun;
 
@@ -81,13 +82,10 @@ impl Record {
         };
         let record: Self =
             serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
-        let is_id = |id: &String| {
-            [40, 64].contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
-        };
         if record.format != FORMAT {
             return Err(invalid(format!("its format is not {FORMAT}")));
         }
-        if !is_id(&record.base) || !record.submitted.iter().all(is_id) {
+        if !is_id(&record.base) || !record.submitted.iter().all(|id| is_id(id)) {
             return Err(invalid("a commit in it is no object id".to_owned()));
         }
         Ok(record)

@@ -47,8 +47,7 @@ impl Staged {
         let is_entry = |(mode, id): &Entry| {
             mode.len() == 6
                 && mode.bytes().all(|byte| (b'0'..b'8').contains(&byte))
-                && [40, 64].contains(&id.len())
-                && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+                && tree::is_id(id)
         };
         self.0.iter().all(|(path, head, index)| {
             !path.is_empty() && !path.contains(&0) && is_entry(head) && is_entry(index)

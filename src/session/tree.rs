@@ -77,6 +77,11 @@ pub fn base(repository: &Repository, base: Base) -> Result<String> {
     commit(repository, &tree, &head, "What the checkout held and had not committed")
 }
 
+/// Whether `text`, which anybody may have written, is an object id in hex. It need not be here.
+pub fn is_id(text: &str) -> bool {
+    [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Whether two commits, by their hex ids, are here and have the same files.
 pub fn is_same(repository: &Repository, one: &str, other: &str) -> bool {
     let tree = |commit: &str| {
