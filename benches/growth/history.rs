@@ -81,6 +81,10 @@ impl History {
         assert!(started.expect("aye").status.success());
         git(root, &["add", ".agent-memory"]);
         git(root, &["commit", "-q", "-m", "Memory"]);
+        // What was checked out within the second in which the index was written is read again by
+        // everybody, git too, until git has looked once more.
+        std::thread::sleep(std::time::Duration::from_millis(1_100));
+        git(root, &["status", "--porcelain"]);
         std::fs::create_dir_all(root.join(".git/aye")).expect("a directory");
         std::fs::write(root.join(".git/aye/lane"), format!("{OWN}\n")).expect("a file");
         Self { directory, pending }
