@@ -60,9 +60,8 @@ pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry
     let tree = commit.tree().map_err(|error| failed(&error))?;
     let found = tree.lookup_entry(path.components().map(|name| name.to_vec()));
     let found = found.map_err(|error| failed(&error))?;
-    Ok(found.filter(|entry| !entry.mode().is_tree()).map(|entry| Entry {
-        id: entry.object_id().to_string(),
-        mode: format!("{:06o}", entry.mode().value()),
+    Ok(found.filter(|entry| !entry.mode().is_tree()).map(|entry| {
+        Entry::new(entry.object_id().to_string(), &format!("{:06o}", entry.mode().value()))
     }))
 }
 

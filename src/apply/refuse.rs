@@ -201,10 +201,8 @@ pub fn refuse_underway<'a>(
     for path in paths {
         let staged = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted);
         let staged = staged.filter(|entry| !entry.flags.contains(entry::Flags::INTENT_TO_ADD));
-        let staged = staged.map(|entry| Entry {
-            id: entry.id.to_string(),
-            mode: format!("{:06o}", entry.mode.bits()),
-        });
+        let staged = staged
+            .map(|entry| Entry::new(entry.id.to_string(), &format!("{:06o}", entry.mode.bits())));
         if staged != entry_in(store, &head, path)? {
             let name = path.display().to_string();
             return Err(Error::new(

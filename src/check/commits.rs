@@ -239,7 +239,7 @@ fn raw(out: &[u8]) -> BTreeMap<BString, Option<Entry>> {
         let facts = facts.to_str_lossy();
         let words: Vec<&str> = facts.trim_start_matches(':').split(' ').collect();
         if let [_, mode, _, id, status] = words[..] {
-            let entry = Entry { id: id.to_owned(), mode: mode.to_owned() };
+            let entry = Entry::new(id, mode);
             found.insert(path.into(), (status != "D").then_some(entry));
         }
     }

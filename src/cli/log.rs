@@ -84,7 +84,7 @@ impl From<&LogEntry> for LogItem {
         Self {
             event: entry.stamped.id.clone(),
             kind: event.data.kind().to_owned(),
-            proposal_id: entry.stamped.proposal().map(String::from),
+            proposal_id: entry.stamped.proposal().map(|id| id.to_string()),
             at: timestamp(event.time),
             by: event.actor.name.clone(),
             email: event.actor.email.clone(),

@@ -273,7 +273,7 @@ fn same(blob: &Option<Blob>, entry: &Option<Entry>) -> bool {
 
 /// Mode and id of one side.
 pub(super) fn entry(blob: &Option<Blob>) -> Option<Entry> {
-    blob.as_ref().map(|blob| Entry { id: blob.id.clone(), mode: blob.mode.clone() })
+    blob.as_ref().map(|blob| Entry::new(&blob.id, &blob.mode))
 }
 
 /// One side of a record. Both hashes are those of the bytes at hand: an id that is taken from
@@ -282,7 +282,7 @@ fn blob(store: &Store, file: Option<&File>) -> Result<Option<Blob>> {
     let Some(file) = file else { return Ok(None) };
     let Entry { id, mode } = store.entry_of(file)?;
     let sha256 = crate::sha256::hex(&file.bytes);
-    Ok(Some(Blob { mode, id, sha256 }))
+    Ok(Some(Blob { mode: mode.into_owned(), id, sha256 }))
 }
 
 /// The tree of the target commit.

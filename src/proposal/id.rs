@@ -5,10 +5,11 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::codes;
-use crate::error::{Error, Result};
+use crate::error::Error;
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const PREFIX: &str = "prop_";
@@ -19,9 +20,9 @@ const LEN: usize = 10;
 pub const SHORTEST: usize = 4;
 
 /// The id of a proposal.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ProposalId(String);
+// In place, as a history has many hundred thousands of them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProposalId([u8; PREFIX.len() + LEN]);
 
 impl ProposalId {
     /// The id that belongs to a first event: 50 bits of its object id (hex).
@@ -32,27 +33,37 @@ impl ProposalId {
             .take(8)
             .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
             .fold(0_u64, |bits, byte| (bits << 8) | u64::from(byte));
-        let mut id = String::with_capacity(PREFIX.len() + LEN);
-        id.push_str(PREFIX);
-        id.extend((0..LEN).map(|i| ALPHABET[((bits >> (59 - 5 * i)) & 31) as usize] as char));
+        let mut id = [0; PREFIX.len() + LEN];
+        let (prefix, code) = id.split_at_mut(PREFIX.len());
+        prefix.copy_from_slice(PREFIX.as_bytes());
+        for (i, character) in code.iter_mut().enumerate() {
+            *character = ALPHABET[((bits >> (59 - 5 * i)) & 31) as usize];
+        }
         Self(id)
     }
 
     /// The whole id.
     pub fn as_str(&self) -> &str {
-        &self.0
+        // It is ASCII.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// As [`ProposalId::parse`], of a text that mostly is as ids are written everywhere.
+    fn read(text: &str) -> Result<Self, Error> {
+        let code = text.strip_prefix(PREFIX).filter(|code| code.len() == LEN);
+        match code.is_some_and(|code| code.bytes().all(|byte| ALPHABET.contains(&byte))) {
+            true => text.as_bytes().try_into().map(Self).map_err(|_| invalid(text)),
+            false => Self::parse(text),
+        }
     }
 
     /// Reads a whole id.
     ///
     /// # Errors
     /// `invalid_id` if it has another form.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str) -> Result<Self, Error> {
         let prefix = normalize(text)?;
-        if prefix.len() == PREFIX.len() + LEN {
-            return Ok(Self(prefix));
-        }
-        Err(invalid(text))
+        prefix.into_bytes().try_into().map(Self).map_err(|_| invalid(text))
     }
 }
 
@@ -61,7 +72,7 @@ impl ProposalId {
 ///
 /// # Errors
 /// `invalid_id` if no id can begin like that.
-pub fn normalize(text: &str) -> Result<String> {
+pub fn normalize(text: &str) -> Result<String, Error> {
     let lower = text.trim().to_ascii_lowercase();
     let code = lower.strip_prefix(PREFIX).unwrap_or(&lower);
     if !(SHORTEST..=LEN).contains(&code.len()) {
@@ -92,25 +103,37 @@ fn invalid(text: &str) -> Error {
 
 impl fmt::Display for ProposalId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
-impl TryFrom<String> for ProposalId {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self> {
-        // As it is written everywhere, so that nothing has to be made of it.
-        let code = text.strip_prefix(PREFIX).filter(|code| code.len() == LEN);
-        match code.is_some_and(|code| code.bytes().all(|byte| ALPHABET.contains(&byte))) {
-            true => Ok(Self(text)),
-            false => Self::parse(&text),
+impl fmt::Debug for ProposalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ProposalId").field(&self.as_str()).finish()
+    }
+}
+
+impl Serialize for ProposalId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ProposalId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = ProposalId;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the id of a proposal")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ProposalId, E> {
+                ProposalId::read(text).map_err(E::custom)
+            }
         }
-    }
-}
-
-impl From<ProposalId> for String {
-    fn from(id: ProposalId) -> Self {
-        id.0
+        deserializer.deserialize_str(Text)
     }
 }
 

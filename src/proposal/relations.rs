@@ -226,7 +226,7 @@ mod tests {
     use crate::changeset::merge::{Merged, Sides, merge};
 
     fn entry(id: &str) -> Entry {
-        Entry { id: id.to_owned(), mode: "100644".to_owned() }
+        Entry::new(id, "100644")
     }
 
     fn id(n: usize) -> ProposalId {

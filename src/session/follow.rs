@@ -151,8 +151,7 @@ impl Step<'_> {
 
     fn stored(&self, entries: &Entries, path: &BString) -> Result<Option<File>> {
         let Some((mode, id)) = entries.get(path) else { return Ok(None) };
-        let mode = mode_of(*mode).unwrap_or_default().to_owned();
-        let entry = Entry { mode, id: id.to_string() };
+        let entry = Entry::new(id.to_string(), mode_of(*mode).unwrap_or_default());
         Ok(Some(File { bytes: self.repository.blob(&entry.id)?, mode: entry.file_mode() }))
     }
 }

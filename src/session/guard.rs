@@ -139,8 +139,7 @@ impl Before {
         let (from, to) = (read::entries(&from?), read::entries(&to?));
         let stored = |entries: &read::Entries, path: &BString| -> Result<Option<File>> {
             let Some((mode, id)) = entries.get(path) else { return Ok(None) };
-            let mode = read::mode_of(*mode).unwrap_or_default().to_owned();
-            let entry = Entry { mode, id: id.to_string() };
+            let entry = Entry::new(id.to_string(), read::mode_of(*mode).unwrap_or_default());
             Ok(Some(File { bytes: repository.blob(&entry.id)?, mode: entry.file_mode() }))
         };
         let mut taken = Vec::new();

@@ -423,7 +423,7 @@ impl Walk<'_> {
 
     /// The file of the base that is the blob `id`.
     fn stored(&self, mode: &str, id: &gix::ObjectId) -> Result<File> {
-        let entry = Entry { mode: mode.to_owned(), id: id.to_string() };
+        let entry = Entry::new(id.to_string(), mode);
         Ok(File { bytes: self.repository.blob(&entry.id)?, mode: entry.file_mode() })
     }
 

@@ -140,13 +140,12 @@ pub fn tree_changes(
 
 /// A tree's entry as events name it.
 pub fn tree_entry(mode: gix::objs::tree::EntryMode, id: ObjectId) -> Entry {
-    let mode = if mode.is_executable() {
-        "100755".to_owned()
+    if mode.is_executable() {
+        Entry::new(id.to_string(), "100755")
     } else if mode.is_blob() {
-        "100644".to_owned()
+        Entry::new(id.to_string(), "100644")
     } else {
         // A symlink or submodule: never equal to what a proposal approves.
-        format!("{:06o}", mode.value())
-    };
-    Entry { id: id.to_string(), mode }
+        Entry::new(id.to_string(), &format!("{:06o}", mode.value()))
+    }
 }

@@ -23,7 +23,7 @@ impl Snapshot for Files {
 }
 
 fn entry(text: &[u8]) -> Entry {
-    Entry { id: String::from_utf8_lossy(text).into_owned(), mode: "100644".to_owned() }
+    Entry { id: String::from_utf8_lossy(text).into_owned(), mode: "100644".into() }
 }
 
 fn id(n: usize) -> ProposalId {

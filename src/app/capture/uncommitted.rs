@@ -91,7 +91,7 @@ pub(super) fn uncommitted(
     let mut changes = Vec::with_capacity(files.len());
     for (name, file) in files {
         let path = RepoPath::from_tree(name)?;
-        let head = file.head.map(|(mode, id)| Entry { mode: mode.to_owned(), id: id.to_owned() });
+        let head = file.head.map(|(mode, id)| Entry::new(id, mode));
         // What was applied and is not committed yet is nobody's change, and stays.
         let standing = match may_stand {
             true => decide::written_here(store, &view, session.now, &path, head.as_ref())?,

@@ -1,6 +1,10 @@
 //! Changes as events name them: by object id.
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::changeset::{FileChange, Mode, Occurrence, RepoPath, Snippet};
 
@@ -10,10 +14,38 @@ pub struct Entry {
     /// Object id of the blob, hex.
     pub id: String,
     /// `100644` or `100755`.
-    pub mode: String,
+    #[serde(deserialize_with = "mode")]
+    pub mode: Cow<'static, str>,
+}
+
+/// A mode, in place where it is one that git knows: nearly every one is.
+fn mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'static, str>, D::Error> {
+    struct Text;
+    impl Visitor<'_> for Text {
+        type Value = Cow<'static, str>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a mode")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Cow<'static, str>, E> {
+            Ok(known_mode(text))
+        }
+    }
+    deserializer.deserialize_str(Text)
+}
+
+fn known_mode(text: &str) -> Cow<'static, str> {
+    let known = ["100644", "100755", "120000", "160000"].into_iter().find(|mode| *mode == text);
+    known.map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
 }
 
 impl Entry {
+    /// The blob `id` (hex) with the mode that `mode` says.
+    pub fn new(id: impl Into<String>, mode: &str) -> Self {
+        Self { id: id.into(), mode: known_mode(mode) }
+    }
+
     /// The mode as a value; a regular file where the text is none of ours.
     pub fn file_mode(&self) -> Mode {
         Mode::parse(&self.mode).unwrap_or_default()

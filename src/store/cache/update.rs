@@ -475,7 +475,7 @@ pub(super) fn side(entry: &Entry) -> String {
 /// As [`side`] wrote it.
 pub(super) fn entry(side: &str) -> Option<Entry> {
     let (mode, id) = side.split_once(' ')?;
-    Some(Entry { id: id.to_owned(), mode: mode.to_owned() })
+    Some(Entry::new(id, mode))
 }
 
 /// Length of the shortest prefix (behind `prop_`) that names only this new proposal; lengthens those

@@ -210,7 +210,7 @@ impl Pass<'_> {
                         None => self.parsed.keep(row.id, row.event, row.body.len()),
                     }
                     if said_about.last().is_none_or(|last| last != proposal.as_str()) {
-                        said_about.push(proposal.into());
+                        said_about.push(proposal.to_string());
                     }
                 }
             } else if let Some(figures) = figures {
