@@ -142,9 +142,8 @@ impl Store {
                 {
                     let body = view.body(&id)?;
                     body.and_then(|body| {
-                        let paths = projections.paths(&id)?;
                         let what = format!("{id} {target} {}", crate::sha256::hex(&body));
-                        seen::line(&what, paths.iter().map(AsRef::as_ref), now)
+                        projections.line(&id, &what, now)
                     })
                 }
                 _ => None,

@@ -2,8 +2,11 @@
 //! nothing is read back from there but to tell that it was changed.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use chrono::{DateTime, Utc};
+
+use super::seen::{self, Above};
 use super::{Store, View};
 use crate::changeset::{Changeset, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
@@ -165,7 +168,7 @@ pub(super) struct Examiner<'a> {
     /// Whether proposals may have been made in other work trees.
     is_linked: bool,
     /// The directory of all, where no symlink leads there.
-    proposals: Option<PathBuf>,
+    proposals: Option<Above>,
     found: Vec<Tampering>,
 }
 
@@ -187,20 +190,21 @@ impl<'a> Examiner<'a> {
         let is_real = [Path::new(".agent-memory"), Path::new(DIRECTORY)]
             .iter()
             .all(|path| top.join(path).symlink_metadata().is_ok_and(|found| found.is_dir()));
-        let proposals = is_real.then_some(proposals);
+        let proposals = is_real.then(|| Above::open(&proposals)).flatten();
         Ok(Some(Self { store, tree, is_linked, proposals, found: Vec::new() }))
     }
 
-    /// The directory of a pending proposal and its files, for their facts alone. `None` where they
-    /// cannot be found by name, or need not be there.
-    pub(super) fn paths(&self, id: &ProposalId) -> Option<[PathBuf; 3]> {
+    /// What tells the directory of a pending proposal and its files, which are as `what` says, from
+    /// any other state of them. `None` where they cannot be found by name, need not be there, or
+    /// were written only now.
+    pub(super) fn line(&self, id: &ProposalId, what: &str, now: DateTime<Utc>) -> Option<String> {
         if self.is_linked {
             return None;
         }
-        let directory = self.proposals.as_ref()?.join(id.as_str());
-        let inside = ["proposal.yaml", "change.patch"].map(|name| directory.join(name));
-        let [document, patch] = inside;
-        Some([directory, document, patch])
+        let directory = Path::new(id.as_str());
+        let [document, patch] = ["proposal.yaml", "change.patch"].map(|name| directory.join(name));
+        let names = [directory, document.as_path(), patch.as_path()];
+        seen::line(what, self.proposals.as_ref()?, names, now)
     }
 
     /// Looks at the files of a pending proposal, whose changes are `changeset`, and returns whether

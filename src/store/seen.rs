@@ -11,6 +11,7 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
+pub use super::sight::Above;
 use super::sight::Facts;
 use super::{Store, View};
 use crate::private::Directory;
@@ -35,7 +36,7 @@ impl Store {
     pub fn cache_facts(&self, view: &View, now: DateTime<Utc>) -> Option<String> {
         let path = view.file()?;
         let facts = Facts::of(path)?;
-        facts.is_old(now).then_some(facts.text)
+        facts.is_old(now).then(|| facts.text())
     }
 
     /// Whether a check before `now` has held all that is pending in the cache, whose [facts] are
@@ -116,16 +117,16 @@ impl<'s> Sound<'s> {
 }
 
 /// What is to be remembered of something that is as `what` says, on one line, with the files at
-/// `paths`. `None` where one of them was changed only now.
+/// `names` beneath `above`. `None` where one of them was changed only now.
 pub fn line<'p>(
     what: &str,
-    paths: impl IntoIterator<Item = &'p Path>,
+    above: &Above,
+    names: impl IntoIterator<Item = &'p Path>,
     now: DateTime<Utc>,
 ) -> Option<String> {
-    let mut text = what.to_owned();
-    for path in paths {
-        let facts = Facts::of(path).filter(|facts| facts.is_old(now))?;
-        let _ = write!(text, " {}", facts.text);
+    let mut bytes = what.as_bytes().to_owned();
+    for name in names {
+        above.facts(name).filter(|facts| facts.is_old(now))?.put(&mut bytes);
     }
-    Some(crate::sha256::hex(text.as_bytes()))
+    Some(crate::sha256::hex(&bytes))
 }

@@ -16,7 +16,7 @@ use crate::memory::disk::store_path;
 use crate::memory::{DIR, markdown::slug};
 use crate::proposal::document::timestamp;
 use crate::proposal::{Proposal, ProposalId, Status};
-use crate::store::seen::{self, Sound};
+use crate::store::seen::{self, Above, Sound};
 use crate::store::{Store, View};
 use crate::worktree::{Flush, Reader};
 
@@ -188,14 +188,16 @@ impl Service<'_> {
         let reader = tree.reader();
         // Facts of what lies behind a symlink would say nothing of it.
         let top = self.worktree.root().join(DIR);
-        let is_real = [top.join("staging"), top]
+        let staged = top.join("staging");
+        let is_real = [&top, &staged]
             .iter()
             .all(|path| path.symlink_metadata().is_ok_and(|found| found.is_dir()));
+        let above = is_real.then(|| Above::open(&staged)).flatten();
         for proposal in pending {
             let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { continue };
             known.insert(id.to_owned());
             // Taken before anything is looked at: what changes meanwhile is another state.
-            let line = is_real.then(|| self.line(id, proposal)).flatten();
+            let line = above.as_ref().and_then(|above| self.line(id, proposal, above));
             if line.as_ref().is_some_and(|line| sound.has(line)) {
                 continue;
             }
@@ -222,20 +224,20 @@ impl Service<'_> {
 
     /// What tells the files of a pending proposal, and what they should be, apart from any other
     /// state. `None` where that cannot be told, as of files that were written only now.
-    fn line(&self, id: &str, proposal: &Proposal) -> Option<String> {
+    fn line(&self, id: &str, proposal: &Proposal, above: &Above) -> Option<String> {
         let revision = proposal.current();
-        let base = self.worktree.root().join(DIR).join("staging").join(id);
-        let mut paths = BTreeSet::from([base.clone()]);
+        let base = Path::new(id);
+        let mut paths = BTreeSet::from([base.to_owned()]);
         paths.extend(ABOUT.map(|name| base.join(name)));
         let changed = revision.changes.iter().filter(|change| change.after.is_some());
         for path in changed.filter_map(|change| store_path(&change.path)) {
             let file = base.join("files").join(path);
             // What is put beside it shows in the facts of the directory.
-            let above = file.ancestors().take_while(|above| *above != base).map(Path::to_owned);
-            paths.extend(above);
+            let directories = file.ancestors().take_while(|path| *path != base);
+            paths.extend(directories.map(Path::to_owned));
         }
         let what = format!("{} {} {}", proposal.id, revision.event, timestamp(proposal.expires_at));
-        seen::line(&what, paths.iter().map(PathBuf::as_path), self.now)
+        seen::line(&what, above, paths.iter().map(PathBuf::as_path), self.now)
     }
 
     /// What is wrong with the directory of one pending proposal.
