@@ -39,6 +39,7 @@ mod salvage;
 pub mod seen;
 mod settle;
 pub mod sight;
+mod traces;
 mod trees;
 mod trouble;
 mod upkeep;

@@ -14,7 +14,8 @@ use crate::proposal::document::Document;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::worktree::{Flush, TEMPORARY, Worktree};
 
-const DIRECTORY: &str = ".agent-memory/proposals";
+/// Where projections are, in each work tree.
+pub(super) const DIRECTORY: &str = ".agent-memory/proposals";
 
 /// A projection that is not what the store would write.
 #[derive(Clone, Debug)]

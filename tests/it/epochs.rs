@@ -149,6 +149,44 @@ fn an_epoch_says_what_the_one_before_said_in_every_clone() {
     assert_eq!(everything(&fresh), before);
 }
 
+/// Proposals whose refs and files have yet to follow what lanes of other clones say.
+fn due(repo: &Repo) -> Vec<String> {
+    let ids = || -> rusqlite::Result<Vec<String>> {
+        let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite"))?;
+        let mut ids = cache.prepare("SELECT proposal FROM fetched")?;
+        ids.query_map([], |row| row.get(0))?.collect()
+    };
+    ids().expect("the cache")
+}
+
+#[test]
+fn in_a_new_clone_nothing_has_to_follow_what_was_decided_before() {
+    let Scene { repo, server, undone, pending, .. } = history();
+    let other = clone(&server);
+    list(&other);
+    let mut open = vec![undone, pending.clone()];
+    open.sort();
+    assert_eq!(due(&other), open);
+    propose(&other, "a");
+    assert_eq!(due(&other), Vec::<String>::new());
+    let is_there = || {
+        let refs = refs(&other, &pending, "refs/aye/pending");
+        let files = other.exists(&format!(".agent-memory/proposals/{pending}/change.patch"));
+        (refs.contains(&"refs/aye/pending/L".to_owned()), files)
+    };
+    assert_eq!(is_there(), (true, true));
+    // What stands here is followed, also by a cache that is made anew.
+    repo.aye(&["reject", &pending, "--yes"]).ok();
+    push(&repo);
+    fetch(&other);
+    other.remove(".git/aye/cache.sqlite");
+    list(&other);
+    assert_eq!(due(&other), open);
+    propose(&other, "b");
+    assert_eq!(is_there(), (false, false));
+    other.aye(&["doctor"]).ok();
+}
+
 #[test]
 fn a_lane_goes_on_in_its_epochs() {
     let Scene { repo, server, undone, pending, applied, .. } = history();

@@ -16,6 +16,7 @@ use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::event::Subject;
 use crate::proposal::forks::Forks;
 use crate::proposal::{ActorKind, Entry, Proposal, ProposalId, State, document, event, steps};
+use crate::store::traces::Traces;
 use crate::store::trouble::{Trouble, TroubleKind};
 
 /// Bytes of a text that a list shows, of whatever lane: it is one line there.
@@ -51,12 +52,45 @@ pub(super) fn followed(
     transaction.commit()
 }
 
-/// Folds the proposals `ids` again. `own` are this clone's own lanes, with their last positions, and
+/// Proposals that other clones' lanes have brought news of.
+pub(super) struct News<'t> {
+    pub(super) ids: BTreeSet<String>,
+    /// What stands here for proposals, where that is known.
+    pub(super) traces: Option<&'t Traces>,
+}
+
+impl News<'_> {
+    /// Notes that what stands here for the proposal `id`, which is `folded` from all that there is of
+    /// it, has to follow, if it is among these.
+    ///
+    /// # Errors
+    /// Those of SQLite.
+    fn note(
+        &self,
+        transaction: &Transaction<'_>,
+        id: &str,
+        folded: Option<&Proposal>,
+    ) -> rusqlite::Result<()> {
+        // A clone of a long history has nothing of what was decided in it before.
+        let is_past = |proposal: &Proposal| {
+            proposal.state != State::Pending
+                && self.traces.is_some_and(|traces| !traces.has(proposal))
+        };
+        if self.ids.contains(id) && !folded.is_some_and(is_past) {
+            transaction
+                .prepare_cached("INSERT OR IGNORE INTO fetched (proposal) VALUES (?1)")?
+                .execute([id])?;
+        }
+        Ok(())
+    }
+}
+
+/// Folds the proposals `ids` again, of which some are `news`. `own` are this clone's own lanes, with their last positions, and
 /// `parsed` has events of them that need not be parsed.
 pub(super) fn refold(
     repo: &gix::Repository,
     transaction: &Transaction<'_>,
-    ids: BTreeSet<String>,
+    (ids, news): (BTreeSet<String>, News<'_>),
     own: &[(String, u64)],
     mut parsed: Parsed,
 ) -> rusqlite::Result<()> {
@@ -81,6 +115,7 @@ pub(super) fn refold(
     for id in &ids {
         if has_purged && purge::is_purged(transaction, id)? {
             forget(transaction, id)?;
+            news.note(transaction, id, None)?;
             last = self::last(transaction)?;
             continue;
         }
@@ -91,6 +126,7 @@ pub(super) fn refold(
             None => folded(repo, transaction, &forks, id, own, None, &mut parsed)?,
         };
         let Folded { proposal, troubles, is_archived, owner, digest, figures } = folded;
+        news.note(transaction, id, proposal.as_ref().filter(|_| is_fresh))?;
         if has_troubles {
             transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
         }

@@ -22,11 +22,13 @@ pub(super) use troubles::{is_shallow, report, troubles};
 
 use super::filling::Filling;
 use super::gather::Parsed;
+use super::update::News;
 use super::{Position, forks, schema, update};
 use crate::database;
 use crate::store::audience::default_remotes;
 use crate::store::lane::{Bad, Broken, Chain, Limits, Progress, rest_of};
 use crate::store::refs::{self, LaneRef};
+use crate::store::traces::Traces;
 use crate::store::trouble::{Trouble, TroubleKind};
 use crate::store::{Store, partial};
 
@@ -100,6 +102,7 @@ pub(super) fn catch_up(
         unsaved: 0,
         saved: false,
         filling: was_empty.then(Filling::default),
+        traces: None,
         left: Vec::new(),
         settled: None,
         begins_again: false,
@@ -179,6 +182,8 @@ struct Pass<'a> {
     saved: bool,
     /// The cache was empty, and its events have no indices yet.
     filling: Option<Filling>,
+    /// What stands here for proposals, once it was looked for.
+    traces: Option<Traces>,
     /// Commits up to which refs were read before that lead elsewhere now, with their lanes.
     left: Vec<(String, String)>,
     /// The commit up to which the lane that is being read was folded: it goes on from there.
@@ -220,12 +225,8 @@ impl Pass<'_> {
     /// may begin with more of the last proposal.
     fn fold(&mut self, goes_on: bool) -> rusqlite::Result<()> {
         let mut touched = std::mem::take(&mut self.touched);
-        for id in std::mem::take(&mut self.fetched) {
-            self.transaction
-                .prepare_cached("INSERT OR IGNORE INTO fetched (proposal) VALUES (?1)")?
-                .execute([&id])?;
-            touched.insert(id);
-        }
+        let mut news = std::mem::take(&mut self.fetched);
+        touched.extend(news.iter().cloned());
         let own = self.own.iter().map(|name| {
             let seq = self.rows.get(name).map_or(0, |row| row.seq);
             (refs::lane_of(name).to_owned(), seq)
@@ -246,9 +247,14 @@ impl Pass<'_> {
         let parsed = std::mem::take(&mut self.parsed);
         if let Some(last) = last {
             self.touched.extend(touched.take(&last.0));
+            self.fetched.extend(news.take(&last.0));
             self.parsed.put_last(last);
         }
-        update::refold(&self.objects, self.transaction, touched, &own, parsed)
+        if self.filling.is_some() && self.traces.is_none() && !news.is_empty() {
+            self.traces = Traces::of(self.store).ok();
+        }
+        let news = News { ids: news, traces: self.traces.as_ref() };
+        update::refold(&self.objects, self.transaction, (touched, news), &own, parsed)
     }
 
     fn read_some(&mut self, lanes: &[LaneRef]) -> rusqlite::Result<()> {
