@@ -36,6 +36,8 @@ pub(super) struct Chain {
 struct Step {
     /// With their lists, wherever these are stored.
     events: Vec<Stamped>,
+    /// How many bytes these are stored as.
+    bytes: usize,
     /// Statements, manifests and lists.
     attached: Vec<Leaf>,
 }
@@ -104,7 +106,7 @@ impl Chain {
         batch: &mut Batch<'_>,
         data: &Data,
     ) -> Result<()> {
-        match compose::begins_commit(&self.open.events, data) {
+        match compose::begins_commit(&self.open.events, self.open.bytes, data) {
             true => self.seal(repo, batch),
             false => Ok(()),
         }
@@ -137,9 +139,10 @@ impl Chain {
         self.open.attached.push(compose::attachment(name, self.open.events.len(), id));
     }
 
-    /// Adds an event.
-    pub(super) fn push(&mut self, stamped: Stamped) {
+    /// Adds an event, which is stored as so many bytes.
+    pub(super) fn push(&mut self, stamped: Stamped, bytes: usize) {
         self.open.events.push(stamped);
+        self.open.bytes += bytes;
     }
 
     /// Puts the open events into a lane commit (not yet the lane's tip).

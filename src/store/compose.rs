@@ -31,11 +31,19 @@ pub(super) fn is_read(name: &BStr) -> bool {
         || kind().is_some_and(|kind| ATTACHED.iter().any(|of| kind == of.as_bytes()))
 }
 
-/// Whether an event with `data` cannot go into one commit with `open`: a commit holds one `before/`
-/// and one `after/`.
-pub(super) fn begins_commit(open: &[Stamped], data: &Data) -> bool {
-    !data.changes().is_empty()
-        && open.iter().any(|stamped| !stamped.event.data.changes().is_empty())
+/// Most events of one commit. Other clones read twice as many, of 16 MiB together.
+const MOST_EVENTS: usize = 500;
+
+/// Bytes of events in one commit, from which on it takes no more.
+const MOST_BYTES: usize = 8 << 20;
+
+/// Whether an event with `data` cannot go into one commit with `open`, which have `bytes` bytes: a
+/// commit holds one `before/` and one `after/`, and no more than other clones read.
+pub(super) fn begins_commit(open: &[Stamped], bytes: usize, data: &Data) -> bool {
+    open.len() >= MOST_EVENTS
+        || bytes >= MOST_BYTES
+        || !data.changes().is_empty()
+            && open.iter().any(|stamped| !stamped.event.data.changes().is_empty())
 }
 
 /// The entry of a blob that the event at `index` (from 0) of a commit names, at the commit's top:
@@ -209,4 +217,37 @@ fn line(stamped: &Stamped) -> String {
         [first, rest @ ..] => format!(": {} and {} more", first.path.display(), rest.len()),
     };
     crate::text::escape::line(&format!("{kind}{id}{what}")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proposal::{Actor, ActorKind, Event};
+
+    #[test]
+    fn a_commit_holds_no_more_than_other_clones_read() {
+        let data = Data::Expire(crate::proposal::event::Expire {
+            expires_at: chrono::DateTime::UNIX_EPOCH,
+        });
+        let actor =
+            Actor { name: "A".into(), email: "a@example.com".into(), kind: ActorKind::Human };
+        let event = Event {
+            proposal: None,
+            first: None,
+            lane: "a".into(),
+            seq: 1,
+            actor,
+            agent: None,
+            time: chrono::DateTime::UNIX_EPOCH,
+            heads: Vec::new(),
+            forked: None,
+            needs: None,
+            witness: Vec::new(),
+            data: data.clone(),
+        };
+        let open = vec![Stamped { id: String::new(), event }; MOST_EVENTS];
+        assert!(!begins_commit(&open[1..], MOST_BYTES - 1, &data));
+        assert!(begins_commit(&open, 0, &data));
+        assert!(begins_commit(&open[1..], MOST_BYTES, &data));
+    }
 }

@@ -1,5 +1,7 @@
 //! The store: what is truth, what is rebuilt, and what cannot be trusted.
 
+use serde_json::json;
+
 use crate::support::Repo;
 
 fn repo_with_proposal() -> (Repo, String) {
@@ -174,6 +176,32 @@ fn an_event_that_nobody_could_read_back_is_not_written() {
         .notes("--content-file");
     repo.aye(&["propose", "big", "--content-file", "new"]).ok();
     repo.aye(&["list"]).ok().says(&id);
+}
+
+#[test]
+fn what_no_other_clone_would_read_is_not_written() {
+    let (repo, id) = repo_with_proposal();
+    let long = "log line\n".repeat(130_000);
+    let refused = |tool: &str, input: serde_json::Value| {
+        repo.aye_stdin(&["call", tool, "-"], input.to_string()).says("size_limit_exceeded");
+    };
+    let change =
+        json!({ "action": "propose", "file_path": "f", "old_content": "a", "new_content": "b" });
+    let mut described = change.clone();
+    described["description"] = long.as_str().into();
+    refused("changes", described);
+    refused("changes", json!({ "action": "reject", "proposal_id": id, "reason": long }));
+    // A list of texts is a blob of its own.
+    let lines: Vec<String> =
+        (0..40_000).map(|number| format!("{number} {}", "x".repeat(30))).collect();
+    repo.write("many", lines.join("\n"));
+    repo.write("other", lines.join("\n!"));
+    repo.aye(&["propose", "many", "--old-file", "many", "--new-file", "other"]).ok();
+    repo.aye(&["list", "--json"]).ok().says(&id);
+    for line in repo.git(&["log", "--format=%T", "--glob=refs/aye/log/*"]).lines() {
+        let size = repo.git(&["cat-file", "-s", &format!("{line}:event.json")]);
+        assert!(size.trim().parse::<usize>().unwrap() <= 1 << 20, "{size}");
+    }
 }
 
 #[test]

@@ -40,6 +40,9 @@ pub const VERSION: u32 = 1;
 /// Largest canonical form read, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
 
+/// Largest canonical form written, in bytes: of another clone's lane no larger event is read.
+pub const MAX_WRITTEN: usize = 1 << 20;
+
 /// One event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {

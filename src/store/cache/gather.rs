@@ -15,7 +15,7 @@ use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
 use super::{audience, forks, publish};
 use crate::proposal::audit::{Own, Why};
-use crate::proposal::event::{CommentKind, InputForm, RevisionReason};
+use crate::proposal::event::{CommentKind, InputForm, MAX_WRITTEN, RevisionReason};
 use crate::proposal::forks::Forks;
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
@@ -47,7 +47,7 @@ const UNCOUNTED: usize = 64 << 10;
 
 /// Largest first event that a publication of another lane may carry, in bytes: as large as one of
 /// another lane may be.
-pub(super) const LARGEST_ORIGINAL: usize = 1 << 20;
+pub(super) const LARGEST_ORIGINAL: usize = MAX_WRITTEN;
 
 /// Longest name in a foreign event.
 const MOST_NAME: usize = 1 << 10;

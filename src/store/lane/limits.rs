@@ -1,6 +1,6 @@
 //! What is read of a lane at most.
 
-use crate::proposal::event::MAX_BYTES;
+use crate::proposal::event::{MAX_BYTES, MAX_WRITTEN};
 
 /// What is read of one lane at most.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ impl Limits {
     };
     /// For a fetched lane.
     pub(in crate::store) const FOREIGN: Self = Self {
-        event: 1 << 20,
+        event: MAX_WRITTEN as u64,
         events: 1_000,
         commit_events: 16 << 20,
         object: 4 << 20,

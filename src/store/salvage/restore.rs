@@ -284,11 +284,12 @@ fn steps(events: &[ObjectId], known: &Knowledge) -> Vec<Vec<Vec<ObjectId>>> {
             return false;
         };
         let (last, new) = (&last.stamped.event, &next.stamped.event);
-        let open: Vec<Stamped> =
-            open.iter().filter_map(find).map(|known| known.stamped.clone()).collect();
+        let known = || open.iter().filter_map(find);
+        let bytes = known().map(|known| known.body.len()).sum();
+        let open: Vec<Stamped> = known().map(|known| known.stamped.clone()).collect();
         last.time == new.time
             && last.actor == new.actor
-            && !compose::begins_commit(&open, &new.data)
+            && !compose::begins_commit(&open, bytes, &new.data)
     };
     let as_cached = |open: &[ObjectId], next: &ObjectId| {
         let commit = |id: &ObjectId| find(id).and_then(|known| known.commit);

@@ -20,7 +20,7 @@ use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
-use crate::proposal::event::{BlobRef, Expire, MAX_BYTES};
+use crate::proposal::event::{BlobRef, Expire, MAX_WRITTEN};
 use crate::proposal::rules::Verb;
 use crate::proposal::{
     Actor, ActorKind, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId,
@@ -358,15 +358,18 @@ impl<'store> Writer<'store> {
                 bytes = short.to_bytes()?;
             }
         }
-        if bytes.len() > MAX_BYTES {
-            // Nobody could read it back, and the lane would end there.
+        if bytes.len() > MAX_WRITTEN {
+            // No other clone would read it, nor what comes behind it in the lane.
             let size = bytes.len();
             return Err(Error::new(
                 &codes::SIZE_LIMIT,
-                format!("its record would have {size} bytes, over the limit of {MAX_BYTES}"),
+                format!("its record would have {size} bytes, over the limit of {MAX_WRITTEN}"),
             )
-            .with("limit", MAX_BYTES)
-            .hint("make several proposals of it, or give whole files (--content-file, \"content\") instead of old and new text"));
+            .with("limit", MAX_WRITTEN)
+            .hint(
+                "shorten its texts (description, reason, rationale), make several proposals of it, or \
+                 give whole files (--content-file, \"content\") instead of old and new text",
+            ));
         }
         let id = self.batch.add(Kind::Blob, &bytes)?.to_string();
         let stamped = Stamped { id, event };
@@ -381,7 +384,7 @@ impl<'store> Writer<'store> {
         for (name, id) in attached {
             chain.attach(name, id);
         }
-        chain.push(stamped.clone());
+        chain.push(stamped.clone(), bytes.len());
         Ok(stamped)
     }
 
