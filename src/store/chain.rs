@@ -3,7 +3,7 @@
 use gix::ObjectId;
 
 use super::objects::Batch;
-use super::refs::{self, Audience, LaneRef};
+use super::refs::{self, Audience, LaneRef, Moved};
 use super::trees::Leaf;
 use super::{Store, View, codes, compose, place, settle};
 use crate::error::{Error, Result};
@@ -150,7 +150,7 @@ impl Chain {
     /// # Errors
     /// As [`compose::commit`].
     pub(super) fn seal(&mut self, repo: &gix::Repository, batch: &mut Batch<'_>) -> Result<()> {
-        let Step { events, attached } = std::mem::take(&mut self.open);
+        let Step { events, attached, .. } = std::mem::take(&mut self.open);
         if !events.is_empty() {
             self.tip = Some(compose::commit(repo, batch, &events, attached, self.tip)?);
         }
@@ -171,7 +171,11 @@ impl Chain {
         let Some(tip) = self.tip.filter(|_| self.is_ahead()) else { return Ok(()) };
         place::claim(&store.make_private()?, &mut self.own)?;
         let (dir, durable) = (&store.common_dir, store.settings()?.durable);
-        refs::compare_and_swap(&store.repo, dir, &self.name, self.old_tip, tip, durable)?;
+        let moved =
+            refs::compare_and_swap(&store.repo, dir, &self.name, self.old_tip, tip, durable)?;
+        if let Moved::Unflushed(error) = moved {
+            store.notices.unflushed(&self.name, &error);
+        }
         self.old_tip = Some(tip);
         Ok(())
     }

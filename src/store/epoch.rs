@@ -156,14 +156,14 @@ impl Store {
         crate::failpoint!("epoch.objects");
         let dir = &self.common_dir;
         let archived = refs::target(&self.repo, &folded.archive)?;
-        refs::compare_and_swap(&self.repo, dir, &folded.archive, archived, tip, durable)?;
+        refs::compare_and_swap(&self.repo, dir, &folded.archive, archived, tip, durable)?.sure()?;
         crate::failpoint!("epoch.archived");
         if self.named_lane().is_none() {
             place::claim(&private, &mut own)?;
             place::advance(&private, &own, epoch + 1)?;
         }
         crate::failpoint!("epoch.noted");
-        refs::compare_and_swap(&self.repo, dir, &folded.name, None, new, durable)?;
+        refs::compare_and_swap(&self.repo, dir, &folded.name, None, new, durable)?.sure()?;
         crate::failpoint!("epoch.moved");
         refs::remove(&self.repo, dir, &name)?;
         crate::failpoint!("epoch.removed");

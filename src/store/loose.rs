@@ -55,7 +55,15 @@ pub(super) fn each(
         } else if !name.ends_with(".lock") {
             let files = match &files {
                 Some(files) => files,
-                None => files.insert(Files::of(&path)?),
+                None => match Files::of(&path) {
+                    Ok(opened) => files.insert(opened),
+                    // With all that was in it.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {
+                        look.lost_file = true;
+                        return Ok(look);
+                    }
+                    Err(error) => return Err(error),
+                },
             };
             let read = files.open(&file).and_then(|mut file| fill(&mut file, &mut content));
             if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {

@@ -52,7 +52,8 @@ pub(super) fn left(store: &Store, view: &View, audience: &Audience, own: &str) -
             match relation(view, repo, left.tip, tip) {
                 None | Some(Relation::Ahead) => continue,
                 Some(Relation::Behind) if there == left.name => {
-                    refs::compare_and_swap(repo, dir, &left.name, Some(left.tip), tip, false)?;
+                    let _ =
+                        refs::compare_and_swap(repo, dir, &left.name, Some(left.tip), tip, false)?;
                     left.tip = tip;
                     continue;
                 }

@@ -140,21 +140,38 @@ impl Trouble {
 
 /// The trouble that the views of one command have met, each once.
 #[derive(Clone, Debug, Default)]
-pub struct Notices(Rc<RefCell<BTreeSet<Trouble>>>);
+pub struct Notices(Rc<RefCell<Met>>);
+
+#[derive(Debug, Default)]
+struct Met {
+    trouble: BTreeSet<Trouble>,
+    unflushed: BTreeSet<String>,
+}
 
 impl Notices {
     /// Notes what every command warns of.
     pub(super) fn add(&self, found: &[Trouble]) {
         if let Ok(mut notices) = self.0.try_borrow_mut() {
-            notices.extend(found.iter().filter(|trouble| trouble.kind.is_urgent()).cloned());
+            notices
+                .trouble
+                .extend(found.iter().filter(|trouble| trouble.kind.is_urgent()).cloned());
+        }
+    }
+
+    /// Notes that the ref `name` was moved, and that the disk would not flush it.
+    pub(super) fn unflushed(&self, name: &str, error: &std::io::Error) {
+        if let Ok(mut notices) = self.0.try_borrow_mut() {
+            notices.unflushed.insert(format!(
+                "this is recorded in {name}, and the disk does not say that it stays there: {error}"
+            ));
         }
     }
 
     /// At most one line for each kind, and then none until more is met.
     pub fn take_lines(&self) -> Vec<String> {
         let found = self.0.try_borrow_mut().map(|mut found| std::mem::take(&mut *found));
-        let found = found.unwrap_or_default();
-        let mut lines = Vec::new();
+        let Met { trouble: found, unflushed } = found.unwrap_or_default();
+        let mut lines: Vec<String> = unflushed.into_iter().collect();
         for kind in TroubleKind::ALL {
             let lanes: BTreeSet<&str> = found
                 .iter()

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 
-use crate::support::Repo;
+use crate::support::{self, Repo};
 
 /// Name of the agent of process `number`.
 fn agent(number: usize) -> String {
@@ -221,4 +221,85 @@ fn a_killed_apply_is_all_or_nothing() {
     assert!(
         !files.iter().any(|(name, _)| name.contains(".aye-") && !name.starts_with(".agent-memory"))
     );
+}
+
+/// A repository with a proposal that `args` decide.
+#[cfg(unix)]
+fn decided_by(args: &[&str]) -> (Repo, Vec<String>) {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let id = repo.aye(&["propose", "a.txt", "--old", "a", "--new", "A", "-q"]).ok().id();
+    if args[0] == "undo" {
+        repo.aye(&["apply", &id, "--yes"]).ok();
+    }
+    let mut line = vec![args[0].to_owned(), id, "--yes".to_owned()];
+    line.extend(args[1..].iter().map(|arg| (*arg).to_owned()));
+    (repo, line)
+}
+
+#[cfg(unix)]
+const DECISIONS: [&[&str]; 5] =
+    [&["apply"], &["apply", "--index"], &["apply", "--commit"], &["undo"], &["reject"]];
+
+/// What was decided is what the files have, and nothing is wrong.
+#[cfg(unix)]
+#[track_caller]
+fn is_decided(repo: &Repo, line: &[String]) {
+    let json = repo.aye(&["show", &line[1], "--json"]).ok().json();
+    let (status, text) = match line[0].as_str() {
+        "apply" => ("applied", "A\n"),
+        "undo" => ("pending", "a\n"),
+        _ => ("rejected", "a\n"),
+    };
+    assert_eq!((json["status"].as_str(), repo.text("a.txt").as_str()), (Some(status), text));
+    repo.aye(&["doctor"]).ok();
+}
+
+/// `git pack-refs` takes a lane's ref away, and its directory, as soon as it is there.
+#[cfg(unix)]
+#[test]
+fn a_decision_counts_though_git_packs_its_ref_meanwhile() {
+    for args in DECISIONS {
+        let (repo, line) = decided_by(args);
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        let tip = || repo.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/log"]);
+        let before = tip();
+        let run = repo.cmd(&line).env("FAILPOINTS", "store.ref.renamed=sleep(1000)").spawn();
+        support::until("the lane has moved", || tip() != before);
+        repo.git(&["pack-refs", "--all"]);
+        run.wait().ok();
+        is_decided(&repo, &line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+    }
+}
+
+/// Others may have seen the ref by then.
+#[cfg(unix)]
+#[test]
+fn a_decision_counts_though_its_ref_cannot_be_flushed() {
+    for args in DECISIONS {
+        let (repo, line) = decided_by(args);
+        let words: Vec<&str> = line.iter().map(String::as_str).collect();
+        let run = repo.cmd(&words).env("FAILPOINTS", "store.ref.renamed=return(io)").run().ok();
+        // Where the flush of a directory counts for all.
+        assert!(run.err().is_empty() || run.err().contains("does not say that it stays"), "{run}");
+        is_decided(&repo, &line);
+    }
+}
+
+/// `git pack-refs` that has read a ref before puts it back, unless it is waited for.
+#[cfg(unix)]
+#[test]
+fn a_ref_that_goes_does_not_come_back_from_git() {
+    let (repo, line) = decided_by(&["reject"]);
+    let pending = format!("refs/aye/pending/{}", line[1]);
+    let id = repo.git(&["rev-parse", &pending]);
+    let packed =
+        format!("# pack-refs with: peeled fully-peeled sorted \n{} {pending}\n", id.trim());
+    repo.write(".git/packed-refs.lock", packed);
+    let words: Vec<&str> = line.iter().map(String::as_str).collect();
+    let run = repo.cmd(&words).spawn();
+    support::until("the file of the ref is gone", || !repo.exists(&format!(".git/{pending}")));
+    std::fs::rename(repo.path(".git/packed-refs.lock"), repo.path(".git/packed-refs")).unwrap();
+    run.wait().ok();
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/pending"]), "");
+    is_decided(&repo, &line);
 }

@@ -132,7 +132,7 @@ impl Store {
             if refs::target(&self.repo, &begun.before)? != Some(old) {
                 return Err(busy(&begun.before));
             }
-            refs::compare_and_swap(&self.repo, dir, &begun.name, None, new, durable)?;
+            refs::compare_and_swap(&self.repo, dir, &begun.name, None, new, durable)?.sure()?;
             crate::failpoint!("purge.moved");
             self.drop_ref(&begun.before)?;
             crate::failpoint!("purge.removed");
@@ -141,7 +141,8 @@ impl Store {
         for (name, old, new) in archives {
             match new {
                 Some(new) => {
-                    refs::compare_and_swap(&self.repo, dir, &name, Some(old), new, durable)?;
+                    refs::compare_and_swap(&self.repo, dir, &name, Some(old), new, durable)?
+                        .sure()?;
                     self.drop_reflog(&name)?;
                     purged.archives.push(name);
                 }

@@ -19,7 +19,7 @@ pub(super) use names::{
     ARCHIVES, BROKEN, FOR, KEPT, LOG, PENDING, PRIVATE, REMOTES, epoch_of, is_lane_name, is_local,
     lane_of, own_of, part_of, remote_of,
 };
-pub(super) use write::{compare_and_swap, remove, remove_all, set};
+pub(super) use write::{Moved, compare_and_swap, remove, remove_all, set};
 
 use super::{codes, loose};
 use crate::error::{Error, Result};

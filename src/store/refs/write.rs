@@ -12,13 +12,36 @@ use gix::ObjectId;
 use super::super::codes;
 use super::{packed, target, unreadable};
 use crate::error::{Error, Result};
-use crate::flush::{Method, sync_directory};
+use crate::flush::Method;
 
 /// Longest wait for a ref's own lock file, which git holds for moments only.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Longest wait for the lock of `packed-refs`: git's own `core.packedRefsTimeout`.
 pub(super) const PACKED_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A ref that was moved, which counts from then on.
+#[must_use]
+#[derive(Debug)]
+pub(in crate::store) enum Moved {
+    /// It stays so, or may be made again.
+    Flushed,
+    /// The disk would not say that it does.
+    Unflushed(std::io::Error),
+}
+
+impl Moved {
+    /// For who takes something away once it stays.
+    ///
+    /// # Errors
+    /// `io_error` if that is not sure.
+    pub(in crate::store) fn sure(self) -> Result<()> {
+        match self {
+            Self::Flushed => Ok(()),
+            Self::Unflushed(error) => Err(Error::io("flush a ref", &error)),
+        }
+    }
+}
 
 /// Moves `name` from `expected` to `new`, or fails without a change.
 ///
@@ -33,7 +56,7 @@ pub(in crate::store) fn compare_and_swap(
     expected: Option<ObjectId>,
     new: ObjectId,
     durable: bool,
-) -> Result<()> {
+) -> Result<Moved> {
     let path = common_dir.join(name);
     let mut lock = RefLock::take(&path)?;
     if target(repo, name)? != expected {
@@ -45,20 +68,24 @@ pub(in crate::store) fn compare_and_swap(
         _ => Method::No,
     };
     lock.write(new, method)?;
+    // Opened while the lock is in it: `git pack-refs` removes it as soon as the ref is elsewhere.
+    let directory = path.parent().filter(|_| durable).map(std::fs::File::open);
     crate::failpoint!("store.ref.rename");
     lock.commit(&path)?;
-    // The rename itself must outlive a power cut once success is reported.
-    if durable && let Some(directory) = path.parent() {
-        let flushed = sync_directory(directory);
+    let renamed = || crate::failpoint!("store.ref.renamed", io);
+    // The rename itself must outlive a power cut once success is reported. It cannot be taken back:
+    // others may have seen it.
+    let flushed = directory.map(|directory| renamed().and_then(|()| directory?.sync_all()));
+    let flushed = match flushed {
         // With it comes all that was written before, so that its failure is one of all.
-        if method == Method::Ordered
-            && let Err(error) = flushed.or_else(|_| std::fs::File::open(&path)?.sync_all())
-        {
-            return Err(Error::io(format_args!("flush {name}"), &error));
+        Some(Err(error)) if method == Method::Ordered => {
+            let file = renamed().and_then(|()| std::fs::File::open(&path)?.sync_all());
+            file.map_or(Moved::Unflushed(error), |()| Moved::Flushed)
         }
-    }
+        _ => Moved::Flushed,
+    };
     crate::failpoint!("store.ref.moved");
-    Ok(())
+    Ok(flushed)
 }
 
 /// Sets `name` whatever it was; not flushed: for what can be rebuilt.
@@ -87,7 +114,8 @@ pub(in crate::store) fn remove(
 /// Removes those of `names` that are there, loose or packed, with one new `packed-refs` at most: it
 /// holds every ref of the repository, so that writing it costs as much as there are refs.
 ///
-/// The files go first: `git pack-refs` that runs beside this may pack one of them before, not after.
+/// The files go first. `git pack-refs` that runs beside this may have read one of them before, and puts
+/// it into the new `packed-refs` afterwards: where there is a lock of that, it is waited for.
 ///
 /// # Errors
 /// `busy`, `io_error`; what could be removed is removed.
@@ -111,10 +139,23 @@ pub(in crate::store) fn remove_all(
             },
         }
     }
+    if is_being_packed(common_dir) {
+        of_packed.extend(names.iter().map(String::as_bytes));
+    }
     if !of_packed.is_empty() {
         failed = failed.and(unpack(common_dir, &of_packed, durable));
     }
     failed
+}
+
+/// Longest that anybody writes `packed-refs`: an older lock is what a crash has left.
+const LONGEST_PACKING: Duration = Duration::from_secs(600);
+
+/// Whether somebody writes `packed-refs` now.
+fn is_being_packed(common_dir: &Path) -> bool {
+    let lock = common_dir.join("packed-refs.lock").symlink_metadata();
+    let since = lock.and_then(|lock| lock.modified());
+    since.is_ok_and(|since| since.elapsed().is_ok_and(|age| age < LONGEST_PACKING))
 }
 
 /// Takes `names` out of `packed-refs`, under its own lock, as git does. gix would do it with four
@@ -129,8 +170,12 @@ pub(super) fn unpack(common_dir: &Path, names: &BTreeSet<&[u8]>, durable: bool) 
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(failed(error)),
     };
+    let kept = without(&bytes, names);
+    if kept.len() == bytes.len() {
+        return Ok(());
+    }
     if let Some(file) = &mut lock.file {
-        file.write_all(&without(&bytes, names)).map_err(failed)?;
+        file.write_all(&kept).map_err(failed)?;
         // Branches and tags are in it, too.
         if durable {
             file.sync_data().map_err(failed)?;
