@@ -37,28 +37,47 @@ struct Place {
     identity: Identity,
     /// The lane that this one goes on from.
     from: Option<String>,
+    /// The file that was there before, which still is where a crash has come between.
+    before: Option<Identity>,
 }
 
-impl Place {
-    fn to_text(&self) -> String {
-        let Identity { inode, born } = self.identity;
-        let born = born.map_or_else(|| "-".to_owned(), |born| born.to_string());
-        let from = self.from.as_ref().map(|from| format!("from {from}\n")).unwrap_or_default();
-        format!("{} {inode} {born}\n{from}", self.lane)
+impl Identity {
+    fn to_text(self) -> String {
+        let born = self.born.map_or_else(|| "-".to_owned(), |born| born.to_string());
+        format!("{} {born}", self.inode)
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
-        let mut words = lines.next()?.split(' ');
-        let (lane, inode, born) = (words.next()?, words.next()?, words.next()?);
+        let (inode, born) = text.split_once(' ')?;
         let born = match born {
             "-" => None,
             number => Some(number.parse().ok()?),
         };
-        let identity = Identity { inode: inode.parse().ok()?, born };
-        let from = lines.next().and_then(|line| line.strip_prefix("from "));
-        let from = from.filter(|from| refs::is_lane_name(from)).map(str::to_owned);
-        (words.next().is_none()).then(|| Self { lane: lane.to_owned(), identity, from })
+        Some(Self { inode: inode.parse().ok()?, born })
+    }
+}
+
+impl Place {
+    fn to_text(&self) -> String {
+        let from = self.from.as_ref().map(|from| format!("from {from}\n")).unwrap_or_default();
+        let before = self.before.map(|before| format!("before {}\n", before.to_text()));
+        let (identity, before) = (self.identity.to_text(), before.unwrap_or_default());
+        format!("{} {identity}\n{from}{before}", self.lane)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let (lane, identity) = lines.next()?.split_once(' ')?;
+        let identity = Identity::parse(identity)?;
+        let mut place = Self { lane: lane.to_owned(), identity, from: None, before: None };
+        for line in lines {
+            if let Some(from) = line.strip_prefix("from ") {
+                place.from = Some(from.to_owned()).filter(|from| refs::is_lane_name(from));
+            } else if let Some(before) = line.strip_prefix("before ") {
+                place.before = Identity::parse(before);
+            }
+        }
+        Some(place)
     }
 }
 
@@ -146,14 +165,20 @@ pub(super) fn noted_epoch(
 pub(super) fn advance(directory: &Directory, own: &Own, epoch: u64) -> Result<()> {
     let text = format!("{}.{epoch}\n", own.lane);
     let lane_file = file(LANE, &own.audience);
+    let before = identity(&directory.file(BStr::new(&lane_file), Access::Read)?)?;
     directory.replace_after(&lane_file, text.as_bytes(), true, |file: &fs::File| {
-        note(directory, own, file)
+        note(directory, own, file, Some(before))
     })
 }
 
-fn note(directory: &Directory, own: &Own, noted: &fs::File) -> Result<()> {
-    let place =
-        Place { lane: own.lane.clone(), identity: identity(noted)?, from: own.from.clone() };
+fn note(
+    directory: &Directory,
+    own: &Own,
+    noted: &fs::File,
+    before: Option<Identity>,
+) -> Result<()> {
+    let (lane, from) = (own.lane.clone(), own.from.clone());
+    let place = Place { lane, identity: identity(noted)?, from, before };
     directory.replace(&file(PLACE, &own.audience), place.to_text().as_bytes(), true)
 }
 
@@ -199,7 +224,9 @@ fn bound(directory: &Directory, audience: &Audience, lane: &str) -> Result<Bound
         directory.read(&file(PLACE, audience))?.and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(place) = place.as_deref().and_then(Place::parse) else { return Ok(Bound::Nowhere) };
     let noted = directory.file(BStr::new(&file(LANE, audience)), Access::Read)?;
-    Ok(match place.lane == lane && place.identity == identity(&noted)? {
+    let noted = identity(&noted)?;
+    let is_here = place.identity == noted || place.before == Some(noted);
+    Ok(match place.lane == lane && is_here {
         true => Bound::Here { from: place.from },
         false => Bound::Elsewhere,
     })
@@ -223,7 +250,10 @@ pub(super) fn claim(directory: &Directory, own: &mut Own) -> Result<()> {
     let lane_file = file(LANE, &own.audience);
     match own.due {
         Due::Nothing => return Ok(()),
-        Due::Bind => note(directory, own, &directory.file(BStr::new(&lane_file), Access::Read)?)?,
+        Due::Bind => {
+            let noted = directory.file(BStr::new(&lane_file), Access::Read)?;
+            note(directory, own, &noted, None)?;
+        }
         Due::Begin => {
             if own.audience != Audience::Default {
                 // A hook of an older version holds the stamp against the lanes for the default
@@ -231,7 +261,7 @@ pub(super) fn claim(directory: &Directory, own: &mut Own) -> Result<()> {
                 directory.remove(super::idle::NAME);
             }
             let text = format!("{}\n", own.lane);
-            let note = |file: &fs::File| note(directory, own, file);
+            let note = |file: &fs::File| note(directory, own, file, None);
             directory.replace_after(&lane_file, text.as_bytes(), true, note)?;
         }
     }
@@ -278,8 +308,11 @@ mod tests {
             [(Some(1_700_000_000_123_456_789), None), (None, Some("parent0".into()))]
         {
             let identity = Identity { inode: u64::MAX, born };
-            let place = Place { lane: "00ff00ff".into(), identity, from };
-            assert_eq!(Place::parse(&place.to_text()), Some(place));
+            for before in [None, Some(Identity { inode: 1, born })] {
+                let from = from.clone();
+                let place = Place { lane: "00ff00ff".into(), identity, from, before };
+                assert_eq!(Place::parse(&place.to_text()), Some(place));
+            }
         }
         for bad in ["", "lane", "lane 1", "lane x -", "lane 1 x", "lane 1 2 3", "lane -1 -"] {
             assert_eq!(Place::parse(bad), None, "{bad}");
@@ -320,6 +353,31 @@ mod tests {
         assert_eq!((unbound.lane.clone(), unbound.due), (first.lane, Due::Bind));
         claim(&moved, &mut unbound).unwrap();
         assert_eq!(own(&moved, &Audience::Default, |_| false).unwrap().due, Due::Nothing);
+    }
+
+    #[test]
+    fn a_crash_between_place_and_lane_disowns_nothing() {
+        let outer = tempfile::tempdir().unwrap();
+        let here = Directory::make(&outer.path().join("a")).unwrap();
+        let mut first = own(&here, &Audience::Default, |_| false).unwrap();
+        claim(&here, &mut first).unwrap();
+        let lane = || own(&here, &Audience::Default, |_| false).unwrap();
+        // As `advance` does it, up to the rename that the crash prevents.
+        let mut next = tempfile::NamedTempFile::new_in(here.path()).unwrap();
+        let there = here.file(BStr::new(LANE), Access::Read).unwrap();
+        let before = identity(&there).unwrap();
+        note(&here, &first, next.as_file_mut(), Some(before)).unwrap();
+        drop(next);
+        assert_eq!((lane().lane, lane().due), (first.lane.clone(), Due::Nothing));
+        advance(&here, &first, 2).unwrap();
+        assert_eq!((lane().lane, lane().due), (first.lane.clone(), Due::Nothing));
+        assert_eq!(noted_epoch(&here, &Audience::Default).unwrap(), Some((first.lane.clone(), 2)));
+        let copy = Directory::make(&outer.path().join("b")).unwrap();
+        for name in [LANE, PLACE] {
+            std::fs::copy(here.path().join(name), copy.path().join(name)).unwrap();
+        }
+        let copied = own(&copy, &Audience::Default, |_| false).unwrap();
+        assert_eq!((copied.from, copied.due), (Some(first.lane), Due::Begin));
     }
 
     #[test]
