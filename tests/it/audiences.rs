@@ -205,6 +205,46 @@ fn private_files_make_private_proposals_in_every_form() {
 }
 
 #[test]
+fn notes_that_git_is_not_to_have_stay_here() {
+    let Scene { here, origin, .. } = scene();
+    here.aye(&["memory", "init"]).ok();
+    let write = |request: serde_json::Value| {
+        let request = request.to_string();
+        here.agent("codex", &["call", "memory.propose_update", &request]).ok().json()
+    };
+    let note = |content: &str| {
+        serde_json::json!({ "intent": "update_current", "rationale": "hush", "operations": [
+            { "operation": "create_file", "path": "local/current.main.md", "content": content },
+        ]})
+    };
+    assert_eq!(write(note("# Now\n\nhush\n"))["status"], "applied");
+    let log = serde_json::json!({ "intent": "session_log", "rationale": "hush", "operations": [{
+        "operation": "append_section", "path": "sessions/2026-01-01.md", "heading": "Log",
+        "heading_level": 2, "content": "## Log\n\nhush\n",
+    }]});
+    assert_eq!(write(log)["status"], "applied");
+    let pitfall = serde_json::json!({
+        "intent": "add_pitfall", "rationale": "for all", "sources": [{ "type": "user" }],
+        "operations": [{
+            "operation": "append_section", "path": "pitfalls.md", "heading": "Pools",
+            "heading_level": 2, "content": "## Pools\n\nThey drain.\n",
+        }],
+    });
+    assert_ne!(write(pitfall)["status"], "rejected");
+    let list = here.aye(&["list", "--status", "all", "--json"]).ok().json();
+    let audience = |item: &Value| {
+        let says = item["description"].as_str().unwrap_or_default().contains("hush");
+        (says, item["audience"].as_str().unwrap_or_default().to_owned())
+    };
+    let found: BTreeSet<_> =
+        list["proposals"].as_array().expect("a list").iter().map(audience).collect();
+    let expected = [(false, "default".to_owned()), (true, "private".to_owned())];
+    assert_eq!(found, expected.into(), "{list:#}");
+    push(&here, "origin");
+    assert!(!objects(&origin).contains("hush"));
+}
+
+#[test]
 fn what_stands_on_something_private_is_private() {
     let Scene { here, origin, .. } = scene();
     let first = propose(&here, "a.txt", "hush\n", &["--private"]);

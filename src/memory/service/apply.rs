@@ -301,6 +301,16 @@ impl Service<'_> {
         response
     }
 
+    /// Whether git is to have the file at `path`, relative to the store.
+    pub(super) fn is_tracked(&self, path: &str) -> bool {
+        let git = &self.settings.manifest.git;
+        self.settings.schema.category(path).is_some_and(|category| {
+            category.git_tracked
+                || category.name == "current" && git.track_local
+                || category.name == "sessions" && git.track_sessions
+        })
+    }
+
     /// What the manifest wants of git once `paths` are written; `None` where that is nothing. `what`
     /// is the rest of the commit's subject.
     pub(super) fn in_git(&self, paths: &[&RepoPath], what: &str) -> Option<InGit> {
@@ -308,14 +318,7 @@ impl Service<'_> {
         if !git.auto_stage_changes && !git.auto_commit {
             return None;
         }
-        let is_tracked = |path: &&&RepoPath| {
-            let category = store_path(path).and_then(|p| self.settings.schema.category(p));
-            category.is_some_and(|category| {
-                category.git_tracked
-                    || category.name == "current" && git.track_local
-                    || category.name == "sessions" && git.track_sessions
-            })
-        };
+        let is_tracked = |path: &&&RepoPath| store_path(path).is_some_and(|p| self.is_tracked(p));
         let mut paths: Vec<RepoPath> = paths.iter().filter(is_tracked).copied().cloned().collect();
         paths.sort();
         paths.dedup();

@@ -9,7 +9,7 @@ use super::staging;
 use crate::changeset::plan::Resolution;
 use crate::changeset::{Changeset, File, FileChange};
 use crate::error::Result;
-use crate::memory::disk::repo_path;
+use crate::memory::disk::{repo_path, store_path};
 use crate::memory::plan::{self, MemoryPlan};
 use crate::memory::problem::Problem;
 use crate::memory::request;
@@ -230,6 +230,10 @@ impl Service<'_> {
         memory: Value,
     ) -> NewProposal {
         let owner = request.owner.as_ref().and_then(|owner| owner.id.clone());
+        // Notes that git is not to have stay in this clone.
+        let is_shared =
+            |change: &FileChange| store_path(&change.path).is_none_or(|path| self.is_tracked(path));
+        let private = !changeset.changes().iter().any(is_shared);
         NewProposal {
             changeset,
             description: Some(
@@ -249,7 +253,7 @@ impl Service<'_> {
             instead_of: None,
             on: None,
             memory: Some(memory),
-            private: false,
+            private,
         }
     }
 
