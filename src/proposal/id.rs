@@ -27,12 +27,8 @@ pub struct ProposalId([u8; PREFIX.len() + LEN]);
 impl ProposalId {
     /// The id that belongs to a first event: 50 bits of its object id (hex).
     pub fn from_event(event_id: &str) -> Self {
-        let bits = event_id
-            .as_bytes()
-            .chunks(2)
-            .take(8)
-            .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-            .fold(0_u64, |bits, byte| (bits << 8) | u64::from(byte));
+        let digits = event_id.bytes().take(16).filter_map(|digit| char::from(digit).to_digit(16));
+        let bits = digits.fold(0_u64, |bits, digit| (bits << 4) | u64::from(digit));
         let mut id = [0; PREFIX.len() + LEN];
         let (prefix, code) = id.split_at_mut(PREFIX.len());
         prefix.copy_from_slice(PREFIX.as_bytes());
