@@ -12,6 +12,7 @@ use crate::memory::codes;
 use crate::memory::plan::MemoryPlan;
 use crate::memory::problem::Problem;
 use crate::memory::response::Response;
+use crate::memory::service::decide::there_already;
 use crate::memory::service::{Mode, Ready, Routed, Service};
 use crate::memory::settings::Approval;
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
@@ -127,17 +128,25 @@ pub fn apply(
     proposal: &Proposal,
     shown: Option<&Shown>,
 ) -> Result<Response> {
-    let plan = match service.applicable(proposal)? {
-        Ok(plan) => plan,
-        Err(refused) => return Ok(refused.response),
+    let (store, now) = (service.store, service.now);
+    let is_there = proposal.require_pending(now).is_ok()
+        && there_already(store, proposal, &store.worktree()?)?.is_some();
+    let plan = match is_there {
+        true => None,
+        false => match service.applicable(proposal)? {
+            Ok(plan) => Some(plan),
+            Err(refused) => return Ok(refused.response),
+        },
     };
     let request = Request::all(Effect::Files);
-    let (store, now) = (service.store, service.now);
     let applied = match apply::apply(store, authority, now, proposal, &request, shown) {
         Err(error) if is_busy(&error) => return Ok(locked()),
         other => other?,
     };
-    let mut response = service.applied(&plan, proposal.id.as_str());
+    let mut response = match &plan {
+        Some(plan) => service.applied(plan, proposal.id.as_str()),
+        None => service.applied_elsewhere(proposal),
+    };
     response.staging_id = crate::memory::service::locate::staging_id(proposal).map(str::to_owned);
     response.warnings.extend(applied.warnings);
     Ok(response)

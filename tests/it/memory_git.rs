@@ -1,6 +1,7 @@
 //! Memory that its manifest has staged or committed once it is written: through the same commits as
 //! code, with trailers, hooks and nothing beside.
 
+use crate::support::clones::{clone, join, push};
 use crate::support::{EMAIL, NAME, Repo, Run};
 use serde_json::{Value, json};
 
@@ -154,4 +155,47 @@ fn it_may_be_staged_alone() {
     assert!(staged.contains(".agent-memory/pitfalls.md"), "{staged}");
     let run: Run = repo.try_git(&["diff", "--quiet"]);
     assert_eq!(run.status, 0, "{run}");
+}
+
+/// A colleague has applied and committed all of it, and the lane in which that stands is not here yet.
+#[test]
+fn what_came_with_git_is_not_written_again() {
+    let (repo, server) = (Repo::with(&[("a.txt", "a\n")]), Repo::bare());
+    repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
+    repo.commit("memory");
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    let request = |intent: &str, operation: Value| {
+        let request = json!({ "intent": intent, "rationale": intent,
+            "sources": [{ "type": "user" }], "operations": [operation] });
+        propose(&repo, &request)["proposal_id"].as_str().expect("an id").to_owned()
+    };
+    let convention = request(
+        "update_conventions",
+        json!({ "operation": "append_to_section", "path": "conventions.md",
+            "section_id": "conventions", "content": "- use tabs\n" }),
+    );
+    let module = request(
+        "refresh_module",
+        json!({ "operation": "create_file", "path": "modules/core.md",
+            "content": "# Core\n\nThe core.\n" }),
+    );
+    let decided = decision(&repo);
+    push(&repo);
+    let other = clone(&server);
+    for id in [&convention, &module, &decided] {
+        other.aye(&["apply", id, "--yes"]).ok();
+    }
+    other.commit("what was reviewed");
+    other.git(&["push", "-q", "origin", "HEAD:main"]);
+    repo.git(&["pull", "-q", "origin", "main"]);
+    for id in [&convention, &module] {
+        repo.aye(&["apply", id, "--yes"]).ok().says("already");
+    }
+    let applied = repo.aye(&["memory", "apply", &decided, "--yes", "--json"]).ok().json();
+    assert_eq!(applied["status"], "applied");
+    assert!(applied["warnings"].to_string().contains("had it already"), "{applied:#}");
+    assert_eq!(repo.git(&["status", "--porcelain", "--untracked-files=no"]), "");
+    assert!(repo.aye(&["memory", "undo", &decided, "--yes"]).ok().out().contains(&decided));
 }

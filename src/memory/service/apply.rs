@@ -301,6 +301,19 @@ impl Service<'_> {
         response
     }
 
+    /// The response where all of a proposal was in the files already.
+    pub fn applied_elsewhere(&self, proposal: &Proposal) -> Response {
+        let mut response = Response::new(MemoryOutcome::Applied);
+        response.proposal_id = Some(proposal.id.to_string());
+        let changes = proposal.current().changes.iter();
+        let paths = changes.filter_map(|change| store_path(&change.path).map(str::to_owned));
+        response.files = paths.collect();
+        response.warnings = vec!["the files had it already; nothing was written".to_owned()];
+        response.applied_at = Some(timestamp(self.now));
+        response.index_updated = Some(false);
+        response
+    }
+
     /// Whether git is to have the file at `path`, relative to the store.
     pub(super) fn is_tracked(&self, path: &str) -> bool {
         let git = &self.settings.manifest.git;

@@ -3,7 +3,8 @@
 
 use super::apply::InGit;
 use super::{Service, staging};
-use crate::changeset::plan::Resolution;
+use crate::changeset::merge::Sides;
+use crate::changeset::plan::{self, Resolution};
 use crate::changeset::{RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::memory::codes;
@@ -34,6 +35,9 @@ impl Files for Seen<'_> {
 /// # Errors
 /// The reason why it cannot be applied: `target_drift`, `secret_detected` and all the others.
 pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> Result<Resolution> {
+    if let Some(there) = there_already(store, proposal, snapshot)? {
+        return Ok(there);
+    }
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let files = Seen { snapshot, disk: service.disk() };
     let (plan, drift) = match service.replan_on(proposal, &files)? {
@@ -58,6 +62,23 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
     }
     let changes = store.changeset(&proposal.current().changes)?;
     service.resolution(plan, changes.changes(), snapshot, &files)
+}
+
+/// What a memory proposal comes to where the files of `snapshot` have all of it, as where somebody else
+/// has applied it and it came with git: planned again, its operations would add it a second time. `None`
+/// where they do not.
+///
+/// # Errors
+/// Those of the snapshot; `object_missing`.
+pub fn there_already(
+    store: &Store,
+    proposal: &Proposal,
+    snapshot: &dyn Snapshot,
+) -> Result<Option<Resolution>> {
+    let changes = store.changeset(&proposal.current().changes)?;
+    let sides = Sides { ours: "present", theirs: "proposed" };
+    let planned = plan::plan(changes.changes(), snapshot, sides)?;
+    Ok(planned.is_already_there().then_some(planned))
 }
 
 /// The refusal to decide on part of a memory proposal: its operations belong together.
