@@ -8,9 +8,10 @@ use crate::changeset::plan::Planned;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
 use crate::proposal::event::InputForm;
-use crate::proposal::rules::Verb;
-use crate::proposal::{ActorKind, Caller, Data, Proposal, Status, codes};
+use crate::proposal::rules::{Class, Verb};
+use crate::proposal::{Caller, Data, Proposal, Status, codes};
 use crate::store::{Store, View};
+use crate::worktree::Reader;
 
 /// What was brought back.
 #[derive(Clone, Debug)]
@@ -34,11 +35,12 @@ pub fn is_from_work_tree(view: &View, proposal: &Proposal) -> Result<bool> {
 }
 
 /// Writes what `proposal` would change to the work tree, merged with what the files hold now, all
-/// files or none. It is recorded as a direct patch of the caller's and decides nothing. Not for
-/// agents, nor for what is pending, which is applied; nor where direct patches are gated.
+/// files or none. It is recorded as a direct patch of the caller's and decides nothing. Only for
+/// people; nor for what is pending, which is applied; nor where direct patches are gated.
 ///
 /// # Errors
-/// `human_approval_required`, `invalid_argument`, `conflict`, those of the work tree and the store.
+/// `human_approval_required`, `in_trial`, `invalid_argument`, `conflict`, those of
+/// the work tree and the store.
 pub fn restore(
     store: &Store,
     caller: &Caller,
@@ -47,10 +49,16 @@ pub fn restore(
 ) -> Result<Restored> {
     let id = &proposal.id;
     let command = format!("aye restore {id}");
-    if caller.actor.kind == ActorKind::Agent {
+    store.require_outside_trial(caller.actor.kind)?;
+    let who = match caller.class() {
+        Class::Human => None,
+        Class::Ci => Some("this is a build machine (CI is set)".to_owned()),
+        Class::Agent | Class::Tool => Some(format!("'{}' is an agent", caller.actor.name)),
+    };
+    if let Some(who) = who {
         return Err(Error::new(
             &codes::HUMAN_APPROVAL_REQUIRED,
-            format!("'{}' is an agent, and only a person brings text back", caller.actor.name),
+            format!("{who}, and only a person brings text back"),
         )
         .with("command", command.clone())
         .hint(format!("ask your user to run: {command}")));
@@ -68,7 +76,10 @@ pub fn restore(
         );
     }
     let proposal = &verified(store, proposal)?;
-    let make = |files: &crate::worktree::Reader<'_>| {
+    // Before anything is written: files that are brought back and not recorded could not be undone.
+    let evidence = patch::evidence(caller.tool);
+    let authority = super::authorise(store, caller, Verb::Propose, &[], &evidence, &command)?;
+    let make = |files: &Reader<'_>| {
         let view = store.view()?;
         let (plan, _) = subject::forward(store, &view, proposal, None, files)?;
         drop(view);
@@ -88,12 +99,8 @@ pub fn restore(
     let hash = store.repo().object_hash();
     let ids = |changeset: &_| patch::ids(hash, changeset);
     write_direct(store, false, make, ids, |files, written| {
-        let record = |changeset, ids: Result<_>| {
-            let evidence = patch::evidence(caller.tool);
-            let authority =
-                super::authorise(store, caller, Verb::Propose, &[], &evidence, &command)?;
-            patch::record(store, &authority, now, changeset, ids?)
-        };
+        let record =
+            |changeset, ids: Result<_>| patch::record(store, &authority, now, changeset, ids?);
         let patch = written.map(|written| record(written.changeset, written.computed)).transpose();
         Ok(Restored { files, patch: patch? })
     })?

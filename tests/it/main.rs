@@ -97,6 +97,7 @@ mod relations;
 mod relations_property;
 mod renames;
 mod replay;
+mod restore;
 mod review;
 mod review_conflict;
 mod review_day;
