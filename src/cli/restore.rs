@@ -7,13 +7,15 @@ use super::apply::answer::{Action, FileItem};
 use super::{Context, Format};
 use crate::decide;
 use crate::error::{Exit, Result};
+use crate::proposal::event::Evidence;
 use crate::text::escape;
 
 /// Bring the text of a rejected, withdrawn, expired or undone proposal back into the work tree.
 ///
 /// `aye propose --worktree` takes what it proposes out of the files, and it stays in the proposal
 /// whatever is decided. This writes it into the files again, merged with what they hold now, all of
-/// them or none. It decides nothing: it is recorded as a direct patch, which `aye undo` takes back.
+/// them or none. It decides nothing: it is recorded as a direct patch, which `aye undo` takes back. It
+/// is for people; of memory and of sensitive paths at a terminal, as for `aye apply`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye restore m4k8
@@ -47,7 +49,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = store.view()?.find(&args.id)?;
     let caller = context.caller(&store);
-    let restored = decide::restore(&store, &caller, context.now, &proposal)?;
+    let evidence = if context.is_attended() { Evidence::Terminal } else { Evidence::Flag };
+    let restored = decide::restore(&store, &caller, context.now, &proposal, &evidence)?;
     let answer = Restored {
         schema: "aye/restore@1",
         success: true,

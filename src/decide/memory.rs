@@ -12,7 +12,7 @@ use crate::memory::codes;
 use crate::memory::plan::MemoryPlan;
 use crate::memory::problem::Problem;
 use crate::memory::response::Response;
-use crate::memory::service::decide::there_already;
+use crate::memory::service::decide::already;
 use crate::memory::service::{Mode, Ready, Routed, Service};
 use crate::memory::settings::Approval;
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
@@ -130,7 +130,7 @@ pub fn apply(
 ) -> Result<Response> {
     let (store, now) = (service.store, service.now);
     let is_there = proposal.require_pending(now).is_ok()
-        && there_already(store, proposal, &store.worktree()?)?.is_some();
+        && already(store, proposal, &store.worktree()?)?.is_some();
     let plan = match is_there {
         true => None,
         false => match service.applicable(proposal)? {

@@ -4,10 +4,11 @@ use chrono::{DateTime, Utc};
 
 use super::{patch, subject, verified};
 use crate::apply::write_direct;
-use crate::changeset::plan::Planned;
+use crate::changeset::plan::{Planned, Resolution};
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
-use crate::proposal::event::InputForm;
+use crate::memory::service::decide as memory;
+use crate::proposal::event::{Evidence, InputForm, Subject};
 use crate::proposal::rules::{Class, Verb};
 use crate::proposal::{Caller, Data, Proposal, Status, codes};
 use crate::store::{Store, View};
@@ -36,16 +37,18 @@ pub fn is_from_work_tree(view: &View, proposal: &Proposal) -> Result<bool> {
 
 /// Writes what `proposal` would change to the work tree, merged with what the files hold now, all
 /// files or none. It is recorded as a direct patch of the caller's and decides nothing. Only for
-/// people; nor for what is pending, which is applied; nor where direct patches are gated.
+/// people, with the `evidence` that applying it would take; nor for what is pending, which is applied;
+/// nor where direct patches are gated.
 ///
 /// # Errors
-/// `human_approval_required`, `in_trial`, `invalid_argument`, `conflict`, those of
+/// `human_approval_required`, `terminal_required`, `in_trial`, `invalid_argument`, `conflict`, those of
 /// the work tree and the store.
 pub fn restore(
     store: &Store,
     caller: &Caller,
     now: DateTime<Utc>,
     proposal: &Proposal,
+    evidence: &Evidence,
 ) -> Result<Restored> {
     let id = &proposal.id;
     let command = format!("aye restore {id}");
@@ -77,12 +80,13 @@ pub fn restore(
     }
     let proposal = &verified(store, proposal)?;
     // Before anything is written: files that are brought back and not recorded could not be undone.
-    let evidence = patch::evidence(caller.tool);
-    let authority = super::authorise(store, caller, Verb::Propose, &[], &evidence, &command)?;
+    require_as_for_apply(store, caller, proposal, evidence, &command)?;
+    let recorded = patch::evidence(caller.tool);
+    let authority = super::authorise(store, caller, Verb::Propose, &[], &recorded, &command)?;
+    let mut lock = None;
     let make = |files: &Reader<'_>| {
-        let view = store.view()?;
-        let (plan, _) = subject::forward(store, &view, proposal, None, files)?;
-        drop(view);
+        lock = subject::lock(store, &authority, now, proposal)?;
+        let plan = plan(store, proposal, files)?;
         if let Some(refusal) = plan.refusal() {
             return Err(refusal.with("proposal_id", id.as_str()).hint(format!(
                 "nothing was written; `aye diff {id} --patch` prints it, to be taken by hand"
@@ -104,4 +108,41 @@ pub fn restore(
         let patch = written.map(|written| record(written.changeset, written.computed)).transpose();
         Ok(Restored { files, patch: patch? })
     })?
+}
+
+/// Refuses where `evidence` would not do for applying `proposal`: what it writes is the same.
+///
+/// # Errors
+/// As [`super::authorise`].
+fn require_as_for_apply(
+    store: &Store,
+    caller: &Caller,
+    proposal: &Proposal,
+    evidence: &Evidence,
+    command: &str,
+) -> Result<()> {
+    let proposals = std::slice::from_ref(proposal);
+    match super::authorise(store, caller, Verb::Apply, proposals, evidence, command) {
+        // The hint for an apply names a flag that is none of this command's.
+        Err(error) if error.is(&codes::TERMINAL_REQUIRED) => {
+            Err(Error::new(&codes::TERMINAL_REQUIRED, error.message())
+                .with("command", command)
+                .hint(format!("nothing was written; run `{command}` at a terminal")))
+        }
+        granted => granted.map(drop),
+    }
+}
+
+/// What bringing `proposal` back comes to on `files`.
+///
+/// # Errors
+/// As [`subject::forward`].
+fn plan(store: &Store, proposal: &Proposal, files: &Reader<'_>) -> Result<Resolution> {
+    if proposal.subject == Subject::Memory
+        && let Some(there) = memory::already(store, proposal, files)?
+    {
+        return Ok(there);
+    }
+    let view = store.view()?;
+    Ok(subject::forward(store, &view, proposal, None, files)?.0)
 }

@@ -1,6 +1,9 @@
-//! `aye restore`: who may bring text back.
+//! `aye restore`: who may bring text back, and what of memory it writes.
+
+use serde_json::json;
 
 use crate::support::Repo;
+use crate::support::terminal::Terminal;
 
 /// A rejected proposal for `b.txt`, beside a pending one for `a.txt`: their ids.
 fn rejected() -> (Repo, String, String) {
@@ -45,4 +48,62 @@ fn a_command_of_a_trial_brings_nothing_back() {
         repo.aye(&words).exits(4).notes("error[in_trial]");
     }
     assert_eq!((repo.snapshot(), log(&repo)), before);
+}
+
+/// A rejected request to memory, and its id.
+fn rejected_memory() -> (Repo, String) {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    repo.aye(&["memory", "init"]).ok();
+    repo.commit("memory");
+    let request = json!({
+        "intent": "update_conventions",
+        "rationale": "why",
+        "operations": [{
+            "operation": "append_to_section",
+            "path": "conventions.md",
+            "section_id": "conventions",
+            "content": "- rejected text",
+        }],
+        "sources": [{"type": "user"}],
+    });
+    let run = repo.agent("codex", &["call", "memory.propose_update", &request.to_string()]).ok();
+    let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    (repo, id)
+}
+
+const MEMORY: &str = ".agent-memory/conventions.md";
+
+#[test]
+fn memory_is_brought_back_by_a_person_at_a_terminal() {
+    let (repo, id) = rejected_memory();
+    let before = (repo.snapshot(), log(&repo));
+    repo.aye(&["restore", &id]).fails("terminal_required", 4).notes("at a terminal");
+    assert_eq!((repo.snapshot(), log(&repo)), before);
+    let mut terminal = Terminal::start(repo.cmd(&["restore", &id]), 24, 100);
+    terminal.sees("brought back");
+    assert_eq!(terminal.ends(), 0);
+    assert_eq!(repo.text(MEMORY).matches("- rejected text").count(), 1);
+    // What is there is not added once more, also where the file goes on.
+    let mut terminal = Terminal::start(repo.cmd(&["restore", &id]), 24, 100);
+    terminal.sees("there already");
+    assert_eq!(terminal.ends(), 0);
+    assert_eq!(repo.text(MEMORY).matches("- rejected text").count(), 1);
+}
+
+#[test]
+fn memory_is_brought_back_once_where_a_flag_decides() {
+    let (repo, id) = rejected_memory();
+    repo.let_flags_decide();
+    let answer = repo.aye(&["restore", &id, "--json"]).ok().json();
+    assert!(answer["patch_id"].is_string(), "{answer}");
+    let once = repo.text(MEMORY);
+    assert_eq!(once.matches("- rejected text").count(), 1);
+    repo.write(MEMORY, format!("{once}\n## More\n\nBelow.\n"));
+    for _ in 0..2 {
+        let answer = repo.aye(&["restore", &id, "--json"]).ok().json();
+        assert!(answer["patch_id"].is_null(), "{answer}");
+        assert_eq!(answer["files"][0]["action"], "none");
+    }
+    assert_eq!(repo.text(MEMORY).matches("- rejected text").count(), 1);
 }

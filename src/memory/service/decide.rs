@@ -3,12 +3,12 @@
 
 use super::apply::InGit;
 use super::{Service, staging};
-use crate::changeset::merge::Sides;
-use crate::changeset::plan::{self, Resolution};
-use crate::changeset::{RepoPath, Snapshot};
+use crate::changeset::plan::{Planned, Resolution, Resolved};
+use crate::changeset::{File, RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::memory::codes;
 use crate::memory::disk::{Disk, repo_path};
+use crate::memory::merge::{Labels, merge};
 use crate::memory::plan::{Files, index_page};
 use crate::proposal::Proposal;
 use crate::store::Store;
@@ -35,7 +35,7 @@ impl Files for Seen<'_> {
 /// # Errors
 /// The reason why it cannot be applied: `target_drift`, `secret_detected` and all the others.
 pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> Result<Resolution> {
-    if let Some(there) = there_already(store, proposal, snapshot)? {
+    if let Some(there) = already(store, proposal, snapshot)? {
         return Ok(there);
     }
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
@@ -64,21 +64,42 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
     service.resolution(plan, changes.changes(), snapshot, &files)
 }
 
-/// What a memory proposal comes to where the files of `snapshot` have all of it, as where somebody else
-/// has applied it and it came with git: planned again, its operations would add it a second time. `None`
-/// where they do not.
+/// The files of a memory proposal as they are, where they have all that it says already: its operations
+/// would say it once more. `None` where something of it is missing.
 ///
 /// # Errors
-/// Those of the snapshot; `object_missing`.
-pub fn there_already(
+/// `object_missing`; those of the snapshot.
+pub fn already(
     store: &Store,
     proposal: &Proposal,
     snapshot: &dyn Snapshot,
 ) -> Result<Option<Resolution>> {
-    let changes = store.changeset(&proposal.current().changes)?;
-    let sides = Sides { ours: "present", theirs: "proposed" };
-    let planned = plan::plan(changes.changes(), snapshot, sides)?;
-    Ok(planned.is_already_there().then_some(planned))
+    let mut files = Vec::new();
+    for change in store.changeset(&proposal.current().changes)?.into_changes() {
+        let now = snapshot.file(&change.path)?;
+        let is_there = now == change.after
+            || match (&change.before, &now, &change.after) {
+                (Some(before), Some(now), Some(after)) => says(before, now, after),
+                _ => false,
+            };
+        if !is_there {
+            return Ok(None);
+        }
+        let (after, outcome) = (now.clone(), Resolved::Already);
+        files.push(Planned { path: change.path, now, after, outcome });
+    }
+    Ok(Some(Resolution { files }))
+}
+
+/// Whether `now` has, section by section, what leads from `before` to `after`.
+fn says(before: &File, now: &File, after: &File) -> bool {
+    let text = |file| std::str::from_utf8(file).ok();
+    let Some(now) = text(&now.bytes) else { return false };
+    let (Some(before), Some(after)) = (text(&before.bytes), text(&after.bytes)) else {
+        return false;
+    };
+    let merged = merge(before, now, after, Labels::default());
+    merged.conflicts.is_empty() && merged.text == now
 }
 
 /// The refusal to decide on part of a memory proposal: its operations belong together.
