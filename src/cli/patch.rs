@@ -13,8 +13,8 @@ use crate::tools::apply_patch::{self, Request, Response};
 /// Reads what git diff, git format-patch, git show and diff -u print, and what coding agents
 /// write; names in it start at the repository's top, in a subdirectory too. Answers in YAML unless
 /// asked otherwise. Where `aye.gate` is true in git configuration or `gate` in the repository's
-/// policy, and where a patch of an agent or of a caller without a terminal touches .agent-memory/,
-/// the patch becomes a proposal instead.
+/// policy, and where a patch of an agent, a build machine or a caller without a terminal touches
+/// .agent-memory/, the patch becomes a proposal instead. A command of `aye try` applies none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye patch fix.diff

@@ -167,7 +167,19 @@ impl Store {
     /// # Errors
     /// `in_trial`.
     pub fn require_outside_trial(&self, kind: ActorKind) -> Result<()> {
-        if !self.in_trial || kind == ActorKind::Agent {
+        match kind {
+            ActorKind::Agent => Ok(()),
+            ActorKind::Human | ActorKind::Ci => self.require_no_trial(),
+        }
+    }
+
+    /// Refuses, whoever asks, what writes files without a decision: the command is the proposal's own
+    /// work, and an unmarked caller of a tool counts as an agent.
+    ///
+    /// # Errors
+    /// `in_trial`.
+    pub fn require_no_trial(&self) -> Result<()> {
+        if !self.in_trial {
             return Ok(());
         }
         Err(Error::new(

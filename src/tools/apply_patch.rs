@@ -231,27 +231,33 @@ pub fn run<R>(
     let store = session.store;
     let gate = match request.propose || request.dry_run {
         true => None,
-        false => store.gate()?,
+        false => {
+            // Before files are written of which nothing could be recorded, let alone undone.
+            store.require_no_trial()?;
+            store.require_lane()?;
+            store.gate()?
+        }
     };
     if request.dry_run || request.propose || gate.is_some() {
         return Ok(answer(held_back(session, request, gate)?));
     }
     // Whatever the settings say, memory and what instructs agents are not written without a person: a
-    // caller without a terminal may be an agent that nothing marks.
-    let agent = session.caller.actor.kind == ActorKind::Agent;
+    // caller without a terminal may be an agent that nothing marks, and a build machine's terminal has
+    // nobody at it.
+    let unmanned = session.caller.actor.kind != ActorKind::Human;
     let gated = Cell::new(None);
     let answer = Cell::new(Some(answer));
     let make = |worktree: &Reader<'_>| {
         let mut compiled = capture::patch(store, &request.patch, worktree, &request.options)?;
         store.accept(&compiled.changeset)?;
         let changes = compiled.changeset.changes();
-        let waits = || match agent || request.attended {
-            true => Ok(agent),
+        let waits = || match unmanned || request.attended {
+            true => Ok(unmanned),
             false => store.permits().map(|permits| permits.wants_terminal(true, false)),
         };
         if changes.iter().any(outside::touches) && waits()? {
             gated.set(Some(Gate::Memory));
-        } else if agent && sensitive::instructs(changes, &store.instructions()) {
+        } else if unmanned && sensitive::instructs(changes, &store.instructions()) {
             gated.set(Some(Gate::Instructions));
         }
         if gated.get().is_some() {

@@ -27,9 +27,9 @@ pub enum Gate {
     Setting,
     /// The policy.
     Policy,
-    /// The change is an agent's, and of project memory.
+    /// The change is not a person's, and of project memory.
     Memory,
-    /// The change is an agent's, and of a file that instructs agents.
+    /// The change is not a person's, and of a file that instructs agents.
     Instructions,
 }
 
@@ -40,7 +40,7 @@ impl Gate {
             Self::Setting => "aye.gate",
             Self::Policy => PATH,
             Self::Memory => ".agent-memory/ is changed without a person at a terminal",
-            Self::Instructions => "an agent changes what instructs agents",
+            Self::Instructions => "what instructs agents is changed without a person",
         }
     }
 }
