@@ -6,11 +6,14 @@ use super::withdraw::print;
 use crate::decide::Seen;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Exit, Result};
-use crate::proposal::Status;
 use crate::proposal::rules::Verb;
+use crate::proposal::{Proposal, Status};
+use crate::render::age;
 use crate::store::Store;
 
 /// Make a rejected or withdrawn proposal pending again, or take a request for changes back.
+///
+/// One whose time has run out meanwhile gets another term, of `aye.expiresIn` (7 days).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye reopen m4k8
@@ -47,7 +50,50 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Ok(Exit::Negative);
     }
     let ids = [proposal.id.as_str()];
-    print(context, "aye/reopen@1", &ids, Status::Pending, "pending again")
+    let again = again(context, &store, &proposal)?;
+    print(context, "aye/reopen@1", &ids, again.status, again.words())
+}
+
+/// What a proposal is once a decision on it was taken back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Again {
+    /// Its status.
+    pub(super) status: Status,
+}
+
+impl Again {
+    /// End of a line that begins with the id.
+    pub(super) fn words(self) -> &'static str {
+        match self.status {
+            Status::Expired => "expired",
+            _ => "pending again",
+        }
+    }
+}
+
+/// What `before`, on which a decision was just taken back, is now. Where its time had run out, that is
+/// said, and what became of it.
+///
+/// # Errors
+/// If the store cannot be read.
+pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Result<Again> {
+    let (id, now) = (&before.id, context.now);
+    if before.expires_at > now {
+        return Ok(Again { status: Status::Pending });
+    }
+    let proposal = store.view()?.proposal(id)?;
+    let status = proposal.status(now);
+    match status {
+        Status::Expired => context.note(&format!(
+            "note: the time of {id} has run out, and only a person who takes a decision back gives it more; \
+             propose it again, or bring its text back: aye restore {id}"
+        )),
+        _ => {
+            let until = age::until(proposal.expires_at, now);
+            context.note(&format!("note: the time of {id} had run out; it expires {until} now"));
+        }
+    }
+    Ok(Again { status })
 }
 
 /// Makes the rejected proposals of `asking` pending again, after its question where one is needed;

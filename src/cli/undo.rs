@@ -3,6 +3,7 @@
 use super::apply::answer::{Answer, FileItem, Item, text};
 use super::apply::preview;
 use super::identity::Asking;
+use super::reopen::Again;
 use super::{Context, Format, reopen};
 use crate::changeset::FileChange;
 use crate::changeset::plan::{Planned, Resolution};
@@ -27,6 +28,8 @@ use crate::text::escape;
 ///
 /// Of an applied one, later changes elsewhere in the same files stay. Where the same lines have changed since,
 /// nothing is written and the exit status is 5. A commit stays: commit what was put back.
+///
+/// One whose time has run out meanwhile gets another term, of `aye.expiresIn` (7 days).
 ///
 /// A patch that was written without a proposal is undone by its patch_… id, as long as the files
 /// hold exactly what it wrote.
@@ -99,9 +102,19 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         };
         context.note(&format!("hint: commit {commit} stays; {how}"));
     }
-    let answer = answer(&proposal, &undone.files, undone.commit, false, true);
-    context.emit(Format::Text, &answer, || text(&answer, "taken back, pending again"))?;
+    let again = reopen::again(context, &store, &proposal)?;
+    let mut answer = answer(&proposal, &undone.files, undone.commit, false, true);
+    is_now(&mut answer, again);
+    let heading = format!("taken back, {}", again.words());
+    context.emit(Format::Text, &answer, || text(&answer, &heading))?;
     Ok(Exit::Done)
+}
+
+/// Puts what the proposal is now into `answer`.
+fn is_now(answer: &mut Answer, again: Again) {
+    for item in &mut answer.proposals {
+        item.status = again.status;
+    }
 }
 
 /// The authority to take a decision back, and what of `plan` was shown for it: all of it at a terminal, nothing by
@@ -132,7 +145,7 @@ fn leads_to(store: &Store, commit: &str) -> bool {
 }
 
 /// Where the change still is.
-fn note(context: &Context, undone: &Undone) {
+pub(super) fn note(context: &Context, undone: &Undone) {
     for note in &undone.notes {
         context.note(&format!("note: {}", escape::line(note)));
     }
@@ -230,11 +243,15 @@ fn undo_one(context: &Context, store: &Store, proposal: &Proposal) -> Result<Ans
     if is_no(proposal) {
         let (now, word) = (context.now, &Word::Reopen);
         verdict::say(store, &authority, now, proposals, word, None, &[], None)?;
-        return Ok(answer(proposal, &[], None, false, true));
+        let mut answer = answer(proposal, &[], None, false, true);
+        is_now(&mut answer, reopen::again(context, store, proposal)?);
+        return Ok(answer);
     }
     let undone = decide::undo(store, &authority, context.now, proposal, None)?;
     note(context, &undone);
-    Ok(answer(proposal, &undone.files, undone.commit, false, true))
+    let mut answer = answer(proposal, &undone.files, undone.commit, false, true);
+    is_now(&mut answer, reopen::again(context, store, proposal)?);
+    Ok(answer)
 }
 
 /// What is asked, and what exactly it is where no id was given.
@@ -286,11 +303,18 @@ fn reopened(
         }
     }
     let mut answer = answer(proposal, &[], None, args.dry_run, true);
-    if let (true, [item]) = (args.dry_run, &mut answer.proposals[..]) {
-        item.status =
-            if proposal.decision().is_some() { Status::Rejected } else { Status::Pending };
-    }
-    let heading = if args.dry_run { "would be pending again" } else { "pending again" };
+    let heading = if args.dry_run {
+        let was = match proposal.decision() {
+            Some(_) => Status::Rejected,
+            None => Status::Pending,
+        };
+        is_now(&mut answer, Again { status: was });
+        "would be pending again"
+    } else {
+        let again = reopen::again(context, store, proposal)?;
+        is_now(&mut answer, again);
+        again.words()
+    };
     context.emit(Format::Text, &answer, || text(&answer, heading))?;
     Ok(Exit::Done)
 }

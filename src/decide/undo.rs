@@ -225,7 +225,8 @@ fn record(
         let evidence = Some(authority.evidence().clone());
         let undo =
             Undo { written, written_blob: None, patch: None, evidence, statement: Some(statement) };
-        writer.decide(authority, Some(&seen.id), Data::Undo(undo)).map(drop)
+        writer.decide(authority, Some(&seen.id), Data::Undo(undo))?;
+        writer.renew(&seen.id)
     })
 }
 

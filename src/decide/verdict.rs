@@ -143,6 +143,9 @@ pub fn say_besides(
                 }
             };
             writer.decide(authority, Some(&proposal.id), data)?;
+            if *word == Word::Reopen {
+                writer.renew(&proposal.id)?;
+            }
         }
         Ok(())
     })

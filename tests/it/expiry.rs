@@ -29,6 +29,82 @@ fn an_expired_proposal_is_history_and_cannot_be_decided() {
     repo.aye(&["log", &id]).ok().says("expire");
 }
 
+/// A person who takes a decision back wants to decide again: the proposal gets another term.
+#[test]
+fn what_is_taken_back_after_its_time_has_another_term() {
+    let repo = Repo::with(&[("f", "a b\n"), ("g", "a b\n"), ("h", "a b\n"), ("i", "a b\n")]);
+    let propose = |path: &str| {
+        let args = ["propose", path, "--old", "a", "--new", "A", "--expires-in", "1h", "-q"];
+        repo.agent("codex", &args).ok().id()
+    };
+    let [rejected, applied, sent_back] = ["f", "g", "h"].map(propose);
+    repo.aye(&["reject", &rejected, "--yes", "--reason", "later"]).ok();
+    repo.aye(&["apply", &applied, "--yes"]).ok();
+    repo.aye(&["comment", &sent_back, "--request-changes", "-m", "hm"]).ok();
+    let run = later(&repo, &["reopen", &rejected, "--yes"]).ok();
+    run.says("pending again").notes("it expires in 7 days now");
+    let run = later(&repo, &["undo", &applied, "--yes"]).ok();
+    run.says("taken back, pending again").notes("it expires in 7 days now");
+    assert_eq!(repo.text("g"), "a b\n");
+    later(&repo, &["undo", &sent_back, "--yes"]).ok().says("pending again");
+    let pending = || {
+        let list = later(&repo, &["list", "--json"]).ok().json();
+        list["count"].as_u64()
+    };
+    assert_eq!(pending(), Some(3));
+    std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).expect("a cache");
+    assert_eq!(pending(), Some(3));
+    assert!(repo.exists(&format!(".agent-memory/proposals/{rejected}/change.patch")));
+    later(&repo, &["log", &rejected]).ok().says("extend");
+    for id in [&rejected, &applied] {
+        later(&repo, &["apply", id, "--yes"]).ok();
+    }
+    later(&repo, &["doctor"]).ok();
+    // What has time left keeps its own.
+    let id = propose("i");
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    let run = repo.aye(&["reopen", &id, "--yes"]).ok();
+    assert!(!run.err().contains("expires"), "{run}");
+    repo.aye(&["log", &id]).ok().lacks("extend");
+}
+
+/// It cannot be decided before what it stands on.
+#[test]
+fn what_is_taken_back_keeps_what_it_stands_on() {
+    let repo = Repo::with(&[("f", "a b\n")]);
+    let propose = |old: &str, new: &str, more: &[&str]| {
+        let args = ["propose", "f", "--old", old, "--new", new, "--expires-in", "1h", "-q"];
+        repo.agent("codex", &[&args, more].concat()).ok().id()
+    };
+    let bottom = propose("a", "A", &[]);
+    let top = propose("A", "AA", &["--on", &bottom]);
+    repo.aye(&["reject", &top, "--yes", "--reason", "later"]).ok();
+    later(&repo, &["reopen", &top, "--yes"]).ok();
+    let list = later(&repo, &["list", "--json"]).ok().json();
+    assert_eq!(list["count"], 2, "{list:#}");
+    for id in [&bottom, &top] {
+        later(&repo, &["apply", id, "--yes"]).ok();
+    }
+    assert_eq!(repo.text("f"), "AA b\n");
+    later(&repo, &["doctor"]).ok();
+}
+
+/// A build machine's word gives no term: it says so, and does not call it pending.
+#[test]
+fn what_a_build_machine_takes_back_after_its_time_is_expired() {
+    let repo = Repo::with(&[("f", "a b\n")]);
+    repo.write(".agent-memory/policy.toml", "ci_may_apply = true\n");
+    repo.commit("CI applies");
+    let id = propose_for_an_hour(&repo);
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    let now = (chrono::Utc::now() + chrono::Duration::hours(2)).to_rfc3339();
+    let undo = |args: &[&str]| repo.cmd(args).in_ci("ci").env("AYE_NOW", &now).run();
+    let run = undo(&["undo", &id, "--yes", "--json"]).ok();
+    assert_eq!(run.json()["proposals"][0]["status"], "expired", "{run}");
+    run.notes("propose it again");
+    assert_eq!(repo.text("f"), "a b\n");
+}
+
 #[test]
 fn the_lifetime_is_seven_days_unless_configured() {
     let repo = Repo::with(&[("f", "a b c\n")]);

@@ -20,17 +20,20 @@ use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
-use crate::proposal::event::{BlobRef, Expire, MAX_WRITTEN};
+use crate::proposal::event::{BlobRef, Expire, Extend, MAX_WRITTEN};
 use crate::proposal::rules::Verb;
 use crate::proposal::{
     Actor, ActorKind, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId,
-    Stamped,
+    Stamped, State,
 };
 
 pub use self::content::{NewProposal, NewRevision, ProposeOutcome};
 
 /// How many expiries one command records at most; the next one goes on.
 const MOST_EXPIRIES: usize = 500;
+
+/// How many proposals below one are looked at; forged ones may stand on each other in a circle.
+const MOST_BELOW: usize = 100;
 
 /// The store while its lock is held.
 pub struct Writer<'store> {
@@ -316,6 +319,41 @@ impl<'store> Writer<'store> {
         let id = self.batch.add(Kind::Blob, bytes)?;
         self.attached.push((name, id));
         Ok(BlobRef { id: id.to_string(), sha256: crate::sha256::hex(bytes) })
+    }
+
+    /// Gives a proposal that this command makes pending again another term where its own has run out:
+    /// the usual one, from now on. It goes where the event went that takes the decision back, and so
+    /// comes after it. Readers count it by a person or the proposer; from others it would say nothing.
+    /// What the same proposer made it on does not end before it.
+    ///
+    /// # Errors
+    /// `invalid_config`; those of [`Writer::note`].
+    pub fn renew(&mut self, id: &ProposalId) -> Result<()> {
+        let proposal = self.view.proposal(id)?;
+        if proposal.expires_at > self.now {
+            return Ok(());
+        }
+        let audience = self.audience_for(id, true)?;
+        let lane = self.chain(&audience)?.lane().to_owned();
+        if self.actor.kind != ActorKind::Human && !proposal.is_proposed_by(&self.actor, Some(&lane))
+        {
+            return Ok(());
+        }
+        let expires_at = self.now + self.store.settings()?.expires_in;
+        self.append(&audience, Some(id), Data::Extend(Extend { expires_at }))?;
+        let mut next = proposal.current().on.as_ref().map(|on| on.proposal.clone());
+        for _ in 0..MOST_BELOW {
+            let Some(lower) = next.and_then(|id| self.view.proposal(&id).ok()) else { break };
+            let is_same = lower.actor.identity() == proposal.actor.identity();
+            if !is_same || lower.state != State::Pending {
+                break;
+            }
+            if lower.expires_at < expires_at {
+                self.note(Some(&lower.id), Note::Extend(Extend { expires_at }))?;
+            }
+            next = lower.current().on.as_ref().map(|on| on.proposal.clone());
+        }
+        Ok(())
     }
 
     fn append(
