@@ -10,7 +10,7 @@ pub struct Sent<'a> {
 }
 
 /// What of aye's is this clone's own and never sent.
-const NEVER: [&str; 5] = ["private/", "remotes/", "kept/", "broken/", "pending/"];
+const NEVER: [&str; 6] = ["private/", "remotes/", "kept/", "broken/", "pending/", "session/"];
 
 /// What is for one remote, whose name follows.
 const OTHERS: [&str; 2] = ["for/", "archive-for/"];
@@ -77,7 +77,10 @@ mod tests {
         assert!(!refused("refs/aye/for/a/b/l", "refs/aye/log/l", "a/b"));
         assert!(!refused("refs/aye/archive-for/up/l.1", "refs/aye/archive/l.1", "up"));
         assert!(refused("refs/aye/archive-for/up/l.1", "refs/aye/archive/l.1", "origin"));
-        for never in ["private/l", "private/archive/l.1", "remotes/o/l", "kept/l", "pending/p"] {
+        for never in [
+            "private/l", "private/archive/l.1", "remotes/o/l", "kept/l", "broken/log/l",
+            "pending/p", "session/s",
+        ] {
             let name = format!("refs/aye/{never}");
             assert!(refused(&name, "refs/aye/log/l", "up"), "{name}");
             assert!(refused("0123abcd", &name, "up"), "{name}");
@@ -109,6 +112,8 @@ mod tests {
             "refs/aye/for/other/*:refs/aye/log/*",
             "refs/aye/private/l",
             "refs/aye/pending/*",
+            "refs/aye/session/*",
+            "refs/aye/session/s",
         ] {
             assert!(sends_others(wrong, "up"), "{wrong}");
         }

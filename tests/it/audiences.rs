@@ -720,6 +720,36 @@ fn the_hook_keeps_lanes_from_other_remotes() {
     assert!(!objects(&origin).contains("theirs"));
 }
 
+/// A session's ref has what the checkout held and had not committed.
+#[test]
+fn the_hook_keeps_what_is_this_clones_own() {
+    let Scene { here, origin, .. } = scene();
+    here.aye(&["hooks", "install"]).ok();
+    here.write("a.txt", "not for them\n");
+    here.agent("codex", &["run", "--keep", "--name", "s", "--", "true"]).ok();
+    let tip = here.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/session"]);
+    for own in ["kept/l", "broken/log/l", "remotes/x/l"] {
+        here.git(&["update-ref", &format!("refs/aye/{own}"), tip.trim()]);
+    }
+    for refspec in [
+        "refs/aye/session/s",
+        "refs/aye/session/*:refs/heads/*",
+        "refs/aye/*:refs/aye/*",
+        "refs/aye/kept/*:refs/heads/*",
+        "refs/aye/broken/*:refs/broken/*",
+        "refs/aye/remotes/x/*:refs/heads/*",
+        "main:refs/aye/session/s",
+    ] {
+        let run = here.try_git(&["push", "-q", "origin", refspec]);
+        assert!(run.status != 0 && run.out().contains("lane_not_for_remote"), "{refspec}: {run}");
+    }
+    let run = here.try_git(&["push", "-q", "--mirror", "origin"]);
+    assert!(run.status != 0 && run.out().contains("session/s is for this clone alone"), "{run}");
+    assert!(!objects(&origin).contains("not for them"));
+    here.git(&["config", "--add", "remote.origin.push", "refs/aye/session/*"]);
+    here.aye(&["doctor"]).says("remote.origin.push is refs/aye/session/*");
+}
+
 /// What the clones of the other remote alone have decided of a proposal that is not for them.
 #[test]
 fn a_decision_that_others_have_not_heard_of_is_told() {
