@@ -40,6 +40,7 @@ const KNOWN: &[(&str, bool)] = &[
     ("packing", false),
     ("place", false),
     ("place.private", false),
+    ("purged-sessions", false),
     ("review", true),
     ("sessions", true),
     ("try", true),

@@ -1,8 +1,9 @@
 //! What is wrong with lanes of other clones.
 
 use super::{Concern, FailOn};
+use crate::error::Result;
 use crate::report::Finding;
-use crate::store::{Trouble, TroubleKind};
+use crate::store::{Store, Trouble, TroubleKind};
 
 /// Most findings of one kind: whoever may push a lane chooses how many there are.
 const MOST: usize = 50;
@@ -26,6 +27,24 @@ pub fn findings(troubles: &[Trouble], fail_on: &FailOn) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// A finding for each session of an agent that holds purged content.
+///
+/// # Errors
+/// As [`Store::sessions_of_purged`].
+pub fn purged_sessions(store: &Store, fail_on: &FailOn) -> Result<Vec<Finding>> {
+    let found = store.sessions_of_purged()?.into_iter().map(|name| {
+        let (message, hint) = purged_session(&name);
+        fail_on.finding(Concern::PurgedContent, message).hint(hint)
+    });
+    Ok(found.collect())
+}
+
+/// What is said of a session that holds purged content, and what to do.
+pub fn purged_session(name: &str) -> (String, String) {
+    let hint = format!("aye session end {name} --discard");
+    (format!("session {name} holds what was purged, in refs/aye/session/{name}"), hint)
 }
 
 fn concern_of(kind: TroubleKind) -> Concern {

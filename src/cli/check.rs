@@ -106,6 +106,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     if plain {
         let soon = parse_duration(&args.expiring_within).ok_or_else(|| duration(args))?;
         let (subjects, tampered) = subjects(context, &store, &view, &scope, &fail_on)?;
+        for finding in lanes::purged_sessions(&store, &fail_on)? {
+            report.push(finding);
+        }
         let is_idle = scope.is_everything() && subjects.is_empty() && report.findings().is_empty();
         for finding in lanes::findings(view.troubles(), &fail_on) {
             report.push(finding);

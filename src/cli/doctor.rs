@@ -473,6 +473,10 @@ fn find(
         let hint = lanes::hint(TroubleKind::Purged).to_owned();
         Problem { hint, ..Problem::new(TroubleKind::Purged.id(), message) }
     }));
+    problems.extend(store.sessions_of_purged()?.iter().map(|name| {
+        let (message, hint) = lanes::purged_session(name);
+        Problem { hint, ..Problem::new(TroubleKind::Purged.id(), message) }
+    }));
     let reading = view.hold();
     let verifier = store.verifier(view, usize::MAX).after(found);
     // As long as lanes are damaged nothing can be held against them.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::identity::Asking;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
+use crate::memory::service::decide::project;
 use crate::memory::service::forget_staging;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
@@ -22,7 +23,8 @@ use crate::{apply, decide};
 /// clone go on in an epoch without it: of its events only their ids and places stay, and that it was
 /// purged, by whom and why. Everything else here that holds it goes too: older epochs, archives, what
 /// was fetched of this lane, files and refs of a pending proposal, saved reviews, caches, and what a
-/// repair set aside. Git drops the objects with its next prune.
+/// repair set aside. Git drops the objects with its next prune. Sessions of agents that have it are named:
+/// `aye session end NAME --discard` removes them.
 ///
 /// Other clones keep what they have fetched until the same command is run there; `aye check` and
 /// `aye doctor` report it (`purged_content`). What was applied and committed is in the project's own
@@ -78,6 +80,10 @@ pub struct Answer {
     pub remotes: Vec<Remote>,
     /// Refs of other people's lanes that hold something of it still.
     pub left: Vec<Left>,
+    /// Sessions of agents that hold the content still, in their trees and in refs below
+    /// `refs/aye/session/`: by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<String>,
     /// Other proposals that name the same content, and so keep it.
     pub also_in: Vec<String>,
     /// Where the content stands in the project itself.
@@ -158,6 +164,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     };
     let contents = store.purge_contents(&view, &subjects)?;
     let standing = store.standing(&contents)?;
+    let sessions = store.sessions_with(&contents)?;
     let also_in = store.naming_too(&view, &subjects, &contents)?;
     let answer = |purged: &Purged| Answer {
         schema: "aye/purge@1",
@@ -172,6 +179,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         removed: purged.removed.clone(),
         remotes: remotes(&store, purged),
         left: left(purged),
+        sessions: if asking.is_some() { Vec::new() } else { sessions.clone() },
         also_in: also_in.iter().map(ProposalId::to_string).collect(),
         standing: standing.iter().map(stands).collect(),
         prune: PRUNE,
@@ -207,10 +215,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             store.make_private()?;
             let journal = apply::lock(&store)?;
             let purging = Purging { subjects: &subjects, reason };
+            store.note_sessions_with(&contents)?;
             let purged = store.purge(&authority, context.now, &purging)?;
-            for target in &subjects.targets {
-                forget_staging(&store, &target.id)?;
-            }
+            forget(&store, &known, &subjects)?;
             drop(journal);
             purged
         }
@@ -218,6 +225,20 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let answer = answer(&purged);
     context.emit(Format::Text, &answer, || text(&answer, true))?;
     Ok(Exit::Done)
+}
+
+/// Removes what the work trees of this repository show of requests to memory.
+fn forget(store: &Store, known: &[Proposal], subjects: &Subjects) -> Result<()> {
+    for top in store.work_trees() {
+        let there = store.at(&top)?;
+        for proposal in known {
+            project(&there, proposal, false)?;
+        }
+        for target in &subjects.targets {
+            forget_staging(&there, &target.id)?;
+        }
+    }
+    Ok(())
 }
 
 /// The proposals that the caller can only ask for, if there are any: the policy wants two persons, and
@@ -347,6 +368,12 @@ fn text(answer: &Answer, is_done: bool) -> String {
             _ => "stands in the work tree",
         };
         line(format!("  {} {what} (blob {:.12})", stands.path, stands.blob));
+    }
+    for name in &answer.sessions {
+        line(format!(
+            "  session {name} holds it still, in its tree and in refs/aye/session/{name}:"
+        ));
+        line(format!("    aye session end {name} --discard"));
     }
     if !answer.also_in.is_empty() {
         line(format!("  the same content is named by {}", answer.also_in.join(", ")));

@@ -694,3 +694,60 @@ fn a_blob_that_nothing_names_is_told() {
         .notes("direct patches and plans keep no content");
     assert!(!reachable(&repo).contains("opensesame"));
 }
+
+/// Requests to memory are shown in the work tree in which they were made, which need not be this one.
+#[test]
+fn another_work_tree_shows_nothing_of_it_either() {
+    let (repo, _) = scene();
+    repo.aye(&["memory", "init"]).ok();
+    repo.commit("memory");
+    let there = repo.outer().join("there");
+    repo.git(&["worktree", "add", "-q", "-b", "side", there.to_str().expect("a path")]);
+    let request = json!({
+        "intent": "update_conventions",
+        "rationale": "why",
+        "operations": [{
+            "operation": "append_to_section",
+            "path": "conventions.md",
+            "section_id": "conventions",
+            "content": format!("- {SECRET}"),
+        }],
+        "sources": [{"type": "user"}],
+    });
+    let call = ["call", "memory.propose_update", &request.to_string()].map(str::to_owned);
+    let staged = repo.cmd(&call).env("AYE_AGENT", "codex").dir(&there).run().ok().json();
+    let id = staged["proposal_id"].as_str().expect("an id").to_owned();
+    let found = || repo.program("grep").args(&["-rl", SECRET, there.to_str().unwrap()]).run().out();
+    assert!(found().contains("staging"), "{}", found());
+    purge(&repo, &id);
+    assert_eq!(found(), "");
+    for directory in [there.as_path(), repo.root()] {
+        repo.cmd(&["doctor"]).dir(directory).run().ok();
+    }
+}
+
+/// What an agent left in the tree of its session is kept there and by a ref: it is named until it is gone.
+#[test]
+fn a_session_that_has_it_is_named_until_it_ends() {
+    let (repo, _) = scene();
+    let run = ["run", "--keep", "--name", "s", "--", "sh", "-c"];
+    let script = format!("sed -i s/d1/{SECRET}/ d");
+    repo.agent("codex", &[&run[..], &[&script]].concat()).ok();
+    let shown = repo.aye(&["session", "--json"]).ok().json();
+    let id = shown["sessions"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    let dry = ["purge", &id, "--reason", "a key in it", "--dry-run"];
+    repo.aye(&dry).ok().says("aye session end s --discard");
+    let answer = purge(&repo, &id);
+    assert_eq!(answer["sessions"], json!(["s"]));
+    let ended = "aye session end s --discard";
+    for _ in 0..2 {
+        repo.aye(&["doctor"]).exits(1).says("purged_content").says(ended);
+        repo.aye(&["check"]).says("purged_content").says(ended);
+        let _ = std::fs::remove_file(repo.path(".git/aye/cache.sqlite"));
+    }
+    assert!(reachable(&repo).contains(SECRET));
+    repo.aye(&["session", "end", "s", "--discard"]).ok();
+    repo.aye(&["doctor"]).ok().lacks("purged_content");
+    repo.aye(&["check"]).lacks("purged_content");
+    assert!(!reachable(&repo).contains(SECRET));
+}

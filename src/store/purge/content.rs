@@ -34,6 +34,13 @@ pub struct Standing {
 /// What the events of some proposals have made of files: blobs (hex) by path.
 pub struct Contents(BTreeMap<RepoPath, BTreeSet<String>>);
 
+impl Contents {
+    /// The blobs, hex.
+    pub(super) fn blobs(&self) -> BTreeSet<String> {
+        self.0.values().flatten().cloned().collect()
+    }
+}
+
 impl Store {
     /// What the events about `subjects` have made of files, or the blob that was named.
     ///

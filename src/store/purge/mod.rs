@@ -7,6 +7,7 @@
 mod compose;
 mod content;
 mod holders;
+mod sessions;
 mod subjects;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -16,6 +16,9 @@ pub(in crate::store) const PENDING: &str = "refs/aye/pending/";
 pub(in crate::store) const ARCHIVES: [&str; 3] =
     ["refs/aye/archive/", "refs/aye/archive-for/", "refs/aye/private/archive/"];
 
+/// Where the commits of sessions of agents are kept.
+pub(in crate::store) const SESSION: &str = "refs/aye/session/";
+
 /// Where a repair puts what it sets aside.
 pub(in crate::store) const BROKEN: &str = "refs/aye/broken/";
 

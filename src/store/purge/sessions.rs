@@ -1,0 +1,91 @@
+//! Sessions of agents that hold purged content still, in commits that a ref keeps and in their trees:
+//! what an agent has not submitted may be there too, so they are named, and a person ends them.
+
+use std::collections::BTreeSet;
+
+use bstr::ByteSlice as _;
+
+use super::Contents;
+use crate::error::Result;
+use crate::store::{Store, refs};
+
+/// In aye's own directory: after a purge nothing else knows which blobs were purged. Lines of the name
+/// of a session and the id of a blob.
+const NOTE: &str = "purged-sessions";
+
+impl Store {
+    /// The sessions whose commits have one of `contents` that no ref of the project has.
+    ///
+    /// # Errors
+    /// `git_failed`; if the refs cannot be read.
+    pub fn sessions_with(&self, contents: &Contents) -> Result<Vec<String>> {
+        Ok(names(&self.session_blobs(&contents.blobs())?))
+    }
+
+    /// Remembers which sessions have `contents`, as long as they do: see [`Store::sessions_of_purged`].
+    /// To be called before these are purged.
+    ///
+    /// # Errors
+    /// As [`Store::sessions_with`]; those of the file system.
+    pub fn note_sessions_with(&self, contents: &Contents) -> Result<Vec<String>> {
+        let held = self.session_blobs(&contents.blobs())?;
+        if !held.is_empty() {
+            let private = self.make_private()?;
+            let mut all = self.noted_sessions();
+            all.extend(held.iter().cloned());
+            let lines: String =
+                all.iter().map(|(session, blob)| format!("{session} {blob}\n")).collect();
+            private.replace(NOTE, lines.as_bytes(), self.settings()?.durable)?;
+        }
+        Ok(names(&held))
+    }
+
+    /// The sessions that had purged content when it was purged, and have it still.
+    ///
+    /// # Errors
+    /// As [`Store::sessions_with`]; those of the file system.
+    pub fn sessions_of_purged(&self) -> Result<Vec<String>> {
+        let noted = self.noted_sessions();
+        if noted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let blobs = noted.iter().map(|(_, blob)| blob.clone()).collect();
+        Ok(names(&self.session_blobs(&blobs)?))
+    }
+
+    /// What is noted; nothing where it cannot be read, which the doctor says of the whole directory.
+    fn noted_sessions(&self) -> BTreeSet<(String, String)> {
+        let private = self.private().ok().flatten();
+        let text = private.and_then(|private| private.read(NOTE).ok().flatten());
+        let text = text.unwrap_or_default();
+        let lines = text.lines().filter_map(|line| line.to_str().ok()?.rsplit_once(' '));
+        lines.map(|(session, blob)| (session.to_owned(), blob.to_owned())).collect()
+    }
+
+    /// Which of `blobs` (hex) the commits of each session have that nothing else here leads to: session
+    /// and blob.
+    fn session_blobs(&self, blobs: &BTreeSet<String>) -> Result<BTreeSet<(String, String)>> {
+        let mut sessions = Vec::new();
+        if !blobs.is_empty() {
+            refs::each(&self.repo, refs::SESSION, |name, _| sessions.push(name))?;
+        }
+        let mut found = BTreeSet::new();
+        for name in sessions {
+            let listed = self
+                .git()?
+                .args(["rev-list", "--objects", "--no-object-names", &name])
+                .args(["--not", "--exclude=refs/aye/*", "--all"])
+                .run()?;
+            let session = name.strip_prefix(refs::SESSION).unwrap_or(&name);
+            let held = listed.lines().filter_map(|id| id.to_str().ok());
+            let held = held.filter(|id| blobs.contains(*id));
+            found.extend(held.map(|id| (session.to_owned(), id.to_owned())));
+        }
+        Ok(found)
+    }
+}
+
+fn names(held: &BTreeSet<(String, String)>) -> Vec<String> {
+    let names: BTreeSet<&String> = held.iter().map(|(session, _)| session).collect();
+    names.into_iter().cloned().collect()
+}
