@@ -5,8 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format};
-use crate::error::{Error, Exit, Result};
-use crate::proposal::{ActorKind, codes};
+use crate::error::{Exit, Result};
 use crate::store::{Audience, Folded, Folding, Store};
 
 /// Fold what was decided long ago, so that clones fetch and read less.
@@ -79,15 +78,8 @@ pub struct Lane {
 /// `human_approval_required`, `busy`, `lane_broken`, and those of the file system.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let store = context.store()?;
+    context.refuse_agents("fold lanes", "aye gc")?;
     let actor = context.actor(&store);
-    if actor.kind == ActorKind::Agent {
-        return Err(Error::new(
-            &codes::HUMAN_APPROVAL_REQUIRED,
-            format!("'{}' is an agent, and agents do not fold lanes", actor.name),
-        )
-        .with("command", "aye gc")
-        .hint("a person runs: aye gc"));
-    }
     let before = context.now - Duration::days(i64::from(args.keep));
     let folding = Folding { all: args.now, before, dry_run: args.dry_run };
     let folded = store.fold_lanes(&actor, context.now, folding)?;

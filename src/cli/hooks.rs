@@ -52,7 +52,7 @@ enum Sub {
     /// Show which hooks are installed, and where.
     #[command(after_help = "Examples:\n  aye hooks status\n  aye hooks status --json")]
     Status,
-    /// Remove our hooks (all, or those named) and put back what was there before.
+    /// Remove our hooks (all, or those named) and put back what was there before. Not for agents.
     #[command(after_help = "Examples:\n  aye hooks uninstall\n  aye hooks uninstall --pre-push")]
     Uninstall {
         #[command(flatten)]
@@ -182,6 +182,7 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
 }
 
 fn uninstall(context: &mut Context, which: &[Hook], force: bool) -> Result<Exit> {
+    context.refuse_agents("remove git hooks of aye", "aye hooks uninstall")?;
     let place = Place::find(&context.directory)?;
     let program = program()?;
     let setting = place.setting(&program);

@@ -147,6 +147,22 @@ impl Context {
         Some((marker.agent.to_owned(), marker.variable))
     }
 
+    /// Refuses an agent what a person alone does to this clone and to what holds agents to the gate: to
+    /// `what`, as in "fold lanes". `command` is what a person types.
+    ///
+    /// # Errors
+    /// `human_approval_required`.
+    pub(super) fn refuse_agents(&self, what: &str, command: &str) -> Result<()> {
+        let Some((name, marker)) = self.agent() else { return Ok(()) };
+        Err(Error::new(
+            &codes::HUMAN_APPROVAL_REQUIRED,
+            format!("'{name}' is an agent ({marker} is set), and agents do not {what}"),
+        )
+        .with("command", command)
+        .with("marker", marker)
+        .hint(format!("ask your user to run: {command}")))
+    }
+
     /// The authority to do what `asking` says: by the rules, and where a person is at a terminal
     /// and did not say `--yes`, after the answer to its question. `None` if the answer was no.
     ///

@@ -85,7 +85,7 @@ pub enum Command {
         /// The session.
         #[arg(value_name = "NAME")]
         name: String,
-        /// Also where it holds work that no proposal has.
+        /// Also where it holds work that no proposal has. Not for agents.
         #[arg(long)]
         discard: bool,
     },
@@ -261,6 +261,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let held = home.hold(&name)?;
             if !discard {
                 refuse_unsubmitted(&store, &home, &name)?;
+            } else if let Err(refusal) = context.refuse_agents(
+                "discard work that no proposal has",
+                &format!("aye session end {name} --discard"),
+            ) && refuse_unsubmitted(&store, &home, &name).is_err()
+            {
+                // A name does not make an agent the one whose edits these are: a person may have made
+                // them, or another agent of that name.
+                return Err(refusal);
             }
             end(&store, &home, held)?;
             answer(context, "aye/session-end@1", &name, None, Ending::Ended, Vec::new())

@@ -310,6 +310,39 @@ fn what_is_not_understood_closes_the_gate_for_edits_alone() {
     assert_eq!(call(&repo, "s", "PreToolUse", outside).ok().out(), "");
 }
 
+/// What gates an agent is a person's to remove, and so is work that nobody has seen.
+#[test]
+fn an_agent_removes_neither_its_gate_nor_the_work_of_others() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["agents", "install", "claude-code"]).ok();
+    repo.aye(&["hooks", "install"]).ok();
+    repo.commit("Hooks");
+    repo.agent("codex", &["run", "--keep", "--name", "s", "--", "true"]).ok();
+    let tree = repo.aye(&["session", "path", "s"]).ok().out();
+    let file = std::path::Path::new(tree.trim_end()).join("b.txt");
+    std::fs::write(&file, "edited\n").expect("write");
+    let before = repo.snapshot();
+    for command in [
+        &["agents", "remove", "claude-code"][..],
+        &["hooks", "uninstall"],
+        &["session", "end", "s", "--discard"],
+        &["gc"],
+    ] {
+        for agent in ["claude-code", "codex"] {
+            repo.agent(agent, command).fails("human_approval_required", 4);
+        }
+    }
+    let refused = repo.agent("codex", &["agents", "remove", "claude-code"]);
+    refused.exits(4).notes("ask your user to run: aye agents remove claude-code");
+    assert_eq!(repo.snapshot(), before);
+    assert_eq!(std::fs::read_to_string(&file).expect("read"), "edited\n");
+    // What has nothing left that no proposal has ends by anybody's word.
+    repo.agent("codex", &["session", "submit", "s"]).ok();
+    repo.agent("codex", &["session", "end", "s", "--discard"]).ok();
+    repo.aye(&["agents", "remove", "claude-code"]).ok().says("removed");
+    repo.aye(&["hooks", "uninstall"]).ok();
+}
+
 #[test]
 fn settings_are_merged_and_put_back_to_the_byte() {
     let repo = Repo::with(FILES);

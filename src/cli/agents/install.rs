@@ -206,8 +206,11 @@ fn receipt(target: &Target) -> Option<Receipt> {
 /// Takes the hooks out: the file is as before to the byte, where nobody has edited it since.
 ///
 /// # Errors
-/// As [`install`].
+/// `human_approval_required` for an agent; as [`install`].
 pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
+    let names: Vec<&str> = args.harnesses.iter().map(|harness| harness.client().name).collect();
+    let command = format!("aye agents remove {}", names.join(" "));
+    context.refuse_agents("take out the hooks that gate them", &command)?;
     let mut items = Vec::new();
     for harness in &args.harnesses {
         let targets = chosen(context, *harness, args.place)?;

@@ -45,7 +45,7 @@ pub enum Command {
   aye agents install windsurf                 the guide in its rules: taught, not gated
   aye agents install claude-code --dry-run")]
     Install(install::InstallArgs),
-    /// Take aye's hooks out of the settings again.
+    /// Take aye's hooks out of the settings again. Not for agents.
     #[command(after_help = "Examples:
   aye agents remove claude-code
   aye agents remove claude-code --user")]
