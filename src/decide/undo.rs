@@ -119,7 +119,9 @@ pub fn undo(
     if decision.effect == Some(Effect::Index) {
         notes.extend(unstage(store, &decision.written));
     }
-    let is_back_already = |file: &Planned| file.outcome == Resolved::Already;
+    // A generated page follows the files, whichever they are.
+    let is_back_already =
+        |file: &Planned| matches!(file.outcome, Resolved::Already | Resolved::Derived(_));
     if commit.is_none() && planned.plan.files.iter().all(is_back_already) {
         let others = store.repo().worktrees().is_ok_and(|linked| !linked.is_empty());
         let where_else = match others {

@@ -224,6 +224,30 @@ fn drift_is_refused_rebased_with_force_or_unresolvable() {
     assert_eq!(repo.text(".agent-memory/decisions.md"), text.replace("old", "changed by hand"));
 }
 
+/// Taken back in another work tree than the one that has it: that is said, as of code.
+#[test]
+fn an_undo_says_what_was_not_put_back() {
+    let repo = store();
+    let id = staged(&repo, &decision("Use Postgres"));
+    let there = repo.outer().join("there");
+    repo.git(&["worktree", "add", "-q", "-b", "side", there.to_str().expect("a path")]);
+    let before = repo.text(".agent-memory/decisions.md");
+    repo.cmd(&["memory", "apply", &id, "--yes"]).dir(&there).run().ok();
+    let applied = std::fs::read_to_string(there.join(".agent-memory/decisions.md")).expect("read");
+    assert!(applied.contains("## Use Postgres") && applied != before);
+    let run = repo.aye(&["memory", "undo", &id, "--yes"]).ok();
+    let run = run.says("pending again").says("does not have the change: decisions.md");
+    run.lacks("put back").notes("nothing was put back").notes("another work tree");
+    assert_eq!(repo.text(".agent-memory/decisions.md"), before);
+    // Where it is, what was put back is named.
+    let id = staged(&repo, &decision("Use SQLite"));
+    repo.aye(&["memory", "apply", &id, "--yes"]).ok();
+    let run = repo.aye(&["memory", "undo", &id, "--yes"]).ok();
+    let run = run.says("put back: decisions.md").lacks("does not have");
+    assert!(!run.err().contains("nothing was put back"), "{run}");
+    assert_eq!(repo.text(".agent-memory/decisions.md"), before);
+}
+
 #[test]
 fn a_tampered_staging_directory_changes_nothing_and_is_reported() {
     let repo = store();

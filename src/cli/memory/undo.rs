@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::{Answer, open};
 use crate::changeset::plan::Resolved;
 use crate::cli::identity::Asking;
-use crate::cli::undo::agreed;
+use crate::cli::reopen;
+use crate::cli::undo::{agreed, note};
 use crate::cli::{Context, Format};
 use crate::decide;
 use crate::error::{Exit, Result};
@@ -57,17 +58,27 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Ok(Exit::Negative);
     };
     let undone = decide::undo(&store, &authority, context.now, &proposal, shown)?;
-    let changed = undone.files.iter().filter(|file| !matches!(file.outcome, Resolved::Derived(_)));
-    let files = changed.filter_map(|file| store_path(&file.path));
-    let files = files.map(str::to_owned).collect();
+    note(context, &undone);
+    let again = reopen::again(context, &store, &proposal)?;
+    let named = |is_wanted: fn(&Resolved) -> bool| -> Vec<String> {
+        let files = undone.files.iter().filter(|file| is_wanted(&file.outcome));
+        files.filter_map(|file| store_path(&file.path)).map(str::to_owned).collect()
+    };
+    let files = named(|outcome| !matches!(outcome, Resolved::Derived(_) | Resolved::Already));
+    let untouched = named(|outcome| *outcome == Resolved::Already);
     let undone = Undone { proposal_id: proposal.id.to_string(), files };
     let answer = Answer { schema: "aye/memory-undo@1", answer: undone };
     context.emit(Format::Text, &answer, || {
-        format!(
-            "{}  taken back: {}\n",
-            answer.answer.proposal_id,
-            escape::line(&answer.answer.files.join(", "))
-        )
+        let Undone { proposal_id, files } = &answer.answer;
+        let mut text = format!("{proposal_id}  taken back, {}\n", again.words());
+        let mut line = |what: &str, files: &[String]| {
+            if !files.is_empty() {
+                text += &format!("  {what}: {}\n", escape::line(&files.join(", ")));
+            }
+        };
+        line("put back", files);
+        line("does not have the change", &untouched);
+        text
     })?;
     Ok(Exit::Done)
 }
