@@ -18,9 +18,10 @@ use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{
-    Audience, Damage, Depth, Filter, Inspection, Leftover, Pushes, Store, TroubleKind, View,
+    Audience, Damage, Depth, Filter, Inspection, Leftover, Overwrites, Pushes, Store, TroubleKind,
+    View,
 };
-use crate::text::escape;
+use crate::text::{escape, shell};
 use crate::worktree::codes as apply;
 
 /// Check the store, and repair what can be rebuilt.
@@ -246,6 +247,7 @@ fn print(
         warnings.extend(pushes.filter(|pushes| !is_leak(view, pushes)).map(|it| leaks(&it)));
         warnings.extend(remotes(&context.store()?, view));
     }
+    warnings.extend(context.store()?.fetches_over_own().iter().map(overwrites));
     let lanes = view.map_or(0, View::count_lanes);
     let troubles = view.map_or(&[][..], View::troubles);
     let notices = troubles.iter().filter(|trouble| !trouble.kind.is_damage());
@@ -391,6 +393,19 @@ fn remotes(store: &Store, view: &View) -> Vec<String> {
 fn leaks(pushes: &Pushes) -> String {
     let Pushes { remote, why } = pushes;
     format!("{why}: a push to '{remote}' takes lanes along that are not for it")
+}
+
+fn overwrites(fetch: &Overwrites) -> String {
+    let Overwrites { remote, key, refspec, instead } = fetch;
+    let value = shell::quote(refspec);
+    let instead =
+        instead.as_ref().map(|it| format!(" && git config --add {key} {}", shell::quote(it)));
+    format!(
+        "{key} is {refspec}: each fetch from '{remote}' takes this clone's own lanes back to what is there, \
+         and what was said here since the last push is gone; git config --fixed-value --unset-all {key} \
+         {value}{}",
+        instead.unwrap_or_default()
+    )
 }
 
 /// What is wrong in aye's own directory in the git directory.

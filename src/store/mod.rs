@@ -15,6 +15,7 @@ mod contradiction;
 mod deinit;
 mod discover;
 mod epoch;
+mod fetches;
 pub mod idle;
 mod inspect;
 mod instructions;
@@ -60,6 +61,7 @@ pub use cache::{Filter, Hold, LogEntry, LogPages, OwnTip, PAGE, PurgeRecord, Sum
 pub use deinit::Held;
 pub use discover::{Projector, Store};
 pub use epoch::{Folded, Folding};
+pub use fetches::Overwrites;
 pub use inspect::{Damage, Depth, Inspection};
 pub use lane::Broken;
 pub use leftovers::{Leftover, StaleLock};

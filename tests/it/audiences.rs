@@ -802,6 +802,33 @@ fn doctor_names_what_would_push_private_lanes() {
 }
 
 #[test]
+fn doctor_names_what_would_fetch_over_own_lanes() {
+    let here = scene().here;
+    here.aye(&["doctor"]).ok().lacks("warning");
+    let all = || here.git(&["config", "--get-all", "remote.origin.fetch"]);
+    let right = "+refs/aye/log/*:refs/aye/remotes/origin/*";
+    for wrong in ["+refs/aye/log/*:refs/aye/log/*", "+refs/aye/*:refs/aye/*"] {
+        // Beside the right one, and instead of it.
+        for (flag, kept) in [("--add", all()), ("--replace-all", format!("{right}\n"))] {
+            if flag == "--replace-all" {
+                here.git(&["config", "--unset-all", "remote.origin.fetch"]);
+            }
+            here.git(&["config", "--add", "remote.origin.fetch", wrong]);
+            let run = here.aye(&["doctor"]).ok();
+            let out = run.out();
+            let said = format!("warning: remote.origin.fetch is {wrong}");
+            let warning = out.lines().find(|line| line.starts_with(&said));
+            let warning = warning.unwrap_or_else(|| panic!("{run}"));
+            // As it says.
+            let (_, commands) = warning.rsplit_once("; ").expect("commands");
+            here.program("sh").args(&["-c", commands]).run().ok();
+            assert_eq!(all().trim(), kept.trim());
+            here.aye(&["doctor"]).ok().lacks("warning");
+        }
+    }
+}
+
+#[test]
 fn deinit_removes_the_lanes_of_all_audiences() {
     let Scene { here, up, .. } = scene();
     let (_, id) = from_up(&here, &up, &[]);
