@@ -18,8 +18,8 @@ use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{
-    Audience, Damage, Depth, Filter, Inspection, Leftover, Overwrites, Pushes, Store, TroubleKind,
-    View,
+    Audience, Damage, Depth, Filter, Inspection, Leftover, Overwrites, Pushes, Rewound, Store,
+    TroubleKind, View,
 };
 use crate::text::{escape, shell};
 use crate::worktree::codes as apply;
@@ -85,6 +85,7 @@ pub struct Problem {
     /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`,
     /// `pending_ref_moved`, `pending_ref_missing`, `pending_ref_unexpected`, `left_over`,
     /// `git_lock_stale`, `not_writable`, `private_lane_pushed`, `invalid_policy`, `memory_config_invalid`; of other clones
+    /// (`lane_rewound` also of this one)
     /// `lane_unreadable`, `lane_incomplete`, `lane_rewound`, `lane_equivocates`, `duplicate_id`, `event_rejected`,
     /// `purged_content`; `cache_tampered`.
     pub code: String,
@@ -408,6 +409,22 @@ fn overwrites(fetch: &Overwrites) -> String {
     )
 }
 
+fn rewound(lane: &Rewound) -> Problem {
+    let Rewound { name, lost, now, is_behind, kept } = lane;
+    let message = format!(
+        "{name}, this clone's own, was taken back from {lost} to {now} by something else than aye, as by a fetch \
+         that writes over it; {kept} keeps what it had"
+    );
+    let hint = match is_behind {
+        true => format!("bring it back: git update-ref {name} {lost} {now}"),
+        false => format!(
+            "`git log -p {kept}` shows what was said; say again here what still holds, then let it go: \
+             git update-ref -d {kept}"
+        ),
+    };
+    Problem { hint, ..Problem::new(TroubleKind::Rewound.id(), message) }
+}
+
 /// What is wrong in aye's own directory in the git directory.
 fn private(store: &Store) -> Vec<Problem> {
     let found = match store.private() {
@@ -488,6 +505,7 @@ fn find(
         let hint = lanes::hint(TroubleKind::Purged).to_owned();
         Problem { hint, ..Problem::new(TroubleKind::Purged.id(), message) }
     }));
+    problems.extend(store.rewound()?.iter().map(rewound));
     problems.extend(store.sessions_of_purged()?.iter().map(|name| {
         let (message, hint) = lanes::purged_session(name);
         Problem { hint, ..Problem::new(TroubleKind::Purged.id(), message) }

@@ -828,6 +828,31 @@ fn doctor_names_what_would_fetch_over_own_lanes() {
     }
 }
 
+/// What such a fetch has taken back is named, kept from git's prune, and brought back as it is said.
+#[test]
+fn an_own_lane_that_was_taken_back_is_named_and_kept() {
+    let Scene { here, origin: _server, .. } = scene();
+    here.git(&["config", "--add", "remote.origin.fetch", "+refs/aye/log/*:refs/aye/log/*"]);
+    let first = propose(&here, "a.txt", "A\n", &[]);
+    push(&here, "origin");
+    let second = propose(&here, "b.txt", "B\n", &[]);
+    here.aye(&["apply", &first, "--yes"]).ok();
+    here.git(&["fetch", "-q", "origin"]);
+    is(&here, &first, "pending", "default");
+    here.aye(&["show", &second]).fails("proposal_not_found", 3);
+    // No repair makes the loss final.
+    here.aye(&["doctor", "--repair"]).exits(1).says("lane_rewound");
+    here.git(&["-c", "gc.pruneExpire=now", "gc", "-q"]);
+    let run = here.aye(&["doctor"]).exits(1).says("lane_rewound");
+    let out = run.out();
+    let command = out.lines().find_map(|line| line.strip_prefix("hint: bring it back: "));
+    let command = command.unwrap_or_else(|| panic!("{run}"));
+    here.program("sh").args(&["-c", command]).run().ok();
+    is(&here, &first, "applied", "default");
+    is(&here, &second, "pending", "default");
+    here.aye(&["doctor", "--repair"]).ok().lacks("lane_rewound");
+}
+
 #[test]
 fn deinit_removes_the_lanes_of_all_audiences() {
     let Scene { here, up, .. } = scene();

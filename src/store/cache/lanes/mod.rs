@@ -30,7 +30,7 @@ use crate::store::lane::{Bad, Broken, Chain, Limits, Progress, rest_of};
 use crate::store::refs::{self, LaneRef};
 use crate::store::traces::Traces;
 use crate::store::trouble::{Trouble, TroubleKind};
-use crate::store::{Store, partial};
+use crate::store::{Store, partial, rewound};
 
 /// How many histories of one lane are kept: more than two are no accident.
 const MOST_HISTORIES: usize = 8;
@@ -370,7 +370,10 @@ impl Pass<'_> {
             }
         };
         let old = self.rows.get(&lane.name).and_then(|row| row.reached.as_deref());
-        if old.is_some() && old != chain.onto.map(|id| id.to_string()).as_deref() {
+        if let Some(old) =
+            old.filter(|old| Some(*old) != chain.onto.map(|id| id.to_string()).as_deref())
+        {
+            rewound::keep(self.store, lane, old);
             // Rewritten: nothing of the old lane may stay, so begin again.
             return Err(rusqlite::Error::InvalidQuery);
         }
