@@ -12,7 +12,7 @@ use crate::changeset::{Changeset, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::document::Document;
 use crate::proposal::{Proposal, ProposalId, Status};
-use crate::worktree::{Flush, TEMPORARY, Worktree};
+use crate::worktree::{DEFAULT_SIZE_LIMIT, Flush, TEMPORARY, Worktree};
 
 /// Where projections are, in each work tree.
 pub(super) const DIRECTORY: &str = ".agent-memory/proposals";
@@ -237,7 +237,13 @@ impl<'a> Examiner<'a> {
         }
         for (name, expected) in files {
             let path = inside(id, name)?;
-            let what = match tree.file(&path) {
+            // The patch of several files may be larger than one file may be.
+            let size = expected.len() as u64;
+            let large = match size > DEFAULT_SIZE_LIMIT {
+                true => Some(self.store.worktree()?.without_conversion().with_size_limit(size)),
+                false => None,
+            };
+            let what = match large.as_ref().unwrap_or(tree).file(&path) {
                 Ok(Some(file)) if file.bytes == expected => continue,
                 Ok(Some(_)) => "changed",
                 Ok(None) => "missing",

@@ -643,3 +643,26 @@ fn one_wrong_value_in_the_configuration_is_named_once_and_damages_nothing() {
     repo.git(&["config", "--unset", "aye.maxFileSize"]);
     repo.aye(&["doctor"]).ok().says("sound: 2 pending");
 }
+
+/// Each file is within the limit, the readable patch of both is not.
+#[test]
+fn a_copy_larger_than_one_file_may_be_is_sound() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    let text = |n: usize| format!("line of generated text number {n}\n").repeat(180_000);
+    for n in 1..=2 {
+        repo.write(&format!("gen{n}"), text(n));
+    }
+    let id = repo.aye(&["propose", "--worktree", "gen1", "gen2", "-q"]).ok().id();
+    let patch = format!(".agent-memory/proposals/{id}/change.patch");
+    assert!(repo.read(&patch).len() > 10 << 20);
+    repo.aye(&["doctor"]).ok().lacks("projection");
+    let mut edited = repo.read(&patch);
+    edited[100_000] ^= 1;
+    repo.write(&patch, &edited);
+    repo.aye(&["doctor", "--full"]).exits(1).says("projection_changed");
+    edited.extend(b"more");
+    repo.write(&patch, &edited);
+    repo.aye(&["doctor", "--full"]).exits(1).says("change.patch");
+    repo.aye(&["doctor", "--repair"]).ok();
+    repo.aye(&["doctor", "--full"]).ok();
+}
