@@ -248,6 +248,38 @@ fn an_undo_says_what_was_not_put_back() {
     assert_eq!(repo.text(".agent-memory/decisions.md"), before);
 }
 
+/// What was fetched, or staged in another work tree, is not shown in this one, and nobody has tampered with
+/// it.
+#[test]
+fn staged_elsewhere_is_no_tampering() {
+    let repo = store();
+    let server = Repo::bare();
+    crate::support::clones::join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "HEAD:refs/heads/main"]);
+    let other = crate::support::clones::clone(&server);
+    let there = repo.outer().join("there");
+    repo.git(&["worktree", "add", "-q", "-b", "side", there.to_str().expect("a path")]);
+    let id = staged(&repo, &decision("Use Postgres"));
+    crate::support::clones::push(&repo);
+    crate::support::clones::fetch(&other);
+    for directory in [there.as_path(), other.root()] {
+        let aye = |args: &[&str]| repo.cmd(args).dir(directory).run();
+        assert_eq!(aye(&["memory", "status", "--json"]).ok().json()["tampering"], Value::Null);
+        aye(&["memory", "show", &id]).ok().lacks("tampering");
+        aye(&["memory", "lint"]).ok();
+        aye(&["doctor"]).ok();
+    }
+    // Where some of it is, all has to be.
+    std::fs::remove_file(repo.path(&format!(".agent-memory/staging/{id}/change.patch"))).unwrap();
+    let status = call(&repo, "memory.status", &json!({}));
+    assert_eq!(status["tampering"][0]["what"], "missing", "{status:#}");
+    repo.aye(&["memory", "sweep"]).ok();
+    // What is decided there is shown nowhere any more.
+    repo.cmd(&["memory", "apply", &id, "--yes"]).dir(&there).run().ok();
+    assert!(!repo.exists(&format!(".agent-memory/staging/{id}")));
+    assert_eq!(call(&repo, "memory.status", &json!({}))["tampering"], Value::Null);
+}
+
 #[test]
 fn a_tampered_staging_directory_changes_nothing_and_is_reported() {
     let repo = store();

@@ -18,7 +18,7 @@ use crate::proposal::document::timestamp;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::store::seen::{self, Above, Sound};
 use crate::store::{Store, View};
-use crate::worktree::{Flush, Reader};
+use crate::worktree::{Flush, Reader, Worktree};
 
 /// A staging directory that is not what the store would write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -109,29 +109,47 @@ fn about(
     Ok(ABOUT.into_iter().map(str::to_owned).zip(contents).collect())
 }
 
-/// Writes the staging directory of a pending proposal into the present work tree.
+/// Writes the staging directory of a pending proposal into the present work tree, and again into others
+/// that have it: what is older there would look as if somebody had edited it.
 ///
 /// # Errors
 /// If a file cannot be written, or a symlink is in the way.
 pub fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { return Ok(()) };
-    let tree = store.worktree()?.without_conversion();
-    for (name, bytes) in files(store, proposal)? {
-        let path = RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?;
-        tree.write_file(&path, &bytes, Mode::Regular, Flush::No)?;
+    let mut trees = vec![store.worktree()?.without_conversion()];
+    let present = store.work_dir();
+    for top in
+        having(store, &directory(id)?).into_iter().filter(|top| Some(top) != present.as_ref())
+    {
+        trees.push(Worktree::open(&top)?);
+    }
+    let files = files(store, proposal)?;
+    for tree in &trees {
+        for (name, bytes) in &files {
+            let path = RepoPath::new(format!("{DIR}/staging/{id}/{name}"))?;
+            tree.write_file(&path, bytes, Mode::Regular, Flush::No)?;
+        }
     }
     Ok(())
 }
 
-/// Removes the staging directory of `proposal` from the present work tree.
+/// The work trees of the repository that have something at `path`.
+fn having(store: &Store, path: &RepoPath) -> Vec<PathBuf> {
+    let mut trees = store.work_trees();
+    trees.retain(|top| top.join(path.to_path()).symlink_metadata().is_ok());
+    trees
+}
+
+/// Removes the staging directory of `proposal` from every work tree of the repository.
 ///
 /// # Errors
 /// If it cannot be removed.
 pub fn remove(store: &Store, proposal: &Proposal) -> Result<()> {
-    match staging_id(proposal).filter(|id| is_plain(id)) {
-        Some(id) => store.worktree()?.remove_dir_all(&directory(id)?).map(|_| ()),
-        None => Ok(()),
-    }
+    let Some(id) = staging_id(proposal).filter(|id| is_plain(id)) else { return Ok(()) };
+    let path = directory(id)?;
+    having(store, &path)
+        .iter()
+        .try_for_each(|top| Worktree::open(top)?.remove_dir_all(&path).map(drop))
 }
 
 /// Removes the staging directories in the present work tree that say that they are of `id`: what
@@ -240,6 +258,14 @@ impl Service<'_> {
         seen::line(&what, above, paths.iter().map(PathBuf::as_path), self.now)
     }
 
+    /// Whether the directory of a pending proposal need not be in this work tree: it may have been
+    /// staged in another one, and what was fetched is shown here when something is written next.
+    fn may_lack(&self, proposal: &Proposal) -> bool {
+        let is_linked = || self.store.repo().worktrees().is_ok_and(|linked| !linked.is_empty());
+        let is_own = || self.store.own_lanes().iter().any(|lane| proposal.is_of_lane(lane));
+        is_linked() || !is_own()
+    }
+
     /// What is wrong with the directory of one pending proposal.
     ///
     /// # Errors
@@ -265,6 +291,9 @@ impl Service<'_> {
             found.push(Tampering { staging_id: id.to_owned(), file: file.to_owned(), what });
         };
         let place = |name: &str| RepoPath::new(format!("{DIR}/staging/{id}/{name}"));
+        if self.may_lack(proposal) && reader.names(&directory(id)?).unwrap_or_default().is_empty() {
+            return Ok(());
+        }
         // What is there is most often what the proposal has: then it is read from nowhere else.
         let (mut expected, mut changes) = (Vec::new(), Vec::new());
         for record in &proposal.current().changes {
@@ -339,7 +368,10 @@ impl Service<'_> {
         for proposal in self.proposals(&view, Some(Status::Pending))? {
             let id = staging_id(&proposal);
             if found.iter().any(|t| id == Some(t.staging_id.as_str())) {
-                remove(self.store, &proposal)?;
+                // Only here: other work trees have what they need.
+                if let Some(id) = id.filter(|id| is_plain(id)) {
+                    self.worktree.remove_dir_all(&directory(id)?)?;
+                }
                 make(self.store, &proposal)?;
             }
         }
