@@ -248,6 +248,26 @@ fn an_undo_says_what_was_not_put_back() {
     assert_eq!(repo.text(".agent-memory/decisions.md"), before);
 }
 
+#[test]
+fn an_unchanged_last_line_is_shown_as_one() {
+    let repo = store();
+    let request = json!({
+        "intent": "update_conventions",
+        "rationale": "why",
+        "operations": [{
+            "operation": "append_to_section",
+            "path": "conventions.md",
+            "section_id": "conventions",
+            "content": "- one",
+        }],
+        "sources": [{"type": "user"}],
+    });
+    let id = staged(&repo, &request);
+    let shown = repo.aye(&["memory", "show", &id]).ok().out();
+    let changed: Vec<&str> = shown.lines().filter(|line| line.starts_with(['+', '-'])).collect();
+    assert_eq!(changed, ["+", "+- one"], "{shown}");
+}
+
 /// What was fetched, or staged in another work tree, is not shown in this one, and nobody has tampered with
 /// it.
 #[test]

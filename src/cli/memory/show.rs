@@ -138,8 +138,12 @@ pub(super) fn diff(sections: &[SectionChange]) -> String {
     for section in sections {
         let (file, id) = (escape::line(&section.file), escape::line(&section.section_id));
         out += &format!("\n── {file}#{id}\n");
-        let before = section.before.as_deref().unwrap_or_default();
-        let after = section.after.as_deref().unwrap_or_default();
+        // The text of a section ends without a line feed, which may be all that tells two last lines apart.
+        let ended = |text: &Option<String>| match text.as_deref().unwrap_or_default() {
+            text if text.is_empty() || text.ends_with('\n') => text.to_owned(),
+            text => format!("{text}\n"),
+        };
+        let (before, after) = (ended(&section.before), ended(&section.after));
         let lines = Diff::new(before.as_bytes(), after.as_bytes());
         // A section is read as a whole.
         let context = before.len() + after.len();
