@@ -9,7 +9,7 @@ use super::identity::Asking;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::decide::project;
-use crate::memory::service::forget_staging;
+use crate::memory::service::{forget_index, forget_staging};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
 use crate::repository::policy::Persons;
@@ -227,7 +227,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Removes what the work trees of this repository show of requests to memory.
+/// Removes what the work trees of this repository show of requests to memory, and what they were searched
+/// by.
 fn forget(store: &Store, known: &[Proposal], subjects: &Subjects) -> Result<()> {
     for top in store.work_trees() {
         let there = store.at(&top)?;
@@ -237,6 +238,7 @@ fn forget(store: &Store, known: &[Proposal], subjects: &Subjects) -> Result<()> 
         for target in &subjects.targets {
             forget_staging(&there, &target.id)?;
         }
+        forget_index(&there)?;
     }
     Ok(())
 }

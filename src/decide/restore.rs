@@ -4,11 +4,10 @@ use chrono::{DateTime, Utc};
 
 use super::{patch, subject, verified};
 use crate::apply::write_direct;
-use crate::changeset::plan::{Planned, Resolution};
+use crate::changeset::plan::Planned;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
-use crate::memory::service::decide as memory;
-use crate::proposal::event::{Evidence, InputForm, Subject};
+use crate::proposal::event::{Evidence, InputForm};
 use crate::proposal::rules::{Class, Verb};
 use crate::proposal::{Caller, Data, Proposal, Status, codes};
 use crate::store::{Store, View};
@@ -86,7 +85,9 @@ pub fn restore(
     let mut lock = None;
     let make = |files: &Reader<'_>| {
         lock = subject::lock(store, &authority, now, proposal)?;
-        let plan = plan(store, proposal, files)?;
+        let view = store.view()?;
+        let (plan, _) = subject::forward(store, &view, proposal, None, files)?;
+        drop(view);
         if let Some(refusal) = plan.refusal() {
             return Err(refusal.with("proposal_id", id.as_str()).hint(format!(
                 "nothing was written; `aye diff {id} --patch` prints it, to be taken by hand"
@@ -131,18 +132,4 @@ fn require_as_for_apply(
         }
         granted => granted.map(drop),
     }
-}
-
-/// What bringing `proposal` back comes to on `files`.
-///
-/// # Errors
-/// As [`subject::forward`].
-fn plan(store: &Store, proposal: &Proposal, files: &Reader<'_>) -> Result<Resolution> {
-    if proposal.subject == Subject::Memory
-        && let Some(there) = memory::already(store, proposal, files)?
-    {
-        return Ok(there);
-    }
-    let view = store.view()?;
-    Ok(subject::forward(store, &view, proposal, None, files)?.0)
 }

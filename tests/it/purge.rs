@@ -726,6 +726,37 @@ fn another_work_tree_shows_nothing_of_it_either() {
     }
 }
 
+/// The index by which memory is searched has the text of sections, those included that are gone.
+#[test]
+fn what_was_searched_is_forgotten() {
+    let (repo, _) = scene();
+    repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
+    repo.commit("memory");
+    let request = json!({
+        "intent": "update_conventions",
+        "operations": [{
+            "operation": "append_to_section",
+            "path": "conventions.md",
+            "section_id": "conventions",
+            "content": format!("- {SECRET}"),
+        }],
+        "sources": [{"type": "user"}],
+    });
+    let staged = repo.agent("codex", &["call", "memory.propose_update", &request.to_string()]);
+    let id = staged.ok().json()["proposal_id"].as_str().expect("an id").to_owned();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.aye(&["memory", "search", SECRET]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    // Objects are for git's next prune.
+    let args = ["-rla", "--exclude-dir=objects", SECRET, "."];
+    let found = || repo.program("grep").args(&args).run().out();
+    assert!(found().contains("memory.sqlite"), "{}", found());
+    purge(&repo, &id);
+    assert_eq!(found(), "");
+    repo.aye(&["memory", "search", "conventions"]).ok();
+}
+
 /// What an agent left in the tree of its session is kept there and by a ref: it is named until it is gone.
 #[test]
 fn a_session_that_has_it_is_named_until_it_ends() {

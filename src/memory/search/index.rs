@@ -82,6 +82,17 @@ impl Index {
         Ok(Self { connection, store })
     }
 
+    /// Empties the index at `path`, where there is one, of all that it had.
+    ///
+    /// # Errors
+    /// `internal_error`.
+    pub fn empty(path: &Path) -> Result<()> {
+        match path.symlink_metadata() {
+            Ok(_) => emptied_at(path).map(drop).map_err(|error| failed(&error)),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Takes in what is new or changed among `seen` and forgets what is gone. `read` gives a
     /// file's text, `None` where it is not (any longer) a readable one. Returns how many files
     /// were read.

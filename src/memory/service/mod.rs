@@ -27,7 +27,7 @@ pub use history::{BlameLine, Change, History, Place, SectionChange, sections_bet
 pub use lint::RULES;
 pub use outside::outside_violations;
 pub use propose::{Mode, Ready, Routed};
-pub use read::Ask;
+pub use read::{Ask, forget_index};
 pub use staging::{Tampering, forget as forget_staging};
 pub use status::{Outcomes, Staged, Status};
 pub use stores::Borrowed;

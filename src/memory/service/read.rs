@@ -1,5 +1,7 @@
 //! Reading: search and context, on an index that follows the files.
 
+use std::path::PathBuf;
+
 use super::Service;
 use crate::error::Result;
 use crate::git::Git;
@@ -7,6 +9,7 @@ use crate::memory::context::{self, Pack, Source};
 use crate::memory::intent::SHARED;
 use crate::memory::plan::{Files as _, index_page, notes_path};
 use crate::memory::search::{Boosts, Hit, Index, Query, Seen, Synonyms, synonyms};
+use crate::store::Store;
 
 /// What a reader asks for.
 #[derive(Clone, Debug, Default)]
@@ -71,8 +74,7 @@ impl Service<'_> {
 
     /// The index, in step with the files. Private to the work tree, in its git directory.
     fn index(&self) -> Result<Index> {
-        let path = self.store.repo().git_dir().join("aye").join("memory.sqlite");
-        let mut index = Index::open(Some(&path), &self.settings_key)?;
+        let mut index = Index::open(Some(&index_path(self.store)), &self.settings_key)?;
         let disk = self.disk();
         let now = i128::from(self.now.timestamp_nanos_opt().unwrap_or(i64::MAX));
         let seen: Vec<Seen> = disk
@@ -190,4 +192,17 @@ impl Service<'_> {
         }
         Ok((sources, unread))
     }
+}
+
+/// Where the search index of the present work tree is.
+pub(super) fn index_path(store: &Store) -> PathBuf {
+    store.repo().git_dir().join("aye").join("memory.sqlite")
+}
+
+/// Empties the search index of the present work tree: it has texts that were in files before, too.
+///
+/// # Errors
+/// `internal_error`.
+pub fn forget_index(store: &Store) -> Result<()> {
+    Index::empty(&index_path(store))
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Service;
 use super::held::Held;
 use super::locate::{note, staging_id};
+use super::read::index_path;
 use super::staging::Tampering;
 use crate::error::Result;
 use crate::memory::disk::store_path;
@@ -179,7 +180,7 @@ impl Service<'_> {
             outcomes.extend(self.outcome(&view.proposal(&id)?));
         }
         let manifest = &self.settings.manifest;
-        let index = self.store.repo().git_dir().join("aye").join("memory.sqlite");
+        let index = index_path(self.store);
         let regions = paths
             .iter()
             .filter_map(|path| disk.text(path))
