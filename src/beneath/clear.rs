@@ -46,6 +46,7 @@ fn empty(
     };
     let mut unlocked = false;
     for inside in names {
+        crate::failpoint!("clear.entry");
         let mut remove = || match directory.stat(inside.as_bstr())?.kind {
             FileKind::Directory => empty(home, &directory, inside.as_bstr(), depth + 1, later),
             _ => directory.unlink(inside.as_bstr()),

@@ -81,6 +81,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store_to_edit()?;
     store.require_lane()?;
     let home = Home::make(store.common_dir(), &context.state_directory()?)?;
+    session::finish(&store, &home);
     session::note_left(context, &home);
     let held = match &args.name {
         Some(name) => home.hold(name)?,

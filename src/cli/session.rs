@@ -205,6 +205,7 @@ pub struct Done {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store()?;
     let home = Home::open(store.common_dir(), &context.state_directory()?)?;
+    let finished = home.as_ref().map(|home| finish(&store, home)).unwrap_or_default();
     let command = args.command.unwrap_or(Command::List);
     let name = match &command {
         Command::List => return list(context, home.as_ref()),
@@ -255,6 +256,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             sync(context, &store, &home, &name, &agent, onto)
         }
         Command::End { name, discard } => {
+            if finished.contains(&name) {
+                return answer(
+                    context,
+                    "aye/session-end@1",
+                    &name,
+                    None,
+                    Ending::Ended,
+                    Vec::new(),
+                );
+            }
             if home.record(&name).is_err_and(|error| error.is(&codes::SESSION_NOT_FOUND)) {
                 return Err(not_found(&name));
             }
@@ -566,6 +577,13 @@ pub(super) fn end(store: &Store, home: &Home, held: Held) -> Result<()> {
     Ok(())
 }
 
+/// Finishes removals of sessions that were interrupted: their names.
+pub(super) fn finish(store: &Store, home: &Home) -> Vec<String> {
+    let finished = home.finish();
+    finished.iter().for_each(|name| tree::unpin(store, name));
+    finished
+}
+
 /// Names of all sessions of the repository.
 ///
 /// # Errors
@@ -577,7 +595,9 @@ pub(super) fn names(context: &Context, store: &Store) -> Result<Vec<String>> {
 /// Where sessions are kept; `None` where there is no place, or never was a session.
 fn home(context: &Context, store: &Store) -> Result<Option<Home>> {
     let Ok(state) = context.state_directory() else { return Ok(None) };
-    Home::open(store.common_dir(), &state)
+    let home = Home::open(store.common_dir(), &state)?;
+    home.iter().for_each(|home| drop(finish(store, home)));
+    Ok(home)
 }
 
 /// Takes every session, to end them all.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::codes;
 use super::guard::Before;
 use super::record::Record;
-use crate::beneath::{Access, FileKind, clear, open_last};
+use crate::beneath::{Access, Dir, FileKind, clear, open_last};
 use crate::error::{Error, Result, codes as common};
 use crate::patience;
 use crate::private::Directory;
@@ -320,26 +320,32 @@ impl Home {
     /// `io_error` if something of the tree is left.
     pub fn remove(&self, held: Held) -> Result<()> {
         self.clear(&held);
-        let tree = self.tree(&held.name);
-        match tree.symlink_metadata() {
-            Err(_) => Ok(()),
-            Ok(_) => {
+        let places = [self.tree(&held.name), self.trees.join(removing_name(&held.name))];
+        match places.iter().find(|place| place.symlink_metadata().is_ok()) {
+            None => Ok(()),
+            Some(place) => {
                 let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
-                Err(Error::io(format_args!("remove {}", tree.display()), &error))
+                Err(Error::io(format_args!("remove {}", place.display()), &error))
             }
         }
     }
 
     /// As [`Home::remove`], as far as that is possible. The record stays where something of the tree does.
+    ///
+    /// The tree is put aside in one step before anything of it is removed: what is left where this is
+    /// interrupted is never mistaken for what the agent made of it, and [`Home::finish`] removes it.
     pub fn clear(&self, held: &Held) {
+        // After whoever reads the tree.
+        let _changing = self.change(&held.name);
         let name = BStr::new(held.name.as_str());
         if let Ok(home) = open_last(&self.trees) {
             match home.stat(name).map(|stamp| stamp.kind) {
-                Ok(FileKind::Directory) => clear::remove_all(&home, name),
+                Ok(FileKind::Directory) => drop(put_aside(&home, &held.name)),
                 Ok(_) => drop(home.unlink(name)),
                 Err(_) => {}
             }
-            if home.stat(name).is_ok() {
+            let is_left = home.stat(name).is_ok();
+            if !sweep(&home, &held.name) || is_left {
                 return;
             }
         }
@@ -349,6 +355,59 @@ impl Home {
         self.records.remove(&making_name(&held.name));
         self.records.remove(&lock_name(&held.name));
     }
+
+    /// Finishes removals that were interrupted, of sessions that no other process has: their names.
+    pub fn finish(&self) -> Vec<String> {
+        let Ok(home) = open_last(&self.trees) else { return Vec::new() };
+        let name = |entry: bstr::BString| {
+            let name = entry.strip_suffix(REMOVING.as_bytes())?.to_str().ok()?;
+            is_name(name).then(|| name.to_owned())
+        };
+        let names = home.names().unwrap_or_default().into_iter().filter_map(name);
+        let finish = |name: &String| {
+            let Ok(held) = self.hold(name) else { return false };
+            // A tree that was made since is another one.
+            if home.stat(BStr::new(name.as_str())).is_ok() {
+                sweep(&home, name);
+                return false;
+            }
+            self.clear(&held);
+            self.record(name).is_err()
+        };
+        names.filter(finish).collect()
+    }
+}
+
+/// Moves the tree of session `name` in `home` to where trees are removed.
+fn put_aside(home: &Dir, name: &str) -> std::io::Result<()> {
+    let aside = removing_name(name);
+    let (name, aside) = (BStr::new(name), BStr::new(aside.as_str()));
+    if let Err(error) = home.mkdir(aside)
+        && error.kind() != std::io::ErrorKind::AlreadyExists
+    {
+        return Err(error);
+    }
+    let place = home.enter(aside)?;
+    let new = format!("{:016x}", crate::beneath::random());
+    let rename = || home.rename_new(name, &place, BStr::new(new.as_str()));
+    rename().or_else(|error| match error.kind() {
+        // Its own entry `..` changes, and its agent may have made it read-only.
+        std::io::ErrorKind::PermissionDenied => home.unlock(name).and_then(|()| rename()),
+        _ => Err(error),
+    })
+}
+
+/// Removes what was put aside of session `name`. False where something of it is left.
+fn sweep(home: &Dir, name: &str) -> bool {
+    let aside = removing_name(name);
+    let aside = BStr::new(aside.as_str());
+    if let Ok(place) = home.enter(aside) {
+        for tree in place.names().unwrap_or_default() {
+            clear::remove_all(&place, tree.as_bstr());
+        }
+        let _ = home.rmdir(aside);
+    }
+    home.stat(aside).is_err()
 }
 
 /// The system does not let trees lie at `trees`.
@@ -411,6 +470,13 @@ fn making_name(name: &str) -> String {
     format!("{name}.making")
 }
 
+/// End of the names of directories with trees that are being removed. No session's name has a dot.
+const REMOVING: &str = ".removing";
+
+fn removing_name(name: &str) -> String {
+    format!("{name}{REMOVING}")
+}
+
 fn lock_name(name: &str) -> String {
     format!("{name}.lock")
 }
@@ -452,5 +518,23 @@ mod tests {
         home.remove(held).unwrap();
         assert!(!tree.exists() && git.exists());
         assert_eq!(home.state("one"), State::Gone);
+        assert_eq!(std::fs::read_dir(tree.parent().unwrap()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_a_removal_left_is_removed_and_no_tree_that_was_made_since() {
+        let directory = tempfile::tempdir().unwrap();
+        let (git, state) = (directory.path().join("work/.git"), directory.path().join("state"));
+        std::fs::create_dir_all(&git).unwrap();
+        let home = Home::make(&git, &state).unwrap();
+        let aside = |name: &str| home.trees.join(removing_name(name));
+        for name in ["one", "two", "three"] {
+            std::fs::create_dir_all(aside(name).join("0123/deep")).unwrap();
+        }
+        std::fs::create_dir_all(home.tree("two")).unwrap();
+        let _held = home.hold("three").unwrap();
+        assert_eq!(home.finish(), ["one"]);
+        assert!(!aside("one").exists() && !aside("two").exists() && aside("three").exists());
+        assert!(home.tree("two").exists());
     }
 }

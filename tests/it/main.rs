@@ -113,6 +113,7 @@ mod run;
 mod run_beside;
 mod run_checkouts;
 mod run_elsewhere;
+mod run_interrupted;
 mod run_shared;
 mod run_trouble;
 mod scan;

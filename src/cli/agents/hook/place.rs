@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use super::super::real::{Real, resolve};
 use super::super::target;
 use crate::actor::AYE_SESSION;
-use crate::cli::Context;
+use crate::cli::{Context, session as sessions};
 use crate::error::{Error, Result};
 use crate::harness::{Call, Client, Event};
 use crate::repository::codes::NOT_A_REPOSITORY;
@@ -52,6 +52,7 @@ impl Place {
             None => (found, None),
         };
         let home = Home::make(store.common_dir(), &state)?;
+        sessions::finish(&store, &home);
         // Started by `aye run`, the client is in its tree already.
         let run = context.var(AYE_SESSION).map(|name| name.to_string_lossy().into_owned());
         store.run_by(context.run_of(run.as_ref().unwrap_or(&call.session), call.model.as_deref()));

@@ -1,0 +1,99 @@
+//! Commands of sessions that were stopped halfway: the next one goes on, and nothing is mistaken for the agent's.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::{Cmd, Repo};
+
+/// Files enough for a removal to be stopped among them.
+fn repo() -> Repo {
+    let names: Vec<String> = (0..30).map(|number| format!("d/{number}.txt")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "one\n")).collect();
+    Repo::with(&files)
+}
+
+fn script(repo: &Repo, options: &[&str], text: &str) -> Cmd {
+    let all = [&["run", "--name", "x"], options, &["--", "sh", "-c", text]].concat();
+    repo.cmd(&all).env("AYE_AGENT", "robo")
+}
+
+/// Ids of the proposals, whatever became of them.
+fn proposals(repo: &Repo) -> Vec<String> {
+    let list = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+    let all = list["proposals"].as_array().expect("a list").iter();
+    all.map(|one| one["proposal_id"].as_str().expect("an id").to_owned()).collect()
+}
+
+fn only(repo: &Repo) -> String {
+    let mut all = proposals(repo);
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0)
+}
+
+fn names_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).expect("a directory").flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// Directory of the trees of the only repository that has any.
+fn trees(repo: &Repo) -> PathBuf {
+    names_in(&repo.outer().join("home/.local/state/aye/trees")).pop().expect("trees")
+}
+
+fn nothing_is_left(repo: &Repo) {
+    repo.aye(&["session"]).ok().notes("no sessions");
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/session"]), "");
+    assert_eq!(names_in(&trees(repo)), [] as [PathBuf; 0]);
+}
+
+/// A run that is killed while it removes its tree.
+fn killed_at_its_end(repo: &Repo) -> String {
+    let run = script(repo, &[], "echo new >new.txt").env("FAILPOINTS", "clear.entry=9*off->return");
+    assert_ne!(run.run().status, 0);
+    assert_ne!(names_in(&trees(repo)), [] as [PathBuf; 0], "it was not stopped");
+    only(repo)
+}
+
+fn is_one_file(repo: &Repo, id: &str) {
+    assert_eq!(only(repo), id);
+    let diff = repo.aye(&["diff", id, "--no-pager", "--name-only"]).ok().out();
+    assert_eq!(diff, "new.txt\n");
+}
+
+#[test]
+fn what_a_stopped_removal_has_left_is_never_proposed() {
+    let repo = repo();
+    let id = killed_at_its_end(&repo);
+    repo.aye(&["session", "submit", "x"]).fails("session_not_found", 3);
+    is_one_file(&repo, &id);
+    nothing_is_left(&repo);
+}
+
+#[test]
+fn a_run_of_that_name_begins_anew_after_a_stopped_removal() {
+    let repo = repo();
+    let id = killed_at_its_end(&repo);
+    script(&repo, &[], "ls d | wc -l; test ! -e new.txt").run().ok().says("30");
+    is_one_file(&repo, &id);
+    nothing_is_left(&repo);
+}
+
+#[test]
+fn the_end_of_a_session_that_was_stopped_is_finished_by_the_next() {
+    let repo = repo();
+    script(&repo, &["--keep"], "echo new >new.txt").run().ok();
+    let id = only(&repo);
+    let end = repo.cmd(&["session", "end", "x"]).env("FAILPOINTS", "clear.entry=9*off->return");
+    assert_ne!(end.run().status, 0);
+    repo.aye(&["session", "end", "x"]).ok().says("x ended");
+    is_one_file(&repo, &id);
+    nothing_is_left(&repo);
+    repo.aye(&["session", "end", "x"]).fails("session_not_found", 3);
+}
+
+/// A tree whose agent has made it read-only is put aside as well.
+#[test]
+fn a_read_only_tree_is_removed() {
+    let repo = repo();
+    script(&repo, &[], "echo new >new.txt; chmod 555 d .").run().ok().notes("1 file +1 −0");
+    nothing_is_left(&repo);
+}
