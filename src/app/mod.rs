@@ -11,6 +11,7 @@ pub mod inside;
 pub mod listing;
 pub mod plan;
 pub mod propose;
+pub mod recall;
 pub mod session;
 pub mod stack;
 pub mod suggestion;

@@ -18,7 +18,7 @@ use crate::session::{Record, beside, head, link, read, record, spool, submodules
 use crate::store::{Filter, Store};
 
 use super::propose::{self, Details, Recorded, Revision};
-use super::{Draft, Session, proposable, wait};
+use super::{Draft, Session, proposable, recall, wait};
 
 /// What became of the files of a session.
 #[derive(Debug)]
@@ -91,6 +91,7 @@ pub fn begin(
             base,
             proposal: None,
             submitted: None,
+            proposing: None,
             revision: None,
             run: store.run().cloned(),
             told: None,
@@ -124,7 +125,7 @@ pub fn follow(
     name: &str,
 ) -> Result<Followed> {
     let Session { store, now, .. } = session;
-    let mut record = home.record(name)?;
+    let mut record = recall::record(store, home, name)?;
     let Some(id) = record.proposal.clone() else { return Ok(Followed::default()) };
     let proposal = store.view()?.find(&id).ok();
     let submitted = record.submitted.clone().unwrap_or_else(|| record.base.clone());
@@ -311,7 +312,7 @@ pub fn sync(
 ) -> Result<(Followed, Option<Submitted>)> {
     let Session { store, .. } = session;
     let mut followed = follow(session, home, changing, name)?;
-    let mut record = home.record(name)?;
+    let mut record = recall::record(store, home, name)?;
     let base = tree::base(store, onto)?;
     let tree = home.tree(name);
     let mut more = follow::follow(store, &tree, &record.base, &base)?;
@@ -345,9 +346,9 @@ pub fn submit(
     name: &str,
     details: Details,
 ) -> Result<Submitted> {
-    let Session { store, caller, .. } = session;
+    let Session { store, caller, now } = session;
     let kept = follow(session, home, changing, name)?.kept;
-    let mut record = home.record(name)?;
+    let mut record = recall::record(store, home, name)?;
     let base = record.base.clone();
     // Whatever it names is pending now.
     let last = record.proposal.as_ref().map(|id| store.view()?.find(id));
@@ -409,8 +410,9 @@ pub fn submit(
             let command = format!("aye revise {}", proposal.id);
             let (verb, evidence) = (Verb::Revise, Evidence::Flag);
             let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
-            let draft = Draft::new(store, changeset, InputForm::Session)?;
             let Details { description, expires_in, .. } = details;
+            recall::note(store, home, changing, &mut record, (&changeset, *now))?;
+            let draft = Draft::new(store, changeset, InputForm::Session)?;
             let revision = Revision { draft, description, expires_in, notes: Vec::new() };
             SubmitOutcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
         }
@@ -419,18 +421,22 @@ pub fn submit(
             let description = details.description.or_else(|| Some(why()));
             let instead_of = other.map(|proposal| proposal.id.to_string());
             let details = Details { description, instead_of, ..details };
+            recall::note(store, home, changing, &mut record, (&changeset, *now))?;
             let draft = Draft::new(store, changeset, InputForm::Session)?;
             SubmitOutcome::Proposed(propose::propose(session, draft, details)?)
         }
     };
     let proposal = outcome.proposal();
-    let submitted =
-        store.commit_above(&record.base, proposal.current(), "What a session proposed")?;
-    tree::hold(store, name, &submitted)?;
+    let submitted = match record.proposing.take() {
+        Some(proposing) => proposing.files,
+        None => store.commit_above(&record.base, proposal.current(), "What a session proposed")?,
+    };
     passed_over.extend(beside::of(store, &home.tree(name), name, &[&base, &submitted]));
+    let held = tree::hold(store, name, &submitted);
     record.submitted = Some(submitted);
     record.proposal = Some(proposal.id.to_string());
-    home.write(changing, &record)?;
+    // It is proposed, also where this fails: the next command knows by what was noted before.
+    drop(held.and_then(|()| home.write(changing, &record)));
     Ok(Submitted { outcome: Some(outcome), lines, passed_over, kept })
 }
 
@@ -453,7 +459,7 @@ pub struct News {
 /// Those of the store and of the record.
 fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Record)> {
     let Session { store, now, .. } = session;
-    let mut record = home.record(name)?;
+    let mut record = recall::record(store, home, name)?;
     let mut news = News::default();
     let view = store.view()?;
     for Untold { proposal, rest, kept, stays } in std::mem::take(&mut record.untold) {
@@ -529,9 +535,7 @@ fn is_left_as_proposed(
     if is_written_here(store, proposal)? {
         return Ok(false);
     }
-    let files = changeset.changes().iter().map(|it| (it.path.clone(), it.after.clone()));
-    let at = proposal.current().at;
-    let now = store.commit_with(&record.base, files.collect(), at, "What a session holds")?;
+    let now = recall::commit(store, &record.base, (changeset, proposal.current().at))?;
     Ok(tree::is_same(store, &now, submitted))
 }
 

@@ -208,7 +208,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let finished = home.as_ref().map(|home| finish(&store, home)).unwrap_or_default();
     let command = args.command.unwrap_or(Command::List);
     let name = match &command {
-        Command::List => return list(context, home.as_ref()),
+        Command::List => return list(context, &store, home.as_ref()),
         Command::Show { name } | Command::Path { name } => name.clone(),
         Command::Submit { name, .. } | Command::End { name, .. } | Command::Sync { name, .. } => {
             name.clone()
@@ -216,7 +216,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let home = home.ok_or_else(|| not_found(&name))?;
     match command {
-        Command::List => list(context, Some(&home)),
+        Command::List => list(context, &store, Some(&home)),
         Command::Show { name } => show(context, &store, &home, &name),
         Command::Path { name } => {
             home.record(&name)?;
@@ -306,8 +306,8 @@ fn reasons(passed_over: Vec<(String, String)>) -> Vec<PassedOver> {
     passed_over.into_iter().map(|(path, why)| PassedOver { path, why }).collect()
 }
 
-fn item(home: &Home, name: String) -> Item {
-    let record = home.record(&name).ok();
+fn item(store: &Store, home: &Home, name: String) -> Item {
+    let record = app::recall::record(store, home, &name).ok();
     Item {
         state: home.state(&name),
         agent: record.as_ref().map(|record| record.agent.clone()),
@@ -318,8 +318,9 @@ fn item(home: &Home, name: String) -> Item {
     }
 }
 
-fn list(context: &mut Context, home: Option<&Home>) -> Result<Exit> {
-    let items = |home: &Home| home.names().into_iter().map(|name| item(home, name)).collect();
+fn list(context: &mut Context, store: &Store, home: Option<&Home>) -> Result<Exit> {
+    let items =
+        |home: &Home| home.names().into_iter().map(|name| item(store, home, name)).collect();
     let list = List { schema: "aye/sessions@1", sessions: home.map(items).unwrap_or_default() };
     if list.sessions.is_empty() && context.format_or(Format::Text) == Format::Text {
         context.note("no sessions");
@@ -344,7 +345,7 @@ fn list(context: &mut Context, home: Option<&Home>) -> Result<Exit> {
 }
 
 fn show(context: &mut Context, store: &Store, home: &Home, name: &str) -> Result<Exit> {
-    let record = home.record(name)?;
+    let record = app::recall::record(store, home, name)?;
     let tree = home.tree(name);
     let mut left = read::left(store, &tree, Some(name), &record.base)?;
     let proposed = record.submitted.as_ref().unwrap_or(&record.base);
@@ -353,7 +354,7 @@ fn show(context: &mut Context, store: &Store, home: &Home, name: &str) -> Result
     let news = app::session::pending_news(&context.session(store), home, name)?;
     let shown = Shown {
         schema: "aye/session@1",
-        session: item(home, name.to_owned()),
+        session: item(store, home, name.to_owned()),
         base: record.base,
         changed,
         passed_over: reasons(left.passed_over),
@@ -534,7 +535,7 @@ fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
     if home.state(name) == State::Gone {
         return Ok(());
     }
-    let record = home.record(name)?;
+    let record = app::recall::record(store, home, name)?;
     let base = record.submitted.as_ref().unwrap_or(&record.base);
     let tree = home.tree(name);
     let left = read::left(store, &tree, Some(name), base)?;

@@ -199,6 +199,8 @@ impl Home {
     /// # Errors
     /// The system's refusal.
     pub fn write(&self, changing: &Changing, record: &Record) -> Result<()> {
+        crate::failpoint!("session.record", io)
+            .map_err(|error| Error::io("write the record of a session", &error))?;
         self.records.replace(&format!("{}.json", changing.name), &record.to_bytes()?, true)
     }
 

@@ -1,5 +1,6 @@
 //! What is known of a session beside its files.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::codes;
@@ -31,6 +32,9 @@ pub struct Record {
     /// A commit with the files as they were proposed last: the base once that is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted: Option<String>,
+    /// What is being proposed, until the record says what became of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposing: Option<Proposing>,
     /// The revision by somebody else that was met last while it was pending, and followed where it was made here:
     /// its event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,6 +48,16 @@ pub struct Record {
     /// What the agent has not been told yet, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untold: Vec<Untold>,
+}
+
+/// What a command was about to propose. Where it was stopped, the lanes say whether it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proposing {
+    /// A commit with the files.
+    pub files: String,
+    /// When, in RFC 3339: what is older on a lane is another proposal of the same files.
+    pub at: DateTime<Utc>,
 }
 
 /// A decision that the tree has followed.
@@ -85,7 +99,9 @@ impl Record {
         if record.format != FORMAT {
             return Err(invalid(format!("its format is not {FORMAT}")));
         }
-        if !is_id(&record.base) || !record.submitted.iter().all(|id| is_id(id)) {
+        let proposing = record.proposing.as_ref().map(|proposing| &proposing.files);
+        let named = [Some(&record.base), record.submitted.as_ref(), proposing];
+        if !named.iter().flatten().all(|id| is_id(id)) {
             return Err(invalid("a commit in it is no object id".to_owned()));
         }
         Ok(record)
@@ -116,6 +132,7 @@ mod tests {
             base: "a".repeat(40),
             proposal: None,
             submitted: Some("b".repeat(64)),
+            proposing: Some(Proposing { files: "c".repeat(40), at: DateTime::UNIX_EPOCH }),
             revision: None,
             run: AgentRun::new(Some("dark"), None),
             told: None,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::support::record::{apply, reject};
 use crate::support::{Cmd, Repo};
 
 /// Files enough for a removal to be stopped among them.
@@ -95,5 +96,91 @@ fn the_end_of_a_session_that_was_stopped_is_finished_by_the_next() {
 fn a_read_only_tree_is_removed() {
     let repo = repo();
     script(&repo, &[], "echo new >new.txt; chmod 555 d .").run().ok().notes("1 file +1 −0");
+    nothing_is_left(&repo);
+}
+
+/// Kept, and stopped at that step.
+fn stopped(repo: &Repo, text: &str, step: &str) {
+    let run = script(repo, &["--keep"], text).env("FAILPOINTS", format!("{step}->return"));
+    assert_ne!(run.run().status, 0);
+}
+
+/// Where a command is stopped after its proposal is on the lane.
+const PROPOSED: &str = "store.ref.moved=0*off";
+/// Before the record of a session says what became of it; a run's own first write makes the session.
+const RECORD: &str = "session.record=2*off";
+
+#[test]
+fn a_proposal_that_the_session_was_not_told_of_is_its_own_once_it_is_decided() {
+    for step in [PROPOSED, RECORD] {
+        for is_applied in [false, true] {
+            let repo = repo();
+            stopped(&repo, "echo new >new.txt", step);
+            let id = only(&repo);
+            repo.aye(&["session", "list"]).ok().says(&id);
+            match is_applied {
+                true => apply(&repo, &id),
+                false => reject(&repo, &id, "no"),
+            }
+            repo.aye(&["session", "submit", "x"]).ok().notes("nothing changed");
+            assert_eq!(only(&repo), id);
+            repo.aye(&["session", "end", "x"]).ok();
+            nothing_is_left(&repo);
+        }
+    }
+}
+
+#[test]
+fn a_session_that_was_not_told_of_its_proposal_ends_once_that_is_decided() {
+    let repo = repo();
+    stopped(&repo, "echo new >new.txt", PROPOSED);
+    reject(&repo, &only(&repo), "no");
+    repo.aye(&["session", "end", "x"]).ok();
+    nothing_is_left(&repo);
+}
+
+#[test]
+fn a_proposal_that_the_session_was_not_told_of_is_revised_while_it_is_pending() {
+    let repo = repo();
+    stopped(&repo, "echo new >new.txt", PROPOSED);
+    let id = only(&repo);
+    script(&repo, &["--keep"], "echo more >>new.txt").run().ok().notes("revised");
+    is_one_file(&repo, &id);
+    // And the revision that it was not told of.
+    stopped(&repo, "echo third >>new.txt", PROPOSED);
+    repo.aye(&["diff", &id, "--no-pager"]).ok().says("+third");
+    reject(&repo, &id, "no");
+    script(&repo, &[], "test ! -e new.txt").run().ok().notes("nothing changed");
+    assert_eq!(only(&repo), id);
+    nothing_is_left(&repo);
+}
+
+/// The same files, proposed again by the agent after they were rejected, are no proposal of before.
+#[test]
+fn what_is_proposed_again_and_fails_before_the_lane_is_not_what_was_rejected() {
+    let repo = repo();
+    script(&repo, &["--keep"], "echo new >new.txt").run().ok();
+    let id = only(&repo);
+    reject(&repo, &id, "no");
+    stopped(&repo, "test ! -e new.txt && echo new >new.txt", "store.ref.rename=0*off");
+    script(&repo, &[], "cat new.txt").run().ok().says("new").notes("1 file +1 −0");
+    assert_eq!(proposals(&repo).len(), 2);
+    nothing_is_left(&repo);
+}
+
+#[test]
+fn a_full_disk_after_the_proposal_is_no_failure_and_before_it_nothing_is_proposed() {
+    let repo = repo();
+    let full = |writes: usize| format!("session.record={writes}*off->return(disk_full)");
+    let run = script(&repo, &[], "echo new >new.txt").env("FAILPOINTS", full(1)).run();
+    run.ok().notes("disk_full").notes("is not proposed: aye session submit x");
+    assert_eq!(proposals(&repo), [] as [String; 0]);
+    repo.aye(&["session", "end", "x", "--discard"]).ok();
+    let run = script(&repo, &["--keep"], "echo new >new.txt").env("FAILPOINTS", full(2)).run();
+    run.ok().notes("1 file +1 −0").notes("the session is kept");
+    let id = only(&repo);
+    reject(&repo, &id, "no");
+    repo.aye(&["session", "end", "x"]).ok();
+    assert_eq!(only(&repo), id);
     nothing_is_left(&repo);
 }
