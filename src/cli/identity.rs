@@ -52,6 +52,19 @@ impl Context {
         self.prepared(found)
     }
 
+    /// The repository around the present directory, for a patch that is written at once: in the tree of a session
+    /// only the files are.
+    ///
+    /// # Errors
+    /// As [`Context::store_here`].
+    pub fn store_to_patch(&self) -> Result<Store> {
+        let mut found = Store::discover(&self.directory)?;
+        if self.session_around(&found).is_some() {
+            found.in_session();
+        }
+        self.prepared(found)
+    }
+
     /// The repository around the present directory. What an interrupted apply left in it is settled
     /// first; a failure to do so is said and stops only what writes files.
     ///

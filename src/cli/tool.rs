@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::mcp::client;
 use crate::proposal::{ActorKind, Caller};
 use crate::store::Store;
+use crate::tools::memory_propose_update;
 use crate::tools::registry::{Answer, Run, Tool};
 
 /// A client of the tool server, which serves agents alone.
@@ -33,11 +34,14 @@ pub fn run(
     match tool.run {
         Run::Repository(run) => {
             let named = |error| context.name_sandbox(error);
+            let says = |key: &str, value: Value| arguments.get(key) == Some(&value);
             let proposes = ["propose", "propose_patch", "revise", "propose_change"].contains(&name)
-                || arguments.get("action").is_some_and(|action| action == "propose");
+                || memory_propose_update::NAMES.contains(&name)
+                || name == "apply_patch" && says("propose", true.into())
+                || says("action", "propose".into());
             let store = match name {
-                "apply_patch" => context.store_here()?,
                 _ if proposes => context.store_to_edit()?,
+                "apply_patch" => context.store_to_patch()?,
                 _ => context.store()?,
             };
             crate::failpoint!("tool.called");

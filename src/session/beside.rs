@@ -110,6 +110,14 @@ pub fn of(
                     let tag = shell::word(tag);
                     ("a tag", tag.clone(), format!("git tag -d {tag}"))
                 }
+                Some(("aye", _)) => {
+                    let why = format!(
+                        "is a record that aye has made in the tree itself, and nothing to merge: git update-ref -d \
+                         {} {then}",
+                        shell::word(&name)
+                    );
+                    return (format!(".git/{path}"), why);
+                }
                 Some(("notes", _)) => {
                     let why = format!(
                         "has notes, which no proposal holds: git update-ref -d {} {then}",

@@ -35,6 +35,8 @@ pub struct Store {
     pub(super) run: Option<AgentRun>,
     /// A command of a trial is at work; see [`Store::in_trial`].
     in_trial: bool,
+    /// The work tree is that of a session; see [`Store::in_session`].
+    in_session: bool,
 }
 
 /// Writes (`true`) or removes what a subject of its own, such as memory, shows of a proposal in the
@@ -71,6 +73,7 @@ impl Store {
             named: None,
             run: None,
             in_trial: false,
+            in_session: false,
         }
     }
 
@@ -154,6 +157,17 @@ impl Store {
         let trials = real(self.private_dir().join("try"));
         let top = self.work_dir().and_then(real);
         top.zip(trials).is_some_and(|(top, trials)| top.starts_with(trials))
+    }
+
+    /// The work tree is that of a session: what is written there is proposed whole, from outside, and nothing is
+    /// to be recorded in the tree's own repository.
+    pub fn in_session(&mut self) {
+        self.in_session = true;
+    }
+
+    /// True after [`Store::in_session`].
+    pub fn is_in_session(&self) -> bool {
+        self.in_session
     }
 
     /// True after [`Store::in_trial`].

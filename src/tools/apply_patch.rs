@@ -229,7 +229,9 @@ pub fn run<R>(
     answer: impl FnOnce(Response) -> R,
 ) -> Result<R> {
     let store = session.store;
-    let gate = match request.propose || request.dry_run {
+    // In the tree of a session the files are what is proposed, all of them, when the run ends.
+    let in_session = store.is_in_session();
+    let gate = match request.propose || request.dry_run || in_session {
         true => None,
         false => {
             // Before files are written of which nothing could be recorded, let alone undone.
@@ -255,6 +257,9 @@ pub fn run<R>(
             true => Ok(unmanned),
             false => store.permits().map(|permits| permits.wants_terminal(true, false)),
         };
+        if in_session {
+            return Ok((std::mem::take(&mut compiled.changeset), compiled));
+        }
         if changes.iter().any(outside::touches) && waits()? {
             gated.set(Some(Gate::Memory));
         } else if unmanned && sensitive::instructs(changes, &store.instructions()) {
@@ -271,7 +276,10 @@ pub fn run<R>(
         let mut warnings = Vec::new();
         if let Some(written) = written {
             warnings.extend(written.warning);
-            let recorded = record(session, written.changeset, written.computed);
+            let recorded = match in_session {
+                true => Ok(String::new()),
+                false => record(session, written.changeset, written.computed),
+            };
             warnings.extend(recorded.err().map(|error| {
                 format!("the files are written but not recorded: {}", error.message())
             }));

@@ -115,6 +115,7 @@ mod run_checkouts;
 mod run_elsewhere;
 mod run_interrupted;
 mod run_shared;
+mod run_tools;
 mod run_trouble;
 mod scan;
 mod scan_proposals;

@@ -113,9 +113,9 @@ pub struct Args {
 /// Runs the command; `stage` is `aye memory stage`.
 ///
 /// # Errors
-/// Those of reading the request and of the store.
+/// `in_session`; those of reading the request and of the store.
 pub fn run(context: &mut Context, args: Args, stage: bool) -> Result<Exit> {
-    let store = context.store()?;
+    let store = context.store_to_edit()?;
     let service = open(context, &store)?;
     let (apply, yes) = (args.apply, args.yes);
     let request = request(context, args)?;

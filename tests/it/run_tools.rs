@@ -1,0 +1,87 @@
+//! Patches and tools that an agent uses in the tree of its session.
+
+use crate::support::{Repo, Run, tested};
+
+fn run(repo: &Repo, text: &str) -> Run {
+    let args = ["run", "--name", "x", "--", "sh", "-c", text];
+    repo.cmd(&args).env("AYE_AGENT", "robo").env("AYE", tested()).run()
+}
+
+fn repo() -> Repo {
+    Repo::with(&[("a.txt", "one\ntwo\nthree\n"), ("AGENTS.md", "rules\n")])
+}
+
+const PATCH: &str =
+    r#"'{"patch":"*** Begin Patch\n*** Update File: FILE\n@@\n-OLD\n+new\n*** End Patch\n"}'"#;
+
+fn patch(file: &str, old: &str) -> String {
+    PATCH.replace("FILE", file).replace("OLD", old)
+}
+
+/// What was left is one proposal, and nothing keeps the tree.
+#[track_caller]
+fn is_proposed(repo: &Repo, ended: Run, files: &str) {
+    let ended = ended.ok();
+    assert!(!ended.err().contains("not proposed") && !ended.err().contains("merge"), "{ended}");
+    repo.aye(&["session"]).ok().notes("no sessions");
+    let changed = repo.aye(&["diff", "--latest", "--no-pager", "--name-only"]).ok().out();
+    assert_eq!(changed, files);
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 1);
+}
+
+#[test]
+fn a_patch_in_the_tree_of_a_session_only_writes_the_files() {
+    let call = format!("$AYE call apply_patch {}", patch("a.txt", "two"));
+    let command = "printf '*** Begin Patch\\n*** Update File: a.txt\\n@@\\n-two\\n+new\\n*** End Patch\\n' | $AYE patch -";
+    for text in [call.as_str(), command] {
+        let repo = repo();
+        let text = format!("{text}; test -z \"$(git for-each-ref refs/aye)\" || exit 9");
+        is_proposed(&repo, run(&repo, &text), "a.txt\n");
+        assert_eq!(repo.text("a.txt"), "one\ntwo\nthree\n");
+    }
+}
+
+/// Gates are for the checkout: what is written in the tree is proposed anyway.
+#[test]
+fn a_patch_of_what_instructs_agents_is_written_in_the_tree() {
+    let repo = repo();
+    let text = format!("$AYE call apply_patch {}", patch("AGENTS.md", "rules"));
+    is_proposed(&repo, run(&repo, &text), "AGENTS.md\n");
+}
+
+#[test]
+fn a_patch_to_be_proposed_is_refused_in_the_tree() {
+    let repo = repo();
+    let call = patch("a.txt", "two").replace("\"}", "\",\"propose\":true}");
+    run(&repo, &format!("$AYE call apply_patch {call}")).exits(4).says("in_session");
+    run(&repo, "git diff | $AYE patch --propose -").exits(4).says("in_session");
+    repo.aye(&["list"]).ok().notes("nothing pending");
+}
+
+/// Records that an aye without the session's state directory has made in the tree's own repository.
+#[test]
+fn a_lane_in_the_tree_is_nothing_to_merge() {
+    let repo = repo();
+    let text = format!("XDG_STATE_HOME=/nowhere $AYE call apply_patch {}", patch("a.txt", "two"));
+    let ended = run(&repo, &text).ok().notes("git update-ref -d refs/aye/log/");
+    assert!(!ended.err().contains("merge refs") && !ended.err().contains("git merge"), "{ended}");
+}
+
+#[test]
+fn memory_is_not_proposed_from_the_tree_of_a_session() {
+    let repo = repo();
+    repo.aye(&["memory", "init"]).ok();
+    repo.commit("memory");
+    let request = r#"'{"intent":"add_pitfall","rationale":"p","operations":[{"operation":"append_to_section","path":"pitfalls.md","section_id":"pitfalls","content":"- from session"}],"sources":[{"type":"user"}]}'"#;
+    for tool in ["memory.propose_update", "memory_propose_update"] {
+        run(&repo, &format!("$AYE call {tool} {request}")).exits(4).says("in_session");
+    }
+    for command in ["propose", "stage"] {
+        let text = format!("echo {request} | $AYE memory {command} --from-json -");
+        run(&repo, &text).exits(4).notes("in_session");
+    }
+    assert_eq!(repo.git(&["status", "--short"]), "");
+    repo.aye(&["list"]).ok().notes("nothing pending");
+    let append = "printf '\\n## Pools\\n\\nNever drop.\\n' >>.agent-memory/pitfalls.md";
+    is_proposed(&repo, run(&repo, append), ".agent-memory/pitfalls.md\n");
+}
