@@ -4,16 +4,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::index::entry::Mode as IndexMode;
 
 use super::read::{self, Entries, mode_of};
+use crate::beneath::{FileKind, open_last};
 use crate::changeset::merge::preferring_theirs;
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::Entry;
 use crate::repository::Repository;
-use crate::worktree::Worktree;
+use crate::worktree::{Worktree, is_temporary};
 
 /// What became of the files.
 #[derive(Debug, Default)]
@@ -57,6 +58,7 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Res
     let (from, to) = (read::entries(&from?), read::entries(&to?));
     let differs = |path: &&BString| from.get(*path) != to.get(*path);
     let paths: BTreeSet<&BString> = from.keys().chain(to.keys()).filter(differs).collect();
+    sweep(tree, &paths);
     let step = Step { repository, worktree: inside.worktree()?, from: &from, to: &to };
     // A file in the place of a directory comes after what was in it.
     let (gone, written): (Vec<_>, Vec<_>) =
@@ -72,6 +74,27 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Res
         }
     }
     Ok(followed)
+}
+
+/// Removes what a command that was stopped here has left beside `paths`: nobody will use it again.
+fn sweep(tree: &Path, paths: &BTreeSet<&BString>) {
+    let inside = |path: &[u8]| {
+        let parts = path.split_str("/").filter(|part| !part.is_empty());
+        parts.fold(open_last(tree), |directory, part| directory?.enter(part.as_bstr()))
+    };
+    // A patch that is being applied in the tree has such files, too.
+    if inside(b".git/aye/journal").is_ok_and(|journal| !journal.is_empty().unwrap_or(false)) {
+        return;
+    }
+    let above = |path: &&BString| path.rfind_byte(b'/').map_or(0, |at| at);
+    let directories: BTreeSet<&[u8]> = paths.iter().map(|path| &path[..above(path)]).collect();
+    for directory in directories.into_iter().filter_map(|path| inside(path).ok()) {
+        for (name, kind) in directory.kinds().unwrap_or_default() {
+            if kind == FileKind::File && is_temporary(&name) {
+                let _ = directory.unlink(name.as_bstr());
+            }
+        }
+    }
 }
 
 const MET: &str = "your edits are kept where they meet what was decided or done elsewhere";

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::proposal::Entry;
 use crate::repository::{Repository, leaves_out};
 use crate::text::shell;
-use crate::worktree::{Reader, Worktree, codes as worktree_codes};
+use crate::worktree::{Reader, Worktree, codes as worktree_codes, is_temporary};
 
 /// What is in a tree and not in its base.
 #[derive(Debug, Default)]
@@ -207,6 +207,11 @@ impl Walk<'_> {
                 continue;
             }
             let path = BString::from([prefix.as_bytes(), name.as_bytes()].concat());
+            // Left by a command that was stopped while the tree followed a decision.
+            let is_known = || self.known.contains_key(&path);
+            if kind == FileKind::File && is_temporary(&name) && !is_known() {
+                continue;
+            }
             match kind {
                 FileKind::Directory => self.below(directory, &name, &path, depth)?,
                 FileKind::File => self.file(path)?,

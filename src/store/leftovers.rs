@@ -12,7 +12,7 @@ use crate::beneath::{Access, FileKind};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::repository::trial;
-use crate::worktree::{TEMPORARY, Worktree};
+use crate::worktree::{Worktree, is_temporary};
 
 /// A temporary file that is younger than this may belong to a process that is still writing.
 const YOUNG: Duration = Duration::from_secs(600);
@@ -203,13 +203,8 @@ fn temporaries(root: &Path, top: &Path, deep: bool, now: DateTime<Utc>) -> Vec<R
         .collect()
 }
 
-/// Whether a file of that name in a work tree can only be a temporary of aye's.
-fn is_temporary(name: &[u8]) -> bool {
-    name.strip_prefix(TEMPORARY.as_bytes()).is_some_and(is_random)
-}
-
-/// The same for aye's own directory: a list of paths for git (`.tmpAbCd12`), or a file that was not
-/// renamed into place (`.lane-0123456789abcdef`).
+/// Whether a file of that name in aye's own directory can only be a temporary: a list of paths for git
+/// (`.tmpAbCd12`), or a file that was not renamed into place (`.lane-0123456789abcdef`).
 fn is_private(name: &BStr) -> bool {
     let Some(rest) = name.strip_prefix(b".") else { return false };
     if let Some(random) = rest.strip_prefix(b"tmp") {

@@ -32,7 +32,7 @@ use ahead::Ahead;
 pub use convert::Conversion;
 use directories::Directories;
 use journal::Sum;
-pub use write::{Flush, TEMPORARY};
+pub use write::{Flush, TEMPORARY, is_temporary};
 
 /// Error codes of the work tree.
 pub mod codes {

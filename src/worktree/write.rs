@@ -23,6 +23,14 @@ pub enum Flush {
 /// Start of the names of our temporary files.
 pub const TEMPORARY: &str = ".aye-tmp-";
 
+/// Whether a file of that name can only be a temporary of ours.
+pub fn is_temporary(name: &[u8]) -> bool {
+    let is_random = |text: &[u8]| {
+        text.len() == 16 && text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    name.strip_prefix(TEMPORARY.as_bytes()).is_some_and(is_random)
+}
+
 impl Worktree {
     /// Writes one file in one step: whoever looks sees the old content or the new, never a part.
     ///

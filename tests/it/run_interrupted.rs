@@ -184,3 +184,25 @@ fn a_full_disk_after_the_proposal_is_no_failure_and_before_it_nothing_is_propose
     assert_eq!(only(&repo), id);
     nothing_is_left(&repo);
 }
+
+/// The temporary file of a tree that was following a decision.
+#[test]
+fn a_temporary_file_of_a_stopped_command_is_neither_proposed_nor_kept() {
+    let repo = repo();
+    script(&repo, &["--keep"], "echo two >d/1.txt; echo two >d/2.txt").run().ok();
+    reject(&repo, &only(&repo), "no");
+    stopped(&repo, "true", "worktree.rename=0*off");
+    let tree = repo.aye(&["session", "path", "x"]).ok().out().trim_end().to_owned();
+    let temporaries = || {
+        let names = names_in(&Path::new(&tree).join("d"));
+        names.iter().filter(|path| path.to_string_lossy().contains(".aye-tmp-")).count()
+    };
+    assert_eq!(temporaries(), 1);
+    script(&repo, &["--keep"], "true").run().ok().notes("nothing changed");
+    assert_eq!(temporaries(), 0);
+    // One that lies elsewhere is not proposed either.
+    let text = "echo x >.aye-tmp-0123456789abcdef; echo x >.aye-tmp-notes";
+    script(&repo, &["--keep"], text).run().ok().notes("1 file +1 −0");
+    let diff = repo.aye(&["diff", "--latest", "--no-pager", "--name-only"]).ok().out();
+    assert_eq!(diff, ".aye-tmp-notes\n");
+}
