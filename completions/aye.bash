@@ -11,17 +11,32 @@ _clap_complete_aye() {
     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
         words[COMP_CWORD]="$2"
     fi
-    COMPREPLY=( $( \
+    COMPREPLY=()
+    local answer
+    answer=$( \
         _CLAP_IFS="$IFS" \
         _CLAP_COMPLETE_INDEX="$_CLAP_COMPLETE_INDEX" \
         _CLAP_COMPLETE_COMP_TYPE="$_CLAP_COMPLETE_COMP_TYPE" \
         _CLAP_COMPLETE_SPACE="$_CLAP_COMPLETE_SPACE" \
         AYE_COMPLETE="bash" \
         "aye" -- "${words[@]}" \
-    ) )
-    if [[ $? != 0 ]]; then
-        unset COMPREPLY
-    elif [[ $_CLAP_COMPLETE_SPACE == false ]] && [[ "${COMPREPLY-}" =~ [=/:]$ ]]; then
+    ) && [[ -n "$answer" ]] || return
+    # Word splitting would expand patterns in names of files.
+    read -r -d '' -a COMPREPLY < <(printf '%s\0' "$answer")
+    # Names of files are readline's to quote; it knows whether a quote is open. A directory that is offered as
+    # one ends in a slash: others are words that happen to have the name of one.
+    local at files=false
+    for at in "${!COMPREPLY[@]}"; do
+        if [[ "${COMPREPLY[at]}" == */ || -e "${COMPREPLY[at]}" && ! -d "${COMPREPLY[at]}" ]]; then
+            files=true
+        fi
+    done
+    if [[ $files == false ]] || ! compopt -o filenames 2> /dev/null; then
+        for at in "${!COMPREPLY[@]}"; do
+            COMPREPLY[at]=$(printf '%q' "${COMPREPLY[at]}")
+        done
+    fi
+    if [[ $_CLAP_COMPLETE_SPACE == false ]] && [[ "${COMPREPLY-}" =~ [=/:]$ ]]; then
         compopt -o nospace
     fi
 }

@@ -1,5 +1,9 @@
 //! Shell completion: the scripts ask the program, and it answers.
 
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::support::terminal::Terminal;
 use crate::support::{Repo, Run};
 
 fn complete(repo: &Repo, words: &[&str]) -> Run {
@@ -61,21 +65,68 @@ fn what_a_proposer_wrote_is_completed_safely() {
     assert!(!repo.exists("pwned"));
 }
 
+/// `PATH` with the program that is tested in front.
+fn path() -> OsString {
+    let directory = Path::new(env!("CARGO_BIN_EXE_aye")).parent().expect("a directory").to_owned();
+    let all = std::env::var_os("PATH").expect("a PATH");
+    let all = std::iter::once(directory).chain(std::env::split_paths(&all));
+    std::env::join_paths(all).expect("a PATH")
+}
+
 #[test]
 fn the_bash_script_registers_and_completes() {
     let repo = Repo::new();
     let script = repo.aye(&["util", "completion", "bash"]).ok().out();
-    let directory = std::path::Path::new(env!("CARGO_BIN_EXE_aye")).parent().unwrap();
-    let path = std::env::join_paths(
-        std::iter::once(directory.to_owned())
-            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
-    )
-    .unwrap();
     let test = format!(
         "{script}\nCOMP_WORDS=(aye uti) COMP_CWORD=1 COMP_TYPE=9\n\
          _clap_complete_aye aye uti aye\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
     );
-    repo.program("bash").env("PATH", path).stdin(test).run().ok().says("util\n");
+    repo.program("bash").env("PATH", path()).stdin(test).run().ok().says("util\n");
+}
+
+/// Types each line and TAB in an interactive Bash in `repo`, and sees what comes to it; then runs it behind `echo`.
+fn tab(repo: &Repo, lines: &[(&str, &str)]) {
+    let script = repo.aye(&["util", "completion", "bash"]).ok().out();
+    repo.write(".git/aye.bash", script);
+    let bash = repo.program("bash").args(&["--norc", "--noprofile", "-i"]);
+    let bash = bash.env("PATH", path()).env("TERM", "dumb").env("PS1", "prompt> ");
+    let mut bash = Terminal::start(bash, 40, 200);
+    bash.sees("prompt> ").types("bind 'set bell-style none'; . .git/aye.bash; echo read\"y\"\r");
+    bash.sees("ready").sees("prompt> ");
+    for (typed, completed) in lines {
+        bash.types(typed).sees(typed).types("\t").sees(completed);
+        bash.types("\x01echo \x05\r").sees("prompt> ");
+    }
+}
+
+/// Readline quotes what the shell would take apart, expand or run.
+#[test]
+fn names_of_files_are_completed_as_one_word_that_runs_nothing() {
+    let files =
+        ["lazy $(touch PWNED).txt", "my notes.txt", "it's.txt", "star*.txt", "dir x/in.txt"];
+    let files: Vec<(&str, &str)> = files.iter().map(|name| (*name, "x\n")).collect();
+    let repo = Repo::with(&files);
+    tab(
+        &repo,
+        &[
+            ("aye propose laz", r"y\ \$\(touch\ PWNED\).txt "),
+            ("aye propose 'laz", "y $(touch PWNED).txt' "),
+            ("aye propose \"laz", r#"y \$(touch PWNED).txt" "#),
+            ("aye propose my", r"\ notes.txt "),
+            ("aye propose it", r"\'s.txt "),
+            ("aye propose star", r"\*.txt "),
+            ("aye propose dir", r"\ x/"),
+            ("aye util comp", "letion "),
+        ],
+    );
+    assert!(!repo.exists("PWNED"));
+}
+
+/// A directory that has the name of a command gets no slash in its place.
+#[test]
+fn commands_are_words_also_where_a_directory_has_their_name() {
+    let repo = Repo::with(&[("hooks/a.txt", "x\n")]);
+    tab(&repo, &[("aye hoo", "ks "), ("aye check --paths ho", "oks/")]);
 }
 
 #[test]

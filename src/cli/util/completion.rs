@@ -1,6 +1,6 @@
 //! `aye util completion`: the script that makes a shell complete `aye`.
 
-use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Zsh};
+use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Zsh};
 
 use crate::cli::{Context, complete};
 use crate::error::{Error, Exit, Result};
@@ -29,6 +29,10 @@ pub enum Shell {
     Pwsh,
 }
 
+/// The script for Bash, as clap has it but for names of files, which that inserts as they are: a shell would run
+/// what stands in one.
+const BASH: &[u8] = include_bytes!("completion.bash");
+
 /// Prints the script.
 ///
 /// # Errors
@@ -36,7 +40,10 @@ pub enum Shell {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut script = Vec::new();
     let completer: &dyn EnvCompleter = match args.shell {
-        Shell::Bash => &Bash,
+        Shell::Bash => {
+            context.print(BASH)?;
+            return Ok(Exit::Done);
+        }
         Shell::Zsh => &Zsh,
         Shell::Fish => &Fish,
         Shell::Elvish => &Elvish,
