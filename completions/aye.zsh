@@ -34,3 +34,6 @@ function _clap_dynamic_completer_aye() {
 }
 
 compdef _clap_dynamic_completer_aye aye
+if [[ $zsh_eval_context[-1] == (loadautofunc|shfunc) ]]; then
+    _clap_dynamic_completer_aye "$@"
+fi

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::CommandFactory as _;
+use clap::{CommandFactory as _, ValueHint};
 use clap_complete::env::CompleteEnv;
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 
 use crate::proposal::Status;
+use crate::session::Home;
 use crate::store::{Filter, Store, Summary};
 use crate::text::escape;
 
@@ -32,7 +33,7 @@ pub fn answer(args: &[OsString]) -> bool {
         .unwrap_or(true)
 }
 
-/// The command line, with candidates for the ids of proposals.
+/// The command line, with candidates for the ids of proposals, names of sessions, and files.
 fn command() -> clap::Command {
     let mut command = super::Cli::command();
     // Arguments of subcommands are built only when they are needed: now.
@@ -48,12 +49,45 @@ fn command() -> clap::Command {
             "restore" => |it: &Summary| matches!(it.status, Status::Rejected | Status::Expired),
             _ => |it: &Summary| it.status == Status::Pending,
         };
-        sub.mut_args(move |arg| {
-            let names_proposal = arg.is_positional()
-                && arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == "ID"));
+        let sub = sub.mut_args(move |arg| {
+            let names_proposal = arg.is_positional() && is_called(&arg, &["ID"]);
             if names_proposal { arg.add(ArgValueCandidates::new(move || ids(fits))) } else { arg }
-        })
+        });
+        with_names(sub, "")
     })
+}
+
+/// The subcommand `sub` of `above`, and its own, with candidates for files and for names of sessions.
+fn with_names(sub: clap::Command, above: &str) -> clap::Command {
+    let name = sub.get_name().to_owned();
+    // What lies in the memory store is named from there.
+    let files: &[&str] = if above == "memory" { &["FILE"] } else { &["FILE", "PATH", "PATHSPEC"] };
+    let names_session = above == "session" || name == "run" && above.is_empty();
+    let sub = sub.mut_args(|arg| match arg.get_value_hint() {
+        ValueHint::Unknown if is_called(&arg, files) => arg.value_hint(ValueHint::AnyPath),
+        _ if names_session && is_called(&arg, &["NAME"]) => {
+            arg.add(ArgValueCandidates::new(sessions))
+        }
+        _ => arg,
+    });
+    sub.mut_subcommands(|below| with_names(below, &name))
+}
+
+/// Whether the value of `arg` has one of `names` in the help.
+fn is_called(arg: &clap::Arg, names: &[&str]) -> bool {
+    let own = arg.get_value_names().unwrap_or_default();
+    own.iter().any(|own| names.iter().any(|name| own == name))
+}
+
+/// Names of the sessions of the repository around the current directory.
+fn sessions() -> Vec<CompletionCandidate> {
+    let found = || {
+        let store = Store::discover(Path::new("."))?;
+        // Where their trees lie does not matter for that.
+        Home::open(store.common_dir(), Path::new(""))
+    };
+    let names = found().ok().flatten().map(|home| home.names()).unwrap_or_default();
+    names.into_iter().map(CompletionCandidate::new).collect()
 }
 
 /// A pending one whose request for changes can be taken back.

@@ -33,6 +33,12 @@ pub enum Shell {
 /// what stands in one.
 const BASH: &[u8] = include_bytes!("completion.bash");
 
+/// What the script for Zsh lacks where it lies in `fpath` as `_aye`: it is run as a function then, to complete.
+const AUTOLOADED: &[u8] = b"if [[ $zsh_eval_context[-1] == (loadautofunc|shfunc) ]]; then
+    _clap_dynamic_completer_aye \"$@\"
+fi
+";
+
 /// Prints the script.
 ///
 /// # Errors
@@ -54,5 +60,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         .map_err(|e| Error::io("write the completion script", &e))?;
     context.print(script.trim_ascii())?;
     context.print(b"\n")?;
+    if matches!(args.shell, Shell::Zsh) {
+        context.print(AUTOLOADED)?;
+    }
     Ok(Exit::Done)
 }
