@@ -19,19 +19,19 @@ use crate::proposal::{Actor, Entry, Proposal, Status, codes, trailers};
 use crate::report::{Finding, Level};
 use crate::store::{Store, View};
 
-/// Findings over the commits that `arguments` of `git rev-list` select: those that touch files
-/// with pending proposals, and those that claim a proposal of `scope` and do not hold exactly what
-/// a person approved. With `require_proposal`, those that claim none, too.
+/// Findings over the commits `ids`, oldest first ([`commits::list`]): those that touch files with pending proposals, and those that claim a proposal of `scope` and do not hold exactly what
+/// a person approved. With `require_proposal`, those that claim none, too. The last one of a shallow clone is not
+/// judged, for nobody can tell what it changes: see [`cut`].
 ///
 /// # Errors
-/// `invalid_range`; if the store or a commit cannot be read.
+/// `invalid_range` for a commit that cannot be read; if the store cannot be.
 #[expect(clippy::too_many_arguments, reason = "what is looked at, and what counts")]
 pub fn findings(
     store: &Store,
     view: &View,
     pending: &Pending<'_>,
     scope: &Scope,
-    arguments: &[&str],
+    ids: &[ObjectId],
     now: DateTime<Utc>,
     fail_on: &FailOn,
     require_proposal: bool,
@@ -39,9 +39,10 @@ pub fn findings(
     let mut found = Vec::new();
     let may_touch = pending.may_touch()?;
     let instructions = store.instructions();
-    let ids = commits::list(store, arguments)?;
     let tip = ids.last().copied();
-    for id in ids {
+    let last = store.repo().shallow_commits().ok().flatten();
+    let is_cut = |id: &&ObjectId| last.as_ref().is_some_and(|last| last.contains(id));
+    for id in ids.iter().filter(|id| !is_cut(id)).copied() {
         let commit = commits::read(store, id)?;
         let mut approved = Vec::new();
         for name in &commit.proposal_ids {
@@ -92,21 +93,18 @@ pub fn findings(
     Ok(found)
 }
 
-/// A finding where what `arguments` of `git rev-list` select goes on behind the last commit of a shallow clone:
-/// what is there was not looked at, nor can be told what that last one changes.
-///
-/// # Errors
-/// `invalid_range`.
-pub fn cut(store: &Store, arguments: &[&str], fail_on: &FailOn) -> Result<Option<Finding>> {
-    let Ok(Some(last)) = store.repo().shallow_commits() else { return Ok(None) };
-    let cut = commits::list(store, arguments)?.into_iter().find(|id| last.contains(id));
-    Ok(cut.map(|id| {
+/// A finding where the commits `ids` go on behind the last commit of a shallow clone: what is there was not looked
+/// at, nor can be told what that last one changes.
+pub fn cut(store: &Store, ids: &[ObjectId], fail_on: &FailOn) -> Option<Finding> {
+    let last = store.repo().shallow_commits().ok().flatten()?;
+    let cut = ids.iter().find(|id| last.contains(id));
+    cut.map(|id| {
         let id = id.to_hex_with_len(7);
         let concern = Concern::RangeShallow;
         let message =
             format!("commit {id} has no parents in this shallow clone: the range is not whole");
         fail_on.finding(concern, message).hint(concern.rule().help)
-    }))
+    })
 }
 
 /// Agents that a commit names as an author, or as one who answers for it: a notice, unless the repository

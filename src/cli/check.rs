@@ -144,10 +144,10 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         let now = context.now;
         found.extend(lanes::findings(view.troubles(), &fail_on));
         let required = args.require_proposal;
-        let commits = [words];
-        found.extend(range::cut(&store, &commits, &fail_on)?);
+        let ids = commits::list(&store, &[words])?;
+        found.extend(range::cut(&store, &ids, &fail_on));
         found.extend(range::findings(
-            &store, &view, &pending, &scope, &commits, now, &fail_on, required,
+            &store, &view, &pending, &scope, &ids, now, &fail_on, required,
         )?);
     }
     for finding in found {

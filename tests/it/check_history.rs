@@ -152,3 +152,25 @@ fn a_range_that_is_not_whole_is_not_passed() {
     let whole = build("--depth=3").aye(&range).exits(1).says("error[unknown_proposal]");
     assert!(!whole.out().contains("range_shallow"), "{whole}");
 }
+
+/// Of the last commit of a shallow clone nobody can tell what it changes.
+#[test]
+fn a_commit_whose_parent_is_cut_off_is_not_judged() {
+    let repo = repo();
+    repo.git(&["switch", "-q", "-c", "pr"]);
+    commit(&repo, "3", "three");
+    commit(&repo, "7", "seven");
+    for depth in ["--depth=1", "--depth=2"] {
+        let build = Repo::new();
+        let origin = format!("file://{}", repo.root().display());
+        build.git(&["remote", "add", "origin", &origin]);
+        let lanes = "+refs/aye/log/*:refs/aye/remotes/origin/*";
+        build.git(&["fetch", "-q", "origin", lanes]);
+        build.git(&["fetch", "-q", depth, "origin", "pr:refs/heads/pr"]);
+        let check = ["check", "--range", "pr"];
+        let run = build.aye(&check).exits(1).says("error[range_shallow]");
+        assert_eq!(run.out().matches("error[").count(), 1, "{run}");
+        let words = [&check[..], &["--fail-on", "unknown_proposal,content_differs"]].concat();
+        build.aye(&words).ok().says("range_shallow");
+    }
+}

@@ -152,9 +152,9 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
         } else {
             vec![push.local.as_str(), "--not", fresh.as_str()]
         };
+        let ids = commits::list(store, &arguments)?;
         let now = context.now;
-        let found =
-            range::findings(store, &view, &pending, &scope, &arguments, now, &fail_on, false)?;
+        let found = range::findings(store, &view, &pending, &scope, &ids, now, &fail_on, false)?;
         for finding in found {
             if seen.insert((finding.message.clone(), finding.proposal_id.clone())) {
                 report.push(finding);
@@ -247,7 +247,8 @@ fn post_commit(context: &mut Context) -> Result<()> {
 fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &str) -> Result<()> {
     let scope = Scope::default();
     let pending = Pending::new(view, context.now, &scope, &[]);
-    let (only, fail_on) = (["--max-count=1", commit], check::hook_fail_on(store)?);
+    let only = commits::list(store, &["--max-count=1", commit])?;
+    let fail_on = check::hook_fail_on(store)?;
     let found =
         range::findings(store, view, &pending, &scope, &only, context.now, &fail_on, false)?;
     let refused: Vec<&Finding> =
