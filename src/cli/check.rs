@@ -19,6 +19,7 @@ use crate::proposal::{ProposalId, Status};
 use crate::report::{Finding, Report};
 use crate::repository::parse_duration;
 use crate::store::{Filter, Store, View};
+use crate::text::escape;
 
 /// How many lane commits a check walks, in all, to verify what it looks at: as many as for one decision.
 const MOST_WALKED: usize = 256;
@@ -145,6 +146,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         found.extend(lanes::findings(view.troubles(), &fail_on));
         let required = args.require_proposal;
         let ids = commits::list(&store, &[words])?;
+        if ids.is_empty() {
+            context.note(&format!("aye: there are no commits in {}", escape::line(words)));
+        }
         found.extend(range::cut(&store, &ids, &fail_on));
         found.extend(range::findings(
             &store, &view, &pending, &scope, &ids, now, &fail_on, required,

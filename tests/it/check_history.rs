@@ -174,3 +174,16 @@ fn a_commit_whose_parent_is_cut_off_is_not_judged() {
         build.aye(&words).ok().says("range_shallow");
     }
 }
+
+#[test]
+fn a_range_without_commits_is_said_to_have_none() {
+    let repo = repo();
+    let check = |range: &str| repo.aye(&["check", "--range", range]).ok();
+    check("HEAD..HEAD").says("nothing wants attention").notes("no commits in HEAD..HEAD");
+    let run = repo.aye(&["check", "--range", "HEAD..HEAD", "--format", "json"]).ok();
+    assert_eq!(run.json()["findings"], serde_json::json!([]));
+    repo.write("a.txt", "b\n");
+    repo.commit("More");
+    let run = check("HEAD~1..HEAD");
+    assert_eq!(run.err(), "");
+}

@@ -170,18 +170,30 @@ fn gitlab_job_installs_and_checks() {
     };
     let project = build.repo.root().to_str().expect("UTF-8").to_owned();
     let release = build.release.to_str().expect("UTF-8");
-    let run = |script: &str| {
+    let run_from = |script: &str, target: &str| {
         let variables = [
             ("AYE_VERSION", VERSION),
             ("AYE_FROM", release),
             ("CI_PROJECT_DIR", &project),
             ("CI_MERGE_REQUEST_DIFF_BASE_SHA", &build.base),
+            ("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", target),
         ];
         build.step(script, &variables)
     };
+    let run = |script: &str| run_from(script, "");
     run(&lines("before_script")).ok();
     run(&lines("script")).ok();
     build.lies();
     run(&lines("script")).exits(1);
     assert!(build.repo.text("aye.xml").contains("unknown_proposal"));
+    // The same commit on the target, of which a pipeline of merged results has the merge.
+    let repo = &build.repo;
+    let target = repo.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    repo.git(&["switch", "-q", "-c", "feature", &build.base]);
+    repo.write("b.txt", "mine\n");
+    repo.commit("Mine");
+    repo.git(&["switch", "-q", "--detach", &target]);
+    repo.git(&["merge", "-q", "--no-ff", "--no-edit", "feature"]);
+    run_from(&lines("script"), &target).ok();
+    run(&lines("script")).exits(1);
 }
