@@ -69,7 +69,29 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
         tree.write_file(&ignore, b"*\n", Mode::Regular, Flush::No)?;
     }
     let changeset = store.changeset(&proposal.current().changes)?;
-    write(&tree, &proposal.id, &files(store, proposal, &changeset)?)
+    write(&tree, &proposal.id, &files(store, proposal, &changeset)?)?;
+    if store.repo.git_dir() != store.repo.common_dir() {
+        note_linked(store)?;
+    }
+    Ok(())
+}
+
+/// Name of the file in aye's own directory that is there once a linked work tree has had a projection: it goes
+/// with that tree, and is no damage then.
+const LINKED: &str = "linked";
+
+fn note_linked(store: &Store) -> Result<()> {
+    let private = store.make_private()?;
+    match private.read(LINKED)? {
+        Some(_) => Ok(()),
+        None => private.replace(LINKED, b"", false),
+    }
+}
+
+/// Whether proposals may have been made in other work trees, which may be gone.
+fn was_linked(store: &Store) -> bool {
+    let noted = || store.private().ok()??.read(LINKED).ok()?;
+    has_linked(store) || noted().is_some()
 }
 
 /// Writes the projection of a pending proposal again in other work trees that have it: what is older there
@@ -168,6 +190,8 @@ pub(super) struct Examiner<'a> {
     tree: Worktree,
     /// Whether proposals may have been made in other work trees.
     is_linked: bool,
+    /// The same of work trees that are gone.
+    was_linked: bool,
     /// The directory of all, where no symlink leads there.
     proposals: Option<Above>,
     found: Vec<Tampering>,
@@ -185,14 +209,14 @@ impl<'a> Examiner<'a> {
         let tree = store.worktree()?.without_conversion();
         // A proposal that was made in a linked work tree has its files there, and loses them with
         // it.
-        let is_linked = has_linked(store);
+        let (is_linked, was_linked) = (has_linked(store), was_linked(store));
         let top = store.repo.workdir().map(Path::to_owned).unwrap_or_default();
         let proposals = top.join(DIRECTORY);
         let is_real = [Path::new(".agent-memory"), Path::new(DIRECTORY)]
             .iter()
             .all(|path| top.join(path).symlink_metadata().is_ok_and(|found| found.is_dir()));
         let proposals = is_real.then(|| Above::open(&proposals)).flatten();
-        Ok(Some(Self { store, tree, is_linked, proposals, found: Vec::new() }))
+        Ok(Some(Self { store, tree, is_linked, was_linked, proposals, found: Vec::new() }))
     }
 
     /// What tells the directory of a pending proposal and its files, which are as `what` says, from
@@ -231,7 +255,7 @@ impl<'a> Examiner<'a> {
             self.found.push(Tampering { id: id.clone(), path, what: "unexpected" });
         }
         // A partial clone makes none of what it fetches: contents would have to come for it.
-        let may_lack_all = self.is_linked || self.store.is_partial();
+        let may_lack_all = self.was_linked || self.store.is_partial();
         if is_due || may_lack_all && names.is_empty() {
             return Ok(self.found.len() == before);
         }

@@ -4,6 +4,22 @@ use crate::support::Repo;
 
 const CACHE: &str = ".git/aye/cache.sqlite";
 
+/// The files of a proposal are where it was made, and go with that work tree.
+#[test]
+fn a_work_tree_that_is_gone_with_the_files_of_a_proposal_is_no_damage() {
+    let repo = Repo::with(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let tree = repo.path("../side").into_os_string().into_string().expect("UTF-8");
+    repo.git(&["worktree", "add", "-q", &tree, "-b", "side"]);
+    repo.aye(&["-C", &tree, "propose", "a.txt", "--old", "one", "--new", "two"]).ok();
+    repo.git(&["worktree", "remove", &tree]);
+    repo.aye(&["doctor"]).ok();
+    let id = repo.aye(&["propose", "b.txt", "--old", "one", "--new", "two", "-q"]).ok().id();
+    repo.aye(&["doctor"]).ok();
+    // Of one that was made here, part of the files is missing.
+    repo.remove(&format!(".agent-memory/proposals/{id}/proposal.yaml"));
+    repo.aye(&["doctor"]).exits(1).says("projection_missing").says(&id);
+}
+
 /// How an object comes to be unreadable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum How {
