@@ -106,6 +106,10 @@ fn check(path: &[u8]) -> Result<()> {
     if path.contains(&0) {
         return Err(invalid(path, "has a NUL byte"));
     }
+    if let Some(above) = path.strip_suffix(b"/").filter(|above| !above.ends_with(b"/")) {
+        check(above)?;
+        return Err(invalid(path, "ends in a slash, as no file does").hint(relative));
+    }
     for component in path.split(|b| *b == b'/') {
         check_component(path, component)?;
         // A name such as `..\x` is two components where backslash separates.

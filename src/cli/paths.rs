@@ -16,7 +16,7 @@ use crate::store::Store;
 /// An absolute one may lead there too, and the name of a directory may end with `/`.
 ///
 /// # Errors
-/// `path_invalid`, `path_in_git_dir`.
+/// `path_invalid`, also for a directory that is not there; `path_in_git_dir`.
 pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath> {
     let bytes = <[u8]>::from_os_str(path).ok_or_else(|| {
         Error::new(&codes::INVALID_UTF8, "a path cannot be read as text").hint("rename the file")
@@ -30,8 +30,14 @@ pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath>
     };
     let mut above: &[u8] = prefix.strip_suffix(b"/").unwrap_or(&prefix);
     let mut rest = inside.as_deref().unwrap_or(bytes);
-    if rest.len() > 1 && rest.ends_with(b"/") && base.join(path).is_dir() {
-        rest = rest.trim_end_with(|end| end == '/');
+    if rest.len() > 1 && rest.ends_with(b"/") {
+        let without = rest.trim_end_with(|end| end == '/');
+        match base.join(path).is_dir() {
+            true => rest = without,
+            // Unless something else is wrong with it.
+            false if RepoPath::new(without).is_ok() => return Err(no_directory(path)),
+            false => {}
+        }
     }
     loop {
         if let Some(shorter) = rest.strip_prefix(b"./") {
@@ -58,6 +64,14 @@ pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath>
     }
     RepoPath::new(rest)?;
     RepoPath::new([above, b"/", rest].concat())
+}
+
+fn no_directory(path: &OsStr) -> Error {
+    let shown = path.to_string_lossy().into_owned();
+    let message = format!("there is no directory '{shown}'");
+    Error::new(&crate::changeset::codes::PATH_INVALID, message)
+        .with("path", shown)
+        .hint("paths are relative to the directory you are in (or to -C)")
 }
 
 /// The bytes of the file `path`, or of standard input for `-`; at most `limit`.

@@ -34,6 +34,28 @@ fn paths_that_must_not_be_written_are_refused() {
 }
 
 #[test]
+fn a_directory_that_is_not_there_is_named_so() {
+    let repo = Repo::with(&[("dir/f", "a\n")]);
+    for args in [
+        &["adopt", "nowhere/"][..],
+        &["propose", "nowhere/", "--old", "a", "--new", "b"],
+        &["blame", "dir/nowhere/"],
+        &["check", "--paths", "nowhere/"],
+    ] {
+        let run = repo.aye(args).fails("path_invalid", 6);
+        run.notes(&format!(
+            "there is no directory '{}'",
+            args.iter().find(|arg| arg.ends_with('/')).expect("one")
+        ));
+    }
+    repo.aye(&["propose", "../x/", "--old", "", "--new", "b"]).fails("path_invalid", 6);
+    repo.aye(&["propose", ".git/x/", "--old", "", "--new", "b"]).fails("path_in_git_dir", 6);
+    repo.aye(&["propose", "dir/", "--old", "a", "--new", "b"]).fails("is_a_folder", 6);
+    let edit = r#"{"edits":[{"file_path":"nowhere/","old_content":"","new_content":"b"}]}"#;
+    repo.aye(&["call", "propose", edit]).exits(6).says("ends in a slash");
+}
+
+#[test]
 fn places_that_are_no_repository() {
     let outside = Repo::outside();
     outside.aye(&["list"]).fails("not_a_repository", 3);
