@@ -10,6 +10,7 @@ pub mod comment;
 pub mod inside;
 pub mod listing;
 pub mod plan;
+pub mod proposable;
 pub mod propose;
 pub mod recall;
 pub mod session;
@@ -20,7 +21,6 @@ pub mod trial;
 pub mod wait;
 
 mod draft;
-mod proposable;
 
 pub use draft::Draft;
 

@@ -9,7 +9,7 @@ use crate::store::Store;
 ///
 /// # Errors
 /// `invalid_config` where attributes cannot be read.
-pub(super) fn only(
+pub fn only(
     store: &Store,
     changes: Vec<FileChange>,
     passed_over: &mut Vec<(String, String)>,

@@ -538,21 +538,23 @@ fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
     let record = app::recall::record(store, home, name)?;
     let base = record.submitted.as_ref().unwrap_or(&record.base);
     let tree = home.tree(name);
-    let left = read::left(store, &tree, Some(name), base)?;
-    let beside = beside::of(store, &tree, name, &[&record.base, base]);
-    // Submitting proposes what is in the files; what lies beside them says itself what to do.
-    let (what, submit) = match beside.first() {
-        Some((_, why)) if left.changes.is_empty() && left.passed_over.is_empty() => {
-            (format!(", which {why}"), String::new())
-        }
-        _ => (String::new(), format!("aye session submit {name} proposes it; ")),
+    let read::Left { changes, passed_over: mut others } =
+        read::left(store, &tree, Some(name), base)?;
+    let changes = app::proposable::only(store, changes, &mut others)?;
+    others.extend(beside::of(store, &tree, name, &[&record.base, base]));
+    // Submitting proposes what is in the files and can be; what else there is says itself what it is.
+    let (what, submit) = match (others.first(), changes.is_empty()) {
+        (Some((_, why)), true) => (format!(", which {why}"), String::new()),
+        (Some(_), false) => (
+            String::new(),
+            format!("aye session submit {name} proposes what can be proposed of it; "),
+        ),
+        (None, _) => (String::new(), format!("aye session submit {name} proposes it; ")),
     };
-    let paths: Vec<String> = left
-        .changes
+    let paths: Vec<String> = changes
         .iter()
         .map(|change| change.path.display().to_string())
-        .chain(left.passed_over.into_iter().map(|(path, _)| path))
-        .chain(beside.into_iter().map(|(path, _)| path))
+        .chain(others.into_iter().map(|(path, _)| path))
         .collect();
     let Some(first) = paths.first() else { return Ok(()) };
     let more = match paths.len() - 1 {

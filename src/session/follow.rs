@@ -14,7 +14,7 @@ use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::Entry;
 use crate::repository::Repository;
-use crate::worktree::{Worktree, is_temporary};
+use crate::worktree::{Worktree, is_temporary, why};
 
 /// What became of the files.
 #[derive(Debug, Default)]
@@ -70,7 +70,10 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Res
             Ok(Outcome::Moved) => followed.moved.push(shown),
             Ok(Outcome::Met) => followed.kept.push((shown, MET.to_owned())),
             Ok(Outcome::Kept(why)) => followed.kept.push((shown, why.to_owned())),
-            Err(error) => followed.kept.push((shown, error.message().to_owned())),
+            Err(error) => {
+                let why = why(&shown, &error);
+                followed.kept.push((shown, why));
+            }
         }
     }
     Ok(followed)

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::proposal::Entry;
 use crate::repository::{Repository, leaves_out};
 use crate::text::shell;
-use crate::worktree::{Reader, Worktree, codes as worktree_codes, is_temporary};
+use crate::worktree::{Reader, Worktree, codes as worktree_codes, is_temporary, why};
 
 /// What is in a tree and not in its base.
 #[derive(Debug, Default)]
@@ -335,7 +335,7 @@ impl Walk<'_> {
         }
         match read() {
             Ok(change) => self.left.changes.extend(change),
-            Err(error) => self.pass_over(&path, error.message()),
+            Err(error) => self.pass_over(&path, &why(&path.to_string(), &error)),
         }
         Ok(())
     }

@@ -324,6 +324,17 @@ fn unplanned(path: &RepoPath) -> Error {
     changed(path, "is not what it was when the change was planned")
 }
 
+/// What is wrong with the file at `path`, in words that stand behind its name: what is too large names the setting.
+pub fn why(path: &str, error: &Error) -> String {
+    let message = error.message();
+    let message =
+        message.strip_prefix(path).and_then(|rest| rest.strip_prefix(' ')).unwrap_or(message);
+    match error.hint_text().filter(|_| error.is(&common::SIZE_LIMIT)) {
+        Some(hint) => format!("{message}: {hint}"),
+        None => message.to_owned(),
+    }
+}
+
 fn too_large(path: &RepoPath, size: u64, limit: u64) -> Error {
     at(&common::SIZE_LIMIT, path, &format!("has {size} bytes, over the limit of {limit}"))
         .with("size", size)

@@ -136,6 +136,24 @@ fn where_no_tree_can_lie_the_message_names_what_to_set() {
     run.fails("no_state_directory", 4).notes("Read-only file system");
 }
 
+/// The name once, what is wrong, and the setting; and no advice to submit what cannot be proposed.
+#[test]
+fn what_cannot_be_proposed_is_named_with_what_to_do() {
+    let repo = Repo::with(FILES);
+    let ended =
+        kept(&repo, "head -c 12000000 /dev/zero >huge.bin; ln -s b.txt way; git init -q other")
+            .ok();
+    let ended = ended.notes("not proposed: huge.bin has 12000000 bytes, over the limit of");
+    ended.notes("git config aye.maxFileSize 50m");
+    let refused = repo.aye(&["session", "end", "x"]).fails("session_unsubmitted", 4);
+    let refused = refused.notes("huge.bin, which has 12000000 bytes").notes("--discard removes it");
+    assert!(!refused.err().contains("session submit"), "{refused}");
+    kept(&repo, "echo wasp >b.txt").ok();
+    std::fs::write(tree(&repo).join("b.txt"), "hornet\n").expect("write");
+    let refused = repo.aye(&["session", "end", "x"]).fails("session_unsubmitted", 4);
+    refused.notes("session submit x proposes what can be proposed of it");
+}
+
 /// A small file system for the trees, and one for the repository.
 #[test]
 fn on_a_full_disk_nothing_is_begun_and_nothing_lost() {
