@@ -1,6 +1,6 @@
 //! `aye memory` and the memory tools: an agent proposes, a person decides, files and history agree.
 
-use crate::support::Repo;
+use crate::support::{Repo, tested};
 use serde_json::{Value, json};
 
 const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** confirmed\n";
@@ -655,4 +655,35 @@ fn the_general_commands_take_staging_ids_and_plan_from_the_operations() {
     repo.write(".agent-memory/decisions.md", text.replace("Because.", "By hand."));
     repo.aye(&["apply", &fourth, "--yes"]).fails("target_drift", 5);
     repo.aye(&["memory", "lint"]).ok();
+}
+
+/// Each as the help has it, with the files that it names.
+#[test]
+fn the_examples_of_propose_and_stage_run() {
+    for verb in ["propose", "stage"] {
+        let repo = Repo::with(&[("src/db.rs", "x\n")]);
+        repo.aye(&["memory", "init"]).ok();
+        repo.commit("Memory");
+        repo.write("text.md", "## Cache\n\nClear it after a rename.\n");
+        let request = serde_json::json!({
+            "intent": "add_pitfall", "rationale": "seen", "sources": [{ "type": "user" }],
+            "operations": [{
+                "operation": "append_to_section", "path": "pitfalls.md", "section_id": "pitfalls",
+                "content": "- Another."
+            }],
+        });
+        repo.write("request.json", request.to_string());
+        let help = repo.aye(&["memory", verb, "--help"]).ok().out();
+        let (_, examples) = help.split_once("Examples:\n").expect("examples");
+        let (examples, _) = examples.split_once("\n\n").expect("an end");
+        let examples = examples.replace("\\\n", "");
+        assert_eq!(examples.lines().count(), 3, "{examples}");
+        for example in examples.lines() {
+            let begin = format!("aye memory {verb} ");
+            let rest = example.trim().strip_prefix(&begin).expect("the command itself");
+            let script = format!("\"$AYE\" memory {verb} {rest}");
+            let run = repo.program("sh").args(&["-c", &script]).env("AYE", tested()).run();
+            run.ok().says(if verb == "stage" { "staged" } else { "pitfalls.md" });
+        }
+    }
 }

@@ -49,8 +49,10 @@ pub enum Command {
     /// Start a memory store, or complete one.
     Init(init::Args),
     /// Propose a change of memory: applied or staged, as its routing says.
+    #[command(after_help = propose::PROPOSE)]
     Propose(Box<propose::Args>),
     /// Propose a change of memory, and stage it whatever its routing says.
+    #[command(after_help = propose::STAGE)]
     Stage(Box<propose::Args>),
     /// Show what there is, what is staged, and what became of proposals.
     Status(status::Args),

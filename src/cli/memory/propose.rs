@@ -16,16 +16,31 @@ use crate::proposal::rules::Verb;
 use crate::text::escape;
 use crate::tools::json;
 
+/// What the help of either command ends with.
+macro_rules! examples {
+    ($verb:literal, $done:literal) => {
+        concat!(
+            "Examples:\n  aye memory ", $verb,
+            " --intent add_pitfall --operation append_to_section --path pitfalls.md \\
+      --section-id pitfalls --content '- Clear the cache after a rename.'\n  aye memory ", $verb,
+            " --intent add_pitfall --operation append_section --path pitfalls.md \\
+      --heading Cache --heading-level 2 --content-file - --source file:src/db.rs < text.md\n  aye memory ", $verb,
+            " --from-json request.json
+
+Of a new section the text begins with its heading (## Cache).
+
+Exit status: 0 ", $done, ", 1 rejected (the answer says why)."
+        )
+    };
+}
+
+/// The end of the help of `aye memory propose`.
+pub const PROPOSE: &str = examples!("propose", "applied or staged");
+/// The same of `aye memory stage`.
+pub const STAGE: &str = examples!("stage", "staged");
+
 /// Propose a change of memory. One operation by flags, or a whole request as JSON.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  aye memory propose --intent add_pitfall --operation append_to_section --path pitfalls.md \\
-      --section-id build --content '- Clear the cache after a rename.'
-  aye memory propose --intent record_decision --operation append_section --path decisions.md \\
-      --heading 'Use SQLite' --heading-level 2 --content-file - --source file:src/db.rs < text.md
-  aye memory propose --from-json request.json
-
-Exit status: 0 applied or staged, 1 rejected (the answer says why).")]
 pub struct Args {
     /// Read the whole request as JSON from FILE (- for standard input).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["intent", "operation", "path", "content", "content_file"])]
