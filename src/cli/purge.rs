@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::identity::Asking;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
-use crate::memory::service::decide::project;
 use crate::memory::service::{forget_index, forget_staging};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
@@ -217,7 +216,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             let purging = Purging { subjects: &subjects, reason };
             store.note_sessions_with(&contents)?;
             let purged = store.purge(&authority, context.now, &purging)?;
-            forget(&store, &known, &subjects)?;
+            forget(&store, &subjects)?;
             drop(journal);
             purged
         }
@@ -229,12 +228,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
 
 /// Removes what the work trees of this repository show of requests to memory, and what they were searched
 /// by.
-fn forget(store: &Store, known: &[Proposal], subjects: &Subjects) -> Result<()> {
+fn forget(store: &Store, subjects: &Subjects) -> Result<()> {
     for top in store.work_trees() {
         let there = store.at(&top)?;
-        for proposal in known {
-            project(&there, proposal, false)?;
-        }
         for target in &subjects.targets {
             forget_staging(&there, &target.id)?;
         }

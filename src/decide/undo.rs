@@ -123,8 +123,7 @@ pub fn undo(
     let is_back_already =
         |file: &Planned| matches!(file.outcome, Resolved::Already | Resolved::Derived(_));
     if commit.is_none() && planned.plan.files.iter().all(is_back_already) {
-        let others = store.repo().worktrees().is_ok_and(|linked| !linked.is_empty());
-        let where_else = match others {
+        let where_else = match store.has_linked() {
             true => "another work tree that it was applied in may",
             false => "look for it in `git stash list`",
         };

@@ -37,6 +37,11 @@ impl Repository {
         Some(listed.git_dir().to_owned())
     }
 
+    /// Whether the repository has work trees beside the main one.
+    pub(crate) fn has_linked(&self) -> bool {
+        self.repo.worktrees().is_ok_and(|linked| !linked.is_empty())
+    }
+
     /// Top directories of the work trees that share the git directory: the present one first.
     pub(crate) fn work_trees(&self) -> Vec<PathBuf> {
         let mut roots: Vec<PathBuf> = self.work_dir().into_iter().collect();

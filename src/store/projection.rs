@@ -91,7 +91,7 @@ fn note_linked(store: &Store) -> Result<()> {
 /// Whether proposals may have been made in other work trees, which may be gone.
 fn was_linked(store: &Store) -> bool {
     let noted = || store.private().ok()??.read(LINKED).ok()?;
-    has_linked(store) || noted().is_some()
+    store.has_linked() || noted().is_some()
 }
 
 /// Writes the projection of a pending proposal again in other work trees that have it: what is older there
@@ -100,7 +100,7 @@ fn was_linked(store: &Store) -> bool {
 /// # Errors
 /// As [`make`].
 pub(super) fn renew_elsewhere(store: &Store, proposal: &Proposal) -> Result<()> {
-    if !has_linked(store) {
+    if !store.has_linked() {
         return Ok(());
     }
     let (path, here) = (directory(&proposal.id)?, store.work_dir());
@@ -121,11 +121,6 @@ fn write(tree: &Worktree, id: &ProposalId, files: &[(&str, Vec<u8>)]) -> Result<
         tree.write_file(&inside(id, name)?, bytes, Mode::Regular, Flush::No)?;
     }
     Ok(())
-}
-
-/// Whether the repository has work trees beside the main one.
-fn has_linked(store: &Store) -> bool {
-    store.repo.worktrees().is_ok_and(|linked| !linked.is_empty())
 }
 
 /// Removes the projection of `id` from every work tree of the repository.
@@ -209,7 +204,7 @@ impl<'a> Examiner<'a> {
         let tree = store.worktree()?.without_conversion();
         // A proposal that was made in a linked work tree has its files there, and loses them with
         // it.
-        let (is_linked, was_linked) = (has_linked(store), was_linked(store));
+        let (is_linked, was_linked) = (store.has_linked(), was_linked(store));
         let top = store.repo.workdir().map(Path::to_owned).unwrap_or_default();
         let proposals = top.join(DIRECTORY);
         let is_real = [Path::new(".agent-memory"), Path::new(DIRECTORY)]

@@ -261,9 +261,8 @@ impl Service<'_> {
     /// Whether the directory of a pending proposal need not be in this work tree: it may have been
     /// staged in another one, and what was fetched is shown here when something is written next.
     fn may_lack(&self, proposal: &Proposal) -> bool {
-        let is_linked = || self.store.repo().worktrees().is_ok_and(|linked| !linked.is_empty());
         let is_own = || self.store.own_lanes().iter().any(|lane| proposal.is_of_lane(lane));
-        is_linked() || !is_own()
+        self.store.has_linked() || !is_own()
     }
 
     /// What is wrong with the directory of one pending proposal.
@@ -291,7 +290,7 @@ impl Service<'_> {
             found.push(Tampering { staging_id: id.to_owned(), file: file.to_owned(), what });
         };
         let place = |name: &str| RepoPath::new(format!("{DIR}/staging/{id}/{name}"));
-        if self.may_lack(proposal) && reader.names(&directory(id)?).unwrap_or_default().is_empty() {
+        if reader.names(&directory(id)?).unwrap_or_default().is_empty() && self.may_lack(proposal) {
             return Ok(());
         }
         // What is there is most often what the proposal has: then it is read from nowhere else.

@@ -27,7 +27,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::sessions_with`]; those of the file system.
-    pub fn note_sessions_with(&self, contents: &Contents) -> Result<Vec<String>> {
+    pub fn note_sessions_with(&self, contents: &Contents) -> Result<()> {
         let held = self.session_blobs(&contents.blobs())?;
         if !held.is_empty() {
             let private = self.make_private()?;
@@ -37,7 +37,7 @@ impl Store {
                 all.iter().map(|(session, blob)| format!("{session} {blob}\n")).collect();
             private.replace(NOTE, lines.as_bytes(), self.settings()?.durable)?;
         }
-        Ok(names(&held))
+        Ok(())
     }
 
     /// The sessions that had purged content when it was purged, and have it still.
