@@ -6,7 +6,7 @@
 //! O((events + heads) × log events).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 use chrono::{DateTime, Utc};
 
@@ -20,20 +20,21 @@ type Key<'e> = (DateTime<Utc>, &'e str, usize);
 /// Honest events cannot wait for each other in a circle. Forged ones that do come in order of time
 /// and id among the first of their lanes, so that the result never depends on the input's order.
 pub fn order(events: &[Stamped]) -> Vec<&Stamped> {
-    let mut seen = HashSet::new();
-    let mut all: Vec<&Stamped> = events.iter().filter(|event| seen.insert(&event.id)).collect();
+    let mut all: Vec<&Stamped> = events.iter().collect();
     // By lane, and in each lane by position: neighbours are predecessor and successor.
     all.sort_by(|a, b| {
         let (left, right) = (&a.event, &b.event);
         left.lane.cmp(&right.lane).then(left.seq.cmp(&right.seq)).then_with(|| a.id.cmp(&b.id))
     });
+    // The same id is the same event.
+    all.dedup_by(|a, b| a.id == b.id);
+    if all.first().zip(all.last()).is_none_or(|(a, b)| a.event.lane == b.event.lane) {
+        // As most proposals are.
+        return all;
+    }
     let mut lanes: HashMap<&str, std::ops::Range<usize>> = HashMap::new();
     for (number, event) in all.iter().enumerate() {
         lanes.entry(&event.event.lane).or_insert(number..number).end = number + 1;
-    }
-    if lanes.len() < 2 {
-        // As most proposals are.
-        return all;
     }
     let mut waiting: Vec<usize> = vec![0; all.len()];
     let mut waiters: Vec<Vec<usize>> = vec![Vec::new(); all.len()];

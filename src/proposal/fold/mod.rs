@@ -47,8 +47,13 @@ pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
     let approvals = fold.approvals();
     let Fold { mut proposal, standing, .. } = fold;
     proposal.approvals = approvals;
-    let decided_by = standing.iter().find(|(_, state)| *state == proposal.state);
-    proposal.decision_lane = decided_by.map(|(decision, _)| decision.event.lane.clone());
+    proposal.contested = standing.len() > 1;
+    // The highest rank, the earliest of those.
+    if let Some((decision, state)) = standing.into_iter().rev().max_by_key(|(_, state)| rank(state))
+    {
+        proposal.decision_lane = Some(decision.event.lane.clone());
+        proposal.state = state;
+    }
     Some(proposal)
 }
 
@@ -65,6 +70,7 @@ pub(crate) fn saw(later: &Stamped, earlier: &Stamped) -> bool {
 }
 
 struct Fold<'a> {
+    /// Its state is set in the end.
     proposal: Proposal,
     /// The decisions that stand, in causal order. More than one where clones decided without
     /// knowing of each other; taking one back leaves the others.
@@ -99,7 +105,7 @@ impl<'a> Fold<'a> {
                 // A person may revise anything; an agent or a build machine only its own.
                 let may = event.actor.kind == ActorKind::Human
                     || proposal.is_proposed_by(&event.actor, Some(&event.lane));
-                if proposal.state != State::Pending || !may {
+                if !self.standing.is_empty() || !may {
                     return;
                 }
                 proposal.description = revise.description.clone().or(proposal.description.take());
@@ -165,7 +171,7 @@ impl<'a> Fold<'a> {
             Data::Extend(extend) => {
                 let may = event.actor.kind == ActorKind::Human
                     || proposal.is_proposed_by(&event.actor, Some(&event.lane));
-                if may && proposal.state == State::Pending {
+                if may && self.standing.is_empty() {
                     proposal.expires_at = proposal.expires_at.max(extend.expires_at);
                 }
             }
@@ -273,7 +279,6 @@ impl<'a> Fold<'a> {
             self.rejections.push(stamped);
         }
         self.standing.push((stamped, state));
-        self.settle();
     }
 
     /// Takes the decisions back that the writer of `stamped` had seen and that `which` picks.
@@ -293,7 +298,6 @@ impl<'a> Fold<'a> {
                 self.standing.push((decided, state));
             }
         }
-        self.settle();
     }
 
     /// Takes the request for changes back that the writer of `stamped` had seen, unless it had seen a
@@ -306,22 +310,13 @@ impl<'a> Fold<'a> {
         let is_newer = |rejection: &Stamped| {
             saw(stamped, rejection) && !saw(request, rejection) && !is_answered(rejection)
         };
-        let is_pending = self.proposal.state == State::Pending;
         if stamped.event.actor.kind != ActorKind::Agent
-            && is_pending
+            && self.standing.is_empty()
             && !self.rejections.iter().any(|rejection| is_newer(rejection))
         {
             self.proposal.changes_requested = None;
             self.requested = None;
         }
-    }
-
-    /// What the decisions that stand come to: the highest rank, the earliest of those.
-    fn settle(&mut self) {
-        let state = self.standing.iter().map(|(_, state)| state);
-        let best = state.rev().max_by_key(|state| rank(state));
-        self.proposal.state = best.cloned().unwrap_or(State::Pending);
-        self.proposal.contested = self.standing.len() > 1;
     }
 }
 
