@@ -78,6 +78,7 @@ pub struct Propose {
     /// The name the proposer gave itself.
     pub proposed_by: String,
     /// When it expires.
+    #[serde(deserialize_with = "super::times::read")]
     pub expires_at: DateTime<Utc>,
     /// `code` or `memory`.
     #[serde(default)]

@@ -9,6 +9,7 @@ mod decisions;
 pub mod lists;
 #[cfg(test)]
 mod tests;
+mod times;
 mod words;
 
 use std::sync::LazyLock;
@@ -158,6 +159,7 @@ struct Wire<D> {
     actor: Actor,
     #[serde(default, deserialize_with = "AgentRun::lenient")]
     agent: Option<AgentRun>,
+    #[serde(deserialize_with = "times::read")]
     time: DateTime<Utc>,
     #[serde(default)]
     heads: Vec<String>,
