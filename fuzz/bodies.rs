@@ -80,7 +80,8 @@ pub fn settings(bytes: &[u8]) {
 pub fn snapshot(bytes: &[u8]) {
     use aye::proposal::snapshot::{Item, ids, read};
     let hash = |bytes: &[u8]| Some(format!("{:040x}", bytes.len()));
-    let Ok(items) = read(bytes, "lane", 9, hash) else { return };
+    let items = read(bytes, "lane", 9, hash).and_then(|items| items.collect::<Result<Vec<_>, _>>());
+    let Ok(items) = items else { return };
     let events = items.iter().filter(|item| !matches!(item, Item::Figures(_))).count();
     assert_eq!(ids(bytes, hash).expect("what was read once").len(), events);
 }

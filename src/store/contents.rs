@@ -203,14 +203,15 @@ impl<'s> Lines<'s> {
         let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
         // Positions were checked when the lane was read.
         let items = snapshot::read(&bytes, self.lane, u64::MAX, hash).map_err(Error::bug)?;
-        let events = items.into_iter().filter_map(|item| match item {
-            Item::Event(read) => {
+        let events = items.filter_map(|item| match item {
+            Ok(Item::Event(read)) => {
                 let statement = read.statement.map(<[u8]>::to_vec);
-                Some(Line { event: read.body.to_vec(), statement, manifest: read.manifest })
+                Some(Ok(Line { event: read.body.to_vec(), statement, manifest: read.manifest }))
             }
-            _ => None,
+            Ok(_) => None,
+            Err(why) => Some(Err(Error::bug(why))),
         });
-        Ok(events.collect())
+        events.collect()
     }
 
     /// The subjects of a snapshot of `places`, one at a time, each with its events by position; then

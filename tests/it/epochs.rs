@@ -65,15 +65,19 @@ fn list(repo: &Repo) -> Value {
 
 /// As with a cache, so without one; and without a complaint.
 #[track_caller]
+fn forget(repo: &Repo) {
+    for name in ["cache.sqlite", "cache.sqlite-journal"] {
+        let _ = std::fs::remove_file(repo.path(&format!(".git/aye/{name}")));
+    }
+}
+
 fn everything(repo: &Repo) -> Value {
     let warm = list(repo);
     let log = repo.aye(&["log", "--json"]).ok().json();
     let by_path = || repo.aye(&["list", "--status", "all", "--path", "a", "--json"]).ok().json();
     let of_path = by_path();
     let doctor = repo.aye(&["doctor"]);
-    for name in ["cache.sqlite", "cache.sqlite-journal"] {
-        let _ = std::fs::remove_file(repo.path(&format!(".git/aye/{name}")));
-    }
+    forget(repo);
     // Before and after there are indices of it.
     assert_eq!(by_path()["proposals"], of_path["proposals"]);
     assert_eq!(list(repo), warm, "cold and warm");
@@ -391,6 +395,60 @@ fn an_epoch_that_leaves_something_out_takes_nothing_away() {
     push(&repo);
     warm.git(&["fetch", "-q", "--prune", "-f", "origin"]);
     assert_eq!(everything(&warm), before);
+}
+
+/// Proposals of a part of a snapshot are folded while it is read.
+#[test]
+fn of_a_part_with_a_bad_line_nothing_counts() {
+    let Scene { repo, server, pending, .. } = history();
+    gc(&repo);
+    push(&repo);
+    let far = clone(&server);
+    // Its own lane is read first, and has something about a proposal of the part.
+    far.aye(&["comment", &pending, "-m", "from afar"]).ok();
+    let lane = lane(&repo);
+    let name = format!("refs/aye/remotes/origin/{lane}.2/{lane}");
+    // It is all that there is of that lane, and was never seen.
+    let alone = || {
+        let below = ["refs/aye/remotes", "refs/aye/kept"];
+        let refs = below.map(|below| far.git(&["for-each-ref", "--format=%(refname)", below]));
+        for other in refs.iter().flat_map(|refs| refs.lines()).filter(|other| *other != name) {
+            far.git(&["update-ref", "-d", other]);
+        }
+        forget(&far);
+    };
+    alone();
+    let expected = everything(&far);
+    let honest = far.git(&["rev-parse", &name]);
+    let root = far.git(&["rev-list", "--max-parents=0", &name]);
+    let part = far.git(&["cat-file", "blob", &format!("{root}:snapshot-0001")]);
+    let fold = far.git(&["cat-file", "blob", &format!("{root}:event.json")]);
+    let fold: Value = serde_json::from_str(&fold).expect("an event");
+    let lines: Vec<&str> = part.lines().collect();
+    let hostile = Hostile::new(&far, &lane);
+    // Behind the last line, and behind the first of each kind.
+    let places = [lines.len(), 2, lines.len() / 2];
+    for at in places {
+        let mut lines = lines.clone();
+        lines.insert(at, "{\"subject\":{}}");
+        let part = format!("{}\n", lines.join("\n"));
+        let blob = hostile.blob(&part);
+        let sum = far.program("sha256sum").stdin(&part).run().ok().out();
+        let mut fold = fold.clone();
+        fold["data"]["snapshot"] = json!({"id": blob, "sha256": sum[..64]});
+        let event = hostile.blob(format!("{fold}\n"));
+        let tree = format!("100644 blob {event}\tevent.json\n100644 blob {blob}\tsnapshot-0001\n");
+        let bad = hostile.commit(&hostile.tree(&tree), &[]);
+        far.git(&["update-ref", &name, &bad]);
+        alone();
+        assert_eq!(list(&far), json!([]), "{at}");
+        far.aye(&["doctor"]).says("wrong line");
+        // With the part as it was, all is as it was, whether it is read again from the beginning or not.
+        far.git(&["update-ref", &name, &honest]);
+        assert_eq!(everything(&far), expected, "{at}");
+        forget(&far);
+        assert_eq!(everything(&far), expected, "{at}");
+    }
 }
 
 #[test]

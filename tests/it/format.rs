@@ -53,7 +53,7 @@ fn the_lines_of_a_purged_proposal_are_read() {
     let mut subjects = Vec::new();
     let mut keys = BTreeSet::new();
     for item in items {
-        match item {
+        match item.expect("a line") {
             Item::Figures(figures) => {
                 let lines = Vec::new();
                 subjects.push(snapshot::Subject {

@@ -233,7 +233,7 @@ pub enum Item<'a> {
     /// What follows is about this proposal.
     Figures(Figures),
     /// An event.
-    Event(Box<Read<'a>>),
+    Event(Read<'a>),
     /// An event of this proposal of which nothing else is kept.
     Stub(ProposalId, Stub),
 }
@@ -253,78 +253,105 @@ pub struct Read<'a> {
     pub manifest: Option<Vec<u8>>,
 }
 
-/// Reads a part of the snapshot of `lane`, whose epoch before ended at `last`. `hash` gives the blob
+/// Reads a part of the snapshot of `lane`, whose epoch before ended at `last`, line by line: what comes
+/// after a wrong one is not to be read, and what came before it does not count. `hash` gives the blob
 /// id (hex) of bytes.
 ///
 /// # Errors
-/// What is wrong with it, in words.
-pub fn read<'a>(
+/// What is wrong with it as a whole, in words; of a line likewise.
+pub fn read<'a, H: Fn(&[u8]) -> Option<String>>(
     bytes: &'a [u8],
-    lane: &str,
+    lane: &'a str,
     last: u64,
-    hash: impl Fn(&[u8]) -> Option<String>,
-) -> Result<Vec<Item<'a>>, String> {
-    let mut lines = split(bytes)?.into_iter().peekable();
-    let mut about: Option<ProposalId> = None;
-    let mut items = Vec::new();
-    while let Some(line) = lines.next() {
-        if line.starts_with(SUBJECT) {
-            let Headed { subject } = exact_sorted(line)?;
-            about = Some(subject.id.clone());
-            items.push(Item::Figures(subject));
-        } else if line.starts_with(STUB) {
-            let Stubbed { stub } = exact(line)?;
-            let is_id = stub.id.len() >= 40 && stub.id.bytes().all(|b| b.is_ascii_hexdigit());
-            let (Some(id), true) = (&about, is_id && stub.seq <= last) else {
-                return Err("its snapshot has a stub at a wrong place".into());
-            };
-            items.push(Item::Stub(id.clone(), stub));
-        } else if line.starts_with(EVENT) {
-            let event = Event::from_bytes(line).map_err(|error| error.to_string())?;
-            let event = Box::new(event);
-            let id = hash(line).ok_or("an event cannot be hashed")?;
-            if event.lane != lane {
-                let other: String = event.lane.chars().take(64).collect();
-                return Err(format!("its snapshot has an event of lane '{other}'"));
+    hash: H,
+) -> Result<Items<'a, H>, String> {
+    Ok(Items { lines: split(bytes)?.into_iter(), about: None, lane, last, hash })
+}
+
+/// The lines of a part of a snapshot ([`read`]).
+#[derive(Debug)]
+pub struct Items<'a, H> {
+    lines: std::vec::IntoIter<&'a [u8]>,
+    about: Option<ProposalId>,
+    lane: &'a str,
+    last: u64,
+    hash: H,
+}
+
+impl<'a, H: Fn(&[u8]) -> Option<String>> Iterator for Items<'a, H> {
+    type Item = Result<Item<'a>, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let line = self.lines.next()?;
+            if line.starts_with(SUBJECT) {
+                let subject = exact_sorted::<Headed>(line).map(|headed| headed.subject);
+                return Some(subject.map(|figures| {
+                    self.about = Some(figures.id.clone());
+                    Item::Figures(figures)
+                }));
+            } else if line.starts_with(STUB) {
+                return Some(self.stub(line));
+            } else if line.starts_with(EVENT) {
+                return Some(self.event(line).map(Item::Event));
             }
-            if event.seq > last {
-                return Err(format!(
-                    "its snapshot has event {}, and it goes on from {last}",
-                    event.seq
-                ));
-            }
-            let own = matches!(event.data, Data::Propose(_)).then(|| ProposalId::from_event(&id));
-            if own.or_else(|| event.proposal.clone()) != about
-                || matches!(event.data, Data::Fold(_))
-            {
-                return Err(format!("its snapshot has event {id} at a wrong place"));
-            }
-            let lacks =
-                |named: &BlobRef| format!("its snapshot lacks blob {} of event {id}", named.id);
-            let is = |named: &BlobRef, bytes: &[u8]| {
-                crate::sha256::hex(bytes) == named.sha256
-                    && hash(bytes).is_some_and(|id| id == named.id)
-            };
-            let statement = match event.data.statement() {
-                None => None,
-                Some(named) => {
-                    let found = lines.next().filter(|bytes| is(named, bytes));
-                    Some(found.ok_or_else(|| lacks(named))?)
-                }
-            };
-            let manifest = match statement.and_then(manifest) {
-                None => None,
-                Some(named) => {
-                    let found = lines.next().and_then(|line| exact_sorted::<Bound>(line).ok());
-                    let found = found.map(|bound| bound.manifest.into_bytes());
-                    let found = found.filter(|bytes| is(&named, bytes));
-                    Some(found.ok_or_else(|| lacks(&named))?)
-                }
-            };
-            items.push(Item::Event(Box::new(Read { id, event, body: line, statement, manifest })));
         }
     }
-    Ok(items)
+}
+
+impl<'a, H: Fn(&[u8]) -> Option<String>> Items<'a, H> {
+    fn stub(&self, line: &[u8]) -> Result<Item<'a>, String> {
+        let Stubbed { stub } = exact(line)?;
+        let is_id = stub.id.len() >= 40 && stub.id.bytes().all(|b| b.is_ascii_hexdigit());
+        let (Some(id), true) = (&self.about, is_id && stub.seq <= self.last) else {
+            return Err("its snapshot has a stub at a wrong place".into());
+        };
+        Ok(Item::Stub(id.clone(), stub))
+    }
+
+    /// The event in `line`, with what follows of it.
+    fn event(&mut self, line: &'a [u8]) -> Result<Read<'a>, String> {
+        let event = Event::from_bytes(line).map_err(|error| error.to_string())?;
+        let event = Box::new(event);
+        let id = (self.hash)(line).ok_or("an event cannot be hashed")?;
+        if event.lane != self.lane {
+            let other: String = event.lane.chars().take(64).collect();
+            return Err(format!("its snapshot has an event of lane '{other}'"));
+        }
+        if event.seq > self.last {
+            let (seq, last) = (event.seq, self.last);
+            return Err(format!("its snapshot has event {seq}, and it goes on from {last}"));
+        }
+        let own = matches!(event.data, Data::Propose(_)).then(|| ProposalId::from_event(&id));
+        if own.or_else(|| event.proposal.clone()) != self.about
+            || matches!(event.data, Data::Fold(_))
+        {
+            return Err(format!("its snapshot has event {id} at a wrong place"));
+        }
+        let lacks = |named: &BlobRef| format!("its snapshot lacks blob {} of event {id}", named.id);
+        let statement = match event.data.statement() {
+            None => None,
+            Some(named) => {
+                let found = self.lines.next().filter(|bytes| self.is(named, bytes));
+                Some(found.ok_or_else(|| lacks(named))?)
+            }
+        };
+        let manifest = match statement.and_then(manifest) {
+            None => None,
+            Some(named) => {
+                let found = self.lines.next().and_then(|line| exact_sorted::<Bound>(line).ok());
+                let found = found.map(|bound| bound.manifest.into_bytes());
+                let found = found.filter(|bytes| self.is(&named, bytes));
+                Some(found.ok_or_else(|| lacks(&named))?)
+            }
+        };
+        Ok(Read { id, event, body: line, statement, manifest })
+    }
+
+    fn is(&self, named: &BlobRef, bytes: &[u8]) -> bool {
+        crate::sha256::hex(bytes) == named.sha256
+            && (self.hash)(bytes).is_some_and(|id| id == named.id)
+    }
 }
 
 /// The manifest that a statement names.

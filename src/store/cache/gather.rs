@@ -196,6 +196,11 @@ impl Parsed {
         self.last.take_if(|(_, fresh)| bytes(fresh) <= MOST_HELD)
     }
 
+    /// Takes the last of them out, whatever its size.
+    pub(super) fn take_whole(&mut self) -> Option<(String, Fresh)> {
+        self.last.take()
+    }
+
     /// Puts it back.
     pub(super) fn put_last(&mut self, last: (String, Fresh)) {
         let before = self.last.replace(last);

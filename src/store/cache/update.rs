@@ -7,6 +7,7 @@ use gix::ObjectId;
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Transaction, params};
 
 use super::counts::{self, Counted, counted};
+use super::filling::Fresh;
 use super::gather::{Gathered, Parsed};
 use super::source::Check;
 use super::statements::Flaw;
@@ -59,30 +60,28 @@ pub(super) struct News<'t> {
     pub(super) traces: Option<&'t Traces>,
 }
 
-impl News<'_> {
-    /// Notes that what stands here for the proposal `id`, which is `folded` from all that there is of
-    /// it, has to follow, if it is among these.
-    ///
-    /// # Errors
-    /// Those of SQLite.
-    fn note(
-        &self,
-        transaction: &Transaction<'_>,
-        id: &str,
-        folded: Option<&Proposal>,
-    ) -> rusqlite::Result<()> {
-        // A clone of a long history has nothing of what was decided in it before.
-        let is_past = |proposal: &Proposal| {
-            proposal.state != State::Pending
-                && self.traces.is_some_and(|traces| !traces.has(proposal))
-        };
-        if self.ids.contains(id) && !folded.is_some_and(is_past) {
-            transaction
-                .prepare_cached("INSERT OR IGNORE INTO fetched (proposal) VALUES (?1)")?
-                .execute([id])?;
-        }
-        Ok(())
+/// Notes that what stands here for the proposal `id`, of which another clone's lane has brought news, has to
+/// follow. `folded` is what all that there is of it leads to, and `traces` what stands here for proposals,
+/// where that is known.
+///
+/// # Errors
+/// Those of SQLite.
+fn note(
+    transaction: &Transaction<'_>,
+    id: &str,
+    folded: Option<&Proposal>,
+    traces: Option<&Traces>,
+) -> rusqlite::Result<()> {
+    // A clone of a long history has nothing of what was decided in it before.
+    let is_past = |proposal: &Proposal| {
+        proposal.state != State::Pending && traces.is_some_and(|traces| !traces.has(proposal))
+    };
+    if !folded.is_some_and(is_past) {
+        transaction
+            .prepare_cached("INSERT OR IGNORE INTO fetched (proposal) VALUES (?1)")?
+            .execute([id])?;
     }
+    Ok(())
 }
 
 /// Folds the proposals `ids` again, of which some are `news`. `own` are this clone's own lanes, with their last positions, and
@@ -91,49 +90,104 @@ pub(super) fn refold(
     repo: &gix::Repository,
     transaction: &Transaction<'_>,
     (ids, news): (BTreeSet<String>, News<'_>),
-    own: &[(String, u64)],
+    own: Vec<(String, u64)>,
     mut parsed: Parsed,
 ) -> rusqlite::Result<()> {
-    let own = Own(own);
     // An event may have waited for this clone's own lane to come so far.
     let mut ids = ids;
-    if let Some(seq) = own.0.iter().map(|(_, seq)| *seq).max() {
+    if let Some(seq) = own.iter().map(|(_, seq)| *seq).max() {
         let mut due = transaction
             .prepare_cached("SELECT DISTINCT proposal FROM trouble WHERE awaits <= ?1")?;
         for id in due.query_map([lanes::number(seq)], |row| row.get::<_, String>(0))? {
             ids.insert(id?);
         }
     }
-    // Asked once, and not for each of a hundred thousand.
-    let forks = forks::load(transaction)?;
-    let has = |table: &str| {
-        transaction.prepare_cached(&format!("SELECT 1 FROM {table} LIMIT 1"))?.exists([])
-    };
-    let (has_purged, has_troubles) = (has("purged")?, has("trouble")?);
-    let mut last = last(transaction)?;
-    let mut tables = Tables::new(transaction)?;
+    let mut folder = Folder::new(transaction, own)?;
     for id in &ids {
-        if has_purged && purge::is_purged(transaction, id)? {
-            forget(transaction, id)?;
-            news.note(transaction, id, None)?;
-            last = self::last(transaction)?;
-            continue;
-        }
         let fresh = parsed.take_fresh(id);
+        let traces = news.ids.contains(id).then_some(news.traces);
+        folder.fold(repo, id, (fresh, &mut parsed), traces)?;
+    }
+    Ok(())
+}
+
+/// Folds proposals, one after the other. What is the same for all of them is asked once, and not for each of a
+/// hundred thousand.
+pub(super) struct Folder<'t> {
+    transaction: &'t Transaction<'t>,
+    own: Vec<(String, u64)>,
+    forks: Forks,
+    has_purged: bool,
+    has_troubles: bool,
+    last: Option<(String, i64)>,
+    tables: Tables<'t>,
+}
+
+impl<'t> Folder<'t> {
+    /// With this clone's `own` lanes and their last positions.
+    ///
+    /// # Errors
+    /// Those of SQLite.
+    pub(super) fn new(
+        transaction: &'t Transaction<'_>,
+        own: Vec<(String, u64)>,
+    ) -> rusqlite::Result<Self> {
+        let has = |table: &str| {
+            transaction.prepare_cached(&format!("SELECT 1 FROM {table} LIMIT 1"))?.exists([])
+        };
+        Ok(Self {
+            transaction,
+            own,
+            forks: forks::load(transaction)?,
+            has_purged: has("purged")?,
+            has_troubles: has("trouble")?,
+            last: last(transaction)?,
+            tables: Tables::new(transaction)?,
+        })
+    }
+
+    /// Whether nothing has been purged, and nothing is wrong with any event.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.has_purged && !self.has_troubles
+    }
+
+    /// Folds the proposal `id`, from `fresh` if that is all that there is of it, or else from the cache, without
+    /// parsing what is in `parsed`. `traces` are given where it is news.
+    ///
+    /// # Errors
+    /// Those of SQLite.
+    pub(super) fn fold(
+        &mut self,
+        repo: &gix::Repository,
+        id: &str,
+        (fresh, parsed): (Option<Fresh>, &mut Parsed),
+        traces: Option<Option<&Traces>>,
+    ) -> rusqlite::Result<()> {
+        let (transaction, own) = (self.transaction, Own(&self.own));
+        let note = |folded: Option<&Proposal>| match traces {
+            Some(traces) => note(transaction, id, folded, traces),
+            None => Ok(()),
+        };
+        if self.has_purged && purge::is_purged(transaction, id)? {
+            forget(transaction, id)?;
+            self.last = last(transaction)?;
+            return note(None);
+        }
         let is_fresh = fresh.is_some();
         let folded = match fresh {
-            Some(rows) => fold(gather::fresh(repo, transaction, &forks, own, rows)?, id, own),
-            None => folded(repo, transaction, &forks, id, own, None, &mut parsed)?,
+            Some(rows) => fold(gather::fresh(repo, transaction, &self.forks, own, rows)?, id, own),
+            None => folded(repo, transaction, &self.forks, id, own, None, parsed)?,
         };
         let Folded { proposal, troubles, is_archived, owner, digest, figures } = folded;
-        news.note(transaction, id, proposal.as_ref().filter(|_| is_fresh))?;
-        if has_troubles {
+        note(proposal.as_ref().filter(|_| is_fresh))?;
+        if self.has_troubles {
             transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
         }
+        self.has_troubles |= !troubles.is_empty();
         for Awaiting { trouble, seq, missing } in troubles {
             lanes::report(transaction, &trouble, missing, seq)?;
         }
-        let Some(proposal) = proposal else { continue };
+        let Some(proposal) = proposal else { return Ok(()) };
         let owners = match owner {
             None if !is_fresh => audience::owners(transaction, &proposal)?,
             owner => audience::owned(owner, &proposal),
@@ -142,9 +196,8 @@ pub(super) fn refold(
         let mut said = figures.iter().filter(|(lane, _)| *lane == proposal.lane);
         let said = said.find_map(|(_, figures)| counts::read(figures, &digest));
         let known = Known { digest, said, is_archived, owners: &owners };
-        store(repo, (transaction, &mut tables), &proposal, known, &mut last)?;
+        store(repo, (transaction, &mut self.tables), &proposal, known, &mut self.last)
     }
-    Ok(())
 }
 
 /// The row with the highest id, with its prefix: what comes behind it is new, and has no other neighbour.

@@ -49,6 +49,59 @@ pub(super) struct Said {
     pub(super) epoch: Option<Fold>,
     /// Events in it of which nothing else is kept, with the proposals that they were about.
     pub(super) stubs: Vec<(ProposalId, Stub)>,
+    /// Its part of a snapshot, where that was not read along.
+    pub(super) part: Option<Part>,
+}
+
+/// A part of a snapshot, not yet read.
+pub(super) struct Part {
+    bytes: Vec<u8>,
+    lane: String,
+    last: u64,
+    hash: gix::hash::Kind,
+}
+
+/// What a part of a snapshot says next.
+pub(super) enum Line {
+    /// An event.
+    Event(Row),
+    /// An event of this proposal of which nothing else is kept.
+    Stub(ProposalId, Stub),
+}
+
+impl Part {
+    /// What it says, in order. Where a line is bad, its commit is, and nothing of it counts.
+    ///
+    /// # Errors
+    /// [`Bad`].
+    pub(super) fn lines(&self) -> Result<impl Iterator<Item = Result<Line, Bad>>, Bad> {
+        let kind = self.hash;
+        let hash = move |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
+        let mut figures: Option<Figures> = None;
+        let items = snapshot::read(&self.bytes, &self.lane, self.last, hash)?;
+        Ok(items.filter_map(move |item| match item {
+            Ok(Item::Figures(found)) => {
+                figures = Some(found);
+                None
+            }
+            Ok(Item::Stub(id, stub)) => Some(Ok(Line::Stub(id, stub))),
+            Ok(Item::Event(read)) => Some(line(read, &mut figures)),
+            Err(why) => Some(Err(why.into())),
+        }))
+    }
+}
+
+/// The event `read` with what the cache has about it, and `figures` if they are of its proposal.
+fn line(read: snapshot::Read<'_>, figures: &mut Option<Figures>) -> Result<Line, Bad> {
+    let id = ObjectId::from_hex(read.id.as_bytes()).map_err(|error| text(&error))?;
+    let row = row(id, read.id, read.event, read.body.to_vec());
+    let of_it = |figures: &mut Figures| row.proposal.as_ref() == Some(&figures.id);
+    let beside = Beside {
+        statement: read.statement.map(<[u8]>::to_vec),
+        manifest: read.manifest,
+        figures: figures.take_if(of_it),
+    };
+    Ok(Line::Event(Row { beside: Some(beside), ..row }))
 }
 
 /// Where a walk has ended: at a known commit, or behind the root.
@@ -189,7 +242,7 @@ pub(super) fn each_commit(
     for links in links.chunks(BATCH) {
         let mut reader = Reader::new(&objects, lane, limits, progress);
         for link in links {
-            each(link.id, reader.read(link, |_| None).map_err(|bad| broken((link.id, bad)))?)?;
+            each(link.id, reader.read(link).map_err(|bad| broken((link.id, bad)))?)?;
         }
         progress = reader.into_progress();
         objects = remapped(repo);
@@ -271,12 +324,30 @@ impl<'repo> Reader<'repo> {
         Ok((Link { id, tree, is_merge, is_root: parent.is_none() }, parent))
     }
 
-    /// The events of a commit that have not been read before, in order; all of them, or the commit
-    /// is bad. `known` has lane and position of an event that is in the cache already.
+    /// The events of a commit, in order; all of them, or the commit is bad.
     ///
     /// # Errors
     /// [`Bad`].
-    pub(super) fn read(
+    pub(super) fn read(&mut self, link: &Link) -> Result<Said, Bad> {
+        let mut said = self.read_new(link, |_| None)?;
+        let Some(part) = said.part.take() else { return Ok(said) };
+        let mut rows = Vec::new();
+        for line in part.lines()? {
+            match line? {
+                Line::Event(row) => rows.push(row),
+                Line::Stub(id, stub) => said.stubs.push((id, stub)),
+            }
+        }
+        rows.append(&mut said.rows);
+        Ok(Said { rows, ..said })
+    }
+
+    /// As [`Reader::read`], without those that have been read before, and with its part of a snapshot still to
+    /// be read. `known` has lane and position of an event that is in the cache already.
+    ///
+    /// # Errors
+    /// [`Bad`].
+    pub(super) fn read_new(
         &mut self,
         link: &Link,
         mut known: impl FnMut(&ObjectId) -> Option<(String, u64)>,
@@ -304,7 +375,7 @@ impl<'repo> Reader<'repo> {
                     }
                     if let Data::Fold(fold) = &row.event.data {
                         let snapshot = snapshot.filter(|_| !are_several);
-                        self.unfold(fold, row.seq, snapshot, &mut said)?;
+                        said.part = Some(self.part(fold, row.seq, snapshot)?);
                         said.epoch = (link.is_root && fold.part == 1).then(|| fold.clone());
                     }
                     said.rows.push(row);
@@ -324,14 +395,8 @@ impl<'repo> Reader<'repo> {
         Ok(said)
     }
 
-    /// Adds what the part of a snapshot says with which the event `fold` came.
-    fn unfold(
-        &mut self,
-        fold: &Fold,
-        seq: u64,
-        snapshot: Option<ObjectId>,
-        said: &mut Said,
-    ) -> Result<(), Bad> {
+    /// The part of a snapshot with which the event `fold` came.
+    fn part(&mut self, fold: &Fold, seq: u64, snapshot: Option<ObjectId>) -> Result<Part, Bad> {
         let named = ObjectId::from_hex(fold.snapshot.id.as_bytes()).ok();
         let Some(id) = snapshot.filter(|id| Some(*id) == named) else {
             return Err("it does not have the snapshot that its event names".into());
@@ -347,27 +412,7 @@ impl<'repo> Reader<'repo> {
         if crate::sha256::hex(&bytes) != fold.snapshot.sha256 {
             return Err("its snapshot is not the one that its event names".into());
         }
-        let kind = self.repo.object_hash();
-        let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
-        let mut figures = None;
-        for item in snapshot::read(&bytes, &self.lane, last, hash)? {
-            match item {
-                Item::Figures(found) => figures = Some(found),
-                Item::Stub(id, stub) => said.stubs.push((id, stub)),
-                Item::Event(read) => {
-                    let id = ObjectId::from_hex(read.id.as_bytes()).map_err(|e| text(&e))?;
-                    let row = row(id, read.id, read.event, read.body.to_vec());
-                    let of_it = |figures: &mut Figures| row.proposal.as_ref() == Some(&figures.id);
-                    let beside = Beside {
-                        statement: read.statement.map(<[u8]>::to_vec),
-                        manifest: read.manifest,
-                        figures: figures.take_if(of_it),
-                    };
-                    said.rows.push(Row { beside: Some(beside), ..row });
-                }
-            }
-        }
-        Ok(())
+        Ok(Part { bytes, lane: self.lane.clone(), last, hash: self.repo.object_hash() })
     }
 
     fn snapshot(&mut self, id: ObjectId) -> Result<Vec<u8>, Bad> {
@@ -526,7 +571,7 @@ pub(super) fn readable(repo: &gix::Repository, lane: &LaneRef) -> Vec<ObjectId> 
     while let Some(id) = next {
         let Ok((mut link, parent)) = reader.link(id) else { break };
         link.is_merge = false;
-        if reader.read(&link, |_| None).is_ok() {
+        if reader.read(&link).is_ok() {
             found.push(id);
         }
         next = parent;
@@ -545,6 +590,6 @@ pub(super) fn events(
 ) -> Option<Vec<Row>> {
     let mut reader = Reader::new(repo, lane, limits, Progress::default());
     let (link, _) = reader.link(commit).ok()?;
-    let said = reader.read(&link, |_| None).ok()?;
+    let said = reader.read(&link).ok()?;
     Some(said.rows.into_iter().filter(|row| row.beside.is_none()).collect())
 }

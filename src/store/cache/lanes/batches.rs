@@ -29,14 +29,18 @@ impl Pass<'_> {
         self.record(&LaneRef { name: lane.name.clone(), tip }, reached, seq)?;
         self.settled = reached;
         // The next pass takes these lanes for read, and would not compare them.
-        let (again, complete) = std::mem::take(&mut self.moved)
-            .into_iter()
-            .partition(|moved| moved.as_str() == lane.lane());
-        self.moved = again;
-        self.compare_all(complete)?;
+        self.compare_read(lane.lane())?;
         self.fold(true)?;
         self.objects = remapped(&self.store.repo);
         Ok(())
+    }
+
+    /// Holds the histories of the lanes that were read against each other; `lane` is still being read.
+    pub(super) fn compare_read(&mut self, lane: &str) -> rusqlite::Result<()> {
+        let read = std::mem::take(&mut self.moved).into_iter();
+        let (again, complete) = read.partition(|moved| moved.as_str() == lane);
+        self.moved = again;
+        self.compare_all(complete)
     }
 
     /// Ends the transaction and begins another.
@@ -136,7 +140,7 @@ impl Pass<'_> {
         mut seq: u64,
     ) -> rusqlite::Result<Result<u64, Bad>> {
         let (mut failed, mut is_known) = (None, false);
-        let said = reader.read(link, |id| match self.known_event(id) {
+        let said = reader.read_new(link, |id| match self.known_event(id) {
             Ok(found) => {
                 is_known |= found.is_some();
                 found
@@ -153,85 +157,75 @@ impl Pass<'_> {
             Ok(said) => said,
             Err(bad) => return Ok(Err(bad)),
         };
-        if let Some(from) = said.epoch.and_then(|fold| fold.from()) {
-            self.transaction
-                .prepare_cached(
-                    "INSERT OR IGNORE INTO epoch (root, lane, seq) VALUES (?1, ?2, ?3)",
-                )?
-                .execute(params![link.id.as_bytes(), lane.lane(), number(from.seq)])?;
-        }
-        if is_known || !said.stubs.is_empty() {
+        if is_known {
             self.end_filling()?;
         }
-        let name = lane.lane();
         let is_own = self.own.contains(&lane.name);
-        for (id, stub) in said.stubs {
-            self.transaction
-                .prepare_cached("INSERT OR IGNORE INTO stub (proposal, lane) VALUES (?1, ?2)")?
-                .execute([id.as_str(), name])?;
-            let forked = stub.forked.as_deref().and_then(Head::parse);
-            let witness = stub.witness.iter().filter_map(|tip| Head::parse(tip)).collect();
-            self.remember(lane, is_own, forked, witness)?;
-        }
-        let commit: Rc<str> = link.id.to_string().into();
+        let origin = Origin { lane, is_own, commit: link.id.to_string().into() };
         seq = seq.max(said.last);
-        let mut said_about: Vec<String> = Vec::new();
-        let mut insert = self.transaction.prepare_cached(INSERT)?;
-        for mut row in said.rows {
-            let figures = row.beside.as_mut().and_then(|beside| beside.figures.take());
-            let figures = figures.as_ref().and_then(counts::column);
-            let about = row.proposal.as_ref().filter(|id| !self.parsed.is_last(id.as_str()));
-            if let Some(filling) = &mut self.filling
-                && (row.kind() == "purge" || !filling.is_new(&row.id, about))
-            {
-                self.end_filling()?;
-            }
-            if add(&mut insert, name, &commit, &row, figures.as_deref())? {
-                let (forked, witness) = (row.event.forked.clone(), row.event.witness.clone());
-                self.remember(lane, is_own, forked, witness)?;
-                if let Some(proposal) = row.proposal {
-                    match self.filling {
-                        Some(_) => {
-                            let is_line = row.beside.is_some();
-                            let statement = row.beside.and_then(|beside| beside.statement);
-                            let Row { hex: id, event, body, .. } = row;
-                            let commit = commit.clone();
-                            let row = filling::Row {
-                                id,
-                                commit,
-                                event,
-                                body,
-                                statement,
-                                figures,
-                                is_line,
-                            };
-                            self.parsed.keep_fresh(proposal.as_str(), row);
-                        }
-                        None => self.parsed.keep(row.id, row.event, row.body.len()),
-                    }
-                    if said_about.last().is_none_or(|last| last != proposal.as_str()) {
-                        said_about.push(proposal.to_string());
-                    }
-                }
-            } else if let Some(figures) = figures {
-                // Read before, from the epoch that this one goes on from.
-                counts::note(self.transaction, &row.id, &figures)?;
+        if let Some(part) = &said.part {
+            let epoch = said.epoch.and_then(|fold| fold.from()).map(|from| (link.id, from.seq));
+            if let Err(bad) = self.take_part(&origin, part, epoch, seq)? {
+                return Ok(Err(bad));
             }
         }
-        let touched = if is_own { &mut self.touched } else { &mut self.fetched };
-        touched.extend(said_about);
+        let mut insert = self.transaction.prepare_cached(INSERT)?;
+        for row in said.rows {
+            self.add(&origin, &mut insert, row)?;
+        }
         self.transaction
             .prepare_cached("INSERT OR REPLACE INTO step (id, lane, seq) VALUES (?1, ?2, ?3)")?
             .execute(params![link.id.as_bytes(), lane.lane(), number(seq)])?;
         Ok(Ok(seq))
     }
 
+    /// Adds an event.
+    pub(super) fn add(
+        &mut self,
+        origin: &Origin<'_>,
+        insert: &mut CachedStatement<'_>,
+        mut row: Row,
+    ) -> rusqlite::Result<()> {
+        let figures = row.beside.as_mut().and_then(|beside| beside.figures.take());
+        let figures = figures.as_ref().and_then(counts::column);
+        let about = row.proposal.as_ref().filter(|id| !self.parsed.is_last(id.as_str()));
+        if let Some(filling) = &mut self.filling
+            && (row.kind() == "purge" || !filling.is_new(&row.id, about))
+        {
+            self.end_filling()?;
+        }
+        if !insert_row(insert, origin, &row, figures.as_deref())? {
+            return match figures {
+                // Read before, from the epoch that this one goes on from.
+                Some(figures) => counts::note(self.transaction, &row.id, &figures),
+                None => Ok(()),
+            };
+        }
+        let (forked, witness) = (row.event.forked.clone(), row.event.witness.clone());
+        self.remember(origin, forked, witness)?;
+        let Some(proposal) = row.proposal else { return Ok(()) };
+        let touched = if origin.is_own { &mut self.touched } else { &mut self.fetched };
+        if !touched.contains(proposal.as_str()) {
+            touched.insert(proposal.to_string());
+        }
+        if self.filling.is_none() {
+            self.parsed.keep(row.id, row.event, row.body.len());
+            return Ok(());
+        }
+        let is_line = row.beside.is_some();
+        let statement = row.beside.and_then(|beside| beside.statement);
+        let Row { hex: id, event, body, .. } = row;
+        let commit = origin.commit.clone();
+        let row = filling::Row { id, commit, event, body, statement, figures, is_line };
+        self.parsed.keep_fresh(proposal.as_str(), row);
+        Ok(())
+    }
+
     /// Notes what an event says of lanes, whether it is here or only a stub of it: which one its own goes
     /// on from, and, where this clone has written it, the tips that it puts on record.
-    fn remember(
+    pub(super) fn remember(
         &self,
-        lane: &LaneRef,
-        is_own: bool,
+        origin: &Origin<'_>,
         forked: Option<Head>,
         witness: Vec<Head>,
     ) -> rusqlite::Result<()> {
@@ -240,9 +234,9 @@ impl Pass<'_> {
                 .prepare_cached(
                     "INSERT OR IGNORE INTO forked (lane, parent, seq, tip) VALUES (?1, ?2, ?3, ?4)",
                 )?
-                .execute(params![lane.lane(), from.lane, number(from.seq), from.tip])?;
+                .execute(params![origin.lane.lane(), from.lane, number(from.seq), from.tip])?;
         }
-        for seen in witness.iter().filter(|_| is_own) {
+        for seen in witness.iter().filter(|_| origin.is_own) {
             self.transaction
                 .prepare_cached("INSERT OR IGNORE INTO witness (tip) VALUES (?1)")?
                 .execute([&seen.tip])?;
@@ -292,26 +286,34 @@ impl Pass<'_> {
     }
 }
 
+/// Where events are read.
+pub(super) struct Origin<'l> {
+    pub(super) lane: &'l LaneRef,
+    /// It is this clone's own.
+    pub(super) is_own: bool,
+    /// The lane commit that holds them, hex.
+    pub(super) commit: Rc<str>,
+}
+
 /// A row of `event`.
-const INSERT: &str = "INSERT OR IGNORE INTO event
+pub(super) const INSERT: &str = "INSERT OR IGNORE INTO event
     (id, proposal, lane, seq, commit_id, kind, time, plan, body, is_line, statement, manifest, figures)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 
 /// Adds an event by the statement [`INSERT`], with what a snapshot counts of its proposal; `false` where it
 /// is there already.
-fn add(
+fn insert_row(
     insert: &mut CachedStatement<'_>,
-    lane: &str,
-    commit: &str,
+    origin: &Origin<'_>,
     row: &Row,
     figures: Option<&str>,
 ) -> rusqlite::Result<bool> {
     let added = insert.execute(params![
         row.hex,
         row.proposal.as_ref().map(|id| id.as_str()),
-        lane,
+        origin.lane.lane(),
         number(row.seq),
-        commit,
+        &*origin.commit,
         row.kind(),
         row.time(),
         row.plan,

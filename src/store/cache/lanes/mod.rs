@@ -7,9 +7,11 @@ mod absent;
 mod batches;
 mod histories;
 mod known;
+mod parts;
 mod purges;
 mod troubles;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
@@ -102,7 +104,7 @@ pub(super) fn catch_up(
         unsaved: 0,
         saved: false,
         filling: was_empty.then(Filling::default),
-        traces: None,
+        traces: OnceCell::new(),
         left: Vec::new(),
         settled: None,
         begins_again: false,
@@ -183,7 +185,7 @@ struct Pass<'a> {
     /// The cache was empty, and its events have no indices yet.
     filling: Option<Filling>,
     /// What stands here for proposals, once it was looked for.
-    traces: Option<Traces>,
+    traces: OnceCell<Option<Traces>>,
     /// Commits up to which refs were read before that lead elsewhere now, with their lanes.
     left: Vec<(String, String)>,
     /// The commit up to which the lane that is being read was folded: it goes on from there.
@@ -210,9 +212,15 @@ impl Pass<'_> {
 
     /// From here on the cache is asked what there is of a proposal.
     fn end_filling(&mut self) -> rusqlite::Result<()> {
-        if self.filling.take().is_none() {
-            return Ok(());
+        match self.filling {
+            Some(_) => self.question(),
+            None => Ok(()),
         }
+    }
+
+    /// The same, whether it was asked before or not.
+    fn question(&mut self) -> rusqlite::Result<()> {
+        self.filling = None;
         self.parsed.forget_fresh();
         // What is sorted needs memory as well.
         self.transaction
@@ -227,11 +235,6 @@ impl Pass<'_> {
         let mut touched = std::mem::take(&mut self.touched);
         let mut news = std::mem::take(&mut self.fetched);
         touched.extend(news.iter().cloned());
-        let own = self.own.iter().map(|name| {
-            let seq = self.rows.get(name).map_or(0, |row| row.seq);
-            (refs::lane_of(name).to_owned(), seq)
-        });
-        let own: Vec<_> = own.collect();
         let mut last = None;
         if let Some(filling) = &mut self.filling {
             let has_troubles =
@@ -250,11 +253,24 @@ impl Pass<'_> {
             self.fetched.extend(news.take(&last.0));
             self.parsed.put_last(last);
         }
-        if self.filling.is_some() && self.traces.is_none() && !news.is_empty() {
-            self.traces = Traces::of(self.store).ok();
-        }
-        let news = News { ids: news, traces: self.traces.as_ref() };
-        update::refold(&self.objects, self.transaction, (touched, news), &own, parsed)
+        let is_wanted = self.filling.is_some() && !news.is_empty();
+        let traces = if is_wanted { self.traces() } else { None };
+        let news = News { ids: news, traces };
+        update::refold(&self.objects, self.transaction, (touched, news), self.seen(), parsed)
+    }
+
+    /// This clone's own lanes, with the positions up to which they were read.
+    fn seen(&self) -> Vec<(String, u64)> {
+        let seen = self.own.iter().map(|name| {
+            let seq = self.rows.get(name).map_or(0, |row| row.seq);
+            (refs::lane_of(name).to_owned(), seq)
+        });
+        seen.collect()
+    }
+
+    /// What stands here for proposals.
+    fn traces(&self) -> Option<&Traces> {
+        self.traces.get_or_init(|| Traces::of(self.store).ok()).as_ref()
     }
 
     fn read_some(&mut self, lanes: &[LaneRef]) -> rusqlite::Result<()> {
