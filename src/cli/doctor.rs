@@ -203,8 +203,14 @@ fn catch_up(context: &Context, store: &Store, view: &mut View) -> Result<bool> {
         || !view.newly_expired(context.now, 1)?.is_empty()
         || !view.revived(context.now, 1)?.is_empty();
     let was_due = is_due;
+    let mut left = None;
     for _ in 0..MOST_ROUNDS {
-        if !is_due || store.write(&context.actor(store), context.now, |_| Ok(())).is_err() {
+        // What cannot be done now, under git's lock for example, is not done by asking again.
+        let before = left.replace(store.unfinished(view));
+        if !is_due
+            || before == left
+            || store.write(&context.actor(store), context.now, |_| Ok(())).is_err()
+        {
             break;
         }
         *view = store.readable_view()?;

@@ -150,6 +150,15 @@ pub(super) fn is_noted(directory: &Directory) -> bool {
         .is_ok_and(|stamp| stamp.kind == FileKind::File && stamp.size > 0)
 }
 
+/// What the last holder has left to do; the same text again where nothing of it was done since.
+pub(super) fn noted(directory: &Directory) -> String {
+    let mut bytes = Vec::new();
+    if let Ok(file) = directory.file("lock".into(), Access::Read) {
+        let _ = file.take(MOST_NOTED).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;

@@ -119,6 +119,12 @@ impl Store {
             || !view.fetched(1).is_empty()
     }
 
+    /// What there is to see to first, to be compared with what there is after a write.
+    pub fn unfinished(&self, view: &View) -> (Option<String>, BTreeSet<ProposalId>) {
+        let noted = self.private().ok().flatten().map(|private| lock::noted(&private));
+        (noted, view.fetched(1))
+    }
+
     /// Holds what stands for the pending proposals against them: each proposal is read once. What the
     /// last look has found to be as it should is passed over where it has not changed since, unless
     /// this one `is_full`.

@@ -372,6 +372,25 @@ fn stale_locks_of_git_are_named_and_stay() {
     }
 }
 
+/// What is due behind a lane cannot be done under git's lock, however often it is tried.
+#[test]
+fn a_doctor_ends_where_git_holds_its_refs() {
+    let (repo, _, ids) = eight();
+    let lock = ".git/packed-refs.lock";
+    repo.git(&["pack-refs", "--all"]);
+    repo.write(lock, "");
+    repo.aye(&["reject", &ids[2], "--yes"]).ok();
+    age(&repo, lock);
+    let left = format!("pending_ref_unexpected: refs/aye/pending/{}", ids[2]);
+    let begun = std::time::Instant::now();
+    repo.aye(&["doctor"]).exits(1).says("git_lock_stale").says(&left);
+    // Each time it is tried takes a second.
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    repo.remove(lock);
+    repo.aye(&["doctor"]).ok();
+    assert!(!repo.git(&["for-each-ref", "refs/aye/pending"]).contains(&ids[2]));
+}
+
 #[test]
 fn pending_refs_are_held_against_pending_proposals() {
     let (repo, _, ids) = eight();
