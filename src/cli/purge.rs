@@ -83,7 +83,8 @@ pub struct Answer {
     /// `refs/aye/session/`: by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<String>,
-    /// Other proposals that name the same content, and so keep it.
+    /// Other proposals that keep something of the content: they name the same blob, or one of the same file that
+    /// has lines which the purged ones have added.
     pub also_in: Vec<String>,
     /// Where the content stands in the project itself.
     pub standing: Vec<Stands>,
@@ -374,7 +375,10 @@ fn text(answer: &Answer, is_done: bool) -> String {
         line(format!("    aye session end {name} --discard"));
     }
     if !answer.also_in.is_empty() {
-        line(format!("  the same content is named by {}", answer.also_in.join(", ")));
+        line(format!(
+            "  its content, or lines that it has added, are in {} too",
+            answer.also_in.join(", ")
+        ));
     }
     for left in &answer.left {
         let by = left.by.join(", ");

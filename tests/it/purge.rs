@@ -526,6 +526,31 @@ fn a_blob_is_purged_with_every_proposal_that_names_it() {
     repo.aye(&["doctor"]).ok();
 }
 
+/// Content goes on in what was decided on top of it: under the same id, and in merged results under others.
+#[test]
+fn what_was_decided_on_top_of_it_is_named() {
+    let lines: String = (0..60).map(|n| format!("line {n} of the file\n")).collect();
+    let repo = Repo::with(&[("f", lines.as_str()), ("g", "g1\n")]);
+    let propose = |at: u32, new: &str| {
+        let old = format!("line {at} of the file\n");
+        repo.aye(&["propose", "f", "--old", &old, "--new", new, "-q"]).ok().id()
+    };
+    let leak = propose(5, &format!("{SECRET}\n"));
+    let (above, second) = (propose(30, "thirty\n"), propose(50, "fifty\n"));
+    let other = repo.aye(&["propose", "g", "--old", "g1", "--new", "g2", "-q"]).ok().id();
+    for id in [&leak, &above, &second, &other] {
+        repo.aye(&["apply", id, "--yes"]).ok();
+    }
+    let outlook = repo.aye(&["purge", &leak, "--reason", "r", "--dry-run", "--json"]).ok().json();
+    let named: BTreeSet<&str> = texts(&outlook["also_in"]).into_iter().collect();
+    assert_eq!(named, BTreeSet::from([above.as_str(), second.as_str()]));
+    repo.aye(&["purge", &leak, "--reason", "r", "--yes"]).ok().says("lines that it has added");
+    for id in [&above, &second] {
+        purge(&repo, id);
+    }
+    assert!(!reachable(&repo).contains(SECRET));
+}
+
 #[test]
 fn two_persons_have_to_ask_where_the_policy_says_so() {
     let (repo, server) = scene();

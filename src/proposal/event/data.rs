@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ChangeRecord;
-use super::decisions::{Apply, Approve, Mark, Patch, Reject, Reopen, RequestChanges, Undo};
+use super::decisions::{
+    Apply, Approve, Mark, Patch, Reject, Reopen, RequestChanges, Undo, Written,
+};
 use super::words::{CommentKind, Evidence, InputForm, RevisionReason};
 use crate::changeset::RepoPath;
 use crate::proposal::{Actor, ProposalId};
@@ -405,6 +407,17 @@ impl Data {
             Self::Publish(publish) => &publish.changes,
             _ => &[],
         }
+    }
+
+    /// The files that it says were written; empty for other kinds.
+    pub fn written(&self) -> impl Iterator<Item = &Written> {
+        let (written, amended): (&[Written], &[Written]) = match self {
+            Self::Apply(apply) => (&apply.written, &apply.amended),
+            Self::Undo(undo) => (&undo.written, &[]),
+            Self::Patch(patch) => (&patch.written, &[]),
+            _ => (&[], &[]),
+        };
+        written.iter().chain(amended)
     }
 }
 

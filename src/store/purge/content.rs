@@ -8,7 +8,7 @@ use super::Subjects;
 use crate::changeset::RepoPath;
 use crate::changeset::Snapshot as _;
 use crate::error::Result;
-use crate::proposal::{Data, Entry, ProposalId};
+use crate::proposal::{Data, Entry, Event, ProposalId};
 use crate::store::{Store, View};
 
 /// Where content stands that aye cannot purge.
@@ -32,14 +32,36 @@ pub struct Standing {
 }
 
 /// What the events of some proposals have made of files: blobs (hex) by path.
-pub struct Contents(BTreeMap<RepoPath, BTreeSet<String>>);
+pub struct Contents {
+    blobs: BTreeMap<RepoPath, BTreeSet<String>>,
+    /// What they were made of: of each file the pairs of blobs.
+    steps: BTreeSet<(RepoPath, String, String)>,
+}
 
 impl Contents {
     /// The blobs, hex.
     pub(super) fn blobs(&self) -> BTreeSet<String> {
-        self.0.values().flatten().cloned().collect()
+        self.blobs.values().flatten().cloned().collect()
     }
 }
+
+/// The files that `event` names, each with both sides.
+fn sides(event: &Event) -> impl Iterator<Item = (&RepoPath, [Option<&Entry>; 2])> {
+    let changes = event.data.changes().iter();
+    let changes =
+        changes.map(|change| (&change.path, [change.before.as_ref(), change.after.as_ref()]));
+    let written = event.data.written();
+    changes.chain(written.map(|file| (&file.path, [file.before.as_ref(), file.after.as_ref()])))
+}
+
+/// The lines of `text` that say something: a bracket, or a blank one, stands in every file.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = text.lines().map(|line| line.trim());
+    lines.filter(|line| line.len() >= SHORTEST && line.iter().any(u8::is_ascii_alphanumeric))
+}
+
+/// Bytes of a line by which content is known again.
+const SHORTEST: usize = 6;
 
 impl Store {
     /// What the events about `subjects` have made of files, or the blob that was named.
@@ -47,30 +69,30 @@ impl Store {
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn purge_contents(&self, view: &View, subjects: &Subjects) -> Result<Contents> {
-        let mut found: BTreeMap<RepoPath, BTreeSet<String>> = BTreeMap::new();
+        let mut found = Contents { blobs: BTreeMap::new(), steps: BTreeSet::new() };
         let mut gather = |body: &[u8]| {
             let Some(event) = self.inflated(body) else { return };
-            let mut add = |path: &RepoPath, before: Option<&Entry>, after: Option<&Entry>| {
+            // What an undo leads to was there before.
+            if matches!(event.data, Data::Undo(_)) {
+                return;
+            }
+            for (path, [before, after]) in sides(&event) {
                 let is_new = after.filter(|after| before.is_none_or(|b| b.id != after.id));
                 let names_it = |id: &&String| subjects.blob.as_ref() == Some(id);
                 let named = before.map(|before| &before.id).filter(names_it);
                 let ids = is_new.map(|after| &after.id).into_iter().chain(named).cloned();
-                found.entry(path.clone()).or_default().extend(ids);
-            };
-            for change in event.data.changes() {
-                add(&change.path, change.before.as_ref(), change.after.as_ref());
-            }
-            if let Data::Apply(apply) = &event.data {
-                for file in apply.written.iter().chain(&apply.amended) {
-                    add(&file.path, file.before.as_ref(), file.after.as_ref());
+                found.blobs.entry(path.clone()).or_default().extend(ids);
+                if let Some(after) = is_new {
+                    let before = before.map(|before| before.id.clone()).unwrap_or_default();
+                    found.steps.insert((path.clone(), before, after.id.clone()));
                 }
             }
         };
         for target in &subjects.targets {
             view.each_body_of(&target.id, &mut gather)?;
         }
-        found.retain(|_, blobs| !blobs.is_empty());
-        Ok(Contents(found))
+        found.blobs.retain(|_, blobs| !blobs.is_empty());
+        Ok(found)
     }
 
     /// Where they stand in the project itself.
@@ -79,10 +101,10 @@ impl Store {
     /// `git_failed`; those of the file system.
     pub fn standing(&self, contents: &Contents) -> Result<Vec<Standing>> {
         let mut found = BTreeSet::new();
-        if contents.0.is_empty() {
+        if contents.blobs.is_empty() {
             return Ok(Vec::new());
         }
-        let paths = contents.0.keys().map(|path| path.to_path().into_os_string());
+        let paths = contents.blobs.keys().map(|path| path.to_path().into_os_string());
         let listed = self
             .git()?
             .args(["--literal-pathspecs", "rev-list", "--objects", "--exclude=refs/aye/*", "--all"])
@@ -91,7 +113,7 @@ impl Store {
             .run()?;
         let objects: BTreeSet<&[u8]> =
             listed.lines().filter_map(|line| line.split_str(" ").next()).collect();
-        for (path, blobs) in &contents.0 {
+        for (path, blobs) in &contents.blobs {
             for blob in blobs {
                 let mut add = |place| {
                     found.insert(Standing { path: path.clone(), blob: blob.clone(), place })
@@ -110,7 +132,8 @@ impl Store {
         Ok(found.into_iter().collect())
     }
 
-    /// The other proposals whose events name one of these blobs, and so keep it here.
+    /// The other proposals that keep something of these contents here: an event of theirs names one of the
+    /// blobs, or another one of the same file that has lines which these have added.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
@@ -120,17 +143,48 @@ impl Store {
         subjects: &Subjects,
         contents: &Contents,
     ) -> Result<Vec<ProposalId>> {
-        let blobs: BTreeSet<&str> = contents.0.values().flatten().map(String::as_str).collect();
-        let mut found = BTreeSet::new();
+        let blobs = contents.blobs();
+        let (mut found, mut near) = (BTreeSet::new(), BTreeSet::new());
         view.each_body(|proposal, _, body| {
             let is_other = subjects.targets.iter().all(|target| target.id.as_str() != proposal);
             if is_other && let Some(event) = self.inflated(body) {
-                let sides = event.data.changes().iter().flat_map(|c| [&c.before, &c.after]);
-                if sides.flatten().any(|entry| blobs.contains(entry.id.as_str())) {
-                    found.insert(proposal.to_owned());
+                for (path, sides) in sides(&event) {
+                    for id in sides.into_iter().flatten().map(|entry| &entry.id) {
+                        if blobs.contains(id) {
+                            found.insert(proposal.to_owned());
+                        } else if contents.blobs.contains_key(path) {
+                            near.insert((path.clone(), id.clone(), proposal.to_owned()));
+                        }
+                    }
                 }
             }
         })?;
+        let added = self.added(contents);
+        let mut with_lines: BTreeMap<String, bool> = BTreeMap::new();
+        for (path, id, proposal) in near {
+            let Some(added) = added.get(&path).filter(|_| !found.contains(&proposal)) else {
+                continue;
+            };
+            let has = with_lines.entry(id).or_insert_with_key(|id| {
+                self.blob(id).is_ok_and(|text| lines(&text).any(|line| added.contains(line)))
+            });
+            if *has {
+                found.insert(proposal);
+            }
+        }
         found.iter().map(|id| ProposalId::parse(id)).collect()
+    }
+
+    /// The lines that contents have added to their files, as far as they are here.
+    fn added<'c>(&self, contents: &'c Contents) -> BTreeMap<&'c RepoPath, BTreeSet<Vec<u8>>> {
+        let mut added: BTreeMap<&RepoPath, BTreeSet<Vec<u8>>> = BTreeMap::new();
+        for (path, before, after) in &contents.steps {
+            let text = |id: &String| self.blob(id).unwrap_or_default();
+            let (before, after) = (text(before), text(after));
+            let old: BTreeSet<&[u8]> = lines(&before).collect();
+            let new = lines(&after).filter(|line| !old.contains(line)).map(<[u8]>::to_vec);
+            added.entry(path).or_default().extend(new);
+        }
+        added
     }
 }
