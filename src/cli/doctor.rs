@@ -417,13 +417,18 @@ fn overwrites(fetch: &Overwrites) -> String {
 
 fn rewound(lane: &Rewound) -> Problem {
     let Rewound { name, lost, now, is_behind, kept } = lane;
+    let how = match now {
+        Some(now) => format!("taken back from {lost} to {now}"),
+        None => "removed".to_owned(),
+    };
     let message = format!(
-        "{name}, this clone's own, was taken back from {lost} to {now} by something else than aye, as by a fetch \
-         that writes over it; {kept} keeps what it had"
+        "{name}, this clone's own, was {how} by something else than aye, as by a fetch that writes over it; {kept} \
+         keeps what it had"
     );
-    let hint = match is_behind {
-        true => format!("bring it back: git update-ref {name} {lost} {now}"),
-        false => format!(
+    let hint = match (is_behind, now) {
+        (true, Some(now)) => format!("bring it back: git update-ref {name} {lost} {now}"),
+        (true, None) => format!("bring it back: git update-ref {name} {lost} ''"),
+        (false, _) => format!(
             "`git log -p {kept}` shows what was said; say again here what still holds, then let it go: \
              git update-ref -d {kept}"
         ),

@@ -65,7 +65,8 @@ impl Store {
     /// # Errors
     /// `busy`, `git_failed`, and those of the file system. It can be called again then.
     pub fn remove_held(&self, held: &Held, view: &View) -> Result<()> {
-        let lock = Lock::acquire(&self.make_private()?, "lock")?;
+        let private = self.make_private()?;
+        let lock = Lock::acquire(&private, "lock")?;
         for id in &held.pending {
             if let Ok(proposal) = view.proposal(id)
                 && proposal.subject == Subject::Memory
@@ -78,6 +79,8 @@ impl Store {
         projection::remove_empty(self)?;
         let deleted: String = held.refs.iter().map(|name| format!("delete {name}\n")).collect();
         if !deleted.is_empty() {
+            // It would keep the lanes that it has seen.
+            private.remove("cache.sqlite");
             self.git()?.args(["update-ref", "--no-deref", "--stdin"]).stdin(deleted).run()?;
         }
         exclude::include(self, EXCLUDED);

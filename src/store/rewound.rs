@@ -5,7 +5,7 @@
 use gix::ObjectId;
 
 use super::Store;
-use super::refs::{self, LaneRef};
+use super::refs;
 use crate::error::Result;
 
 /// Where the tips are kept.
@@ -18,19 +18,19 @@ pub struct Rewound {
     pub name: String,
     /// Where it was, hex.
     pub lost: String,
-    /// Where it is, hex.
-    pub now: String,
+    /// Where it is, hex; `None` where it is gone.
+    pub now: Option<String>,
     /// Where it was goes on from where it is: nothing else was said in it since.
     pub is_behind: bool,
     /// The ref that keeps it.
     pub kept: String,
 }
 
-/// Keeps `lost`, up to which the ref of an own lane was read before. Not being able to is no error: the
-/// lane is read as it is.
-pub(super) fn keep(store: &Store, lane: &LaneRef, lost: &str) {
+/// Keeps `lost`, up to which `lane`, the ref of an own lane, was read before. Not being able to is no error:
+/// the lane is read as it is.
+pub(super) fn keep(store: &Store, lane: &str, lost: &str) {
     let Ok(id) = ObjectId::from_hex(lost.as_bytes()) else { return };
-    let rest = lane.name.strip_prefix("refs/aye/").unwrap_or(&lane.name);
+    let rest = lane.strip_prefix("refs/aye/").unwrap_or(lane);
     let name = format!("{KEPT}{}/{rest}", id.to_hex_with_len(8));
     if store.repo.find_header(id).is_ok()
         && refs::target(&store.repo, &name).is_ok_and(|it| it.is_none())
@@ -54,14 +54,15 @@ impl Store {
                 continue;
             };
             let name = format!("refs/aye/{rest}");
-            let Some(now) = refs::target(&self.repo, &name)? else { continue };
+            let now = refs::target(&self.repo, &name)?;
             // The lost commits are in no cache. All of one ref is in one epoch, where git knows the way.
-            let common = self.repo.merge_base(now, lost).ok().flatten().map(gix::Id::detach);
-            if now == lost || common == Some(lost) {
+            let base = |now| self.repo.merge_base(now, lost).ok().flatten().map(gix::Id::detach);
+            let common = now.and_then(base);
+            if now == Some(lost) || common == Some(lost) {
                 continue;
             }
-            let is_behind = common == Some(now);
-            let (lost, now) = (lost.to_string(), now.to_string());
+            let is_behind = common == now;
+            let (lost, now) = (lost.to_string(), now.map(|now| now.to_string()));
             found.push(Rewound { name, lost, now, is_behind, kept });
         }
         Ok(found)

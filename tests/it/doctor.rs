@@ -372,6 +372,27 @@ fn stale_locks_of_git_are_named_and_stay() {
     }
 }
 
+/// As by `git fetch --prune` with a refspec that writes over this clone's own lanes.
+#[test]
+fn an_own_lane_that_was_deleted_is_kept_and_named() {
+    let (repo, _, ids) = eight();
+    repo.aye(&["reject", &ids[2], "--yes"]).ok();
+    let list = || repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+    let before = list();
+    let name = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    let tip = repo.git(&["rev-parse", &name]);
+    repo.git(&["update-ref", "-d", &name]);
+    repo.aye(&["list"]).ok();
+    // Whatever becomes of the cache.
+    repo.remove(".git/aye/cache.sqlite");
+    let hint = format!("git update-ref {name} {tip} ''");
+    repo.aye(&["doctor"]).exits(1).says("lane_rewound").says("was removed").says(&hint);
+    repo.aye(&["doctor", "--repair"]).exits(1).says(&hint);
+    repo.git(&["update-ref", &name, &tip, ""]);
+    repo.aye(&["doctor", "--repair"]).ok();
+    assert_eq!(list(), before);
+}
+
 /// What is due behind a lane cannot be done under git's lock, however often it is tried.
 #[test]
 fn a_doctor_ends_where_git_holds_its_refs() {

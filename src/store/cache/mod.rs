@@ -158,7 +158,9 @@ impl Store {
 
     fn readable_look(&self) -> Result<View> {
         let lanes = refs::lanes(&self.repo)?;
-        if lanes.is_empty() && refs::kept(&self.repo).is_empty() {
+        // A cache may know of an own lane whose ref is gone.
+        let has_cache = || self.common_dir.join("aye/cache.sqlite").exists();
+        if lanes.is_empty() && refs::kept(&self.repo).is_empty() && !has_cache() {
             return Ok(View {
                 connection: None,
                 lanes,

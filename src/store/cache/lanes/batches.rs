@@ -7,7 +7,7 @@ use rusqlite::{CachedStatement, OptionalExtension as _, params};
 
 use super::super::counts;
 use super::super::filling;
-use super::{PAGES, Pass, Walked, number};
+use super::{FILLED, PAGES, Pass, Walked, number};
 use crate::proposal::event::Head;
 use crate::store::lane::{BATCH, Bad, Chain, Limits, Link, Progress, Reader, Row};
 use crate::store::objects::remapped;
@@ -48,9 +48,10 @@ impl Pass<'_> {
         self.unsaved = 0;
         // What has waited for more.
         self.fold(false)?;
+        let pages = if self.filling.is_some() { FILLED } else { PAGES };
         // Whoever came in between would read the same commits again.
         self.transaction.execute_batch(&format!(
-            "PRAGMA cache_size = -{PAGES}; PRAGMA locking_mode = EXCLUSIVE; COMMIT"
+            "PRAGMA cache_size = -{pages}; PRAGMA locking_mode = EXCLUSIVE; COMMIT"
         ))?;
         self.saved = true;
         crate::failpoint!("store.cache.batch");

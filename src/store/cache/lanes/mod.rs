@@ -85,7 +85,7 @@ pub(super) fn catch_up(
     let rows = positions(&transaction)?;
     let was_empty = rows.is_empty();
     match was_empty {
-        true => transaction.execute_batch(&format!("PRAGMA cache_size = -{PAGES}"))?,
+        true => transaction.execute_batch(&format!("PRAGMA cache_size = -{FILLED}"))?,
         false => schema::index_events(&transaction)?,
     }
     let mut pass = Pass {
@@ -139,6 +139,9 @@ pub(super) fn catch_up(
 /// Memory for pages while a long history is read, in KiB: SQLite's own 2 MB are written and read
 /// again too often.
 const PAGES: i64 = 24 << 10;
+
+/// The same while a cache is filled: without the indices of events all tables grow at their ends.
+const FILLED: i64 = 4 << 10;
 
 /// The same afterwards, and while indices are made: as much again is needed for what is sorted.
 const SORTED: i64 = 8 << 10;
@@ -296,7 +299,7 @@ impl Pass<'_> {
         let gone: Vec<String> =
             self.rows.keys().filter(|name| !present.contains(name.as_str())).cloned().collect();
         for name in gone {
-            self.forget(&name)?;
+            self.forget(&name, &lanes)?;
         }
         Ok(())
     }
@@ -389,7 +392,7 @@ impl Pass<'_> {
         if let Some(old) =
             old.filter(|old| Some(*old) != chain.onto.map(|id| id.to_string()).as_deref())
         {
-            rewound::keep(self.store, lane, old);
+            rewound::keep(self.store, &lane.name, old);
             // Rewritten: nothing of the old lane may stay, so begin again.
             return Err(rusqlite::Error::InvalidQuery);
         }
@@ -461,12 +464,18 @@ impl Pass<'_> {
         report(self.transaction, &trouble, Some(before), None)
     }
 
-    /// The ref `name` is gone. What it led to stays if another ref has it.
-    fn forget(&mut self, name: &str) -> rusqlite::Result<()> {
+    /// The ref `name` is gone, and `lanes` are there. What it led to stays if another ref has it.
+    fn forget(&mut self, name: &str, lanes: &[LaneRef]) -> rusqlite::Result<()> {
         let Some(row) = self.rows.remove(name) else { return Ok(()) };
         let lane = refs::lane_of(name).to_owned();
         if let Some(reached) = &row.reached {
             let Some(holder) = self.holder(&lane, reached)? else {
+                // Where aye itself removes the ref of an own lane, the next epoch has one.
+                let is_there =
+                    |other: &LaneRef| other.lane() == lane && refs::is_local(&other.name);
+                if self.own.contains(name) && !lanes.iter().any(is_there) {
+                    rewound::keep(self.store, name, reached);
+                }
                 return Err(rusqlite::Error::InvalidQuery);
             };
             // It still begins where it did.
