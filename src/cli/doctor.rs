@@ -386,6 +386,12 @@ fn remotes(store: &Store, view: &View) -> Vec<String> {
         )
     });
     let mut found: Vec<String> = gone.collect();
+    if let Some(name) = store.default_remote_missing() {
+        found.push(format!(
+            "aye.remote is '{name}', and there is no remote of that name: what is said is for none of those that \
+             there are; git config aye.remote NAME, or git config --unset aye.remote"
+        ));
+    }
     let names = store.remotes_without_default();
     if !names.is_empty() {
         found.push(format!(

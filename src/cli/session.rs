@@ -1,5 +1,8 @@
 //! `aye session`: the work trees that agents run in.
 
+mod lines;
+
+pub(super) use lines::{met, say, summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -451,18 +454,6 @@ pub(super) fn follow(
     Ok(())
 }
 
-/// Where edits of an agent met others, in lines.
-pub(super) fn met(kept: &[(String, String)]) -> Vec<String> {
-    let line = |(path, why): &(String, String)| {
-        format!("aye: {}: {}", escape::name(path), escape::line(why))
-    };
-    let mut lines: Vec<String> = kept.iter().take(MOST).map(line).collect();
-    if kept.len() > MOST {
-        lines.push(format!("aye: and {} more", kept.len() - MOST));
-    }
-    lines
-}
-
 fn ending(done: &Submitted) -> Ending {
     match &done.outcome {
         None => Ending::Nothing,
@@ -472,64 +463,6 @@ fn ending(done: &Submitted) -> Ending {
         Some(SubmitOutcome::Withdrawn(_)) => Ending::Withdrawn,
     }
 }
-
-/// Says what was proposed, and what was not.
-pub(super) fn say(context: &Context, done: &Submitted) {
-    let lines = summary(done);
-    if lines.is_empty() {
-        context.note("aye: nothing changed");
-    }
-    for line in lines {
-        context.note(&line);
-    }
-}
-
-/// What was proposed, and what was not, in lines; none where nothing changed.
-pub(super) fn summary(done: &Submitted) -> Vec<String> {
-    let mut lines = met(&done.kept);
-    for (path, why) in done.passed_over.iter().take(MOST) {
-        let (path, why) = (escape::name(path), escape::line(why));
-        lines.push(format!("aye: not proposed: {path} {why}"));
-    }
-    if done.passed_over.len() > MOST {
-        lines.push(format!("aye: not proposed: and {} more", done.passed_over.len() - MOST));
-    }
-    let Some(outcome) = &done.outcome else { return lines };
-    let proposal = outcome.proposal();
-    if let SubmitOutcome::Withdrawn(_) = outcome {
-        lines.push(format!("aye: {} withdrawn: nothing of it is left in the files", proposal.id));
-        return lines;
-    }
-    if let SubmitOutcome::Elsewhere(_) = outcome {
-        lines.push(format!(
-            "aye: {id} as {by} has revised it in another clone; the tree does not have that   \
-             decide: aye review {id}",
-            id = proposal.id,
-            by = escape::line(&proposal.current().actor.name),
-        ));
-        return lines;
-    }
-    let files = match proposal.current().changes.len() {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
-    };
-    let (added, removed) = done.lines;
-    let word = match outcome {
-        SubmitOutcome::Proposed(_) => "",
-        SubmitOutcome::Revised(_) => " revised:",
-        SubmitOutcome::Unchanged(_) | SubmitOutcome::Elsewhere(_) | SubmitOutcome::Withdrawn(_) => {
-            " as before:"
-        }
-    };
-    lines.push(format!(
-        "aye: {id}{word} {files} +{added} −{removed}   decide: aye review {id}",
-        id = proposal.id
-    ));
-    lines
-}
-
-/// Paths that are named one by one.
-const MOST: usize = 20;
 
 fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
     if home.state(name) == State::Gone {

@@ -185,6 +185,13 @@ impl Store {
         if is_told_apart { Vec::new() } else { names }
     }
 
+    /// The name that `aye.remote` has, where there is no remote of that name.
+    pub fn default_remote_missing(&self) -> Option<String> {
+        let named = self.repo.config_snapshot().string("aye.remote")?.to_str_lossy().into_owned();
+        let is_there = self.repo.remote_names().iter().any(|name| name.to_str_lossy() == named);
+        (!named.is_empty() && !is_there).then_some(named)
+    }
+
     /// What in git's configuration would push lanes that are not for the remote.
     pub fn pushes_of_others(&self) -> Vec<Pushes> {
         let config = self.repo.config_snapshot();

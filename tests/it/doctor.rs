@@ -393,6 +393,19 @@ fn an_own_lane_that_was_deleted_is_kept_and_named() {
     assert_eq!(list(), before);
 }
 
+#[test]
+fn a_default_remote_that_there_is_not_is_named() {
+    let repo = Repo::new();
+    repo.git(&["remote", "add", "origin", "https://example.com/x"]);
+    repo.aye(&["doctor"]).ok().lacks("aye.remote");
+    repo.git(&["config", "aye.remote", "upstream"]);
+    repo.aye(&["doctor"])
+        .ok()
+        .says("aye.remote is 'upstream', and there is no remote of that name");
+    repo.git(&["config", "aye.remote", "origin"]);
+    repo.aye(&["doctor"]).ok().lacks("aye.remote");
+}
+
 /// What is due behind a lane cannot be done under git's lock, however often it is tried.
 #[test]
 fn a_doctor_ends_where_git_holds_its_refs() {

@@ -102,18 +102,18 @@ pub(super) fn refold(
             ids.insert(id?);
         }
     }
-    let mut folder = Folder::new(transaction, own)?;
+    let mut folding = Folding::new(transaction, own)?;
     for id in &ids {
         let fresh = parsed.take_fresh(id);
         let traces = news.ids.contains(id).then_some(news.traces);
-        folder.fold(repo, id, (fresh, &mut parsed), traces)?;
+        folding.fold(repo, id, (fresh, &mut parsed), traces)?;
     }
     Ok(())
 }
 
 /// Folds proposals, one after the other. What is the same for all of them is asked once, and not for each of a
 /// hundred thousand.
-pub(super) struct Folder<'t> {
+pub(super) struct Folding<'t> {
     transaction: &'t Transaction<'t>,
     own: Vec<(String, u64)>,
     forks: Forks,
@@ -123,7 +123,7 @@ pub(super) struct Folder<'t> {
     tables: Tables<'t>,
 }
 
-impl<'t> Folder<'t> {
+impl<'t> Folding<'t> {
     /// With this clone's `own` lanes and their last positions.
     ///
     /// # Errors

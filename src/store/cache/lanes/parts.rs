@@ -9,7 +9,7 @@ use super::batches::{INSERT, Origin};
 use super::{Pass, number};
 use crate::proposal::event::Head;
 use crate::store::cache::gather::Parsed;
-use crate::store::cache::update::Folder;
+use crate::store::cache::update::Folding;
 use crate::store::lane::{Bad, Line, Part};
 
 impl<'a> Pass<'a> {
@@ -27,10 +27,10 @@ impl<'a> Pass<'a> {
             _ => (lane, seen),
         });
         let own: Vec<_> = own.collect();
-        let mut folder = None;
+        let mut folding = None;
         if self.filling.is_some() {
             self.compare_read(origin.lane.lane())?;
-            folder = Some(Folder::new(self.transaction, own)?);
+            folding = Some(Folding::new(self.transaction, own)?);
         }
         self.transaction.execute_batch("SAVEPOINT part")?;
         if let Some((root, before)) = epoch {
@@ -41,7 +41,7 @@ impl<'a> Pass<'a> {
                 .execute(params![root.as_bytes(), origin.lane.lane(), number(before)])?;
         }
         let mut folded = BTreeSet::new();
-        let read = self.take_lines(origin, part, folder, &mut folded)?;
+        let read = self.take_lines(origin, part, folding, &mut folded)?;
         if read.is_err() {
             // Nothing of a bad commit counts.
             self.transaction.execute_batch("ROLLBACK TO part")?;
@@ -53,13 +53,13 @@ impl<'a> Pass<'a> {
         Ok(read)
     }
 
-    /// The same, up to the first line that is bad. With a `folder` each proposal is folded once another one
+    /// The same, up to the first line that is bad. With a `folding` each proposal is folded once another one
     /// follows, and goes to `folded`: while the next is read its memory is free again.
     fn take_lines(
         &mut self,
         origin: &Origin<'_>,
         part: &Part,
-        mut folder: Option<Folder<'a>>,
+        mut folding: Option<Folding<'a>>,
         folded: &mut BTreeSet<String>,
     ) -> rusqlite::Result<Result<(), Bad>> {
         let lines = match part.lines() {
@@ -82,11 +82,11 @@ impl<'a> Pass<'a> {
                     self.remember(origin, forked, witness)?;
                 }
                 Ok(Line::Event(row)) => {
-                    folder.take_if(|folder| self.filling.is_none() || !folder.is_plain());
+                    folding.take_if(|folding| self.filling.is_none() || !folding.is_plain());
                     let other =
                         row.proposal.as_ref().is_some_and(|id| !self.parsed.is_last(id.as_str()));
-                    if let Some(folder) = folder.as_mut().filter(|_| other) {
-                        folded.extend(self.fold_last(folder)?);
+                    if let Some(folding) = folding.as_mut().filter(|_| other) {
+                        folded.extend(self.fold_last(folding)?);
                     }
                     self.add(origin, &mut insert, row)?;
                 }
@@ -96,7 +96,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Folds the proposal that was met last, of which there is nothing else.
-    fn fold_last(&mut self, folder: &mut Folder<'a>) -> rusqlite::Result<Option<String>> {
+    fn fold_last(&mut self, folding: &mut Folding<'a>) -> rusqlite::Result<Option<String>> {
         let Some((id, fresh)) = self.parsed.take_whole() else { return Ok(None) };
         if let Some(filling) = &mut self.filling {
             filling.fold(std::iter::once(&id));
@@ -104,7 +104,7 @@ impl<'a> Pass<'a> {
         self.touched.remove(&id);
         let is_news = self.fetched.remove(&id);
         let traces = is_news.then(|| self.traces());
-        folder.fold(&self.objects, &id, (Some(fresh), &mut Parsed::default()), traces)?;
+        folding.fold(&self.objects, &id, (Some(fresh), &mut Parsed::default()), traces)?;
         Ok(Some(id))
     }
 }

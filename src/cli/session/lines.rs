@@ -1,0 +1,75 @@
+//! What is said of a submission, in lines for people and for the agent that reads them.
+
+use crate::app::session::{SubmitOutcome, Submitted};
+use crate::cli::Context;
+use crate::text::escape;
+
+/// Paths that are named one by one.
+const MOST: usize = 20;
+
+/// Where edits of an agent met others, in lines.
+pub(in crate::cli) fn met(kept: &[(String, String)]) -> Vec<String> {
+    let line = |(path, why): &(String, String)| {
+        format!("aye: {}: {}", escape::name(path), escape::line(why))
+    };
+    let mut lines: Vec<String> = kept.iter().take(MOST).map(line).collect();
+    if kept.len() > MOST {
+        lines.push(format!("aye: and {} more", kept.len() - MOST));
+    }
+    lines
+}
+
+/// Says what was proposed, and what was not.
+pub(in crate::cli) fn say(context: &Context, done: &Submitted) {
+    let lines = summary(done);
+    if lines.is_empty() {
+        context.note("aye: nothing changed");
+    }
+    for line in lines {
+        context.note(&line);
+    }
+}
+
+/// What was proposed, and what was not, in lines; none where nothing changed.
+pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
+    let mut lines = met(&done.kept);
+    for (path, why) in done.passed_over.iter().take(MOST) {
+        let (path, why) = (escape::name(path), escape::line(why));
+        lines.push(format!("aye: not proposed: {path} {why}"));
+    }
+    if done.passed_over.len() > MOST {
+        lines.push(format!("aye: not proposed: and {} more", done.passed_over.len() - MOST));
+    }
+    let Some(outcome) = &done.outcome else { return lines };
+    let proposal = outcome.proposal();
+    if let SubmitOutcome::Withdrawn(_) = outcome {
+        lines.push(format!("aye: {} withdrawn: nothing of it is left in the files", proposal.id));
+        return lines;
+    }
+    if let SubmitOutcome::Elsewhere(_) = outcome {
+        lines.push(format!(
+            "aye: {id} as {by} has revised it in another clone; the tree does not have that   \
+             decide: aye review {id}",
+            id = proposal.id,
+            by = escape::line(&proposal.current().actor.name),
+        ));
+        return lines;
+    }
+    let files = match proposal.current().changes.len() {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    };
+    let (added, removed) = done.lines;
+    let word = match outcome {
+        SubmitOutcome::Proposed(_) => "",
+        SubmitOutcome::Revised(_) => " revised:",
+        SubmitOutcome::Unchanged(_) | SubmitOutcome::Elsewhere(_) | SubmitOutcome::Withdrawn(_) => {
+            " as before:"
+        }
+    };
+    lines.push(format!(
+        "aye: {id}{word} {files} +{added} −{removed}   decide: aye review {id}",
+        id = proposal.id
+    ));
+    lines
+}
