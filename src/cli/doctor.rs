@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::memory::driver;
-use super::{Context, Format};
+use super::{Context, Format, trust};
 use crate::actor::startup;
 use crate::app::plan as task_plan;
 use crate::check::lanes;
@@ -18,8 +18,8 @@ use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{
-    Audience, Damage, Depth, Filter, Inspection, Leftover, Overwrites, Pushes, Rewound, Store,
-    TroubleKind, View,
+    Aside, Audience, Damage, Depth, Filter, Inspection, Leftover, Overwrites, Pushes, Rewound,
+    Store, TroubleKind, View,
 };
 use crate::text::{escape, shell};
 use crate::worktree::codes as apply;
@@ -30,6 +30,7 @@ use crate::worktree::codes as apply;
   aye doctor
   aye doctor --full
   aye doctor --repair
+  aye doctor --repair --trust 3f9c2b71
 
 The objects of the lanes are looked at whatever the cache says: commits, trees and events are read
 and hashed, contents are looked up; --full and --repair read and hash contents too. Refs and files of
@@ -39,8 +40,10 @@ size, times and inode, or with --full.
 What is truth (the lanes) is never changed by a repair. Damaged objects are written again, under the
 ids that they had, from the cache, the projections and the work tree. Only where that cannot be done
 a lane is set aside under refs/aye/broken/, and what can be read of it takes its place; what could
-not be saved is listed, and the exit status is 1. The old cache and the files of damaged objects are
-kept in .git/aye/broken/. What has expired since the last write is put on record, and files and refs
+not be saved is listed, and the exit status is 1. What was found of this clone's own lane and is
+named by nothing that is left is kept there as well, and a person says whether it goes back: somebody
+who can push here may have put it there. The old cache and the files of damaged objects are kept in
+.git/aye/broken/. What has expired since the last write is put on record, and files and refs
 follow what was fetched, as with every command that writes.")]
 pub struct Args {
     /// Read and hash every object of the lanes, contents included.
@@ -50,6 +53,10 @@ pub struct Args {
     /// journals that cannot be repaired.
     #[arg(long)]
     pub repair: bool,
+    /// Put back what a repair set aside of this clone's own lane, up to COMMIT, without being asked: a
+    /// person's word that it was said here. Possible as long as nothing else was said in its place.
+    #[arg(long, value_name = "COMMIT", requires = "repair")]
+    pub trust: Vec<String>,
 }
 
 /// Answer of `aye doctor`.
@@ -71,7 +78,7 @@ pub struct Diagnosis {
     /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
     /// types as an agent's; a merge driver whose program is gone; a hook that is kept under another
     /// name, by an earlier version; a lane that goes on from another one (`lane_forked`), or that is not in this
-    /// shallow clone from its beginning (`lane_shallow`).
+    /// shallow clone from its beginning (`lane_shallow`); what an earlier repair set aside and does not count.
     pub warnings: Vec<String>,
     /// What was repaired.
     pub repaired: Vec<String>,
@@ -87,7 +94,7 @@ pub struct Problem {
     /// `git_lock_stale`, `not_writable`, `private_lane_pushed`, `invalid_policy`, `memory_config_invalid`; of other clones
     /// (`lane_rewound` also of this one)
     /// `lane_unreadable`, `lane_incomplete`, `lane_rewound`, `lane_equivocates`, `duplicate_id`, `event_rejected`,
-    /// `purged_content`; `cache_tampered`.
+    /// `purged_content`; `cache_tampered`; of `--trust` `not_set_aside`, `lane_written_since`.
     pub code: String,
     /// Where and what.
     pub message: String,
@@ -96,7 +103,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(super) fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         let (code, message) = (code.into(), message.into());
         Self { code, message, hint: "aye doctor --repair".into() }
     }
@@ -111,10 +118,11 @@ const MOST: usize = 50;
 /// Runs the command: exit 1 if something is wrong and was not repaired.
 ///
 /// # Errors
-/// Those of the store.
+/// `human_approval_required` with `--trust`; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     store.ask_again();
+    let authority = trust::by_flag(context, &store, &args.trust)?;
     let mut repaired = Vec::new();
     let unreadable = store.unreadable_refs();
     if args.repair {
@@ -126,7 +134,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let problems = unreadable
             .iter()
             .map(|name| Problem::new("lane_broken", format!("{name} holds no object id")));
-        return print(context, problems.collect(), repaired, 0, None);
+        return print(context, problems.collect(), repaired, 0, None, &[]);
     }
     let is_full = args.full || args.repair;
     let depth = if is_full { Depth::Full } else { Depth::Headers };
@@ -146,13 +154,24 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         repaired.extend(store.restore(Some(&view), again, saved.as_deref())?.lines);
         found = store.inspect(Some(&view), depth)?;
     }
-    if !found.damaged.iter().any(Damage::breaks_lane) && catch_up(context, &store, &mut view)? {
+    // What is in a lane that cannot be read is in no view.
+    let mut aside = match view.broken() {
+        [] => store.asides(&view, is_full)?,
+        _ => Vec::new(),
+    };
+    // What is written now takes the place of what may be put back.
+    let is_waiting = args.repair && !aside.is_empty();
+    if !is_waiting
+        && !found.damaged.iter().any(Damage::breaks_lane)
+        && catch_up(context, &store, &mut view)?
+    {
         found = store.inspect(Some(&view), depth)?;
     }
     let mut left = store.leftovers(&view, args.full, context.now)?;
     let mut problems = find(&store, &view, &found, is_full, context.now)?;
     problems.extend(surroundings(&store, &left, context.now));
-    if args.repair && !(problems.is_empty() && repaired.is_empty()) {
+    let is_due = !(problems.is_empty() && repaired.is_empty());
+    if args.repair && (is_due || is_waiting || authority.is_some()) {
         let refused = [apply::JOURNAL_INVALID.id, apply::JOURNAL_FOREIGN.id];
         if problems.iter().any(|problem| refused.contains(&&*problem.code)) {
             repaired.extend(crate::apply::set_refused_aside(&store)?);
@@ -181,19 +200,30 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         drop(view);
         view = store.view_with_new_cache()?;
+        let (back, refused) =
+            trust::put_back(context, &store, &view, authority.as_ref(), &args.trust)?;
+        if !back.is_empty() {
+            repaired.extend(back);
+            drop(view);
+            view = store.view_with_new_cache()?;
+        }
         let pending = store.rebuild_projections(&view, context.now)?;
         // Whatever stands there is nobody's; what cannot be written is found once more below.
         let _ = task_plan::project(&store, &view, &store.branch());
         repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
-        let lost = lost(&store, &view, &broken, &own, saved.as_deref());
+        aside = store.asides(&view, true)?;
+        let lost = lost(&store, &view, &broken, &own, saved.as_deref(), &aside);
         found = store.inspect(Some(&view), depth)?;
         problems = find(&store, &view, &found, is_full, context.now)?;
         left = store.leftovers(&view, args.full, context.now)?;
         problems.extend(surroundings(&store, &left, context.now));
+        problems.extend(refused);
+        problems.extend(trust::problems(&aside));
         problems.extend(lost);
+        aside.clear();
     }
     let pending = view.count_pending(context.now)?;
-    print(context, problems, repaired, pending, Some(&view))
+    print(context, problems, repaired, pending, Some(&view), &aside)
 }
 
 /// Does what the next writers would do. Where nothing can be written it waits; it is no damage.
@@ -220,18 +250,20 @@ fn catch_up(context: &Context, store: &Store, view: &mut View) -> Result<bool> {
 }
 
 /// What a repair could not save: of lanes that had to be put together again, the events that only the
-/// old cache has, and in this clone's own lanes, whose refs are `own`, the objects that were damaged.
+/// old cache has (not what was set `aside`), and in this clone's own lanes, whose refs are `own`, the
+/// objects that were damaged.
 fn lost(
     store: &Store,
     view: &View,
     broken: &[&Damage],
     own: &BTreeSet<String>,
     saved: Option<&Path>,
+    aside: &[Aside],
 ) -> Vec<Problem> {
     let hint = "fetch the lane from a clone that has it; refs/aye/broken/ and .git/aye/broken/ keep \
                 what was found of it";
     let lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).collect();
-    let unsaved = saved.map(|saved| store.lost(view, saved, &lanes)).unwrap_or_default();
+    let unsaved = saved.map(|saved| store.lost(view, saved, &lanes, aside)).unwrap_or_default();
     let named = broken.iter().filter(|damage| own.contains(damage.lane_ref()));
     let unsaved = unsaved.into_iter().map(|event| format!("{event} could not be saved"));
     let damaged = named.map(|damage| format!("{}; it could not be saved", damage.message()));
@@ -245,6 +277,7 @@ fn print(
     repaired: Vec<String>,
     pending: usize,
     view: Option<&View>,
+    aside: &[Aside],
 ) -> Result<Exit> {
     let sound = problems.is_empty();
     let mut warnings = startup_files(context);
@@ -254,6 +287,7 @@ fn print(
         warnings.extend(pushes.filter(|pushes| !is_leak(view, pushes)).map(|it| leaks(&it)));
         warnings.extend(remotes(&context.store()?, view));
     }
+    warnings.extend(trust::warnings(aside));
     warnings.extend(context.store()?.fetches_over_own().iter().map(overwrites));
     let lanes = view.map_or(0, View::count_lanes);
     let troubles = view.map_or(&[][..], View::troubles);

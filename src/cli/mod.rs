@@ -64,6 +64,7 @@ pub mod shell;
 pub mod show;
 pub mod status;
 mod tool;
+mod trust;
 pub mod try_;
 pub mod undo;
 mod usage;

@@ -52,7 +52,10 @@ impl Chain {
         let own = match store.named_lane() {
             Some(name) if audience == Audience::Default => place::Own::named(name),
             Some(_) => return Err(not_in_ci(&audience)),
-            None => place::own(&store.make_private()?, &audience, |lane| view.is_shared(lane))?,
+            None => {
+                let is_over = |lane: &str| view.is_over(store, &audience, lane);
+                place::own(&store.make_private()?, &audience, is_over)?
+            }
         };
         let newest = |lane: &str| {
             let names = view.lanes.iter().map(|known| known.name.as_str());

@@ -65,7 +65,8 @@ impl Store {
         self.view()?.lanes_written(self)
     }
 
-    fn noted_lanes(&self) -> Vec<(Audience, String)> {
+    /// This clone's lanes as they are noted, each with its audience.
+    pub(super) fn noted_lanes(&self) -> Vec<(Audience, String)> {
         let home = default_remotes(&self.repo);
         let remotes = self.repo.remote_names();
         let others = remotes.iter().map(ToString::to_string);
@@ -76,6 +77,14 @@ impl Store {
 }
 
 impl View {
+    /// Whether `lane`, this clone's own for `audience`, is one that it does not go on writing: somebody else
+    /// writes it too, or nothing is left of it and a person may have it put back.
+    pub(super) fn is_over(&self, store: &Store, audience: &Audience, lane: &str) -> bool {
+        let names = self.lanes.iter().map(|lane| lane.name.as_str());
+        self.is_shared(lane)
+            || refs::newest(names, audience, lane).is_none() && store.is_set_aside(lane)
+    }
+
     /// The remotes for which this clone has written a lane and that `store` does not have, as after
     /// `git remote rename`: what was said for them cannot be sent.
     pub fn remotes_gone(&self, store: &Store) -> Vec<String> {
@@ -101,7 +110,9 @@ impl View {
         let Some(private) = store.private()? else { return Ok(Vec::new()) };
         let mut lanes = Vec::new();
         for (audience, lane) in store.noted_lanes() {
-            if !place::is_copy(&private, &audience, &lane)? && !self.is_shared(&lane) {
+            if !place::is_copy(&private, &audience, &lane)?
+                && !self.is_over(store, &audience, &lane)
+            {
                 lanes.push(lane);
             }
         }

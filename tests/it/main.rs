@@ -123,6 +123,7 @@ mod scanner_evaluation;
 mod schemas;
 #[cfg(unix)]
 mod screens;
+mod set_aside;
 mod shell;
 mod shell_corpus;
 mod shell_languages;

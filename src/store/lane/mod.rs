@@ -588,8 +588,19 @@ pub(super) fn events(
     commit: ObjectId,
     limits: Limits,
 ) -> Option<Vec<Row>> {
+    let mut rows = rows(repo, lane, commit, limits)?;
+    rows.retain(|row| row.beside.is_none());
+    Some(rows)
+}
+
+/// As [`events`], with those of a snapshot.
+pub(super) fn rows(
+    repo: &gix::Repository,
+    lane: &LaneRef,
+    commit: ObjectId,
+    limits: Limits,
+) -> Option<Vec<Row>> {
     let mut reader = Reader::new(repo, lane, limits, Progress::default());
     let (link, _) = reader.link(commit).ok()?;
-    let said = reader.read(&link).ok()?;
-    Some(said.rows.into_iter().filter(|row| row.beside.is_none()).collect())
+    Some(reader.read(&link).ok()?.rows)
 }

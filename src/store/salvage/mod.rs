@@ -6,11 +6,13 @@
 //! them the events and the ids of proposals. Nothing is removed: the cache, the files of damaged
 //! objects and every commit that was found are kept.
 
+mod aside;
 mod content;
 mod known;
 mod restore;
 mod snapshot;
 
+pub use aside::Aside;
 pub use restore::Restored;
 
 use std::collections::BTreeSet;
@@ -28,6 +30,7 @@ use crate::beneath::{Access, FileKind};
 use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::proposal::ProposalId;
+use crate::proposal::statement::Statement;
 
 impl Store {
     /// Copies the cache to `aye/broken/cache-<time>.sqlite` in the git directory, because a repair
@@ -92,7 +95,10 @@ impl Store {
             Some(tip) => refs::set(&self.common_dir, name, tip)?,
             None => {
                 refs::remove(&self.repo, &self.common_dir, name)?;
-                if let Some(audience) = refs::Audience::of(name) {
+                // Of what a person may have put back it is known then whom it is for.
+                if let Some(audience) = refs::Audience::of(name)
+                    && !self.is_set_aside(lane.lane())
+                {
                     super::place::forget(&private, &audience, lane.lane())?;
                 }
             }
@@ -119,8 +125,9 @@ impl Store {
     /// Nothing that the lane's ref leads to names them any more, and whoever can push a branch here
     /// can put commits into the object database that claim to be of this lane. They count only from
     /// where something in this repository names them by hash: an event that was kept, which names
-    /// the tips its writer saw, or a pending ref, whose name is the hash of a proposal's first
-    /// event. The cache is not among these, because anybody may have written it.
+    /// the tips its writer saw, as the statement of a decision does, or a pending ref, whose name is
+    /// the hash of a proposal's first event. The cache is not among these, because anybody may have
+    /// written it; nor are fetched lanes, which count beside this one. For the rest see [`Aside`].
     fn before_gap(&self, lane: &LaneRef, kept: &[ObjectId], aside: &str) -> Result<Vec<ObjectId>> {
         let Some(reachable) = self.gap(lane) else { return Ok(Vec::new()) };
         let mut known = known::Knowledge::default();
@@ -128,15 +135,12 @@ impl Store {
         let ends = known.ends.get(lane.lane());
         let found: BTreeSet<ObjectId> =
             ends.into_iter().flatten().flat_map(|(_, ids)| ids).copied().collect();
-        let parent = |id: ObjectId| -> Option<ObjectId> {
-            let commit = self.repo.find_commit(id).ok()?;
-            commit.parent_ids().next().map(gix::Id::detach)
-        };
-        let inner: BTreeSet<ObjectId> = found.iter().filter_map(|id| parent(*id)).collect();
+        let inner: BTreeSet<ObjectId> = found.iter().filter_map(|id| self.parent(*id)).collect();
         let tops = found.iter().filter(|id| !inner.contains(*id) && !reachable.contains(*id));
         let tops: Vec<ObjectId> = tops.copied().collect();
         for top in &tops {
-            refs::set(&self.common_dir, &format!("{aside}.{}", top.to_hex_with_len(8)), *top)?;
+            // By so much of the id that nobody makes another commit which begins alike.
+            refs::set(&self.common_dir, &format!("{aside}.{}", top.to_hex_with_len(16)), *top)?;
         }
         let pending: BTreeSet<ProposalId> = pending::targets(self)?.into_keys().collect();
         let rows = |id: ObjectId| {
@@ -144,6 +148,11 @@ impl Store {
         };
         let mut named = BTreeSet::new();
         for row in kept.iter().flat_map(|id| rows(*id)) {
+            let statement = row.event.data.statement().and_then(|named| {
+                let blob = self.blob(&named.id).ok()?;
+                Statement::from_bytes(&blob).ok()
+            });
+            named.extend(statement.and_then(|statement| statement.seen));
             let heads = row.event.heads;
             named.extend(heads.into_iter().map(|head| head.tip));
         }
@@ -160,7 +169,7 @@ impl Store {
         for top in tops {
             let mut next = Some(top);
             while let Some(id) = next.filter(|id| !is_named(id)) {
-                next = parent(id);
+                next = self.parent(id);
             }
             if let Some(id) = next
                 && let Some((_, _, last)) = known::span(&self.repo, id)
@@ -188,18 +197,26 @@ impl Store {
         None
     }
 
-    /// The proposals and events of `lanes` that the cache at `saved` has, and `view` has not; each
-    /// once, with the id of the proposal in front where it is about one.
-    pub fn lost(&self, view: &View, saved: &Path, lanes: &BTreeSet<String>) -> Vec<String> {
+    /// The events of `lanes` that the cache at `saved` has, and neither `view` nor `aside`; each once, with
+    /// the id of the proposal in front where it is about one.
+    pub fn lost(
+        &self,
+        view: &View,
+        saved: &Path,
+        lanes: &BTreeSet<String>,
+        aside: &[Aside],
+    ) -> Vec<String> {
+        let aside: BTreeSet<&String> =
+            aside.iter().flat_map(|aside| &aside.events).map(|(id, _)| id).collect();
         let known = known::Knowledge::of_cache(&self.repo, saved);
         let mut lost = BTreeSet::new();
         for (id, known) in &known.events {
-            let stamped = &known.stamped;
-            if lanes.contains(&stamped.event.lane) && !view.has_event(&id.to_string()) {
-                let kind = stamped.event.data.kind();
-                let about = stamped.proposal().map(|id| format!("{id}: ")).unwrap_or_default();
-                let lane = &stamped.event.lane;
-                lost.insert(format!("{about}{kind} event {id} of lane {lane}, from the cache,"));
+            let (stamped, id) = (&known.stamped, id.to_string());
+            let lane = &stamped.event.lane;
+            if lanes.contains(lane) && !view.has_event(&id) && !aside.contains(&id) {
+                let (about, kind) = (stamped.proposal(), stamped.event.data.kind());
+                let event = aside::words(about.as_ref(), kind, &id, lane);
+                lost.insert(format!("{event}, from the cache,"));
             }
         }
         lost.into_iter().collect()
