@@ -233,6 +233,58 @@ fn what_is_guarded_is_refused_by_every_client() {
     refused("codex", &tool(&repo, "codex", "apply_patch", &json!({ "command": patch })));
 }
 
+/// Whoever writes through a link to what is not there makes that.
+#[test]
+fn a_link_to_what_is_not_there_is_judged_by_where_it_leads() {
+    let repo = Repo::with(FILES);
+    edit(&repo, "codex", "b.txt");
+    let tree = tree(&repo);
+    let home = repo.outer().join("home");
+    let link = |target: PathBuf, name: &str| {
+        let links = [tree.join(name), repo.outer().join(name)];
+        for link in &links {
+            std::os::unix::fs::symlink(&target, link).expect("a link");
+        }
+        links
+    };
+    let mut guarded: Vec<PathBuf> = [
+        (repo.path(".git/hooks/post-commit"), "hook"),
+        (repo.path(".agent-memory/policy.toml"), "policy"),
+        (tree.join(".git/hooks/post-commit"), "own"),
+        (tree.join("../other/b.txt"), "other"),
+        (home.join(".copilot/hooks/aye.json"), "settings"),
+        (tree.join("hook"), "twice"),
+    ]
+    .into_iter()
+    .flat_map(|(target, name)| link(target, name))
+    .collect();
+    // A directory on the way.
+    let memory = link(repo.path(".agent-memory"), "memory");
+    guarded.extend(memory.map(|link| link.join("policy.toml")));
+    for (name, ..) in CLIENTS {
+        for path in &guarded {
+            refused(name, &edit(&repo, name, path.to_str().expect("UTF-8")));
+        }
+    }
+    // A new file of the checkout is one of the tree instead, or refused.
+    for path in link(repo.path("src/new.txt"), "new") {
+        let path = path.to_str().expect("UTF-8");
+        for name in ["qwen", "cursor"] {
+            refused(name, &edit(&repo, name, path));
+        }
+        for name in REWRITTEN {
+            let input = rewritten(name, &edit(&repo, name, path)).to_string();
+            let moved = tree.join("src/new.txt");
+            assert!(input.contains(moved.to_str().expect("UTF-8")), "{name}: {input}");
+        }
+    }
+    // One within the tree is the tree's.
+    std::os::unix::fs::symlink("src/n.txt", tree.join("inside")).expect("a link");
+    let inside = tree.join("inside");
+    let answer = edit(&repo, "qwen", inside.to_str().expect("UTF-8"));
+    assert!(answer.is_null() || answer == json!({}), "{answer}");
+}
+
 #[test]
 fn what_is_not_understood_is_refused_in_each_clients_form() {
     let repo = Repo::with(FILES);

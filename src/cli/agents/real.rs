@@ -1,22 +1,35 @@
 //! Where paths lead, without symlinks.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
+/// Most symlinks to what is not there that are followed for one path. No system opens a file through more.
+const MOST_LINKS: usize = 64;
+
 /// Directories as they were found, each looked for once. For as long as nothing is made among them.
 #[derive(Debug, Default)]
-pub struct Real(RefCell<HashMap<PathBuf, PathBuf>>);
+pub struct Real {
+    directories: RefCell<HashMap<PathBuf, PathBuf>>,
+    /// Symlinks that may still be followed for the present path.
+    links: Cell<usize>,
+}
 
 impl Real {
-    /// `path` without symlinks as far as it exists, and without steps back where it does not.
+    /// `path` without symlinks, and without steps back where it does not exist. A symlink to what is not there leads
+    /// there all the same: whoever writes through it makes that.
     pub fn path(&self, path: &Path) -> PathBuf {
+        self.links.set(MOST_LINKS);
+        self.plain(path)
+    }
+
+    fn plain(&self, path: &Path) -> PathBuf {
         let mut plain = PathBuf::new();
         for part in path.components() {
             match part {
                 Component::ParentDir => {
                     // What leads on from a symlink is not what stands before it.
-                    plain = std::fs::canonicalize(&plain).unwrap_or(plain);
+                    plain = self.directory(&plain);
                     plain.pop();
                 }
                 part => plain.push(part),
@@ -29,18 +42,29 @@ impl Real {
         if let Ok(found) = std::fs::canonicalize(plain) {
             return found;
         }
-        match (plain.parent(), plain.file_name()) {
-            (Some(parent), Some(name)) => self.directory(parent).join(name),
-            _ => plain.to_owned(),
+        let (Some(parent), Some(name)) = (plain.parent(), plain.file_name()) else {
+            return plain.to_owned();
+        };
+        let parent = self.directory(parent);
+        let path = parent.join(name);
+        match (std::fs::read_link(&path), self.links.get().checked_sub(1)) {
+            (Ok(target), Some(left)) => {
+                self.links.set(left);
+                self.plain(&parent.join(target))
+            }
+            _ => path,
         }
     }
 
     fn directory(&self, directory: &Path) -> PathBuf {
-        if let Some(found) = self.0.borrow().get(directory) {
+        if let Some(found) = self.directories.borrow().get(directory) {
             return found.clone();
         }
         let found = self.found(directory);
-        self.0.borrow_mut().insert(directory.to_owned(), found.clone());
+        // Of links in a circle another path may see more.
+        if self.links.get() > 0 {
+            self.directories.borrow_mut().insert(directory.to_owned(), found.clone());
+        }
         found
     }
 }
@@ -61,7 +85,17 @@ mod tests {
         let top = std::fs::canonicalize(directory.path()).unwrap();
         std::fs::create_dir_all(top.join("a/b")).unwrap();
         std::os::unix::fs::symlink("a/b", top.join("way")).unwrap();
-        std::os::unix::fs::symlink("nowhere", top.join("a/dangling")).unwrap();
+        for (target, link) in [
+            ("nowhere", "a/dangling"),
+            ("../gone/x", "a/up"),
+            ("a/up", "twice"),
+            ("a/dangling/../y", "steps"),
+            ("a/round", "round"),
+            ("../round", "a/round"),
+        ] {
+            std::os::unix::fs::symlink(target, top.join(link)).unwrap();
+        }
+        std::os::unix::fs::symlink(top.join("new"), top.join("whole")).unwrap();
         let real = Real::default();
         for (path, expected) in [
             ("a/b", "a/b"),
@@ -71,7 +105,14 @@ mod tests {
             ("way/../x", "a/x"),
             ("gone/../x", "x"),
             ("gone/../../x/./y", "../x/y"),
-            ("a/dangling", "a/dangling"),
+            ("a/dangling", "a/nowhere"),
+            ("a/dangling/x", "a/nowhere/x"),
+            ("a/dangling/../x", "a/x"),
+            ("a/up", "gone/x"),
+            ("a/up/../x", "gone/x"),
+            ("twice", "gone/x"),
+            ("steps", "a/y"),
+            ("whole/x", "new/x"),
         ] {
             let expected = match expected.strip_prefix("../") {
                 Some(above) => top.parent().unwrap().join(above),
@@ -81,5 +122,9 @@ mod tests {
             assert_eq!(resolve(&top.join(path)), expected, "{path}");
         }
         assert_eq!(real.path(Path::new("/")), Path::new("/"));
+        // A circle leads nowhere, and ends.
+        for path in ["round", "a/round/x/../y"] {
+            assert!(real.path(&top.join(path)).starts_with(&top), "{path}");
+        }
     }
 }

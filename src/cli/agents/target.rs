@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::real::Real;
 use crate::cli::Context;
 use crate::error::{Error, Result, codes};
 use crate::harness::{
@@ -269,7 +270,8 @@ fn all(context: &Context, top: Option<&Path>, state: Option<&Path>) -> Vec<Targe
 
 /// Why an agent does not write one of `files`, which hook clients up, from `directory`.
 pub(super) fn guards(context: &Context, directory: &Path, files: &[PathBuf]) -> Option<String> {
-    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let found = Real::default();
+    let real = |path: &Path| found.path(path);
     let own = targets(context).ok()?.into_iter().filter(|target| target.scope == Scope::User);
     let own: Vec<PathBuf> = own.map(|target| target.path).collect();
     let own: Vec<PathBuf> = own.iter().map(|own| real(own)).chain(own.iter().cloned()).collect();
