@@ -55,7 +55,8 @@ const CONFIGURATION: [&str; 2] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
 
 /// Commands that aye runs to learn something, or on a work tree of its own. `core.fsmonitor` of the
 /// repository names a program that git would run for them.
-const READING: [&str; 6] = ["status", "diff", "diff-files", "diff-index", "ls-files", "worktree"];
+const READING: [&str; 7] =
+    ["blame", "status", "diff", "diff-files", "diff-index", "ls-files", "worktree"];
 
 /// A git command about to run: `Git::new(dir).args(["rev-parse", "HEAD"]).text()?`.
 #[derive(Debug)]

@@ -176,3 +176,62 @@ fn an_edit_by_the_reviewer_is_the_reviewers() {
     let by = |at: usize| answer["ranges"][at]["origin"]["by"].as_str().unwrap().to_owned();
     assert_eq!([by(1), by(2)], ["bot", "Ada Reviewer"]);
 }
+
+#[test]
+fn what_git_says_is_kept_through_a_merge_and_a_staged_move() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\nthree\nfour\n")]);
+    let start = repo.git(&["rev-parse", "HEAD"]);
+    repo.git(&["switch", "-q", "-c", "side"]);
+    repo.write("a.txt", "one\ntwo\nthree\n4\n");
+    let side = repo.commit("Side");
+    repo.git(&["switch", "-q", "main"]);
+    repo.write("a.txt", "1\ntwo\nthree\nfour\n");
+    let main = repo.commit("Main");
+    repo.git(&["merge", "-q", "--no-commit", "side"]);
+    let expected =
+        [format!("1-1 commit {main}"), format!("2-3 commit {start}"), format!("4-4 commit {side}")];
+    assert_eq!(ranges(&repo, "a.txt"), expected);
+    repo.git(&["reset", "-q", "--hard"]);
+    repo.git(&["mv", "a.txt", "b.txt"]);
+    repo.write("b.txt", "1\nnew\ntwo\nthree\nfour\n");
+    let expected = [
+        format!("1-1 commit {main}"),
+        "2-2 uncommitted ".to_owned(),
+        format!("3-5 commit {start}"),
+    ];
+    assert_eq!(ranges(&repo, "b.txt"), expected);
+    // Nothing of it is known to git: neither staged nor committed.
+    repo.write("c.txt", "new\n");
+    assert_eq!(ranges(&repo, "c.txt"), ["1-1 uncommitted "]);
+}
+
+/// `git blame` of a file of the work tree would run its filter, and the file system monitor.
+#[cfg(unix)]
+#[test]
+fn no_program_of_the_repository_is_run() {
+    let repo = Repo::with(&[("a.txt", "one\r\ntwo\r\n"), ("b.txt", "one\n"), ("c.txt", "c\n")]);
+    repo.git(&["rm", "-q", "--cached", "c.txt"]);
+    let ran = repo.outer().join("ran");
+    repo.write("../program", format!("#!/bin/sh\necho $0 >>{}\nexec cat\n", ran.display()));
+    repo.chmod("../program", 0o755);
+    let program = repo.outer().join("program");
+    let program = program.to_str().expect("UTF-8");
+    for key in ["core.fsmonitor", "filter.x.clean", "filter.x.smudge", "diff.x.textconv"] {
+        repo.git(&["config", key, program]);
+    }
+    repo.write(".git/info/attributes", "*.txt filter=x diff=x\n");
+    let start = repo.git(&["rev-parse", "HEAD"]);
+    for (name, text) in [("a.txt", "one\r\n2\r\n"), ("b.txt", "one\n"), ("c.txt", "c\nd\n")] {
+        repo.write(name, text);
+        let _ = std::fs::remove_file(&ran);
+        repo.aye(&["blame", name]).ok();
+        let found = ranges(&repo, name);
+        assert!(!ran.exists(), "{name}: {}", std::fs::read_to_string(&ran).unwrap_or_default());
+        assert_eq!(found[0], format!("1-1 commit {start}"), "{name}: {found:?}");
+    }
+    // Line endings are still git's to convert, and no change.
+    repo.remove(".git/info/attributes");
+    repo.git(&["config", "core.autocrlf", "true"]);
+    repo.write("b.txt", "one\r\n");
+    assert_eq!(ranges(&repo, "b.txt"), [format!("1-1 commit {start}")]);
+}

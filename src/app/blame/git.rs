@@ -29,6 +29,22 @@ pub struct Lines {
     pub commits: HashMap<ObjectId, Commit>,
 }
 
+impl Lines {
+    /// Takes over what is said of other lines for those that are the same here, `kept` by their numbers there and
+    /// here, and of which nothing is said yet.
+    pub fn carry(&mut self, other: Self, kept: impl Iterator<Item = (usize, usize)>) {
+        for (there, here) in kept {
+            let Some(Some((id, name))) = other.lines.get(there) else { continue };
+            if let Some(line @ None) = self.lines.get_mut(here) {
+                *line = Some((*id, name.clone()));
+                if let Some(commit) = other.commits.get(id) {
+                    self.commits.entry(*id).or_insert_with(|| commit.clone());
+                }
+            }
+        }
+    }
+}
+
 /// Reads what git printed; lines that it does not know are ignored.
 pub fn parse(printed: &[u8]) -> Lines {
     let mut found = Lines::default();

@@ -127,24 +127,9 @@ pub fn blame(store: &Store, now: DateTime<Utc>, path: &RepoPath) -> Result<Blame
             .hint("`aye log` and `git log -- FILE` print who changed it"));
     }
     let text = Text::new(file.bytes.as_slice());
-    let arguments = ["blame", "--porcelain", "--no-textconv", "--"];
     let view = store.view()?;
     let known = Versions { store, view: &view, now };
-    let git = store.git()?.args(arguments).arg(path.to_path()).run();
-    let git = match git {
-        Ok(printed) => Ok(printed),
-        // Not in HEAD: it may have been moved here by a proposal that is not committed yet.
-        Err(error) => match known.source_in_head(path)? {
-            Some(source) => {
-                let arguments = ["blame", "--porcelain", "--no-textconv", "--contents", "-", "--"];
-                let git = store.git()?.args(arguments).arg(source.to_path());
-                git.stdin(file.bytes.clone()).run()
-            }
-            None => Err(error),
-        },
-    };
-    let mut git = git::parse(&git.unwrap_or_default());
-    git.lines.resize(text.len(), None);
+    let git = known.by_git(path, &file.bytes)?;
     let mut named = HashMap::new();
     for id in git.commits.keys() {
         named.extend(commits::read(store, *id).ok().map(|commit| (*id, commit)));
@@ -320,6 +305,51 @@ impl Versions<'_> {
         }
         found.sort_by_key(|version| std::cmp::Reverse(version.at));
         Ok(found)
+    }
+
+    /// What git says of the lines of the file at `path`, which holds `now`. It is asked about what is committed, in a
+    /// merge on either side: of a file of the work tree it would run the filters that the configuration names.
+    fn by_git(&self, path: &RepoPath, now: &[u8]) -> Result<git::Lines> {
+        let repo = self.store.repo();
+        let merged = std::fs::read_to_string(repo.git_dir().join("MERGE_HEAD")).unwrap_or_default();
+        let merged = merged.lines().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
+        let head = repo.head_id().ok().map(gix::Id::detach);
+        let committed = |name: &RepoPath| {
+            let sides = head.into_iter().chain(merged.clone());
+            let file = |side| self.store.files_of(side).ok()?.file(name).ok()?;
+            sides.filter_map(|side| Some((side, file(side)?))).collect::<Vec<_>>()
+        };
+        let (mut name, mut sides) = (path.clone(), committed(path));
+        // It may have been moved here and not be committed yet: by hand, or by a proposal.
+        if sides.is_empty() {
+            let source = match self.staged_from(path)? {
+                None => self.source_in_head(path)?,
+                staged => staged,
+            };
+            name = source.unwrap_or(name);
+            sides = committed(&name);
+        }
+        let mut found = git::Lines::default();
+        found.lines.resize(Text::new(now).len(), None);
+        for (side, file) in sides {
+            let git = self.store.git()?.args(["blame", "--porcelain", "--no-textconv"]);
+            let git = git.args([side.to_string().as_str(), "--"]).arg(name.to_path()).run();
+            found.carry(
+                git::parse(&git.unwrap_or_default()),
+                kept(&Diff::new(file.bytes.as_slice(), now)),
+            );
+        }
+        Ok(found)
+    }
+
+    /// What HEAD calls the file that the index has at `path`, and HEAD elsewhere.
+    fn staged_from(&self, path: &RepoPath) -> Result<Option<RepoPath>> {
+        let renames = ["diff-index", "--cached", "-M", "--diff-filter=R", "--name-status", "-z"];
+        let printed = self.store.git()?.args(renames).arg("HEAD").answer()?.stdout;
+        // A status, the old name and the new one.
+        let fields: Vec<&[u8]> = printed.split(|byte| *byte == 0).collect();
+        let found = fields.chunks_exact(3).find(|fields| fields[2] == path.as_bstr());
+        Ok(found.and_then(|fields| RepoPath::from_tree(fields[1]).ok()))
     }
 
     /// What HEAD calls the file that applied proposals have moved, or copied, to `path`.
