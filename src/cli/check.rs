@@ -93,7 +93,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         // Nothing is pending or contested, so nothing can be touched either.
         return context.emit_report(&report());
     }
-    let store = context.store_here()?;
+    // What is staged or committed is that of the tree of a session, too; what waits is its repository's.
+    let here = |plain: bool| if plain { context.store() } else { context.store_here() };
+    let store = here(plain)?;
     let view = store.view()?;
     let mut report = report();
     if !args.staged {
@@ -103,7 +105,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         KindArg::Code => event::Subject::Code,
         KindArg::Memory => event::Subject::Memory,
     });
-    let scope = Scope { kind, paths: paths(context, &store, &args.paths)? };
+    let paths = match args.paths.is_empty() {
+        true => Vec::new(),
+        false => paths(context, &here(false)?, &args.paths)?,
+    };
+    let scope = Scope { kind, paths };
     if plain {
         let soon = parse_duration(&args.expiring_within).ok_or_else(|| duration(args))?;
         let (subjects, tampered) = subjects(context, &store, &view, &scope, &fail_on)?;

@@ -19,7 +19,7 @@ use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{
     Aside, Audience, Damage, Depth, Filter, Inspection, Leftover, Overwrites, Pushes, Rewound,
-    Store, TroubleKind, View,
+    Store, TroubleKind, View, codes::CACHE_TAMPERED, idle,
 };
 use crate::text::{escape, shell};
 use crate::worktree::codes as apply;
@@ -497,6 +497,16 @@ fn private(store: &Store) -> Vec<Problem> {
     found.iter().chain(&refused).map(problem).collect()
 }
 
+/// A stamp that hides what waits from whoever goes by it: `list`, `status`, `check` and the hook of git.
+fn forged_stamp(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Option<Problem>> {
+    let waiting = view.count_pending(now)? + view.contested(now)?.len();
+    if waiting == 0 || idle::look(store.common_dir(), now).is_none() || !view.is_current(store) {
+        return Ok(None);
+    }
+    let message = format!("the file idle in .git/aye says that nothing waits, and {waiting} do");
+    Ok(Some(Problem::new(CACHE_TAMPERED.id, message)))
+}
+
 fn damaged(damage: &Damage) -> Problem {
     let code = if damage.breaks_lane() { "lane_broken" } else { "object_missing" };
     let problem = Problem::new(code, damage.message());
@@ -572,6 +582,7 @@ fn find(
     }
     let examined = store.examine(view, is_full, now)?;
     drop(reading);
+    problems.extend(forged_stamp(store, view, now)?);
     problems.extend(private(store));
     problems.extend(store.pushes_of_others().into_iter().filter_map(|pushes| {
         if !is_leak(view, &pushes) {

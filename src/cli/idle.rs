@@ -10,6 +10,7 @@ use crate::check::missing;
 use crate::memory::DIR;
 use crate::memory::settings::{Settings, manifest, schema};
 use crate::repository::policy;
+use crate::session::{home, tree};
 use crate::store::sight::Sight;
 use crate::store::{Store, View, idle};
 
@@ -40,6 +41,10 @@ fn is_in_sight(context: &Context, top: &Path, sight: &str) -> bool {
 
 fn look(context: &Context) -> Option<idle::Idle> {
     let dir = idle::common_dir(&context.directory, |name| context.var(name))?;
+    // In the tree of a session the question is about the repository that the session is of.
+    if home::is_among_trees(&dir) {
+        return None;
+    }
     idle::look(&dir, context.now)
 }
 
@@ -84,6 +89,10 @@ pub(super) fn sight(context: &Context, store: &Store) -> Option<Sight> {
 /// be reported every time, so then there is no stamp.
 pub(super) fn stamp(context: &Context, store: &Store, view: &View, sight: Option<&Sight>) {
     if !view.troubles().iter().all(|trouble| trouble.kind.is_notice()) {
+        return;
+    }
+    // The git directory of a session's tree is its agent's.
+    if store.config(tree::SESSION).is_some() {
         return;
     }
     // Read only where there is a stamp to leave; the files are read once more when it is left.

@@ -464,6 +464,12 @@ pub fn all_trees(state: &Path) -> PathBuf {
     state.join("aye").join("trees")
 }
 
+/// Whether `directory` is where trees of sessions may lie, by its name alone.
+pub fn is_among_trees(directory: &Path) -> bool {
+    let names: Vec<_> = directory.components().map(|part| part.as_os_str()).collect();
+    names.windows(2).any(|pair| pair[0] == "aye" && pair[1] == "trees")
+}
+
 fn before_name(name: &str) -> String {
     format!("{name}.before")
 }

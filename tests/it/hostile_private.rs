@@ -505,6 +505,31 @@ fn a_symlinked_git_directory_works() {
     repo.aye(&["doctor"]).ok();
 }
 
+/// A stamp spares a look; who decides looks, and the doctor says that it is wrong.
+#[test]
+fn a_forged_stamp_changes_no_decision_and_is_reported() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let of = ["refs/aye/log", "refs/aye/private", "refs/aye/for", "refs/aye/remotes"];
+    let refs = [&["for-each-ref", "--format=%(refname) %(objectname)"][..], &of].concat();
+    assert!(!repo.exists(".git/packed-refs"));
+    let forge = || {
+        repo.write(
+            ".git/aye/idle",
+            format!("aye idle 3\nlooked 1\n{}\npacked none", repo.git(&refs)),
+        )
+    };
+    forge();
+    repo.aye(&["list"]).ok().notes("nothing pending");
+    repo.aye(&["doctor"]).exits(1).says("cache_tampered: the file idle").says("and 1 do");
+    repo.aye(&["doctor", "--repair"]).ok();
+    repo.aye(&["list"]).ok().says(&id);
+    forge();
+    repo.aye(&["show", &id]).ok().says("eins");
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.aye(&["doctor"]).ok();
+}
+
 #[test]
 fn each_entry_as_a_symlink_is_not_followed() {
     for (name, target) in [

@@ -49,6 +49,34 @@ fn a_patch_of_what_instructs_agents_is_written_in_the_tree() {
     is_proposed(&repo, run(&repo, &text), "AGENTS.md\n");
 }
 
+/// What waits is the repository's, whatever the git directory of the tree says.
+#[test]
+fn what_waits_is_the_same_in_the_tree_after_a_check() {
+    let repo = Repo::with(&[("d/a.txt", "one\n"), ("b.txt", "b\n")]);
+    let id = repo.aye(&["propose", "d/a.txt", "--old", "one", "--new", "two", "-q"]).ok().id();
+    let look = "$AYE list; $AYE status";
+    let check = "$AYE check; echo check $?; $AYE check --staged; echo staged $?";
+    let forge = "mkdir .git/aye; printf 'aye idle 3\\nlooked 1\\npacked none' >.git/aye/idle";
+    let paths =
+        "cd d; $AYE check --paths a.txt; echo paths $?; $AYE check --paths ../b.txt; echo none $?";
+    let text = format!(
+        "{look}; {check}; {look}; test ! -e .git/aye || exit 9; {forge}; {look}; $AYE check; {paths}"
+    );
+    let ended = run(&repo, &text).ok();
+    let said = ["check 1\n", "staged 0\n", "paths 1\n", "none 0\n"];
+    for said in said {
+        assert!(ended.out().contains(said), "{ended}");
+    }
+    assert_eq!(ended.out().matches("1 pending").count(), 3, "{ended}");
+    // Three lists and three checks.
+    let lines = ended.out().lines().filter(|line| line.contains(&id[..9])).count();
+    assert!(lines >= 6, "{ended}");
+    // Where nothing waits, the tree's git directory is left alone as well.
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    let quiet = "$AYE check && $AYE list && $AYE check --staged && test ! -e .git/aye || exit 9";
+    run(&repo, quiet).ok();
+}
+
 #[test]
 fn a_patch_to_be_proposed_is_refused_in_the_tree() {
     let repo = repo();
