@@ -56,6 +56,52 @@ fn a_new_file_is_put_where_git_puts_it_whatever_the_prefixes() {
     assert_eq!(repo.text("a/b") + &repo.text("b/c"), "2\n2\n");
 }
 
+/// Names of renames and copies have no prefix, so that they show where the others have none either.
+#[test]
+fn a_rename_without_prefixes_is_put_where_git_puts_it() {
+    for (old, new) in [
+        ("a.txt", "r/a.txt"),
+        ("r/a.txt", "a.txt"),
+        ("d/b.txt", "r/d/b.txt"),
+        ("r/d/b.txt", "d/b.txt"),
+        ("a.txt", "b.txt"),
+        ("d/b.txt", "d/c.txt"),
+        ("a/x.txt", "b/x.txt"),
+        ("b/x.txt", "a/x.txt"),
+        ("a/a/x.txt", "a/x.txt"),
+        ("src/lib.rs", "src/core/lib.rs"),
+    ] {
+        for (lines, beside) in [(LINES.replace('5', "five"), "n"), (LINES.to_owned(), "b/n")] {
+            let base = Repo::with(&[(old, LINES)]);
+            let work = base.copy();
+            work.remove(old);
+            work.write(new, &lines);
+            work.write(beside, "new\n");
+            work.git(&["add", "--all"]);
+            for (option, strip) in [("--no-prefix", "-p0"), ("--src-prefix=a/", "-p1")] {
+                let patch = work.git(&["diff", "--cached", "-M", option, "HEAD"]) + "\n";
+                assert!(patch.contains("rename from"), "{patch}");
+                let (ours, theirs) = (base.copy(), base.copy());
+                ours.aye_stdin(&["patch"], &patch).ok();
+                theirs.program("git").args(&["apply", strip]).stdin(&patch).run().ok();
+                assert!(ours.snapshot() == theirs.snapshot(), "{patch}");
+                ours.aye_stdin(&["patch", "-R"], &patch).ok();
+                assert!(ours.snapshot() == base.snapshot(), "{patch}");
+            }
+        }
+    }
+    // A copy, with hunks.
+    let base = Repo::with(&[("a.txt", LINES)]);
+    let work = base.copy();
+    work.write("r/a.txt", LINES.replace('5', "five"));
+    work.git(&["add", "--all"]);
+    let patch = work.git(&["diff", "--cached", "-C", "-C", "--no-prefix", "HEAD"]) + "\n";
+    assert!(patch.contains("copy from a.txt\ncopy to r/a.txt"), "{patch}");
+    base.aye_stdin(&["patch"], &patch).ok();
+    assert_eq!(base.text("r/a.txt"), work.text("r/a.txt"));
+    assert_eq!(base.text("a.txt"), LINES);
+}
+
 /// Git would make directories of a whole path, below the repository's top.
 #[test]
 fn a_whole_path_is_refused_unless_it_is_said_what_to_take_off() {

@@ -16,6 +16,9 @@ pub(super) struct Strip {
 /// Prefixes git puts before names: by default, and with `diff.mnemonicPrefix`.
 const PREFIXES: [&[u8]; 6] = [b"a/", b"b/", b"i/", b"w/", b"c/", b"o/"];
 
+/// Most files of a patch that are looked at.
+const MOST: usize = 50;
+
 /// As asked; else one component, unless the names have no prefix: that is the case where no name
 /// has a slash, or where the names make sense of the present files only as they are.
 pub(super) fn choose(patches: &[FilePatch<'_>], files: &dyn Snapshot, options: &Options) -> Strip {
@@ -24,8 +27,11 @@ pub(super) fn choose(patches: &[FilePatch<'_>], files: &dyn Snapshot, options: &
     }
     let one = Strip { count: 1, guessed: false };
     let none = Strip { count: 0, guessed: true };
+    if patches.iter().take(MOST).any(moves_without_prefix) {
+        return none;
+    }
     // A handful is enough to tell, and keeps a hostile patch from having every file read twice.
-    let sample: Vec<_> = patches.iter().filter_map(header_names).take(50).collect();
+    let sample: Vec<_> = patches.iter().filter_map(header_names).take(MOST).collect();
     if sample.is_empty() || sample.iter().all(has_prefixes) {
         return one;
     }
@@ -74,6 +80,17 @@ fn header_names(patch: &FilePatch<'_>) -> Option<[Option<Vec<u8>>; 2]> {
         Some((old, new)) => Some([Some(old), Some(new)]),
         None => pair.iter().any(Option::is_some).then_some(pair),
     }
+}
+
+/// Are the names of a rename or copy, which never have a prefix, those of the header as they stand?
+fn moves_without_prefix(patch: &FilePatch<'_>) -> bool {
+    let (Some(from), Some(to)) = (&patch.from, &patch.to) else { return false };
+    let header = match (&patch.old, &patch.new) {
+        (Some(Side::Name(old)), Some(Side::Name(new))) => vec![(old.clone(), new.clone())],
+        _ => names::pairs(patch.git.unwrap_or_default()),
+    };
+    // Turned backwards, `from` may be what stands second.
+    header.iter().any(|(old, new)| [(from, to), (to, from)].contains(&(old, new)))
 }
 
 /// Is there a name that is none any more without its first component? Not if only the other one
