@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use gix::state::InProgress;
 
 use super::shown::{self, Shown, entry};
 use super::{Draft, Made, Part, Seen, digest_of, steps, still, subject};
@@ -163,6 +164,7 @@ pub fn apply(
     )?;
     drop(journal);
     warnings.extend(made.warning);
+    warnings.extend(made.commit.as_ref().and_then(|commit| on_no_branch(store, commit)));
     warnings.extend(unasked_about);
     warnings.extend(subject::follow(store, authority, now, proposal, &reviewers));
     let not_approved = match planned.takes_residue() {
@@ -447,6 +449,26 @@ fn unasked(commit: &Committed) -> Vec<String> {
     others
         .map(|file| format!("a hook put {} into commit {id}, which nobody approved", file.path))
         .collect()
+}
+
+/// What becomes of `commit`, made in the middle of something at whose end HEAD is on its branch again, where that
+/// does not take it along.
+fn on_no_branch(store: &Store, commit: &str) -> Option<String> {
+    let repo = store.repo();
+    if repo.head_name().ok()?.is_some() {
+        return None;
+    }
+    let leaves = match repo.state()? {
+        InProgress::Bisect => "`git bisect reset` leaves it behind",
+        InProgress::Rebase | InProgress::RebaseInteractive => {
+            "a rebase that is aborted leaves it behind"
+        }
+        _ => return None,
+    };
+    let short = commit.get(..12).unwrap_or(commit);
+    Some(format!(
+        "commit {short} is on no branch, and {leaves}; to keep it: git branch NAME {short}"
+    ))
 }
 
 /// Proposes what the commit has otherwise than was approved, so that a person decides on it.

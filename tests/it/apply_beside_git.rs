@@ -84,3 +84,32 @@ fn what_is_saved_before_git_reads_it_is_told() {
     let description = pending["proposals"][0]["description"].as_str().expect("a description");
     assert!(description.contains("has otherwise than approved in"), "{description}");
 }
+
+/// At the end of either HEAD is on its branch again.
+#[test]
+fn a_commit_on_no_branch_is_named_in_a_bisect_and_a_rebase() {
+    let begin: [&[&str]; 2] = [
+        &["bisect", "start", "HEAD", "HEAD~2"],
+        &["-c", "sequence.editor=sed -i.bak s/^pick/edit/", "rebase", "-q", "-i", "HEAD~1"],
+    ];
+    for (begin, leaves) in begin.into_iter().zip(["`git bisect reset`", "a rebase that is aborted"])
+    {
+        let repo = repo();
+        for text in ["c\n", "d\n"] {
+            repo.write("b.txt", text);
+            repo.commit("More");
+        }
+        let id = propose(&repo);
+        repo.git(begin);
+        let run = repo.aye(&["apply", &id, "--yes", "--commit", "--json"]).ok();
+        let made = repo.git(&["rev-parse", "HEAD"]);
+        let said = format!("warning: commit {} is on no branch, and {leaves}", &made[..12]);
+        run.notes(&said).notes(&format!("git branch NAME {}", &made[..12]));
+    }
+    // As ever where nothing brings HEAD back.
+    let repo = repo();
+    let id = propose(&repo);
+    repo.git(&["checkout", "-q", "--detach"]);
+    let run = repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    assert!(!run.err().contains("no branch"), "{run}");
+}
