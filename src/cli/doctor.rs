@@ -1,11 +1,15 @@
 //! `aye doctor`: is the store sound, and what can be repaired.
 
+mod remotes;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use remotes::{leaks, overwrites, remotes, rewound};
 
 use super::memory::driver;
 use super::{Context, Format, trust};
@@ -18,10 +22,10 @@ use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{
-    Aside, Audience, Damage, Depth, Filter, Inspection, Leftover, Overwrites, Pushes, Rewound,
-    Store, TroubleKind, View, codes::CACHE_TAMPERED, idle,
+    Aside, Audience, Damage, Depth, Filter, Inspection, Leftover, Pushes, Store, TroubleKind, View,
+    codes::CACHE_TAMPERED, idle,
 };
-use crate::text::{escape, shell};
+use crate::text::escape;
 use crate::worktree::codes as apply;
 
 /// Check the store, and repair what can be rebuilt.
@@ -408,72 +412,6 @@ fn is_leak(view: &View, pushes: &Pushes) -> bool {
         Audience::Private => true,
         Audience::Remote(remote) => *remote != pushes.remote,
     })
-}
-
-/// What is for remotes that there are not, and whether there is one that all else is for.
-fn remotes(store: &Store, view: &View) -> Vec<String> {
-    let gone = view.remotes_gone(store).into_iter().map(|remote| {
-        format!(
-            "what was said here for the remote '{remote}' cannot be sent, for there is no remote of that name; if it \
-             has another one now, make it known by the old one too (git remote add {remote} URL), and push \
-             'refs/aye/for/{remote}/*:refs/aye/log/*' to that"
-        )
-    });
-    let mut found: Vec<String> = gone.collect();
-    if let Some(name) = store.default_remote_missing() {
-        found.push(format!(
-            "aye.remote is '{name}', and there is no remote of that name: what is said is for none of those that \
-             there are; git config aye.remote NAME, or git config --unset aye.remote"
-        ));
-    }
-    let names = store.remotes_without_default();
-    if !names.is_empty() {
-        found.push(format!(
-            "none of the remotes {} is the default one, so what is said of proposals of one of them is for all; name \
-             it: git config aye.remote NAME",
-            names.join(", ")
-        ));
-    }
-    found
-}
-
-fn leaks(pushes: &Pushes) -> String {
-    let Pushes { remote, why } = pushes;
-    format!("{why}: a push to '{remote}' takes lanes along that are not for it")
-}
-
-fn overwrites(fetch: &Overwrites) -> String {
-    let Overwrites { remote, key, refspec, instead } = fetch;
-    let value = shell::quote(refspec);
-    let instead =
-        instead.as_ref().map(|it| format!(" && git config --add {key} {}", shell::quote(it)));
-    format!(
-        "{key} is {refspec}: each fetch from '{remote}' takes this clone's own lanes back to what is there, \
-         and what was said here since the last push is gone; git config --fixed-value --unset-all {key} \
-         {value}{}",
-        instead.unwrap_or_default()
-    )
-}
-
-fn rewound(lane: &Rewound) -> Problem {
-    let Rewound { name, lost, now, is_behind, kept } = lane;
-    let how = match now {
-        Some(now) => format!("taken back from {lost} to {now}"),
-        None => "removed".to_owned(),
-    };
-    let message = format!(
-        "{name}, this clone's own, was {how} by something else than aye, as by a fetch that writes over it; {kept} \
-         keeps what it had"
-    );
-    let hint = match (is_behind, now) {
-        (true, Some(now)) => format!("bring it back: git update-ref {name} {lost} {now}"),
-        (true, None) => format!("bring it back: git update-ref {name} {lost} ''"),
-        (false, _) => format!(
-            "`git log -p {kept}` shows what was said; say again here what still holds, then let it go: \
-             git update-ref -d {kept}"
-        ),
-    };
-    Problem { hint, ..Problem::new(TroubleKind::Rewound.id(), message) }
 }
 
 /// What is wrong in aye's own directory in the git directory.

@@ -81,12 +81,11 @@ impl Lock {
 
     /// What a holder that was stopped has left to do; usually nothing.
     pub(super) fn left_over(&mut self) -> String {
-        let mut bytes = Vec::new();
-        if self.file.metadata().is_ok_and(|facts| facts.len() > 0) {
+        match self.file.metadata().is_ok_and(|facts| facts.len() > 0) {
             // What is no id in it is no more than a reason to write it anew.
-            let _ = (&self.file).take(MOST_NOTED).read_to_end(&mut bytes);
+            true => text(&self.file),
+            false => String::new(),
         }
-        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Notes what is still to do, until the next note; nothing for an empty one. Not flushed, and
@@ -152,10 +151,13 @@ pub(super) fn is_noted(directory: &Directory) -> bool {
 
 /// What the last holder has left to do; the same text again where nothing of it was done since.
 pub(super) fn noted(directory: &Directory) -> String {
+    directory.file("lock".into(), Access::Read).map(|file| text(&file)).unwrap_or_default()
+}
+
+/// What the file of a lock says; as much of it as can be read.
+fn text(file: &File) -> String {
     let mut bytes = Vec::new();
-    if let Ok(file) = directory.file("lock".into(), Access::Read) {
-        let _ = file.take(MOST_NOTED).read_to_end(&mut bytes);
-    }
+    let _ = file.take(MOST_NOTED).read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

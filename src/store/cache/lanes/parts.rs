@@ -22,15 +22,15 @@ impl<'a> Pass<'a> {
         epoch: Option<(ObjectId, u64)>,
         seq: u64,
     ) -> rusqlite::Result<Result<(), Bad>> {
-        let own = self.seen().into_iter().map(|(lane, seen)| match origin.is_own {
-            true if lane == origin.lane.lane() => (lane, seq),
-            _ => (lane, seen),
-        });
-        let own: Vec<_> = own.collect();
         let mut folding = None;
         if self.filling.is_some() {
             self.compare_read(origin.lane.lane())?;
-            folding = Some(Folding::new(self.transaction, own)?);
+            // Its own lane is read up to here.
+            let own = self.seen().into_iter().map(|(lane, seen)| match origin.is_own {
+                true if lane == origin.lane.lane() => (lane, seq),
+                _ => (lane, seen),
+            });
+            folding = Some(Folding::new(self.transaction, own.collect())?);
         }
         self.transaction.execute_batch("SAVEPOINT part")?;
         if let Some((root, before)) = epoch {
