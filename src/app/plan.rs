@@ -7,7 +7,7 @@ use super::Session;
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::plan::{History, Key, Progress, Record, Step, StepStatus, TaskPlan, Version, request};
-use crate::proposal::document::timestamp;
+use crate::proposal::event::timestamp;
 use crate::proposal::{Note, Proposal, Status};
 use crate::repository::exclude;
 use crate::store::{Filter, Store, Summary, View};

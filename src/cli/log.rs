@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Context, Format, output, pager};
 use crate::decide::patch;
 use crate::error::{Exit, Result};
-use crate::proposal::document::timestamp;
+use crate::proposal::event::timestamp;
 use crate::proposal::{ActorKind, Data};
 use crate::render::age;
 use crate::render::style::Role;

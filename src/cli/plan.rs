@@ -10,7 +10,7 @@ use super::{Context, Format, output, paths};
 use crate::app::plan::{self as service, Updated};
 use crate::error::{Error, Exit, Result, codes};
 use crate::plan::{Change, History, Key, Progress, Request, Step, StepStatus, TaskPlan, text};
-use crate::proposal::document::timestamp;
+use crate::proposal::event::timestamp;
 use crate::proposal::{Proposal, Status};
 use crate::store::{Store, Summary};
 use crate::text::escape;

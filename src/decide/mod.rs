@@ -43,8 +43,9 @@ use chrono::{DateTime, Utc};
 use crate::changeset::instructions::Instructions;
 use crate::changeset::{Changeset, sensitive};
 use crate::error::{Error, Result};
-use crate::proposal::document::timestamp;
-use crate::proposal::event::{BlobRef, Effect, Evidence, RevisionReason, Subject, Written, digest};
+use crate::proposal::event::{
+    BlobRef, Effect, Evidence, RevisionReason, Subject, Written, digest, timestamp,
+};
 use crate::proposal::rules::{Class, Verb};
 use crate::proposal::{
     Authority, Caller, Data, Event, Proposal, ProposalId, Revision, authority, codes,

@@ -10,7 +10,7 @@ use super::{DIR, codes};
 use crate::error::{Error, Result};
 use crate::patience::Wait;
 use crate::proposal::Actor;
-use crate::proposal::document::timestamp;
+use crate::proposal::event::timestamp;
 
 /// The file that is locked, relative to the store.
 pub const PATH: &str = "meta/lock";

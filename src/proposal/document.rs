@@ -4,21 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, SecondsFormat, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::Place;
-use super::event::{Entry, Evidence, How, Marked, On, RevisionReason, Subject};
+use super::event::{Entry, Evidence, How, Marked, On, RevisionReason, Subject, timestamp};
 use super::state::{self, ChangesRequested, Decision, Revision};
 use super::{Actor, ActorKind, Proposal, Status};
 use crate::changeset::FileChange;
 use crate::changeset::entry::entries;
-
-/// RFC 3339 in UTC with milliseconds and `Z`, as the contract writes times.
-pub fn timestamp(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Millis, true)
-}
 
 /// A proposal with its history.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -13,8 +13,8 @@ use crate::app::{self, Draft, Session, stack, suggestion};
 use crate::decide;
 use crate::error::{Error, Result};
 use crate::proposal::Status;
-use crate::proposal::document::{file_path, timestamp};
-use crate::proposal::event::{Evidence, InputForm};
+use crate::proposal::document::file_path;
+use crate::proposal::event::{Evidence, InputForm, timestamp};
 use crate::proposal::rules::Verb;
 use crate::scan::gate::Warning;
 

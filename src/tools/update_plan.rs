@@ -9,7 +9,7 @@ use crate::app::Session;
 use crate::app::plan::{Updated, update};
 use crate::error::{Error, Result};
 use crate::plan::{Key, Progress, Request, TaskPlan};
-use crate::proposal::document::timestamp;
+use crate::proposal::event::timestamp;
 
 /// The tool's name.
 pub const NAME: &str = "update_plan";

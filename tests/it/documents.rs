@@ -4,7 +4,8 @@
 //! blocks up to the next one are its commands and their output, in order. `<!-- keys: n, "why",
 //! y -->` before a block answers the `aye review` in it: keys, and lines of text in quotes. Clock,
 //! identity and lane are fixed, so ids, dates and hashes are the same everywhere.
-//! `AYE_BLESS=1 cargo test --locked --test it documents::` renews the output.
+//! `AYE_BLESS=1 cargo test --locked --test it documents::` renews the output, and with it the ids in
+//! the commands that follow.
 
 #[cfg(unix)]
 mod picture;
@@ -25,10 +26,12 @@ const STEP: i64 = 3;
 /// The lane of a session.
 const LANE: &str = "d0c5d0c5d0c5d0c5";
 
-/// A repository on which a session works, and how far its clock has come.
+/// A repository on which a session works, how far its clock has come, and which id of the document is
+/// which one now.
 struct Session {
     repo: Repo,
     clock: i64,
+    renamed: Vec<(String, String)>,
 }
 
 /// A small program with a README, a script and a test.
@@ -49,7 +52,7 @@ fn greeter() -> Repo {
 
 impl Session {
     fn new() -> Self {
-        Self { repo: greeter(), clock: BEGINNING }
+        Self { repo: greeter(), clock: BEGINNING, renamed: Vec::new() }
     }
 
     fn surround(&mut self, cmd: Cmd) -> Cmd {
@@ -102,6 +105,12 @@ fn goes_on(command: &str) -> bool {
     command.ends_with('\\') || quotes % 2 == 1
 }
 
+/// The ids of proposals, objects and commits in `text`, in order.
+fn ids(text: &str) -> Vec<String> {
+    let id = regex::Regex::new(r"\bprop_[0-9a-z]{10}\b|\b[0-9a-f]{7,64}\b").expect("a pattern");
+    id.find_iter(text).map(|found| found.as_str().to_owned()).collect()
+}
+
 /// A block with the output that its commands have now.
 fn replayed(block: &str, keys: &[String], session: &mut Session) -> String {
     let mut fresh = String::new();
@@ -113,12 +122,17 @@ fn replayed(block: &str, keys: &[String], session: &mut Session) -> String {
             command += "\n";
             command += lines.next().expect("the rest of the command");
         }
-        let mut blank = false;
+        let (mut blank, mut old) = (false, String::new());
         while let Some(output) = lines.next_if(|line| !line.starts_with("$ ")) {
             blank = output.is_empty();
+            old += output;
         }
-        fresh += &format!("$ {command}\n");
-        fresh += &session.run(&command, keys);
+        for (then, now) in &session.renamed {
+            command = command.replace(then, now);
+        }
+        let printed = session.run(&command, keys);
+        session.renamed.extend(ids(&old).into_iter().zip(ids(&printed)));
+        fresh += &format!("$ {command}\n{printed}");
         if blank && lines.peek().is_some() {
             fresh += "\n";
         }

@@ -16,8 +16,7 @@ use crate::memory::problem::Problem;
 use crate::memory::provenance::Sources;
 use crate::memory::response::{MemoryOutcome, Response};
 use crate::memory::{Request, codes, guard};
-use crate::proposal::document::timestamp;
-use crate::proposal::event::RevisionReason;
+use crate::proposal::event::{RevisionReason, timestamp};
 use crate::proposal::{Authority, Proposal, Status};
 use crate::store::NewRevision;
 

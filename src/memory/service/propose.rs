@@ -197,7 +197,7 @@ impl Service<'_> {
         json!({
             "request": value,
             "staging_id": staging_id,
-            "planned_at": crate::proposal::document::timestamp(self.now),
+            "planned_at": crate::proposal::event::timestamp(self.now),
             "branch": self.branch,
             "routing": plan.routing,
             "preconditions": plan.preconditions,

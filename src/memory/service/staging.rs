@@ -14,7 +14,7 @@ use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot as 
 use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
 use crate::memory::{DIR, markdown::slug};
-use crate::proposal::document::timestamp;
+use crate::proposal::event::timestamp;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::store::seen::{self, Above, Sound};
 use crate::store::{Store, View};

@@ -10,8 +10,7 @@ use super::staging::Tampering;
 use crate::error::Result;
 use crate::memory::disk::store_path;
 use crate::memory::plan::notes_path;
-use crate::proposal::document::timestamp;
-use crate::proposal::event::How;
+use crate::proposal::event::{How, timestamp};
 use crate::proposal::{Proposal, State, Status as Lifecycle};
 
 /// Answer of `memory.status`.

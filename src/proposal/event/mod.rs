@@ -29,6 +29,7 @@ pub use data::{
 pub use decisions::{
     Apply, Approve, Effect, How, Mark, Marked, Patch, Reject, Reopen, RequestChanges, Undo, Written,
 };
+pub use times::timestamp;
 pub(crate) use words::open_words;
 pub use words::{CommentKind, Evidence, FileOutcome, InputForm, RevisionReason};
 
@@ -132,7 +133,7 @@ struct Header<'a> {
     actor: &'a Actor,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: &'a Option<AgentRun>,
-    time: DateTime<Utc>,
+    time: String,
     heads: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     witness: Vec<String>,
@@ -189,7 +190,7 @@ impl Event {
             seq: self.seq,
             actor: &self.actor,
             agent: &self.agent,
-            time: self.time,
+            time: timestamp(self.time),
             heads: self.heads.iter().map(Head::to_text).collect(),
             witness: self.witness.iter().map(Head::to_text).collect(),
             forked: self.forked.as_ref().map(Head::to_text),

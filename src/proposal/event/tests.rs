@@ -40,6 +40,14 @@ fn what_is_written_is_read_again() {
     }
 }
 
+#[test]
+fn times_have_milliseconds_at_a_whole_second_too() {
+    let time = "2026-03-14T10:30:00Z".parse().unwrap();
+    let event = Event { time, ..event(Data::Plan(serde_json::json!({}))) };
+    let text = String::from_utf8(event.to_bytes().unwrap()).unwrap();
+    assert!(text.contains("\"time\":\"2026-03-14T10:30:00.000Z\""), "{text}");
+}
+
 /// What is read in one go is what is read otherwise, whatever the order of the keys is and whichever
 /// kinds are named elsewhere.
 #[test]

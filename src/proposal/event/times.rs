@@ -2,9 +2,15 @@
 
 use std::fmt;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Deserializer;
 use serde::de::{self, Visitor};
+
+/// RFC 3339 in UTC with milliseconds and `Z`, as events, statements and the contract write times: also
+/// at a whole second, where chrono's own way leaves the fraction out.
+pub fn timestamp(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
 
 /// Reads a time, in any of the forms that chrono's own way takes: for the one in which all are written
 /// this one needs a third of that.

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::schema::Index;
 use super::{View, gather};
 use crate::error::{Error, Result};
-use crate::proposal::document::timestamp;
+use crate::proposal::event::timestamp;
 use crate::proposal::{Actor, ActorKind, Data, Event, ProposalId, codes};
 use crate::store::lists;
 
