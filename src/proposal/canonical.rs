@@ -21,6 +21,26 @@ pub fn to_bytes(value: &Value) -> Vec<u8> {
     out
 }
 
+/// Whether `bytes` are the canonical ones of `value`, which is written with its keys in order.
+pub fn is_of_sorted(value: &impl serde::Serialize, bytes: &[u8]) -> bool {
+    let mut rest = Rest(bytes);
+    serde_json::to_writer(&mut rest, value).is_ok() && rest.0 == b"\n"
+}
+
+/// What is left of bytes, of which all that is written has to be the beginning.
+struct Rest<'a>(&'a [u8]);
+
+impl std::io::Write for Rest<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.strip_prefix(bytes).ok_or(std::io::ErrorKind::InvalidData)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
         // The map's own order depends on a serde_json feature that any crate may turn on.

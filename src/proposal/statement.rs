@@ -4,12 +4,11 @@
 //! integers only, one final line feed) of at most [`MAX_BYTES`] bytes. It is hashed, and later
 //! signed, as it is stored; a reader never writes it again.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, Result, codes as error_codes};
 use crate::proposal::event::{BlobRef, Data, Effect, Event, Evidence, open_words};
-use crate::proposal::{Actor, ProposalId, canonical, codes};
+use crate::proposal::{Actor, ActorKind, ProposalId, canonical, codes};
 
 /// Name and version of the format.
 pub const FORMAT: &str = "aye-decision@1";
@@ -20,11 +19,12 @@ pub const MAX_BYTES: usize = 4096;
 /// Longest reason that stands in a statement, in bytes; of a longer one its SHA-256 does.
 const MAX_REASON: usize = 1024;
 
-/// What was decided.
+/// What was decided. The keys stand in canonical order, here and in all that is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// Who decided.
+    #[serde(serialize_with = "sorted")]
     pub actor: Actor,
     /// Digest of the revision's changes, hex.
     pub digest: String,
@@ -97,13 +97,8 @@ pub struct Target {
 impl Statement {
     /// Puts `reason` where it belongs by its length.
     pub fn set_reason(&mut self, reason: Option<&str>) {
-        let (short, long) = match reason {
-            Some(text) if text.len() > MAX_REASON => {
-                (None, Some(crate::sha256::hex(text.as_bytes())))
-            }
-            text => (text.map(str::to_owned), None),
-        };
-        (self.reason, self.reason_sha256) = (short, long);
+        let (short, long) = placed(reason);
+        (self.reason, self.reason_sha256) = (short.map(str::to_owned), long);
     }
 
     /// The bytes that are stored.
@@ -131,9 +126,8 @@ impl Statement {
             None => Some(ProposalId::from_event(&self.proposal)) == event.proposal,
         };
         let reason = |text: &Option<String>| {
-            let mut other = Self { reason: None, reason_sha256: None, ..self.clone() };
-            other.set_reason(text.as_deref());
-            (&self.reason, &self.reason_sha256) == (&other.reason, &other.reason_sha256)
+            let (short, long) = placed(text.as_deref());
+            self.reason.as_deref() == short && self.reason_sha256 == long
         };
         let revision = |revision: &str| self.revision == revision;
         let of = |id: &str, digest: &str| revision(id) && self.digest == digest;
@@ -185,19 +179,12 @@ impl Statement {
         if bytes.len() > MAX_BYTES {
             return Err(invalid("it is too large"));
         }
-        let value: Value = serde_json::from_slice(bytes).map_err(|e| invalid(&e.to_string()))?;
-        // Duplicate keys, white space, another order and other spellings of a number all differ
-        // from what is written of the value.
-        if canonical::to_bytes(&value) != bytes || has_fractions(&value) {
-            return Err(invalid("it is not in its canonical form"));
-        }
-        let canonical_value = &value.clone();
         let statement: Self =
-            serde_json::from_value(value).map_err(|error| invalid(&error.to_string()))?;
-        // A key that may be null may not be missing: there is one spelling of a statement.
-        let complete = serde_json::to_value(&statement).is_ok_and(|all| all == *canonical_value);
-        if !complete {
-            return Err(invalid("a key is missing"));
+            serde_json::from_slice(bytes).map_err(|error| invalid(&error.to_string()))?;
+        // A missing or a duplicate key, white space, another order and other spellings of a text or a number
+        // all differ from what is written of it: there is one spelling of a statement.
+        if !canonical::is_of_sorted(&statement, bytes) {
+            return Err(invalid("it is not in its canonical form"));
         }
         if statement.format != FORMAT {
             return Err(invalid("its format is not known"));
@@ -206,19 +193,29 @@ impl Statement {
     }
 }
 
-fn has_fractions(value: &Value) -> bool {
-    match value {
-        Value::Number(number) => number.is_f64(),
-        Value::Array(items) => items.iter().any(has_fractions),
-        Value::Object(map) => map.values().any(has_fractions),
-        _ => false,
+/// A reason that stands in a statement itself, or the SHA-256 of a longer one, in hex.
+fn placed(reason: Option<&str>) -> (Option<&str>, Option<String>) {
+    match reason {
+        Some(text) if text.len() > MAX_REASON => (None, Some(crate::sha256::hex(text.as_bytes()))),
+        text => (text, None),
     }
+}
+
+/// An actor with its keys in canonical order.
+fn sorted<S: Serializer>(actor: &Actor, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Sorted<'a> {
+        email: &'a str,
+        kind: ActorKind,
+        name: &'a str,
+    }
+    let Actor { name, email, kind } = actor;
+    Sorted { email, kind: *kind, name }.serialize(serializer)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proposal::ActorKind;
 
     fn statement() -> Statement {
         Statement {
@@ -256,7 +253,11 @@ mod tests {
             ("\n", ""),
             ("\"unshown_lines\":7", "\"unshown_lines\":7.0"),
             ("\"unshown_lines\":7", "\"unshown_lines\": 7"),
+            ("\"unshown_lines\":7", "\"unshown_lines\":7e0"),
             ("\"unshown_lines\":7", "\"unshown_lines\":7,\"unshown_lines\":7"),
+            ("\"email\":\"a@x\",\"kind\":\"human\"", "\"kind\":\"human\",\"email\":\"a@x\""),
+            ("\"name\":\"Ada\"", "\"name\":\"Ada\",\"nick\":\"A\""),
+            ("\"name\":\"Ada\"", "\"name\":\"\\u0041da\""),
             ("\"unshown_lines\":7", "\"unshown_lines\":7,\"zzz\":1"),
             ("\"evidence\":\"terminal\"", "\"evidence\":\"term\\u0069nal\""),
             ("aye-decision@1", "aye-decision@2"),

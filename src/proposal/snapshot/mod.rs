@@ -19,6 +19,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::event::{BlobRef, Data, Event, Head};
+use super::statement::Statement;
 use super::{ProposalId, Stamped, canonical};
 
 /// Largest part of a snapshot, in bytes: other clones read no larger event either.
@@ -249,6 +250,8 @@ pub struct Read<'a> {
     pub body: &'a [u8],
     /// Those of the statement that it names.
     pub statement: Option<&'a [u8]>,
+    /// What these say, where they are a statement. They have the hash that the event names.
+    pub stated: Option<Box<Statement>>,
     /// Those of the manifest that the statement names.
     pub manifest: Option<Vec<u8>>,
 }
@@ -336,7 +339,12 @@ impl<'a, H: Fn(&[u8]) -> Option<String>> Items<'a, H> {
                 Some(found.ok_or_else(|| lacks(named))?)
             }
         };
-        let manifest = match statement.and_then(manifest) {
+        let stated = statement.and_then(|bytes| Statement::from_bytes(bytes).ok()).map(Box::new);
+        let named = match &stated {
+            Some(stated) => stated.manifest.clone(),
+            None => statement.and_then(manifest),
+        };
+        let manifest = match named {
             None => None,
             Some(named) => {
                 let found = self.lines.next().and_then(|line| exact_sorted::<Bound>(line).ok());
@@ -345,7 +353,7 @@ impl<'a, H: Fn(&[u8]) -> Option<String>> Items<'a, H> {
                 Some(found.ok_or_else(|| lacks(&named))?)
             }
         };
-        Ok(Read { id, event, body: line, statement, manifest })
+        Ok(Read { id, event, body: line, statement, stated, manifest })
     }
 
     fn is(&self, named: &BlobRef, bytes: &[u8]) -> bool {
@@ -456,25 +464,9 @@ fn split(bytes: &[u8]) -> Result<Vec<&[u8]>, String> {
 /// As [`exact`], of what has its keys in canonical order: what this version would have written needs no
 /// second look.
 fn exact_sorted<T: Serialize + for<'de> Deserialize<'de>>(line: &[u8]) -> Result<T, String> {
-    let found = serde_json::from_slice::<T>(line).ok().filter(|found| {
-        let mut rest = Rest(line);
-        serde_json::to_writer(&mut rest, found).is_ok() && rest.0 == b"\n"
-    });
+    let found = serde_json::from_slice::<T>(line).ok();
+    let found = found.filter(|found| canonical::is_of_sorted(found, line));
     found.map_or_else(|| exact(line), Ok)
-}
-
-/// What is left of a line, of which all that is written has to be the beginning.
-struct Rest<'a>(&'a [u8]);
-
-impl std::io::Write for Rest<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 = self.0.strip_prefix(bytes).ok_or(std::io::ErrorKind::InvalidData)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Reads a line of the snapshot itself, in its canonical form alone.

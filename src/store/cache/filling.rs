@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use gix::ObjectId;
 
+use crate::proposal::statement::Statement;
 use crate::proposal::{Event, ProposalId};
 
 /// Most events, for their ids are in memory.
@@ -73,6 +74,8 @@ pub(super) struct Row {
     pub(super) body: Vec<u8>,
     /// The statement beside it in a snapshot.
     pub(super) statement: Option<Vec<u8>>,
+    /// What that says, where it is one. It has the hash that the event names.
+    pub(super) stated: Option<Box<Statement>>,
     /// What the snapshot counts of its proposal, as the cache has it.
     pub(super) figures: Option<String>,
     /// It is a line of a snapshot.

@@ -17,6 +17,7 @@ use super::{audience, forks, publish};
 use crate::proposal::audit::{Own, Why};
 use crate::proposal::event::{CommentKind, InputForm, MAX_WRITTEN, RevisionReason};
 use crate::proposal::forks::Forks;
+use crate::proposal::statement::Statement;
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
 
@@ -307,6 +308,7 @@ pub(super) fn events(
             part,
             body,
             statement: row.get_ref(5)?.as_blob_or_null().unwrap_or_default(),
+            stated: None,
             is_line: row.get(6)?,
             figures: row.get(7)?,
         };
@@ -327,7 +329,7 @@ pub(super) fn fresh(
     let mut gathering = Gathering::new(repo, connection, forks, own);
     gathering.found.events.reserve_exact(rows.len());
     gathering.found.commits.reserve_exact(rows.len());
-    for Row { id, commit, event, body, statement, figures, is_line } in rows {
+    for Row { id, commit, event, body, statement, stated, figures, is_line } in rows {
         let said = Said {
             id,
             commit,
@@ -335,6 +337,7 @@ pub(super) fn fresh(
             part: None,
             body: &body,
             statement: statement.as_deref(),
+            stated,
             is_line,
             figures,
         };
@@ -351,6 +354,7 @@ struct Said<'r> {
     part: Option<String>,
     body: &'r [u8],
     statement: Option<&'r [u8]>,
+    stated: Option<Box<Statement>>,
     is_line: bool,
     figures: Option<String>,
 }
@@ -392,7 +396,17 @@ impl<'c> Gathering<'c> {
     /// Adds the next event, by position and id, which `read` reads.
     fn add(&mut self, said: Said<'_>, read: impl FnOnce() -> Option<Event>) {
         let Self { repo, connection, forks, own, found, budget, places, .. } = self;
-        let Said { id, commit, lane: name, part, body, statement: beside, is_line, figures } = said;
+        let Said {
+            id,
+            commit,
+            lane: name,
+            part,
+            body,
+            statement: beside,
+            stated,
+            is_line,
+            figures,
+        } = said;
         found.figures.extend(figures.map(|figures| (name.clone(), figures)));
         let is_own = part.is_none() && own.has(&name);
         let lane = part.as_ref().unwrap_or(&name);
@@ -418,7 +432,10 @@ impl<'c> Gathering<'c> {
             }
         }
         // Before its texts are cut, which the statement repeats.
-        let statement = statements::read(repo, &event, beside);
+        let statement = match stated {
+            Some(stated) => statements::held(*stated, &event),
+            None => statements::read(repo, &event, beside),
+        };
         if !is_own {
             cut(&mut event);
         }

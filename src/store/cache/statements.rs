@@ -24,22 +24,20 @@ pub(super) struct Flaw {
     pub(super) missing: Option<ObjectId>,
 }
 
+/// A statement where there is one, or why the event does not count, and what has to come first.
+type Read = Result<Option<Statement>, (Why, Option<ObjectId>)>;
+
 /// The statement of `event`, held to the event; `None` where it names none, as in version 0.1.0.
 /// `beside` are its bytes where the event comes from a snapshot.
-pub(super) fn read(
-    repo: &gix::Repository,
-    event: &Event,
-    beside: Option<&[u8]>,
-) -> Result<Option<Statement>, (Why, Option<ObjectId>)> {
+pub(super) fn read(repo: &gix::Repository, event: &Event, beside: Option<&[u8]>) -> Read {
     let Some(named) = event.data.statement() else { return Ok(None) };
     let wrong = (Why::Statement, None);
-    let held = |bytes: &[u8]| {
-        let statement = Statement::from_bytes(bytes).map_err(|_| wrong)?;
-        let whole = crate::sha256::hex(bytes) == named.sha256;
-        if whole && statement.is_of(event) { Ok(Some(statement)) } else { Err(wrong) }
+    let whole = |bytes: &[u8]| match crate::sha256::hex(bytes) == named.sha256 {
+        true => held(Statement::from_bytes(bytes).map_err(|_| wrong)?, event),
+        false => Err(wrong),
     };
     if let Some(bytes) = beside {
-        return held(bytes);
+        return whole(bytes);
     }
     let id = ObjectId::from_hex(named.id.as_bytes()).map_err(|_| wrong)?;
     // By its header first: a blob may be of any size.
@@ -48,7 +46,12 @@ pub(super) fn read(
         return Err(wrong);
     }
     let blob = repo.find_blob(id).map_err(|_| wrong)?;
-    held(&blob.data)
+    whole(&blob.data)
+}
+
+/// The statement that has the hash that `event` names, held to what that says.
+pub(super) fn held(statement: Statement, event: &Event) -> Read {
+    if statement.is_of(event) { Ok(Some(statement)) } else { Err((Why::Statement, None)) }
 }
 
 /// Where the events of one proposal are: chain, position and commit of each.

@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::plan::Record;
 use crate::proposal::event::Fold;
 use crate::proposal::snapshot::{self, Figures, Item, Stub};
+use crate::proposal::statement::Statement;
 use crate::proposal::{Data, Event, ProposalId};
 
 /// A commit of a lane, not yet read.
@@ -98,6 +99,7 @@ fn line(read: snapshot::Read<'_>, figures: &mut Option<Figures>) -> Result<Line,
     let of_it = |figures: &mut Figures| row.proposal.as_ref() == Some(&figures.id);
     let beside = Beside {
         statement: read.statement.map(<[u8]>::to_vec),
+        stated: read.stated,
         manifest: read.manifest,
         figures: figures.take_if(of_it),
     };
@@ -155,6 +157,8 @@ impl Row {
 pub(super) struct Beside {
     /// The statement that it names.
     pub(super) statement: Option<Vec<u8>>,
+    /// What that says, where it is one. It has the hash that the event names.
+    pub(super) stated: Option<Box<Statement>>,
     /// The manifest that the statement names.
     pub(super) manifest: Option<Vec<u8>>,
     /// In front of the first event about its proposal: what lists show of that.

@@ -9,7 +9,7 @@ use super::super::counts;
 use super::super::filling;
 use super::{FILLED, PAGES, Pass, Walked, number};
 use crate::proposal::event::Head;
-use crate::store::lane::{BATCH, Bad, Chain, Limits, Link, Progress, Reader, Row};
+use crate::store::lane::{BATCH, Bad, Beside, Chain, Limits, Link, Progress, Reader, Row};
 use crate::store::objects::remapped;
 use crate::store::refs::{self, LaneRef};
 
@@ -214,10 +214,10 @@ impl Pass<'_> {
             return Ok(());
         }
         let is_line = row.beside.is_some();
-        let statement = row.beside.and_then(|beside| beside.statement);
+        let Beside { statement, stated, .. } = row.beside.unwrap_or_default();
         let Row { hex: id, event, body, .. } = row;
         let commit = origin.commit.clone();
-        let row = filling::Row { id, commit, event, body, statement, figures, is_line };
+        let row = filling::Row { id, commit, event, body, statement, stated, figures, is_line };
         self.parsed.keep_fresh(proposal.as_str(), row);
         Ok(())
     }
