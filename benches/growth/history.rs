@@ -1,15 +1,15 @@
 //! Repositories with a long history of proposals, put together by `git fast-import`.
 
-use std::io::{BufWriter, Write};
+use std::io::{BufRead as _, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 
 use aye::changeset::RepoPath;
-use aye::proposal::event::{
-    Apply, Effect, FileOutcome, How, InputForm, Propose, Reject, Subject, Written, digest,
-};
+use aye::proposal::event::{InputForm, Propose, Subject, timestamp};
 use aye::proposal::{Actor, ActorKind, ChangeRecord, Data, Entry, Event, ProposalId, Stamped};
 use chrono::{DateTime, Duration, Utc};
+
+use super::decision::Decision;
 
 /// Files of the work tree, and lines of each.
 const FILES: usize = 1_000;
@@ -62,9 +62,13 @@ impl History {
             .args(["fast-import", "--quiet", "--force"])
             .current_dir(root)
             .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .spawn()
             .expect("git fast-import");
-        let mut import = Import(BufWriter::new(child.stdin.take().expect("a pipe")));
+        let mut import = Import {
+            commands: BufWriter::new(child.stdin.take().expect("a pipe")),
+            answers: BufReader::new(child.stdout.take().expect("a pipe")),
+        };
         import.files();
         let mut pending = Vec::new();
         // One lane after the other: fast-import keeps few branches in memory.
@@ -128,18 +132,21 @@ pub fn git(root: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// The stream that fast-import reads.
-struct Import<W: Write>(W);
+/// The stream that fast-import reads, and what it answers.
+struct Import<W: Write> {
+    commands: W,
+    answers: BufReader<ChildStdout>,
+}
 
 impl<W: Write> Import<W> {
     fn line(&mut self, text: impl AsRef<str>) {
-        self.0.write_all(text.as_ref().as_bytes()).expect("write");
-        self.0.write_all(b"\n").expect("write");
+        self.commands.write_all(text.as_ref().as_bytes()).expect("write");
+        self.commands.write_all(b"\n").expect("write");
     }
 
     fn data(&mut self, bytes: &[u8]) {
         self.line(format!("data {}", bytes.len()));
-        self.0.write_all(bytes).expect("write");
+        self.commands.write_all(bytes).expect("write");
         self.line("");
     }
 
@@ -170,38 +177,60 @@ impl<W: Write> Import<W> {
             seq += 1;
             let data = Data::Propose(planned.propose(&change, memory));
             let event = planned.event(&name, seq, ActorKind::Agent, None, data);
-            let stamped = self.commit(&reference, &event, Some((&change, &after)));
+            let before = change.before.as_ref().map(|_| content(planned.number % FILES, None));
+            let stamped = self.commit(&reference, &event, Some((&change, &after)), &[]);
             let id = stamped.proposal().expect("a proposal");
             if is_pending {
                 pending.push(id.to_string());
                 continue;
             }
             seq += 1;
-            let decision = planned.decision(&stamped.id, &change);
+            let (data, beside) = Decision {
+                number,
+                revision: (&stamped.id, &self.tip()),
+                change: &change,
+                texts: (before.as_deref(), &after),
+                time: timestamp(planned.time(ActorKind::Human)),
+            }
+            .data();
             let of = Some((id, stamped.id));
-            let event = planned.event(&name, seq, ActorKind::Human, of, decision);
-            self.commit(&reference, &event, None);
+            let event = planned.event(&name, seq, ActorKind::Human, of, data);
+            self.commit(&reference, &event, None, &beside);
         }
         pending
     }
 
-    /// A lane commit of one event, as [`aye::store::Writer`] makes them.
+    /// The id of the last commit, hex.
+    fn tip(&mut self) -> String {
+        self.line("get-mark :1");
+        self.commands.flush().expect("write");
+        let mut id = String::new();
+        self.answers.read_line(&mut id).expect("an id");
+        id.trim().to_owned()
+    }
+
+    /// A lane commit of one event with the blobs `beside` it, as [`aye::store::Writer`] makes them.
     fn commit(
         &mut self,
         reference: &str,
         event: &Event,
         content: Option<(&ChangeRecord, &str)>,
+        beside: &[(&str, Vec<u8>)],
     ) -> Stamped {
         let bytes = event.to_bytes().expect("an event");
         let stamped = Stamped { id: blob_id(&bytes), event: event.clone() };
         let id = stamped.proposal().expect("a proposal");
         let (actor, seconds) = (&event.actor, event.time.timestamp());
-        self.line(format!("commit {reference}"));
+        self.line(format!("commit {reference}\nmark :1"));
         self.line(format!("committer {} <{}> {seconds} +0000", actor.name, actor.email));
         let (kind, word) = (event.data.kind(), actor.kind.as_str());
         self.data(format!("{kind} {id}\n\nProposal-Id: {id}\nActor-Kind: {word}\n").as_bytes());
         self.line("deleteall\nM 100644 inline event.json");
         self.data(&bytes);
+        for (name, bytes) in beside {
+            self.line(format!("M 100644 inline {name}"));
+            self.data(bytes);
+        }
         if let Some((change, after)) = content {
             let path = change.path.display();
             if let Some(before) = &change.before {
@@ -253,39 +282,11 @@ impl Planned {
         }
     }
 
-    fn decision(&self, revision: &str, change: &ChangeRecord) -> Data {
-        let (revision, digest) = (revision.to_owned(), digest(std::slice::from_ref(change)));
-        if self.number.is_multiple_of(2) {
-            let written = Written {
-                path: change.path.clone(),
-                before: change.before.clone(),
-                after: change.after.clone(),
-                outcome: FileOutcome::Clean,
-            };
-            return Data::Apply(Apply {
-                group: None,
-                revision,
-                digest,
-                how: How::Terminal,
-                effect: Effect::Files,
-                commit: None,
-                written: vec![written],
-                written_blob: None,
-                amended: Vec::new(),
-                evidence: None,
-                statement: None,
-            });
-        }
-        Data::Reject(Reject {
-            group: None,
-            reason: Some(format!("Not number {}", self.number)),
-            revision,
-            digest,
-            how: How::Terminal,
-            withdrawn: false,
-            evidence: None,
-            statement: None,
-        })
+    fn time(&self, kind: ActorKind) -> DateTime<Utc> {
+        let start: DateTime<Utc> = "2026-01-01T00:00:00Z".parse().expect("a time");
+        let seconds = 10 * self.number as i64 + i64::from(kind == ActorKind::Human);
+        // No two lanes at the same moment, so that the order is the same in every run.
+        start + Duration::seconds(seconds) + Duration::milliseconds(self.lane as i64)
     }
 
     fn event(
@@ -298,10 +299,6 @@ impl Planned {
     ) -> Event {
         let name = if kind == ActorKind::Agent { "agent" } else { "Bench" };
         let (proposal, first) = of.unzip();
-        let start: DateTime<Utc> = "2026-01-01T00:00:00Z".parse().expect("a time");
-        let seconds = 10 * self.number as i64 + i64::from(kind == ActorKind::Human);
-        // No two lanes at the same moment, so that the order is the same in every run.
-        let time = start + Duration::seconds(seconds) + Duration::milliseconds(self.lane as i64);
         Event {
             proposal,
             first,
@@ -309,7 +306,7 @@ impl Planned {
             seq,
             actor: Actor { name: name.into(), email: "bench@example.com".into(), kind },
             agent: None,
-            time,
+            time: self.time(kind),
             heads: Vec::new(),
             forked: None,
             needs: None,
@@ -337,7 +334,8 @@ fn content(file: usize, number: Option<usize>) -> String {
         .collect()
 }
 
-fn blob_id(bytes: &[u8]) -> String {
+/// The id of `bytes` as a blob, hex.
+pub fn blob_id(bytes: &[u8]) -> String {
     gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
         .expect("a hash")
         .to_string()

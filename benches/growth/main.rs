@@ -17,6 +17,7 @@
 // A program that prints its figures.
 #![allow(clippy::print_stdout)]
 
+mod decision;
 mod history;
 mod measure;
 
