@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Context;
 use super::tool::{self, Client};
 use crate::error::{Error, Exit, Result, codes};
-use crate::mcp::{self, Called, Host};
+use crate::mcp::{self, Called, Cancel, Host};
 use crate::tools::registry::Tool;
 
 /// Serve the tools to a coding agent, over the Model Context Protocol on standard input and output.
@@ -51,20 +51,23 @@ struct Call {
 
 impl Host for Tools {
     fn call(
-        &mut self,
+        &self,
         tool: &'static Tool,
         name: &str,
         arguments: Value,
         client: Option<&str>,
+        cancel: &Cancel,
     ) -> Called {
         let (name, client) = (name.to_owned(), client.map(str::to_owned));
-        let called = self.call_apart(&Call { name, arguments, client });
+        // What writes is not stopped half-way.
+        let cancel = tool.reads_only.then_some(cancel);
+        let called = self.call_apart(&Call { name, arguments, client }, cancel);
         called.unwrap_or_else(|error| Called::new(tool, Err(error)))
     }
 }
 
 impl Tools {
-    fn call_apart(&self, call: &Call) -> Result<Called> {
+    fn call_apart(&self, call: &Call, cancel: Option<&Cancel>) -> Result<Called> {
         let request = serde_json::to_vec(call).map_err(|e| Error::bug(e.to_string()))?;
         let failed = |error: std::io::Error| Error::io("start the tool", &error);
         let mut child = Command::new(own_program().map_err(failed)?)
@@ -80,10 +83,16 @@ impl Tools {
             let _ = input.write_all(&request);
         }
         // A line: what it starts in the background may keep its output open.
-        let mut answer = Vec::new();
-        if let Some(output) = child.stdout.take() {
+        let (mut answer, output) = (Vec::new(), child.stdout.take());
+        let mut child = Some(child);
+        if let Some(cancel) = cancel {
+            child.take().into_iter().for_each(|child| cancel.keep(child));
+        }
+        if let Some(output) = output {
             let _ = BufReader::new(output).read_until(b'\n', &mut answer);
         }
+        let child = child.or_else(|| cancel?.release());
+        let mut child = child.ok_or_else(|| Error::bug("the process of the tool is lost"))?;
         let status = child.wait().map_err(failed)?;
         serde_json::from_slice(&answer)
             .map_err(|_| Error::bug(format!("the tool ended without an answer ({status})")))
@@ -129,7 +138,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         })?;
         context.directory = ".".into();
     }
-    let mut tools = Tools { directory: context.directory.clone() };
-    mcp::serve(std::io::stdin().lock(), std::io::stdout().lock(), &mut tools)?;
+    let tools = Tools { directory: context.directory.clone() };
+    let input = BufReader::new(std::io::stdin());
+    mcp::serve(input, std::io::stdout().lock(), &tools)?;
     Ok(Exit::Done)
 }

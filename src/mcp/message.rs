@@ -2,10 +2,14 @@
 //!
 //! Source: <https://www.jsonrpc.org/specification>; codes from -32020 are the protocol's own.
 
+use bstr::ByteSlice as _;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::tools::json;
+
+/// The method that calls a tool.
+pub const CALL: &str = "tools/call";
 
 /// Codes of errors.
 pub mod codes {
@@ -95,6 +99,15 @@ pub fn read(line: &[u8]) -> Result<Option<Request>, Value> {
     Ok(Some(Request { id, method, params }))
 }
 
+/// The id of the request that the notification `line` cancels; `None` for any other message.
+pub fn cancelled(line: &[u8]) -> Option<Value> {
+    const METHOD: &str = "notifications/cancelled";
+    line.find(METHOD)?;
+    let message: Value = serde_json::from_slice(line).ok()?;
+    let is_cancel = message["method"] == METHOD && message.get("id").is_none();
+    message.get("params")?.get("requestId").filter(|_| is_cancel).cloned()
+}
+
 /// The id in a line that cannot be read in whole: half a surrogate pair, as JavaScript writes it, or bytes that are
 /// not UTF-8, in some string. A client passes over an answer without the id that it waits for.
 fn id_of(line: &[u8]) -> Value {
@@ -131,6 +144,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_cancellation_names_a_request() {
+        let line = |params| format!(r#"{{"method":"notifications/cancelled","params":{params}}}"#);
+        assert_eq!(cancelled(line(r#"{"requestId":7}"#).as_bytes()), Some(json!(7)));
+        for params in ["5", "[]", "null", "{}", r#""requestId""#] {
+            assert_eq!(cancelled(line(params).as_bytes()), None, "{params}");
+        }
+        let request = r#"{"id":1,"method":"notifications/cancelled","params":{"requestId":7}}"#;
+        assert_eq!(cancelled(request.as_bytes()), None);
+        assert_eq!(cancelled(br#"{"method":"ping","params":{"requestId":7}}"#), None);
+    }
 
     #[test]
     fn what_wants_an_answer_is_a_request() {

@@ -1,8 +1,11 @@
 //! What is answered to each request.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::Cancel;
 use super::message::{self, Failure, Request, codes};
 use super::schema;
 use crate::error::{Exit, Result};
@@ -35,14 +38,15 @@ const OFFERED: [&str; 15] = [
 ];
 
 /// Whoever runs the tools.
-pub trait Host {
-    /// Calls `tool` under the name `name` for the client that calls itself `client`.
+pub trait Host: Sync {
+    /// Calls `tool` under the name `name` for the client that calls itself `client`, and may `cancel` it.
     fn call(
-        &mut self,
+        &self,
         tool: &'static Tool,
         name: &str,
         arguments: Value,
         client: Option<&str>,
+        cancel: &Cancel,
     ) -> Called;
 }
 
@@ -73,23 +77,28 @@ impl Called {
 #[derive(Debug, Default)]
 pub struct Server {
     /// The name that the client gave itself in its `initialize`.
-    client: Option<String>,
+    client: Mutex<Option<String>>,
 }
 
 impl Server {
-    /// What is answered to the message `line`; `None` if it wants no answer.
-    pub fn answer(&mut self, line: &[u8], host: &mut dyn Host) -> Option<Value> {
-        let request = match message::read(line) {
-            Ok(request) => request?,
-            Err(answer) => return Some(answer),
-        };
-        Some(match self.result(&request, host) {
+    /// What is answered to `request`. A call can be cancelled by `cancel`.
+    pub fn answer(&self, request: &Request, host: &dyn Host, cancel: &Cancel) -> Value {
+        match self.result(request, host, cancel) {
             Ok(result) => message::done(&request.id, result),
             Err(failure) => message::failed(&request.id, failure),
-        })
+        }
     }
 
-    fn result(&mut self, request: &Request, host: &mut dyn Host) -> Result<Value, Failure> {
+    fn client(&self) -> MutexGuard<'_, Option<String>> {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn result(
+        &self,
+        request: &Request,
+        host: &dyn Host,
+        cancel: &Cancel,
+    ) -> Result<Value, Failure> {
         let params = &request.params;
         let is_stateless = is_stateless(params)?;
         let result = match request.method.as_str() {
@@ -102,12 +111,12 @@ impl Server {
             })),
             "ping" => json!({}),
             "tools/list" => cacheable(json!({ "tools": tools() })),
-            "tools/call" => {
-                let client = params
+            message::CALL => {
+                let named = params
                     .get("_meta")
-                    .and_then(|meta| meta.get(CLIENT)?.get("name")?.as_str())
-                    .or(self.client.as_deref());
-                call(params, client, host)?
+                    .and_then(|meta| meta.get(CLIENT)?.get("name")?.as_str().map(str::to_owned));
+                let client = named.or_else(|| self.client().clone());
+                call(params, client.as_deref(), host, cancel)?
             }
             other => {
                 let shown: String = other.chars().take(60).collect();
@@ -118,9 +127,9 @@ impl Server {
         Ok(if is_stateless { complete(result) } else { result })
     }
 
-    fn initialize(&mut self, params: &Map<String, Value>) -> Value {
+    fn initialize(&self, params: &Map<String, Value>) -> Value {
         let client = params.get("clientInfo").and_then(|info| info.get("name")?.as_str());
-        self.client = client.map(str::to_owned);
+        *self.client() = client.map(str::to_owned);
         let wanted = params.get("protocolVersion").and_then(Value::as_str);
         let spoken = HANDSHAKE.iter().find(|version| wanted == Some(version));
         json!({
@@ -204,7 +213,8 @@ fn tools() -> Vec<Value> {
 fn call(
     params: &Map<String, Value>,
     client: Option<&str>,
-    host: &mut dyn Host,
+    host: &dyn Host,
+    cancel: &Cancel,
 ) -> Result<Value, Failure> {
     let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
     let found = TOOLS.iter().find(|tool| tool.names.contains(&name));
@@ -220,7 +230,7 @@ fn call(
             return Err(Failure::new(codes::INVALID_PARAMS, "the arguments are not an object"));
         }
     };
-    let (value, is_error) = match host.call(tool, name, arguments, client) {
+    let (value, is_error) = match host.call(tool, name, arguments, client, cancel) {
         Called::Done(value) => (value, false),
         Called::Refused(value) => (value, true),
         // Its shape is not that of an answer, so it is text alone.
@@ -241,11 +251,12 @@ mod tests {
 
     impl Host for Echo {
         fn call(
-            &mut self,
+            &self,
             tool: &'static Tool,
             name: &str,
             arguments: Value,
             client: Option<&str>,
+            _cancel: &Cancel,
         ) -> Called {
             if let Some(error) = arguments.get("fail") {
                 return Called::Failed(error.clone());
@@ -255,8 +266,9 @@ mod tests {
         }
     }
 
-    fn ask(server: &mut Server, message: Value) -> Value {
-        server.answer(message.to_string().as_bytes(), &mut Echo).unwrap()
+    fn ask(server: &Server, message: Value) -> Value {
+        let request = message::read(message.to_string().as_bytes()).unwrap().unwrap();
+        server.answer(&request, &Echo, &Cancel::default())
     }
 
     fn request(method: &str, params: Value) -> Value {
@@ -275,9 +287,9 @@ mod tests {
             (json!("2026-07-28"), "2025-11-25"),
             (json!(null), "2025-11-25"),
         ] {
-            let mut server = Server::default();
+            let server = Server::default();
             let hello = request("initialize", json!({ "protocolVersion": wanted }));
-            let result = &ask(&mut server, hello)["result"];
+            let result = &ask(&server, hello)["result"];
             assert_eq!(result["protocolVersion"], spoken, "{wanted}");
             assert_eq!(result["serverInfo"]["name"], "aye");
             assert!(result.get("resultType").is_none());
@@ -286,39 +298,39 @@ mod tests {
 
     #[test]
     fn a_request_may_say_for_itself_what_it_speaks() {
-        let mut server = Server::default();
+        let server = Server::default();
         let discover = request("server/discover", json!({ "_meta": stateless("2026-07-28") }));
-        let result = ask(&mut server, discover)["result"].take();
+        let result = ask(&server, discover)["result"].take();
         assert_eq!(result["resultType"], "complete");
         assert_eq!(result["supportedVersions"][0], "2026-07-28");
         let old = request("tools/list", json!({ "_meta": stateless("1900-01-01") }));
-        let error = &ask(&mut server, old)["error"];
+        let error = &ask(&server, old)["error"];
         assert_eq!(error["code"], -32022);
         assert_eq!(error["data"]["requested"], "1900-01-01");
         assert_eq!(error["data"]["supported"], result["supportedVersions"]);
         let bare = request("tools/list", json!({ "_meta": { VERSION: "2026-07-28" } }));
-        assert_eq!(ask(&mut server, bare)["error"]["code"], -32602);
+        assert_eq!(ask(&server, bare)["error"]["code"], -32602);
     }
 
     #[test]
     fn the_client_is_who_says_so_in_the_request_or_in_the_handshake() {
-        let mut server = Server::default();
+        let server = Server::default();
         let info = json!({ "clientInfo": { "name": "codex-mcp-client", "version": "1" } });
-        ask(&mut server, request("initialize", info));
-        let called = |server: &mut Server, params| {
+        ask(&server, request("initialize", info));
+        let called = |server: &Server, params| {
             ask(server, request("tools/call", params))["result"]["structuredContent"].clone()
         };
-        let plain = called(&mut server, json!({ "name": "memory_context" }));
+        let plain = called(&server, json!({ "name": "memory_context" }));
         assert_eq!(plain["client"], "codex-mcp-client");
         assert_eq!(plain["tool"], "memory.fetch_context");
         let params = json!({ "name": "list", "_meta": stateless("2026-07-28") });
-        assert_eq!(called(&mut server, params)["client"], "new");
+        assert_eq!(called(&server, params)["client"], "new");
     }
 
     #[test]
     fn a_tool_that_fails_is_an_answer() {
         let params = json!({ "name": "list", "arguments": { "fail": "why" } });
-        let result = &ask(&mut Server::default(), request("tools/call", params))["result"];
+        let result = &ask(&Server::default(), request("tools/call", params))["result"];
         assert_eq!(result["isError"], true);
         assert_eq!(result["content"][0]["text"], "\"why\"");
         assert!(result.get("structuredContent").is_none());
@@ -346,11 +358,11 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_said() {
-        let mut server = Server::default();
-        assert_eq!(ask(&mut server, request("resources/list", json!({})))["error"]["code"], -32601);
+        let server = Server::default();
+        assert_eq!(ask(&server, request("resources/list", json!({})))["error"]["code"], -32601);
         let params = json!({ "name": "apply" });
-        assert_eq!(ask(&mut server, request("tools/call", params))["error"]["code"], -32602);
+        assert_eq!(ask(&server, request("tools/call", params))["error"]["code"], -32602);
         let params = json!({ "name": "list", "arguments": [] });
-        assert_eq!(ask(&mut server, request("tools/call", params))["error"]["code"], -32602);
+        assert_eq!(ask(&server, request("tools/call", params))["error"]["code"], -32602);
     }
 }

@@ -153,6 +153,45 @@ fn an_agent_proposes_waits_and_hears_the_decision() {
     client.ends();
 }
 
+/// A client pings to learn whether the server lives, and gives a call up when its person presses Esc.
+#[test]
+fn while_a_call_waits_a_ping_is_answered_and_the_call_can_be_cancelled() {
+    let repo = Repo::with(FILES);
+    let mut client = Client::named(&repo, "codex-mcp-client");
+    let id = client.proposes("a.txt", "two", "TWO");
+    let request = |id: &str, method: &str, params: Value| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+    };
+    let cancel = |id: &str| {
+        let params = json!({ "requestId": id, "reason": "Esc" });
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })
+            .to_string()
+    };
+    let wait = json!({ "name": "wait", "arguments": { "proposal_id": id } });
+    client.send(&request("first", "tools/call", wait.clone()));
+    client.send(&request("alive", "ping", json!({})));
+    assert_eq!(client.receive(), json!({ "jsonrpc": "2.0", "id": "alive", "result": {} }));
+    // One that has not begun is dropped, and one of another id goes on.
+    client.send(&request("second", "tools/call", wait.clone()));
+    client.send(&cancel("second"));
+    client.send(&cancel("unheard-of"));
+    client.send(&request("list", "tools/call", json!({ "name": "list" })));
+    client.send(&cancel("first"));
+    // Neither is answered.
+    let list = client.receive();
+    assert_eq!((&list["id"], &list["result"]["isError"]), (&json!("list"), &json!(false)));
+    // Cancelled in the same breath.
+    client.send(&format!("{}\n{}", request("third", "tools/call", wait.clone()), cancel("third")));
+    client.send(&request("fourth", "tools/call", wait));
+    client.send(&request("alive", "ping", json!({})));
+    assert_eq!(client.receive()["id"], "alive");
+    reject(&repo, &id, "no");
+    let fourth = client.receive();
+    assert_eq!(fourth["id"], "fourth");
+    assert_eq!(fourth["result"]["structuredContent"]["status"], "rejected");
+    assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+}
+
 #[test]
 fn no_tool_decides_for_a_person() {
     let repo = Repo::readable(FILES);
