@@ -106,6 +106,9 @@ pub struct Lane {
     pub name: String,
     /// The ref of the epoch before.
     pub superseded: String,
+    /// It is private and was copied here: the clone that writes it has it still, and is to purge it as well.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub copied: bool,
 }
 
 /// A remote that may have it.
@@ -275,6 +278,7 @@ fn lanes(purged: &Purged) -> Vec<Lane> {
         epoch: begun.epoch,
         name: begun.name.clone(),
         superseded: begun.before.clone(),
+        copied: begun.is_copied,
     };
     purged.lanes.iter().map(lane).collect()
 }
@@ -351,6 +355,13 @@ fn text(answer: &Answer, is_done: bool) -> String {
     for lane in &answer.lanes {
         let verb = if is_done { "goes" } else { "would go" };
         line(format!("  lane {} {verb} on in epoch {} without it", lane.lane, lane.epoch));
+        if lane.copied {
+            line(
+                "    it is private and was copied here; the clone that writes it has it still:"
+                    .into(),
+            );
+            line(format!("    there: aye purge {ids} --reason TEXT"));
+        }
     }
     for name in &answer.archives {
         line(match is_done {

@@ -645,6 +645,119 @@ fn a_published_proposal_is_purged_in_both_lanes() {
     is_gone(&warm, &id);
 }
 
+/// A copy beside the original, as `cp -r` makes it.
+fn copied(repo: &Repo) -> Repo {
+    let copy = repo.copy();
+    copy.write(".git/aye/place", repo.read(".git/aye/place"));
+    copy
+}
+
+#[test]
+fn what_a_copy_has_published_is_purged_there() {
+    for has_begun in [false, true] {
+        let (repo, server) = scene();
+        let private = |path: &str, new: &str| {
+            let old = format!("{path}1");
+            repo.aye(&["propose", path, "--old", &old, "--new", new, "--private", "-q"]).ok().id()
+        };
+        let (id, other) = (private("d", SECRET), private("e", "for me"));
+        push(&repo);
+        let copy = copied(&repo);
+        if has_begun {
+            copy.aye(&["comment", &id, "-m", SECRET]).ok();
+        }
+        copy.aye(&["publish", &id, "--yes"]).ok();
+        push(&copy);
+        let reader = clone(&server);
+        reader.aye(&["show", &id]).ok();
+        let before = others(&list(&copy), &id);
+        // The private lane that came here is nobody else's to read, and the original has its own.
+        let from = repo.text(".git/aye/lane.private").trim().to_owned();
+        let args = ["purge", &id, "--reason", "a key in it", "--yes"];
+        let text = copy.aye(&[&args[..], &["--dry-run"]].concat()).ok().out();
+        assert!(text.contains("was copied here; the clone that writes it has it still"), "{text}");
+        let outlook = copy.aye(&[&args[..], &["--dry-run", "--json"]].concat()).ok().json();
+        let answer = purge(&copy, &id);
+        assert_eq!(outlook["lanes"], answer["lanes"]);
+        let lanes = answer["lanes"].as_array().expect("lanes");
+        let found: BTreeSet<(&str, &str, bool)> = lanes
+            .iter()
+            .map(|lane| (&lane["lane"], &lane["audience"], &lane["copied"]))
+            .map(|(lane, audience, copied)| (lane.as_str(), audience.as_str(), copied == true))
+            .map(|(lane, audience, copied)| (lane.unwrap_or(""), audience.unwrap_or(""), copied))
+            .collect();
+        let mine = lane(&copy);
+        let mut expected =
+            BTreeSet::from([(from.as_str(), "private", true), (mine.as_str(), "default", false)]);
+        let noted = copy.text(".git/aye/lane.private");
+        let begun = noted.trim().split('.').next().expect("an id");
+        if has_begun {
+            expected.insert((begun, "private", false));
+        }
+        assert_eq!(found, expected, "{answer:#}");
+        assert_eq!((has_begun, &answer["left"]), (begun != from, &json!([])));
+        is_gone(&copy, &id);
+        assert_eq!(others(&list(&copy), &id), before);
+        copy.aye(&["check"]).exits(1).lacks("error").lacks("purged_content");
+        // The other clones are told, and the original purges what it has itself.
+        push(&copy);
+        fetch(&reader);
+        reader.aye(&["show", &id]).fails("proposal_purged", 3);
+        purge(&reader, &id);
+        is_gone(&reader, &id);
+        fetch(&repo);
+        purge(&repo, &id);
+        is_gone(&repo, &id);
+        // What the copied lane alone has is not the copy's to purge.
+        copy.aye(&["purge", &other, "--reason", "r", "--yes"]).fails("purge_not_own", 4);
+        copy.aye(&["comment", &other, "-m", "goes on"]).ok();
+        copy.aye(&["show", &other]).ok().says("goes on");
+        is_gone(&copy, &id);
+    }
+}
+
+#[test]
+fn where_the_place_of_a_lane_is_gone_it_is_written_back() {
+    for (has_begun, is_folded) in [(false, false), (true, false), (true, true)] {
+        let (repo, server) = scene();
+        if is_folded {
+            purge(&repo, &propose(&repo, "e", "new e"));
+        }
+        let id = leak(&repo);
+        push(&repo);
+        let reader = clone(&server);
+        let copy = copied(&repo);
+        let noted = repo.text(".git/aye/lane");
+        assert_eq!(noted.contains('.'), is_folded);
+        drop(repo);
+        let refused = || {
+            let run = copy.aye(&["purge", &id, "--reason", "r", "--yes"]);
+            run.fails("purge_not_own", 4).notes("gone for good: aye help sharing").err()
+        };
+        let said = refused();
+        // As docs/sharing.md has it.
+        let write_back = |noted: &str| {
+            copy.write(".git/aye/lane", noted);
+            std::fs::remove_file(copy.path(".git/aye/place")).expect("a place");
+            purge(&copy, &id);
+        };
+        if has_begun {
+            copy.aye(&["comment", &id, "-m", SECRET]).ok();
+            assert_eq!(refused(), said);
+            let begun = copy.text(".git/aye/lane");
+            write_back(&noted);
+            write_back(&begun);
+        } else {
+            write_back(&noted);
+        }
+        is_gone(&copy, &id);
+        push(&copy);
+        fetch(&reader);
+        purge(&reader, &id);
+        is_gone(&reader, &id);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5, failure_persistence: None, ..ProptestConfig::default() })]
     /// Whatever a reader has of both epochs of both lanes, and in whatever order it comes, every other

@@ -6,7 +6,7 @@ use chrono::{DateTime, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::{Affected, Begun, Step};
+use super::{Affected, Step};
 use crate::error::{Error, Result};
 use crate::proposal::event::Head;
 use crate::proposal::snapshot::{self, Figures, Stub, Subject};
@@ -34,42 +34,39 @@ type Archive = (String, ObjectId, Option<ObjectId>);
 
 impl Store {
     /// Adds the epoch of `affected.lane` without what it says of `affected.ids` to `batch`: `data` is
-    /// what stays on record of each.
+    /// what stays on record of each. A private lane that was copied here does not become this clone's.
     pub(super) fn begin(
         &self,
         batch: &mut Batch<'_>,
         view: &View,
-        Affected { lane, ids }: Affected,
+        affected: Affected,
         (actor, now): (&Actor, DateTime<Utc>),
         data: &Data,
     ) -> Result<Option<Step>> {
-        let own = match self.named_lane() {
-            Some(name) => place::Own::named(name),
-            None => {
+        let begun = affected.begun();
+        let Affected { lane, ids, is_copied } = &affected;
+        let own = match *is_copied || self.named_lane().is_some() {
+            true => None,
+            false => {
                 let private = self.make_private()?;
-                place::own(&private, &lane.audience, |lane| view.is_shared(lane))?
+                Some(place::own(&private, &lane.audience, |lane| view.is_shared(lane))?)
             }
         };
-        if own.lane != lane.lane {
-            return Err(Error::new(
-                &crate::proposal::codes::PURGE_NOT_OWN,
-                format!("lane {} is written somewhere else, too", lane.lane),
-            )
-            .hint("the next event begins a new lane here; what the old one said stays"));
+        if own.as_ref().is_some_and(|own| own.lane != lane.lane) {
+            return Err(Error::bug("a lane that this clone does not go on writing"));
         }
         let Some(old) = refs::target(&self.repo, &lane.name)? else { return Ok(None) };
         let from = LaneRef { name: lane.name.clone(), tip: old };
         let last = view.own_seq(&lane.name);
-        let epoch = refs::epoch_of(&lane.name).unwrap_or(1) + 1;
         let head = Head { lane: lane.lane.clone(), seq: last, tip: old.to_string() };
-        let parts = self.parts_without(&from, &ids)?;
+        let parts = self.parts_without(&from, ids)?;
         let parts: Result<Vec<_>> = parts.iter().map(|part| epochs::named(batch, part)).collect();
         let parts = parts?;
         let next = last + parts.len() as u64 + 1;
-        let tip = self.snapshot_commits(batch, parts, (epoch, &head), (actor, now))?;
-        let mut tip = self.rest_without(batch, &from, &ids, tip)?;
+        let tip = self.snapshot_commits(batch, parts, (begun.epoch, &head), (actor, now))?;
+        let mut tip = self.rest_without(batch, &from, ids, tip)?;
         let mut events = Vec::new();
-        for (seq, id) in (next..).zip(&ids) {
+        for (seq, id) in (next..).zip(ids) {
             let about = view.lanes_about(About::Proposal(id.as_str()))?;
             let mut heads = view.chains(&lane.audience)?;
             heads.retain(|chain, head| *chain != lane.lane && about.contains(&head.lane));
@@ -95,13 +92,6 @@ impl Store {
             tip = Some(compose::commit(&self.repo, batch, events, Vec::new(), tip)?);
         }
         let new = tip.ok_or_else(|| Error::bug("an epoch of nothing"))?;
-        let begun = Begun {
-            name: lane.audience.lane(&lane.lane, epoch),
-            before: lane.name,
-            lane: lane.lane,
-            audience: lane.audience,
-            epoch,
-        };
         Ok(Some(Step { begun, own, old, new }))
     }
 

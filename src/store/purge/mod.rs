@@ -23,6 +23,7 @@ pub use subjects::{Subjects, Target};
 
 use super::lock::Lock;
 use super::objects::Batch;
+use super::own::OwnLane;
 use super::refs::{self, Audience};
 use super::{Store, View, codes, place, projection};
 use crate::error::{Error, Result};
@@ -53,6 +54,8 @@ pub struct Begun {
     pub name: String,
     /// The ref of the epoch before, which is gone here.
     pub before: String,
+    /// It is private, and came here with a copy of the clone that writes it.
+    pub is_copied: bool,
 }
 
 /// What a purge has done, or would do.
@@ -71,13 +74,14 @@ pub struct Purged {
 /// A lane, and what becomes of it.
 struct Step {
     begun: Begun,
-    own: place::Own,
+    /// Where this clone writes it.
+    own: Option<place::Own>,
     old: ObjectId,
     new: ObjectId,
 }
 
 impl Store {
-    /// Purges proposals that begin in this clone's own lanes, or finishes a purge that their owner has
+    /// Purges proposals that this clone's own lanes have begun or published, or finishes a purge that their owner has
     /// made. The caller holds the journal's lock.
     ///
     /// # Errors
@@ -124,8 +128,8 @@ impl Store {
         crate::failpoint!("purge.objects");
         let dir = &self.common_dir;
         for step in steps {
-            let Step { begun, mut own, old, new } = step;
-            if self.named_lane().is_none() {
+            let Step { begun, own, old, new } = step;
+            if let Some(mut own) = own {
                 place::claim(&private, &mut own)?;
                 place::advance(&private, &own, begun.epoch)?;
             }
@@ -189,16 +193,9 @@ impl Store {
         let ids = subjects.require_own()?;
         let mut purged = Purged::default();
         let mut own = BTreeSet::new();
-        for Affected { lane, .. } in self.lanes_with(view, &ids)? {
-            let epoch = refs::epoch_of(&lane.name).unwrap_or(1) + 1;
-            own.insert(lane.lane.clone());
-            purged.lanes.push(Begun {
-                name: lane.audience.lane(&lane.lane, epoch),
-                before: lane.name,
-                lane: lane.lane,
-                audience: lane.audience,
-                epoch,
-            });
+        for affected in self.lanes_with(view, &ids)? {
+            own.insert(affected.lane.lane.clone());
+            purged.lanes.push(affected.begun());
         }
         let mut unwritten = Batch::new(&self.repo);
         for (name, _, new) in self.archives_without(&mut unwritten, &ids)? {
@@ -242,18 +239,34 @@ impl Store {
         Ok(found.filter(|held| held.is_readable).map(|held| held.name).collect())
     }
 
-    /// This clone's own lanes whose history has something of `ids`.
+    /// The lanes whose history has something of `ids` and that go on without it: those that this clone
+    /// writes, and in front of them private ones that were copied here. Nobody else reads those, and no
+    /// reader here believes a purge that they have no part in, so a purge that was broken off goes on.
     fn lanes_with(&self, view: &View, ids: &BTreeSet<ProposalId>) -> Result<Vec<Affected>> {
         let mut found = Vec::new();
+        let written = view.lanes_written(self)?;
         let mut lanes: BTreeMap<String, BTreeSet<ProposalId>> = BTreeMap::new();
         for id in ids {
             for name in self.holding(view, id)? {
                 lanes.entry(name).or_default().insert(id.clone());
             }
         }
-        for lane in view.own_lanes(self) {
+        let audience = Audience::Private;
+        for (name, ids) in &lanes {
+            let copied = refs::own_of(name).filter(|_| name.starts_with(refs::PRIVATE));
+            let Some(lane) = copied.filter(|lane| !written.iter().any(|own| own == lane)) else {
+                continue;
+            };
+            let names = view.lanes.iter().map(|lane| lane.name.as_str());
+            if refs::newest(names, &audience, lane) == Some(name) {
+                let (audience, lane) = (audience.clone(), lane.to_owned());
+                let lane = OwnLane { audience, lane, name: name.clone() };
+                found.push(Affected { lane, ids: ids.clone(), is_copied: true });
+            }
+        }
+        for lane in view.own_lanes(self).iter().filter(|own| written.contains(&own.lane)) {
             if let Some(ids) = lanes.remove(&lane.name) {
-                found.push(Affected { lane: lane.clone(), ids });
+                found.push(Affected { lane: lane.clone(), ids, is_copied: false });
             }
         }
         Ok(found)
@@ -277,10 +290,23 @@ impl Store {
     }
 }
 
-/// A lane of this clone that has something of proposals.
+/// A lane that has something of proposals, and goes on without.
 struct Affected {
-    lane: super::own::OwnLane,
+    lane: OwnLane,
     ids: BTreeSet<ProposalId>,
+    /// It is a private one that this clone does not write.
+    is_copied: bool,
+}
+
+impl Affected {
+    /// What it begins.
+    fn begun(&self) -> Begun {
+        let OwnLane { audience, lane, name } = self.lane.clone();
+        let is_copied = self.is_copied;
+        let epoch = refs::epoch_of(&name).unwrap_or(1) + 1;
+        let before = name;
+        Begun { name: audience.lane(&lane, epoch), before, lane, audience, epoch, is_copied }
+    }
 }
 
 fn busy(name: &str) -> Error {

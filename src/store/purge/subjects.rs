@@ -19,7 +19,8 @@ pub struct Target {
     pub id: ProposalId,
     /// The whole id of its first event, hex.
     pub first: String,
-    /// It begins in a lane of this clone, or was published in one.
+    /// It begins in a lane that this clone writes, or was published in one. A lane that was copied here is
+    /// none.
     pub is_own: bool,
     /// Its owner has purged it already.
     pub record: Option<PurgeRecord>,
@@ -59,7 +60,10 @@ impl Target {
         )
         .with("proposal_id", id.as_str())
         .with("lanes", self.owners.clone())
-        .hint(format!("in the clone that writes it: aye purge {id} --reason TEXT"))
+        .hint(format!(
+            "in the clone that writes it: aye purge {id} --reason TEXT; where that is gone for good: \
+             aye help sharing"
+        ))
     }
 }
 
@@ -120,13 +124,12 @@ impl Store {
 
     fn target(&self, view: &View, id: ProposalId) -> Result<Target> {
         let record = view.purge_of(&id)?;
-        let own: BTreeSet<&str> =
-            view.own_lanes(self).iter().map(|own| own.lane.as_str()).collect();
+        let own = view.lanes_written(self)?;
         let (first, owners) = match &record {
             Some(record) => (record.first.clone(), vec![record.lane.clone()]),
             None => (view.proposal(&id)?.first_event, view.owners(&id)?),
         };
-        let is_own = owners.iter().any(|lane| own.contains(lane.as_str()));
+        let is_own = owners.iter().any(|lane| own.contains(lane));
         Ok(Target { id, first, is_own, record, owners })
     }
 
