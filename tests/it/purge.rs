@@ -829,7 +829,7 @@ fn a_blob_that_nothing_names_is_told() {
     let blob = repo.git(&["hash-object", "a"]);
     repo.aye(&["purge", blob.trim(), "--reason", "key", "--yes"])
         .fails("proposal_not_found", 3)
-        .notes("direct patches and plans keep no content");
+        .notes("direct patches keep no content, and the text of a plan stays");
     assert!(!reachable(&repo).contains("opensesame"));
 }
 

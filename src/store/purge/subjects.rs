@@ -99,7 +99,7 @@ impl Store {
                     &codes::PROPOSAL_NOT_FOUND,
                     format!("no proposal here names the blob {text}"),
                 )
-                .hint("direct patches and plans keep no content; branches: git log --all --find-object"))
+                .hint("direct patches keep no content, and the text of a plan stays; branches: git log --all --find-object"))
             }
             (Err(error), 0) => Err(error),
             (Err(_), 1) => {
