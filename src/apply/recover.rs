@@ -1,10 +1,10 @@
 //! What an interrupted apply left, settled by the next command.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 
 use super::{history, journal_directory};
 use crate::error::{Error, Result};
-use crate::proposal::event::Effect;
+use crate::proposal::event::{Effect, timestamp};
 use crate::proposal::{Data, Entry, ProposalId};
 use crate::repository::codes::OBJECT_MISSING;
 use crate::store::{LogEntry, Store};
@@ -122,11 +122,7 @@ impl journal::Judge for OfStore<'_> {
 /// What names the event that stands for a transaction. All events of one command bear its time,
 /// and one command at a time writes files, so kind, proposal and time are enough.
 pub fn subject(kind: &str, id: &ProposalId, now: DateTime<Utc>) -> String {
-    format!("{kind} {id} {}", time(now))
-}
-
-fn time(at: DateTime<Utc>) -> String {
-    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+    format!("{kind} {id} {}", timestamp(now))
 }
 
 /// A subject, taken apart.
@@ -155,7 +151,7 @@ fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<O
         // Without its list it names nothing, and nothing is completed for it.
         let _ = store.inflate(&mut entry.stamped.event);
     }
-    let of_command = |entry: &&LogEntry| time(entry.stamped.event.time) == subject.time;
+    let of_command = |entry: &&LogEntry| timestamp(entry.stamped.event.time) == subject.time;
     let written = log.iter().filter(of_command).find_map(|entry| match &entry.stamped.event.data {
         Data::Apply(apply) if subject.kind != UNDO && apply.effect != Effect::MarkOnly => {
             Some(&apply.written)

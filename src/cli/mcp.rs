@@ -84,10 +84,13 @@ impl Tools {
         }
         // A line: what it starts in the background may keep its output open.
         let (mut answer, output) = (Vec::new(), child.stdout.take());
-        let mut child = Some(child);
-        if let Some(cancel) = cancel {
-            child.take().into_iter().for_each(|child| cancel.keep(child));
-        }
+        let child = match cancel {
+            Some(cancel) => {
+                cancel.keep(child);
+                None
+            }
+            None => Some(child),
+        };
         if let Some(output) = output {
             let _ = BufReader::new(output).read_until(b'\n', &mut answer);
         }

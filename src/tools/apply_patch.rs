@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 
-use chrono::SecondsFormat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,7 +17,7 @@ use crate::decide::{self, patch::Ids};
 use crate::error::{Error, Result};
 use crate::memory::outside;
 use crate::proposal::ActorKind;
-use crate::proposal::event::InputForm;
+use crate::proposal::event::{InputForm, timestamp};
 use crate::proposal::rules::Verb;
 use crate::repository::Gate;
 use crate::scan::gate::{self, Warning};
@@ -352,7 +351,7 @@ fn applied(session: &Session<'_>, compiled: Compiled, warnings: Vec<String>) -> 
     response.notes.extend(warnings);
     if !already {
         response.patch_applied = true;
-        response.applied_at = Some(session.now.to_rfc3339_opts(SecondsFormat::Millis, true));
+        response.applied_at = Some(timestamp(session.now));
     }
     response
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,6 +12,7 @@ use super::arguments::{name_ignored, required, whole};
 use super::registry::{self, Answer};
 use super::{Arguments, codes as tool_codes, failure};
 use crate::error::{Error, Exit, Result};
+use crate::proposal::event::timestamp;
 use crate::shell::run::RunOutcome;
 use crate::shell::{Refusal, Request, World, codes, plan, run};
 
@@ -287,7 +288,7 @@ pub fn ran(
         command: command.to_owned(),
         output,
         exit_code: outcome.exit_code,
-        executed_at: now.to_rfc3339_opts(SecondsFormat::Millis, true),
+        executed_at: timestamp(now),
         duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
         truncated: outcome.truncated,
         timed_out: outcome.timed_out,
