@@ -183,7 +183,6 @@ fn a_change_that_the_patch_only_tells_of_is_named() {
         "Binary files a/x.png and b/x.png differ",
         "Files a/x.png and b/x.png differ",
         "Submodule lib 1234567..89abcde:",
-        "Property changes on: f",
     ] {
         let repo = Repo::with(&[("f", LINES)]);
         for patch in [format!("{line}\n{CHANGE}"), format!("{CHANGE}\n{line}\n")] {

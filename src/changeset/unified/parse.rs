@@ -117,7 +117,7 @@ pub fn parse_as(input: &[u8], reading: Reading) -> Result<Parsed<'_>> {
             part.look(line, &cursor)?;
             if !part.is_message() {
                 refuse_other_forms(line, &cursor)?;
-                if tells_of_change(line) || announces_alone(line, &cursor) {
+                if tells_of_change(line) {
                     left_out.push((cursor.number(), line));
                 }
             }
@@ -334,21 +334,16 @@ fn is_headless(line: &[u8], cursor: &Cursor<'_>) -> bool {
     telling.is_some_and(|line| !is_header(line))
 }
 
-/// `10,12c10`, as plain `diff` prints, `10,12c`, a command of ed, or `d10 3`, one of RCS.
+/// `10,12c10`, as plain `diff` prints, or `10,12c`, a command of ed.
 fn is_command(line: &[u8]) -> bool {
     let range = |text: &[u8]| text.iter().all(|b| b.is_ascii_digit() || *b == b',');
-    if let [b'a' | b'd', rest @ ..] = line.trim_end()
-        && let Some((start, count)) = rest.split_once_str(" ")
-    {
-        return !start.is_empty() && !count.is_empty() && range(start) && range(count);
-    }
     let mut parts = line.trim_end().splitn(2, |b| matches!(b, b'a' | b'c' | b'd'));
     let (lines, others) = (parts.next().unwrap_or_default(), parts.next());
     !lines.is_empty() && range(lines) && others.is_some_and(range)
 }
 
-/// What GNU diff, git, Mercurial, Subversion and Bazaar print of a change that they cannot show:
-/// files on one side alone, binary files, links, `diff.submodule`, conflicts, properties, renames.
+/// What git and GNU diff print of a change that they cannot show: files on one side alone, binary
+/// files, links, `diff.submodule`, conflicts.
 fn tells_of_change(line: &[u8]) -> bool {
     let line = line.trim_end();
     let after = |start: &[u8]| line.strip_prefix(start);
@@ -356,37 +351,9 @@ fn tells_of_change(line: &[u8]) -> bool {
         || after(b"Only in ").is_some_and(|rest| rest.contains_str(b": "))
         || after(b"Submodule ")
             .is_some_and(|rest| rest.contains_str(b"..") || rest.ends_with(b"ed content"))
-        || after(b"Binary file ").is_some_and(|rest| rest.ends_with(b" has changed"))
         || after(b"Symbolic links ").is_some_and(|rest| rest.ends_with(b" differ"))
         || after(b"File ").is_some_and(|rest| rest.contains_str(b" while file "))
         || line.starts_with(b"* Unmerged path ")
-        || line.starts_with(b"Property changes on: ")
-        || line.starts_with(b"Cannot display: file marked as a binary type")
-        || line.starts_with(b"=== renamed ")
-}
-
-/// Is `line` what Subversion, CVS or Bazaar put above a change, with nothing below it? So they show
-/// empty files that come or go, and copies.
-fn announces_alone(line: &[u8], cursor: &Cursor<'_>) -> bool {
-    let mut ahead = cursor.below();
-    let indexed =
-        line.starts_with(b"Index: ") && ahead.peek().is_some_and(|next| next.starts_with(b"====="));
-    if indexed {
-        ahead.next();
-    } else if !line.starts_with(b"=== added ") && !line.starts_with(b"=== removed ") {
-        return false;
-    }
-    const ANOTHER: [&[u8]; 4] = [b"Index: ", b"=== added ", b"=== removed ", b"=== modified "];
-    // What CVS says of its own file stands between.
-    const BESIDE: [&[u8]; 4] = [b"RCS file: ", b"retrieving revision ", b"diff -", b"====="];
-    let is_any = |line: &[u8], of: &[&[u8]]| of.iter().any(|start| line.starts_with(start));
-    let mut lines = std::iter::from_fn(|| ahead.next());
-    lines
-        .find(|line| {
-            !line.trim_end().is_empty()
-                && (line.starts_with(b"diff --git ") || !is_any(line, &BESIDE))
-        })
-        .is_none_or(|line| is_any(line, &ANOTHER))
 }
 
 fn merge_diff(number: usize) -> Error {
