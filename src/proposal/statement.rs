@@ -179,8 +179,10 @@ impl Statement {
         if bytes.len() > MAX_BYTES {
             return Err(invalid("it is too large"));
         }
+        // As a whole, and not text by text.
+        let text = std::str::from_utf8(bytes).map_err(|error| invalid(&error.to_string()))?;
         let statement: Self =
-            serde_json::from_slice(bytes).map_err(|error| invalid(&error.to_string()))?;
+            serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
         // A missing or a duplicate key, white space, another order and other spellings of a text or a number
         // all differ from what is written of it: there is one spelling of a statement.
         if !canonical::is_of_sorted(&statement, bytes) {

@@ -464,7 +464,8 @@ fn split(bytes: &[u8]) -> Result<Vec<&[u8]>, String> {
 /// As [`exact`], of what has its keys in canonical order: what this version would have written needs no
 /// second look.
 fn exact_sorted<T: Serialize + for<'de> Deserialize<'de>>(line: &[u8]) -> Result<T, String> {
-    let found = serde_json::from_slice::<T>(line).ok();
+    let found = std::str::from_utf8(line).ok();
+    let found = found.and_then(|line| serde_json::from_str::<T>(line).ok());
     let found = found.filter(|found| canonical::is_of_sorted(found, line));
     found.map_or_else(|| exact(line), Ok)
 }

@@ -5,6 +5,7 @@
 //! known already ends that: the indices are made, and everything goes on by questions to the cache.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use gix::ObjectId;
 
@@ -20,7 +21,12 @@ pub(super) struct Filling {
     events: HashSet<u64>,
     /// Proposals of which something was read in an earlier batch, and folded.
     folded: HashSet<u64>,
+    /// The lane commits that count.
+    steps: Steps,
 }
+
+/// Lane commits, by the beginnings of their ids.
+pub(super) type Steps = Rc<HashSet<u64>>;
 
 impl Filling {
     /// Notes the event `id` about `proposal`; `false` if one of them may be known already.
@@ -40,13 +46,24 @@ impl Filling {
         self.events.contains(&beginning(id))
     }
 
+    /// Notes the lane commit `id`, which counts.
+    pub(super) fn add_step(&mut self, id: &ObjectId) {
+        Rc::make_mut(&mut self.steps).insert(beginning(id));
+    }
+
+    /// All that may be a lane commit that counts.
+    pub(super) fn steps(&self) -> Steps {
+        self.steps.clone()
+    }
+
     /// These have been folded.
     pub(super) fn fold<'p>(&mut self, proposals: impl Iterator<Item = &'p String>) {
         self.folded.extend(proposals.map(|id| bits(id)));
     }
 }
 
-fn beginning(id: &ObjectId) -> u64 {
+/// Where the id of an event or a commit begins.
+pub(super) fn beginning(id: &ObjectId) -> u64 {
     id.as_bytes().iter().take(8).fold(0, |bits, byte| (bits << 8) | u64::from(*byte))
 }
 
@@ -67,7 +84,7 @@ pub(super) struct Row {
     /// Its id, hex.
     pub(super) id: String,
     /// The lane commit that holds it, hex.
-    pub(super) commit: std::rc::Rc<str>,
+    pub(super) commit: Rc<str>,
     /// What it says, its lane among that.
     pub(super) event: Box<Event>,
     /// Its bytes.

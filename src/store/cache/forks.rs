@@ -3,16 +3,70 @@
 //! What is found depends on the refs alone: the tips that can be read, and for this clone's own lane
 //! its own tip. The rules are those of [`crate::proposal::forks`].
 
+use std::cell::RefCell;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::filling::{self, Steps};
 use super::lanes::number;
 use crate::proposal::Event;
 use crate::proposal::audit::Own;
 use crate::proposal::forks::{self, Forks};
+
+/// What folding asks of lanes, of proposal after proposal.
+pub(super) struct Chains {
+    /// The forked lanes.
+    pub(super) forks: Forks,
+    /// The lane that was asked about last, with its answer.
+    restated: RefCell<Option<(String, u64)>>,
+    /// The commits that [`step`] may have.
+    steps: Option<Steps>,
+}
+
+impl Chains {
+    /// As the cache has them, with the `steps` that it may have, where these are known.
+    ///
+    /// # Errors
+    /// Those of SQLite.
+    pub(super) fn load(connection: &Connection, steps: Option<Steps>) -> rusqlite::Result<Self> {
+        Ok(Self { forks: load(connection)?, restated: RefCell::default(), steps })
+    }
+
+    /// As [`step`].
+    ///
+    /// # Errors
+    /// Those of SQLite.
+    pub(super) fn step(
+        &self,
+        connection: &Connection,
+        id: &ObjectId,
+    ) -> rusqlite::Result<Option<Step>> {
+        match &self.steps {
+            Some(steps) if !steps.contains(&filling::beginning(id)) => Ok(None),
+            _ => step(connection, id),
+        }
+    }
+
+    /// The last position of `lane` whose event an epoch of it may have restated, 0 where it has none.
+    ///
+    /// # Errors
+    /// Those of SQLite.
+    pub(super) fn restated(&self, connection: &Connection, lane: &str) -> rusqlite::Result<u64> {
+        let mut known = self.restated.borrow_mut();
+        if let Some((_, seq)) = known.as_ref().filter(|(of, _)| of == lane) {
+            return Ok(*seq);
+        }
+        let seq: Option<i64> = connection
+            .prepare_cached("SELECT MAX(seq) FROM epoch WHERE lane = ?1")?
+            .query_row([lane], |row| row.get(0))?;
+        let seq = seq.unwrap_or(0) as u64;
+        *known = Some((lane.to_owned(), seq));
+        Ok(seq)
+    }
+}
 
 /// The forked lanes.
 pub(super) fn load(connection: &Connection) -> rusqlite::Result<Forks> {
@@ -46,10 +100,13 @@ pub(super) fn untangle(
 }
 
 /// The lane of a commit that counts, the last position up to it, and its part of the lane.
-pub(super) fn step(
-    connection: &Connection,
-    id: &ObjectId,
-) -> rusqlite::Result<Option<(String, u64, Option<String>)>> {
+pub(super) type Step = (String, u64, Option<String>);
+
+/// That of the commit `id`, if it counts.
+///
+/// # Errors
+/// Those of SQLite.
+pub(super) fn step(connection: &Connection, id: &ObjectId) -> rusqlite::Result<Option<Step>> {
     connection
         .prepare_cached("SELECT lane, seq, part FROM step WHERE id = ?1")?
         .query_row([id.as_bytes()], |row| {
@@ -88,17 +145,6 @@ pub(super) fn parents(
 pub(super) fn ids(repo: &gix::Repository, bytes: &[u8]) -> Vec<ObjectId> {
     let each = bytes.chunks(repo.object_hash().len_in_bytes());
     each.filter_map(|id| ObjectId::try_from(id).ok()).collect()
-}
-
-/// The last position of `lane` whose event an epoch of it may have restated, 0 where it has none.
-///
-/// # Errors
-/// Those of SQLite.
-pub(super) fn restated(connection: &Connection, lane: &str) -> rusqlite::Result<u64> {
-    let seq: Option<i64> = connection
-        .prepare_cached("SELECT MAX(seq) FROM epoch WHERE lane = ?1")?
-        .query_row([lane], |row| row.get(0))?;
-    Ok(seq.unwrap_or(0) as u64)
 }
 
 /// A commit near the tips of a lane.

@@ -11,12 +11,12 @@ use gix::ObjectId;
 use rusqlite::Connection;
 
 use super::filling::{Fresh, Freshes, Row};
+use super::forks::{self, Chains};
 use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
-use super::{audience, forks, publish};
+use super::{audience, publish};
 use crate::proposal::audit::{Own, Why};
 use crate::proposal::event::{CommentKind, InputForm, MAX_WRITTEN, RevisionReason};
-use crate::proposal::forks::Forks;
 use crate::proposal::statement::Statement;
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
@@ -265,17 +265,17 @@ pub(super) struct Gathered {
     pub(super) private: BTreeSet<String>,
 }
 
-/// The events about the proposal `id`, with lanes and heads that name chains. `forks` are those of the
+/// The events about the proposal `id`, with lanes and heads that name chains. `chains` are those of the
 /// cache, `own` this clone's own lanes. Each goes through `check`, where there is one, which may end the reading.
 pub(super) fn events(
     repo: &gix::Repository,
     connection: &Connection,
-    forks: &Forks,
+    chains: &Chains,
     id: &str,
     (own, parsed): (Own<'_>, &mut Parsed),
     mut check: Option<Check<'_>>,
 ) -> rusqlite::Result<Gathered> {
-    let mut gathering = Gathering::new(repo, connection, forks, own);
+    let mut gathering = Gathering::new(repo, connection, chains, own);
     let mut select = connection.prepare_cached(
         "SELECT id, commit_id, lane, part, body, statement, is_line, figures FROM event
          WHERE proposal = ?1 ORDER BY seq, id",
@@ -321,12 +321,12 @@ pub(super) fn events(
 pub(super) fn fresh(
     repo: &gix::Repository,
     connection: &Connection,
-    forks: &Forks,
+    chains: &Chains,
     own: Own<'_>,
     mut rows: Vec<Row>,
 ) -> rusqlite::Result<Gathered> {
     rows.sort_by(|a, b| (a.event.seq, &a.id).cmp(&(b.event.seq, &b.id)));
-    let mut gathering = Gathering::new(repo, connection, forks, own);
+    let mut gathering = Gathering::new(repo, connection, chains, own);
     gathering.found.events.reserve_exact(rows.len());
     gathering.found.commits.reserve_exact(rows.len());
     for Row { id, commit, event, body, statement, stated, figures, is_line } in rows {
@@ -363,7 +363,7 @@ struct Said<'r> {
 struct Gathering<'c> {
     repo: &'c gix::Repository,
     connection: &'c Connection,
-    forks: &'c Forks,
+    chains: &'c Chains,
     own: Own<'c>,
     found: Gathered,
     budget: Budget,
@@ -377,13 +377,13 @@ impl<'c> Gathering<'c> {
     fn new(
         repo: &'c gix::Repository,
         connection: &'c Connection,
-        forks: &'c Forks,
+        chains: &'c Chains,
         own: Own<'c>,
     ) -> Self {
         Self {
             repo,
             connection,
-            forks,
+            chains,
             own,
             found: Gathered { is_archived: true, ..Gathered::default() },
             budget: Budget::default(),
@@ -395,7 +395,7 @@ impl<'c> Gathering<'c> {
 
     /// Adds the next event, by position and id, which `read` reads.
     fn add(&mut self, said: Said<'_>, read: impl FnOnce() -> Option<Event>) {
-        let Self { repo, connection, forks, own, found, budget, places, .. } = self;
+        let Self { repo, connection, chains, own, found, budget, places, .. } = self;
         let Said {
             id,
             commit,
@@ -439,7 +439,7 @@ impl<'c> Gathering<'c> {
         if !is_own {
             cut(&mut event);
         }
-        forks::untangle(connection, forks, &mut event, part.as_deref(), *own);
+        forks::untangle(connection, &chains.forks, &mut event, part.as_deref(), *own);
         places.add(&event, &commit);
         let stamped = Stamped { id, event };
         match publish::original(repo, &stamped, (!is_own).then_some(budget)) {
@@ -468,11 +468,11 @@ impl<'c> Gathering<'c> {
 
     /// What counts of them.
     fn finish(self) -> rusqlite::Result<Gathered> {
-        let Self { connection, forks, own, mut found, places, stated, originals, .. } = self;
+        let Self { connection, chains, own, mut found, places, stated, originals, .. } = self;
         let mut elsewhere = BTreeSet::new();
         for (at, seen) in stated {
             let (stamped, commit) = (&found.events[at], &found.commits[at]);
-            if !places.fits(connection, forks, stamped, commit, seen.as_deref(), own)? {
+            if !places.fits(connection, chains, stamped, commit, seen.as_deref(), own)? {
                 found.flaws.push(statements::flaw(stamped, Why::Seen, None));
                 elsewhere.insert(stamped.id.clone());
             }

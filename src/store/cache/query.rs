@@ -4,9 +4,10 @@
 use chrono::{DateTime, TimeZone as _, Utc};
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
+use super::forks::Chains;
 use super::gather::Parsed;
 use super::schema::Index;
-use super::{Filter, View, counts, forks, lanes, update};
+use super::{Filter, View, counts, lanes, update};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Lines;
 use crate::error::{Error, Result};
@@ -368,11 +369,11 @@ impl View {
         if !is_there {
             return Ok(None);
         }
-        let (forks, own) = (forks::load(connection)?, lanes::own(connection)?);
+        let (chains, own) = (Chains::load(connection, None)?, lanes::own(connection)?);
         let folded = update::folded(
             &self.repo,
             connection,
-            &forks,
+            &chains,
             id.as_str(),
             Own(&own),
             None,

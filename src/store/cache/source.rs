@@ -2,9 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::forks::Chains;
 use super::gather::Parsed;
 use super::schema::{self, Index};
-use super::{View, counts, failed, forks, lanes, update};
+use super::{View, counts, failed, lanes, update};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::event::BlobRef;
@@ -60,11 +61,11 @@ impl View {
         let (body, state, digest) =
             read().map_err(|error| self.failed(&error))?.ok_or_else(missing)?;
         let mut fold = || {
-            let forks = forks::load(connection)?;
+            let chains = Chains::load(connection, None)?;
             update::folded(
                 repo,
                 connection,
-                &forks,
+                &chains,
                 id.as_str(),
                 own,
                 Some(check),

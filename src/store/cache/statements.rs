@@ -8,10 +8,11 @@ use std::rc::Rc;
 use gix::ObjectId;
 use rusqlite::Connection;
 
-use super::{forks, lanes};
+use super::forks::Chains;
+use super::lanes;
 use crate::proposal::audit::{Own, Rejection, Why};
 use crate::proposal::event::Head;
-use crate::proposal::forks::{Forks, lane_of};
+use crate::proposal::forks::lane_of;
 use crate::proposal::statement::{MAX_BYTES, Statement};
 use crate::proposal::{Event, Stamped};
 use crate::store::objects::header;
@@ -67,19 +68,20 @@ impl Places {
     /// Whether `seen`, of the statement of `stamped`, which `commit` holds, is in front of that commit
     /// in the lane, with no event about the proposal in between.
     ///
-    /// By positions, which grow along a chain, in a lane that is taken apart by `forks`. `own` are
+    /// By positions, which grow along a chain, in a lane that is taken apart by `chains`. `own` are
     /// this clone's own lanes: what was put together again by `doctor --repair` has new commits, so one
     /// that is not known there says nothing. Nor does it of an event that an epoch has restated, whose
     /// commits before need not be here, or in a shallow history.
     pub(super) fn fits(
         &self,
         connection: &Connection,
-        forks: &Forks,
+        chains: &Chains,
         stamped: &Stamped,
         commit: &str,
         seen: Option<&str>,
         own: Own<'_>,
     ) -> rusqlite::Result<bool> {
+        let forks = &chains.forks;
         let event = &stamped.event;
         let lane = lane_of(&event.lane);
         let behind = |heads: &[Head], chain: &str, seq: u64| {
@@ -90,11 +92,10 @@ impl Places {
             None => Vec::new(),
             Some(seen) => {
                 let Ok(id) = ObjectId::from_hex(seen.as_bytes()) else { return Ok(false) };
-                match forks::step(connection, &id)? {
+                match chains.step(connection, &id)? {
                     None => {
-                        let restated = forks::restated(connection, lane)?;
                         return Ok(own.has(lane)
-                            || event.seq <= restated
+                            || event.seq <= chains.restated(connection, lane)?
                             || lanes::is_shallow(connection, lane)?);
                     }
                     Some((of, seq, part)) => {

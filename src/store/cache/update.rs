@@ -7,15 +7,15 @@ use gix::ObjectId;
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Transaction, params};
 
 use super::counts::{self, Counted, counted};
-use super::filling::Fresh;
+use super::filling::{Fresh, Steps};
+use super::forks::Chains;
 use super::gather::{Gathered, Parsed};
 use super::source::Check;
 use super::statements::Flaw;
-use super::{audience, forks, gather, lanes, purge, relations};
+use super::{audience, gather, lanes, purge, relations};
 use crate::changeset::hunks::{Counts, Lines};
 use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::event::Subject;
-use crate::proposal::forks::Forks;
 use crate::proposal::{ActorKind, Entry, Proposal, ProposalId, State, document, event, steps};
 use crate::store::traces::Traces;
 use crate::store::trouble::{Trouble, TroubleKind};
@@ -102,7 +102,7 @@ pub(super) fn refold(
             ids.insert(id?);
         }
     }
-    let mut folding = Folding::new(transaction, own)?;
+    let mut folding = Folding::new(transaction, own, None)?;
     for id in &ids {
         let fresh = parsed.take_fresh(id);
         let traces = news.ids.contains(id).then_some(news.traces);
@@ -116,7 +116,7 @@ pub(super) fn refold(
 pub(super) struct Folding<'t> {
     transaction: &'t Transaction<'t>,
     own: Vec<(String, u64)>,
-    forks: Forks,
+    chains: Chains,
     has_purged: bool,
     has_troubles: bool,
     last: Option<(String, i64)>,
@@ -124,13 +124,15 @@ pub(super) struct Folding<'t> {
 }
 
 impl<'t> Folding<'t> {
-    /// With this clone's `own` lanes and their last positions.
+    /// With this clone's `own` lanes and their last positions, and the `steps` that the cache may have, where
+    /// these are known.
     ///
     /// # Errors
     /// Those of SQLite.
     pub(super) fn new(
         transaction: &'t Transaction<'_>,
         own: Vec<(String, u64)>,
+        steps: Option<Steps>,
     ) -> rusqlite::Result<Self> {
         let has = |table: &str| {
             transaction.prepare_cached(&format!("SELECT 1 FROM {table} LIMIT 1"))?.exists([])
@@ -138,7 +140,7 @@ impl<'t> Folding<'t> {
         Ok(Self {
             transaction,
             own,
-            forks: forks::load(transaction)?,
+            chains: Chains::load(transaction, steps)?,
             has_purged: has("purged")?,
             has_troubles: has("trouble")?,
             last: last(transaction)?,
@@ -175,8 +177,8 @@ impl<'t> Folding<'t> {
         }
         let is_fresh = fresh.is_some();
         let folded = match fresh {
-            Some(rows) => fold(gather::fresh(repo, transaction, &self.forks, own, rows)?, id, own),
-            None => folded(repo, transaction, &self.forks, id, own, None, parsed)?,
+            Some(rows) => fold(gather::fresh(repo, transaction, &self.chains, own, rows)?, id, own),
+            None => folded(repo, transaction, &self.chains, id, own, None, parsed)?,
         };
         let Folded { proposal, troubles, is_archived, owner, digest, figures } = folded;
         note(proposal.as_ref().filter(|_| is_fresh))?;
@@ -249,17 +251,17 @@ pub(super) struct Folded {
 }
 
 /// The proposal `id`, folded from the events in the cache; each goes through `check` where there is
-/// one. `forks` are those of the cache.
+/// one. `chains` are those of the cache.
 pub(super) fn folded(
     repo: &gix::Repository,
     connection: &Connection,
-    forks: &Forks,
+    chains: &Chains,
     id: &str,
     own: Own<'_>,
     check: Option<Check<'_>>,
     parsed: &mut Parsed,
 ) -> rusqlite::Result<Folded> {
-    let gathered = gather::events(repo, connection, forks, id, (own, parsed), check)?;
+    let gathered = gather::events(repo, connection, chains, id, (own, parsed), check)?;
     Ok(fold(gathered, id, own))
 }
 

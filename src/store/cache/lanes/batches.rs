@@ -177,6 +177,9 @@ impl Pass<'_> {
         self.transaction
             .prepare_cached("INSERT OR REPLACE INTO step (id, lane, seq) VALUES (?1, ?2, ?3)")?
             .execute(params![link.id.as_bytes(), lane.lane(), number(seq)])?;
+        if let Some(filling) = &mut self.filling {
+            filling.add_step(&link.id);
+        }
         Ok(Ok(seq))
     }
 

@@ -8,6 +8,7 @@ use rusqlite::params;
 use super::batches::{INSERT, Origin};
 use super::{Pass, number};
 use crate::proposal::event::Head;
+use crate::store::cache::filling::Filling;
 use crate::store::cache::gather::Parsed;
 use crate::store::cache::update::Folding;
 use crate::store::lane::{Bad, Line, Part};
@@ -23,14 +24,14 @@ impl<'a> Pass<'a> {
         seq: u64,
     ) -> rusqlite::Result<Result<(), Bad>> {
         let mut folding = None;
-        if self.filling.is_some() {
+        if let Some(steps) = self.filling.as_ref().map(Filling::steps) {
             self.compare_read(origin.lane.lane())?;
             // Its own lane is read up to here.
             let own = self.seen().into_iter().map(|(lane, seen)| match origin.is_own {
                 true if lane == origin.lane.lane() => (lane, seq),
                 _ => (lane, seen),
             });
-            folding = Some(Folding::new(self.transaction, own.collect())?);
+            folding = Some(Folding::new(self.transaction, own.collect(), Some(steps))?);
         }
         self.transaction.execute_batch("SAVEPOINT part")?;
         if let Some((root, before)) = epoch {
