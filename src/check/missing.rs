@@ -8,6 +8,7 @@ use crate::decide;
 use crate::error::Result;
 use crate::proposal::event::Written;
 use crate::proposal::state::Decision;
+use crate::proposal::statement::Target;
 use crate::proposal::{Entry, Proposal, Status};
 use crate::report::Finding;
 use crate::store::sight::Sight;
@@ -20,9 +21,10 @@ const DAYS: i64 = 7;
 /// How many proposals, the newest, and files of each are looked at.
 const MOST: usize = 50;
 
-/// A finding for each proposal that this clone applied lately, on the branch that is checked out,
-/// and of which a file is what it was before, in the work tree and in HEAD. A file that has changed
-/// otherwise since is somebody's work. `sight` gets the files that were looked at.
+/// A finding for each proposal that this clone applied lately, on the branch that is checked out, or by
+/// a commit on a detached HEAD that no ref has any more, and of which a file is what it was before, in the
+/// work tree and in HEAD. A file that has changed otherwise since is somebody's work. `sight` gets the
+/// files that were looked at.
 ///
 /// # Errors
 /// If the store or the work tree cannot be read.
@@ -59,7 +61,14 @@ pub fn findings(
         let short: String =
             id.as_str().chars().take("prop_".len() + summary.prefix.max(4)).collect();
         let message = format!("{id} is applied, and neither the work tree nor HEAD has it");
-        let hint = format!("look for it in `git stash list`, or apply it again: aye undo {short}");
+        let place = match &decision.commit {
+            Some(commit) => {
+                let commit: String = commit.chars().take(12).collect();
+                format!("git keeps its commit for a while: `git branch NAME {commit}`")
+            }
+            None => "look for it in `git stash list`".to_owned(),
+        };
+        let hint = format!("{place}, or apply it again: aye undo {short}");
         let finding = fail_on.finding(Concern::AppliedMissing, message);
         found.push(finding.hint(hint).proposal(id.as_str()).path(path.path.as_bstr()));
     }
@@ -111,7 +120,7 @@ impl Look<'_> {
                 continue;
             }
             if target.is_none() {
-                target = Some(decide::target_here(store, self.view, proposal, decision)?);
+                target = Some(self.target(proposal, decision, sight.as_deref_mut())?);
             }
             let Some(Some(target)) = &target else { return Ok(None) };
             let base = decide::base_at(store, target, &written.path);
@@ -120,6 +129,33 @@ impl Look<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Where the proposal was to land, if that is here: on what is checked out, or nowhere, where it was
+    /// committed on a detached HEAD that has been left since. Of a deleted branch nothing is said: what was
+    /// on it may have come in by another commit, or was given up.
+    fn target(
+        &self,
+        proposal: &Proposal,
+        decision: &Decision,
+        sight: Option<&mut Sight>,
+    ) -> Result<Option<Target>> {
+        let Some(target) = decide::target(self.store, self.view, proposal, decision)? else {
+            return Ok(None);
+        };
+        let head = self.store.repo().head_name().ok().flatten().map(|name| name.to_string());
+        if target.name == head {
+            return Ok(Some(target));
+        }
+        let Some(commit) = decision.commit.as_deref().filter(|_| target.name.is_none()) else {
+            return Ok(None);
+        };
+        // A branch that is made, or deleted, later says otherwise.
+        sight.into_iter().for_each(Sight::doubt);
+        // Other work trees' HEADs are among all.
+        let arguments = ["--max-count=1", commit, "--not", "--exclude=refs/aye/*", "--all"];
+        let is_held = commits::list(self.store, &arguments).is_ok_and(|found| found.is_empty());
+        Ok((!is_held).then_some(target))
     }
 
     /// The blob that HEAD has at `path`, by its hex id.

@@ -24,14 +24,27 @@ pub fn target_here(
     proposal: &Proposal,
     decision: &Decision,
 ) -> Result<Option<Target>> {
+    let head = store.repo().head_name().ok().flatten().map(|name| name.to_string());
+    Ok(target(store, view, proposal, decision)?.filter(|target| target.name == head))
+}
+
+/// Where `decision` on `proposal`, of this clone, was to land, whatever is checked out now.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn target(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    decision: &Decision,
+) -> Result<Option<Target>> {
     let lanes = store.own_lanes();
     let entries = view.log(Some(&proposal.id), None)?;
     let mut events = entries.iter().filter(|entry| entry.stamped.id == decision.event);
     let own = events.any(|entry| lanes.contains(&entry.stamped.event.lane));
     let bytes = decision.statement.as_ref().filter(|_| own).and_then(|s| store.blob(&s.id).ok());
     let statement = bytes.and_then(|bytes| Statement::from_bytes(&bytes).ok());
-    let head = store.repo().head_name().ok().flatten().map(|name| name.to_string());
-    Ok(statement.map(|statement| statement.target).filter(|target| target.name == head))
+    Ok(statement.map(|statement| statement.target))
 }
 
 /// What `target` has at `path`; `None` where it has no such file, or cannot be read.

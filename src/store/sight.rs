@@ -54,6 +54,11 @@ impl Sight {
         self.text += &format!("{} {name}\n", facts.text());
     }
 
+    /// What was seen goes by something else, too, so that another look has to be taken each time.
+    pub fn doubt(&mut self) {
+        self.is_sound = false;
+    }
+
     /// The same as text; `None` where a file was written only now, or there are too many.
     pub fn text(&self) -> Option<&str> {
         self.is_sound.then_some(&self.text)

@@ -334,6 +334,31 @@ fn an_applied_proposal_that_was_swept_away_is_reported() {
     repo.aye(&["check"]).ok();
 }
 
+/// Git says so when the detached HEAD is left, and no more once that has scrolled away.
+#[test]
+fn what_was_committed_on_a_detached_head_that_was_left_is_reported() {
+    let repo = Repo::with(FILES);
+    repo.git(&["checkout", "--quiet", "--detach"]);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    let commit = repo.git(&["rev-parse", "--short=12", "HEAD"]);
+    repo.aye(&["check"]).ok();
+    repo.git(&["checkout", "--quiet", "-"]);
+    let run = repo.aye(&["check"]).exits(1).says("warning[applied_missing]: a.txt: ").says(&id);
+    run.says(&format!("`git branch NAME {commit}`, or apply it again: aye undo "));
+    repo.git(&["branch", "kept", &commit]);
+    repo.later(&["check"]).run().ok();
+    repo.git(&["branch", "-D", "kept"]);
+    repo.later(&["check"]).run().exits(1).says("applied_missing");
+    // Another work tree is where it was.
+    repo.git(&["worktree", "add", "-q", "--detach", "../linked", &commit]);
+    repo.later(&["check"]).run().ok();
+    repo.git(&["worktree", "remove", "../linked"]);
+    repo.later(&["check"]).run().exits(1).says("applied_missing");
+    repo.git(&["cherry-pick", &commit]);
+    repo.aye(&["check"]).ok();
+}
+
 /// A look that found everything there is not repeated while HEAD and the files are the same, and
 /// hides nothing once they are not.
 #[test]
