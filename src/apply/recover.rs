@@ -35,7 +35,8 @@ pub struct Recovery {
 pub struct Settled {
     /// Transactions that were settled.
     pub done: Vec<Recovery>,
-    /// Journals that were not carried out and stay: `journal_foreign`, `journal_invalid`.
+    /// Journals that were not carried out, or not to their end, and stay: `journal_foreign`,
+    /// `journal_invalid`, `index_locked`.
     pub refused: Vec<Error>,
 }
 
@@ -97,18 +98,24 @@ impl journal::Judge for OfStore<'_> {
         }
     }
 
-    fn undone(&self, claim: &Claim<'_>, subject: &str) -> Vec<Left> {
-        if Subject::parse(subject).is_none_or(|subject| subject.kind != COMMIT) {
-            return Vec::new();
+    fn undone(&self, claim: &Claim<'_>, subject: &str) -> Result<Vec<Left>> {
+        let Some(subject) = Subject::parse(subject).filter(|subject| subject.kind == COMMIT) else {
+            return Ok(Vec::new());
+        };
+        match unstage(self.0, claim) {
+            Err(error) if error.is(&worktree::INDEX_LOCKED) => Err(error.after(format_args!(
+                "what an interrupted '{} {}' has staged in {} is still staged",
+                subject.kind,
+                subject.id,
+                claim.root.root().display()
+            ))),
+            Err(error) => {
+                let why = format!("may still be staged: {}", error.message());
+                let first = claim.paths().take(1);
+                Ok(first.map(|path| Left { path: path.clone(), why: why.clone() }).collect())
+            }
+            done => done,
         }
-        unstage(self.0, claim).unwrap_or_else(|error| {
-            let why = format!("may still be staged: {}", error.message());
-            claim
-                .paths()
-                .take(1)
-                .map(|path| Left { path: path.clone(), why: why.clone() })
-                .collect()
-        })
     }
 
     fn content(&self, id: &str) -> Result<Option<Vec<u8>>> {
@@ -230,6 +237,8 @@ fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
         }
     }
     if !ours.is_empty() {
+        // Git that was killed leaves its lock for long: no command waits for it.
+        super::refuse::refuse_locked_index(store)?;
         super::staging::unstage(store, &ours)?;
     }
     Ok(left)

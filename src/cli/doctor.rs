@@ -429,7 +429,8 @@ fn private(store: &Store) -> Vec<Problem> {
     let problem = |error: &Error| {
         let problem = Problem::new(error.code().id, error.message());
         // A repair touches nothing that it does not know.
-        let by_hand = error.is(&PRIVATE_DIR_UNSAFE).then(|| error.hint_text()).flatten();
+        let is_by_hand = error.is(&PRIVATE_DIR_UNSAFE) || error.is(&apply::INDEX_LOCKED);
+        let by_hand = error.hint_text().filter(|_| is_by_hand);
         Problem { hint: by_hand.map_or(problem.hint, str::to_owned), ..problem }
     };
     found.iter().chain(&refused).map(problem).collect()

@@ -288,6 +288,32 @@ fn aye_killed_while_the_post_commit_hook_runs_leaves_the_commit() {
     assert!(assert_whole(&repo, &id, &before, "post-commit"));
 }
 
+/// Whatever takes both away, git's lock stays until somebody removes it: what is staged is a pending proposal's,
+/// and the next commit would take it.
+#[test]
+fn what_is_staged_behind_the_lock_of_a_git_that_was_killed_is_taken_back_later() {
+    let (repo, id) = proposed();
+    let before = head(&repo);
+    // The hook is git's child, and git is aye's.
+    hook(&repo, "pre-commit", "read -r _ _ _ aye _ <\"/proc/$PPID/stat\"; kill -9 $aye $PPID");
+    repo.aye(&["apply", &id, "--commit", "--yes"]).exits(128 + 9);
+    fs::remove_file(repo.path(".git/hooks/pre-commit")).expect("removed");
+    let lock = repo.path(".git/index.lock");
+    until("the end of git", || is_free(&repo));
+    assert!(lock.exists());
+    for _ in 0..2 {
+        let list = repo.aye(&["list"]).ok().notes("warning[index_locked]: what an interrupted");
+        list.notes("is still staged: another git process holds the index").notes("remove ");
+        assert_eq!(repo.text("a.txt"), "one\ntwo\nthree\n");
+    }
+    repo.aye(&["doctor"]).exits(1).says("index_locked: what an interrupted").says("remove ");
+    fs::remove_file(lock).expect("removed");
+    repo.aye(&["list"]).ok().notes("undid the interrupted");
+    assert!(!assert_whole(&repo, &id, &before, "killed with git"));
+    repo.aye(&["doctor"]).ok();
+    repo.aye(&["apply", &id, "--commit", "--yes"]).ok();
+}
+
 /// Somebody commits on top before aye comes again: the files of the interrupted one stay.
 #[test]
 fn a_commit_on_top_does_not_hide_the_one_that_was_interrupted() {

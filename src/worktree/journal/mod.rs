@@ -118,7 +118,8 @@ pub struct Left {
 pub struct Settled {
     /// Transactions that were settled.
     pub done: Vec<Recovered>,
-    /// Journals that were not carried out: `journal_foreign` and `journal_invalid`. They stay.
+    /// Journals that were not carried out: `journal_foreign` and `journal_invalid`; or not to their end,
+    /// `index_locked`. They stay.
     pub refused: Vec<Error>,
 }
 
@@ -169,8 +170,11 @@ pub trait Judge {
 
     /// Called once the files of a transaction that did not come to its event are as they were.
     /// Returns what was left alone, in words.
-    fn undone(&self, _claim: &Claim<'_>, _subject: &str) -> Vec<Left> {
-        Vec::new()
+    ///
+    /// # Errors
+    /// `index_locked` where it is to be called again: the journal stays so long.
+    fn undone(&self, _claim: &Claim<'_>, _subject: &str) -> Result<Vec<Left>> {
+        Ok(Vec::new())
     }
 
     /// A blob by its hex id; `None` if there is no such object.
@@ -374,7 +378,7 @@ impl Journal {
         for name in records(&self.directory).map_err(failed)? {
             match self.settle(name.as_bstr(), judge) {
                 Ok(done) => settled.done.extend(done),
-                Err(error) if is_refusal(&error) => {
+                Err(error) if is_refusal(&error) || error.is(&codes::INDEX_LOCKED) => {
                     settled.refused.push(error);
                     continue;
                 }
@@ -412,7 +416,7 @@ impl Journal {
                 // Git needs it for what comes.
                 record.unlock_index();
                 if let Some(subject) = &record.subject {
-                    done.left.extend(judge.undone(&claim(&worktree, &record), subject));
+                    done.left.extend(judge.undone(&claim(&worktree, &record), subject)?);
                 }
                 done
             }
