@@ -30,6 +30,7 @@ const KNOWN: &[(&str, bool)] = &[
     ("cache.lock", false),
     ("cache.sqlite", false),
     ("cache.sqlite-journal", false),
+    ("edited", true),
     ("idle", false),
     ("journal", true),
     ("lane", false),

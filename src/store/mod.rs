@@ -67,7 +67,9 @@ pub use inspect::{Damage, Depth, Inspection};
 pub use lane::Broken;
 pub use leftovers::{Leftover, StaleLock};
 pub use projection::Tampering;
-pub use purge::{Begun, Contents, Holder, Purged, Purging, Standing, Subjects, Target, Where};
+pub use purge::{
+    Begun, Contents, EDITED, Holder, Purged, Purging, Standing, Subjects, Target, Where,
+};
 pub use refs::Audience;
 pub use rewound::Rewound;
 pub use salvage::{Aside, Restored};

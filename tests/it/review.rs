@@ -358,11 +358,15 @@ fn an_editor_that_empties_or_loses_the_file_decides_nothing() {
     for (script, said) in cases {
         let editor = repo.outer().join("editor");
         std::fs::write(&editor, format!("#!/bin/sh\n{script} \"$1\"\n")).unwrap();
-        let scratch = repo.outer().join("scratch");
-        let _ = std::fs::create_dir(&scratch);
+        // The hunk is nowhere that others may read; what a closed terminal left there goes a day later.
+        let scratch = repo.path(".git/aye/edited");
+        repo.write(".git/aye/edited/hunk-old/hunk.txt", "old\n");
+        let old = std::fs::File::open(scratch.join("hunk-old")).unwrap();
+        let day = std::time::Duration::from_hours(25);
+        old.set_modified(std::time::SystemTime::now() - day).unwrap();
         let cmd = command(&repo, &["review"])
             .env("GIT_EDITOR", format!("sh {}", editor.display()))
-            .env("TMPDIR", &scratch);
+            .env("TMPDIR", repo.path("missing"));
         let mut t = Terminal::start(cmd, 30, 100);
         t.sees("(1/3)").types("e").sees(said).sees("(1/3)").types("q").sees("Nothing was decided");
         assert_eq!(t.ends(), 0);

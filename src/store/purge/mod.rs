@@ -32,6 +32,9 @@ use crate::proposal::event::Purge;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Data, ProposalId};
 
+/// The directory in aye's own in which hunks lie while somebody edits them.
+pub const EDITED: &str = "edited";
+
 /// What is to be purged, and why.
 #[derive(Clone, Copy, Debug)]
 pub struct Purging<'a> {
@@ -175,9 +178,11 @@ impl Store {
             }
         }
         crate::failpoint!("purge.files");
-        if let Some(broken) = private.inside("broken")? {
-            // Caches and objects that a repair has set aside: any of them may have it.
-            let path = broken.path();
+        // Caches and objects that a repair has set aside, hunks that an editor was closed on: any of them
+        // may have it.
+        for name in ["broken", EDITED] {
+            let Some(found) = private.inside(name)? else { continue };
+            let path = found.path();
             std::fs::remove_dir_all(path).map_err(|error| Error::file("remove", path, &error))?;
         }
         drop(view);

@@ -1,6 +1,7 @@
 //! The world of a review: the store, the user's editor and pager.
 
 mod carry_out;
+mod edited;
 mod header;
 mod tried;
 mod unwritten;
@@ -333,11 +334,7 @@ impl Host for CliHost<'_> {
             }
             _ => ".txt".to_owned(),
         };
-        // A directory of its own: whatever an editor leaves in it goes with it.
-        let directory = tempfile::Builder::new()
-            .prefix("aye-hunk-")
-            .tempdir()
-            .map_err(|error| failed(&error))?;
+        let directory = edited::directory(self.store)?;
         let file = directory.path().join(format!("hunk{suffix}"));
         fs::write(&file, text).map_err(|error| failed(&error))?;
         let snapshot = self.store.repo().config_snapshot();
