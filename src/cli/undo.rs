@@ -93,7 +93,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let undone = decide::undo(&store, &authority, context.now, &proposal, shown)?;
     note(context, &undone);
     // One that HEAD does not lead to is out of the way already.
-    let commit = undone.commit.as_ref().filter(|commit| leads_to(&store, commit));
+    let commit = undone.commit.as_ref().filter(|commit| {
+        (undone.files.is_empty() || undone.puts_back()) && leads_to(&store, commit)
+    });
     if let Some(commit) = commit {
         let commit = escape::line(commit).into_owned();
         let how = match undone.files.is_empty() {

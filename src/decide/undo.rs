@@ -27,6 +27,15 @@ pub struct Undone {
     pub notes: Vec<String>,
 }
 
+impl Undone {
+    /// True unless the files were as before already. A generated page follows the files, whichever they are.
+    pub fn puts_back(&self) -> bool {
+        let is_back_already =
+            |file: &Planned| matches!(file.outcome, Resolved::Already | Resolved::Derived(_));
+        !self.files.iter().all(is_back_already)
+    }
+}
+
 /// Plans taking the apply of `proposal` back. Writes nothing.
 ///
 /// # Errors
@@ -119,19 +128,20 @@ pub fn undo(
     if decision.effect == Some(Effect::Index) {
         notes.extend(unstage(store, &decision.written));
     }
-    // A generated page follows the files, whichever they are.
-    let is_back_already =
-        |file: &Planned| matches!(file.outcome, Resolved::Already | Resolved::Derived(_));
-    if commit.is_none() && planned.plan.files.iter().all(is_back_already) {
-        let where_else = match store.has_linked() {
-            true => "another work tree that it was applied in may",
-            false => "look for it in `git stash list`",
-        };
-        notes.push(format!(
-            "nothing was put back: the files here do not have the change; {where_else}"
-        ));
+    let undone = Undone { files: planned.plan.files, commit, notes };
+    if undone.puts_back() {
+        return Ok(undone);
     }
-    Ok(Undone { files: planned.plan.files, commit, notes })
+    let where_else = match &undone.commit {
+        Some(commit) => {
+            let commit: String = commit.chars().take(12).collect();
+            format!("commit {commit} stays where it is: `git branch --all --contains {commit}`")
+        }
+        None if store.has_linked() => "another work tree that it was applied in may".to_owned(),
+        None => "look for it in `git stash list`".to_owned(),
+    };
+    let note = format!("nothing was put back: the files here do not have the change; {where_else}");
+    Ok(Undone { notes: [undone.notes, vec![note]].concat(), ..undone })
 }
 
 /// Takes what `apply --index` has staged out of the index again, where it still is and nothing else was staged

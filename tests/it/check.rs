@@ -355,6 +355,11 @@ fn what_was_committed_on_a_detached_head_that_was_left_is_reported() {
     repo.later(&["check"]).run().ok();
     repo.git(&["worktree", "remove", "../linked"]);
     repo.later(&["check"]).run().exits(1).says("applied_missing");
+    let undone = repo.copy().aye(&["undo", &id, "--yes"]).ok();
+    let undone = undone.notes(&format!(
+        "nothing was put back: the files here do not have the change; commit {commit} stays"
+    ));
+    assert!(!undone.err().contains("commit what was put back"), "{undone}");
     repo.git(&["cherry-pick", &commit]);
     repo.aye(&["check"]).ok();
 }
