@@ -401,6 +401,9 @@ fn text(answer: &Answer, is_done: bool) -> String {
         remote.commands.iter().for_each(|command| line(format!("    {command}")));
     }
     let when = if is_done { "" } else { "then " };
-    line(format!("  {when}the objects go with git's next prune; at once: {}", answer.prune));
+    line(format!(
+        "  {when}the objects go with git's next prune; at once, while nothing else writes here: {}",
+        answer.prune
+    ));
     text
 }

@@ -56,7 +56,8 @@ pub(super) fn edit(
 
 /// A commit object.
 ///
-/// `who` is `Name <address>` material; the time is written in UTC.
+/// `who` is `Name <address>` material; the time is written in UTC, one before 1970 as its
+/// beginning.
 ///
 /// # Errors
 /// As [`Sink::add`].
@@ -78,6 +79,8 @@ pub(super) fn commit(
         name if name.is_empty() => "unknown".to_owned(),
         name => name,
     };
+    // Git has no time before 1970: `git fsck` refuses such a commit, and so may a remote.
+    let seconds = seconds.max(0);
     let signature = format!("{name} <{}> {seconds} +0000", clean(&who.email));
     let mut text = format!("tree {tree}\n");
     for parent in parents {

@@ -23,6 +23,16 @@ fn whole_cycle(repo: &Repo) {
     repo.git(&["fsck", "--strict"]);
 }
 
+/// Git knows no time before 1970, and a remote may look.
+#[test]
+fn a_clock_before_1970_writes_commits_that_git_takes() {
+    let repo = Repo::with(&[("f", "a\nb\nc\n")]);
+    let at = |args: &[&str]| repo.cmd(args).env("AYE_NOW", "1969-12-31T23:59:59Z").run().ok();
+    let id = at(&["propose", "f", "--old", "b", "--new", "B", "-q"]).id();
+    at(&["reject", &id, "--yes"]);
+    repo.git(&["fsck", "--strict"]);
+}
+
 #[test]
 fn objects_named_by_sha_256() {
     let repo = Repo::sha256();
