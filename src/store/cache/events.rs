@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, params, params_from_iter};
 
-use super::gather::Budget;
+use super::budget::Budget;
 use super::schema::Index;
 use super::{View, forks, lanes};
 use crate::error::Result;

@@ -1,247 +1,25 @@
 //! The events of one proposal, as far as they are worth folding.
 //!
 //! Whoever may push a lane chooses how much it says. What other lanes say about one proposal is
-//! therefore limited, by what it costs in memory, and their texts are cut to what a person reads.
+//! therefore limited, by what it costs in memory ([`budget`]), and their texts are cut to what a person reads.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use gix::ObjectId;
 use rusqlite::Connection;
 
-use super::filling::{Fresh, Freshes, Row};
+use super::budget::{self, Budget};
+use super::filling::Row;
 use super::forks::{self, Chains};
+use super::parsed::Parsed;
 use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
 use super::{audience, publish};
 use crate::proposal::audit::{Own, Why};
-use crate::proposal::event::{CommentKind, InputForm, MAX_WRITTEN, RevisionReason};
 use crate::proposal::statement::Statement;
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
-
-/// What one foreign lane may cost for one proposal, in bytes.
-const MOST_OF_A_LANE: usize = 64 << 20;
-
-/// What all foreign lanes together may cost for one proposal, in bytes.
-const MOST_OF_ALL: usize = 128 << 20;
-
-/// What a value inside an event costs in memory, in bytes, on top of its text.
-const VALUE: usize = 100;
-
-/// What an event without content costs, in bytes.
-const LIGHT: usize = 1 << 10;
-
-/// Most words of a command in a log.
-const MOST_WORDS: usize = 1 << 10;
-
-/// What an object costs in values, at least.
-const OBJECT: usize = 6;
-
-/// Longest text of a foreign event.
-const MOST_TEXT: usize = 64 << 10;
-
-/// Bytes of events that nobody counts: what is in them takes at most 16 MiB, and most proposals have
-/// no more.
-const UNCOUNTED: usize = 64 << 10;
-
-/// Largest first event that a publication of another lane may carry, in bytes: as large as one of
-/// another lane may be.
-pub(super) const LARGEST_ORIGINAL: usize = MAX_WRITTEN;
-
-/// Longest name in a foreign event.
-const MOST_NAME: usize = 1 << 10;
-
-/// What foreign lanes have cost so far.
-#[derive(Default)]
-pub(super) struct Budget {
-    lanes: BTreeMap<String, usize>,
-    all: usize,
-    uncounted: usize,
-}
-
-impl Budget {
-    /// Whether an event of `lane` that is stored as `body` is within what is left.
-    pub(super) fn admits(&mut self, lane: &str, body: &[u8]) -> bool {
-        if self.uncounted + body.len() <= UNCOUNTED {
-            self.uncounted += body.len();
-            return true;
-        }
-        self.takes(lane, body.len() + VALUE * values(body))
-    }
-
-    pub(super) fn takes(&mut self, lane: &str, cost: usize) -> bool {
-        let sum = match self.lanes.get_mut(lane) {
-            Some(sum) => sum,
-            None => self.lanes.entry(lane.to_owned()).or_default(),
-        };
-        if *sum + cost > MOST_OF_A_LANE || self.all + cost > MOST_OF_ALL {
-            return false;
-        }
-        *sum += cost;
-        self.all += cost;
-        true
-    }
-
-    /// The same for an event of a log, which is read without content: that is taken off first.
-    pub(super) fn admits_light(&mut self, lane: &str, event: &mut Event) -> bool {
-        cut(event);
-        event.heads = Vec::new();
-        let text = match &mut event.data {
-            Data::Propose(propose) => {
-                propose.memory = None;
-                propose.changes = Vec::new();
-                propose.description.as_ref().map_or(0, String::len)
-            }
-            Data::Revise(revise) => {
-                revise.memory = None;
-                revise.changes = Vec::new();
-                revise.description.as_ref().map_or(0, String::len)
-            }
-            Data::Apply(apply) => {
-                apply.written = Vec::new();
-                0
-            }
-            Data::Undo(undo) => {
-                undo.written = Vec::new();
-                0
-            }
-            Data::Patch(patch) => {
-                patch.written = Vec::new();
-                0
-            }
-            Data::Mark(mark) => mark.reason.as_ref().map_or(0, String::len),
-            Data::Reopen(reopen) => reopen.reason.as_ref().map_or(0, String::len),
-            Data::Approve(approve) => approve.reason.as_ref().map_or(0, String::len),
-            Data::Check(check) => {
-                check.command.truncate(MOST_WORDS);
-                check.command.iter().map(String::len).sum()
-            }
-            Data::Plan(value) => {
-                *value = serde_json::Value::Null;
-                0
-            }
-            Data::Comment(comment) => {
-                comment.replacement = None;
-                comment.body.len()
-            }
-            Data::RequestChanges(request) => request.reason.as_ref().map_or(0, String::len),
-            Data::Reject(reject) => reject.reason.as_ref().map_or(0, String::len),
-            Data::Purge(purge) => purge.reason.len(),
-            Data::Expire(_)
-            | Data::Extend(_)
-            | Data::Committed(_)
-            | Data::Fold(_)
-            | Data::Publish(_)
-            | Data::Unknown(..) => 0,
-        };
-        self.takes(lane, text + LIGHT)
-    }
-}
-
-/// Events that were just read from objects into the cache, by their ids, so that folding them need not
-/// parse what the cache has of them.
-#[derive(Default)]
-pub(super) struct Parsed {
-    events: HashMap<ObjectId, Box<Event>>,
-    bytes: usize,
-    count: usize,
-    /// Proposals of which this is all that there is.
-    fresh: Freshes,
-    /// The one of these that was met last, beside the others.
-    last: Option<(String, Fresh)>,
-}
-
-/// Bytes of events of a proposal that waits for the next part of a snapshot.
-const MOST_HELD: usize = 1 << 20;
-
-/// Bytes of events of which the parsed ones are kept.
-const MOST_PARSED: usize = 16 << 20;
-
-impl Parsed {
-    /// Keeps `event`, which is stored as `bytes` bytes, unless there are very many.
-    pub(super) fn keep(&mut self, id: ObjectId, event: Box<Event>, bytes: usize) {
-        self.count += 1;
-        self.bytes += bytes;
-        if self.bytes <= MOST_PARSED {
-            self.events.insert(id, event);
-        }
-    }
-
-    /// Keeps an event of a proposal that the cache has nothing else of.
-    pub(super) fn keep_fresh(&mut self, proposal: &str, row: Row) {
-        self.count += 1;
-        self.fresh(proposal).push(row);
-    }
-
-    /// What is kept of such a proposal.
-    pub(super) fn fresh(&mut self, proposal: &str) -> &mut Fresh {
-        // The events of one stand together in a snapshot.
-        if !self.is_last(proposal) {
-            let found = self.fresh.remove(proposal).unwrap_or_default();
-            let before = self.last.replace((proposal.to_owned(), found));
-            self.fresh.extend(before);
-        }
-        &mut self.last.get_or_insert_default().1
-    }
-
-    /// Whether something of `proposal` was met last.
-    pub(super) fn is_last(&self, proposal: &str) -> bool {
-        self.last.as_ref().is_some_and(|(id, _)| id == proposal)
-    }
-
-    /// Takes the last of them out, with which the next part of a snapshot may go on.
-    pub(super) fn take_last(&mut self) -> Option<(String, Fresh)> {
-        let bytes = |fresh: &Fresh| fresh.iter().map(|row| row.body.len()).sum::<usize>();
-        self.last.take_if(|(_, fresh)| bytes(fresh) <= MOST_HELD)
-    }
-
-    /// Takes the last of them out, whatever its size.
-    pub(super) fn take_whole(&mut self) -> Option<(String, Fresh)> {
-        self.last.take()
-    }
-
-    /// Puts it back.
-    pub(super) fn put_last(&mut self, last: (String, Fresh)) {
-        let before = self.last.replace(last);
-        self.fresh.extend(before);
-    }
-
-    /// Whether what is kept of `proposal` is all that there is.
-    pub(super) fn is_fresh(&self, proposal: &str) -> bool {
-        self.is_last(proposal) || self.fresh.contains_key(proposal)
-    }
-
-    /// All of which that is so.
-    pub(super) fn fresh_ids(&self) -> impl Iterator<Item = &String> {
-        self.fresh.keys().chain(self.last.as_ref().map(|(id, _)| id))
-    }
-
-    /// Takes that out.
-    pub(super) fn take_fresh(&mut self, proposal: &str) -> Option<Fresh> {
-        let last = self.last.take_if(|(id, _)| id == proposal);
-        last.map(|(_, fresh)| fresh).or_else(|| self.fresh.remove(proposal))
-    }
-
-    /// From now on the cache has all of it.
-    pub(super) fn forget_fresh(&mut self) {
-        self.fresh.clear();
-        self.last = None;
-    }
-
-    /// How many there were, those included that were not kept.
-    pub(super) fn len(&self) -> usize {
-        self.count
-    }
-
-    fn take(&mut self, id: &str) -> Option<Event> {
-        if self.events.is_empty() {
-            return None;
-        }
-        self.events.remove(&ObjectId::from_hex(id.as_bytes()).ok()?).map(|event| *event)
-    }
-}
 
 /// The events of a proposal.
 #[derive(Default)]
@@ -437,7 +215,7 @@ impl<'c> Gathering<'c> {
             None => statements::read(repo, &event, beside),
         };
         if !is_own {
-            cut(&mut event);
+            budget::cut(&mut event);
         }
         forks::untangle(connection, &chains.forks, &mut event, part.as_deref(), *own);
         places.add(&event, &commit);
@@ -498,130 +276,5 @@ impl<'c> Gathering<'c> {
             }
         }
         Ok(found)
-    }
-}
-
-/// How many values the JSON in `bytes` has, about: every one but the first follows a comma or a
-/// bracket. An object counts as several, for as many would fit into what it allocates.
-fn values(bytes: &[u8]) -> usize {
-    let (mut count, mut quoted, mut escaped) = (0, false, false);
-    for byte in bytes {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            b',' | b'[' if !quoted => count += 1,
-            b'{' if !quoted => count += OBJECT,
-            _ => {}
-        }
-    }
-    count
-}
-
-/// Cuts the texts of a foreign event.
-pub(super) fn cut(event: &mut Event) {
-    let long = |text: &mut String| shorten(text, MOST_TEXT);
-    let name = |text: &mut String| shorten(text, MOST_NAME);
-    name(&mut event.actor.name);
-    name(&mut event.actor.email);
-    if let Some(run) = &mut event.agent {
-        run.session.as_mut().map(name);
-        run.model.as_mut().map(name);
-    }
-    match &mut event.data {
-        Data::Propose(propose) => {
-            propose.description.as_mut().map(long);
-            propose.domain.as_mut().map(name);
-            propose.related_task_id.as_mut().map(name);
-            propose.branch.as_mut().map(name);
-            name(&mut propose.proposed_by);
-            if let InputForm::Other(word) = &mut propose.form {
-                name(word);
-            }
-        }
-        Data::Revise(revise) => {
-            revise.description.as_mut().map(long);
-            if let RevisionReason::Other(word) = &mut revise.reason {
-                name(word);
-            }
-        }
-        Data::Comment(comment) => {
-            long(&mut comment.body);
-            // Half a suggestion would be another one.
-            comment.replacement.take_if(|text| text.len() > MOST_TEXT);
-            comment.resolves.as_mut().map(name);
-            if let CommentKind::Other(word) = &mut comment.kind {
-                name(word);
-            }
-        }
-        Data::RequestChanges(request) => {
-            request.reason.as_mut().map(long);
-        }
-        Data::Reject(reject) => {
-            reject.reason.as_mut().map(long);
-        }
-        Data::Mark(mark) => {
-            mark.reason.as_mut().map(long);
-        }
-        Data::Reopen(reopen) => {
-            reopen.reason.as_mut().map(long);
-        }
-        Data::Approve(approve) => {
-            approve.reason.as_mut().map(long);
-        }
-        Data::Check(check) => {
-            check.command.iter_mut().for_each(long);
-            if let Some(imported) = &mut check.imported {
-                name(&mut imported.by.name);
-                name(&mut imported.by.email);
-                name(&mut imported.result);
-            }
-        }
-        Data::Committed(committed) => name(&mut committed.commit),
-        Data::Purge(purge) => {
-            long(&mut purge.reason);
-            purge.blob.as_mut().map(name);
-        }
-        // Nothing is read from what this version does not recognise.
-        Data::Unknown(_, value) => *value = serde_json::Value::Null,
-        Data::Apply(_)
-        | Data::Expire(_)
-        | Data::Extend(_)
-        | Data::Fold(_)
-        | Data::Patch(_)
-        | Data::Plan(_)
-        | Data::Publish(_)
-        | Data::Undo(_) => {}
-    }
-}
-
-fn shorten(text: &mut String, most: usize) {
-    if let Cow::Owned(short) = capped(text, most) {
-        *text = short;
-    }
-}
-
-/// `text`, or its beginning with an ellipsis where it is longer than `most` bytes.
-pub(super) fn capped(text: &str, most: usize) -> Cow<'_, str> {
-    if text.len() <= most {
-        return Cow::Borrowed(text);
-    }
-    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    Cow::Owned(format!("{}…", &text[..end]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_inside_strings_are_not_counted() {
-        assert_eq!(values(br#"{"a":"[,{\"","b":[1,2]}"#), OBJECT + 3);
-    }
-
-    #[test]
-    fn long_text_ends_in_an_ellipsis_between_characters() {
-        assert_eq!(capped("äää", 3), "ä…");
-        assert_eq!(capped("äää", 6), "äää");
     }
 }

@@ -4,6 +4,7 @@
 //! in memory if need be; nobody is told, because nothing is lost.
 
 mod audience;
+mod budget;
 mod counts;
 mod events;
 mod filling;
@@ -12,6 +13,7 @@ mod forks;
 mod gather;
 mod lanes;
 mod names;
+mod parsed;
 #[cfg(test)]
 mod plans;
 mod publish;

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::gather::{self, Budget};
+use super::budget::{self, Budget};
+use super::gather;
 use super::statements::{self, Flaw};
 use crate::proposal::audit::{Own, Why};
 use crate::proposal::{ActorKind, Data, Stamped, forks};
@@ -29,7 +30,7 @@ pub(super) fn original(
         return Err(flaw(None));
     }
     let most = match budget {
-        Some(_) => gather::LARGEST_ORIGINAL,
+        Some(_) => budget::LARGEST_ORIGINAL,
         None => crate::proposal::event::MAX_BYTES,
     };
     let mut found = match lists::original(repo, publish, most) {
@@ -45,7 +46,7 @@ pub(super) fn original(
         {
             return Err(flaw(None));
         }
-        gather::cut(&mut found.0.event);
+        budget::cut(&mut found.0.event);
     }
     Ok(Some(found.0))
 }

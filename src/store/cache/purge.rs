@@ -7,7 +7,7 @@ use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::schema::Index;
-use super::{View, gather};
+use super::{View, budget};
 use crate::error::{Error, Result};
 use crate::proposal::event::timestamp;
 use crate::proposal::{Actor, ActorKind, Data, Event, ProposalId, codes};
@@ -172,7 +172,7 @@ fn carriers(
         let Ok(Event { data: Data::Publish(publish), actor, .. }) = Event::from_bytes(body) else {
             continue;
         };
-        let original = lists::original(repo, &publish, gather::LARGEST_ORIGINAL);
+        let original = lists::original(repo, &publish, budget::LARGEST_ORIGINAL);
         if let Ok((original, _)) = original
             && actor.kind == ActorKind::Human
         {
@@ -268,7 +268,7 @@ impl View {
             if let Ok(mut event) = Event::from_bytes(body)
                 && event.lane == lane
             {
-                gather::cut(&mut event);
+                budget::cut(&mut event);
                 found.insert(event.actor.name);
             }
         })?;
@@ -353,7 +353,7 @@ pub(super) fn events_of(
 fn record((id, lane, body): (String, String, Vec<u8>)) -> Option<Record> {
     let id = ProposalId::parse(&id).ok()?;
     let mut event = Event::from_bytes(&body).ok()?;
-    gather::cut(&mut event);
+    budget::cut(&mut event);
     let Data::Purge(purge) = event.data else { return None };
     let (by, at, reason) = (event.actor, event.time, purge.reason);
     Some(Record { id, first: event.first?, lane, by, at, reason })

@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
 use super::forks::Chains;
-use super::gather::Parsed;
+use super::parsed::Parsed;
 use super::schema::Index;
 use super::{Filter, View, counts, lanes, update};
 use crate::changeset::RepoPath;

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::forks::Chains;
-use super::gather::Parsed;
+use super::parsed::Parsed;
 use super::schema::{self, Index};
 use super::{View, counts, failed, lanes, update};
 use crate::error::{Error, Result};

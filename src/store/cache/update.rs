@@ -9,10 +9,11 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Transaction,
 use super::counts::{self, Counted, counted};
 use super::filling::{Fresh, Steps};
 use super::forks::Chains;
-use super::gather::{Gathered, Parsed};
+use super::gather::Gathered;
+use super::parsed::Parsed;
 use super::source::Check;
 use super::statements::Flaw;
-use super::{audience, gather, lanes, purge, relations};
+use super::{audience, budget, gather, lanes, purge, relations};
 use crate::changeset::hunks::{Counts, Lines};
 use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::event::Subject;
@@ -448,7 +449,7 @@ fn store(
         proposal.expires_at.timestamp_millis(),
         proposal.expiry_recorded.map(|at| at.timestamp_millis()),
         digest,
-        proposal.description.as_deref().map(|text| gather::capped(text, MOST_LISTED)),
+        proposal.description.as_deref().map(|text| budget::capped(text, MOST_LISTED)),
         path,
         changes.len() as i64,
         added,

@@ -9,7 +9,7 @@ use super::batches::{INSERT, Origin};
 use super::{Pass, number};
 use crate::proposal::event::Head;
 use crate::store::cache::filling::Filling;
-use crate::store::cache::gather::Parsed;
+use crate::store::cache::parsed::Parsed;
 use crate::store::cache::update::Folding;
 use crate::store::lane::{Bad, Line, Part};
 
