@@ -427,7 +427,10 @@ fn of_a_part_with_a_bad_line_nothing_counts() {
     let lines: Vec<&str> = part.lines().collect();
     let hostile = Hostile::new(&far, &lane);
     // Behind the last line, and behind the first of each kind.
-    let places = [lines.len(), 2, lines.len() / 2];
+    // In the middle before a proposal: after an event that names a statement, a missing one would be told of.
+    let starts = |at: &usize| lines[*at].starts_with("{\"subject\"");
+    let middle = (lines.len() / 2..lines.len()).find(starts).expect("more proposals");
+    let places = [lines.len(), 2, middle];
     for at in places {
         let mut lines = lines.clone();
         lines.insert(at, "{\"subject\":{}}");
