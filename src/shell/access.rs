@@ -69,6 +69,24 @@ pub const DEFAULT: &[&str] = &[
     "~/.psql_history",
     "~/.mysql_history",
     "~/.lesshst",
+    "~/.zsh_sessions",
+    "~/.local/share/atuin",
+    "~/.config/nushell",
+    "~/.claude/backups",
+    "~/.claude/history.jsonl",
+    "~/.codex/history.jsonl",
+    "~/.config/containers/auth.json",
+    "~/.config/pip",
+    "~/.pip",
+    "~/.yarnrc.yml",
+    "~/.bunfig.toml",
+    "~/.condarc",
+    "~/.bundle/config",
+    "~/.nuget/NuGet.Config",
+    "~/.config/pypoetry/auth.toml",
+    "~/.local/share/uv/credentials",
+    "~/.cache/huggingface/token",
+    "~/.config/sops",
     ".env",
     ".env.*",
     ".envrc",
@@ -79,6 +97,15 @@ pub const DEFAULT: &[&str] = &[
     ".git-credentials",
     ".pgpass",
     ".htpasswd",
+    ".credentials",
+    ".credentials.json",
+    ".claude.json.*",
+    ".*_history",
+    "fish_history",
+    "consolehost_history.txt",
+    "*.tfstate",
+    "*.tfstate.backup",
+    "master.key",
     "id_rsa",
     "id_dsa",
     "id_ecdsa",
@@ -98,6 +125,20 @@ pub const DEFAULT: &[&str] = &[
 /// those whose last part is one of [`TEMPLATES`].
 const VARIANTS: &str = ".env.*";
 const TEMPLATES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
+
+/// Directories in the home directory, and the variables that name others instead.
+const MOVED: &[(&str, &str)] = &[
+    ("~/.config", "XDG_CONFIG_HOME"),
+    ("~/.local/share", "XDG_DATA_HOME"),
+    ("~/.cache", "XDG_CACHE_HOME"),
+    ("~/.claude", "CLAUDE_CONFIG_DIR"),
+    ("~/.codex", "CODEX_HOME"),
+    ("~/.gnupg", "GNUPGHOME"),
+    ("~/.docker", "DOCKER_CONFIG"),
+    ("~/.cargo", "CARGO_HOME"),
+    ("~/.gradle", "GRADLE_USER_HOME"),
+    ("~/.password-store", "PASSWORD_STORE_DIR"),
+];
 
 /// Files of `/proc` that say something about the machine and nothing about a process.
 const PROC: &[&str] =
@@ -124,10 +165,28 @@ type Identity = (u64, u64);
 
 impl Access {
     /// Reads the patterns of `aye.shellDenyRead`; one with a slash but not at its start is
-    /// relative to `root`.
-    pub fn new<S: AsRef<str>>(patterns: &[S], home: Option<&Path>, root: &Path) -> Self {
+    /// relative to `root`. What lies in a directory that `variable` names instead of one in the home
+    /// directory is denied there, too.
+    pub fn new<S: AsRef<str>>(
+        patterns: &[S],
+        home: Option<&Path>,
+        root: &Path,
+        variable: impl Fn(&str) -> Option<PathBuf>,
+    ) -> Self {
         let mut access = Self { root: root.to_owned(), ..Self::default() };
+        let moved: Vec<(&str, PathBuf)> = MOVED
+            .iter()
+            .filter_map(|(usual, name)| Some((*usual, variable(name)?)))
+            .filter(|(_, place)| place.is_absolute())
+            .collect();
         for text in patterns.iter().map(AsRef::as_ref).filter(|text| !text.is_empty()) {
+            for (usual, place) in &moved {
+                let rest = text.strip_prefix(usual).and_then(|rest| match rest.strip_prefix('/') {
+                    None if !rest.is_empty() => None,
+                    below => Some(below.unwrap_or_default()),
+                });
+                access.trees.extend(rest.map(|rest| place.join(rest)));
+            }
             let tree = match (text.strip_prefix("~/"), home) {
                 (Some(rest), Some(home)) => home.join(rest),
                 (Some(_), None) => continue,
@@ -522,7 +581,7 @@ mod tests {
         std::fs::write(repo.join("sub/.env"), "x").unwrap();
         std::fs::write(repo.join("key.pem"), "-----BEGIN RSA PRIVATE KEY-----").unwrap();
         std::fs::write(repo.join("cert.pem"), "-----BEGIN CERTIFICATE-----").unwrap();
-        let access = Access::new(DEFAULT, Some(&home), &repo);
+        let access = Access::new(DEFAULT, Some(&home), &repo, |_| None);
         for operand in [
             "../home/.ssh/config",
             "../home/.ssh",
@@ -573,10 +632,30 @@ mod tests {
         assert!(access.denied_below("/", &repo, false).is_err());
     }
 
+    #[test]
+    fn what_the_environment_moves_is_denied_where_it_is() {
+        let moved = |name: &str| match name {
+            "CODEX_HOME" => Some(PathBuf::from("/other/codex")),
+            "GNUPGHOME" => Some(PathBuf::from("/other/keys")),
+            "XDG_CONFIG_HOME" => Some(PathBuf::from("relative")),
+            _ => None,
+        };
+        let access = Access::new(DEFAULT, Some(Path::new("/home/me")), Path::new("/r"), moved);
+        for path in ["/other/codex/auth.json", "/other/keys/x", "/home/me/.codex/auth.json"] {
+            assert!(access.denies(Path::new(path)), "{path}");
+        }
+        for path in ["/other/codex/config.toml", "/other", "/r/relative/gh/hosts.yml", "/gh/x"] {
+            assert!(!access.denies(Path::new(path)), "{path}");
+        }
+        for name in [".irb_history", "ConsoleHost_history.txt", "prod.tfstate", ".credentials"] {
+            assert!(access.denies(&Path::new("/any").join(name)), "{name}");
+        }
+    }
+
     /// What git is told and what is decided here must be one rule.
     #[test]
     fn templates_of_env_files_are_no_secrets_whichever_way_they_are_told() {
-        let access = Access::new(&[VARIANTS], None, Path::new("/"));
+        let access = Access::new(&[VARIANTS], None, Path::new("/"), |_| None);
         let patterns: Vec<Vec<Item>> = no_template().iter().map(|p| glob::pattern(p)).collect();
         for (name, denied) in [
             (".env.example", false),

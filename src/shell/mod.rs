@@ -8,6 +8,8 @@
 pub mod access;
 mod expand;
 mod glob;
+#[cfg(unix)]
+mod groups;
 mod history;
 mod objects;
 pub mod plan;

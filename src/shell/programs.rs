@@ -2,10 +2,14 @@
 //!
 //! The caller's `PATH` says where they are, and whoever can write there could have the read-only
 //! shell run anything. So a directory counts, and a program in it, only if nobody but root and the
-//! user can write it, or put another in its place.
+//! user can write it, or put another in its place. A group of which nobody else is a member is the user:
+//! where each user has one, as on Debian and Ubuntu, installers make what its members can write.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+#[cfg(unix)]
+use super::groups;
 
 /// Where programs come from that the system's own directories do not have.
 #[derive(Clone, Debug, Default)]
@@ -57,16 +61,20 @@ pub(super) fn toolchains(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 #[cfg(unix)]
 fn is_guarded(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    const SHARED: u32 = 0o022;
+    const GROUP: u32 = 0o020;
+    const OTHERS: u32 = 0o002;
     const STICKY: u32 = 0o1000;
     let user = rustix::process::geteuid().as_raw();
+    let mut groups = groups::Private::default();
     path.ancestors().enumerate().all(|(above, place)| {
         let Ok(meta) = place.symlink_metadata() else { return false };
         // In a sticky directory of root's (`/tmp`, the store of Nix) nobody replaces what is
         // somebody else's.
         let sticky = above > 0 && meta.mode() & STICKY != 0 && meta.uid() == 0;
         let owned = meta.uid() == 0 || meta.uid() == user;
-        owned && (meta.mode() & SHARED == 0 || sticky)
+        let apart = meta.mode() & OTHERS == 0
+            && (meta.mode() & GROUP == 0 || groups.is_of(meta.gid(), user));
+        owned && (apart || sticky)
     })
 }
 

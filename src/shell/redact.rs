@@ -23,6 +23,13 @@ static CREDENTIALS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
 });
 
+/// The same of URLs where nothing but URLs stands around them: userinfo may have quotes (RFC 3986, 3.2.1).
+static URLS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let patterns =
+        [r"(?i-u)(https?://)[^\s/?\#]+@", r"(?i-u)([a-z][a-z0-9+.-]*://)[^\s/?\#]*:[^\s/?\#]*@"];
+    patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
+});
+
 /// Variables of git's configuration whose values are credentials, and the value.
 static VARIABLES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let names = "extraheader|[a-z0-9-]*(?:token|password|passwd|secret|apikey)|smtppass|pass";
@@ -38,6 +45,8 @@ pub struct Redaction {
     variables: bool,
     /// They are values of a variable that holds a credential.
     values: bool,
+    /// They have URLs and no text around them.
+    urls: bool,
 }
 
 impl Redaction {
@@ -61,8 +70,17 @@ impl Redaction {
         let shows_names = ["-l", "--list", "--get-regexp", "--show-names", "--name-only"]
             .iter()
             .any(|flag| has(flag));
+        let is_typed = args.iter().any(|arg| {
+            matches!(&**arg, "--int" | "--bool" | "--bool-or-int" | "--expiry-date")
+                || arg.starts_with("--type")
+        });
+        if configuration && is_typed && (shows_names || args.iter().any(named)) {
+            let why = "git names the values that are of another type, credentials too";
+            return Err(Refusal::new(why, "leave the type out").by("git config"));
+        }
         Ok(Self {
             end,
+            urls: configuration || matches!(verb.split(' ').next(), Some("var" | "remote")),
             variables: configuration || verb == "var",
             values: configuration && !shows_names && args.iter().any(named),
         })
@@ -79,7 +97,8 @@ impl Redaction {
             return STARS.to_vec();
         }
         let mut entry = entry.to_vec();
-        for pattern in CREDENTIALS.iter() {
+        let urls = URLS.iter().filter(|_| self.urls);
+        for pattern in CREDENTIALS.iter().chain(urls) {
             entry =
                 pattern.replace_all(&entry, Stars(pattern.as_str().ends_with('@'))).into_owned();
         }
@@ -147,6 +166,15 @@ mod tests {
             assert_eq!(redacted("config", &args, "abc"), "***");
         }
         assert_eq!(redacted("config", &["config", "--get", "user.name"], "abc"), "abc");
+        let quoted = "url=https://u:pa'S\"<@h/x";
+        assert_eq!(redacted("config", &["config", "-l"], quoted), "url=https://***@h/x");
+        assert_eq!(redacted("remote", &["remote", "-v"], "o\thttp://u:'@h/x"), "o\thttp://***@h/x");
+        for words in ["config --get-regexp --type=int my", "config --type int --get my.token"] {
+            let args: Vec<String> = words.split(' ').map(str::to_owned).collect();
+            assert!(Redaction::of("config", &args).is_err(), "{words}");
+        }
+        let words = ["config", "--type=bool", "--get", "core.bare"];
+        assert_eq!(redacted("config", &words, "true"), "true");
         let names = ["config".to_owned(), "get".to_owned(), "--regexp".to_owned()];
         assert!(Redaction::of("config get", &names).is_err());
     }

@@ -141,6 +141,7 @@ fn an_endless_producer_ends_with_its_reader() {
 /// Tools of rustup, nvm and the like: from the caller's own directories and from nobody else's.
 #[test]
 fn programs_come_from_path_where_nobody_else_can_write() {
+    use std::os::unix::fs::MetadataExt as _;
     let repo = repo();
     repo.git(&["worktree", "add", "-q", "../linked", "-b", "other"]);
     let tool = |directory: &str| {
@@ -165,8 +166,16 @@ fn programs_come_from_path_where_nobody_else_can_write() {
     }
     // Others may write the directory, the one above it, or the program.
     let open = tool("open");
-    repo.chmod(open.to_str().unwrap(), 0o775);
+    repo.chmod(open.to_str().unwrap(), 0o777);
     run(&open).exits(127);
+    let group = tool("group");
+    repo.chmod(group.to_str().unwrap(), 0o775);
+    // Nobody is in the group of root but root; of others the unit tests tell.
+    if std::fs::metadata(&group).unwrap().uid() == 0 {
+        run(&group).exits(0).says("ran zig");
+        std::os::unix::fs::chown(&group, None, Some(100)).unwrap();
+        run(&group).exits(127);
+    }
     let below = tool("shared/bin");
     repo.chmod(repo.outer().join("shared").to_str().unwrap(), 0o777);
     run(&below).exits(127);
@@ -855,7 +864,7 @@ fn without_sandbox_denying(repo: &Repo, command: &str, denied: &[&str]) -> Optio
         cwd: repo.root().to_owned(),
         home: Some(repo.outer().join("home")),
         environment: Vec::new(),
-        access: Access::new(denied, None, repo.root()),
+        access: Access::new(denied, None, repo.root(), |_| None),
         kernel: false,
         search: aye::shell::programs::Search::default(),
         asks: true,

@@ -82,7 +82,7 @@ fn world(repo: &Repo) -> World {
     World {
         root: repo.root().to_owned(),
         cwd: repo.root().to_owned(),
-        access: Access::new(DEFAULT, Some(&home), repo.root()),
+        access: Access::new(DEFAULT, Some(&home), repo.root(), |_| None),
         home: Some(home),
         environment: Vec::new(),
         kernel: sandbox::offered(),

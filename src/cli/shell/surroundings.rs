@@ -29,7 +29,8 @@ impl Surroundings {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, value)| value.to_str().is_some_and(|value| World::keeps(name, value)))
             .collect();
-        let access = Access::new(&settings.deny_read, home.as_deref(), &root);
+        let variable = |name: &str| context.var(name).map(PathBuf::from);
+        let access = Access::new(&settings.deny_read, home.as_deref(), &root, variable);
         let kernel = sandbox::offered();
         let path = context.var("PATH").unwrap_or_default();
         let search = Search { path, repository: repository::places(&root) };
