@@ -113,6 +113,10 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
                 | "bitbucket-pipelines.yml"
                 | ".drone.yml"
                 | ".cirrus.yml"
+                | ".woodpecker.yml"
+                | ".woodpecker.yaml"
+                | "action.yml"
+                | "action.yaml"
         )
     {
         return Some("runs in CI");
@@ -127,12 +131,28 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
         || within(".yarn/")
         || within(".mvn/")
         || within(".bundle/")
+        || within(".zed/")
+        || within(".mise/")
         || is_tool_configuration(name, extension)
         || matches!(
             name,
             ".pre-commit-config.yaml"
                 | ".pre-commit-hooks.yaml"
-                | "lefthook.yml"
+                | ".devcontainer.json"
+                | ".justfile"
+                | "cmakepresets.json"
+                | "mix.exs"
+                | "package.swift"
+                | "podfile"
+                | "meson.build"
+                | "configure"
+                | "configure.ac"
+                | ".pnp.cjs"
+                | ".exrc"
+                | ".nvim.lua"
+                | ".dir-locals.el"
+                | "ansible.cfg"
+                | "pytest.ini"
                 | ".envrc"
                 | "build.rs"
                 | "setup.py"
@@ -203,8 +223,19 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
     {
         return Some("may hold secrets");
     }
-    if matches!(extension, "lock" | "lockb" | "gradle" | "nix" | "cmake" | "gemspec")
-        || name.starts_with("requirements") && extension == "txt"
+    if matches!(
+        extension,
+        "lock"
+            | "lockb"
+            | "gradle"
+            | "nix"
+            | "cmake"
+            | "gemspec"
+            | "bzl"
+            | "sbt"
+            | "csproj"
+            | "fsproj"
+    ) || name.starts_with("requirements") && extension == "txt"
         || matches!(
             name,
             "package-lock.json"
@@ -216,8 +247,13 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
                 | "gemfile"
                 | "composer.json"
                 | "deno.json"
+                | "deno.jsonc"
+                | "build.sbt"
                 | "pom.xml"
                 | "build.gradle.kts"
+                | "settings.gradle.kts"
+                | "directory.build.props"
+                | "directory.build.targets"
                 | "cmakelists.txt"
                 | "pipfile"
         )
@@ -235,6 +271,9 @@ fn is_tool_configuration(name: &str, extension: &str) -> bool {
     is_script && stem.ends_with(".config.")
         || is_yaml && (stem.starts_with("docker-compose.") || stem.starts_with("compose."))
         || name == ".eslintrc"
+        // `lefthook.yml`, `.lefthook.toml`; `Dockerfile.dev`.
+        || name.trim_start_matches('.').starts_with("lefthook.")
+        || name.starts_with("dockerfile.")
         || name.starts_with(".eslintrc.")
         || extension == "pth"
 }
@@ -289,6 +328,33 @@ mod tests {
             "a/BUILD.bazel",
             ".github/dependabot.yml",
             "renovate.json",
+            ".devcontainer.json",
+            ".justfile",
+            ".lefthook.toml",
+            "lefthook.yml",
+            ".mise/config.toml",
+            "docker/Dockerfile.dev",
+            ".woodpecker.yml",
+            "action.yml",
+            "settings.gradle.kts",
+            "rules/x.bzl",
+            "deno.jsonc",
+            "CMakePresets.json",
+            "build.sbt",
+            "project/plugins.sbt",
+            "mix.exs",
+            "Package.swift",
+            "ios/Podfile",
+            "src/App.csproj",
+            "Directory.Build.props",
+            "meson.build",
+            "configure",
+            ".pnp.cjs",
+            ".zed/tasks.json",
+            ".exrc",
+            ".dir-locals.el",
+            "ansible.cfg",
+            "pytest.ini",
         ] {
             assert!(reason(&RepoPath::new(path).unwrap()).is_some(), "{path}");
         }
