@@ -124,7 +124,7 @@ const MOST: usize = 50;
 /// # Errors
 /// `human_approval_required` with `--trust`; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    let store = context.store()?;
+    let mut store = context.store()?;
     store.ask_again();
     let authority = trust::by_flag(context, &store, &args.trust)?;
     let mut repaired = Vec::new();
@@ -156,6 +156,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         saved = saved.map_or_else(|| store.save_cache(context.now), |saved| Ok(Some(saved)))?;
         let again = std::mem::take(&mut found.damaged);
         repaired.extend(store.restore(Some(&view), again, saved.as_deref())?.lines);
+        // It reads objects by what was there before.
+        drop(view);
+        view = store.readable_view()?;
         found = store.inspect(Some(&view), depth)?;
     }
     // What is in a lane that cannot be read is in no view.

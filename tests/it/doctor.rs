@@ -1,5 +1,7 @@
 //! `aye doctor`: what it finds, and what a repair saves.
 
+use std::path::PathBuf;
+
 use crate::support::Repo;
 
 const CACHE: &str = ".git/aye/cache.sqlite";
@@ -123,6 +125,66 @@ fn any_one_damaged_object_of_a_lane_is_written_again() {
             }
         }
     }
+}
+
+/// After `git gc` that is where all objects are. Git takes a whole one beside the pack, and so writes the pack
+/// again.
+#[test]
+fn a_damaged_object_in_a_pack_is_written_again() {
+    let (template, lane, ids) = eight();
+    template.git(&["gc", "--quiet", "--prune=now"]);
+    template.aye(&["list"]).ok();
+    for name in ["", "~4", "~4^{tree}", "~4:event.json", "~4:after/f", "~7"] {
+        let repo = template.copy();
+        let (tip, object) = (id_of(&repo, &lane), id_of(&repo, &format!("{lane}{name}")));
+        let pack = damage_in_pack(&repo, &object);
+        repo.aye(&["doctor", "--full"]).exits(1).says(&object);
+        let repaired = repo.aye(&["doctor", "--repair"]).exits(0).says("written again");
+        repaired.says("git has written its packs again");
+        has_all(&repo, &ids);
+        assert_eq!(id_of(&repo, &lane), tip, "{name}");
+        assert_eq!(repo.git(&["for-each-ref", "refs/aye/broken"]), "", "{name}");
+        let kept = pack.file_name().and_then(|name| name.to_str()).expect("a name");
+        assert!(repo.exists(&format!(".git/aye/broken/objects/{kept}")), "{name}");
+        repo.git(&["fsck", "--strict"]);
+        clean(&repo);
+    }
+    // What git cannot mend gives nothing up.
+    let repo = template.copy();
+    let (tip, object) = (id_of(&repo, &lane), id_of(&repo, &format!("{lane}~4:event.json")));
+    for text in ["only history has this\n", "newer\n"] {
+        repo.write("g", text);
+        repo.commit("g");
+    }
+    repo.git(&["gc", "--quiet", "--prune=now"]);
+    let theirs = id_of(&repo, "HEAD~1:g");
+    let pack = damage_in_pack(&repo, &object);
+    damage_in_pack(&repo, &theirs);
+    let run = repo.aye(&["doctor", "--repair"]).fails("lane_broken", 6);
+    run.notes(&pack.file_name().expect("a name").to_string_lossy()).notes("git fsck --full");
+    assert_eq!(id_of(&repo, &lane), tip);
+}
+
+/// Inverts a byte in the middle of what the one pack has of `object`. Returns the pack.
+fn damage_in_pack(repo: &Repo, object: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let packs = std::fs::read_dir(repo.path(".git/objects/pack")).expect("packs");
+    let mut packs = packs.flatten().map(|entry| entry.path());
+    let pack = packs.find(|path| path.extension().is_some_and(|end| end == "pack")).expect("one");
+    let index = std::fs::read(pack.with_extension("idx")).expect("read");
+    let list = repo.program("git").args(&["show-index"]).stdin(index).run().ok().out();
+    let entries = list.lines().map(|line| line.split_once(' ').expect("an offset and an id"));
+    let entries: Vec<(usize, &str)> =
+        entries.map(|(at, id)| (at.parse().expect("a number"), id)).collect();
+    let (start, _) = entries.iter().find(|(_, id)| id.starts_with(object)).expect("it is there");
+    let mut bytes = std::fs::read(&pack).expect("read");
+    let after = entries.iter().map(|(at, _)| *at).filter(|at| at > start).min();
+    // In front of the checksum of the pack.
+    let end = after.unwrap_or(bytes.len() - 20);
+    bytes[(start + end) / 2] ^= 0x5a;
+    std::fs::set_permissions(&pack, std::fs::Permissions::from_mode(0o644)).expect("set");
+    std::fs::write(&pack, bytes).expect("written");
+    pack
 }
 
 #[test]

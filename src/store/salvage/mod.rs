@@ -9,6 +9,7 @@
 mod aside;
 mod content;
 mod known;
+mod packs;
 mod restore;
 mod snapshot;
 

@@ -4,7 +4,7 @@
 //! by a tree or event that one of these leads to. Where the bytes come from does not matter then,
 //! and neither does who could have edited that place.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use gix::ObjectId;
@@ -41,25 +41,28 @@ pub struct Restored {
 impl Store {
     /// Writes damaged objects of lanes again, as far as the cache (a copy of it, at `cache`), the
     /// object database, the projections and the work trees have their bytes. The files of damaged
-    /// loose objects are moved to `aye/broken/objects/` in the git directory.
+    /// loose objects are moved to `aye/broken/objects/` in the git directory. Packs that have some of them are
+    /// written again by git.
     ///
     /// # Errors
-    /// `busy`, and those of the file system.
+    /// `busy`, `lane_broken` where git cannot write a pack again, and those of the file system.
     pub fn restore(
-        &self,
+        &mut self,
         view: Option<&View>,
         found: Vec<Damage>,
         cache: Option<&Path>,
     ) -> Result<Restored> {
         let _lock = lock::Lock::acquire(&self.make_private()?, "lock")?;
         let mut known = cache.map(|path| Knowledge::of_cache(&self.repo, path)).unwrap_or_default();
-        let mut contents = Contents::new(self);
         let (mut left, mut lines, mut is_scanned) = (found, Vec::new(), false);
+        let mut written = BTreeSet::new();
         for _ in 0..MOST_ROUNDS {
             let mut ready = HashMap::new();
+            let mut contents = Contents::new(self);
             for damage in &left {
                 self.recover(damage, &known, &mut contents, &mut ready);
             }
+            drop(contents);
             if ready.is_empty() {
                 if is_scanned || left.is_empty() {
                     break;
@@ -69,20 +72,23 @@ impl Store {
                 continue;
             }
             for damage in &left {
-                if ready.contains_key(&damage.object) {
+                if ready.contains_key(&damage.object) && !written.contains(&damage.object) {
                     lines.push(format!("{}; written again", damage.message()));
                 }
             }
-            let count = ready.len();
+            let again: BTreeSet<ObjectId> = ready.keys().copied().collect();
             self.write_again(ready)?;
+            self.reread();
+            // Whether gix finds these or the damaged ones in packs depends on what it has looked for before.
+            lines.extend(self.pack_again(&again)?);
+            written.extend(again);
             let before = std::mem::take(&mut left);
             left = self.inspect(view, Depth::Full)?.damaged;
-            // What was written and cannot be read yet lies in a damaged pack, which git has to mend.
-            if left.len() >= before.len() && left == before && count > 0 {
+            if left == before {
                 break;
             }
         }
-        for damage in &left {
+        for damage in left.iter().filter(|damage| !written.contains(&damage.object)) {
             self.move_aside(&damage.object)?;
         }
         Ok(Restored { lines, left })
