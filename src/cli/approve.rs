@@ -8,7 +8,7 @@ use super::apply::conflicts::refuse_conflicts;
 use super::apply::preview::{not_approved, of_proposal, present};
 use super::identity::Asking;
 use super::which::Several;
-use super::{Context, Format};
+use super::{Context, Format, show};
 use crate::decide::approve::{Approved, Remarks};
 use crate::decide::{self, Ahead, Shown};
 use crate::error::{Exit, Result};
@@ -105,6 +105,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 context.note("nothing approved");
                 return Ok(Exit::Negative);
             }
+        } else {
+            show::notice_all(context, &store, &proposals);
         }
         let authority = match &by_flag {
             Some(authority) => authority.clone(),

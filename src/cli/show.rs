@@ -305,9 +305,35 @@ pub(super) fn notice<C: sensitive::Touched>(
     if proposal.subject != Subject::Code {
         return;
     }
-    for notice in noticed(&store.instructions(), proposal, changes).iter().take(SHOWN) {
-        context.note(&format!("! {}", escape::line(notice)));
+    for line in notice_lines(&noticed(&store.instructions(), proposal, changes)) {
+        context.note(&line);
     }
+}
+
+/// The same of all that `proposals` change, where they are decided without a question.
+pub(super) fn notice_all<'p>(
+    context: &Context,
+    store: &Store,
+    proposals: impl IntoIterator<Item = &'p Proposal>,
+) {
+    let mut of_code =
+        proposals.into_iter().filter(|proposal| proposal.subject == Subject::Code).peekable();
+    if of_code.peek().is_none() {
+        return;
+    }
+    let instructions = store.instructions();
+    for proposal in of_code {
+        for line in notice_lines(&noticed(&instructions, proposal, &proposal.current().changes)) {
+            context.note(&line);
+        }
+    }
+}
+
+/// The lines of `notices`.
+fn notice_lines(notices: &[String]) -> Vec<String> {
+    let shown = notices.iter().take(SHOWN).map(|notice| format!("! {}", escape::line(notice)));
+    let more = notices.len().saturating_sub(SHOWN);
+    shown.chain((more > 0).then(|| format!("! and {more} more"))).collect()
 }
 
 /// A hostile proposal may hold thousands; the count says so.
@@ -319,12 +345,8 @@ fn warned(notices: &[String], warnings: &[Warning], palette: &Palette) -> String
         return String::new();
     }
     let mut out = String::from("\n");
-    for notice in notices.iter().take(SHOWN) {
-        let line = format!("! {}", escape::line(notice));
+    for line in notice_lines(notices) {
         out += &format!("{}\n", palette.paint(Role::Warn, line));
-    }
-    if notices.len() > SHOWN {
-        out += &format!("! and {} more\n", notices.len() - SHOWN);
     }
     for warning in warnings.iter().take(SHOWN) {
         let line = format!("warning: {}", escape::line(&warning.line()));

@@ -73,6 +73,8 @@ fn sensitive_paths_are_pointed_out_everywhere() {
         repo.aye(&["show", id]).ok().says(line);
         repo.aye(&["diff", id]).ok().notes(line);
         repo.aye(&["diff", id, "--patch"]).ok().notes(line).lacks("! ");
+        repo.aye(&["apply", id, "--dry-run"]).ok().notes(line).lacks("! ");
+        repo.aye(&["apply", id, "--mark-only", "--dry-run", "--json"]).ok().notes(line);
         #[cfg(unix)]
         {
             let mut shown =
@@ -91,6 +93,30 @@ fn sensitive_paths_are_pointed_out_everywhere() {
     let table = repo.aye(&["list"]).ok().out();
     let marked = table.lines().filter(|line| line.trim_end().ends_with(" !")).count();
     assert_eq!(marked, 2, "{table}");
+    // Where nobody is asked, the same is said.
+    repo.let_flags_decide();
+    let decided = |command: &str, id: &str| {
+        repo.aye(&[command, &repo.at_revision(id), "--yes"]).ok().lacks("! ").err()
+    };
+    assert!(decided("approve", &mode).contains("! run.py becomes executable"));
+    assert!(decided("apply", &mode).contains("! run.py becomes executable"));
+    assert!(decided("apply", &build).contains("! Makefile "));
+    let plain = decided("apply", &plain);
+    assert!(!plain.contains("! "), "{plain}");
+}
+
+/// Of many the first are named, and the others are counted.
+#[test]
+fn sensitive_paths_are_counted_where_they_are_many() {
+    let files: Vec<String> = (10..35).map(|n| format!("d{n}/Makefile")).collect();
+    let before: Vec<(&str, &str)> = files.iter().map(|path| (path.as_str(), "a:\n")).collect();
+    let repo = Repo::with(&before);
+    let hunk = |path: &String| format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a:\n+b:\n");
+    let patch: String = files.iter().map(hunk).collect();
+    let id = repo.aye_stdin(&["propose", "--patch", "-"], &patch).ok().id();
+    for args in [&["diff", &id, "--stat"][..], &["apply", &id, "--dry-run"]] {
+        repo.aye(args).ok().notes("! d29/Makefile ").notes("! and 5 more");
+    }
 }
 
 /// A diff is what applying it would do; where nothing can be applied, a note tells why.

@@ -5,7 +5,7 @@ use super::answer::{Answer, Failed, Item, text};
 use super::preview::{for_reviewer, not_approved};
 use crate::apply::codes::COMMIT_DIFFERS;
 use crate::cli::part::Chosen;
-use crate::cli::{Context, Format, plan};
+use crate::cli::{Context, Format, plan, show};
 use crate::decide::{self, Applied, Request, Shown};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::event::{Effect, Evidence};
@@ -71,6 +71,13 @@ impl Decided<'_> {
                 item.rest = Some(made.to_string());
             }
             items.push(item);
+        }
+        if by_flag {
+            // The question would have said so.
+            let is_applied = |proposal: &&Proposal| {
+                items.iter().any(|item| item.proposal_id == proposal.id.as_str())
+            };
+            show::notice_all(context, store, self.proposals.iter().filter(is_applied));
         }
         let success = exit == Exit::Done;
         let answer = Answer { failed, ..Answer::of("aye/apply@1", success, items) };

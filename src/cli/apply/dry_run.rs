@@ -4,7 +4,7 @@ use super::answer::{Answer, Failed, FileItem, Item, text_with};
 use super::conflicts::{collides_with, related};
 use super::preview::{already, residue};
 use super::{Args, digest_of};
-use crate::cli::{Context, Format, pager};
+use crate::cli::{Context, Format, pager, show};
 use crate::decide::{Part, Shown};
 use crate::error::{Exit, Result};
 use crate::proposal::event::Effect;
@@ -64,6 +64,7 @@ pub(super) fn dry_run(
     if let Some(group) = answer.group.as_ref().filter(|_| !fitting.is_empty()) {
         diffs += &args.which.group_line(&command, &subject, group, &fitting);
     }
+    show::notice_all(context, store, proposals);
     context.emit(Format::Text, &answer, || text_with(&answer, heading) + &diffs)?;
     Ok(if fits { Exit::Done } else { Exit::Conflict })
 }
