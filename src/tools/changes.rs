@@ -38,7 +38,7 @@ pub struct Proposed {
     pub domain: Option<String>,
     /// The task it belongs to.
     pub related_task_id: Option<String>,
-    /// Always `pending`.
+    /// `pending`; of a duplicate that a tool has marked, what `list` says.
     pub status: Status,
     /// The proposer's name.
     pub proposed_by: String,
@@ -352,7 +352,16 @@ fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Res
         related_task_id: arguments.related_task_id,
         ..Details::default()
     };
-    app::propose::propose(session, draft, details).map(|recorded| Proposed::new(&recorded))
+    let recorded = app::propose::propose(session, draft, details)?;
+    let mut answer = Proposed::new(&recorded);
+    // Marked already by a tool: as far as the contract goes, it is decided.
+    if let Some(mark) = recorded.proposal.mark() {
+        let word = mark.verdict.as_str();
+        answer.status = contract_status(&recorded.proposal, session.now);
+        answer.message =
+            format!("The same change is marked as {word} already; a person still decides on it.");
+    }
+    Ok(answer)
 }
 
 /// `error` with what to do next at a door that takes no whole content.

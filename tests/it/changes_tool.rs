@@ -119,6 +119,25 @@ fn reject_keeps_the_reason() {
     repo.aye(&["list"]).ok().says("marked rejected by a tool, not approved");
 }
 
+/// A tool's list, its `apply` and its `propose` are of one mind on what was marked.
+#[test]
+fn a_duplicate_of_what_is_marked_is_not_called_pending() {
+    for (action, status) in [("apply", "applied"), ("reject", "rejected")] {
+        let repo = repo();
+        let id = propose(&repo)["proposal_id"].clone();
+        let again = propose(&repo);
+        assert_eq!((&again["status"], &again["duplicate"]), (&json!("pending"), &json!(true)));
+        call(&repo, "changes", &json!({"action": action, "proposal_id": id})).ok();
+        let again = propose(&repo);
+        let list = call(&repo, "changes", &json!({"action": "list", "status": status})).ok().json();
+        assert_eq!(list["proposals"][0]["id"], id, "{list}");
+        assert_eq!((&again["proposal_id"], &again["duplicate"]), (&id, &json!(true)));
+        assert_eq!(again["status"], status, "{again}");
+        let message = again["message"].as_str().expect("a message");
+        assert!(message.contains(&format!("marked as {status}")), "{message}");
+    }
+}
+
 #[test]
 fn the_old_names_still_work() {
     let repo = repo();
