@@ -37,10 +37,12 @@ impl Failure {
 
 /// A failed call of a tool that has no fields of its own to keep.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Plain {
-    status: &'static str,
+pub struct Plain {
+    /// Always `error`.
+    pub status: &'static str,
+    /// What went wrong.
     #[serde(flatten)]
-    failure: Failure,
+    pub failure: Failure,
 }
 
 /// `error` as the answer of a tool that has no fields of its own to keep.

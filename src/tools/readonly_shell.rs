@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{name_ignored, required, whole};
+use super::arguments::{answered, required, whole};
 use super::registry::{self, Answer};
 use super::{Arguments, codes as tool_codes, failure};
 use crate::error::{Error, Exit, Result};
@@ -110,23 +110,24 @@ pub fn answer(
         let world = asked.place(world)?;
         Ok((call(&asked.command, &request, &world, now)?, asked.ignored))
     });
-    let (response, ignored) = match called {
+    let (mut response, ignored) = match called {
         Ok(called) => called,
         Err(error) => {
             return Ok(Answer { value: failure::plain(&error), exit: error.code().exit });
         }
     };
-    let exit = match &response {
-        Response::Ran(_) => Exit::Done,
-        Response::Refused(_) => codes::COMMAND_NOT_ALLOWED.exit,
+    // No tool's answer names its schema; `aye shell --json` does.
+    let exit = match &mut response {
+        Response::Ran(ran) => {
+            ran.schema = None;
+            Exit::Done
+        }
+        Response::Refused(refused) => {
+            refused.schema = None;
+            codes::COMMAND_NOT_ALLOWED.exit
+        }
     };
-    let value = serde_json::to_value(&response);
-    let mut value = value.map_err(|error| Error::bug(error.to_string()))?;
-    if let Some(answer) = value.as_object_mut() {
-        // No tool's answer has one; `aye shell --json` does.
-        answer.shift_remove("schema");
-    }
-    Ok(Answer { value: name_ignored(value, ignored), exit })
+    Ok(Answer { value: answered(&response, ignored)?, exit })
 }
 
 /// The schema of what [`answer`] answers.
@@ -136,9 +137,6 @@ pub fn schema() -> Schema {
         let (_, variant) = variant;
         if let Some(properties) = variant.get_mut("properties").and_then(Value::as_object_mut) {
             properties.shift_remove("schema");
-        }
-        if let Some(required) = variant.get_mut("required").and_then(Value::as_array_mut) {
-            required.retain(|name| name != "schema");
         }
     }
     schema
@@ -154,11 +152,22 @@ pub enum Response {
     Refused(Refused),
 }
 
+/// What the tool and `aye shell --json` answer, as the published schema has it.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Published {
+    /// The command ran, or was refused.
+    Answered(Response),
+    /// The call itself was wrong, or could not be carried out.
+    Failed(failure::Plain),
+}
+
 /// A command that ran.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Ran {
-    /// `aye/readonly_shell@1`.
-    pub schema: &'static str,
+    /// `aye/readonly_shell@1`; the tool's answers have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<&'static str>,
     /// `ok`.
     pub status: &'static str,
     /// The command, as given.
@@ -186,8 +195,9 @@ pub struct Ran {
 /// A command that was refused.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Refused {
-    /// `aye/readonly_shell@1`.
-    pub schema: &'static str,
+    /// `aye/readonly_shell@1`; the tool's answers have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<&'static str>,
     /// `error`.
     pub status: &'static str,
     /// The command, as given.
@@ -247,7 +257,7 @@ pub fn call(
 /// The response to a refusal.
 pub fn refused(command: &str, refusal: &Refusal) -> Response {
     Response::Refused(Refused {
-        schema: SCHEMA,
+        schema: Some(SCHEMA),
         status: "error",
         command: command.to_owned(),
         code: codes::COMMAND_NOT_ALLOWED.id,
@@ -283,7 +293,7 @@ pub fn ran(
         notes.push("stopped by the user".into());
     }
     Response::Ran(Ran {
-        schema: SCHEMA,
+        schema: Some(SCHEMA),
         status: "ok",
         command: command.to_owned(),
         output,

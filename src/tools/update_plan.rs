@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::arguments::name_ignored;
+use super::failure;
 use crate::app::Session;
 use crate::app::plan::{Updated, update};
 use crate::error::{Error, Result};
@@ -27,6 +28,16 @@ pub struct Response {
     pub explanation: Option<String>,
     /// How many steps are in which state.
     pub progress: Progress,
+}
+
+/// What the tool answers, as the published schema has it.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Published {
+    /// The plan was replaced.
+    Done(Response),
+    /// Nothing was changed.
+    Failed(failure::Plain),
 }
 
 /// Arguments of the tool, as the published schema has them; [`Request`] reads them, and names the step

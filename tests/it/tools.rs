@@ -75,6 +75,50 @@ fn an_argument_that_nobody_knows_is_named_and_nothing_else() {
     assert_eq!(answer["ignored_parameters"], json!(["plan[0].id", "plan[0].priority"]));
 }
 
+/// Whoever generates a client from `aye util schema TOOL` reads every answer with it, an error too where
+/// the tool has a form of its own for it.
+#[test]
+fn answers_keep_to_the_published_schema_of_the_tool() {
+    let repo = repo();
+    let published = |name: &str| {
+        let run = repo.aye(&["util", "schema", name]);
+        (run.status == 0).then(|| jsonschema::validator_for(&run.json()).expect("a schema"))
+    };
+    let holds = |tool: &str, answer: &Value| {
+        let Some(schema) = published(tool) else { return };
+        let errors: Vec<String> = schema.iter_errors(answer).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{tool}: {errors:#?}\n{answer:#}");
+    };
+    for at in 0..calls(&repo).len() {
+        let repo = self::repo();
+        let (tool, arguments) = calls(&repo).swap_remove(at);
+        holds(tool, &answer(&call(&repo, tool, &arguments).ok()));
+    }
+    for tool in TOOLS.iter().map(|tool| tool.name()) {
+        let run = call(&repo, tool, &json!([]));
+        let answer = answer(&run);
+        match answer.get("status") {
+            // A rejection is an answer of that tool.
+            Some(_) if tool == "memory.propose_update" => holds(tool, &answer),
+            Some(status) => {
+                assert_eq!(status, "error", "{tool}: {answer}");
+                assert!(published(tool).is_some(), "{tool}");
+                holds(tool, &answer);
+            }
+            // All commands have this one, too.
+            None => assert_eq!(keys(&answer)[..2], ["success", "error"], "{tool}: {answer}"),
+        }
+    }
+    for (tool, arguments) in [
+        ("readonly_shell", json!({"command": "rm f"})),
+        ("readonly_shell", json!({"command": "ls", "workdir": "/"})),
+        ("update_plan", json!({"plan": [{"step": "a", "status": "odd"}]})),
+        ("apply_patch", json!({"patch": "nonsense"})),
+    ] {
+        holds(tool, &answer(&call(&repo, tool, &arguments)));
+    }
+}
+
 #[test]
 fn an_argument_of_the_wrong_type_is_refused_by_its_name() {
     let repo = repo();

@@ -101,7 +101,7 @@ published! {
     "plan" @ 1 = cli::plan::Document, "`plan`: the steps, their state and their proposals";
     "plan_log" @ 1 = cli::plan::LogDocument, "`plan log`: every version and what it changed";
     "try" @ 1 = cli::try_::Document, "`try`: how the command ended";
-    "update_plan" @ 1 = crate::tools::update_plan::Response, "the `update_plan` tool";
+    "update_plan" @ 1 = crate::tools::update_plan::Published, "the `update_plan` tool";
     "wait-any" @ 1 = crate::app::wait::Arrived, "`wait --any`: what is pending now and was not";
     "wait" @ 1 = crate::app::wait::Document, "`wait`: the decision, and what was said";
     "codes" @ 1 = codes::Codes, "`util codes`: exit statuses and error codes";
@@ -154,7 +154,7 @@ published! {
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
     "undo" @ 1 = cli::apply::answer::Answer, "`undo`: what was put back, per file";
     #[cfg(unix)]
-    "readonly_shell" @ 1 = crate::tools::readonly_shell::Response, "`shell`, the `readonly_shell` tool";
+    "readonly_shell" @ 1 = crate::tools::readonly_shell::Published, "`shell`, the `readonly_shell` tool";
     #[cfg(unix)]
     "shell_explain" @ 1 = crate::cli::shell::Explanation, "`shell --explain`: what was decided and why";
     #[cfg(unix)]
