@@ -23,13 +23,22 @@ impl Request {
     /// Reads `{"plan": [{"step", "status"}], "explanation"?, "name"?}`.
     ///
     /// # Errors
-    /// `plan_invalid`, naming the field or the index of the step.
+    /// `plan_invalid`, naming the field or the index of the step, and the fields that nobody asked for.
     pub fn from_json(value: &Value) -> Result<Self> {
+        let mut ignored = Vec::new();
+        match Self::read(value, &mut ignored) {
+            Ok(request) => Ok(Self { ignored, ..request }),
+            Err(error) if ignored.is_empty() => Err(error),
+            Err(error) => Err(error.with("ignored_parameters", ignored)),
+        }
+    }
+
+    fn read(value: &Value, ignored: &mut Vec<String>) -> Result<Self> {
         let Value::Object(fields) = value else {
             return Err(wrong(format!("expected an object, got {}", kind(value)))
                 .hint(r#"{"plan": [{"step": "Fix bug", "status": "pending"}]}"#));
         };
-        let mut ignored = unknown(fields, &["plan", "explanation", "name"], "");
+        ignored.extend(unknown(fields, &["plan", "explanation", "name"], ""));
         let steps = match fields.get("plan") {
             Some(Value::Array(items)) => items,
             Some(other) => {
@@ -42,13 +51,13 @@ impl Request {
                     .hint("give the whole list; an empty one clears the plan"));
             }
         };
-        let read = |(i, item)| step(i, item, &mut ignored);
+        let read = |(i, item)| step(i, item, ignored);
         let steps = steps.iter().enumerate().map(read).collect::<Result<_>>();
         Ok(Self {
             plan: TaskPlan::new(steps?)?,
             explanation: explanation(text(fields, "explanation")?)?,
             name: text(fields, "name")?,
-            ignored,
+            ignored: Vec::new(),
         })
     }
 }
@@ -87,7 +96,8 @@ fn step(index: usize, item: &Value, ignored: &mut Vec<String>) -> Result<Step> {
     };
     let (text, status) = (word("step")?, word("status")?);
     let status = StepStatus::parse(&status).ok_or_else(|| {
-        at(format!("'{status}' is not a status"))
+        let shown: String = status.chars().take(60).collect();
+        at(format!("'{shown}' is not a status"))
             .with("field", "status")
             .hint("use pending, in_progress or completed")
     })?;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::arguments::{required, whole};
+use super::arguments::{beside, required, whole};
 use super::{Arguments, failure};
 use crate::app::{self, Draft, Session, capture, propose::Details};
 use crate::apply;
@@ -195,8 +195,13 @@ pub struct Parameters {
 /// As [`run`]; `missing_parameter`, `invalid_parameter`.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     let Arguments { known, ignored } = Arguments::<Parameters>::read(arguments, "{\"patch\": …}")?;
+    let answer = act(session, known, &ignored);
+    answer.map_err(|error| beside(error, ignored))
+}
+
+fn act(session: &Session<'_>, known: Parameters, ignored: &[String]) -> Result<Value> {
     let request = Request {
-        patch: required("patch", known.patch, &ignored)?.into_bytes(),
+        patch: required("patch", known.patch, ignored)?.into_bytes(),
         options: Options {
             strip: known.strip,
             fuzz: known.fuzz.unwrap_or(0),
@@ -212,7 +217,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         attended: false,
     };
     run(session, &request, |response| {
-        serde_json::to_value(Response { ignored_parameters: ignored, ..response })
+        serde_json::to_value(Response { ignored_parameters: ignored.to_vec(), ..response })
             .map_err(|error| Error::bug(format!("a response is no JSON: {error}")))
     })?
 }

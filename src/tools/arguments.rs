@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::codes;
+use super::failure::IGNORED;
 use crate::error::{Error, Result};
 
 /// The arguments of a call.
@@ -47,12 +48,40 @@ impl<T: DeserializeOwned> Arguments<T> {
         match known {
             Ok(known) => Ok(Self { known, ignored }),
             Err(error) => {
-                let name = track.path().to_string();
-                let message = format!("the parameter '{}' is wrong: {error}", shorten(&name));
-                Err(Error::new(&codes::INVALID_PARAMETER, message)
+                let (place, why) = (track.path().to_string(), error.to_string());
+                let twice =
+                    why.strip_prefix("duplicate field `").and_then(|it| it.strip_suffix('`'));
+                let (name, why) = match twice {
+                    Some(field) if place == "." => (field.to_owned(), GIVEN_TWICE.to_owned()),
+                    Some(field) => (format!("{place}.{field}"), GIVEN_TWICE.to_owned()),
+                    None => (place, brief(&why)),
+                };
+                let message = format!("the parameter '{}' is wrong: {why}", shorten(&name));
+                let error = Error::new(&codes::INVALID_PARAMETER, message)
                     .with("parameter", name)
-                    .hint(format!("the arguments look like {example}")))
+                    .hint(format!("the arguments look like {example}"));
+                Err(beside(error, ignored))
             }
+        }
+    }
+}
+
+/// JSON with the same key twice is refused before; these are two names of one parameter.
+const GIVEN_TWICE: &str = "it is given under two names";
+
+impl<T> Arguments<T> {
+    /// What `act` answers to those that the tool knows; the names of all others stand in the answer, or
+    /// beside the error.
+    ///
+    /// # Errors
+    /// Those of `act`.
+    pub fn answer<A: Serialize>(
+        self,
+        act: impl FnOnce(T, &[String]) -> Result<A>,
+    ) -> Result<Value> {
+        match act(self.known, &self.ignored) {
+            Ok(answer) => answered(&answer, self.ignored),
+            Err(error) => Err(beside(error, self.ignored)),
         }
     }
 }
@@ -75,13 +104,22 @@ pub fn required<T>(name: &'static str, value: Option<T>, ignored: &[String]) -> 
 }
 
 /// `answer` with the names of the arguments that nobody asked for, where there are any.
-pub fn name_ignored(mut answer: Value, ignored: Vec<String>) -> Value {
+fn name_ignored(mut answer: Value, ignored: Vec<String>) -> Value {
     if !ignored.is_empty()
         && let Some(answer) = answer.as_object_mut()
     {
-        answer.insert("ignored_parameters".to_owned(), ignored.into());
+        answer.insert(IGNORED.to_owned(), ignored.into());
     }
     answer
+}
+
+/// `error` with the names of the arguments that nobody asked for, where there are any.
+#[must_use]
+pub fn beside(error: Error, ignored: Vec<String>) -> Error {
+    match ignored.is_empty() {
+        true => error,
+        false => error.with(IGNORED, ignored),
+    }
 }
 
 /// `answer` as JSON, with the names of the arguments that nobody asked for.
@@ -106,6 +144,18 @@ pub fn whole<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<usize>, D::E
         Some(whole) => Ok(Some(usize::try_from(whole).unwrap_or(usize::MAX))),
         None => Err(D::Error::custom(format!("{number} is not a whole number from 0"))),
     }
+}
+
+/// What is wrong with a value, without most of a long one: what was expected stands at the end.
+fn brief(why: &str) -> String {
+    const MOST: usize = 100;
+    let cut = |text: &str| text.chars().take(MOST).collect::<String>();
+    if why.chars().nth(2 * MOST).is_none() {
+        return why.to_owned();
+    }
+    let start = cut(why);
+    let expected = why.rfind(", expected ").filter(|at| *at >= start.len());
+    start + "…" + &expected.map(|at| cut(&why[at..])).unwrap_or_default()
 }
 
 /// The first characters of what a caller wrote.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{answered, required, shorten, whole};
+use super::arguments::{required, shorten, whole};
 use super::edits::Which;
 use super::{Arguments, codes};
 use crate::app::propose::{Details, Recorded};
@@ -331,9 +331,7 @@ fn answer<T: serde::de::DeserializeOwned>(
     arguments: Value,
     act: impl FnOnce(T, &[String]) -> Result<Response>,
 ) -> Result<Value> {
-    let Arguments { known, ignored } = Arguments::read(arguments, EXAMPLE)?;
-    let answer = act(known, &ignored)?;
-    answered(&answer, ignored)
+    Arguments::read(arguments, EXAMPLE)?.answer(act)
 }
 
 fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Result<Proposed> {

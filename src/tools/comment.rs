@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{answered, required, whole};
+use super::arguments::{required, whole};
 use crate::app::Session;
 use crate::app::comment::{self, Saying};
 use crate::error::Result;
@@ -43,24 +43,26 @@ pub struct Parameters {
 /// # Errors
 /// `proposal_not_found` and its kin, `not_pending`; those of [`comment::comment`].
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known, ignored } =
-        Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …, \"body\": …}")?;
-    let id = required("proposal_id", known.proposal_id, &ignored)?;
-    let body = match known.replacement.is_some() {
-        true => known.body.unwrap_or_default(),
-        false => required("body", known.body, &ignored)?,
-    };
-    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
-    let (first, last) = (known.line.map(number), known.end_line.map(number));
-    let saying = Saying {
-        body,
-        path: known.path.map(|path| session.store.given(path.as_bytes())).transpose()?,
-        lines: first.map(|first| (first, last.unwrap_or(first))),
-        is_question: known.question.unwrap_or_default(),
-        replacement: known.replacement,
-        resolves: known.resolves,
-        requests_changes: false,
-    };
-    let proposal = session.store.view()?.find(&id)?;
-    answered(&comment::comment(session, &proposal, saying, &Evidence::Tool)?, ignored)
+    Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …, \"body\": …}")?.answer(
+        |known, ignored| {
+            let id = required("proposal_id", known.proposal_id, ignored)?;
+            let body = match known.replacement.is_some() {
+                true => known.body.unwrap_or_default(),
+                false => required("body", known.body, ignored)?,
+            };
+            let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+            let (first, last) = (known.line.map(number), known.end_line.map(number));
+            let saying = Saying {
+                body,
+                path: known.path.map(|path| session.store.given(path.as_bytes())).transpose()?,
+                lines: first.map(|first| (first, last.unwrap_or(first))),
+                is_question: known.question.unwrap_or_default(),
+                replacement: known.replacement,
+                resolves: known.resolves,
+                requests_changes: false,
+            };
+            let proposal = session.store.view()?.find(&id)?;
+            comment::comment(session, &proposal, saying, &Evidence::Tool)
+        },
+    )
 }

@@ -7,6 +7,10 @@ use serde_json::{Map, Value};
 use crate::changeset::{self, patch};
 use crate::error::{Code, Error};
 
+/// The particular of an error that names the arguments which nobody asked for: it stands beside the
+/// error, where an answer has it.
+pub(super) const IGNORED: &str = "ignored_parameters";
+
 /// What went wrong; the tool's own fields stand before it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Failure {
@@ -20,19 +24,28 @@ pub struct Failure {
     /// Particulars: the file, line numbers, the index of a step, what was expected and found.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
+    /// Parameters that were not understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub ignored_parameters: Option<Value>,
 }
 
 impl Failure {
     /// `error` in this shape.
     pub fn new(error: &Error) -> Self {
-        let details = error.details().iter();
+        let details = error.details().iter().filter(|(key, _)| *key != IGNORED);
         Self {
+            ignored_parameters: ignored(error).cloned(),
             code: spelling(error.code()),
             message: error.message().to_owned(),
             hint: error.hint_text().map(str::to_owned),
             details: details.map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
         }
     }
+}
+
+fn ignored(error: &Error) -> Option<&Value> {
+    error.details().iter().find(|(key, _)| *key == IGNORED).map(|(_, names)| names)
 }
 
 /// A failed call of a tool that has no fields of its own to keep.
@@ -57,10 +70,14 @@ pub fn common(error: &Error) -> Value {
     object.insert("code".into(), error.code().id.into());
     object.insert("message".into(), error.message().into());
     object.insert("hint".into(), error.hint_text().into());
-    for (key, value) in error.details() {
+    for (key, value) in error.details().iter().filter(|(key, _)| *key != IGNORED) {
         object.insert((*key).into(), value.clone());
     }
-    serde_json::json!({ "success": false, "error": object })
+    let mut answer = serde_json::json!({ "success": false, "error": object });
+    if let Some(names) = ignored(error) {
+        answer[IGNORED] = names.clone();
+    }
+    answer
 }
 
 /// How the contract spells a code: it prints three of them, in capitals. The third one,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{answered, whole};
+use super::arguments::whole;
 use super::changes;
 use crate::app::Session;
 use crate::app::listing::{List, Marks, items};
@@ -40,27 +40,27 @@ pub struct Parameters {
 /// # Errors
 /// `invalid_parameter`; those of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known, ignored } =
-        Arguments::<Parameters>::read(arguments, "{\"status\": \"pending\"}")?;
-    let status = match known.status.as_deref() {
-        None => Some(Status::Pending),
-        Some("all") => None,
-        Some(word) => Some(changes::status(word)?),
-    };
-    let filter = Filter {
-        status,
-        domain: known.domain,
-        task: known.related_task_id,
-        by: known.proposed_by,
-        limit: Some(known.limit.unwrap_or(USUAL)),
-        newest_first: true,
-        ..Filter::default()
-    };
-    let view = session.store.view()?;
-    let summaries = view.proposals(&filter, session.now)?;
-    let marks = Marks::of(session.store, &view, session.now, &summaries)?;
-    let proposals = items(&summaries, &marks);
-    let count = proposals.len();
-    let list = List { schema: "aye/list@1", proposals, count, purged: Vec::new() };
-    answered(&list, ignored)
+    Arguments::<Parameters>::read(arguments, "{\"status\": \"pending\"}")?.answer(|known, _| {
+        let status = match known.status.as_deref() {
+            None => Some(Status::Pending),
+            Some("all") => None,
+            Some(word) => Some(changes::status(word)?),
+        };
+        let filter = Filter {
+            status,
+            domain: known.domain,
+            task: known.related_task_id,
+            by: known.proposed_by,
+            limit: Some(known.limit.unwrap_or(USUAL)),
+            newest_first: true,
+            ..Filter::default()
+        };
+        let view = session.store.view()?;
+        let summaries = view.proposals(&filter, session.now)?;
+        let marks = Marks::of(session.store, &view, session.now, &summaries)?;
+        let proposals = items(&summaries, &marks);
+        let count = proposals.len();
+        let list = List { schema: "aye/list@1", proposals, count, purged: Vec::new() };
+        Ok(list)
+    })
 }

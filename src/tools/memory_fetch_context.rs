@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{name_ignored, whole};
+use super::arguments::whole;
 use crate::app::Session;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::service::{Ask, Service};
 
 /// Its names; some clients refuse the dot.
@@ -63,16 +63,16 @@ impl From<Words> for Vec<String> {
 /// # Errors
 /// `invalid_parameter`, `memory_not_initialized` and those of the machine.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known, ignored } =
-        Arguments::<Parameters>::read(arguments, "{\"query\": \"how are dates formatted\"}")?;
-    let ask = Ask {
-        query: known.query,
-        scope: known.scope.into(),
-        include: known.include.into(),
-        exclude_archive: known.exclude_archive,
-        budget: known.budget.filter(|budget| *budget > 0),
-    };
-    let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
-    let pack = serde_json::to_value(service.context(&ask)?);
-    Ok(name_ignored(pack.map_err(|error| Error::bug(error.to_string()))?, ignored))
+    let example = "{\"query\": \"how are dates formatted\"}";
+    Arguments::<Parameters>::read(arguments, example)?.answer(|known, _| {
+        let ask = Ask {
+            query: known.query,
+            scope: known.scope.into(),
+            include: known.include.into(),
+            exclude_archive: known.exclude_archive,
+            budget: known.budget.filter(|budget| *budget > 0),
+        };
+        let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
+        service.context(&ask)
+    })
 }

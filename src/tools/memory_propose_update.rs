@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::arguments::name_ignored;
+use super::Arguments;
 use crate::app::Session;
 use crate::decide;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::request::FIELDS;
 use crate::memory::service::{Mode, Service};
 
@@ -28,8 +28,8 @@ pub fn call(session: &Session<'_>, mut arguments: Value) -> Result<Value> {
             known
         });
     }
-    let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
-    let response = decide::memory::propose(&service, &arguments, Mode::Routed, None)?;
-    let response = serde_json::to_value(response).map_err(|error| Error::bug(error.to_string()))?;
-    Ok(name_ignored(response, ignored))
+    Arguments { known: arguments, ignored }.answer(|arguments, _| {
+        let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
+        decide::memory::propose(&service, &arguments, Mode::Routed, None)
+    })
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{answered, required, whole};
+use super::arguments::{required, whole};
 use super::memory_fetch_context::Words;
 use crate::app::Session;
 use crate::error::Result;
@@ -51,17 +51,19 @@ pub struct Parameters {
 /// # Errors
 /// `invalid_parameter`, `memory_not_initialized` and those of the machine.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known, ignored } =
-        Arguments::<Parameters>::read(arguments, "{\"query\": \"connection pool\"}")?;
-    let query = required("query", known.query, &ignored)?;
-    let ask = Ask {
-        query: query.clone(),
-        scope: known.scope.into(),
-        include: known.include.into(),
-        exclude_archive: known.exclude_archive,
-        budget: None,
-    };
-    let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
-    let results = service.search(&ask, known.limit.unwrap_or(10))?;
-    answered(&Found { query, count: results.len(), results }, ignored)
+    Arguments::<Parameters>::read(arguments, "{\"query\": \"connection pool\"}")?.answer(
+        |known, ignored| {
+            let query = required("query", known.query, ignored)?;
+            let ask = Ask {
+                query: query.clone(),
+                scope: known.scope.into(),
+                include: known.include.into(),
+                exclude_archive: known.exclude_archive,
+                budget: None,
+            };
+            let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
+            let results = service.search(&ask, known.limit.unwrap_or(10))?;
+            Ok(Found { query, count: results.len(), results })
+        },
+    )
 }

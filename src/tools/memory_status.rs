@@ -5,9 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::name_ignored;
 use crate::app::Session;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::service::Service;
 
 /// Its names; some clients refuse the dot.
@@ -22,8 +21,8 @@ pub struct Parameters {}
 /// # Errors
 /// `invalid_parameter`, `memory_not_initialized` and those of the machine.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known: Parameters {}, ignored } = Arguments::read(arguments, "{}")?;
-    let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
-    let status = serde_json::to_value(service.status()?);
-    Ok(name_ignored(status.map_err(|error| Error::bug(error.to_string()))?, ignored))
+    Arguments::read(arguments, "{}")?.answer(|Parameters {}, _| {
+        let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
+        service.status()
+    })
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::apply_patch::{FileItem, STRIP};
-use super::arguments::{answered, required, whole};
+use super::arguments::{required, shorten, whole};
 use super::edits::{JsonEdit, compile};
 use super::{Arguments, changes, codes};
 use crate::app::capture::{self, Source};
@@ -110,19 +110,20 @@ pub(super) const EXAMPLE: &str = "{\"edits\": [{\"file_path\": …, \"old_conten
 /// # Errors
 /// `missing_parameter`, `invalid_parameter`; those of matching and of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known, ignored } = Arguments::<Parameters>::read(arguments, EXAMPLE)?;
-    let edits = required("edits", known.edits, &ignored)?;
-    let details = Details {
-        description: known.description,
-        domain: known.domain,
-        related_task_id: known.related_task_id,
-        expires_in: span(known.expires_in)?,
-        instead_of: known.instead_of,
-        ..Details::default()
-    };
-    let draft = draft(session, edits, &known.on.into())?;
-    let recorded = app::propose::propose(session, draft, details)?;
-    answered(&Proposed::new(&recorded), ignored)
+    Arguments::<Parameters>::read(arguments, EXAMPLE)?.answer(|known, ignored| {
+        let edits = required("edits", known.edits, ignored)?;
+        let details = Details {
+            description: known.description,
+            domain: known.domain,
+            related_task_id: known.related_task_id,
+            expires_in: span(known.expires_in)?,
+            instead_of: known.instead_of,
+            ..Details::default()
+        };
+        let draft = draft(session, edits, &known.on.into())?;
+        let recorded = app::propose::propose(session, draft, details)?;
+        Ok(Proposed::new(&recorded))
+    })
 }
 
 /// Proposes a patch.
@@ -130,20 +131,22 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
 /// # Errors
 /// As [`call`]; those of patches.
 pub fn call_patch(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known, ignored } =
-        Arguments::<PatchParameters>::read(arguments, "{\"patch\": …, \"description\": …}")?;
-    let patch = required("patch", known.patch, &ignored)?;
-    let details = Details {
-        description: known.description,
-        domain: known.domain,
-        related_task_id: known.related_task_id,
-        expires_in: span(known.expires_in)?,
-        instead_of: known.instead_of,
-        ..Details::default()
-    };
-    let draft = patched(session, patch, (known.strip, Some(STRIP)), known.on)?;
-    let recorded = app::propose::propose(session, draft, details)?;
-    answered(&Proposed::new(&recorded), ignored)
+    Arguments::<PatchParameters>::read(arguments, "{\"patch\": …, \"description\": …}")?.answer(
+        |known, ignored| {
+            let patch = required("patch", known.patch, ignored)?;
+            let details = Details {
+                description: known.description,
+                domain: known.domain,
+                related_task_id: known.related_task_id,
+                expires_in: span(known.expires_in)?,
+                instead_of: known.instead_of,
+                ..Details::default()
+            };
+            let draft = patched(session, patch, (known.strip, Some(STRIP)), known.on)?;
+            let recorded = app::propose::propose(session, draft, details)?;
+            Ok(Proposed::new(&recorded))
+        },
+    )
 }
 
 /// What `edits` make of the files.
@@ -178,7 +181,7 @@ pub(super) fn patched(
 pub(super) fn span(text: Option<String>) -> Result<Option<Duration>> {
     let read = |text: String| {
         parse_duration(&text).ok_or_else(|| {
-            Error::new(&codes::INVALID_PARAMETER, format!("'{text}' is not a duration"))
+            Error::new(&codes::INVALID_PARAMETER, format!("'{}' is not a duration", shorten(&text)))
                 .with("parameter", "expires_in")
                 .hint(DURATION)
         })

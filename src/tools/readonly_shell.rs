@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{answered, required, whole};
+use super::arguments::{answered, beside, required, shorten, whole};
 use super::registry::{self, Answer};
 use super::{Arguments, codes as tool_codes, failure};
 use crate::error::{Error, Exit, Result};
@@ -62,8 +62,9 @@ impl Asked {
         let Arguments { known, ignored } =
             Arguments::<Parameters>::read(value, "{\"command\": \"ls -la\"}")?;
         let timeout = known.timeout_ms.map(|ms| ms.clamp(SHORTEST, LONGEST) as u64);
+        let command = required("command", known.command, &ignored);
         Ok(Self {
-            command: required("command", known.command, &ignored)?,
+            command: command.map_err(|error| beside(error, ignored.clone()))?,
             workdir: known.workdir,
             timeout: timeout.map(Duration::from_millis),
             ignored,
@@ -77,7 +78,8 @@ impl Asked {
     pub fn place(&self, world: World) -> Result<World> {
         let Some(workdir) = &self.workdir else { return Ok(world) };
         let wrong = |why: &str| {
-            let message = format!("the parameter 'workdir' is '{}', {why}", workdir.display());
+            let shown = shorten(&workdir.display().to_string());
+            let message = format!("the parameter 'workdir' is '{shown}', {why}");
             Error::new(&tool_codes::INVALID_PARAMETER, message)
                 .with("parameter", "workdir")
                 .hint("give a directory inside the repository")
@@ -105,10 +107,15 @@ pub fn answer(
     arguments: Value,
 ) -> Result<Answer> {
     let called = Asked::new(arguments).and_then(|asked| {
-        let (world, request) = surroundings()?;
-        let request = Request { timeout: asked.timeout.unwrap_or(request.timeout), ..request };
-        let world = asked.place(world)?;
-        Ok((call(&asked.command, &request, &world, now)?, asked.ignored))
+        let respond = || {
+            let (world, request) = surroundings()?;
+            let request = Request { timeout: asked.timeout.unwrap_or(request.timeout), ..request };
+            call(&asked.command, &request, &asked.place(world)?, now)
+        };
+        match respond() {
+            Ok(response) => Ok((response, asked.ignored)),
+            Err(error) => Err(beside(error, asked.ignored)),
+        }
     });
     let (mut response, ignored) = match called {
         Ok(called) => called,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::apply_patch::FileItem;
-use super::arguments::{answered, required};
+use super::arguments::required;
 use super::edits::JsonEdit;
 use super::{Arguments, codes, propose};
 use crate::app::propose::{Recorded, Revision};
@@ -98,47 +98,59 @@ pub struct Parameters {
 /// `proposal_not_found` and its kin, `not_pending`, `human_approval_required` for another's proposal;
 /// those of matching and of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known, ignored } =
-        Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …, \"edits\": […]}")?;
-    let id = required("proposal_id", known.proposal_id, &ignored)?;
-    let Session { store, caller, now } = session;
-    let proposal = store.view()?.find(&id)?;
-    proposal.require_pending(*now)?;
-    let expires_in = propose::span(known.expires_in)?;
-    let below = stack::ground_of(session, &proposal)?;
-    let mut notes = Vec::new();
-    let take = known.take.filter(|ids| !ids.is_empty());
-    let draft = match (known.edits, known.patch) {
-        (None, None) if take.is_some() => {
-            let taken =
-                suggestion::take(session, &proposal, &take.unwrap_or_default(), InputForm::Tool)?;
-            notes = taken.notes;
-            taken.draft
-        }
-        (Some(edits), None) if take.is_none() => propose::draft(session, edits, &below)?,
-        (None, Some(patch)) if take.is_none() => {
-            propose::patched(session, patch, (None, None), below.id())?
-        }
-        (None, None) if known.description.is_some() || expires_in.is_some() => {
-            Draft::present(store, &proposal, InputForm::Tool)?
-        }
-        (edits, _) => {
-            let what = match edits.is_some() || take.is_some() {
-                true => "several of edits, patch and take",
-                false => "nothing new",
+    Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …, \"edits\": […]}")?.answer(
+        |known, ignored| {
+            let id = required("proposal_id", known.proposal_id, ignored)?;
+            let Session { store, caller, now } = session;
+            let proposal = store.view()?.find(&id)?;
+            proposal.require_pending(*now)?;
+            let expires_in = propose::span(known.expires_in)?;
+            let below = stack::ground_of(session, &proposal)?;
+            let mut notes = Vec::new();
+            let take = known.take.filter(|ids| !ids.is_empty());
+            let draft = match (known.edits, known.patch) {
+                (None, None) if take.is_some() => {
+                    let taken = suggestion::take(
+                        session,
+                        &proposal,
+                        &take.unwrap_or_default(),
+                        InputForm::Tool,
+                    )?;
+                    notes = taken.notes;
+                    taken.draft
+                }
+                (Some(edits), None) if take.is_none() => propose::draft(session, edits, &below)?,
+                (None, Some(patch)) if take.is_none() => {
+                    propose::patched(session, patch, (None, None), below.id())?
+                }
+                (None, None) if known.description.is_some() || expires_in.is_some() => {
+                    Draft::present(store, &proposal, InputForm::Tool)?
+                }
+                (edits, _) => {
+                    let what = match edits.is_some() || take.is_some() {
+                        true => "several of edits, patch and take",
+                        false => "nothing new",
+                    };
+                    return Err(Error::new(
+                        &codes::INVALID_PARAMETER,
+                        format!("the arguments give {what}"),
+                    )
+                    .hint("give \"edits\", \"patch\" or \"take\", or a new \"description\""));
+                }
             };
-            return Err(Error::new(
-                &codes::INVALID_PARAMETER,
-                format!("the arguments give {what}"),
-            )
-            .hint("give \"edits\", \"patch\" or \"take\", or a new \"description\""));
-        }
-    };
-    let proposals = std::slice::from_ref(&proposal);
-    let command = format!("aye revise {} …", proposal.id);
-    let authority =
-        decide::authorise(store, caller, Verb::Revise, proposals, &Evidence::Tool, &command)?;
-    let revision = Revision { draft, description: known.description, expires_in, notes };
-    let recorded = app::propose::revise(session, &authority, &proposal, revision)?;
-    answered(&Revised::new(&recorded), ignored)
+            let proposals = std::slice::from_ref(&proposal);
+            let command = format!("aye revise {} …", proposal.id);
+            let authority = decide::authorise(
+                store,
+                caller,
+                Verb::Revise,
+                proposals,
+                &Evidence::Tool,
+                &command,
+            )?;
+            let revision = Revision { draft, description: known.description, expires_in, notes };
+            let recorded = app::propose::revise(session, &authority, &proposal, revision)?;
+            Ok(Revised::new(&recorded))
+        },
+    )
 }

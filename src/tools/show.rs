@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{answered, required};
+use super::arguments::required;
 use crate::app::Session;
 use crate::error::Result;
 use crate::proposal::document::Document;
@@ -43,24 +43,24 @@ pub struct Shown {
 /// # Errors
 /// `proposal_not_found` and its kin; those of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known, ignored } =
-        Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …}")?;
-    let id = required("proposal_id", known.proposal_id, &ignored)?;
-    let store = session.store;
-    let view = store.view()?;
-    let proposal = view.find(&id)?;
-    let places = store.places(&proposal);
-    let mut document = Document::new(&proposal, proposal.status(session.now), &places);
-    document.audience = Some(view.audience(&proposal.id)?.as_str().to_owned());
-    drop(view);
-    let changeset = store.changeset(&proposal.current().changes).ok();
-    let changes = changeset.map(|changeset| store.with_named_sources(changeset.into_changes()));
-    document.compare(changes.as_deref().unwrap_or_default());
-    let shown = changes.map(|changes| store.with_sources(changes));
-    let mut diff = shown.map(|changes| diff::changeset(&changes, &Options::default()));
-    let diff_truncated = diff.as_ref().is_some_and(|diff| diff.len() > MOST);
-    if let Some(diff) = &mut diff {
-        diff.truncate(diff.floor_char_boundary(MOST));
-    }
-    answered(&Shown { proposal: document, diff, diff_truncated }, ignored)
+    Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …}")?.answer(|known, ignored| {
+        let id = required("proposal_id", known.proposal_id, ignored)?;
+        let store = session.store;
+        let view = store.view()?;
+        let proposal = view.find(&id)?;
+        let places = store.places(&proposal);
+        let mut document = Document::new(&proposal, proposal.status(session.now), &places);
+        document.audience = Some(view.audience(&proposal.id)?.as_str().to_owned());
+        drop(view);
+        let changeset = store.changeset(&proposal.current().changes).ok();
+        let changes = changeset.map(|changeset| store.with_named_sources(changeset.into_changes()));
+        document.compare(changes.as_deref().unwrap_or_default());
+        let shown = changes.map(|changes| store.with_sources(changes));
+        let mut diff = shown.map(|changes| diff::changeset(&changes, &Options::default()));
+        let diff_truncated = diff.as_ref().is_some_and(|diff| diff.len() > MOST);
+        if let Some(diff) = &mut diff {
+            diff.truncate(diff.floor_char_boundary(MOST));
+        }
+        Ok(Shown { proposal: document, diff, diff_truncated })
+    })
 }

@@ -4,11 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::arguments::name_ignored;
-use super::failure;
+use super::{Arguments, failure};
 use crate::app::Session;
 use crate::app::plan::{Updated, update};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::plan::{Key, Progress, Request, TaskPlan};
 use crate::proposal::event::timestamp;
 
@@ -58,12 +57,13 @@ pub struct Parameters {
 /// # Errors
 /// `plan_invalid` with the index; those of the store.
 pub fn call(session: &Session<'_>, arguments: &Value) -> Result<Value> {
-    let request = Request::from_json(arguments)?;
-    let key = Key::new(session.store.branch(), request.name.as_deref())?;
-    let updated = update(session, &key, |_| Ok((request.plan, request.explanation)))?;
-    let answer = serde_json::to_value(response(&updated));
-    let answer = answer.map_err(|error| Error::bug(error.to_string()))?;
-    Ok(name_ignored(answer, request.ignored))
+    let mut known = Request::from_json(arguments)?;
+    let ignored = std::mem::take(&mut known.ignored);
+    Arguments { known, ignored }.answer(|request, _| {
+        let key = Key::new(session.store.branch(), request.name.as_deref())?;
+        let updated = update(session, &key, |_| Ok((request.plan, request.explanation)))?;
+        Ok(response(&updated))
+    })
 }
 
 /// The contract's response for `updated`.

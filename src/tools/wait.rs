@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{answered, required, whole};
+use super::arguments::{required, whole};
 use crate::app::{Session, wait};
 use crate::error::Result;
 
@@ -35,14 +35,15 @@ pub struct Parameters {
 /// # Errors
 /// `proposal_not_found` and its kin; those of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known, ignored } =
-        Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …}")?;
-    let id = required("proposal_id", known.proposal_id, &ignored)?;
-    let id = session.store.view()?.resolve(&id)?;
-    let limit = Duration::from_secs(known.timeout_s.unwrap_or(MOST).min(MOST) as u64);
-    let started = Instant::now();
-    let clock = || {
-        session.now + TimeDelta::from_std(started.elapsed()).unwrap_or_else(|_| TimeDelta::zero())
-    };
-    answered(&wait::until(session.store, &id, Some(limit), clock)?, ignored)
+    Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …}")?.answer(|known, ignored| {
+        let id = required("proposal_id", known.proposal_id, ignored)?;
+        let id = session.store.view()?.resolve(&id)?;
+        let limit = Duration::from_secs(known.timeout_s.unwrap_or(MOST).min(MOST) as u64);
+        let started = Instant::now();
+        let clock = || {
+            session.now
+                + TimeDelta::from_std(started.elapsed()).unwrap_or_else(|_| TimeDelta::zero())
+        };
+        wait::until(session.store, &id, Some(limit), clock)
+    })
 }

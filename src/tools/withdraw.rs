@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{answered, required};
+use super::arguments::required;
 use crate::app::Session;
 use crate::decide;
 use crate::decide::verdict::{self, Word};
@@ -60,18 +60,18 @@ pub struct Parameters {
 /// # Errors
 /// `proposal_not_found` and its kin, `not_pending`, `human_approval_required` for another's proposal.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    let Arguments { known, ignored } =
-        Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …}")?;
-    let id = required("proposal_id", known.proposal_id, &ignored)?;
-    let Session { store, caller, now } = session;
-    let proposal = store.view()?.find(&id)?;
-    proposal.require_pending(*now)?;
-    let proposals = std::slice::from_ref(&proposal);
-    let command = format!("aye reject {}", proposal.id);
-    let authority =
-        decide::authorise(store, caller, Verb::Withdraw, proposals, &Evidence::Tool, &command)?;
-    let (word, reason) = (Word::Withdraw, known.reason.as_deref());
-    verdict::say(store, &authority, *now, proposals, &word, reason, &[], None)?;
-    let ids = [proposal.id.as_str()];
-    answered(&Answer::new("aye/withdraw@1", &ids, Status::Rejected), ignored)
+    Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …}")?.answer(|known, ignored| {
+        let id = required("proposal_id", known.proposal_id, ignored)?;
+        let Session { store, caller, now } = session;
+        let proposal = store.view()?.find(&id)?;
+        proposal.require_pending(*now)?;
+        let proposals = std::slice::from_ref(&proposal);
+        let command = format!("aye reject {}", proposal.id);
+        let authority =
+            decide::authorise(store, caller, Verb::Withdraw, proposals, &Evidence::Tool, &command)?;
+        let (word, reason) = (Word::Withdraw, known.reason.as_deref());
+        verdict::say(store, &authority, *now, proposals, &word, reason, &[], None)?;
+        let ids = [proposal.id.as_str()];
+        Ok(Answer::new("aye/withdraw@1", &ids, Status::Rejected))
+    })
 }

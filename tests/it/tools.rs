@@ -139,6 +139,83 @@ fn an_argument_of_the_wrong_type_is_refused_by_its_name() {
     }
 }
 
+/// Beside an error an unknown argument is often the reason of it.
+#[test]
+fn an_argument_that_nobody_knows_is_named_beside_an_error() {
+    let repo = repo();
+    let none = json!("prop_none0none");
+    for (tool, mut arguments) in [
+        ("apply_patch", json!({"patch": "garbage"})),
+        ("apply_patch", json!({"patch": "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-no\n+yes\n"})),
+        ("apply_patch", json!({})),
+        (
+            "changes",
+            json!({"action": "propose", "file_path": "f", "old_content": "none", "new_content": "x"}),
+        ),
+        ("changes", json!({"action": "apply", "proposal_id": none})),
+        ("comment", json!({"proposal_id": none, "body": "x"})),
+        ("list", json!({"status": "odd"})),
+        ("memory.search", json!({})),
+        ("propose", json!({"edits": []})),
+        ("propose_patch", json!({"patch": "garbage"})),
+        ("readonly_shell", json!({"command": "rm f"})),
+        ("readonly_shell", json!({"command": "ls", "workdir": "/"})),
+        ("readonly_shell", json!({})),
+        ("revise", json!({"proposal_id": none})),
+        ("show", json!({"proposal_id": none})),
+        ("update_plan", json!({"plan": [{"step": "a", "status": "odd"}]})),
+        ("wait", json!({"proposal_id": none})),
+        ("withdraw", json!({"proposal_id": none})),
+    ] {
+        let plain = answer(&call(&repo, tool, &arguments));
+        assert!(plain.get("ignored_parameters").is_none(), "{tool}: {plain}");
+        arguments["zz"] = json!(1);
+        let run = call(&repo, tool, &arguments);
+        assert_ne!(run.status, 0, "{tool}");
+        let found = answer(&run);
+        assert_eq!(found["ignored_parameters"], json!(["zz"]), "{tool}: {found}");
+        assert_eq!(keys(&found).last(), Some(&"ignored_parameters"), "{tool}: {found}");
+    }
+}
+
+#[test]
+fn two_names_of_one_parameter_are_refused_by_its_name() {
+    let arguments = json!({"command": "ls", "timeout_ms": 5000, "timeout": 5});
+    let answer = answer(&call(&repo(), "readonly_shell", &arguments).exits(6));
+    assert_eq!(answer["details"]["parameter"], "timeout_ms");
+    let message = answer["message"].as_str().expect("a message");
+    assert!(message.contains("'timeout_ms'") && message.contains("two names"), "{message}");
+}
+
+/// A model that gives a list as a text reads what it should have been, and not all of its text again.
+#[test]
+fn a_long_value_of_the_wrong_type_is_not_echoed_whole() {
+    let repo = repo();
+    let long = "a, expected ".repeat(5000);
+    for (tool, arguments, expected) in [
+        ("propose", json!({"edits": long}), "a sequence"),
+        (
+            "propose",
+            json!({"edits": [{"file_path": "f", "content": "x", "delete": long}]}),
+            "a boolean",
+        ),
+        ("apply_patch", json!({"patch": "x", "dry_run": long}), "a boolean"),
+        ("changes", json!({"action": "list", "limit": long}), "number"),
+        ("readonly_shell", json!({"command": "ls", "timeout_ms": long}), "number"),
+        ("readonly_shell", json!({"command": "ls", "workdir": long}), "workdir"),
+        ("update_plan", json!({"plan": long}), "an array"),
+        ("update_plan", json!({"plan": [{"step": "a", "status": long}]}), "not a status"),
+        ("propose", json!({"edits": [], "expires_in": long}), "not a duration"),
+    ] {
+        let run = call(&repo, tool, &arguments).exits(6);
+        let answer = answer(&run);
+        let error = answer.get("error").unwrap_or(&answer);
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains(expected), "{tool}: {message}");
+        assert!(run.out().len() < 1000, "{tool}: {}", run.out().len());
+    }
+}
+
 #[test]
 fn codes_are_in_lower_case_but_for_the_three_of_the_contract() {
     let repo = repo();
