@@ -24,10 +24,11 @@ use crate::text::escape;
     after_help = "Each line has the proposal, patch or commit; who wrote it, and the model; who decided and on
 what evidence; the date, the number of the line and the line.
 
-With --porcelain each run of lines begins with the id of the proposal, patch or commit (zeros where there is
-none), the number of its first line and how many they are. Where an id comes up with something new to say
-of it, lines of a key and a value follow: kind, by, by-kind, model, session, decided-by, evidence, time,
-revision, commit, summary. Then each line of the file behind a tab.
+With --porcelain each run of lines begins with the id of the proposal, patch or commit (zeros
+where there is none), the number of its first line and how many they are. Where an id comes up
+with something new to say of it, lines of a key and a value follow: kind, by, by-kind, model,
+session, decided-by, evidence, time, revision, commit, summary. Then each line of the file behind
+a tab.
 
 Examples:
   aye blame src/main.rs

@@ -106,7 +106,7 @@ fn help() -> String {
             several => format!(" (aliases {})", several.join(", ")),
         };
         let name = tool.name().to_owned() + &also;
-        help += &format!("  {name:<56}{}\n", format!("{:?}", tool.form).to_uppercase());
+        help += &format!("  {name:<67} {}\n", format!("{:?}", tool.form).to_uppercase());
     }
     help + EXAMPLES
 }

@@ -21,10 +21,11 @@ use crate::text::escape;
   aye list --status all --path src --limit 20
   aye list --json | jq -r '.proposals[].proposal_id'
 
-Marks: ! deserves a second look (a sensitive path, a deletion, what looks like a secret or misleads;
-`aye show` says which), conflict does not fit the files as they are (compared where the list is about
-100 files at most; `aye status` counts all), ↳ ID stands on that one, ⇄ ID changes the same lines as that
-one, ✓ or ✗1 it was tried, and the status where it is not the one that was asked for.")]
+Marks: ! deserves a second look (a sensitive path, a deletion, what looks like a secret or
+misleads; `aye show` says which), conflict does not fit the files as they are (compared where the
+list is about 100 files at most; `aye status` counts all), ↳ ID stands on that one, ⇄ ID changes
+the same lines as that one, ✓ or ✗1 it was tried, and the status where it is not the one that was
+asked for.")]
 pub struct Args {
     /// Which proposals.
     #[arg(long, value_enum, default_value = "pending", value_name = "STATUS")]

@@ -409,6 +409,23 @@ mod tests {
         "aye reject m4k8 --reason no",
     ];
 
+    /// clap breaks a longer line once more, and a word or two stand alone.
+    #[test]
+    fn notes_below_the_flags_fit_the_width_of_help() {
+        let mut commands = vec![<Cli as clap::CommandFactory>::command()];
+        while let Some(command) = commands.pop() {
+            let notes = [command.get_after_help(), command.get_after_long_help()];
+            for line in notes
+                .into_iter()
+                .flatten()
+                .flat_map(|note| note.to_string().lines().map(str::to_owned).collect::<Vec<_>>())
+            {
+                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+            }
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
+
     #[test]
     fn a_command_alone_is_parsed_as_among_all() {
         for line in LINES {
