@@ -123,10 +123,10 @@ pub struct Global {
     /// When to colour.
     #[arg(long, value_enum, global = true, value_name = "WHEN", default_value_t = clap::ColorChoice::Auto)]
     pub color: clap::ColorChoice,
-    /// Say only what was asked for.
+    /// Print only what was asked for.
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// Say more about what happens.
+    /// Print more about what happens.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Do not use a pager.

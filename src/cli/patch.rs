@@ -47,7 +47,7 @@ pub struct Args {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Patch options")]
 pub struct ReadArgs {
-    /// Take it backwards: a unified diff, or for a proposal the commits.
+    /// Apply it in reverse: a unified diff, or for a proposal the commits.
     #[arg(long, short = 'R')]
     pub reverse: bool,
     /// Strip N leading directories from each name (default: 1, or 0 where the names have no a/ and b/).

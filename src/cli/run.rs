@@ -31,7 +31,7 @@ use crate::text::escape;
   aye run -m 'Dark mode' --keep --name dark -- aider src/theme.ts
   aye run --base head -- make format")]
 pub struct Args {
-    /// A name for the session: small letters, digits and -. A session that was kept goes on under it.
+    /// A name for the session: lower-case letters, digits and -. A session that was kept goes on under it.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Why, for the reviewer.

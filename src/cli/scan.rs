@@ -128,7 +128,7 @@ fn files(
 
 fn given(fingerprints: &[String]) -> Result<BTreeSet<String>> {
     if let Some(wrong) = fingerprints.iter().find(|text| !allow::is_fingerprint(text)) {
-        let message = format!("'{wrong}' is no fingerprint");
+        let message = format!("'{wrong}' is not a fingerprint");
         return Err(Error::new(&codes::USAGE, message).hint("take it from the output of aye scan"));
     }
     Ok(fingerprints.iter().cloned().collect())

@@ -255,7 +255,7 @@ impl Home {
                 format!("'{name}' is not a name for a session"),
             )
             .hint(format!(
-                "use up to {MOST} small letters, digits and -, beginning with a letter"
+                "use up to {MOST} lower-case letters, digits and -, beginning with a letter"
             )));
         }
         let lock = self.records.file(lock_name(name).as_bytes().as_bstr(), Access::Lock)?;

@@ -40,7 +40,7 @@ pub(super) fn leave_out(verdict: &mut Verdict, here: &Path, world: &World) -> Re
     if used.globals.iter().any(|flag| LITERAL.contains(&flag.as_str())) {
         return refuse(
             "with literal pathspecs, files that stay unread cannot be excluded",
-            "leave the flag away, and write `:(literal)` before the path",
+            "leave the flag out, and write `:(literal)` before the path",
         );
     }
     if content.every && used.verb == "show" {
@@ -52,7 +52,7 @@ pub(super) fn leave_out(verdict: &mut Verdict, here: &Path, world: &World) -> Re
     if content.full {
         return refuse(
             "`--full-diff` shows whole commits, so files that stay unread cannot be excluded",
-            "leave it away, or add `--stat` in place of the patch",
+            "leave it out, or add `--stat` in place of the patch",
         );
     }
     if used.verb == "stash show" {

@@ -140,7 +140,7 @@ impl<'a> Planner<'a> {
             if index > 0 && part.streams().input.is_some() {
                 return Err(Refusal::new(
                     "`<` on a command that already reads from a pipe",
-                    "leave one of the two away",
+                    "leave one of the two out",
                 )
                 .at(span.start)
                 .in_segment(&self.text[span.clone()]));

@@ -36,7 +36,7 @@ pub(super) fn ends(store: &Store, range: &OsStr) -> Result<(String, String)> {
     } else if let Some((from, to)) = text.split_once("..") {
         (from, to, false)
     } else {
-        return Err(Error::new(&codes::INVALID_ARGUMENT, format!("'{text}' is no range"))
+        return Err(Error::new(&codes::INVALID_ARGUMENT, format!("'{text}' is not a range"))
             .hint("give A..B, or one commit with --commit"));
     };
     let id = |rev: &str| {

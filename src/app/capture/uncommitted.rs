@@ -178,7 +178,7 @@ pub(super) fn refuse_unmatched(store: &Store, specs: &Specs<'_>) -> Result<()> {
                 let why = said.lines().last().unwrap_or_default().trim_start_matches("fatal: ");
                 return Err(Error::new(
                     &changeset_codes::PATH_INVALID,
-                    format!("'{shown}' is no pathspec for this repository: {why}"),
+                    format!("'{shown}' is not a pathspec for this repository: {why}"),
                 )
                 .with("path", shown.into_owned())
                 .hint("give files, directories or patterns inside the repository, as to git add"));

@@ -94,7 +94,7 @@ pub(super) fn decide(table: &'static Program, args: &[&str]) -> Result<Verdict> 
         } else {
             return Err(Refusal::new(
                 format!("`git {word}` before the verb may change what git runs"),
-                "leave it away; only -C DIR and --no-pager go there",
+                "leave it out; only -C DIR and --no-pager go there",
             ));
         }
     }

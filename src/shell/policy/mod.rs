@@ -134,7 +134,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
         &["sudo", "doas", "sh", "dash", "zsh", "eval", "exec", "source", "."],
         "write the command itself; no shell runs",
     ),
-    (&["sleep", "watch"], "leave it away; ask again later"),
+    (&["sleep", "watch"], "leave it out; ask again later"),
     (
         &["ps", "top", "htop", "free", "uptime", "lsof", "lscpu"],
         "read /proc/meminfo, /proc/cpuinfo or /proc/loadavg; other processes are out of reach",

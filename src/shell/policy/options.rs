@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
             Some(longer) => {
                 format!("abbreviations are not read; if you mean `{longer}`, write it in full")
             }
-            None => format!("leave it away; `aye shell --programs {name}` lists the flags"),
+            None => format!("leave it out; `aye shell --programs {name}` lists the flags"),
         };
         Refusal::new(
             format!("`{written}` is not on the list of flags of `{name}` that only read"),

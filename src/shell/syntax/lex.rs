@@ -175,7 +175,7 @@ impl<'a> Lexer<'a> {
         } else if self.rest().starts_with("&>") {
             Ok(self.token(TokenKind::BothOutput, 2))
         } else {
-            self.refuse(1, "a command in the background", "leave the `&` away, or quote it: '&'")
+            self.refuse(1, "a command in the background", "leave out the `&`, or quote it: '&'")
         }
     }
 

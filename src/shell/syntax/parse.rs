@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
         let first = self.take()?.map_or(0, |token| token.span.start);
         // Two parentheses in a row are arithmetic to some shells.
         if subshell && self.peek() == Some(&TokenKind::Open) {
-            return self.refuse("a subshell right in a subshell", "leave one of the two away");
+            return self.refuse("a subshell right in a subshell", "leave one of the two out");
         }
         let (each, body) = if subshell {
             (None, self.list(Until::Close)?)
