@@ -34,12 +34,14 @@ fn keywords() -> Vec<(&'static str, Target)> {
 /// their starts.
 ///
 /// An automaton over this many keywords is larger than the nearest cache, and building one costs
-/// more than all the rest of proposing a small change. So a bitmap made at build time says where
-/// one may start, and the few keywords that start so are compared there.
+/// more than all the rest of proposing a small change. So a bitmap says where one may start, and the few keywords that start so are compared there.
 pub(super) fn scan(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
     static HEADS: OnceLock<Heads> = OnceLock::new();
-    let mut at = 0;
-    while let Some(next) = next_start(&text[at..]) {
+    if text.len() < HEAD {
+        return;
+    }
+    let (bits, mut at) = (may_start_bits(), 0);
+    while let Some(next) = next_start(bits, &text[at..]) {
         let start = at + next;
         let heads = HEADS.get_or_init(Heads::new);
         for (word, target) in heads.starting_like(&text[start..]) {
@@ -65,39 +67,32 @@ const BITS: usize = 5;
 /// Values that the first bytes of a text may have.
 const STARTS: usize = 1 << (BITS * START);
 
-const fn fold(value: usize, byte: u8) -> usize {
+fn fold(value: usize, byte: u8) -> usize {
     value << BITS | (byte & 0x1f) as usize
 }
 
 /// The head of `bytes`, which are no fewer than [`HEAD`].
-const fn head(bytes: &[u8]) -> usize {
+fn head(bytes: &[u8]) -> usize {
     fold(fold(fold(0, bytes[0]), bytes[1]), bytes[2])
 }
 
 /// A bit for each value with which a keyword may start.
-static MAY_START: [u64; STARTS / 64] = {
-    let mut bits = [0; STARTS / 64];
-    let mut rule = 0;
-    while rule < RULES.len() {
-        let keywords = RULES[rule].keywords;
-        let mut at = 0;
-        while at < keywords.len() {
-            mark(&mut bits, keywords[at].as_bytes());
-            at += 1;
-        }
-        rule += 1;
-    }
-    let mut at = 0;
-    while at < assign::KEYWORDS.len() {
-        mark(&mut bits, assign::KEYWORDS[at].0.as_bytes());
-        at += 1;
-    }
-    mark(&mut bits, keys::PRIVATE_KEY.as_bytes());
-    mark(&mut bits, keys::SCHEME.as_bytes());
-    bits
-};
+type Bits = [u64; STARTS / 64];
 
-const fn mark(bits: &mut [u64; STARTS / 64], keyword: &[u8]) {
+/// Made when it is asked for first: a bit is set for each of some hundred keywords, and in the program the whole
+/// of it would take 128 KiB.
+fn may_start_bits() -> &'static Bits {
+    static MADE: OnceLock<Box<Bits>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        // Not by way of the stack.
+        let zeros: Result<Box<Bits>, _> = vec![0; STARTS / 64].into_boxed_slice().try_into();
+        let mut bits = zeros.unwrap_or_else(|_| Box::new([0; STARTS / 64]));
+        keywords().iter().for_each(|(keyword, _)| mark(&mut bits, keyword.as_bytes()));
+        bits
+    })
+}
+
+fn mark(bits: &mut Bits, keyword: &[u8]) {
     let head = head(keyword);
     let (mut next, end) = match keyword.len() {
         HEAD => (0, 1 << BITS),
@@ -113,7 +108,7 @@ const fn mark(bits: &mut [u64; STARTS / 64], keyword: &[u8]) {
 /// The first place where a keyword may start. Apart from the rest, so that the loop over all bytes
 /// stays in registers; several places at once, so that it seldom branches.
 #[inline(never)]
-fn next_start(text: &[u8]) -> Option<usize> {
+fn next_start(bits: &Bits, text: &[u8]) -> Option<usize> {
     let (before, last) = text.split_at_checked(START - 1)?;
     let mut rolling = head(before);
     let (blocks, rest) = last.as_chunks::<STEP>();
@@ -122,32 +117,32 @@ fn next_start(text: &[u8]) -> Option<usize> {
         let mut any = 0;
         for byte in block {
             rolling = fold(rolling, *byte);
-            any |= may_start(rolling);
+            any |= may_start(bits, rolling);
         }
         if any != 0 {
-            return first(before, block).map(|place| at * STEP + place);
+            return first(bits, before, block).map(|place| at * STEP + place);
         }
     }
-    let found = first(rolling, rest).map(|place| last.len() - rest.len() + place);
+    let found = first(bits, rolling, rest).map(|place| last.len() - rest.len() + place);
     // A keyword may also be all that is left, with nothing after its head.
     let end = rest.iter().fold(rolling, |rolling, byte| fold(rolling, *byte));
-    found.or_else(|| (may_start(fold(end, 0)) != 0).then_some(last.len()))
+    found.or_else(|| (may_start(bits, fold(end, 0)) != 0).then_some(last.len()))
 }
 
 /// How many places are asked about at once.
 const STEP: usize = 8;
 
 /// 1 where a keyword may start with bytes of this value, else 0.
-fn may_start(value: usize) -> u64 {
+fn may_start(bits: &Bits, value: usize) -> u64 {
     let start = value % STARTS;
-    MAY_START[start / 64] >> (start % 64) & 1
+    bits[start / 64] >> (start % 64) & 1
 }
 
 /// The first of `bytes` that ends such a start after bytes of the value `rolling`.
-fn first(mut rolling: usize, bytes: &[u8]) -> Option<usize> {
+fn first(bits: &Bits, mut rolling: usize, bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| {
         rolling = fold(rolling, *byte);
-        may_start(rolling) != 0
+        may_start(bits, rolling) != 0
     })
 }
 

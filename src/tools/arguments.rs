@@ -27,43 +27,48 @@ impl<T: DeserializeOwned> Arguments<T> {
     /// # Errors
     /// `invalid_parameter` if `value` is no object, or an argument is of the wrong type.
     pub fn read(value: Value, example: &str) -> Result<Self> {
-        let map = match value {
-            Value::Object(mut map) => {
-                map.retain(|_, value| !value.is_null());
-                map
-            }
-            Value::Null => Map::new(),
-            _ => {
-                return Err(Error::new(
-                    &codes::INVALID_PARAMETER,
-                    "the arguments are not a JSON object",
-                )
-                .hint(format!("give {example} or {{\"name\": …, \"arguments\": {{…}}}}")));
-            }
-        };
+        let map = object(value, example)?;
         let mut ignored = Vec::new();
         let mut track = serde_path_to_error::Track::new();
-        let reader = serde_path_to_error::Deserializer::new(Value::Object(map), &mut track);
+        let reader = serde_path_to_error::Deserializer::new(map, &mut track);
         let known = serde_ignored::deserialize(reader, |path| ignored.push(path.to_string()));
         match known {
             Ok(known) => Ok(Self { known, ignored }),
-            Err(error) => {
-                let (place, why) = (track.path().to_string(), error.to_string());
-                let twice =
-                    why.strip_prefix("duplicate field `").and_then(|it| it.strip_suffix('`'));
-                let (name, why) = match twice {
-                    Some(field) if place == "." => (field.to_owned(), GIVEN_TWICE.to_owned()),
-                    Some(field) => (format!("{place}.{field}"), GIVEN_TWICE.to_owned()),
-                    None => (place, brief(&why)),
-                };
-                let message = format!("the parameter '{}' is wrong: {why}", shorten(&name));
-                let error = Error::new(&codes::INVALID_PARAMETER, message)
-                    .with("parameter", name)
-                    .hint(format!("the arguments look like {example}"));
-                Err(beside(error, ignored))
-            }
+            Err(error) => Err(wrong(&track.path().to_string(), &error, ignored, example)),
         }
     }
+}
+
+/// The arguments as an object, without those that are `null`. Once for all tools, as what follows.
+fn object(value: Value, example: &str) -> Result<Value> {
+    match value {
+        Value::Object(mut map) => {
+            map.retain(|_, value| !value.is_null());
+            Ok(Value::Object(map))
+        }
+        Value::Null => Ok(Value::Object(Map::new())),
+        _ => {
+            let error =
+                Error::new(&codes::INVALID_PARAMETER, "the arguments are not a JSON object");
+            Err(error.hint(format!("give {example} or {{\"name\": …, \"arguments\": {{…}}}}")))
+        }
+    }
+}
+
+/// The argument at `place` is wrong.
+fn wrong(place: &str, error: &serde_json::Error, ignored: Vec<String>, example: &str) -> Error {
+    let why = error.to_string();
+    let twice = why.strip_prefix("duplicate field `").and_then(|it| it.strip_suffix('`'));
+    let (name, why) = match twice {
+        Some(field) if place == "." => (field.to_owned(), GIVEN_TWICE.to_owned()),
+        Some(field) => (format!("{place}.{field}"), GIVEN_TWICE.to_owned()),
+        None => (place.to_owned(), brief(&why)),
+    };
+    let message = format!("the parameter '{}' is wrong: {why}", shorten(&name));
+    let error = Error::new(&codes::INVALID_PARAMETER, message)
+        .with("parameter", name)
+        .hint(format!("the arguments look like {example}"));
+    beside(error, ignored)
 }
 
 /// JSON with the same key twice is refused before; these are two names of one parameter.
@@ -79,8 +84,9 @@ impl<T> Arguments<T> {
         self,
         act: impl FnOnce(T, &[String]) -> Result<A>,
     ) -> Result<Value> {
-        match act(self.known, &self.ignored) {
-            Ok(answer) => answered(&answer, self.ignored),
+        let answer = act(self.known, &self.ignored).and_then(|answer| to_value(&answer));
+        match answer {
+            Ok(answer) => Ok(name_ignored(answer, self.ignored)),
             Err(error) => Err(beside(error, self.ignored)),
         }
     }
@@ -127,8 +133,11 @@ pub fn beside(error: Error, ignored: Vec<String>) -> Error {
 /// # Errors
 /// None that a caller can bring about.
 pub fn answered(answer: &impl Serialize, ignored: Vec<String>) -> Result<Value> {
-    let answer = serde_json::to_value(answer).map_err(|error| Error::bug(error.to_string()))?;
-    Ok(name_ignored(answer, ignored))
+    Ok(name_ignored(to_value(answer)?, ignored))
+}
+
+fn to_value(answer: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(answer).map_err(|error| Error::bug(error.to_string()))
 }
 
 /// A whole number from 0. JSON has one kind of number: 10 and 10.0 are the same.
