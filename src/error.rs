@@ -108,6 +108,10 @@ pub mod codes {
     }
 }
 
+/// The particular of an error that names the parameters of a call which nobody asked for: a tool's answer
+/// has it beside the error.
+pub const IGNORED: &str = "ignored_parameters";
+
 /// What went wrong, where, and what to do next.
 ///
 /// `message` is one sentence, lower case, that quotes what the caller gave; `hint` says what to

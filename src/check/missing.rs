@@ -143,8 +143,7 @@ impl Look<'_> {
         let Some(target) = decide::target(self.store, self.view, proposal, decision)? else {
             return Ok(None);
         };
-        let head = self.store.repo().head_name().ok().flatten().map(|name| name.to_string());
-        if target.name == head {
+        if decide::is_here(self.store, &target) {
             return Ok(Some(target));
         }
         let Some(commit) = decision.commit.as_deref().filter(|_| target.name.is_none()) else {

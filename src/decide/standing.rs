@@ -24,8 +24,13 @@ pub fn target_here(
     proposal: &Proposal,
     decision: &Decision,
 ) -> Result<Option<Target>> {
+    Ok(target(store, view, proposal, decision)?.filter(|target| is_here(store, target)))
+}
+
+/// Whether `target` is the branch that is checked out, or no branch is and it was none.
+pub fn is_here(store: &Store, target: &Target) -> bool {
     let head = store.repo().head_name().ok().flatten().map(|name| name.to_string());
-    Ok(target(store, view, proposal, decision)?.filter(|target| target.name == head))
+    target.name == head
 }
 
 /// Where `decision` on `proposal`, of this clone, was to land, whatever is checked out now.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::{MAX_EXPLANATION_CHARS, Step, StepStatus, TaskPlan, codes, invalid, trim};
-use crate::error::{Error, Result};
+use crate::error::{Error, IGNORED, Result};
 
 /// A whole list that replaces the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Request {
         match Self::read(value, &mut ignored) {
             Ok(request) => Ok(Self { ignored, ..request }),
             Err(error) if ignored.is_empty() => Err(error),
-            Err(error) => Err(error.with("ignored_parameters", ignored)),
+            Err(error) => Err(error.with(IGNORED, ignored)),
         }
     }
 

@@ -34,7 +34,8 @@ fn keywords() -> Vec<(&'static str, Target)> {
 /// their starts.
 ///
 /// An automaton over this many keywords is larger than the nearest cache, and building one costs
-/// more than all the rest of proposing a small change. So a bitmap says where one may start, and the few keywords that start so are compared there.
+/// more than all the rest of proposing a small change. So a bitmap says where one may start, and the
+/// few keywords that start so are compared there.
 pub(super) fn scan(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
     static HEADS: OnceLock<Heads> = OnceLock::new();
     if text.len() < HEAD {

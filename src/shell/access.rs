@@ -5,140 +5,14 @@ use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use super::denied::MOVED;
 use super::glob::{self, Item};
 use super::{Refusal, Result};
-
-/// What `aye.shellDenyRead` is when nothing is configured.
-///
-/// `~/…` and absolute paths are directories or files with all that is below; a pattern without a
-/// slash is a file name anywhere.
-pub const DEFAULT: &[&str] = &[
-    "~/.ssh",
-    "~/.gnupg",
-    "~/.aws",
-    "~/.azure",
-    "~/.kube",
-    "~/.config/gcloud",
-    "~/.config/gh",
-    "~/.config/git/credentials",
-    "~/.docker/config.json",
-    "~/.npmrc",
-    "~/.pypirc",
-    "~/.netrc",
-    "~/.git-credentials",
-    "~/.pgpass",
-    "~/.cargo/credentials",
-    "~/.cargo/credentials.toml",
-    "~/.password-store",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/run/secrets",
-    "~/.vault-token",
-    "~/.local/share/keyrings",
-    "~/.claude/.credentials.json",
-    "~/.claude.json",
-    "~/.codex/auth.json",
-    "~/.gemini/oauth_creds.json",
-    "~/.qwen/oauth_creds.json",
-    "~/.local/share/opencode/auth.json",
-    "~/.config/cursor/auth.json",
-    "~/.config/github-copilot",
-    "~/.copilot",
-    "~/.my.cnf",
-    "~/.mylogin.cnf",
-    "~/.m2/settings.xml",
-    "~/.m2/settings-security.xml",
-    "~/.gradle/gradle.properties",
-    "~/.gem/credentials",
-    "~/.nuget/NuGet/NuGet.Config",
-    "~/.composer/auth.json",
-    "~/.config/composer/auth.json",
-    "~/.config/rclone/rclone.conf",
-    "~/.terraform.d/credentials.tfrc.json",
-    "~/.terraformrc",
-    "~/.config/hub",
-    "~/.config/glab-cli",
-    "~/.bash_history",
-    "~/.zsh_history",
-    "~/.local/share/fish/fish_history",
-    "~/.python_history",
-    "~/.node_repl_history",
-    "~/.psql_history",
-    "~/.mysql_history",
-    "~/.lesshst",
-    "~/.zsh_sessions",
-    "~/.local/share/atuin",
-    "~/.config/nushell",
-    "~/.claude/backups",
-    "~/.claude/history.jsonl",
-    "~/.codex/history.jsonl",
-    "~/.config/containers/auth.json",
-    "~/.config/pip",
-    "~/.pip",
-    "~/.yarnrc.yml",
-    "~/.bunfig.toml",
-    "~/.condarc",
-    "~/.bundle/config",
-    "~/.nuget/NuGet.Config",
-    "~/.config/pypoetry/auth.toml",
-    "~/.local/share/uv/credentials",
-    "~/.cache/huggingface/token",
-    "~/.config/sops",
-    ".env",
-    ".env.*",
-    ".envrc",
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".pgpass",
-    ".htpasswd",
-    ".credentials",
-    ".credentials.json",
-    ".claude.json.*",
-    ".*_history",
-    "fish_history",
-    "consolehost_history.txt",
-    "*.tfstate",
-    "*.tfstate.backup",
-    "master.key",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ecdsa_sk",
-    "id_ed25519",
-    "id_ed25519_sk",
-    "ssh_host_*_key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ppk",
-];
 
 /// The pattern for the variants of `.env`. It leaves out templates, which are there to be read:
 /// those whose last part is one of [`TEMPLATES`].
 const VARIANTS: &str = ".env.*";
 const TEMPLATES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
-
-/// Directories in the home directory, and the variables that name others instead.
-const MOVED: &[(&str, &str)] = &[
-    ("~/.config", "XDG_CONFIG_HOME"),
-    ("~/.local/share", "XDG_DATA_HOME"),
-    ("~/.cache", "XDG_CACHE_HOME"),
-    ("~/.claude", "CLAUDE_CONFIG_DIR"),
-    ("~/.codex", "CODEX_HOME"),
-    ("~/.gnupg", "GNUPGHOME"),
-    ("~/.docker", "DOCKER_CONFIG"),
-    ("~/.cargo", "CARGO_HOME"),
-    ("~/.gradle", "GRADLE_USER_HOME"),
-    ("~/.password-store", "PASSWORD_STORE_DIR"),
-];
 
 /// Files of `/proc` that say something about the machine and nothing about a process.
 const PROC: &[&str] =
@@ -567,6 +441,7 @@ pub(super) fn flatten(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use super::super::denied::DEFAULT;
     use super::*;
 
     #[test]

@@ -6,6 +6,7 @@
 //! ([`sandbox`]). No shell ever runs: argument lists are executed and connected here ([`mod@run`]).
 
 pub mod access;
+pub mod denied;
 mod expand;
 mod glob;
 #[cfg(unix)]

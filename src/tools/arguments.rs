@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::codes;
-use super::failure::IGNORED;
-use crate::error::{Error, Result};
+use crate::error::{Error, IGNORED, Result};
 
 /// The arguments of a call.
 #[derive(Debug)]

@@ -5,11 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::changeset::{self, patch};
-use crate::error::{Code, Error};
-
-/// The particular of an error that names the arguments which nobody asked for: it stands beside the
-/// error, where an answer has it.
-pub(super) const IGNORED: &str = "ignored_parameters";
+use crate::error::{Code, Error, IGNORED};
 
 /// What went wrong; the tool's own fields stand before it.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -852,7 +852,7 @@ fn no_merge_is_done_again_with_the_drivers_of_the_repository() {
 
 /// Runs the argument lists of the plan on a system with nothing but the policy; returns the output.
 fn without_sandbox(repo: &Repo, command: &str) -> String {
-    without_sandbox_denying(repo, command, aye::shell::access::DEFAULT).unwrap_or_default()
+    without_sandbox_denying(repo, command, aye::shell::denied::DEFAULT).unwrap_or_default()
 }
 
 /// The same with another list of what stays unread; `None` if it is refused.

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::fuzz_targets::bodies::brush;
 use crate::support::{Repo, has_sandbox, is_alone, until};
-use aye::shell::access::{Access, DEFAULT};
+use aye::shell::access::Access;
+use aye::shell::denied::DEFAULT;
 use aye::shell::{Request, World, plan, run, sandbox};
 
 const HOSTILE: &str = include_str!("../data/shell/hostile.txt");

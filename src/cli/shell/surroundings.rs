@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::cli::Context;
 use crate::error::{Error, Result, codes};
 use crate::git::Git;
-use crate::shell::access::{self, Access};
+use crate::shell::access::Access;
+use crate::shell::denied;
 use crate::shell::programs::Search;
 use crate::shell::{World, repository, sandbox};
 
@@ -79,7 +80,7 @@ impl Settings {
     /// than most of the commands.
     fn read(context: &Context, root: &Path, home: Option<&Path>) -> Result<Self> {
         let mut settings = Self {
-            deny_read: access::DEFAULT.iter().map(|pattern| (*pattern).to_owned()).collect(),
+            deny_read: denied::DEFAULT.iter().map(|pattern| (*pattern).to_owned()).collect(),
             require_sandbox: false,
         };
         if !Self::mentioned(context, root, home) {
