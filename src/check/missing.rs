@@ -23,8 +23,8 @@ const MOST: usize = 50;
 
 /// A finding for each proposal that this clone applied lately, on the branch that is checked out, or by
 /// a commit on a detached HEAD that no ref has any more, and of which a file is what it was before, in the
-/// work tree and in HEAD. A file that has changed otherwise since is somebody's work. `sight` gets the
-/// files that were looked at.
+/// work tree and in HEAD, or was when another proposal was applied to it after this one. A file that has
+/// changed otherwise since is somebody's work. `sight` gets the files that were looked at.
 ///
 /// # Errors
 /// If the store or the work tree cannot be read.
@@ -48,18 +48,23 @@ pub fn findings(
         ..Filter::default()
     };
     let (tree, reading) = (store.worktree()?, view.hold());
-    let look = Look { store, view, tree: &tree, head: commits::head_tree(store) };
+    let mut applied = Vec::new();
     for summary in view.proposals(&filter, now)? {
         let proposal = view.proposal(&summary.id)?;
-        let recent = |decision: &&Decision| now - decision.at < Duration::days(DAYS);
-        let Some(decision) = proposal.decision().filter(recent) else { continue };
-        if proposal.contested || !scope.takes(&proposal) {
+        if proposal.decision().is_some_and(|made| now - made.at < Duration::days(DAYS)) {
+            applied.push((proposal, summary.prefix));
+        }
+    }
+    let head = commits::head_tree(store);
+    let look = Look { store, view, tree: &tree, head, applied: &applied };
+    for (proposal, prefix) in &applied {
+        let Some(decision) = proposal.decision() else { continue };
+        if proposal.contested || !scope.takes(proposal) {
             continue;
         }
-        let Some(path) = look.swept(&proposal, decision, sight.as_deref_mut())? else { continue };
+        let Some(path) = look.swept(proposal, decision, sight.as_deref_mut())? else { continue };
         let id = &proposal.id;
-        let short: String =
-            id.as_str().chars().take("prop_".len() + summary.prefix.max(4)).collect();
+        let short: String = id.as_str().chars().take("prop_".len() + (*prefix).max(4)).collect();
         let message = format!("{id} is applied, and neither the work tree nor HEAD has it");
         let place = match &decision.commit {
             Some(commit) => {
@@ -92,6 +97,8 @@ struct Look<'a> {
     tree: &'a Worktree,
     /// The tree of HEAD.
     head: Option<gix::ObjectId>,
+    /// Each with the shortest length of its id that is its own.
+    applied: &'a [(Proposal, usize)],
 }
 
 impl Look<'_> {
@@ -124,11 +131,41 @@ impl Look<'_> {
             }
             let Some(Some(target)) = &target else { return Ok(None) };
             let base = decide::base_at(store, target, &written.path);
-            if now == written.before || (now == base && in_head == id(&base)) {
+            let is_as_before = now == written.before || (now == base && in_head == id(&base));
+            if is_as_before || self.was_swept_before_another(decision, target, written, &base)? {
                 return Ok(Some(written));
             }
         }
         Ok(None)
+    }
+
+    /// Whether a proposal that was applied to `target` after `decision` found the file as it was before
+    /// `written`, or as `base`, and the file still lacks what `written` changed.
+    fn was_swept_before_another(
+        &self,
+        decision: &Decision,
+        target: &Target,
+        written: &Written,
+        base: &Option<Entry>,
+    ) -> Result<bool> {
+        for (proposal, _) in self.applied {
+            let Some(later) = proposal.decision().filter(|later| later.at > decision.at) else {
+                continue;
+            };
+            let found_without = |file: &&Written| {
+                file.path == written.path && (file.before == written.before || file.before == *base)
+            };
+            if !later.written.iter().any(|file| found_without(&file)) {
+                continue;
+            }
+            let landed = decide::target(self.store, self.view, proposal, later)?;
+            if landed.is_some_and(|landed| landed.name == target.name) {
+                // What can no longer be compared is not called lost.
+                let contains = decide::contains(self.store, written, self.tree);
+                return Ok(!contains.unwrap_or(true));
+            }
+        }
+        Ok(false)
     }
 
     /// Where the proposal was to land, if that is here: on what is checked out, or nowhere, where it was

@@ -8,7 +8,7 @@ use super::Part;
 use super::follow::{self, Followed};
 use crate::apply as files;
 use crate::changeset::merge::Sides;
-use crate::changeset::plan::{Resolution, inverse, plan};
+use crate::changeset::plan::{Resolution, Resolved, inverse, plan};
 use crate::changeset::{FileChange, Snapshot};
 use crate::error::Result;
 use crate::memory::lock::Lock;
@@ -124,21 +124,34 @@ pub(super) fn written_back(
     written: &[Written],
     snapshot: &dyn Snapshot,
 ) -> Result<Resolution> {
-    let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
-    let changes: Result<Vec<FileChange>> = written
-        .iter()
-        .filter(|file| file.before != file.after)
-        .map(|written| {
-            Ok(FileChange {
-                path: written.path.clone(),
-                before: file(&written.before)?,
-                after: file(&written.after)?,
-                origin: None,
-                snippets: Vec::new(),
-            })
-        })
-        .collect();
+    let written = written.iter().filter(|file| file.before != file.after);
+    let changes: Result<Vec<FileChange>> = written.map(|file| change(store, file)).collect();
     plan(&inverse(&changes?), snapshot, Sides { ours: "current", theirs: "before" })
+}
+
+/// `written` as a change.
+///
+/// # Errors
+/// `object_missing`.
+fn change(store: &Store, written: &Written) -> Result<FileChange> {
+    let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
+    Ok(FileChange {
+        path: written.path.clone(),
+        before: file(&written.before)?,
+        after: file(&written.after)?,
+        origin: None,
+        snippets: Vec::new(),
+    })
+}
+
+/// Whether the file of `snapshot` has what `written` changed, whatever else has changed in it.
+///
+/// # Errors
+/// `object_missing`, and those of the snapshot.
+pub fn contains(store: &Store, written: &Written, snapshot: &dyn Snapshot) -> Result<bool> {
+    let sides = Sides { ours: "current", theirs: "applied" };
+    let plan = plan(&[change(store, written)?], snapshot, sides)?;
+    Ok(plan.files.iter().all(|file| file.outcome == Resolved::Already))
 }
 
 /// What follows once `proposal` was applied: memory is staged or committed where its manifest wants

@@ -334,6 +334,42 @@ fn an_applied_proposal_that_was_swept_away_is_reported() {
     repo.aye(&["check"]).ok();
 }
 
+/// The later apply found the file as it was before the earlier one.
+#[test]
+fn a_sweep_is_reported_once_something_else_is_applied_to_the_file() {
+    let repo = Repo::with(&[("a.txt", "one\n2\n3\n4\n5\n6\nseven\n")]);
+    let first = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &first);
+    repo.git(&["stash", "--quiet"]);
+    let second = propose(&repo, "a.txt", "seven", "sieben");
+    apply(&repo, &second);
+    let missing = |id: &str| format!("{id} is applied, and neither the work tree nor HEAD has it");
+    repo.aye(&["check"]).exits(1).says(&missing(&first)).lacks(&missing(&second));
+    // What is put in by hand, or comes back with more, is there.
+    repo.write("a.txt", "eins\n2\n3\n4\n5\n6\nsieben\n");
+    repo.aye(&["check"]).ok();
+    repo.write("a.txt", "one\n2\n3\n4\n5\n6\nsieben\n");
+    repo.commit("The second alone");
+    repo.aye(&["check"]).exits(1).says(&missing(&first)).lacks(&missing(&second));
+    undo(&repo, &first);
+    apply(&repo, &first);
+    assert_eq!(repo.text("a.txt"), "eins\n2\n3\n4\n5\n6\nsieben\n");
+    repo.aye(&["check"]).ok();
+}
+
+/// One applied after another has the other's lines beneath it.
+#[test]
+fn what_is_applied_in_turn_and_changed_since_is_no_sweep() {
+    let repo = Repo::with(&[("a.txt", "one\n2\n3\n4\n5\n6\nseven\n")]);
+    let first = propose(&repo, "a.txt", "one", "eins");
+    let second = propose(&repo, "a.txt", "seven", "sieben");
+    apply(&repo, &first);
+    apply(&repo, &second);
+    repo.aye(&["check"]).ok();
+    repo.write("a.txt", "one, after all\n2\n3\n4\n5\n6\nsieben\n");
+    repo.aye(&["check"]).ok();
+}
+
 /// Git says so when the detached HEAD is left, and no more once that has scrolled away.
 #[test]
 fn what_was_committed_on_a_detached_head_that_was_left_is_reported() {
