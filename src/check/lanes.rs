@@ -65,8 +65,8 @@ fn concern_of(kind: TroubleKind) -> Concern {
 pub fn hint(kind: TroubleKind) -> &'static str {
     match kind {
         TroubleKind::Unreadable => {
-            "it comes from a remote, nothing of this clone is lost; ask its owner to repair it, \
-             then fetch again"
+            "it comes from a remote, nothing of this clone is lost; where it is whole there, \
+             `git fetch --refetch REMOTE` gets it again, else ask its owner to repair it"
         }
         TroubleKind::Incomplete => {
             "nothing is damaged: it is read as soon as the remote of this partial clone answers; if that \

@@ -20,6 +20,7 @@ use crate::error::{Error, Exit, Result};
 use crate::hooks::{Place, kept};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
+use crate::proposal::ProposalId;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{
     Aside, Audience, Damage, Depth, Filter, Inspection, Leftover, Pushes, Store, TroubleKind, View,
@@ -184,7 +185,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             repaired.extend(crate::apply::set_refused_aside(&store)?);
         }
         let broken: Vec<&Damage> = found.damaged.iter().filter(|d| d.breaks_lane()).collect();
-        let lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).collect();
+        let mut lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).collect();
         if saved.is_none() && !(lanes.is_empty() && view.broken().is_empty()) {
             saved = store.save_cache(context.now)?;
         }
@@ -202,7 +203,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         for lane in view.broken().iter().filter(|broken| !broken.is_absent) {
             repaired.push(store.set_lane_aside(lane)?);
         }
+        let mut unread = Vec::new();
         for trouble in view.troubles().iter().filter(|t| t.kind == TroubleKind::Unreadable) {
+            let damaged = store.inspect_ref(&trouble.name)?;
+            lanes.extend(damaged.iter().map(Damage::lane));
+            unread.extend(damaged);
             repaired.push(store.set_fetched_lane_aside(&view, trouble)?);
         }
         drop(view);
@@ -219,7 +224,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let _ = task_plan::project(&store, &view, &store.branch());
         repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
         aside = store.asides(&view, true)?;
-        let lost = lost(&store, &view, &broken, &own, saved.as_deref(), &aside);
+        aside.extend(store.fetched_asides(&view, &lanes)?);
+        let broken = broken.into_iter().filter(|damage| own.contains(damage.lane_ref()));
+        let broken: Vec<&Damage> = broken.chain(&unread).collect();
+        let lost = lost(&store, &view, &broken, &lanes, saved.as_deref(), &aside);
         found = store.inspect(Some(&view), depth)?;
         problems = find(&store, &view, &found, is_full, context.now)?;
         left = store.leftovers(&view, args.full, context.now)?;
@@ -256,24 +264,22 @@ fn catch_up(context: &Context, store: &Store, view: &mut View) -> Result<bool> {
     Ok(was_due)
 }
 
-/// What a repair could not save: of lanes that had to be put together again, the events that only the
-/// old cache has (not what was set `aside`), and in this clone's own lanes, whose refs are `own`, the
-/// objects that were damaged.
+/// What a repair could not save: of `lanes`, which had to be put together again or cut off, the events that
+/// only the old cache has (not what was set `aside`), and the objects that were damaged.
 fn lost(
     store: &Store,
     view: &View,
-    broken: &[&Damage],
-    own: &BTreeSet<String>,
+    damaged: &[&Damage],
+    lanes: &BTreeSet<String>,
     saved: Option<&Path>,
     aside: &[Aside],
 ) -> Vec<Problem> {
     let hint = "fetch the lane from a clone that has it; refs/aye/broken/ and .git/aye/broken/ keep \
                 what was found of it";
-    let lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).collect();
-    let unsaved = saved.map(|saved| store.lost(view, saved, &lanes, aside)).unwrap_or_default();
-    let named = broken.iter().filter(|damage| own.contains(damage.lane_ref()));
+    let unsaved = saved.map(|saved| store.lost(view, saved, lanes, aside)).unwrap_or_default();
     let unsaved = unsaved.into_iter().map(|event| format!("{event} could not be saved"));
-    let damaged = named.map(|damage| format!("{}; it could not be saved", damage.message()));
+    let damaged =
+        damaged.iter().map(|damage| format!("{}; it could not be saved", damage.message()));
     let problem = |message| Problem { hint: hint.into(), ..Problem::new("event_lost", message) };
     unsaved.chain(damaged).map(problem).collect()
 }
@@ -449,18 +455,33 @@ fn forged_stamp(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Option
     Ok(Some(Problem::new(CACHE_TAMPERED.id, message)))
 }
 
-fn damaged(damage: &Damage) -> Problem {
+fn damaged(damage: &Damage, view: &View) -> Problem {
     let code = if damage.breaks_lane() { "lane_broken" } else { "object_missing" };
     let problem = Problem::new(code, damage.message());
     match damage.proposals() {
-        [id] if !damage.breaks_lane() => Problem {
-            hint: format!(
-                "aye doctor --repair; where nothing here has it, fetch it from a clone that does, \
-                 or: aye reject {id} --reason damaged"
-            ),
-            ..problem
-        },
+        [id] if !damage.breaks_lane() => {
+            let lane = damage.lane_ref();
+            let fetch = match lane.starts_with("refs/aye/log/") {
+                true => format!("git fetch --refetch REMOTE {lane}"),
+                false => "git fetch --refetch REMOTE".to_owned(),
+            };
+            let (end, given_up) = end_of(view, id);
+            let hint = format!(
+                "aye doctor --repair; where nothing here has it, a clone or remote that does: {fetch}; \
+                 to {given_up}: {end}"
+            );
+            Problem { hint, ..problem }
+        }
         _ => problem,
+    }
+}
+
+/// How a proposal of which something is lost is done with: the command, and what that does, in words.
+fn end_of(view: &View, id: &str) -> (String, &'static str) {
+    let found = ProposalId::parse(id).and_then(|id| view.proposal(&id));
+    match found.is_ok_and(|proposal| proposal.decision().is_some()) {
+        true => (format!("aye purge {id} --reason damaged"), "give up all that is recorded of it"),
+        false => (format!("aye reject {id} --reason damaged"), "give it up"),
     }
 }
 
@@ -471,7 +492,8 @@ fn find(
     is_full: bool,
     now: DateTime<Utc>,
 ) -> Result<Vec<Problem>> {
-    let mut problems: Vec<Problem> = found.damaged.iter().map(damaged).collect();
+    let mut problems: Vec<Problem> =
+        found.damaged.iter().map(|damage| damaged(damage, view)).collect();
     let (mut named, mut incomplete) = (BTreeSet::new(), BTreeSet::new());
     for damage in &found.damaged {
         match damage.breaks_lane() {
@@ -546,9 +568,12 @@ fn find(
             .filter(|_| error.is(&crate::store::codes::PROPOSAL_ARCHIVED))
         {
             Some(fetch) => fetch.to_owned(),
-            None => format!(
-                "fetch what is missing from a clone that has it, or: aye reject {id} --reason damaged"
-            ),
+            None => {
+                let (end, given_up) = end_of(view, id.as_str());
+                format!(
+                    "git fetch --refetch REMOTE, where it has what is missing; to {given_up}: {end}"
+                )
+            }
         };
         let message = format!("{id}: {}", error.message());
         problems.push(Problem { hint, ..Problem::new(error.code().id, message) });

@@ -127,8 +127,12 @@ pub(super) fn warnings(found: &[Aside]) -> Vec<String> {
 }
 
 fn hint(aside: &Aside) -> String {
-    let Aside { name, tip, is_free, .. } = aside;
+    let Aside { name, tip, is_free, is_fetched, .. } = aside;
     match is_free {
+        _ if *is_fetched => format!(
+            "`git fetch --refetch REMOTE` gets it again from a remote that has it, where a plain fetch takes it \
+             for fetched; `git log -p {name}` shows what was said, `git update-ref -d {name}` lets it go"
+        ),
         true => format!(
             "if it was said in this clone (`git log -p {name}`): aye doctor --repair --trust {tip:.12}; \
              if not: git update-ref -d {name}"

@@ -120,6 +120,22 @@ impl Store {
                 }
             }
         }
+        Ok(self.walk(&tips, depth))
+    }
+
+    /// Looks at the objects that keep the lane of the ref `name` from being read to its end.
+    ///
+    /// # Errors
+    /// `lane_broken` if the ref cannot be read.
+    pub fn inspect_ref(&self, name: &str) -> Result<Vec<Damage>> {
+        let tip = refs::target(&self.repo, name)?;
+        let lane = tip.map(|tip| LaneRef { name: name.to_owned(), tip });
+        let mut damaged = self.walk(lane.as_slice(), Depth::Headers).damaged;
+        damaged.retain(Damage::breaks_lane);
+        Ok(damaged)
+    }
+
+    fn walk(&self, lanes: &[LaneRef], depth: Depth) -> Inspection {
         let mut walk = Walk {
             store: self,
             depth,
@@ -128,10 +144,10 @@ impl Store {
             seen: HashSet::new(),
             found: Inspection::default(),
         };
-        for lane in tips {
-            walk.lane(&lane);
+        for lane in lanes {
+            walk.lane(lane);
         }
-        Ok(walk.found)
+        walk.found
     }
 
     /// Commits whose parents were not fetched.

@@ -285,6 +285,86 @@ fn what_cannot_be_saved_is_listed_and_the_rest_is_kept() {
     repo.aye(&["doctor"]).ok();
 }
 
+/// What was decided cannot be rejected; what a remote has is got again.
+#[test]
+fn what_a_decision_lacks_has_a_way_out() {
+    let (template, lane, ids) = eight();
+    template.let_flags_decide();
+    template.aye(&["apply", &ids[0], "--yes"]).ok();
+    let tree = template.git(&["ls-tree", &lane]);
+    let manifest = tree.lines().find(|line| line.contains("\tmanifest-")).expect("one");
+    let manifest = manifest.split_whitespace().nth(2).expect("an id").to_owned();
+    let remote = template.outer().join("remote.git").to_str().expect("a path").to_owned();
+    template.git(&["init", "--quiet", "--bare", &remote]);
+    template.git(&["push", "--quiet", &remote, "refs/aye/log/*"]);
+    damage(&template, &manifest, How::Missing);
+    let run = template.aye(&["doctor", "--repair"]).exits(1).says("object_missing: ");
+    let fetch = format!("git fetch --refetch REMOTE {lane}; ");
+    let purge = format!("give up all that is recorded of it: aye purge {} --reason", ids[0]);
+    run.says(&fetch).says(&purge);
+    let repo = template.copy();
+    repo.git(&["fetch", "--quiet", "--refetch", &remote, &lane]);
+    repo.aye(&["doctor", "--full"]).ok();
+    repo.aye(&["show", &ids[0]]).ok().says("applied");
+    template.aye(&["purge", &ids[0], "--reason", "damaged", "--yes"]).ok();
+    template.aye(&["doctor", "--full"]).ok();
+    has_all(&template, &ids[1..]);
+}
+
+/// Whatever the lane needs of its remote is named, and what is left of it is kept.
+#[test]
+fn what_cannot_be_saved_of_a_fetched_lane_is_listed_and_kept() {
+    let (other, lane, ids) = eight();
+    let template = Repo::with(&[("g", "x\n")]);
+    let path = other.root().to_str().expect("a path").to_owned();
+    let refs = "+refs/aye/log/*:refs/aye/remotes/origin/*";
+    template.git(&["fetch", "-q", &path, refs]);
+    let fetched = lane.replace("log", "remotes/origin");
+    has_all(&template, &ids);
+    // The object, whether the remote has deleted the lane, and the proposals that count then.
+    for (name, is_kept, count) in
+        [("~4:event.json", true, 3), ("~4:event.json", false, 3), ("~4", true, 0), ("", false, 0)]
+    {
+        let repo = template.copy();
+        let mut name_of = fetched.clone();
+        if is_kept {
+            name_of = lane.replace("log", "kept");
+            repo.git(&["update-ref", &name_of, &fetched]);
+            repo.git(&["update-ref", "-d", &fetched]);
+        } else {
+            repo.git(&["update-ref", "-d", &lane.replace("log", "kept")]);
+        }
+        damage(&repo, &id_of(&repo, &format!("{name_of}{name}")), How::Missing);
+        repo.remove(CACHE);
+        let run = repo.aye(&["doctor", "--repair"]).exits(1).lacks("sound: ");
+        let context = format!("{name} kept: {is_kept}\n{run}");
+        for (n, id) in ids.iter().enumerate() {
+            let is_lost = match name {
+                "~4" | "~4:event.json" => n == 3,
+                _ => n == 7,
+            };
+            let line = format!("event_lost: {id}: propose event");
+            assert_eq!(run.out().contains(&line), n >= count && !is_lost, "{id}: {context}");
+        }
+        run.says("git fetch --refetch REMOTE");
+        has_all(&repo, &ids[..count]);
+        let refs_left = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/broken"]);
+        let part = refs_left.lines().find(|name| name.contains('.'));
+        let commits = part.map_or(0, |part| repo.git(&["rev-list", part]).lines().count());
+        let expected = match name {
+            "" => 7,
+            "~4" => 3,
+            _ => 0,
+        };
+        assert_eq!(commits, expected, "{context}");
+        let whole = fetched.replace("remotes/origin", "broken");
+        assert_eq!(refs_left.lines().any(|name| name == whole), !name.is_empty(), "{context}");
+        repo.git(&["fetch", "-q", "--refetch", &path, refs]);
+        has_all(&repo, &ids);
+        repo.aye(&["doctor", "--full"]).ok().lacks("refetch");
+    }
+}
+
 #[test]
 fn commits_behind_a_gap_count_if_pending_refs_name_them() {
     let (repo, lane, ids) = eight();

@@ -166,7 +166,9 @@ fn no_malformed_lane_stops_a_command() {
     // Warm and cold are one state.
     scene.repo.remove(".git/aye/cache.sqlite");
     scene.all_commands_work();
-    scene.run(&["doctor", "--repair"]).ok().says("until it is fetched again");
+    // What was never there cannot be told from what is lost.
+    let run = scene.run(&["doctor", "--repair"]).exits(1).says("until it is fetched again");
+    run.says("event_lost: ").says("is missing");
     assert_eq!(scene.run(&["list"]).ok().err(), "");
 }
 

@@ -35,6 +35,8 @@ pub struct Aside {
     pub events: Vec<(String, String)>,
     /// It can be put back.
     pub is_free: bool,
+    /// It is of somebody else's lane.
+    pub is_fetched: bool,
     history: LaneRef,
 }
 
@@ -43,6 +45,18 @@ impl Aside {
     pub fn count(&self) -> String {
         count(self.events.len())
     }
+}
+
+/// A ref of what was set aside.
+struct History {
+    name: String,
+    /// The lane, by its id, and the last commit.
+    lane: LaneRef,
+    /// This clone wrote it.
+    is_own: bool,
+    /// Nothing that is left names it, or it is this clone's: each look says so. The whole of a lane that was
+    /// fetched is only waiting until it is fetched again.
+    is_asked_about: bool,
 }
 
 fn count(events: usize) -> String {
@@ -66,12 +80,33 @@ impl Store {
             true => (usize::MAX, usize::MAX),
             false => (MOST_HISTORIES, MOST_COMMITS),
         };
+        let found = self.histories()?.into_iter().filter(|history| history.is_asked_about);
+        self.with_events(view, found.take(histories), most)
+    }
+
+    /// The histories of other clones' `lanes` that were set aside and have events that `view` has not.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub fn fetched_asides(&self, view: &View, lanes: &BTreeSet<String>) -> Result<Vec<Aside>> {
+        let found = self.histories()?.into_iter();
+        let found = found.filter(|it| !it.is_asked_about && lanes.contains(&it.lane.name));
+        self.with_events(view, found, usize::MAX)
+    }
+
+    fn with_events(
+        &self,
+        view: &View,
+        histories: impl Iterator<Item = History>,
+        most: usize,
+    ) -> Result<Vec<Aside>> {
         let mut found = Vec::new();
-        for (name, history) in self.histories()?.into_iter().take(histories) {
+        for History { name, lane: history, is_own, .. } in histories {
             let events = self.only_in(view, &history, most);
             if !events.is_empty() {
                 let is_free = self.joined(&history)?.is_some();
-                found.push(Aside { name, tip: history.tip.to_string(), events, is_free, history });
+                let (tip, is_fetched) = (history.tip.to_string(), !is_own);
+                found.push(Aside { name, tip, events, is_free, is_fetched, history });
             }
         }
         Ok(found)
@@ -97,11 +132,11 @@ impl Store {
         let _lock = lock::Lock::acquire(&self.make_private()?, "lock")?;
         let commit = commit.to_ascii_lowercase();
         let mut found: Vec<LaneRef> = Vec::new();
-        for (_, history) in self.histories()?.into_iter().filter(|_| commit.len() >= SHORTEST) {
-            let mut next = Some(history.tip);
+        for history in self.histories()?.into_iter().filter(|_| commit.len() >= SHORTEST) {
+            let mut next = Some(history.lane.tip);
             while let Some(tip) = next {
                 if tip.to_string().starts_with(&commit) && found.iter().all(|it| it.tip != tip) {
-                    found.push(LaneRef { name: history.name.clone(), tip });
+                    found.push(LaneRef { name: history.lane.name.clone(), tip });
                 }
                 next = self.parent(tip);
             }
@@ -147,25 +182,30 @@ impl Store {
         found
     }
 
-    /// The refs of what was set aside of lanes; each with the lane, by its id, and its tip. Where the id
-    /// stands alone, the lane may be somebody else's.
-    fn histories(&self) -> Result<Vec<(String, LaneRef)>> {
+    /// What was set aside of lanes.
+    fn histories(&self) -> Result<Vec<History>> {
         let (mut found, mut own) = (Vec::new(), None);
         refs::each(&self.repo, BROKEN, |name, tip| {
             let rest = &name[BROKEN.len()..];
             let (lane, is_part) =
                 rest.split_once('.').map_or((rest, false), |(lane, _)| (lane, true));
-            let own = own.get_or_insert_with(|| self.own_lanes());
-            if refs::is_lane_name(lane) && (is_part || own.iter().any(|own| own == lane)) {
-                let lane = lane.to_owned();
-                found.push((name, LaneRef { name: lane, tip }));
+            if refs::is_lane_name(lane) {
+                let own = own.get_or_insert_with(|| self.own_lanes());
+                let is_own = own.iter().any(|own| own == lane);
+                let lane = LaneRef { name: lane.to_owned(), tip };
+                found.push(History { name, lane, is_own, is_asked_about: is_part || is_own });
             }
         })?;
         Ok(found)
     }
 
     /// The events of the last `most` commits of `history` that `view` has not, oldest first.
-    fn only_in(&self, view: &View, history: &LaneRef, most: usize) -> Vec<(String, String)> {
+    pub(super) fn only_in(
+        &self,
+        view: &View,
+        history: &LaneRef,
+        most: usize,
+    ) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let mut next = Some(history.tip);
         for _ in 0..most {

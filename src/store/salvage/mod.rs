@@ -130,18 +130,9 @@ impl Store {
     /// the hash of a proposal's first event. The cache is not among these, because anybody may have
     /// written it; nor are fetched lanes, which count beside this one. For the rest see [`Aside`].
     fn before_gap(&self, lane: &LaneRef, kept: &[ObjectId], aside: &str) -> Result<Vec<ObjectId>> {
-        let Some(reachable) = self.gap(lane) else { return Ok(Vec::new()) };
-        let mut known = known::Knowledge::default();
-        known.scan(&self.repo);
-        let ends = known.ends.get(lane.lane());
-        let found: BTreeSet<ObjectId> =
-            ends.into_iter().flatten().flat_map(|(_, ids)| ids).copied().collect();
-        let inner: BTreeSet<ObjectId> = found.iter().filter_map(|id| self.parent(*id)).collect();
-        let tops = found.iter().filter(|id| !inner.contains(*id) && !reachable.contains(*id));
-        let tops: Vec<ObjectId> = tops.copied().collect();
+        let Some(tops) = self.tops_behind_gap(lane) else { return Ok(Vec::new()) };
         for top in &tops {
-            // By so much of the id that nobody makes another commit which begins alike.
-            refs::set(&self.common_dir, &format!("{aside}.{}", top.to_hex_with_len(16)), *top)?;
+            self.keep_top(aside, *top)?;
         }
         let pending: BTreeSet<ProposalId> = pending::targets(self)?.into_keys().collect();
         let rows = |id: ObjectId| {
@@ -182,6 +173,26 @@ impl Store {
         }
         let from = best.map(|(_, tip)| LaneRef { name: lane.name.clone(), tip });
         Ok(from.map(|from| lane::readable(&self.repo, &from)).unwrap_or_default())
+    }
+
+    /// The last commits of the histories of `lane` that the object database has and its ref does not lead to,
+    /// if the way to its first commit is blocked.
+    fn tops_behind_gap(&self, lane: &LaneRef) -> Option<Vec<ObjectId>> {
+        let reachable = self.gap(lane)?;
+        let mut known = known::Knowledge::default();
+        known.scan(&self.repo);
+        let ends = known.ends.get(lane.lane());
+        let found: BTreeSet<ObjectId> =
+            ends.into_iter().flatten().flat_map(|(_, ids)| ids).copied().collect();
+        let inner: BTreeSet<ObjectId> = found.iter().filter_map(|id| self.parent(*id)).collect();
+        let tops = found.iter().filter(|id| !inner.contains(*id) && !reachable.contains(*id));
+        Some(tops.copied().collect())
+    }
+
+    /// Gives a history that ends in `top` a ref that begins with `aside`.
+    fn keep_top(&self, aside: &str, top: ObjectId) -> Result<()> {
+        // By so much of the id that nobody makes another commit which begins alike.
+        refs::set(&self.common_dir, &format!("{aside}.{}", top.to_hex_with_len(16)), top)
     }
 
     /// The commits that the ref of `lane` leads to, if the way to its first commit is blocked.
@@ -247,6 +258,14 @@ impl Store {
         let is_there = self.repo.find_header(tip).is_ok();
         if is_there {
             refs::set(&self.common_dir, &aside, tip)?;
+        }
+        let lane = LaneRef { name: refs::lane_of(name).to_owned(), tip };
+        for top in self.tops_behind_gap(&lane).unwrap_or_default() {
+            let history = LaneRef { name: lane.name.clone(), tip: top };
+            // Another remote may have it still.
+            if !self.only_in(view, &history, usize::MAX).is_empty() {
+                self.keep_top(&aside, top)?;
+            }
         }
         let positions = view.positions()?;
         let reached = positions.get(name).and_then(|position| position.reached.as_ref());
