@@ -165,6 +165,30 @@ fn a_damaged_object_in_a_pack_is_written_again() {
     assert_eq!(id_of(&repo, &lane), tip);
 }
 
+/// The same of what was fetched.
+#[test]
+fn a_damaged_object_of_a_fetched_lane_in_a_pack_is_written_again() {
+    let (other, lane, ids) = eight();
+    let template = Repo::with(&[("g", "x\n")]);
+    let path = other.root().to_str().expect("a path").to_owned();
+    template.git(&["fetch", "-q", &path, "+refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    has_all(&template, &ids);
+    template.git(&["gc", "--quiet", "--prune=now"]);
+    has_all(&template, &ids);
+    let fetched = lane.replace("log", "remotes/origin");
+    for name in ["", "~4", "~4^{tree}", "~4:event.json", "~4:after", "~4:after/f", "~7"] {
+        let repo = template.copy();
+        let (tip, object) = (id_of(&repo, &fetched), id_of(&repo, &format!("{fetched}{name}")));
+        damage_in_pack(&repo, &object);
+        repo.aye(&["doctor", "--full"]).exits(1).says(&object);
+        repo.aye(&["doctor", "--repair"]).ok().says("written again");
+        has_all(&repo, &ids);
+        assert_eq!(id_of(&repo, &fetched), tip, "{name}");
+        repo.git(&["fsck", "--strict"]);
+        clean(&repo);
+    }
+}
+
 /// Inverts a byte in the middle of what the one pack has of `object`. Returns the pack.
 fn damage_in_pack(repo: &Repo, object: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
