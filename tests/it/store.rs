@@ -159,7 +159,9 @@ fn an_unreadable_ref_file_is_set_aside_and_the_lane_goes_back() {
     // Nothing is left of a lane whose tip is not there, and git is content.
     repo.write(".git/refs/aye/log/ffffffffffffffff", "1".repeat(40) + "\n");
     repo.aye(&["list"]).ok().says(&id).notes("warning: lane ffffffffffffffff cannot be read");
-    repo.aye(&["doctor", "--repair"]).ok().says("is not there");
+    let run = repo.aye(&["doctor", "--repair"]).exits(1).says("is not there");
+    run.says(&format!("event_lost: refs/aye/log/ffffffffffffffff: commit {}", "1".repeat(40)));
+    repo.aye(&["doctor"]).ok();
     repo.git(&["fsck"]);
     repo.aye(&["list"]).ok().says(&id);
 }

@@ -1,5 +1,6 @@
 //! Writing events: the only way the store changes.
 
+mod audience;
 mod content;
 mod follow;
 mod publish;
@@ -217,47 +218,6 @@ impl<'store> Writer<'store> {
             records.push(ChangeRecord::new(change, before, after));
         }
         Ok(records)
-    }
-
-    /// This clone's lane that an event about `id` goes to; with `takes_back` one that takes its
-    /// decision back.
-    ///
-    /// # Errors
-    /// As [`Writer::note`].
-    pub fn lane_for(&mut self, id: &ProposalId, takes_back: bool) -> Result<String> {
-        let audience = self.audience_for(id, takes_back)?;
-        Ok(self.chain(&audience)?.lane().to_owned())
-    }
-
-    /// Whom an event about `id` is for. What takes a decision back goes where that decision is.
-    fn audience_for(&self, id: &ProposalId, takes_back: bool) -> Result<Audience> {
-        match self.made.get(id) {
-            Some((audience, _)) => Ok(audience.clone()),
-            None if takes_back => self.view.audience_of_decision(id),
-            None => self.view.audience(id),
-        }
-    }
-
-    /// Whom an event that is about no proposal is for.
-    fn audience_of_other(&self, data: &Data) -> Result<Audience> {
-        let is_private = match data {
-            Data::Patch(patch) => {
-                let written = || patch.written.iter();
-                self.store.is_private(written().map(|file| &file.path))?
-                    || self.store.stands_elsewhere(
-                        &self.view,
-                        &Audience::Default,
-                        None,
-                        written().map(|file| (&file.path, file.before.as_ref())),
-                    )?
-            }
-            Data::Undo(undo) => match &undo.patch {
-                Some(event) => return self.view.audience_of_event(event),
-                None => false,
-            },
-            _ => false,
-        };
-        Ok(if is_private { Audience::Private } else { Audience::Default })
     }
 
     /// The lane for `audience`.
