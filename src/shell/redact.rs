@@ -36,6 +36,10 @@ static VARIABLES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r"(?is-u)((?:^|\.)(?:{names})(?:[= \n]|$)).*")).ok()
 });
 
+/// What a terminal makes a colour of: it may stand in the middle of a credential (`git grep --color`).
+static COLOURS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?-u)\x1b\[[0-9;]*[mK]").ok());
+
 /// What of the output of one git command is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redaction {
@@ -96,6 +100,18 @@ impl Redaction {
         if self.values {
             return STARS.to_vec();
         }
+        if entry.contains(&b'\x1b')
+            && let Some(colours) = &*COLOURS
+        {
+            // It keeps its colours if there is nothing to replace in it.
+            let plain = colours.replace_all(entry, &b""[..]);
+            let shown = self.plain_entry(&plain);
+            return if *shown == *plain { entry.to_vec() } else { shown };
+        }
+        self.plain_entry(entry)
+    }
+
+    fn plain_entry(self, entry: &[u8]) -> Vec<u8> {
         let mut entry = entry.to_vec();
         let urls = URLS.iter().filter(|_| self.urls);
         for pattern in CREDENTIALS.iter().chain(urls) {
@@ -147,6 +163,9 @@ mod tests {
             ("+ Authorization: Bearer abcdefgh12", "+ Authorization: Bearer ***"),
             ("AUTHORIZATION: basic QWxhZGRpbjpv", "AUTHORIZATION: basic ***"),
             ("authorization: `Bearer ${t}`", "authorization: `Bearer ${t}`"),
+            ("Authorization: \x1b[1;31mBearer\x1b[m abcdefgh12", "Authorization: Bearer ***"),
+            ("https://u:\x1b[31mp\x1b[m@h", "https://***@h"),
+            ("\x1b[33mcommit\x1b[m x", "\x1b[33mcommit\x1b[m x"),
         ] {
             assert_eq!(redacted("log", &[], entry), shown);
         }

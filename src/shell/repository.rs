@@ -30,6 +30,8 @@ const OFF: &[&str] = &[
     "gpg.x509.program=false",
     "gpg.ssh.program=false",
     "gpg.ssh.defaultKeyCommand=false",
+    // Credentials are replaced in what is printed, by how they are written in ASCII.
+    "i18n.logOutputEncoding=UTF-8",
     "format.pretty=medium",
     "log.diffMerges=separate",
     "log.follow=false",

@@ -324,6 +324,58 @@ fn git_prints_no_credentials() {
     repo.aye(&["shell", "git show :bytes | cksum"]).exits(0).says(&sum);
 }
 
+/// Credentials are recognised by how they stand in a line: what would write them in another way is
+/// refused, or they are replaced all the same.
+#[test]
+fn no_layout_keeps_a_credential_from_being_replaced() {
+    let repo = repo();
+    let long = "a subject of more than seventy-eight characters, which e-mail folds at a space";
+    for message in [
+        "Authorization: Bearer hunter2hunter2\n\nsee https://me:hunter2@host.invalid/x\n\n\
+         Authorization: Bearer hunter2hunter2\n",
+        &format!("{} Authorization: Bearer hunter2hunter2", &long[..62]),
+        "é Authorization: Bearer hunter2hunter2",
+    ] {
+        repo.git(&["commit", "-q", "--allow-empty", "-m", message]);
+    }
+    for layout in [
+        "log --format='%w(16)%B'",
+        "show -s --format='%w(20,1,2)%B' HEAD~2",
+        "rev-list --format='%h %w(8)%b' HEAD",
+        "log -z --pretty='format:%w(16)%s'",
+        "log --format='%<(28,trunc)%b'",
+        "log --format='%>|(28,mtrunc)%b'",
+        "log --format=%f",
+        "log --format='%(trailers:valueonly)'",
+        "log --format='%(trailers:key=authorization,valueonly)'",
+        "log --format='%(trailers:key_value_separator==)'",
+        "log --format=email",
+        "log --pretty=mboxrd",
+        "log --encoding=UTF-16",
+        "log --encoding UTF-7",
+        "shortlog -w16 HEAD",
+        "for-each-ref --format='%(subject:sanitize)'",
+        "for-each-ref --format='%(trailers:valueonly)'",
+    ] {
+        let run = repo.aye(&["shell", &format!("git {layout}")]).fails("COMMAND_NOT_ALLOWED", 4);
+        assert!(!run.err().contains("unter2"), "{layout}: {run}");
+    }
+    for layout in [
+        "log --grep=Bearer --color=always",
+        "log --grep=unter --color=always",
+        "log --format='%<(90)%b'",
+        "log --format='%s%n%b' --encoding=UTF-8",
+        "shortlog HEAD",
+        "log --oneline --graph",
+        "log --format='%(trailers:key=Reviewed-by,valueonly)%s'",
+    ] {
+        let run = repo.aye(&["shell", &format!("git {layout}")]).exits(0);
+        assert!(run.out().contains("***") && !run.out().contains("unter2"), "{layout}: {run}");
+    }
+    repo.git(&["config", "i18n.logOutputEncoding", "UTF-16"]);
+    repo.aye(&["shell", "git log"]).exits(0).says("Authorization: Bearer ***");
+}
+
 #[test]
 fn explain_asks_git_nothing() {
     let repo = repo();

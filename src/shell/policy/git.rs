@@ -126,7 +126,7 @@ pub(super) fn decide(table: &'static Program, args: &[&str]) -> Result<Verdict> 
     Ok(verdict)
 }
 
-/// Flags whose arguments may begin with these words only, and what others may do: git spells one
+/// Flags whose arguments may begin with these words only, in lower case, and what others may do: git spells one
 /// thing in several ways.
 const VALUES: &[(&str, &[&str], &str)] = &[
     (
@@ -139,12 +139,20 @@ const VALUES: &[(&str, &[&str], &str)] = &[
         &["off", "none", "on", "m", "first-parent", "1", "separate", "combined", "c", "dense-"],
         "may merge again, with programs that the repository's configuration names",
     ),
+    (
+        "--encoding",
+        &["utf-8", "utf8", "us-ascii", "ascii", "latin1", "iso-8859-"],
+        "may hide a credential from being replaced",
+    ),
 ];
 
 fn values(parsed: &Parsed<'_>) -> Result<()> {
     for (flag, known, does) in VALUES {
         let used = parsed.flags.iter().filter(|used| used.name == *flag);
-        let wrong = |value: &&&str| !known.iter().any(|known| value.starts_with(known));
+        let wrong = |value: &&&str| {
+            let value = value.to_ascii_lowercase();
+            !known.iter().any(|known| value.starts_with(known))
+        };
         if let Some(value) = used.flat_map(|used| used.values.iter()).find(wrong) {
             return Err(Refusal::new(
                 format!("`{flag}={value}` {does}"),
@@ -263,6 +271,8 @@ mod tests {
             "log -p --diff-merges=first-parent",
             "show --diff-merges=cc",
             "show --diff-merges=dense-combined",
+            "log --encoding=UTF-8",
+            "shortlog -sne",
         ] {
             assert!(decided(line).is_ok(), "{line}: {:?}", decided(line));
         }
@@ -338,6 +348,11 @@ mod tests {
             "log -p --diff-merges=remerge",
             "show --diff-merges=r",
             "show --diff-merges remerge",
+            "log --encoding=UTF-16",
+            "blame --encoding=UTF-7 a",
+            "shortlog -w16",
+            "shortlog -w",
+            "log --format=%w(16)%b",
         ] {
             assert!(decided(line).is_err(), "{line}");
         }
