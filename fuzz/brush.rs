@@ -61,7 +61,7 @@ fn parse(text: &str) -> Result<ast::Program, String> {
 fn own(pipeline: &syntax::Pipeline<'_>) -> Pipeline {
     let parts = pipeline.parts.iter().map(|part| match part {
         syntax::Part::Command(command) => Part::Command(
-            command.words.iter().map(units).collect(),
+            command.assignments.iter().chain(&command.words).map(units).collect(),
             command.redirects.iter().map(redirect).collect(),
         ),
         syntax::Part::Compound(compound) => Part::Compound(
@@ -159,6 +159,9 @@ fn their_command(simple: &ast::SimpleCommand) -> Part {
         match item {
             ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
                 redirects.push(their_redirect(redirect));
+            }
+            ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                words.push(their_units(&word.value));
             }
             other => panic!("before the command: {other}"),
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::expand::{self, Scope};
 use super::policy::{self, Verdict};
 use super::steps::{Compound, Decided, List, Part, Pipeline};
-use super::syntax::{self, Command, Link, Redirect, Script};
+use super::syntax::{self, Command, Link, Redirect, Script, Word};
 use super::{Refusal, Result, World, access, history, programs, redact, repository};
 
 pub use super::steps::{Action, CommandPlan, Step, Stream, Streams};
@@ -224,6 +224,7 @@ fn step(command: &Command<'_>, segment: &str, scope: &Scope<'_>) -> Result<Step>
         cwd: cwd.to_owned(),
         action: Action::Builtin,
         rule: verdict.rule,
+        environment: command.assignments.iter().map(assignment).collect::<Result<_>>()?,
         helpers: verdict.helpers.iter().filter_map(|name| world.find(name)).collect(),
         streams: streams(&command.redirects, scope)?,
         redaction: None,
@@ -232,6 +233,9 @@ fn step(command: &Command<'_>, segment: &str, scope: &Scope<'_>) -> Result<Step>
     };
     let here = git_directory(&verdict, cwd, world)?;
     for path in verdict.paths.iter().chain(&verdict.paths_in_trees) {
+        if verdict.rule == "ls" && is_listed(path, &here, world) {
+            continue;
+        }
         world.access.check(path, &here)?;
     }
     for path in &verdict.paths_in_trees {
@@ -247,6 +251,30 @@ fn step(command: &Command<'_>, segment: &str, scope: &Scope<'_>) -> Result<Step>
         program(verdict, &mut step, world)?;
     }
     Ok(step)
+}
+
+/// The variable that is set for a program.
+fn assignment(word: &Word<'_>) -> Result<(String, String)> {
+    let literal = word.literal();
+    let (name, value) =
+        literal.as_deref().and_then(|text| text.split_once('=')).unwrap_or_default();
+    if World::sets(name, value) {
+        return Ok((name.to_owned(), value.to_owned()));
+    }
+    Err(Refusal::new(
+        "a variable assignment, of a variable or a value that may lead programs elsewhere",
+        "leave it out; LANG, LC_…, TZ, COLUMNS, NO_COLOR and PAGER=cat may be set",
+    )
+    .by("assignment")
+    .at(word.span.start))
+}
+
+/// A file whose directory may be listed: of it `ls` shows what it shows there, and reads nothing.
+fn is_listed(path: &str, cwd: &Path, world: &World) -> bool {
+    let full = cwd.join(path);
+    let directory = full.parent().and_then(Path::to_str);
+    full.symlink_metadata().is_ok_and(|facts| facts.is_file())
+        && directory.is_some_and(|directory| world.access.check(directory, cwd).is_ok())
 }
 
 /// Fills in the program and its final arguments.

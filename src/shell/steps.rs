@@ -137,6 +137,8 @@ pub struct Step {
     pub action: Action,
     /// The rule that allowed it.
     pub rule: &'static str,
+    /// Variables that are set for it.
+    pub environment: Vec<(String, String)>,
     /// Other programs it may start.
     pub helpers: Vec<PathBuf>,
     /// Where it reads and writes.

@@ -56,6 +56,18 @@ impl World {
         }
     }
 
+    /// Variables that a command may set for its program: those that are passed on and change how
+    /// something is shown, and what holds for every program anyway.
+    pub fn sets(name: &str, value: &str) -> bool {
+        match (name, value) {
+            ("PAGER" | "GIT_PAGER", "cat") | ("TERM", "dumb") => true,
+            ("GIT_OPTIONAL_LOCKS" | "GIT_TERMINAL_PROMPT", "0") => true,
+            ("NO_COLOR", _) => value.bytes().all(|b| b.is_ascii_alphanumeric()),
+            ("USER" | "LOGNAME", _) => false,
+            _ => Self::keeps(name, value),
+        }
+    }
+
     /// Where a program of this name is, if it is installed.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         if name.is_empty() || name.contains('/') {
@@ -98,6 +110,21 @@ mod tests {
             ("GREP_OPTIONS", "x", false),
         ] {
             assert_eq!(World::keeps(name, value), kept, "{name}={value}");
+        }
+        for (name, value, set) in [
+            ("LC_ALL", "C", true),
+            ("TZ", "UTC", true),
+            ("TZ", "/tmp/zone", false),
+            ("NO_COLOR", "1", true),
+            ("NO_COLOR", "$(id)", false),
+            ("GIT_PAGER", "cat", true),
+            ("GIT_PAGER", "./evil", false),
+            ("GIT_OPTIONAL_LOCKS", "1", false),
+            ("GIT_DIR", "x", false),
+            ("USER", "me", false),
+            ("LD_PRELOAD", "", false),
+        ] {
+            assert_eq!(World::sets(name, value), set, "{name}={value}");
         }
     }
 }

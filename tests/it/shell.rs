@@ -42,10 +42,113 @@ fn a_program_that_is_often_tried_comes_with_what_to_write_instead() {
         ("free -h", "/proc/meminfo"),
         ("rm a.txt", "aye propose"),
         ("gti status", "did you mean `git`?"),
+        ("gerp x a.txt", "did you mean `grep`?"),
+        ("git submodule status", "git ls-files -s"),
+        ("env LC_ALL=C sort a.txt", "`LC_ALL=C sort FILE`"),
     ] {
         let run = repo.aye(&["shell", command]).exits(4);
         assert!(run.err().contains(instead), "{command}: {}", run.err());
     }
+}
+
+#[test]
+fn no_other_program_and_none_that_may_not_run_is_taken_for_a_slip() {
+    let repo = repo();
+    for command in ["gh pr list", "hash ls", "tar tf x", "pgrep x", "zcat x.gz", "read x", "bsh"] {
+        let run = repo.aye(&["shell", command]).exits(4);
+        assert!(!run.err().contains("did you mean"), "{command}: {run}");
+    }
+}
+
+#[test]
+fn a_program_may_be_asked_about_itself() {
+    let repo = repo();
+    for command in ["ls --help", "grep -V", "jq --version", "sed --version", "find --version"] {
+        repo.aye(&["shell", command]).exits(0);
+    }
+    repo.aye(&["shell", "sort --version | head -1"]).exits(0).says("sort");
+    for command in [
+        "git --help", "git log --help", "ls --help x", "sort --version a.txt", "npm --version",
+        "pip --version", "node --help", "cargo metadata", "sort -V --help", "printf --help",
+    ] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4);
+    }
+    // It runs where no file of the repository configures it.
+    let json = repo.aye(&["--json", "shell", "--explain", "jq --help"]).exits(0).json();
+    assert_eq!(json["steps"][0]["directory"], "/");
+}
+
+#[test]
+fn a_command_may_set_how_something_is_shown() {
+    let repo = Repo::readable(&[("a.txt", "b\nA\na\nB\n"), ("é.txt", "x\n")]);
+    repo.aye(&["shell", "LC_ALL=C sort a.txt"]).exits(0).says("A\nB\na\nb\n");
+    repo.aye(&["shell", "TZ=UTC+1 LANG=C date -d @0 +%H"]).exits(0).says("23\n");
+    repo.aye(&["shell", "NO_COLOR=1 printenv NO_COLOR | cat"]).exits(0).says("1\n");
+    let one = "for n in 1 2; do NO_COLOR=\"x\" printenv NO_COLOR; done; printenv NO_COLOR";
+    repo.aye(&["shell", one]).exits(1).says("x\nx\n");
+    for command in [
+        "GIT_PAGER=cat git log -1",
+        "PAGER=cat git log -1",
+        "GIT_OPTIONAL_LOCKS=0 git status",
+        "! LC_ALL=C grep -q z a.txt",
+        ">/dev/null LC_ALL=C ls",
+        "LC_ALL=C ls | LC_ALL= sort",
+        "git -c core.quotePath=false -c color.ui=always status",
+        "git -c core.pager=cat log -1",
+        "git -c log.showSignature=false log -1",
+        "LC_ALL=C cd . && ls",
+    ] {
+        repo.aye(&["shell", command]).exits(0);
+    }
+    repo.aye(&["shell", "git ls-files"]).exits(0).says("\\303\\251.txt");
+    repo.aye(&["shell", "git -c core.quotepath=false ls-files"]).exits(0).says("é.txt");
+    for command in [
+        "LC_ALL=C",
+        "LC_ALL=../../x ls",
+        "TZ=/tmp/x date",
+        "PAGER=less git log",
+        "X=1 ls",
+        "LC_ALL=$HOME ls",
+        "LC_ALL=$(id) ls",
+        "LC_ALL=C X=1 ls",
+        "LC_ALL=C; ls",
+        "LD_PRELOAD=x ls",
+        "PATH=. ls",
+        "GIT_DIR=x git log",
+        "LC_ALL=C rm a.txt",
+        "LC_ALL+=C ls",
+        "LC_ALL=C (ls)",
+        "git -c core.pager=less log",
+        "git -c core.fsmonitor=./x status",
+        "git -c alias.x=!id x",
+        "git -c color.ui",
+        "git -c diff.external=./x diff",
+    ] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4);
+    }
+}
+
+/// What `ls` says of a file it says of all files when it lists the directory.
+#[test]
+fn ls_names_a_denied_file_and_no_other_program_opens_it() {
+    let repo = repo();
+    repo.write(".env", "SECRET=hunter2\n");
+    repo.write("key.pem", "-----BEGIN PRIVATE KEY-----\n");
+    repo.aye(&["shell", "ls -la .env"]).exits(0).says(".env").lacks("hunter2");
+    repo.aye(&["shell", "ls *.pem a.txt"]).exits(0).says("a.txt\nkey.pem");
+    repo.symlink(".env", "link");
+    for command in ["cat .env", "wc -c .env", "ls -L link", "stat .env", "ls .env; head .env"] {
+        repo.aye(&["shell", command]).fails("COMMAND_NOT_ALLOWED", 4);
+    }
+    let ssh = repo.outer().join("home/.ssh");
+    std::fs::create_dir_all(&ssh).expect("a directory");
+    std::fs::write(ssh.join("id"), "x").expect("a file");
+    for path in [ssh.join("id"), ssh] {
+        let command = format!("ls {}", path.display());
+        let run = repo.cmd(&["shell", &command]).env("HOME", repo.outer().join("home")).run();
+        run.fails("COMMAND_NOT_ALLOWED", 4);
+    }
+    repo.aye(&["shell", "ls /proc/self/environ"]).fails("COMMAND_NOT_ALLOWED", 4);
 }
 
 #[test]

@@ -64,6 +64,29 @@ const GLOBALS: &[&str] = &[
     "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--no-lazy-fetch",
 ];
 
+/// Configuration that may be given with `-c`: how something is shown, as flags of the verbs say it
+/// too. Of some keys one value alone.
+const SETTINGS: &[(&str, Option<&str>)] = &[
+    ("core.quotepath", None),
+    ("core.pager", Some("cat")),
+    ("log.showsignature", Some("false")),
+    ("diff.renames", None),
+    ("diff.noprefix", None),
+    ("diff.mnemonicprefix", None),
+];
+
+fn is_harmless(setting: &str) -> bool {
+    let Some((key, value)) = setting.split_once('=') else { return false };
+    let key = key.to_ascii_lowercase();
+    let plain =
+        |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b".#- ".contains(&b));
+    match SETTINGS.iter().find(|(known, _)| *known == key) {
+        Some((_, Some(only))) => value == *only,
+        Some(_) => plain(value),
+        None => key.starts_with("color.") && plain(&key) && plain(value),
+    }
+}
+
 /// Decides about `git ARGS`.
 ///
 /// # Errors
@@ -91,10 +114,13 @@ pub(super) fn decide(table: &'static Program, args: &[&str]) -> Result<Verdict> 
             at += 1;
         } else if GLOBALS.contains(word) {
             used.globals.push((*word).to_owned());
+        } else if *word == "-c" && args.get(at).is_some_and(|setting| is_harmless(setting)) {
+            used.globals.extend([(*word).to_owned(), args[at].to_owned()]);
+            at += 1;
         } else {
             return Err(Refusal::new(
                 format!("`git {word}` before the verb may change what git runs"),
-                "leave it out; only -C DIR and --no-pager go there",
+                "leave it out; only -C DIR, --no-pager and `-c` with color.* or core.quotePath go there",
             ));
         }
     }
@@ -217,7 +243,8 @@ fn unknown(verb: &str) -> Refusal {
         | "apply" | "am" | "rm" | "mv" | "clean" | "cherry-pick" | "revert" => {
             "changes go through `aye propose`"
         }
-        "fetch" | "pull" | "push" | "clone" | "ls-remote" | "remote" | "submodule" => {
+        "submodule" => "use `cat .gitmodules` and `git ls-files -s | grep ^160000`",
+        "fetch" | "pull" | "push" | "clone" | "ls-remote" | "remote" => {
             "ask the user to do it; the network is out of reach here"
         }
         _ => "use status, diff, log, show, blame, grep, ls-files, cat-file, rev-parse, …",
@@ -273,6 +300,9 @@ mod tests {
             "show --diff-merges=dense-combined",
             "log --encoding=UTF-8",
             "shortlog -sne",
+            "-c core.quotePath=false status",
+            "-c color.ui=never -c Color.Diff.Meta=#ff0000 diff",
+            "-c log.showSignature=false --no-pager log",
         ] {
             assert!(decided(line).is_ok(), "{line}: {:?}", decided(line));
         }
@@ -303,6 +333,14 @@ mod tests {
             "config set a.b c",
             "config --add a.b c",
             "-c a=b status",
+            "-c core.pager=less log",
+            "-c core.fsmonitor=./x status",
+            "-c color.pager log",
+            "-c color.diff=!x log",
+            "-c diff.external=./x diff",
+            "-c diff.orderFile=.env diff",
+            "-c core.quotepath",
+            "-c",
             "--git-dir=x log",
             "--exec-path=x status",
             "-p log",

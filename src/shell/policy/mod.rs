@@ -56,10 +56,12 @@ pub fn decide(args: &[&str]) -> Result<Verdict> {
         return Err(unknown(name));
     };
     let rest = &args[1..];
-    let verdict = if table.versions.is_empty() || table.check.is_some() {
-        examine(table, rest)
-    } else {
+    let verdict = if is_version_only(table) {
         version(table, rest)
+    } else if asks_about_itself(table, rest) {
+        Ok(about(table))
+    } else {
+        examine(table, rest)
     };
     verdict.map_err(|refusal| {
         let refusal = refusal.in_segment(args.join(" "));
@@ -96,15 +98,33 @@ pub(super) fn standard(table: &'static Program, parsed: &Parsed<'_>) -> Result<V
     Ok(verdict)
 }
 
+/// A program that does more than read, but for its version.
+fn is_version_only(table: &Program) -> bool {
+    !table.versions.is_empty() && table.flags.is_empty() && table.check.is_none()
+}
+
+/// `grep --version`, `ls --help`. Git starts a reader of manuals for that, and what a shell answers
+/// by itself has words for arguments.
+fn asks_about_itself(table: &Program, args: &[&str]) -> bool {
+    let words = matches!(table.check, Some("git" | "echo" | "printf" | "test")) || table.builtin;
+    let [only] = args else { return false };
+    !words && (["--version", "--help"].contains(only) || table.versions.contains(only))
+}
+
+/// A program that says something about itself, where no file of the repository configures it.
+fn about(table: &'static Program) -> Verdict {
+    Verdict {
+        rule: table.name,
+        programs: table.names,
+        rootless: true,
+        helpers: table.helpers,
+        ..Verdict::default()
+    }
+}
+
 fn version(table: &'static Program, args: &[&str]) -> Result<Verdict> {
     match args {
-        [only] if table.versions.iter().any(|version| version == only) => Ok(Verdict {
-            rule: table.name,
-            programs: table.names,
-            rootless: true,
-            helpers: table.helpers,
-            ..Verdict::default()
-        }),
+        [only] if table.versions.contains(only) => Ok(about(table)),
         _ => Err(Refusal::new(
             format!("`{}` may only be asked for its version", table.name),
             format!("write `{} {}`", table.name, table.versions[0]),
@@ -124,7 +144,11 @@ const INSTEAD: &[(&[&str], &str)] = &[
         "use cat, head, tail or `sed -n '1,50p' FILE`",
     ),
     (&["tee"], "drop it: the output is returned to you"),
-    (&["env", "set", "export"], "use `printenv NAME`; nothing is set here"),
+    (
+        &["env", "set", "export"],
+        "use `printenv NAME`; LANG, LC_ALL, TZ and NO_COLOR may be set before a program: \
+         `LC_ALL=C sort FILE`",
+    ),
     (&["whereis"], "use `which NAME`"),
     (
         &["timeout", "nice", "nohup", "stdbuf"],
@@ -162,6 +186,12 @@ const INSTEAD: &[(&[&str], &str)] = &[
     (&["ag", "ack"], "use `rg` or `grep -rn`"),
 ];
 
+/// Programs of their own that differ by one character from one that may run.
+const OTHERS: &[&str] = &[
+    "ar", "as", "col", "dc", "ed", "fmt", "hash", "host", "kill", "last", "ld", "lex", "look",
+    "pgrep", "pwdx", "read", "sum", "tar", "time", "top", "zcat", "zgrep",
+];
+
 fn unknown(name: &str) -> Refusal {
     if name.contains('/') {
         return Refusal::new(
@@ -170,7 +200,9 @@ fn unknown(name: &str) -> Refusal {
         );
     }
     let instead = INSTEAD.iter().find(|(names, _)| names.contains(&name));
+    let may_run = |known: &&str| !program(known).is_none_or(is_version_only);
     let nearest = names()
+        .filter(|known| !OTHERS.contains(&name) && may_run(known))
         .map(|known| (strsim::damerau_levenshtein(known, name), known))
         .filter(|(distance, known)| *distance <= 1 && known.len() > 2)
         .min();

@@ -224,6 +224,7 @@ fn single(
         argv,
         action: Action::Run(program),
         rule: "unchecked",
+        environment: Vec::new(),
         helpers: Vec::new(),
         streams: Streams::default(),
         redaction: None,

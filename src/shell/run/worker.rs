@@ -68,6 +68,8 @@ impl Spec {
         let mut environment: Vec<(String, OsString)> =
             FIXED.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(value))).collect();
         environment.extend(world.environment.iter().cloned());
+        let set = step.environment.iter().map(|(name, value)| (name.clone(), value.into()));
+        environment.extend(set);
         environment.push(("PATH".into(), world.path().into()));
         environment.push((MARK.into(), mark.into()));
         environment.push(("PWD".into(), step.cwd.clone().into()));

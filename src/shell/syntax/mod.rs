@@ -91,6 +91,8 @@ pub struct Loop<'t> {
 /// One simple command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command<'t> {
+    /// What stands before the program: `NAME=VALUE`, as written.
+    pub assignments: Vec<Word<'t>>,
     /// The program and its arguments; at least one.
     pub words: Vec<Word<'t>>,
     /// Redirections, in the order written.

@@ -40,7 +40,7 @@ impl Size {
                 match part {
                     Part::Command(command) => {
                         self.commands += 1;
-                        self.words += command.words.len();
+                        self.words += command.assignments.len() + command.words.len();
                     }
                     Part::Compound(compound) => {
                         self.words += compound.each.as_ref().map_or(0, |each| each.words.len());
@@ -266,13 +266,18 @@ impl<'a> Parser<'a> {
     }
 
     fn command(&mut self) -> Result<Command<'a>> {
+        let mut assignments: Vec<Word<'a>> = Vec::new();
         let mut words: Vec<Word<'a>> = Vec::new();
         let mut redirects = Vec::new();
         let start = self.token.as_ref().map_or(self.text.len(), |token| token.span.start);
         let mut end = start;
         loop {
+            let mut assigns = false;
             match self.peek() {
-                Some(TokenKind::Word(word)) if words.is_empty() => self.command_word(word)?,
+                Some(TokenKind::Word(word)) if words.is_empty() => {
+                    assigns = is_assignment(word);
+                    self.command_word(word)?;
+                }
                 Some(
                     TokenKind::Word(_)
                     | TokenKind::Input
@@ -285,7 +290,7 @@ impl<'a> Parser<'a> {
             let Some(token) = self.take()? else { break };
             end = match token.kind {
                 TokenKind::Word(word) => {
-                    words.push(word);
+                    if assigns { &mut assignments } else { &mut words }.push(word);
                     token.span.end
                 }
                 operator => {
@@ -295,10 +300,14 @@ impl<'a> Parser<'a> {
                 }
             };
         }
+        if let (true, Some(word)) = (words.is_empty(), assignments.first()) {
+            let message = format!("a variable assignment without a command at byte {start}");
+            return Err(refuse_at(self.text, word.span.clone(), message, NO_VARIABLES));
+        }
         if words.is_empty() {
             return self.refuse("a command was expected", "remove the extra operator");
         }
-        Ok(Command { words, redirects, span: start..end })
+        Ok(Command { assignments, words, redirects, span: start..end })
     }
 
     /// What a command may not begin with, whatever the policy says about programs.
@@ -306,11 +315,9 @@ impl<'a> Parser<'a> {
         if let Some(Piece::Plain(text)) = word.pieces.first() {
             let name = text.trim_end_matches('+');
             let assigned = text.find('=').map(|at| text[..at].trim_end_matches('+'));
-            if assigned.is_some_and(is_name) || (name != text && is_name(name)) {
-                return self.refuse(
-                    "a variable assignment",
-                    "this shell keeps no variables and sets no environment; write the value out",
-                );
+            let assigns = assigned.is_some_and(is_name) || (name != text && is_name(name));
+            if assigns && !is_assignment(word) {
+                return self.refuse("a variable assignment", NO_VARIABLES);
             }
         }
         if word.plain().is_some_and(|text| RESERVED.contains(&text)) {
@@ -354,6 +361,14 @@ impl<'a> Parser<'a> {
         self.take()?;
         Ok((redirect, end))
     }
+}
+
+const NO_VARIABLES: &str = "this shell keeps no variables; write the value out";
+
+/// True for `NAME=VALUE`, which a shell sets for the program after it.
+fn is_assignment(word: &Word<'_>) -> bool {
+    let Some(Piece::Plain(text)) = word.pieces.first() else { return false };
+    text.split_once('=').is_some_and(|(name, _)| is_name(name) && !name.contains('['))
 }
 
 fn is_bang(word: &Word<'_>) -> bool {
