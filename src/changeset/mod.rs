@@ -85,7 +85,8 @@ impl FileChange {
     /// `path_invalid`.
     pub fn refuse_control_name(&self) -> Result<()> {
         let name = self.path.as_bstr();
-        if self.before.is_some() || !name.iter().any(u8::is_ascii_control) {
+        // Beside those of ASCII the C1 characters, which some terminals obey as well.
+        if self.before.is_some() || !name.chars().any(char::is_control) {
             return Ok(());
         }
         let shown = name.to_str_lossy().escape_debug().to_string();

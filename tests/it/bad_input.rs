@@ -294,6 +294,25 @@ fn a_new_name_with_a_control_character_is_refused() {
     let moved = "diff --git a/a.txt \"b/a\\033[2J\"\nsimilarity index 100%\nrename from a.txt\nrename to \"a\\033[2J\"\n";
     repo.aye_stdin(&["patch"], moved).fails("path_invalid", 6);
     repo.aye(&["propose", "x\ty", "--old", "", "--new", "z"]).fails("path_invalid", 6);
+    // Those after ASCII, which a terminal may obey as well: next line, control sequence introducer.
+    for (name, quoted) in [("x\u{85}y", "x\\302\\205y"), ("x\u{9b}2J", "x\\302\\2332J")] {
+        repo.aye(&["propose", name, "--old", "", "--new", "z"]).fails("path_invalid", 6);
+        let new = format!("--- /dev/null\n+++ \"b/{quoted}\"\n@@ -0,0 +1 @@\n+z\n");
+        repo.aye_stdin(&["patch"], &new).fails("path_invalid", 6);
+        repo.aye_stdin(&["propose", "--patch", "-"], &new).fails("path_invalid", 6);
+        let request = serde_json::json!({
+            "action": "propose", "file_path": name, "old_content": "", "new_content": "z\n",
+        });
+        repo.aye(&["call", "changes", &request.to_string()]).fails("path_invalid", 6);
+        let patch = format!("*** Begin Patch\n*** Add File: {name}\n+z\n*** End Patch\n");
+        let request = serde_json::json!({ "patch": patch }).to_string();
+        repo.aye(&["call", "apply_patch", &request]).exits(6).says("path_invalid");
+        repo.write(name, "z\n");
+        repo.aye(&["propose", "--worktree", "-m", "x"]).notes("control character");
+        assert!(repo.exists(name), "it is not put back");
+        std::fs::remove_file(repo.path(name)).expect("the file");
+    }
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["proposals"].as_array().unwrap().len(), 0);
     assert!(repo.exists("a.txt"));
     // One that is there already can be changed.
     let change = "--- \"a/odd\\tname\"\n+++ \"b/odd\\tname\"\n@@ -1 +1 @@\n-one\n+two\n";
