@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::identity::Asking;
+use super::memory::block::Blocks;
 use super::{Context, Format, agents, configuration, hooks, session};
 use crate::app::plan as task_plan;
 use crate::apply;
@@ -19,9 +20,10 @@ use crate::text::escape;
 /// Pending proposals and the record of every decision go with the lanes, and cannot be brought back
 /// except by fetching them from where they were pushed to. The merge driver and what `aye init
 /// --git-log` has set leave the configuration. Files that git tracks stay, .agent-memory/ among them;
-/// of settings of coding agents that git tracks, aye's entries alone are taken out. Remotes stay, and
-/// so do hooks in a directory that several repositories share. Git's objects stay until `git gc`
-/// prunes them.
+/// of settings of coding agents that git tracks, aye's entries alone are taken out. So is the block that
+/// `aye init --agents` keeps in AGENTS.md and CLAUDE.md, unless somebody has edited it; a file that holds
+/// nothing else goes, if git does not track it. Remotes stay, and so do hooks in a directory that several
+/// repositories share. Git's objects stay until `git gc` prunes them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye deinit --dry-run
@@ -66,7 +68,13 @@ pub struct Answer {
     /// Settings of coding agents that aye's hooks are taken out of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
-    /// Files for coding agents that stay, since git tracks them and they hold nothing but aye's hooks.
+    /// Files of instructions that aye's block for agents is taken out of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<&'static str>,
+    /// Those that keep it, since it is not as this version writes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edited: Vec<&'static str>,
+    /// Files for coding agents that stay, since git tracks them and they hold nothing but what aye wrote.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tracked: Vec<String>,
     /// What is taken out of this clone's git configuration: keys, or a whole section.
@@ -85,6 +93,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let held = store.held(&view, context.now)?;
     let installed = hooks::installed(&context.directory)?;
     let settings = agents::installed(context, &store)?;
+    let blocks = Blocks::find(&store)?;
+    let mut tracked = settings.staying;
+    tracked.extend(blocks.tracked.iter().map(ToString::to_string));
     let answer = Answer {
         schema: "aye/deinit@1",
         success: true,
@@ -98,7 +109,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         hooks: installed.names(),
         sessions: session::names(context, &store)?,
         settings: settings.taken,
-        tracked: settings.staying,
+        instructions: blocks.names().collect(),
+        edited: blocks.edited.clone(),
+        tracked,
         configuration: configuration::present(&store)?,
     };
     // What no proposal has is nowhere else.
@@ -124,6 +137,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     installed.require_unedited()?;
     session::end_all(context, &store, sessions)?;
     agents::take_out(context, &store)?;
+    blocks.take_out(&store)?;
     configuration::remove(&store, &answer.configuration)?;
     let held = store.held(&view, context.now)?;
     remove(&store, &held, &view, &installed)?;
@@ -171,9 +185,16 @@ fn text(answer: &Answer) -> String {
     for settings in &answer.settings {
         text += &format!("  and aye's hooks in {}\n", escape::name(settings));
     }
+    if !answer.instructions.is_empty() {
+        text += &format!("  and the block for agents in {}\n", answer.instructions.join(" and "));
+    }
     for settings in &answer.tracked {
         let path = escape::name(settings);
-        text += &format!("  {path} stays, since git tracks it; it holds nothing but aye's hooks\n");
+        text +=
+            &format!("  {path} stays, since git tracks it; it holds nothing but what aye wrote\n");
+    }
+    for name in &answer.edited {
+        text += &format!("  {name} keeps its block for agents, which is not as aye writes it\n");
     }
     if !answer.configuration.is_empty() {
         text += &format!("  and {} in the git configuration\n", answer.configuration.join(", "));

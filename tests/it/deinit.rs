@@ -154,6 +154,47 @@ fn what_it_has_set_in_the_configuration_goes_and_the_rest_stays() {
     assert_eq!(repo.git(&["config", "alias.la"]).trim(), "log --all");
 }
 
+/// What `init --agents` has put in goes, and nothing that somebody else has written.
+#[test]
+fn the_block_for_agents_goes_out_of_the_files_of_instructions() {
+    let repo = Repo::with(&[("f", "a\n"), ("CLAUDE.md", "# Mine\n")]);
+    repo.aye(&["init", "--agents"]).ok();
+    assert!(repo.text("AGENTS.md").contains("aye") && repo.text("CLAUDE.md").contains("aye"));
+    let dry = repo.aye(&["deinit", "--dry-run"]).ok();
+    dry.says("and the block for agents in AGENTS.md and CLAUDE.md");
+    assert!(repo.text("CLAUDE.md").contains("aye"));
+    let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
+    assert_eq!(removed["instructions"], serde_json::json!(["AGENTS.md", "CLAUDE.md"]));
+    assert!(!repo.exists("AGENTS.md"), "it held nothing else");
+    assert_eq!(repo.text("CLAUDE.md"), "# Mine\n");
+    repo.aye(&["deinit", "--yes"]).ok().lacks("block");
+
+    // Git tracks it: it is not removed. Somebody has edited it: it stays as it is.
+    repo.aye(&["init", "--agents"]).ok();
+    repo.git(&["add", "AGENTS.md"]);
+    let edited = repo.text("CLAUDE.md").replace("## Project memory", "## Our memory");
+    repo.write("CLAUDE.md", &edited);
+    let whole = repo.text("AGENTS.md");
+    let dry = repo.aye(&["deinit", "--dry-run"]).ok();
+    dry.says("AGENTS.md stays, since git tracks it").says("CLAUDE.md keeps its block for agents");
+    let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
+    assert_eq!(removed["tracked"], serde_json::json!(["AGENTS.md"]));
+    assert_eq!(removed["edited"], serde_json::json!(["CLAUDE.md"]));
+    assert_eq!((repo.text("AGENTS.md"), repo.text("CLAUDE.md")), (whole, edited));
+}
+
+/// Of a file that leads to the other one there is one block.
+#[cfg(unix)]
+#[test]
+fn a_symlink_to_the_file_of_instructions_stays_one() {
+    let repo = Repo::with(&[("f", "a\n"), ("AGENTS.md", "# Mine\n")]);
+    repo.symlink("AGENTS.md", "CLAUDE.md");
+    repo.aye(&["init", "--agents"]).ok();
+    repo.aye(&["deinit", "--yes"]).ok().says("and the block for agents in AGENTS.md\n");
+    assert_eq!(repo.text("AGENTS.md"), "# Mine\n");
+    assert!(repo.path("CLAUDE.md").is_symlink());
+}
+
 #[test]
 fn settings_that_git_tracks_stay_without_the_hooks() {
     let repo = Repo::with(&[("f", "a\n")]);

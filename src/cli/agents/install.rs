@@ -346,8 +346,11 @@ fn without(target: &Target, text: &str) -> Result<Option<String>> {
     }
 }
 
-/// Whether git tracks the file at `path`.
-fn is_tracked(store: &Store, path: &Path) -> Result<bool> {
+/// Whether git tracks the file at `path`, absolute or relative to the top.
+///
+/// # Errors
+/// Those of git.
+pub fn is_tracked(store: &Store, path: &Path) -> Result<bool> {
     let asked = store.git()?.args(["ls-files", "--error-unmatch", "--"]).arg(path);
     Ok(asked.env("GIT_LITERAL_PATHSPECS", "1").answer()?.ok())
 }

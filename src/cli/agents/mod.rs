@@ -16,7 +16,7 @@ use crate::harness::{
 };
 
 pub use canary::Tested;
-pub use install::{installed, take_out};
+pub use install::{installed, is_tracked, take_out};
 pub use seen::Agent;
 pub use show::{Answer, Item};
 

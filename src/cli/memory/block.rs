@@ -1,13 +1,17 @@
-//! The block for agents in AGENTS.md and CLAUDE.md.
+//! The block for agents in AGENTS.md and CLAUDE.md: put in, and taken out again.
+
+use bstr::ByteSlice as _;
 
 use super::init::Initialized;
 use crate::beneath::codes::SYMLINK;
 use crate::changeset::codes;
-use crate::changeset::{RepoPath, Snapshot as _};
+use crate::changeset::{File, RepoPath, Snapshot as _};
 use crate::cli::Context;
+use crate::cli::agents;
 use crate::error::Result;
 use crate::harness::guide;
-use crate::memory::scaffold::with_block;
+use crate::memory::scaffold::{with_block, without_block};
+use crate::store::Store;
 use crate::worktree::{Flush, Worktree};
 
 /// What most agents read.
@@ -82,6 +86,71 @@ fn put(tree: &Worktree, name: &str) -> Result<Outcome> {
         Ok(_) => Outcome::Written,
         Err(error) => Outcome::Left(error.message().into()),
     })
+}
+
+/// The files of the work tree that have the block.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    /// It is taken out of these, and what is left.
+    taken: Vec<(&'static str, RepoPath, File)>,
+    /// Git tracks these, and they hold nothing else.
+    pub tracked: Vec<&'static str>,
+    /// It is not as this version writes it.
+    pub edited: Vec<&'static str>,
+}
+
+impl Blocks {
+    /// Looks for them.
+    ///
+    /// # Errors
+    /// Those of git.
+    pub fn find(store: &Store) -> Result<Self> {
+        let mut blocks = Self::default();
+        if store.work_dir().is_none() {
+            return Ok(blocks);
+        }
+        let tree = store.worktree()?;
+        for name in [AGENTS, CLAUDE] {
+            let path = RepoPath::new(name)?;
+            // What cannot be read is not what `init` has written: a symlink, a directory.
+            let Ok(Some(mut file)) = tree.file(&path) else { continue };
+            let Ok(text) = std::str::from_utf8(&file.bytes) else { continue };
+            let left = without_block(text);
+            if left == text {
+                continue;
+            }
+            if with_block(text, guide::TEXT) != text {
+                blocks.edited.push(name);
+            } else if left.trim().is_empty() && agents::is_tracked(store, &path.to_path())? {
+                blocks.tracked.push(name);
+            } else {
+                file.bytes = left.into();
+                blocks.taken.push((name, path, file));
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// The names of the files that it is taken out of.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.taken.iter().map(|(name, ..)| *name)
+    }
+
+    /// Takes it out; a file goes that holds nothing else.
+    ///
+    /// # Errors
+    /// Those of the work tree.
+    pub fn take_out(&self, store: &Store) -> Result<()> {
+        for (_, path, file) in &self.taken {
+            let tree = store.worktree()?;
+            if file.bytes.trim().is_empty() {
+                tree.remove_file(path)?;
+            } else {
+                tree.write_file(path, &file.bytes, file.mode, Flush::Yes)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Whether both are the same file, by a symlink.

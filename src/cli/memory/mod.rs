@@ -2,7 +2,7 @@
 
 mod apply;
 mod blame;
-mod block;
+pub mod block;
 mod context;
 pub(super) mod driver;
 mod import;
