@@ -193,6 +193,14 @@ fn private_files_make_private_proposals_in_every_form() {
     let patch = log["events"][0]["patch_id"].as_str().expect("a patch").to_owned();
     here.aye(&["undo", &patch, "--yes"]).ok();
     assert_eq!(directories(&here), ["private"]);
+    // A patch says that it has the content of a private file, whatever it calls it.
+    here.write("secrets/d", "hush\n".repeat(30));
+    here.git(&["add", "secrets/d"]);
+    here.commit("A secret");
+    let copy =
+        "diff --git a/secrets/d b/d\nsimilarity index 100%\ncopy from secrets/d\ncopy to d\n";
+    let run = here.aye_stdin(&["propose", "--json", "--patch", "-", "-m", "Copy"], copy).ok();
+    private(run.json()["proposal_id"].as_str().expect("an id"));
     // What is public stays so.
     let public = propose(&here, "b.txt", "B\n", &[]);
     let args = ["revise", &public, "--edit", "y.key", "--content-file", "-"];

@@ -52,6 +52,13 @@ impl Entry {
     }
 }
 
+impl ChangeRecord {
+    /// Its path, and the one that it was moved or copied from.
+    pub fn paths(&self) -> impl Iterator<Item = &RepoPath> + Clone {
+        std::iter::once(&self.path).chain(&self.origin)
+    }
+}
+
 /// One file of a changeset, with object ids for content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeRecord {

@@ -102,7 +102,7 @@ impl Writer<'_> {
     /// bring it there, so that it is for nobody else until a person publishes it.
     fn audience_of_new(&self, new: &NewProposal, changes: &[ChangeRecord]) -> Result<Audience> {
         let is_private = new.private
-            || self.store.is_private(changes.iter().map(|change| &change.path))?
+            || self.store.is_private(changes.iter().flat_map(ChangeRecord::paths))?
             || match &new.instead_of {
                 Some(other) => self.view.audience(other)? != Audience::Default,
                 None => false,
@@ -192,8 +192,8 @@ impl Writer<'_> {
             return Ok(());
         }
         let known = &proposal.current().changes;
-        let new = changes.iter().map(|change| &change.path);
-        let new = new.filter(|path| !known.iter().any(|known| known.path == **path));
+        let is_new = |change: &&ChangeRecord| !known.iter().any(|known| known.path == change.path);
+        let new = changes.iter().filter(is_new).flat_map(ChangeRecord::paths);
         let id = &proposal.id;
         let why = if self.store.is_private(new)? {
             format!("it adds a file that is private (aye.private, or a filter), and {id} is not")
