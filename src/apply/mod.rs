@@ -97,6 +97,10 @@ pub(crate) fn write(
     let files =
         || plan.files.iter().map(|file| (&file.path, file.now.as_ref(), file.after.as_ref()));
     store.refuse_twins(files().map(|(path, _, after)| (path, after.is_some())))?;
+    if matches!(wanted.effect, Effect::Commit | Effect::Index) {
+        let written = files().filter(|(.., after)| after.is_some()).map(|(path, ..)| path);
+        store.refuse_other_case(written, &paths)?;
+    }
     match wanted.effect {
         Effect::Commit => refuse::refuse_uncommitted(store, &paths)?,
         Effect::Index => refuse::refuse_unstaged(store, files())?,
@@ -185,6 +189,7 @@ pub(crate) fn follow(
 ) -> Result<Option<Committed>> {
     refuse::refuse_locked_index(store)?;
     refuse::refuse_ignored(store, paths)?;
+    store.refuse_other_case(paths.iter(), paths)?;
     let Some(message) = message else {
         return Staging::start(store, &[])?.finish(paths).map(|()| None);
     };

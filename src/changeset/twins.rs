@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice as _};
 use unicode_normalization::char::decompose_canonical;
 
 use super::{RepoPath, codes};
@@ -30,6 +30,26 @@ pub fn refuse<'a>(paths: impl Iterator<Item = &'a RepoPath>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The first of the `added` paths, or of the directories above them, that one of `there` has in another
+/// case; and that one. As where git ignores case: that of ASCII alone, and a file is no directory.
+pub fn other_case<'a>(
+    added: &[&'a RepoPath],
+    there: impl Iterator<Item = &'a BStr>,
+) -> Option<(&'a BStr, &'a BStr)> {
+    // Directories end in a slash.
+    let parts = |path: &'a BStr| {
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        slashes.map(|(at, _)| at + 1).chain([path.len()]).map(|end| path[..end].as_bstr())
+    };
+    let known = added.iter().flat_map(|path| parts(path.as_bstr()));
+    let known: HashMap<Vec<u8>, &BStr> =
+        known.map(|part| (part.to_ascii_lowercase(), part)).collect();
+    there.flat_map(parts).find_map(|part| {
+        let own = known.get(&part.to_ascii_lowercase())?;
+        (*own != part).then_some((*own, part))
+    })
 }
 
 /// Those of the `added` paths that are one file with another of them, or with one of `there`, where
@@ -98,6 +118,29 @@ mod tests {
         // The Kelvin sign is longer than its lower case.
         assert_eq!(found(&["\u{212a}"], &["k"]), pair("\u{212a}", "k"));
         assert_eq!(found(&["k"], &["\u{212a}"]), pair("k", "\u{212a}"));
+    }
+
+    #[test]
+    fn a_path_may_begin_as_another_in_another_case() {
+        let found = |path: &str, there: &'static str| {
+            let path = RepoPath::new(path).unwrap();
+            let found = other_case(&[&path], [BStr::new(there)].into_iter());
+            found.map(|(own, other)| (own.to_string(), other.to_string()))
+        };
+        let pair = |one: &str, two: &str| Some((one.to_owned(), two.to_owned()));
+        assert_eq!(found("name", "Name"), pair("name", "Name"));
+        assert_eq!(found("a/dir/z", "a/Dir/y"), pair("a/dir/", "a/Dir/"));
+        assert_eq!(found("dir/z", "Dir/zz"), pair("dir/", "Dir/"));
+        for (path, there) in [
+            ("a", "a"),
+            ("name", "Names"),
+            ("dir", "Dir/x"),
+            ("d/x", "d/Y"),
+            ("ä", "Ä"),
+            ("a", "b"),
+        ] {
+            assert_eq!(found(path, there), None, "{path} {there}");
+        }
     }
 
     #[test]

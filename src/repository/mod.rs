@@ -187,6 +187,42 @@ impl Repository {
         }
     }
 
+    /// Refuses those of the files `written` that git does not have and would stage as another one, or in
+    /// another directory, whose name differs in case alone (`core.ignoreCase`). `all` the files of the change
+    /// are not held against each other.
+    ///
+    /// # Errors
+    /// `path_invalid`.
+    pub fn refuse_other_case<'a>(
+        &self,
+        written: impl Iterator<Item = &'a RepoPath>,
+        all: &[RepoPath],
+    ) -> Result<()> {
+        if self.repo.config_snapshot().boolean("core.ignoreCase") != Some(true) {
+            return Ok(());
+        }
+        let Ok(index) = self.repo.index_or_empty() else { return Ok(()) };
+        let new = written.filter(|path| index.entry_range(path.as_bstr()).is_none());
+        let new: Vec<&RepoPath> = new.collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let all: HashSet<&BStr> = all.iter().map(RepoPath::as_bstr).collect();
+        let there = index.entries().iter().map(|entry| entry.path(&index));
+        match twins::other_case(&new, there.filter(|path| !all.contains(path))) {
+            None => Ok(()),
+            Some((own, other)) => Err(Error::new(
+                &crate::changeset::codes::PATH_INVALID,
+                format!("git would stage '{own}' as '{other}', which differs in case alone"),
+            )
+            .with("path", own.to_string())
+            .hint(
+                "rename it; where the file system tells upper case from lower case, \
+                 `git config core.ignoreCase false`",
+            )),
+        }
+    }
+
     /// The files that `changes` add whose name another one of them, or a file of the index that stays, has
     /// but for case or Unicode normalisation; and that other name.
     pub fn collisions<'c>(&self, changes: &'c [FileChange]) -> BTreeMap<&'c RepoPath, BString> {

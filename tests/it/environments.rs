@@ -348,6 +348,26 @@ fn files_that_differ_in_case_alone_are_refused_where_they_are_one_file() {
     repo.aye(&["apply", &id, "--yes"]).ok();
 }
 
+/// Git would put the content into the other file, or file it under the other directory.
+#[test]
+fn a_new_file_that_git_would_stage_under_another_name_is_not_written() {
+    let repo = Repo::with(&[("Name", "a\n"), ("Dir/y", "y\n")]);
+    repo.git(&["config", "core.ignoreCase", "true"]);
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    for path in ["name", "dir/z"] {
+        let id = repo.aye(&["propose", path, "--old", "", "--new", "z\n"]).ok().id();
+        for effect in ["--commit", "--index"] {
+            let run = repo.aye(&["apply", &id, "--yes", effect]).fails("path_invalid", 6);
+            run.notes("differs in case alone").notes("core.ignoreCase false");
+        }
+        assert!(!repo.exists(path), "nothing is written");
+        repo.git(&["config", "core.ignoreCase", "false"]);
+        repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+        repo.git(&["config", "core.ignoreCase", "true"]);
+    }
+    assert_eq!(repo.git(&["diff", "--name-only", head.trim(), "HEAD"]).trim(), "dir/z\nname");
+}
+
 /// Where the file system holds both, the proposal is taken, and says what becomes of it elsewhere.
 #[test]
 fn names_that_collide_elsewhere_are_a_warning() {
