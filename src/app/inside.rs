@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use super::Session;
 use super::propose::Details;
 use super::session::{self, Submitted};
-use crate::changeset::patch::{self, Options};
+use super::{Session, capture};
+use crate::changeset::Changeset;
+use crate::changeset::patch::Options;
 use crate::changeset::snippet::{self, Edit};
-use crate::changeset::{Changeset, Snapshot};
 use crate::error::Result;
 use crate::session::home::{Changing, Home};
 use crate::session::spool::{self, Said};
@@ -64,7 +64,7 @@ fn write(store: &Store, tree: &Path, wanted: Wanted) -> Result<()> {
     let changeset: Changeset = match wanted {
         Wanted::Edits(edits) => snippet::compile(edits, &files)?,
         Wanted::Patch { bytes, options } => {
-            let compiled = patch::read(&bytes, &files as &dyn Snapshot, &options)?;
+            let compiled = capture::patch(&inside, &bytes, &files, &options)?;
             if compiled.already_applied {
                 return Ok(());
             }

@@ -219,6 +219,13 @@ pub trait Snapshot {
         None
     }
 
+    /// What an absolute `path` is from the top of these files; `None` if it does not lead there, or that is
+    /// not known.
+    fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
+        let _ = path;
+        None
+    }
+
     /// What git stores of `bytes`, written to `path`; `None` if they stay as they are.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 
 use super::Repository;
 use crate::changeset::{RepoPath, codes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 impl Repository {
     /// Where `directory` (in which the command was started) is, relative to the work tree's top,
@@ -45,11 +45,30 @@ impl Repository {
             Err(error) if error.is(&codes::PATH_INVALID) => error,
             found => return found,
         };
-        // A file's name does not end so, and `Path` passes over it.
-        let absolute = path.to_path().ok().filter(|it| it.is_absolute() && !path.ends_with(b"/"));
-        match absolute.and_then(|path| self.inside(path)) {
+        match self.below_top(path) {
             Some(inside) => RepoPath::new(inside),
-            None => Err(refused),
+            None => Err(self.name_top(refused)),
+        }
+    }
+
+    /// What the absolute `path` of a file is from the work tree's top, if it leads there.
+    pub fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
+        // A file's name does not end so, and `Path` passes over it.
+        let path = path.to_path().ok().filter(|it| it.is_absolute() && !path.ends_with(b"/"))?;
+        self.inside(path)
+    }
+
+    /// `error`, about a path: with the work tree's top if an absolute one leads elsewhere.
+    #[must_use]
+    pub fn name_top(&self, error: Error) -> Error {
+        let given = error.details().iter().find(|(key, _)| *key == "path");
+        let path = given.and_then(|(_, path)| path.as_str()).map(Path::new);
+        match (path.filter(|path| path.is_absolute()), self.work_dir()) {
+            (Some(path), Some(top)) if self.inside(path).is_none() => error.hint(format!(
+                "it is outside of the work tree '{}'; give a path inside it",
+                top.display()
+            )),
+            _ => error,
         }
     }
 }

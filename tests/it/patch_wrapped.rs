@@ -134,9 +134,12 @@ fn other_commands_in_front_are_refused() {
             repo.aye_stdin(&["call", "apply_patch", "-"], json!({"patch": patch}).to_string());
         call.exits(6);
     }
-    let inside = format!("cd {}/src && apply_patch <<'EOF'\n{BODY}EOF\n", repo.root().display());
-    let run = repo.aye_stdin(&["patch", "--format", "text"], inside).fails("path_invalid", 6);
-    assert!(run.err().contains("it is 'src'"), "{run}");
+    for (directory, path) in [("/src", "src/b.txt"), ("/src/", "src/b.txt"), ("", "b.txt")] {
+        let here = repo.root().display();
+        let patch = format!("cd {here}{directory} && apply_patch <<'EOF'\n{BODY}EOF\n");
+        let run = repo.aye_stdin(&["patch", "--dry-run"], patch);
+        run.ok().says(&format!("path: {path}"));
+    }
     // Which names of a unified diff have a prefix is guessed from the top.
     let diff = "cd src && apply_patch <<'EOF'\n*** Begin Patch\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-one\n+two\n*** End Patch\nEOF\n";
     repo.aye_stdin(&["patch", "--format", "text"], diff).fails("patch_invalid", 6);

@@ -493,3 +493,85 @@ fn hints_name_what_the_caller_can_give() {
     let args = ["shell", "git branch 'to*'"];
     repo.aye(&args).exits(4).notes("add `--list`");
 }
+/// In patches, too, which are written like other paths; a directory behind `cd` is not in front of them.
+#[test]
+fn an_absolute_path_in_a_patch_is_taken() {
+    let base = repo();
+    let envelope = |body: &str| format!("*** Begin Patch\n{body}*** End Patch\n");
+    let cd = |body: &str| format!("cd sub && apply_patch <<'EOF'\n{}EOF\n", envelope(body));
+    let update = |path: &str| format!("*** Update File: {path}\n@@\n-one\n+eins\n");
+    let diff = |old: &str, new: &str| {
+        format!("--- {old}\n+++ {new}\n@@ -1,2 +1,2 @@\n-one\n+eins\n two\n")
+    };
+    let changed = FILE.replace("one", "eins");
+    let at = |top: &str, name: &str| format!("{top}/{name}");
+    let tops = |repo: &Repo| {
+        let top = repo.path("").to_str().unwrap().trim_end_matches('/').to_owned();
+        let link = format!("{top}-link");
+        std::os::unix::fs::symlink(&top, &link).expect("a symlink");
+        [top, link]
+    };
+    let repo = base.copy();
+    for top in tops(&repo) {
+        let f = at(&top, "f");
+        for patch in [
+            envelope(&update(&f)),
+            cd(&update(&f)),
+            diff(&f, &f),
+            diff("a/f", &f),
+            diff(&format!("{f}\t2026-11-22 01:55:54.000000000 +0000"), &f),
+            diff(&f, &f) + "--- a/sub/g\n+++ b/sub/g\n@@ -1 +1 @@\n-g\n+G\n",
+        ] {
+            for (file, text) in [("f", FILE), ("sub/g", "g\n")] {
+                repo.write(file, text);
+            }
+            let ok = answer(&call(&repo, "apply_patch", &json!({"patch": patch})).ok());
+            assert_eq!(ok["path"], "f", "{patch}\n{ok}");
+            assert!(ok.get("notes").is_none(), "{patch}\n{ok}");
+            assert_eq!(repo.text("f"), changed, "{patch}");
+            let again = answer(&call(&repo, "apply_patch", &json!({"patch": patch})).ok());
+            assert_eq!(again["already_applied"], true, "{patch}\n{again}");
+        }
+        repo.write("f", FILE);
+        // A new file in a new directory, and a move to another.
+        let patch = envelope(&format!("*** Add File: {}\n+n\n", at(&top, "new/n"))).replace(
+            "*** End",
+            &format!(
+                "{}*** End",
+                update(&f).replace("@@", &format!("*** Move to: {}\n@@", at(&top, "moved")))
+            ),
+        );
+        call(&repo, "apply_patch", &json!({"patch": patch})).ok();
+        assert_eq!((repo.text("new/n"), repo.text("moved")), ("n\n".to_owned(), changed.clone()));
+        for gone in ["new/n", "moved"] {
+            std::fs::remove_file(repo.path(gone)).expect("it was there");
+        }
+        let patch = format!("--- /dev/null\n+++ {}\n@@ -0,0 +1 @@\n+n\n", at(&top, "new/n"));
+        let proposed = answer(&call(&repo, "propose_patch", &json!({"patch": patch})).ok());
+        assert_eq!(proposed["files"], json!(["new/n"]));
+        repo.write("f", FILE);
+        let id = repo.aye_stdin(&["propose", "--patch", "-", "-q"], diff(&f, &f)).ok().id();
+        repo.aye(&["reject", &id, "--yes"]).ok();
+        repo.aye(&["reject", proposed["proposal_id"].as_str().unwrap(), "--yes"]).ok();
+        // What is elsewhere, or git's own, is refused; the work tree is named.
+        for (path, code) in [
+            (at(&top, ".git/config"), "path_in_git_dir"),
+            (at(&top, "../x"), "path_invalid"),
+            ("/etc/passwd".to_owned(), "path_invalid"),
+        ] {
+            for patch in [
+                envelope(&format!("*** Add File: {path}\n+x\n")),
+                format!("--- /dev/null\n+++ {path}\n@@ -0,0 +1 @@\n+x\n"),
+            ] {
+                let run = call(&repo, "apply_patch", &json!({"patch": patch})).exits(6);
+                let answer = answer(&run);
+                assert_eq!(answer["code"], code, "{answer}");
+                let hint = answer["hint"].as_str().expect("a hint");
+                let top = repo.path("").display().to_string();
+                let named = hint.contains(top.trim_end_matches('/'));
+                assert_eq!(named, path.starts_with("/etc"), "{answer}");
+            }
+        }
+    }
+}
+

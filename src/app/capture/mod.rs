@@ -1,16 +1,18 @@
 //! Changes read from where they are: edits, a patch, the work tree, a commit, a range of commits.
 
+mod given;
 mod range;
 mod take_back;
 mod uncommitted;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bstr::ByteSlice as _;
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
 
+use given::Given;
 pub(super) use range::resolve;
 use range::{between, ends};
 pub use take_back::{TakeBack, TakenBack};
@@ -251,7 +253,12 @@ pub fn patch(
     files: &dyn Snapshot,
     options: &Options,
 ) -> Result<Compiled> {
-    patch::read(bytes, files, options).map_err(|error| name_relative(error, store))
+    patch::read(bytes, &Given { files, store }, options).map_err(|error| {
+        match error.is(&changeset_codes::PATH_INVALID) {
+            true => store.name_top(error),
+            false => store.name_sparse(error),
+        }
+    })
 }
 
 /// A patch that is to be proposed, and what of it was not taken as written: some of it has to be missing from the
@@ -307,22 +314,4 @@ fn message(store: &Store, id: &str, reverse: bool) -> Result<Option<String>> {
         }
         false => message.to_owned(),
     }))
-}
-
-/// `error` with the name that an absolute path inside the repository has there, and a remark if a
-/// sparse checkout excludes a missing file.
-fn name_relative(error: Error, store: &Store) -> Error {
-    if !error.is(&changeset_codes::PATH_INVALID) {
-        return store.name_sparse(error);
-    }
-    let given = error.details().iter().find(|(key, _)| *key == "path");
-    let relative = given.and_then(|(_, path)| {
-        let path = Path::new(path.as_str()?);
-        let inside = store.inside(path).filter(|_| path.is_absolute())?;
-        Some(inside.to_str_lossy().into_owned())
-    });
-    match relative {
-        Some(relative) => error.hint(format!("inside the repository it is '{relative}'")),
-        None => error,
-    }
 }

@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 /// See [`crate::changeset::patch::read`].
 pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<Compiled> {
     let mut operations = parse(bytes)?;
-    let directory = wrapper::directory(bytes)?;
-    let names = directory.as_ref().map(|directory| names_in(directory, &operations));
-    for (operation, (name, target)) in operations.iter_mut().zip(names.iter().flatten()) {
+    let directory = wrapper::directory(bytes, files)?;
+    let names = names(&operations, directory.as_ref(), files);
+    for (operation, (name, target)) in operations.iter_mut().zip(&names) {
         operation.path = name;
         if let (Change::Update { to, .. }, Some(target)) = (&mut operation.kind, target) {
             *to = Some(target);
@@ -38,12 +38,22 @@ pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<Compiled> {
     })
 }
 
-/// The names of files that `operations` have, and those that they move them to, read in `directory`.
-fn names_in(directory: &RepoPath, operations: &[Operation<'_>]) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
-    let name = |name: &[u8]| match name.strip_prefix(b"./").unwrap_or(name) {
-        // Refused as such.
-        absolute if absolute.starts_with(b"/") => absolute.to_vec(),
-        name => [directory.as_bstr().as_bytes(), b"/", name].concat(),
+/// The names of files that `operations` have, and those that they move them to, from the top of `files`;
+/// read in `directory`, if there is one.
+fn names(
+    operations: &[Operation<'_>],
+    directory: Option<&RepoPath>,
+    files: &dyn Snapshot,
+) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+    let name = |name: &[u8]| {
+        let name = name.strip_prefix(b"./").unwrap_or(name);
+        files.below_top(name).unwrap_or_else(|| match directory {
+            // An absolute one that leads elsewhere is refused as such.
+            Some(directory) if !name.starts_with(b"/") => {
+                [directory.as_bstr().as_bytes(), b"/", name].concat()
+            }
+            _ => name.to_vec(),
+        })
     };
     let both = |operation: &Operation<'_>| match operation.kind {
         Change::Update { to: Some(to), .. } => (name(operation.path), Some(name(to))),

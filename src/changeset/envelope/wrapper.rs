@@ -7,7 +7,7 @@ use bstr::ByteSlice as _;
 
 use super::parse::{BEGIN, starts_unified};
 use crate::changeset::unified::{excerpt, invalid, starts_commit};
-use crate::changeset::{RepoPath, codes};
+use crate::changeset::{RepoPath, Snapshot, codes};
 use crate::error::{Error, Result};
 
 /// What the command is called.
@@ -22,12 +22,12 @@ const SEND: &str = "send the patch alone, from '*** Begin Patch' to '*** End Pat
                     `cd DIR && apply_patch <<'EOF'` are understood";
 
 /// The directory in which the paths of an envelope in `bytes` are meant, if a command in front of it
-/// says so.
+/// says so, from the top of `files`.
 ///
 /// # Errors
 /// `patch_invalid` for other words in front of `apply_patch`; `path_invalid` for a directory that is
 /// not inside the repository.
-pub fn directory(bytes: &[u8]) -> Result<Option<RepoPath>> {
+pub fn directory(bytes: &[u8], files: &dyn Snapshot) -> Result<Option<RepoPath>> {
     let mut lines = bytes.split(|b| *b == b'\n').enumerate().peekable();
     let (mut command, mut other, mut begun) = (None, None, false);
     while let Some((at, line)) = lines.next() {
@@ -55,7 +55,7 @@ pub fn directory(bytes: &[u8]) -> Result<Option<RepoPath>> {
         return Ok(None);
     }
     match target(&text) {
-        Some(directory) => inside(&directory),
+        Some(directory) => inside(&directory, files),
         None if names_it(line) || joins(&text) || starts_with_move(&text) => {
             Err(refused(number, line))
         }
@@ -151,11 +151,15 @@ fn word(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     is_sound.then(|| (word.to_vec(), rest))
 }
 
-/// `directory` as a path of the repository; `None` is its top.
-fn inside(directory: &[u8]) -> Result<Option<RepoPath>> {
-    if directory.starts_with(b"/") {
-        return RepoPath::new(directory).map(Some);
-    }
+/// `directory` as a path from the top of `files`; `None` is the top.
+fn inside(directory: &[u8], files: &dyn Snapshot) -> Result<Option<RepoPath>> {
+    // The top itself is above all that it leads to.
+    let file = files.below_top(&[directory, b"/f"].concat());
+    let directory = match file.as_deref().and_then(|file| file.strip_suffix(b"f")) {
+        Some(directory) => directory,
+        None if directory.starts_with(b"/") => return RepoPath::new(directory).map(Some),
+        None => directory,
+    };
     let names = directory.split(|b| *b == b'/').filter(|name| !matches!(*name, b"" | b"."));
     let names: Vec<&[u8]> = names.collect();
     if names.is_empty() {

@@ -43,7 +43,7 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
         }
         return envelope::compile(bytes, files);
     }
-    if let Some(directory) = envelope::directory(bytes)? {
+    if let Some(directory) = envelope::directory(bytes, files)? {
         return Err(Error::new(
             &codes::PATCH_INVALID,
             format!("'cd {}' stands in front of a unified diff", directory.display()),

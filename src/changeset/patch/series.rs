@@ -199,10 +199,12 @@ impl State<'_> {
             _ => false,
         };
         let side = |side: &Option<Side>, other: &Option<Side>| match side {
-            // Which directories to take off a whole path only the caller knows.
-            Some(Side::Name(name)) if !asked && name.starts_with(b"/") => {
-                Some(RepoPath::new(name).map(|_| Vec::new()))
-            }
+            // Which directories to take off a whole path only the caller knows, or the files.
+            Some(Side::Name(name)) if !asked && name.starts_with(b"/") => Some(
+                self.files
+                    .below_top(name)
+                    .map_or_else(|| RepoPath::new(name).map(|_| Vec::new()), Ok),
+            ),
             // Only the other one has a prefix.
             Some(Side::Name(_)) if !asked && !has_name(side) && has_name(other) => None,
             Some(Side::Name(name)) => {

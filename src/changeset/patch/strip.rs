@@ -31,7 +31,10 @@ pub(super) fn choose(patches: &[FilePatch<'_>], files: &dyn Snapshot, options: &
         return none;
     }
     // A handful is enough to tell, and keeps a hostile patch from having every file read twice.
-    let sample: Vec<_> = patches.iter().filter_map(header_names).take(MOST).collect();
+    let names = patches.iter().filter_map(header_names);
+    // An absolute path is taken as it is.
+    let names = names.filter(|pair| !pair.iter().flatten().any(|name| name.starts_with(b"/")));
+    let sample: Vec<_> = names.take(MOST).collect();
     if sample.is_empty() || sample.iter().all(has_prefixes) {
         return one;
     }

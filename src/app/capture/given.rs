@@ -1,0 +1,35 @@
+//! Files that a patch may name by absolute paths, as coding agents do.
+
+use crate::changeset::{File, RepoPath, Snapshot};
+use crate::error::Result;
+use crate::store::Store;
+
+/// `files`, whose top is that of the work tree of `store`.
+pub(super) struct Given<'a> {
+    /// The files.
+    pub files: &'a dyn Snapshot,
+    /// Where they are.
+    pub store: &'a Store,
+}
+
+impl Snapshot for Given<'_> {
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        self.files.file(path)
+    }
+
+    fn expect(&self, paths: &[&RepoPath]) {
+        self.files.expect(paths);
+    }
+
+    fn moved(&self, path: &RepoPath) -> Option<RepoPath> {
+        self.files.moved(path)
+    }
+
+    fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
+        self.store.below_top(path)
+    }
+
+    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.files.stored(path, bytes)
+    }
+}
