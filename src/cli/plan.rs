@@ -14,7 +14,7 @@ use crate::proposal::event::timestamp;
 use crate::proposal::{Proposal, Status};
 use crate::store::{Store, Summary};
 use crate::text::escape;
-use crate::tools::json;
+use crate::tools::{Arguments, json, update_plan};
 
 /// Largest plan read, in bytes: far more than 200 steps of 2,000 characters.
 const MOST: u64 = 8 << 20;
@@ -204,7 +204,8 @@ pub struct LogVersion {
 /// Runs the command.
 ///
 /// # Errors
-/// `plan_invalid`, `plan_step_not_found`, `invalid_json`, those of the store.
+/// `plan_invalid`, `plan_step_not_found`, `invalid_json`, `missing_parameter`, `invalid_parameter`,
+/// those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let shows = matches!(args.command, None | Some(Sub::Show { .. }));
     if let Some(format) = context.format.filter(|format| !shows && !format.is_common()) {
@@ -217,9 +218,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Sub::Show { which } => show(context, &store, &key(&which)?),
         Sub::Log { limit, which } => log(context, &store, &key(&which)?, limit),
         Sub::Update { plan, which } => {
-            let request = request(context, plan)?;
-            if !request.ignored.is_empty() {
-                let names = escape::line(&request.ignored.join(", ")).into_owned();
+            let Arguments { known: request, ignored } = request(context, plan)?;
+            if !ignored.is_empty() {
+                let names = escape::line(&ignored.join(", ")).into_owned();
                 context.note(&format!("note: a plan has no such fields, ignored: {names}"));
             }
             let named = Which { name: which.name.or(request.name) };
@@ -239,7 +240,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 /// The plan as JSON, from the command line or standard input.
-fn request(context: &Context, given: Option<String>) -> Result<Request> {
+fn request(context: &Context, given: Option<String>) -> Result<Arguments<Request>> {
     let bytes = match given {
         Some(text) if text != "-" => text.into_bytes(),
         None if std::io::stdin().is_terminal() => {
@@ -250,8 +251,8 @@ fn request(context: &Context, given: Option<String>) -> Result<Request> {
         _ => paths::content(context, "-".as_ref(), MOST)?,
     };
     match json::read(&bytes, "the plan", "give a list of {\"step\": …, \"status\": …}")? {
-        Value::Array(steps) => Request::from_json(&json!({ "plan": steps })),
-        other => Request::from_json(&other),
+        Value::Array(steps) => update_plan::read(json!({ "plan": steps })),
+        other => update_plan::read(other),
     }
 }
 

@@ -1,10 +1,10 @@
-//! The arguments of `update_plan`. What breaks a rule is refused with the index of the step; what is not
-//! in the contract is named, and otherwise passed over.
+//! A whole list that replaces the plan. What breaks a rule is refused with the index of the step; what is
+//! not in the contract is named, and otherwise passed over.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{MAX_EXPLANATION_CHARS, Step, StepStatus, TaskPlan, codes, invalid, trim};
-use crate::error::{Error, IGNORED, Result};
+use crate::error::{Error, Result};
 
 /// A whole list that replaces the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,50 +15,23 @@ pub struct Request {
     pub explanation: Option<String>,
     /// Which of the branch's plans; ours, not the contract's.
     pub name: Option<String>,
-    /// Fields that nobody asked for, such as `plan[0].id`.
-    pub ignored: Vec<String>,
 }
 
 impl Request {
-    /// Reads `{"plan": [{"step", "status"}], "explanation"?, "name"?}`.
+    /// Reads `steps`, each `{"step", "status"}`. The names of fields that nobody asked for, such as
+    /// `plan[0].id`, are added to `ignored`, also where that fails.
     ///
     /// # Errors
-    /// `plan_invalid`, naming the field or the index of the step, and the fields that nobody asked for.
-    pub fn from_json(value: &Value) -> Result<Self> {
-        let mut ignored = Vec::new();
-        match Self::read(value, &mut ignored) {
-            Ok(request) => Ok(Self { ignored, ..request }),
-            Err(error) if ignored.is_empty() => Err(error),
-            Err(error) => Err(error.with(IGNORED, ignored)),
-        }
-    }
-
-    fn read(value: &Value, ignored: &mut Vec<String>) -> Result<Self> {
-        let Value::Object(fields) = value else {
-            return Err(wrong(format!("expected an object, got {}", kind(value)))
-                .hint(r#"{"plan": [{"step": "Fix bug", "status": "pending"}]}"#));
-        };
-        ignored.extend(unknown(fields, &["plan", "explanation", "name"], ""));
-        let steps = match fields.get("plan") {
-            Some(Value::Array(items)) => items,
-            Some(other) => {
-                return Err(wrong(format!("'plan' must be an array, got {}", kind(other)))
-                    .with("field", "plan"));
-            }
-            None => {
-                return Err(wrong("'plan' is missing".into())
-                    .with("field", "plan")
-                    .hint("give the whole list; an empty one clears the plan"));
-            }
-        };
-        let read = |(i, item)| step(i, item, ignored);
+    /// `plan_invalid`, naming the field or the index of the step.
+    pub fn new(
+        steps: &[Value],
+        why: Option<String>,
+        name: Option<String>,
+        ignored: &mut Vec<String>,
+    ) -> Result<Self> {
+        let read = |(index, item)| step(index, item, ignored);
         let steps = steps.iter().enumerate().map(read).collect::<Result<_>>();
-        Ok(Self {
-            plan: TaskPlan::new(steps?)?,
-            explanation: explanation(text(fields, "explanation")?)?,
-            name: text(fields, "name")?,
-            ignored: Vec::new(),
-        })
+        Ok(Self { plan: TaskPlan::new(steps?)?, explanation: explanation(why)?, name })
     }
 }
 
@@ -71,10 +44,9 @@ pub fn explanation(text: Option<String>) -> Result<Option<String>> {
     trim(&mut text);
     let chars = text.chars().count();
     if chars > MAX_EXPLANATION_CHARS {
-        return Err(wrong(format!(
-            "'explanation' has {chars} characters, more than {MAX_EXPLANATION_CHARS}"
-        ))
-        .with("field", "explanation"));
+        let message =
+            format!("'explanation' has {chars} characters, more than {MAX_EXPLANATION_CHARS}");
+        return Err(Error::new(&codes::PLAN_INVALID, message).with("field", "explanation"));
     }
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
@@ -85,7 +57,8 @@ fn step(index: usize, item: &Value, ignored: &mut Vec<String>) -> Result<Step> {
         return Err(at(format!("expected an object, got {}", kind(item)))
             .hint(r#"{"step": "Fix bug", "status": "pending"}"#));
     };
-    ignored.extend(unknown(fields, &["step", "status"], &format!("plan[{index}].")));
+    let unknown = fields.keys().filter(|key| !["step", "status"].contains(&key.as_str()));
+    ignored.extend(unknown.map(|key| format!("plan[{index}].{key}")));
     let word = |field: &'static str| match fields.get(field) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(other) => {
@@ -102,27 +75,6 @@ fn step(index: usize, item: &Value, ignored: &mut Vec<String>) -> Result<Step> {
             .hint("use pending, in_progress or completed")
     })?;
     Ok(Step { step: text, status })
-}
-
-fn text(fields: &Map<String, Value>, name: &'static str) -> Result<Option<String>> {
-    match fields.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(other) => {
-            Err(wrong(format!("'{name}' must be a string, got {}", kind(other)))
-                .with("field", name))
-        }
-    }
-}
-
-/// The names of the fields that are not `allowed`, behind `place`.
-fn unknown(fields: &Map<String, Value>, allowed: &[&str], place: &str) -> Vec<String> {
-    let others = fields.keys().filter(|key| !allowed.contains(&key.as_str()));
-    others.map(|key| format!("{place}{key}")).collect()
-}
-
-fn wrong(message: String) -> Error {
-    Error::new(&codes::PLAN_INVALID, message)
 }
 
 fn kind(value: &Value) -> &'static str {

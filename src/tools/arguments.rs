@@ -15,7 +15,7 @@ use crate::error::{Error, IGNORED, Result};
 pub struct Arguments<T> {
     /// Those that the tool knows.
     pub known: T,
-    /// The names of all others.
+    /// The names of all others, cut where they are long.
     pub ignored: Vec<String>,
 }
 
@@ -30,7 +30,8 @@ impl<T: DeserializeOwned> Arguments<T> {
         let mut ignored = Vec::new();
         let mut track = serde_path_to_error::Track::new();
         let reader = serde_path_to_error::Deserializer::new(map, &mut track);
-        let known = serde_ignored::deserialize(reader, |path| ignored.push(path.to_string()));
+        let known =
+            serde_ignored::deserialize(reader, |path| ignored.push(shorten(&path.to_string())));
         match known {
             Ok(known) => Ok(Self { known, ignored }),
             Err(error) => Err(wrong(&track.path().to_string(), &error, ignored, example)),
@@ -65,7 +66,7 @@ fn wrong(place: &str, error: &serde_json::Error, ignored: Vec<String>, example: 
     };
     let message = format!("the parameter '{}' is wrong: {why}", shorten(&name));
     let error = Error::new(&codes::INVALID_PARAMETER, message)
-        .with("parameter", name)
+        .with("parameter", shorten(&name))
         .hint(format!("the arguments look like {example}"));
     beside(error, ignored)
 }
@@ -97,8 +98,7 @@ impl<T> Arguments<T> {
 /// `missing_parameter`.
 pub fn required<T>(name: &'static str, value: Option<T>, ignored: &[String]) -> Result<T> {
     value.ok_or_else(|| {
-        let given: Vec<String> = ignored.iter().take(8).map(|name| shorten(name)).collect();
-        let instead = match given.as_slice() {
+        let instead = match &ignored[..ignored.len().min(8)] {
             [] => String::new(),
             given => format!("; these are not known: {}", given.join(", ")),
         };

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use crate::changeset::{self, patch};
 use crate::error::{Code, Error, IGNORED};
 
-/// What went wrong; the tool's own fields stand before it.
+/// What went wrong.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Failure {
+pub struct Body {
     /// One of aye's codes; the three of the contract are in capitals.
     pub code: String,
     /// In words.
@@ -20,6 +20,14 @@ pub struct Failure {
     /// Particulars: the file, line numbers, the index of a step, what was expected and found.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
+}
+
+/// What went wrong with a call; the tool's own fields stand before it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Failure {
+    /// What went wrong.
+    #[serde(flatten)]
+    pub body: Body,
     /// Parameters that were not understood.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
@@ -29,10 +37,16 @@ pub struct Failure {
 impl Failure {
     /// `error` in this shape.
     pub fn new(error: &Error) -> Self {
+        let body = Body::new(error, spelling(error.code()));
+        Self { ignored_parameters: ignored(error).cloned(), body }
+    }
+}
+
+impl Body {
+    fn new(error: &Error, code: String) -> Self {
         let details = error.details().iter().filter(|(key, _)| *key != IGNORED);
         Self {
-            ignored_parameters: ignored(error).cloned(),
-            code: spelling(error.code()),
+            code,
             message: error.message().to_owned(),
             hint: error.hint_text().map(str::to_owned),
             details: details.map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
@@ -60,20 +74,27 @@ pub fn plain(error: &Error) -> Value {
     serde_json::to_value(plain).unwrap_or_else(|_| serde_json::json!({ "status": "error" }))
 }
 
+/// A failed call of a tool that answers in JSON, and a failed command.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Common {
+    /// Always false.
+    pub success: bool,
+    /// What went wrong.
+    pub error: Body,
+    /// Parameters that were not understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub ignored_parameters: Option<Value>,
+}
+
 /// `error` as tools that answer in JSON give it, and all commands: `{"success": false, "error": {…}}`.
 pub fn common(error: &Error) -> Value {
-    let mut object = Map::new();
-    object.insert("code".into(), error.code().id.into());
-    object.insert("message".into(), error.message().into());
-    object.insert("hint".into(), error.hint_text().into());
-    for (key, value) in error.details().iter().filter(|(key, _)| *key != IGNORED) {
-        object.insert((*key).into(), value.clone());
-    }
-    let mut answer = serde_json::json!({ "success": false, "error": object });
-    if let Some(names) = ignored(error) {
-        answer[IGNORED] = names.clone();
-    }
-    answer
+    let common = Common {
+        success: false,
+        error: Body::new(error, error.code().id.to_owned()),
+        ignored_parameters: ignored(error).cloned(),
+    };
+    serde_json::to_value(common).unwrap_or_else(|_| serde_json::json!({ "success": false }))
 }
 
 /// How the contract spells a code: it prints three of them, in capitals. The third one,

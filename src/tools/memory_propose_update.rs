@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Arguments;
+use super::arguments::shorten;
 use crate::app::Session;
 use crate::decide;
 use crate::error::Result;
@@ -23,7 +24,7 @@ pub fn call(session: &Session<'_>, mut arguments: Value) -> Result<Value> {
         map.retain(|name, _| {
             let known = FIELDS.contains(&name.as_str());
             if !known {
-                ignored.push(name.clone());
+                ignored.push(shorten(name));
             }
             known
         });

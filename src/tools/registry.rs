@@ -165,7 +165,7 @@ pub static TOOLS: &[Tool] = &[
         input: reads::<update_plan::Parameters>,
         output: prints::<update_plan::Response>,
         failure: failure::plain,
-        run: Run::Repository(|session, _, arguments| update_plan::call(session, &arguments)),
+        run: Run::Repository(|session, _, arguments| update_plan::call(session, arguments)),
     },
     Tool {
         names: &[propose::NAMES[0]],

@@ -1,9 +1,10 @@
 //! The `update_plan` tool: the whole list of steps replaces the one before.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::arguments::{beside, required, shorten};
 use super::{Arguments, failure};
 use crate::app::Session;
 use crate::app::plan::{Updated, update};
@@ -39,13 +40,13 @@ pub enum Published {
     Failed(failure::Plain),
 }
 
-/// Arguments of the tool, as the published schema has them; [`Request`] reads them, and names the step
-/// that breaks a rule.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "only its schema is used")]
+// `Request` reads the steps: an error names the one that breaks a rule.
+/// Arguments of the tool.
+#[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The whole list; an empty one clears the plan.
-    plan: Vec<crate::plan::Step>,
+    #[schemars(with = "Vec<crate::plan::Step>")]
+    plan: Option<Vec<Value>>,
     /// Why.
     explanation: Option<String>,
     /// Which of the branch's plans.
@@ -55,15 +56,29 @@ pub struct Parameters {
 /// Calls the tool with `arguments`: `plan`, and optionally `explanation` and `name`.
 ///
 /// # Errors
-/// `plan_invalid` with the index; those of the store.
-pub fn call(session: &Session<'_>, arguments: &Value) -> Result<Value> {
-    let mut known = Request::from_json(arguments)?;
-    let ignored = std::mem::take(&mut known.ignored);
-    Arguments { known, ignored }.answer(|request, _| {
+/// Those of [`read`], and of the store.
+pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
+    read(arguments)?.answer(|request, _| {
         let key = Key::new(session.store.branch(), request.name.as_deref())?;
         let updated = update(session, &key, |_| Ok((request.plan, request.explanation)))?;
         Ok(response(&updated))
     })
+}
+
+/// Reads the arguments of a call.
+///
+/// # Errors
+/// `missing_parameter`, `invalid_parameter`; `plan_invalid` with the index of the step.
+pub fn read(arguments: Value) -> Result<Arguments<Request>> {
+    let example = "{\"plan\": [{\"step\": \"Fix bug\", \"status\": \"pending\"}]}";
+    let Arguments { known, mut ignored } = Arguments::<Parameters>::read(arguments, example)?;
+    let request = required("plan", known.plan, &ignored)
+        .and_then(|steps| Request::new(&steps, known.explanation, known.name, &mut ignored));
+    let ignored = ignored.iter().map(|name| shorten(name)).collect();
+    match request {
+        Ok(known) => Ok(Arguments { known, ignored }),
+        Err(error) => Err(beside(error, ignored)),
+    }
 }
 
 /// The contract's response for `updated`.

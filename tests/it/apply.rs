@@ -145,9 +145,9 @@ fn a_conflict_in_one_file_refuses_the_whole_proposal() {
     repo.write("src/a.txt", FILE.replace("two", "zwei"));
     let before = files(&repo);
     let json = repo.aye(&["apply", &id, "--yes", "--json"]).fails("conflict", 5).json();
-    assert_eq!(json["error"]["conflicts"][0]["path"], "src/a.txt");
-    assert_eq!(json["error"]["conflicts"][0]["hunks"][0]["line"], 2);
-    assert_eq!(json["error"]["conflicts"][0]["hunks"][0]["current"], "zwei\n");
+    assert_eq!(json["error"]["details"]["conflicts"][0]["path"], "src/a.txt");
+    assert_eq!(json["error"]["details"]["conflicts"][0]["hunks"][0]["line"], 2);
+    assert_eq!(json["error"]["details"]["conflicts"][0]["hunks"][0]["current"], "zwei\n");
     assert_eq!(files(&repo), before);
     assert!(is_pending(&repo, &id));
 

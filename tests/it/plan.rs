@@ -46,23 +46,23 @@ fn what_breaks_a_rule_is_plan_invalid_with_the_index() {
     let cases = [
         (
             r#"{"plan": [{"step": "a", "status": "pending"}, {"step": " ", "status": "pending"}]}"#,
-            Some(1),
+            1,
         ),
-        (r#"{"plan": [{"step": "a", "status": "done"}]}"#, Some(0)),
-        (r#"{"plan": [{"step": "\u200b\u2060\u3000", "status": "pending"}]}"#, Some(0)),
-        (r#"{}"#, None),
+        (r#"{"plan": [{"step": "a", "status": "done"}]}"#, 0),
+        (r#"{"plan": [{"step": "\u200b\u2060\u3000", "status": "pending"}]}"#, 0),
     ];
     for (request, index) in cases {
         let run = repo.agent("codex", &["call", "update_plan", request]).exits(6);
         let answer = yaml(&run.out());
         assert_eq!(answer["status"], "error", "{request}");
         assert_eq!(answer["code"], "plan_invalid", "{request}");
-        let found = answer.get("index").or_else(|| answer["details"].get("index"));
-        assert_eq!(found.and_then(serde_json::Value::as_u64), index, "{request}: {answer}");
+        assert_eq!(answer["details"]["index"], index, "{request}: {answer}");
         repo.aye(&["plan", "update", request]).fails("plan_invalid", 6);
     }
     assert_eq!(repo.git(&["for-each-ref", "refs/aye"]), "");
     repo.aye(&["plan", "update", "nonsense"]).fails("invalid_json", 6);
+    repo.aye(&["plan", "update", "{}"]).fails("missing_parameter", 6);
+    repo.aye(&["plan", "update", r#"{"plan": 3}"#]).fails("invalid_parameter", 6);
 }
 
 #[test]

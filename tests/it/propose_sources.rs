@@ -501,7 +501,8 @@ fn what_cannot_be_taken_back_is_not_proposed() {
     assert_eq!(answer["error"]["code"], "git_failed");
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(message.contains("is made, but the index stays"), "{message}");
-    let id = answer["error"]["proposal_id"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    let id =
+        answer["error"]["details"]["proposal_id"].as_str().unwrap_or_else(|| panic!("{answer}"));
     repo.aye(&["show", id]).ok();
 }
 

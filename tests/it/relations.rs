@@ -190,7 +190,7 @@ fn what_stands_on_another_is_not_applied_without_it_unseen() {
     let refused = repo.aye(&["apply", &third, "--yes"]).fails("stands_on", 5);
     refused.notes(&format!("stands on {second}")).notes("--with-lower");
     let json = repo.aye(&["apply", &second, "--yes", "--json"]).exits(5).json();
-    assert_eq!(json["error"]["lower"], first.as_str(), "{json:#}");
+    assert_eq!(json["error"]["details"]["lower"], first.as_str(), "{json:#}");
     repo.aye(&["apply", &third, "--dry-run"]).ok().notes(&format!("stands on {second}"));
     assert!(!repo.text("f").contains("LINE"));
     // Alone it is its own change, merged into the files.

@@ -58,7 +58,7 @@ fn the_setting_refuses_or_looks_away() {
     repo.git(&["config", "aye.scan", "block"]);
     propose(&repo, &secret, &[]).fails("secret_detected", 4).lacks(&token());
     let error = propose(&repo, &secret, &["--json"]).exits(4).lacks(&token()).json();
-    assert_eq!(error["error"]["findings"][0]["type"], "github_token");
+    assert_eq!(error["error"]["details"]["findings"][0]["type"], "github_token");
     propose(&repo, "ssn 123-45-6789", &[]).fails("pii_detected", 4);
     assert_eq!(
         repo.aye(&["list", "--json"]).ok().json()["proposals"].as_array().map(Vec::len),
@@ -78,7 +78,8 @@ fn a_known_false_alarm_passes_once_it_is_committed() {
     repo.git(&["config", "aye.scan", "block"]);
     let secret = format!("x={}", token());
     let error = propose(&repo, &secret, &["--json"]).exits(4).json();
-    let fingerprint = error["error"]["findings"][0]["fingerprint"].as_str().unwrap().to_string();
+    let fingerprint =
+        error["error"]["details"]["findings"][0]["fingerprint"].as_str().unwrap().to_string();
     repo.write(".agent-memory/scan-allow", format!("{fingerprint} made up\n"));
     propose(&repo, &secret, &[]).fails("secret_detected", 4);
     repo.commit("Allow");

@@ -80,33 +80,35 @@ fn an_argument_that_nobody_knows_is_named_and_nothing_else() {
 #[test]
 fn answers_keep_to_the_published_schema_of_the_tool() {
     let repo = repo();
-    let published = |name: &str| {
-        let run = repo.aye(&["util", "schema", name]);
-        (run.status == 0).then(|| jsonschema::validator_for(&run.json()).expect("a schema"))
-    };
-    let holds = |tool: &str, answer: &Value| {
-        let Some(schema) = published(tool) else { return };
+    let holds = |name: &str, answer: &Value| {
+        let run = repo.aye(&["util", "schema", name]).ok();
+        let schema = jsonschema::validator_for(&run.json()).expect("a schema");
         let errors: Vec<String> = schema.iter_errors(answer).map(|e| e.to_string()).collect();
-        assert!(errors.is_empty(), "{tool}: {errors:#?}\n{answer:#}");
+        assert!(errors.is_empty(), "{name}: {errors:#?}\n{answer:#}");
     };
     for at in 0..calls(&repo).len() {
         let repo = self::repo();
         let (tool, arguments) = calls(&repo).swap_remove(at);
-        holds(tool, &answer(&call(&repo, tool, &arguments).ok()));
+        let answer = answer(&call(&repo, tool, &arguments).ok());
+        holds(&format!("{tool}-output"), &answer);
+        if ["apply_patch", "readonly_shell", "update_plan"].contains(&tool) {
+            holds(tool, &answer);
+        }
     }
     for tool in TOOLS.iter().map(|tool| tool.name()) {
         let run = call(&repo, tool, &json!([]));
         let answer = answer(&run);
         match answer.get("status") {
             // A rejection is an answer of that tool.
-            Some(_) if tool == "memory.propose_update" => holds(tool, &answer),
+            Some(_) if tool == "memory.propose_update" => {
+                holds("memory.propose_update-output", &answer);
+            }
             Some(status) => {
                 assert_eq!(status, "error", "{tool}: {answer}");
-                assert!(published(tool).is_some(), "{tool}");
                 holds(tool, &answer);
             }
             // All commands have this one, too.
-            None => assert_eq!(keys(&answer)[..2], ["success", "error"], "{tool}: {answer}"),
+            None => holds("error", &answer),
         }
     }
     for (tool, arguments) in [
@@ -130,6 +132,8 @@ fn an_argument_of_the_wrong_type_is_refused_by_its_name() {
         ("memory.fetch_context", json!({"budget": true}), "budget"),
         ("readonly_shell", json!({"command": ["ls"]}), "command"),
         ("readonly_shell", json!({"command": "ls", "timeout_ms": "soon"}), "timeout_ms"),
+        ("update_plan", json!({"plan": "Fix bug"}), "plan"),
+        ("update_plan", json!({"plan": [], "explanation": 3}), "explanation"),
     ] {
         let run = call(&repo, tool, &arguments).exits(6);
         let answer = answer(&run);
@@ -203,7 +207,7 @@ fn a_long_value_of_the_wrong_type_is_not_echoed_whole() {
         ("changes", json!({"action": "list", "limit": long}), "number"),
         ("readonly_shell", json!({"command": "ls", "timeout_ms": long}), "number"),
         ("readonly_shell", json!({"command": "ls", "workdir": long}), "workdir"),
-        ("update_plan", json!({"plan": long}), "an array"),
+        ("update_plan", json!({"plan": long}), "a sequence"),
         ("update_plan", json!({"plan": [{"step": "a", "status": long}]}), "not a status"),
         ("propose", json!({"edits": [], "expires_in": long}), "not a duration"),
     ] {
@@ -214,6 +218,68 @@ fn a_long_value_of_the_wrong_type_is_not_echoed_whole() {
         assert!(message.contains(expected), "{tool}: {message}");
         assert!(run.out().len() < 1000, "{tool}: {}", run.out().len());
     }
+}
+
+/// Nor are names of parameters that a tool does not know, which may be a text that lost its quotes.
+#[test]
+fn a_long_unknown_name_is_not_echoed_whole() {
+    let repo = repo();
+    let long = "ä".repeat(5000);
+    let cut = format!("{}…", "ä".repeat(60));
+    for (tool, mut arguments) in [
+        ("apply_patch", json!({"patch": "garbage"})),
+        ("changes", json!({"action": "list"})),
+        ("list", json!({})),
+        ("memory.propose_update", json!({"intent": "odd", "operations": []})),
+        ("readonly_shell", json!({"command": "ls"})),
+        ("show", json!({})),
+        ("update_plan", json!({"plan": []})),
+    ] {
+        arguments[&long] = json!(1);
+        let run = call(&repo, tool, &arguments);
+        let found = answer(&run);
+        assert_eq!(found["ignored_parameters"], json!([cut]), "{tool}: {found}");
+        assert!(!run.out().contains(&long), "{tool}");
+    }
+    let steps = json!([{"step": "a", "status": "pending", &long: 1}]);
+    let run = call(&repo, "update_plan", &json!({"plan": steps})).ok();
+    assert!(run.out().contains("plan[0].ä") && run.out().len() < 1000, "{run}");
+    let run = repo.aye(&["plan", "update", &steps.to_string()]).ok();
+    assert!(run.err().contains("plan[0].ä") && run.err().len() < 1000, "{run}");
+}
+
+/// What an error is in particular stands in its `details`, whatever the contract has around it.
+#[test]
+fn every_tool_has_one_shape_of_errors() {
+    let repo = repo();
+    for tool in TOOLS {
+        for (arguments, key) in [(json!([]), None), (json!({}), Some("parameter"))] {
+            if key.is_some() && (tool.bare || tool.name() == "memory.propose_update") {
+                continue;
+            }
+            let answer = answer(&call(&repo, tool.name(), &arguments));
+            if answer["status"] == "rejected" {
+                continue;
+            }
+            let error = answer.get("error").unwrap_or(&answer);
+            let own = ["status", "path", "patch_applied", "applied_at"];
+            let shape: Vec<&str> =
+                keys(error).into_iter().filter(|key| !own.contains(key)).collect();
+            let details = key.map(|_| "details");
+            let expected: Vec<&str> =
+                ["code", "message", "hint"].into_iter().chain(details).collect();
+            assert_eq!(shape, expected, "{}: {answer}", tool.name());
+            if let Some(key) = key {
+                assert_eq!(error["code"], "missing_parameter", "{}: {answer}", tool.name());
+                assert_eq!(keys(&error["details"]), [key], "{}: {answer}", tool.name());
+            }
+        }
+    }
+    // Commands as well.
+    let edit = ["propose", "f", "--old", "two", "--new", "2", "--json"];
+    let error = repo.aye(&edit).exits(6).json()["error"].take();
+    assert_eq!(keys(&error), ["code", "message", "hint", "details"]);
+    assert!(error["details"]["path"] == "f", "{error}");
 }
 
 #[test]
@@ -227,7 +293,7 @@ fn codes_are_in_lower_case_but_for_the_three_of_the_contract() {
         ("apply_patch", json!({"patch": hunk("f")}), 5, "hunk_failed"),
         ("readonly_shell", json!({}), 6, "missing_parameter"),
         ("readonly_shell", json!({"command": "rm f"}), 4, "COMMAND_NOT_ALLOWED"),
-        ("update_plan", json!({}), 6, "plan_invalid"),
+        ("update_plan", json!({}), 6, "missing_parameter"),
     ] {
         let run = call(&repo, tool, &arguments).exits(exit);
         let answer = answer(&run);
@@ -458,41 +524,6 @@ fn an_absolute_path_inside_the_work_tree_is_taken() {
     }
 }
 
-/// What is to be done next is something that this tool, or this command, can be given.
-#[test]
-fn hints_name_what_the_caller_can_give() {
-    let repo = repo();
-    repo.write("bin", "\0x");
-    let hint = |tool: &str, arguments: &Value| {
-        let answer = answer(&call(&repo, tool, arguments));
-        let hint = answer["error"]["hint"].as_str().or(answer["hint"].as_str());
-        hint.unwrap_or_else(|| panic!("{answer}")).to_owned()
-    };
-    let edit = json!({"file_path": "f", "old_content": "", "new_content": "x"});
-    let binary = json!({"file_path": "bin", "old_content": "x", "new_content": "y"});
-    let patch = json!({"patch": "--- a/no\n+++ b/no\n@@ -1 +1 @@\n-a\n+b\n"});
-    let mut change = edit.clone();
-    change["action"] = "propose".into();
-    assert_eq!(
-        hint("changes", &change),
-        "give the old content to replace; an empty one is for a new file"
-    );
-    let whole = "give the old content to replace, or the whole new one as \"content\"";
-    assert_eq!(hint("propose", &json!({"edits": [edit]})), whole);
-    assert_eq!(
-        hint("propose", &json!({"edits": [binary]})),
-        "give the whole new content as \"content\""
-    );
-    for tool in ["propose_patch", "apply_patch"] {
-        let hint = hint(tool, &patch);
-        assert!(hint.contains("\"strip\" says how many") && !hint.contains("-p"), "{hint}");
-    }
-    repo.aye_stdin(&["patch"], patch["patch"].as_str().unwrap()).exits(3).notes("-p says how many");
-    repo.aye(&["propose", "f", "--old", "", "--new", "x"]).exits(5).notes("--content-file");
-    repo.aye(&["propose", "bin", "--old", "x", "--new", "y"]).exits(6).notes("--content-file");
-    let args = ["shell", "git branch 'to*'"];
-    repo.aye(&args).exits(4).notes("add `--list`");
-}
 /// In patches, too, which are written like other paths; a directory behind `cd` is not in front of them.
 #[test]
 fn an_absolute_path_in_a_patch_is_taken() {
@@ -575,3 +606,38 @@ fn an_absolute_path_in_a_patch_is_taken() {
     }
 }
 
+/// What is to be done next is something that this tool, or this command, can be given.
+#[test]
+fn hints_name_what_the_caller_can_give() {
+    let repo = repo();
+    repo.write("bin", "\0x");
+    let hint = |tool: &str, arguments: &Value| {
+        let answer = answer(&call(&repo, tool, arguments));
+        let hint = answer["error"]["hint"].as_str().or(answer["hint"].as_str());
+        hint.unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    let edit = json!({"file_path": "f", "old_content": "", "new_content": "x"});
+    let binary = json!({"file_path": "bin", "old_content": "x", "new_content": "y"});
+    let patch = json!({"patch": "--- a/no\n+++ b/no\n@@ -1 +1 @@\n-a\n+b\n"});
+    let mut change = edit.clone();
+    change["action"] = "propose".into();
+    assert_eq!(
+        hint("changes", &change),
+        "give the old content to replace; an empty one is for a new file"
+    );
+    let whole = "give the old content to replace, or the whole new one as \"content\"";
+    assert_eq!(hint("propose", &json!({"edits": [edit]})), whole);
+    assert_eq!(
+        hint("propose", &json!({"edits": [binary]})),
+        "give the whole new content as \"content\""
+    );
+    for tool in ["propose_patch", "apply_patch"] {
+        let hint = hint(tool, &patch);
+        assert!(hint.contains("\"strip\" says how many") && !hint.contains("-p"), "{hint}");
+    }
+    repo.aye_stdin(&["patch"], patch["patch"].as_str().unwrap()).exits(3).notes("-p says how many");
+    repo.aye(&["propose", "f", "--old", "", "--new", "x"]).exits(5).notes("--content-file");
+    repo.aye(&["propose", "bin", "--old", "x", "--new", "y"]).exits(6).notes("--content-file");
+    let args = ["shell", "git branch 'to*'"];
+    repo.aye(&args).exits(4).notes("add `--list`");
+}

@@ -25,6 +25,9 @@ pub struct Args {
     all: Option<PathBuf>,
 }
 
+/// What the name of the schema of a tool's answers ends with.
+const OUTPUT: &str = "-output";
+
 /// One published schema.
 #[derive(Clone)]
 pub struct Published {
@@ -47,8 +50,10 @@ impl Published {
     pub fn document(&self) -> serde_json::Value {
         let mut schema = (self.generate)();
         schema.insert("$id".into(), self.id().into());
-        // The `schema` field says which one this is.
-        if let Some(property) = schema.pointer_mut("/properties/schema") {
+        // The `schema` field says which one this is; that of a tool's answer, that of the command's.
+        if !self.name.ends_with(OUTPUT)
+            && let Some(property) = schema.pointer_mut("/properties/schema")
+        {
             *property = serde_json::json!({ "const": self.id() });
         }
         schema.to_value()
@@ -60,19 +65,25 @@ fn of<T: schemars::JsonSchema>() -> schemars::Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
-/// What the tools take, as `aye call` and other front ends give it to them.
-fn inputs() -> impl Iterator<Item = Published> {
-    TOOLS.iter().map(|tool| Published {
-        name: format!("{}-input", tool.name()).into(),
+/// What the tools take and answer, as `aye call` and other front ends give and get it.
+fn tools() -> impl Iterator<Item = Published> {
+    let published = |name: &str, end, what, generate| Published {
+        name: format!("{name}{end}").into(),
         version: 1,
-        about: format!("arguments of `{}`", tool.name()).into(),
-        generate: tool.input,
+        about: format!("{what} of the tool `{name}`").into(),
+        generate,
+    };
+    TOOLS.iter().flat_map(move |tool| {
+        [
+            published(tool.name(), "-input", "arguments", tool.input),
+            published(tool.name(), OUTPUT, "answers", tool.output),
+        ]
     })
 }
 
-/// Every output and every input with a published schema.
+/// Every output with a published schema, and all inputs and outputs of tools.
 fn all() -> impl Iterator<Item = Published> {
-    PUBLISHED.iter().cloned().chain(inputs())
+    PUBLISHED.iter().cloned().chain(tools())
 }
 
 macro_rules! published {
@@ -97,6 +108,7 @@ published! {
     "check" @ 1 = crate::report::Document<'static>, "`check`: findings";
     "memory-lint" @ 1 = crate::report::Document<'static>, "`memory lint`: findings";
     "scan" @ 1 = crate::report::Document<'static>, "`scan`: findings";
+    "error" @ 1 = crate::tools::failure::Common, "all commands and tools but those that answer in YAML: what went wrong";
     "hooks" @ 1 = cli::hooks::Document, "`hooks`: what is installed, and what was done";
     "plan" @ 1 = cli::plan::Document, "`plan`: the steps, their state and their proposals";
     "plan_log" @ 1 = cli::plan::LogDocument, "`plan log`: every version and what it changed";
@@ -221,8 +233,9 @@ mod tests {
     #[test]
     fn every_schema_describes_an_object_that_names_its_schema() {
         for published in PUBLISHED {
-            // The answers of tools are the contracts' own, which have no such field.
-            if ["apply_patch", "readonly_shell", "update_plan"].contains(&&*published.name) {
+            // The answers of tools are the contracts' own, which have no such field, and so are errors.
+            let without = ["apply_patch", "error", "readonly_shell", "update_plan"];
+            if without.contains(&&*published.name) {
                 continue;
             }
             let document = published.document();
