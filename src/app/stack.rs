@@ -98,7 +98,7 @@ pub fn below<'s>(session: &Session<'s>, id: &str) -> Result<Below<'s>> {
     let lower = view.find(id)?;
     lower.require_pending(*now)?;
     if lower.subject != Subject::Code {
-        let message = format!("{} is about memory, and nothing is put on top of it", lower.id);
+        let message = format!("{} is about memory, and no proposal can stand on it", lower.id);
         return Err(Error::new(&codes::INVALID_ARGUMENT, message)
             .with("proposal_id", lower.id.as_str())
             .hint("a proposal about memory is revised: aye memory rebase"));

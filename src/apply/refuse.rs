@@ -209,7 +209,7 @@ pub fn refuse_underway<'a>(
                 &codes::UNMERGED,
                 format!(
                     "{name} is staged for a {what} that is not done, which would go on without it if it were \
-                     taken back"
+                     undone"
                 ),
             )
             .with("path", name)

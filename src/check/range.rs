@@ -186,7 +186,7 @@ impl Claims<'_> {
             (Concern::MarkedWithoutApproval, message, review)
         } else if let Some(decision) = self.taken_back(proposal) {
             let by = &decision.by.name;
-            let message = format!("commit {short} names {id}, which '{by}' has taken back");
+            let message = format!("commit {short} names {id}, which '{by}' has undone");
             if !self.is_at_the_tip(decision) {
                 let why = format!("{message}; so do later commits");
                 let finding = Finding::new(Concern::NotApplied.id(), Level::Note, why);

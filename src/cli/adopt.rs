@@ -11,7 +11,7 @@ use crate::error::{Exit, Result};
 use crate::repository::parse_duration;
 use crate::text::escape;
 
-/// Make a proposal of what an agent without a gate has done to the work tree already.
+/// Propose what an agent without a gate has already changed in the work tree.
 ///
 /// Tracked files and new ones that are not as they were then, but for ignored ones, commits made since included.
 /// The files stay as they are; with --put-back they go back to what they were, and come again when the proposal
@@ -24,14 +24,14 @@ use crate::text::escape;
   aye adopt --since 45m src/ --by aider
   aye adopt --since 'stash@{0}'")]
 pub struct Args {
-    /// Files and directories that alone count.
+    /// Only these files and directories.
     #[arg(value_name = "PATH")]
     pub paths: Vec<OsString>,
     /// A commit or a stash that has the files as they were, or a time: 45m, 2h, 3d ago, or as in
     /// 2026-01-31T15:00:00Z.
     #[arg(long, value_name = "REV|TIME", default_value = "HEAD")]
     pub since: OsString,
-    /// Let the files go back to what they were.
+    /// Restore the files to what they were.
     #[arg(long)]
     pub put_back: bool,
     /// Why, for the reviewer.

@@ -27,7 +27,7 @@ const MOST_WALKED: usize = 256;
 /// How many proposals are looked at in one look at the cache, which its writers wait for.
 const HELD: usize = 100;
 
-/// Say what wants attention; exit with 1 if something does.
+/// Report what needs attention; exit with 1 if something does.
 ///
 /// Without options: every proposal that is pending, has changes requested, no longer fits the
 /// files, was decided differently in two clones, or is about to expire. With --staged or --range:

@@ -33,7 +33,7 @@ pub struct Args {
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
-    /// Say what would be removed, and change nothing.
+    /// Do not remove anything; only show what would be removed.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 }

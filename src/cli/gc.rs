@@ -23,10 +23,10 @@ pub struct Args {
     /// Fold whatever can be, whether it is due or not.
     #[arg(long)]
     pub now: bool,
-    /// Leave alone what something has happened to in the last DAYS days.
+    /// Keep what has an event of the last DAYS days.
     #[arg(long, value_name = "DAYS", default_value_t = 30)]
     pub keep: u16,
-    /// Say what would be folded, and change nothing.
+    /// Do not fold anything; only show what would be folded.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 }

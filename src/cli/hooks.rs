@@ -35,7 +35,7 @@ enum Sub {
     /// Install hooks (all, or those named).
     ///
     /// Honours core.hooksPath. Where husky, lefthook or pre-commit own the hooks, nothing is
-    /// written and you are told what to add to their configuration.
+    /// written; what to add to their configuration is printed.
     #[command(
         after_help = "Examples:\n  aye hooks install\n  aye hooks install --pre-commit --pre-push"
     )]

@@ -142,9 +142,9 @@ pub struct Global {
 pub enum Command {
     /// Propose a change for a person to review.
     Propose(Box<propose::Args>),
-    /// Make a proposal of what an agent has done to the work tree already.
+    /// Propose what an agent has already changed in the work tree.
     Adopt(adopt::Args),
-    /// Say how many proposals wait.
+    /// Show how many proposals are pending.
     Status(status::Args),
     /// List proposals.
     #[command(visible_alias = "ls")]
@@ -163,23 +163,23 @@ pub enum Command {
     /// Reject pending proposals.
     #[command(aliases = ["deny", "nay", "disapprove"])]
     Reject(reject::Args),
-    /// Take your own pending proposals back.
+    /// Withdraw your own pending proposals.
     Withdraw(withdraw::Args),
     /// Make a rejected proposal pending again.
     #[command(aliases = ["unreject"])]
     Reopen(reopen::Args),
     /// Bring the text of a decided proposal back into the work tree, without deciding anything.
     Restore(restore::Args),
-    /// Publish a private proposal: the next push takes it along.
+    /// Publish a private proposal: the next push includes it.
     Publish(publish::Args),
-    /// Remove a proposal and all that was said of it, for good.
+    /// Remove a proposal and everything recorded about it, for good.
     Purge(purge::Args),
-    /// Take a decision back.
+    /// Undo a decision.
     #[command(aliases = ["unapply", "revert"])]
     Undo(undo::Args),
     /// Give a pending proposal new content.
     Revise(Box<revise::Args>),
-    /// Put a pending proposal on the files as they are now.
+    /// Rebase a pending proposal onto the files as they are now.
     Rebase(rebase::Args),
     /// Comment on a pending proposal, or request changes.
     Comment(comment::Args),
@@ -199,11 +199,11 @@ pub enum Command {
     #[cfg(unix)]
     #[command(after_help = shell::EXAMPLES)]
     Shell(shell::Args),
-    /// Show and keep the task plan of this branch.
+    /// Show and update the task plan of this branch.
     Plan(plan::Args),
-    /// The project's memory: propose, review, search, read, look after it.
+    /// The project's memory: propose, review, search, read, maintain it.
     Memory(memory::Args),
-    /// Say what wants attention; exit with 1 if something does.
+    /// Report what needs attention; exit with 1 if something does.
     Check(check::Args),
     /// Install, show or remove git hooks.
     Hooks(hooks::Args),
@@ -215,13 +215,13 @@ pub enum Command {
     Run(run::Args),
     /// List, submit and end the work trees that agents run in.
     Session(session::Args),
-    /// Hook coding agents up, so that their edits go through review.
+    /// Install hooks in coding agents, so that their edits go through review.
     Agents(agents::Args),
     /// Serve the tools to a coding agent, over the Model Context Protocol.
     Mcp(mcp::Args),
     /// Make the repository ready: .agent-memory/ and the memory scaffold.
     Init(init::Args),
-    /// Show the whole main job in a scratch repository.
+    /// Show the main workflow in a scratch repository.
     Demo(demo::Args),
     /// Check the store, and repair what can be rebuilt.
     Doctor(doctor::Args),

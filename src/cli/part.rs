@@ -18,7 +18,7 @@ pub struct PartArgs {
     /// Apply only these hunks, as `aye diff ID --hunks` numbers them: 1,3-5.
     #[arg(long, value_name = "LIST", conflicts_with_all = ["mark_only", "conflict_markers"])]
     pub hunks: Option<String>,
-    /// Make what is left out a new pending proposal.
+    /// Make the hunks that are not applied a new pending proposal.
     #[arg(long, requires = "hunks")]
     pub split_rest: bool,
 }

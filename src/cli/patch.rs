@@ -26,7 +26,7 @@ pub struct Args {
     /// The patch; - or nothing reads standard input.
     #[arg(value_name = "FILE")]
     pub file: Option<OsString>,
-    /// Say what would happen, and change nothing.
+    /// Do not write anything; only show what would be done.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
     /// Also stage the changed files.

@@ -19,7 +19,7 @@ use crate::tools::{Arguments, json, update_plan};
 /// Largest plan read, in bytes: far more than 200 steps of 2,000 characters.
 const MOST: u64 = 8 << 20;
 
-/// Show and keep the task plan of this branch.
+/// Show and update the task plan of this branch.
 ///
 /// A plan is a list of steps, each pending, in_progress (at most one) or completed. Agents keep it
 /// through the update_plan tool; every version stays in the log. A proposal whose related task is
@@ -74,7 +74,7 @@ enum Sub {
         #[command(flatten)]
         which: Which,
     },
-    /// Say how far a step is.
+    /// Set the status of a step.
     #[command(after_help = "Examples:
   aye plan set 2 completed
   aye plan set 3 in_progress -m 'The tests came first'")]
@@ -82,7 +82,7 @@ enum Sub {
         /// Its number, from 1.
         #[arg(value_name = "N")]
         number: usize,
-        /// How far it is.
+        /// Its new status.
         #[arg(value_enum)]
         status: StepStatus,
         /// Why.
@@ -99,10 +99,10 @@ enum Sub {
         /// What is to be done.
         #[arg(value_name = "STEP")]
         step: String,
-        /// How far it is.
+        /// Its status.
         #[arg(long, value_enum, default_value = "pending")]
         status: StepStatus,
-        /// Put it before step N.
+        /// Insert it before step N.
         #[arg(long, value_name = "N")]
         at: Option<usize>,
         /// Why.

@@ -16,7 +16,7 @@ use crate::store::{Purged, Purging, Standing, Store, Subjects, View, Where};
 use crate::text::{escape, shell};
 use crate::{apply, decide};
 
-/// Remove a proposal and all that was said of it, for good.
+/// Remove a proposal and everything recorded about it, for good.
 ///
 /// For what should never have been recorded: a key, a password, a customer's data. The lanes of this
 /// clone go on in an epoch without it: of its events only their ids and places stay, and that it was
@@ -46,7 +46,7 @@ pub struct Args {
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
-    /// Say what would be removed, and change nothing.
+    /// Do not remove anything; only show what would be removed.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 }

@@ -14,7 +14,7 @@ use crate::proposal::event::RevisionReason;
 use crate::store::NewRevision;
 use crate::text::escape;
 
-/// Put a pending proposal on the files as they are now, as a new revision.
+/// Rebase a pending proposal onto the files as they are now, as a new revision.
 ///
 /// Each file is merged with what has changed since it was proposed. Where both changed the same
 /// lines, nothing is recorded and the exit status is 5.
@@ -26,7 +26,7 @@ pub struct Args {
     /// The proposal.
     #[command(flatten)]
     pub which: One,
-    /// Say what would happen, and record nothing.
+    /// Do not record anything; only show what would be done.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 }

@@ -36,7 +36,7 @@ pub struct Args {
     /// Without a question.
     #[command(flatten)]
     pub yes: YesArgs,
-    /// Print what would be rejected and the digest that --yes takes, and change nothing.
+    /// Do not reject anything; only show what would be rejected, and the digest for --yes.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 }

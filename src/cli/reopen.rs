@@ -11,7 +11,7 @@ use crate::proposal::{Proposal, Status};
 use crate::render::age;
 use crate::store::Store;
 
-/// Make a rejected or withdrawn proposal pending again, or take a request for changes back.
+/// Make a rejected or withdrawn proposal pending again, or cancel a request for changes.
 ///
 /// One whose time has run out meanwhile gets another term, of `aye.expiresIn` (7 days).
 #[derive(Debug, clap::Args)]
@@ -85,7 +85,7 @@ pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Resu
     let status = proposal.status(now);
     match status {
         Status::Expired => context.note(&format!(
-            "note: the time of {id} has run out, and only a person who takes a decision back gives it more; \
+            "note: the time of {id} has run out, and only a person who undoes a decision gives it more; \
              propose it again, or bring its text back: aye restore {id}"
         )),
         _ => {

@@ -14,12 +14,12 @@ use crate::text::escape;
 ///
 /// `aye propose --worktree` takes what it proposes out of the files, and it stays in the proposal
 /// whatever is decided. This writes it into the files again, merged with what they hold now, all of
-/// them or none. It decides nothing: it is recorded as a direct patch, which `aye undo` takes back. It
+/// them or none. It decides nothing: it is recorded as a direct patch, which `aye undo` reverts. It
 /// is for people; of memory and of sensitive paths at a terminal, as for `aye apply`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye restore m4k8
-  aye log --limit 5    the id of the direct patch that it was; aye undo takes it back")]
+  aye log --limit 5    the id of the direct patch that it was; aye undo reverts it")]
 pub struct Args {
     /// The proposal; any unique beginning of its id.
     #[arg(value_name = "ID")]

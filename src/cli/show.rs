@@ -79,7 +79,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             Audience::Remote(remote) => format!("of the remote {}", escape::name(remote)),
         };
         let note = format!(
-            "! decided in a lane {of} alone: whoever has only the others has it undecided (aye undo takes it back)"
+            "! decided in a lane {of} alone: whoever has only the others has it undecided (aye undo reverts it)"
         );
         text += &format!("{}\n", palette.paint(Role::Warn, note));
     }

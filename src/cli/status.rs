@@ -12,9 +12,9 @@ use crate::proposal::ProposalId;
 use crate::render::overview;
 use crate::store::{Filter, Store, Summary, View};
 
-/// Say how many proposals wait, for whom.
+/// Show how many proposals are pending, and for whom.
 ///
-/// A proposal that was sent back waits for its agent, and is counted apart. A conflict is one that does
+/// A proposal that was sent back waits for its agent, and is counted separately. A conflict is one that does
 /// not fit the files as they are, and does not stand on another one either.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

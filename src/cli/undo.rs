@@ -19,14 +19,14 @@ use crate::proposal::{Authority, Proposal, State, Status};
 use crate::store::Store;
 use crate::text::escape;
 
-/// Take a decision back: the proposal is pending again, and files that it wrote become what they were.
+/// Undo a decision: the proposal is pending again, and the files that it wrote are restored.
 ///
 /// Without an id, at a terminal: the last decision of this clone that stands, or all those that were made
 /// in one go with it (each within five seconds of the next), as at the end of a review; they are shown
 /// first. A rejected or withdrawn proposal is pending again, as by `aye reopen`, and one that was sent
 /// back is in the queue again.
 ///
-/// Of an applied one, later changes elsewhere in the same files stay. Where the same lines have changed since,
+/// Of an applied proposal, later changes elsewhere in the same files stay. Where the same lines have changed since,
 /// nothing is written and the exit status is 5. A commit stays: commit what was put back.
 ///
 /// One whose time has run out meanwhile gets another term, of `aye.expiresIn` (7 days).
@@ -46,7 +46,7 @@ pub struct Args {
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
-    /// Say what would happen, and change nothing.
+    /// Do not write anything; only show what would be done.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 }
@@ -107,7 +107,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let again = reopen::again(context, &store, &proposal)?;
     let mut answer = answer(&proposal, &undone.files, undone.commit, false, true);
     is_now(&mut answer, again);
-    let heading = format!("taken back, {}", again.words());
+    let heading = format!("undone, {}", again.words());
     context.emit(Format::Text, &answer, || text(&answer, &heading))?;
     Ok(Exit::Done)
 }
@@ -167,11 +167,11 @@ fn is_no(proposal: &Proposal) -> bool {
 fn last(context: &Context, store: &Store) -> Result<Vec<Proposal>> {
     if !context.interactive() {
         return Err(Error::new(&codes::USAGE, "an id is needed where nobody can be asked")
-            .hint("name what to take back: aye undo ID; `aye log` shows what was decided"));
+            .hint("name what to undo: aye undo ID; `aye log` shows what was decided"));
     }
     let found = decide::undo::last(store, &store.view()?)?;
     if found.is_empty() {
-        let message = "no decision of this clone stands that could be taken back";
+        let message = "no decision of this clone stands that could be undone";
         return Err(Error::new(&NOT_APPLIED, message).hint("`aye log` shows what was decided"));
     }
     Ok(found)
@@ -199,10 +199,8 @@ fn undo_several(
         context.note("these were decided in one go; nothing undone");
         return Ok(Exit::Done);
     }
-    let question = format!(
-        "Take back all {} of them (a), the first of these alone (l), or none (n)?",
-        found.len()
-    );
+    let question =
+        format!("Undo all {} of them (a), only the first of these (l), or none (n)?", found.len());
     let chosen = match context.choose(&question, &["a", "l", "n"]).as_deref() {
         Some("a") => found,
         Some("l") => &found[..1],
@@ -226,10 +224,10 @@ fn undo_several(
         }
     }
     if let Some(done) = done {
-        context.emit(Format::Text, &done, || text(&done, "taken back, pending again"))?;
+        context.emit(Format::Text, &done, || text(&done, "undone, pending again"))?;
         if failed.is_some() {
             let (done, all) = (done.proposals.len(), chosen.len());
-            context.note(&format!("note: {done} of {all} were taken back"));
+            context.note(&format!("note: {done} of {all} were undone"));
         }
     }
     failed.map_or(Ok(Exit::Done), Err)
@@ -259,8 +257,8 @@ fn undo_one(context: &Context, store: &Store, proposal: &Proposal) -> Result<Ans
 /// What is asked, and what exactly it is where no id was given.
 fn question(proposal: &Proposal, args: &Args) -> String {
     match args.id {
-        Some(_) => format!("Take {} back?", proposal.id),
-        None => format!("Take back {}?", said(proposal)),
+        Some(_) => format!("Undo {}?", proposal.id),
+        None => format!("Undo {}?", said(proposal)),
     }
 }
 
@@ -350,7 +348,7 @@ fn undo_patch(context: &mut Context, store: &Store, id: &str, args: &Args) -> Re
         let plan = decide::undo::preview_patch(store, &patch)?;
         let fits = plan.refusal().is_none();
         let answer = answer(&plan.files, true, fits);
-        let heading = if fits { "would be taken back" } else { "cannot be taken back as it is" };
+        let heading = if fits { "would be undone" } else { "cannot be undone as it is" };
         context.emit(Format::Text, &answer, || text(&answer, heading))?;
         return Ok(if fits { Exit::Done } else { Exit::Conflict });
     }
@@ -358,7 +356,7 @@ fn undo_patch(context: &mut Context, store: &Store, id: &str, args: &Args) -> Re
         verb: Verb::Undo,
         proposals: &[],
         yes: args.yes,
-        question: &format!("Take {id} back?"),
+        question: &format!("Undo {id}?"),
         command: &format!("aye undo {id}"),
     };
     let Some(authority) = context.authorise(store, &asking)? else {
@@ -367,14 +365,14 @@ fn undo_patch(context: &mut Context, store: &Store, id: &str, args: &Args) -> Re
     };
     let files = decide::undo::undo_patch(store, &authority, context.now, &stamped, &patch)?;
     let answer = answer(&files, false, true);
-    context.emit(Format::Text, &answer, || text(&answer, "taken back"))?;
+    context.emit(Format::Text, &answer, || text(&answer, "undone"))?;
     Ok(Exit::Done)
 }
 
 fn dry_run(context: &mut Context, proposal: &Proposal, plan: &Resolution) -> Result<Exit> {
     let fits = plan.refusal().is_none();
     let answer = answer(proposal, &plan.files, None, true, fits);
-    let heading = if fits { "would be taken back" } else { "cannot be taken back as it is" };
+    let heading = if fits { "would be undone" } else { "cannot be undone as it is" };
     context.emit(Format::Text, &answer, || text(&answer, heading))?;
     Ok(if fits { Exit::Done } else { Exit::Conflict })
 }

@@ -112,7 +112,7 @@ fn text(document: &Document) -> String {
     }
     if let Some(Revised { actor, reason, diff, .. }) = &document.revised {
         let what = match reason {
-            RevisionReason::Partial => "taken in part",
+            RevisionReason::Partial => "partially applied",
             RevisionReason::Rebase => "rebased",
             RevisionReason::Edited => "edited",
             _ => "revised",

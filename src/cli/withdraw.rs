@@ -10,7 +10,7 @@ use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::tools::withdraw::{Answer, Item};
 
-/// Take your own pending proposals back.
+/// Withdraw your own pending proposals.
 ///
 /// For the proposer: the same agent, or person, in the same clone. Others reject.
 #[derive(Debug, clap::Args)]

@@ -101,7 +101,7 @@ pub fn find(store: &Store, view: &View, text: &str) -> Result<(Stamped, Patch)> 
     if undone.contains(&stamped.id) {
         return Err(Error::new(
             &codes::NOT_APPLIED,
-            format!("{} was taken back already", id(&stamped.id)),
+            format!("{} was already undone", id(&stamped.id)),
         )
         .hint("`aye log` shows by whom"));
     }

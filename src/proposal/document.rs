@@ -86,7 +86,7 @@ pub struct Document {
     pub checks: Vec<Check>,
     /// Commits known to contain it.
     pub commits: Vec<String>,
-    /// How often an apply was taken back.
+    /// How often an apply was undone.
     pub undone: usize,
     /// The structured request of a memory proposal.
     #[serde(skip_serializing_if = "Option::is_none")]

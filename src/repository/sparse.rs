@@ -13,7 +13,7 @@ impl Repository {
         let Some(path) = self.left_out(&error) else { return error };
         let directory = path.rsplit_once('/').map_or(path.as_str(), |(directory, _)| directory);
         error.hint(format!(
-            "the sparse checkout leaves it out of the work tree; `git sparse-checkout add \
+            "the sparse checkout excludes it from the work tree; `git sparse-checkout add \
              '{directory}'` brings it there"
         ))
     }

@@ -30,7 +30,7 @@ pub struct Request {
     pub patch: Vec<u8>,
     /// How to read it.
     pub options: Options,
-    /// Say what would happen, and change nothing.
+    /// Do not write anything; only show what would be done.
     pub dry_run: bool,
     /// Also stage the changed files.
     pub index: bool,
@@ -164,7 +164,7 @@ pub struct Parameters {
     /// The patch: a unified diff, as git and others print it, or a `*** Begin Patch` envelope.
     #[schemars(required)]
     patch: Option<String>,
-    /// Say what would happen, and change nothing.
+    /// Do not write anything; only show what would be done.
     #[serde(default)]
     dry_run: bool,
     /// Also stage the changed files.
@@ -173,13 +173,13 @@ pub struct Parameters {
     /// Propose it instead of applying it.
     #[serde(default)]
     propose: bool,
-    /// Take it back.
+    /// Apply it in reverse.
     #[serde(default)]
     reverse: bool,
-    /// Take hunks without context.
+    /// Accept hunks without context.
     #[serde(default)]
     unidiff_zero: bool,
-    /// How many leading components of the paths to leave out.
+    /// How many leading components of the paths to strip.
     #[serde(default, deserialize_with = "whole")]
     strip: Option<usize>,
     /// How many lines of context may differ.

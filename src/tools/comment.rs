@@ -1,4 +1,4 @@
-//! `comment`: something said about a proposal.
+//! `comment`: a comment on a proposal.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -28,7 +28,7 @@ pub struct Parameters {
     /// Characters; 0 or none for the manifest's budget.
     #[serde(default, deserialize_with = "whole")]
     budget: Option<usize>,
-    /// Leave the archive out.
+    /// Exclude the archive.
     #[serde(default)]
     exclude_archive: bool,
 }

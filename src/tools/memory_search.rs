@@ -41,7 +41,7 @@ pub struct Parameters {
     /// At most so many sections; 10 where it is left out.
     #[serde(default, deserialize_with = "whole")]
     limit: Option<usize>,
-    /// Leave the archive out.
+    /// Exclude the archive.
     #[serde(default)]
     exclude_archive: bool,
 }

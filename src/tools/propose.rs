@@ -84,7 +84,7 @@ pub struct PatchParameters {
     /// The patch: a unified diff, as git and others print it, or a `*** Begin Patch` envelope.
     #[schemars(required)]
     patch: Option<String>,
-    /// How many leading components of the paths to leave out.
+    /// How many leading components of the paths to strip.
     #[serde(default, deserialize_with = "whole")]
     strip: Option<usize>,
     /// Why, for the reviewer.

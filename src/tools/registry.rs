@@ -204,7 +204,7 @@ pub static TOOLS: &[Tool] = &[
     },
     Tool {
         names: &[withdraw::NAME],
-        description: "Take a pending proposal of your own back.",
+        description: "Withdraw a pending proposal of your own.",
         form: Form::Json,
         reads_only: false,
         bare: false,
@@ -215,7 +215,7 @@ pub static TOOLS: &[Tool] = &[
     },
     Tool {
         names: &[comment::NAME],
-        description: "Say something about a pending proposal, as a whole or at a line; for example in answer to a \
+        description: "Comment on a pending proposal, as a whole or at a line; for example in answer to a \
                       reviewer.",
         form: Form::Json,
         reads_only: false,

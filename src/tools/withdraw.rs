@@ -1,4 +1,4 @@
-//! `withdraw`: one's own proposal is taken back.
+//! `withdraw`: the proposer withdraws a proposal.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ pub struct Parameters {
     reason: Option<String>,
 }
 
-/// Takes a proposal back.
+/// Withdraws a proposal.
 ///
 /// # Errors
 /// `proposal_not_found` and its kin, `not_pending`, `human_approval_required` for another's proposal.

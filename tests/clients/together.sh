@@ -92,9 +92,9 @@ echo "reviewed: a part of Codex's applied, Claude's rejected"
 second='resume --last "Go on"'
 both "Go on" --continue
 told claude
-grep -q "applied by Test in part" "$scratch/codex.log" || fail "codex was not told of the part"
+grep -q "partially applied by Test" "$scratch/codex.log" || fail "codex was not told of the part"
 grep -q "Bees are kinder than wasps" "$scratch/claude.turn" || fail "the reason is not repeated: $(cat "$scratch/claude.turn")"
-tail -1 "$scratch/codex.turn" | grep -q "in part" || fail "codex does not repeat it: $(tail -3 "$scratch/codex.turn")"
+tail -1 "$scratch/codex.turn" | grep -q "partially applied" || fail "codex does not repeat it: $(tail -3 "$scratch/codex.turn")"
 echo "claude: $(cat "$scratch/claude.turn")"
 echo "codex: $(tail -1 "$scratch/codex.turn")"
 tree=$("$aye" session path "$("$aye" session list --json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' | while read -r name; do

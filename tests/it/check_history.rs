@@ -87,7 +87,7 @@ fn what_was_taken_back_and_is_gone_at_the_end_is_no_finding() {
     let id = commit(&repo, "3", "three");
     let run = repo.aye(&["undo", &id, "--yes"]).ok();
     run.notes("commit what was put back");
-    repo.aye(&check).exits(1).says("not_applied").says("has taken back").says("git revert");
+    repo.aye(&check).exits(1).says("not_applied").says("has undone").says("git revert");
     repo.git(&["commit", "-q", "-a", "-m", "Take it back"]);
     repo.aye(&check).ok();
 

@@ -1013,7 +1013,7 @@ fn the_last_decision_is_taken_back_without_an_id() {
     let reject = ["reject", &two, "--yes", "--reason", "no"];
     repo.cmd(&reject).env("AYE_NOW", in_minutes(10)).run().ok();
     let mut t = undo();
-    t.sees(&format!("Take back {two} (b.txt, “two”), rejected by")).sees("[y/n]").types("n\r");
+    t.sees(&format!("Undo {two} (b.txt, “two”), rejected by")).sees("[y/n]").types("n\r");
     t.sees("nothing undone");
     t.ends();
     assert_eq!(status(&two), "rejected");
@@ -1022,8 +1022,8 @@ fn the_last_decision_is_taken_back_without_an_id() {
     assert_eq!(t.ends(), 0);
     assert_eq!((status(&one).as_str(), status(&two).as_str()), ("applied", "pending"));
     let mut t = undo();
-    t.sees(&format!("Take back {one} (a.txt, “one”), applied by")).sees("[y/n]").types("y\r");
-    t.sees("taken back");
+    t.sees(&format!("Undo {one} (a.txt, “one”), applied by")).sees("[y/n]").types("y\r");
+    t.sees("undone");
     assert_eq!(t.ends(), 0);
     assert_eq!(status(&one), "pending");
     assert_eq!(repo.text("a.txt"), "a\n");

@@ -29,7 +29,7 @@ fn without_a_terminal_the_story_fits_a_screen() {
         "human_approval_required",
         "rejected by",
         "error[conflict]",
-        "taken back",
+        "undone",
         "$ aye log",
         "cd ",
         "review",
@@ -155,7 +155,7 @@ mod at_a_terminal {
         answers(&mut t, "Take this hunk", "y");
         answers(&mut t, "Take this hunk", "q");
         answers(&mut t, "Enter: go on", "\r");
-        t.sees("undo takes the last decision back");
+        t.sees("undo reverts the last decision");
         // Two decisions in one go, unless this machine was slow in between.
         t.sees("/n]").listens();
         let asks_which = t.screen().contains("[a/l/n]");

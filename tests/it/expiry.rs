@@ -44,7 +44,7 @@ fn what_is_taken_back_after_its_time_has_another_term() {
     let run = later(&repo, &["reopen", &rejected, "--yes"]).ok();
     run.says("pending again").notes("it expires in 7 days now");
     let run = later(&repo, &["undo", &applied, "--yes"]).ok();
-    run.says("taken back, pending again").notes("it expires in 7 days now");
+    run.says("undone, pending again").notes("it expires in 7 days now");
     assert_eq!(repo.text("g"), "a b\n");
     later(&repo, &["undo", &sent_back, "--yes"]).ok().says("pending again");
     let pending = || {

@@ -404,7 +404,7 @@ fn what_a_sparse_checkout_leaves_out_is_not_proposed_as_deleted() {
     repo.git(&["update-index", "--skip-worktree", "out/g"]);
     repo.write("in/f", "F\n");
     let run = repo.aye(&["propose", "--worktree", "--json"]).ok();
-    assert_eq!(listed(&run.notes("out/g is staged but left out")), "in/f");
+    assert_eq!(listed(&run.notes("out/g is staged but excluded from")), "in/f");
     assert_eq!(repo.git(&["status", "--short"]), "M  out/g");
 }
 

@@ -91,7 +91,7 @@ fn the_move_is_one_decision_in_a_review() {
     let mut t = review(&repo, &[]);
     t.sees("+1 −1 in 1 file").sees("renamed f.txt → g.txt (97 %)").sees("rename from f.txt");
     t.sees("(1/2)").sees("]? ").types("y").sees("+new 30").sees("(2/2)").sees("]? ").types("n");
-    t.sees("will write").sees("]? ").types("y").sees("applied in part");
+    t.sees("will write").sees("]? ").types("y").sees("partially applied");
     assert_eq!(t.ends(), 0);
     assert!(!repo.exists("f.txt"));
     assert_eq!(repo.text("g.txt"), lines(|_| false));

@@ -107,7 +107,7 @@ fn what_fits_is_taken_beside_a_conflict_that_is_left_out() {
     let mut t = review(&repo, "true\n");
     t.sees("+<<<<<<< now").sees(" now 11").sees("+>>>>>>> proposed").sees("(1/2) Settle");
     t.types("n").sees("+B").sees("(2/2) Take this hunk").types("y");
-    t.sees("apply 1 of 2 hunks").sees("+B").sees("Write").types("y").sees("applied in part");
+    t.sees("apply 1 of 2 hunks").sees("+B").sees("Write").types("y").sees("partially applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("f.txt"), lines.replace("line 5\n", &now).replace("line 30\n", "B\n"));
 }
@@ -165,10 +165,10 @@ fn what_was_changed_is_not_deleted_unseen() {
     repo.write("f.txt", "two\n");
     repo.git(&["commit", "-qam", "change"]);
     let mut t = review(&repo, "true\n");
-    t.sees("! conflict: f.txt has changed since, and the change deletes it; n leaves it out");
+    t.sees("! conflict: f.txt has changed since, and the change deletes it; n skips it");
     // What is typed before a question reads is not an answer to it.
     t.sees("Settle").sees("]? ").types("y").sees("does not fit").sees("]? ").types("e");
-    t.sees("does nothing here").sees("]? ").types("n").sees("Every hunk is left out");
+    t.sees("does nothing here").sees("]? ").types("n").sees("No hunk is taken");
     t.sees("pending): ").types("\x1b").sees("nothing of it is taken").sees("Quit").sees("]? ");
     t.types("q");
     assert_eq!(t.ends(), 0);

@@ -76,7 +76,7 @@ fn from_proposals_to_a_commit_that_the_checks_find_clean() {
     t.sees("(4/4)").sees("]?").types("e").sees("+oat milk").sees("Decided:");
     t.sees("apply 1 of 2 hunks (+1 −1)").sees("request changes: keep the word short, 1 comment");
     t.sees("reject: we spell it so").sees("apply 1 of 1 hunk, 1 edited by you (+2 −0)");
-    t.sees("]?").types("y").sees("applied in part").sees("sent back").sees("rejected");
+    t.sees("]?").types("y").sees("partially applied").sees("sent back").sees("rejected");
     t.sees("applied as you edited it");
     assert_eq!(t.ends(), 0);
 

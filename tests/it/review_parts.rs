@@ -40,12 +40,12 @@ fn what_nobody_reads_comes_last_as_one_decision() {
     let (repo, id) = scene();
     let mut t = review(&repo, &[]);
     t.sees("1  src/main.rs").sees("2  Cargo.lock").sees("(1/3)").sees("]? ").types("y");
-    t.sees("lock file: 3 hunks, +3 −3; o opens it, y takes it, n leaves it out").sees("(2/3)");
+    t.sees("lock file: 3 hunks, +3 −3; o opens it, y takes it, n skips it").sees("(2/3)");
     t.sees("]? ").types("y").sees("generated: 3 hunks").sees("(3/3)").sees("]? ");
     t.types("o").sees("new 5").sees("(3/5)").sees("]? ").types("u").sees("undone");
     t.sees("(3/3)").sees("]? ").types("o").sees("(3/5)").sees("]? ").types("y").sees("(4/5)");
     t.sees("]? ").types("d").sees("will write:").sees("new 30").sees("]? ").types("y");
-    t.sees("applied in part, 3 files");
+    t.sees("partially applied, 3 files");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("Cargo.lock"), lines(|n| n % 20 == 5));
     assert_eq!(repo.text("api.rs"), lines(|n| n == 5));

@@ -229,7 +229,7 @@ fn hunks_of_a_moved_base_are_taken_one_by_one() {
     repo.commit("moved");
     let mut t = review(&repo);
     t.sees("base: moved on").sees("(1/2)").types("n").sees("(2/2)").types("y").sees("apply 1 of 2");
-    t.sees("+thirty-five").sees("Write").types("y").sees("applied in part");
+    t.sees("+thirty-five").sees("Write").types("y").sees("partially applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("f"), text(&[(20, "twenty"), (35, "thirty-five")]));
 }

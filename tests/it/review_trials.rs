@@ -80,6 +80,6 @@ fn what_is_left_out_is_tried_all_the_same_and_that_is_said() {
         .types("t")
         .sees("2\n")
         .sees("recorded; the whole proposal");
-    t.sees("what you leave out").sees("]? ").types("q");
+    t.sees("the hunks that you did not take").sees("]? ").types("q");
     t.ends();
 }

@@ -48,7 +48,7 @@ fn what_was_decided_in_one_go_is_taken_back_together() {
     repo.aye(&["reject", &two, "--yes", "--reason", "no"]).ok();
     repo.aye(&["comment", &three, "--request-changes", "-m", "no"]).ok();
     let mut terminal = Terminal::start(repo.cmd(&["undo"]), 24, 100);
-    terminal.sees("Take back all 3 of them").types("a\r");
+    terminal.sees("Undo all 3 of them").types("a\r");
     assert_eq!(terminal.ends(), 0);
     let screen = terminal.text();
     assert!(screen.contains("sent back") && screen.contains("rejected"), "{screen}");
@@ -183,7 +183,7 @@ fn all_that_was_decided_in_one_go_is_taken_back_however_many() {
     let listed = |args: &[&str], asked: bool| {
         let mut terminal = Terminal::start(repo.cmd(args), 200, 100);
         if asked {
-            terminal.sees("Take back all 104 of them").types("a\r");
+            terminal.sees("Undo all 104 of them").types("a\r");
         }
         assert_eq!(terminal.ends(), 0);
         terminal.text()

@@ -100,7 +100,7 @@ fn other_words_for_a_verb_are_understood() {
     for (accept, undo) in [("accept", "unapply"), ("ok", "revert")] {
         let id = propose(accept);
         repo.aye(&[accept, &id, "--yes"]).ok().says("applied");
-        repo.aye(&[undo, &id, "--yes"]).ok().says("taken back");
+        repo.aye(&[undo, &id, "--yes"]).ok().says("undone");
     }
     for word in ["deny", "nay", "disapprove"] {
         let id = propose(word);

@@ -171,7 +171,7 @@ pub(super) fn refuse_unmatched(store: &Store, specs: &Specs<'_>) -> Result<()> {
                     format!("pathspec '{shown}' did not match any file"),
                 )
                 .with("path", shown.into_owned())
-                .hint("`git status` lists what is not committed; ignored files are left out"));
+                .hint("`git status` lists what is not committed; ignored files are excluded"));
             }
             _ => {
                 let said = answer.stderr.to_str_lossy();

@@ -41,7 +41,7 @@ pub struct InstallArgs {
     /// Where edits of the checkout go: into a work tree of the session, or nowhere.
     #[arg(long, value_enum, default_value = "tree", value_name = "MODE")]
     pub mode: Mode,
-    /// Say what would be written, and write nothing.
+    /// Do not write anything; only show what would be written.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 }

@@ -20,7 +20,7 @@ pub use install::{installed, is_tracked, take_out};
 pub use seen::Agent;
 pub use show::{Answer, Item};
 
-/// Hook coding agents up, so that their edits go through review without being told.
+/// Install hooks in coding agents, so that their edits go through review.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye agents install claude-code

@@ -71,7 +71,7 @@ pub struct Args {
     /// Commit message instead of the proposal's description.
     #[arg(long, short = 'm', value_name = "TEXT", requires = "commit")]
     pub message: Option<String>,
-    /// Say what would happen, and change nothing.
+    /// Do not write anything; only show what would be done.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
     /// Where it does not fit, write both versions with conflict markers; it stays pending.

@@ -18,7 +18,7 @@ use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::text::shell;
 
-/// Show the whole main job in a scratch repository.
+/// Show the main workflow in a scratch repository.
 ///
 /// Makes a small generated repository, in which agents propose changes. At a terminal you review them, in
 /// three screens: an easy yes, a risky one, two on the same line; then `undo`, the log, and more for who

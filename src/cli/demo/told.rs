@@ -32,7 +32,7 @@ pub fn tell(stage: &mut Stage<'_>) -> Result<Demo> {
     stage.brief(Who::Person, &["apply", &applied, "--yes"])?;
     stage.step(Who::Person, &["apply", &stale, "--yes"], Exit::Conflict)?;
 
-    stage.title("A decision can be taken back, and all of it is on record.")?;
+    stage.title("A decision can be undone, and all of it is on record.")?;
     stage.brief(Who::Person, &["undo", &easy, "--yes"])?;
     stage.step(Who::Person, &["log", "--limit", "2"], Exit::Done)?;
     // So that what waits at the end is what is new.

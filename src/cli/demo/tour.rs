@@ -75,9 +75,9 @@ fn same_line(stage: &mut Stage<'_>) -> Result<bool> {
 }
 
 fn back(stage: &mut Stage<'_>) -> Result<bool> {
-    stage.title("Taken back, and on record")?;
+    stage.title("Undone, and on record")?;
     stage.say(
-        "undo takes the last decision back, whatever it was, or all that were written in one go\n\
+        "undo reverts the last decision, whatever it was, or all that were written in one go\n\
          (a letter and Enter):",
     )?;
     stage.hand_over(Who::Person, &["undo"])?;

@@ -52,7 +52,7 @@ pub(super) fn overwrites(fetch: &Overwrites) -> String {
 pub(super) fn rewound(lane: &Rewound) -> Problem {
     let Rewound { name, lost, now, is_behind, kept } = lane;
     let how = match now {
-        Some(now) => format!("taken back from {lost} to {now}"),
+        Some(now) => format!("rewound from {lost} to {now}"),
         None => "removed".to_owned(),
     };
     let message = format!(

@@ -15,7 +15,7 @@ pub struct Args {
     /// The question; without one, what to read at start.
     #[arg(value_name = "QUERY")]
     pub query: Vec<String>,
-    /// At most so many characters.
+    /// Print at most CHARS characters.
     #[arg(long, value_name = "CHARS")]
     pub budget: Option<usize>,
     /// Prefer sections that speak of this path or module; repeatable.
@@ -24,7 +24,7 @@ pub struct Args {
     /// Only this category; repeatable.
     #[arg(long, value_name = "CATEGORY")]
     pub include: Vec<String>,
-    /// Leave the archive out.
+    /// Exclude the archive.
     #[arg(long)]
     pub exclude_archive: bool,
 }

@@ -32,7 +32,7 @@ pub struct Args {
     /// Files, or directories of Markdown files.
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
-    /// Print what would be staged, and stage nothing.
+    /// Do not stage anything; only show what would be staged.
     #[arg(long)]
     pub dry_run: bool,
 }

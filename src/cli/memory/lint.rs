@@ -4,7 +4,7 @@ use super::open;
 use crate::cli::Context;
 use crate::error::{Exit, Result};
 
-/// Look the whole store over: schema, ids, conflicts, secrets, sources, age, leftovers.
+/// Check the whole store: schema, ids, conflicts, secrets, sources, age, leftovers.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye memory lint

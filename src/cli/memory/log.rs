@@ -18,7 +18,7 @@ pub struct Args {
     /// A file, or FILE#ID for one section; everything otherwise.
     #[arg(value_name = "FILE[#ID]")]
     pub target: Option<String>,
-    /// At most so many changes.
+    /// Show at most N changes.
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
 }
@@ -56,7 +56,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 /// One change in words.
 pub fn text(change: &Change) -> String {
-    let undone = if change.undone { " (taken back)" } else { "" };
+    let undone = if change.undone { " (undone)" } else { "" };
     let mut out = format!(
         "{}  {}  {}{undone}\n",
         change.at,

@@ -62,7 +62,7 @@ pub enum Command {
     Apply(apply::Args),
     /// Reject a staged proposal, with a reason for its proposer.
     Reject(reject::Args),
-    /// Plan a staged proposal anew on the files as they are now.
+    /// Rebase a staged proposal onto the files as they are now.
     Rebase(rebase::Args),
     /// Search memory.
     Search(search::Args),
@@ -70,15 +70,15 @@ pub enum Command {
     Context(context::Args),
     /// Propose what another program keeps as memory.
     Import(import::Args),
-    /// Look the whole store over.
+    /// Check the whole store.
     Lint(lint::Args),
     /// Show who changed memory, when, why and from which source.
     Log(log::Args),
     /// Show where each section of a file comes from.
     Blame(blame::Args),
-    /// Take an applied proposal back, section by section.
+    /// Undo an applied proposal, section by section.
     Undo(undo::Args),
-    /// Bring the staging directories in step with the store.
+    /// Synchronize the staging directories with the store.
     Sweep(sweep::Args),
     /// Merge memory files by section (git calls this).
     MergeDriver(merge_driver::Args),

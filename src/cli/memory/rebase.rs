@@ -8,7 +8,7 @@ use crate::error::{Exit, Result};
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 
-/// Plan a staged proposal anew on the files as they are now, as a new revision.
+/// Rebase a staged proposal onto the files as they are now, as a new revision.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye memory rebase --latest
@@ -19,7 +19,7 @@ pub struct Args {
     /// Which.
     #[command(flatten)]
     pub which: One,
-    /// Go on where the target changed: its present text gives way.
+    /// Rebase even where the target has changed: its present text is replaced.
     #[arg(long)]
     pub force: bool,
 }

@@ -18,7 +18,7 @@ pub struct Args {
     /// What to look for.
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
-    /// At most so many sections.
+    /// Show at most N sections.
     #[arg(long, short = 'n', default_value_t = 10, value_name = "N")]
     pub limit: usize,
     /// Prefer sections that speak of this path or module; repeatable.
@@ -27,7 +27,7 @@ pub struct Args {
     /// Only this category; repeatable.
     #[arg(long = "in", value_name = "CATEGORY")]
     pub include: Vec<String>,
-    /// Leave the archive out.
+    /// Exclude the archive.
     #[arg(long)]
     pub exclude_archive: bool,
 }

@@ -8,14 +8,14 @@ use crate::error::{Exit, Result};
 use crate::memory::service::Tampering;
 use crate::text::escape;
 
-/// Bring the staging directories in step with the store: rewrite what was changed by hand, remove
+/// Synchronize the staging directories with the store: rewrite what was changed by hand, remove
 /// those of decided and expired proposals, record expiries.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye memory sweep
   aye memory sweep --unknown")]
 pub struct Args {
-    /// Also remove directories that no proposal knows.
+    /// Also remove directories that belong to no proposal.
     #[arg(long)]
     pub unknown: bool,
 }

@@ -14,7 +14,7 @@ use crate::memory::disk::store_path;
 use crate::proposal::rules::Verb;
 use crate::text::escape;
 
-/// Take an applied proposal back, section by section; later changes of others stay.
+/// Undo an applied proposal, section by section; later changes by others stay.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye memory undo 20261122T093000 --yes")]
@@ -50,11 +50,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         verb: Verb::Undo,
         proposals: std::slice::from_ref(&proposal),
         yes: args.yes,
-        question: &format!("Take {} back?", proposal.id),
+        question: &format!("Undo {}?", proposal.id),
         command: &format!("aye memory undo {}", proposal.id),
     };
     let Some((authority, shown)) = agreed(context, &store, &asking, &plan)? else {
-        context.note("nothing taken back");
+        context.note("nothing undone");
         return Ok(Exit::Negative);
     };
     let undone = decide::undo(&store, &authority, context.now, &proposal, shown)?;
@@ -70,7 +70,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let answer = Answer { schema: "aye/memory-undo@1", answer: undone };
     context.emit(Format::Text, &answer, || {
         let Undone { proposal_id, files } = &answer.answer;
-        let mut text = format!("{proposal_id}  taken back, {}\n", again.words());
+        let mut text = format!("{proposal_id}  undone, {}\n", again.words());
         let mut line = |what: &str, files: &[String]| {
             if !files.is_empty() {
                 text += &format!("  {what}: {}\n", escape::line(&files.join(", ")));

@@ -99,7 +99,7 @@ fn line(remark: &Remark) -> String {
             format!("{} is a symlink and stays as it is", escape::name(&path.display().to_string()))
         }
         Remark::Excluded(path) => format!(
-            "{} is staged but left out of the work tree, and stays as it is",
+            "{} is staged but excluded from the work tree, and stays as it is",
             escape::name(&path.display().to_string())
         ),
     }

@@ -39,7 +39,7 @@ use crate::text::escape;
   aye review m4k8             this one
   aye review --overview      all of them on one screen first
   aye review --path src/     those that change something below src/
-  aye review --split-rest    what is left out becomes a proposal of its own
+  aye review --split-rest    the hunks not taken become a new proposal
 
 Keys are listed at each prompt; ? explains those that apply.")]
 pub struct Args {
@@ -49,7 +49,7 @@ pub struct Args {
     /// The newest one that is pending.
     #[arg(long, conflicts_with = "ids")]
     pub latest: bool,
-    /// Make what is left out of a proposal that is applied in part a new pending proposal.
+    /// Make the hunks that are not applied a new pending proposal.
     #[arg(long)]
     pub split_rest: bool,
     /// Begin with an overview of all that is pending, as is usual where more than three are.

@@ -191,7 +191,7 @@ const CONFIGURATION: &[(&str, &str)] = &[
         "Ignored directories (several values) that the trees of sessions get copies of, such as node_modules; none by default.",
     ),
     ("aye.remote", "The default remote; origin, or else the only one, where this is not set."),
-    ("core.fsync", "none leaves out the flushing of objects and refs, as it does for git."),
+    ("core.fsync", "none turns off the flushing of objects and refs, as it does for git."),
     ("core.pager, pager.aye, core.editor, color.ui, color.diff", "As for git."),
 ];
 

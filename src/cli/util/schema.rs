@@ -143,7 +143,7 @@ published! {
     "memory-show" @ 1 = Memory<memory::Shown>, "`memory show`: files, sections, or a staged proposal";
     "memory-status" @ 1 = Memory<crate::memory::service::Status>, "`memory status`: what is staged, and the state of the memory";
     "memory-sweep" @ 1 = Memory<memory::Swept>, "`memory sweep`: stale sections";
-    "memory-undo" @ 1 = Memory<memory::Undone>, "`memory undo`: what was put back";
+    "memory-undo" @ 1 = Memory<memory::Undone>, "`memory undo`: what was restored";
     "proposal" @ 1 = crate::proposal::document::Document, "`show`: everything about one proposal";
     "propose" @ 1 = crate::tools::propose::Proposed, "`propose`: what was proposed";
     "rebase" @ 1 = cli::rebase::Rebased, "`rebase`: what the proposal is now";
@@ -158,13 +158,13 @@ published! {
     "restore" @ 1 = cli::restore::Restored, "`restore`: what was brought back";
     "reopen" @ 1 = crate::tools::withdraw::Answer, "`reopen`: what is pending again";
     "rules" @ 1 = super::rules::Rules, "`util rules`: who may do what";
-    "withdraw" @ 1 = crate::tools::withdraw::Answer, "`withdraw`: what was taken back";
+    "withdraw" @ 1 = crate::tools::withdraw::Answer, "`withdraw`: what was withdrawn";
     "revise" @ 1 = crate::tools::revise::Revised, "`revise`: the new revision";
     "purge" @ 1 = cli::purge::Answer, "`purge`: what is gone, what is left and where";
     "review" @ 1 = cli::review::Waiting, "`review` without a terminal: what is pending, and the commands";
-    "status" @ 1 = cli::status::Document, "`status`: how many proposals wait";
+    "status" @ 1 = cli::status::Document, "`status`: how many proposals are pending";
     "schemas" @ 1 = Schemas, "`util schema`: the list of schemas";
-    "undo" @ 1 = cli::apply::answer::Answer, "`undo`: what was put back, per file";
+    "undo" @ 1 = cli::apply::answer::Answer, "`undo`: what was restored, per file";
     #[cfg(unix)]
     "readonly_shell" @ 1 = crate::tools::readonly_shell::Published, "`shell`, the `readonly_shell` tool";
     #[cfg(unix)]

@@ -72,9 +72,9 @@ impl Session {
             let parts = !review.is_whole();
             let fits = unit.unfit.is_none();
             add(parts && fits, 'y', "take this hunk");
-            add(parts, 'n', "leave it out");
+            add(parts, 'n', "do not take it");
             add(parts && in_file && fits, 'a', "take this and the rest of the file");
-            add(parts && in_file, 'd', "leave this and the rest of the file out");
+            add(parts && in_file, 'd', "do not take this hunk or any later one in the file");
             add(parts && review.parts(at).is_some(), 's', "split it into smaller hunks");
             let edit = match fits {
                 true => "edit the result, then take it",

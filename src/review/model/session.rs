@@ -241,7 +241,7 @@ impl Refusal {
             }
             Self::DoesNotFit => {
                 "it does not fit the present file and cannot be taken as it is; e settles it where \
-                 both versions are shown, n leaves it out"
+                 both versions are shown, n skips it"
             }
         }
     }

@@ -516,7 +516,7 @@ impl Terminal<'_> {
         let nothing = self.session.slots()[at].verdict() == Verdict::Nothing;
         self.keep(at)?;
         if nothing && *was != Verdict::Nothing {
-            self.say("Every hunk is left out.")?;
+            self.say("No hunk is taken.")?;
             let answer = self.reason("Reject it because (Esc: leave it pending): ", false)?;
             if let Some(stop) = stop(&answer) {
                 return Ok(Some(stop));

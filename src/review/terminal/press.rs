@@ -149,7 +149,7 @@ impl Terminal<'_> {
                     self.show_edited(before)?;
                 }
                 if let Some((what, on)) = commented {
-                    self.dim(format_args!("kept as a {what}{on}; u takes it back"))?;
+                    self.dim(format_args!("kept as a {what}{on}; u undoes it"))?;
                 }
             }
             Err(refusal) => self.dim(refusal.message())?,
@@ -421,9 +421,9 @@ fn beside_decisions(review: &Review) -> &'static str {
     let edits = has(|decision| matches!(decision, Decision::Edit { .. }));
     match (leaves, edits) {
         (true, true) => {
-            "; the whole proposal was tried, with what you leave out and without your edits"
+            "; the whole proposal was tried, with the hunks that you did not take and without your edits"
         }
-        (true, false) => "; the whole proposal was tried, with what you leave out",
+        (true, false) => "; the whole proposal was tried, with the hunks that you did not take",
         (false, true) => "; the proposal was tried without your edits",
         (false, false) => "",
     }

@@ -122,8 +122,8 @@ pub(super) fn unit_and_lines(
     }
     if let Some(reason) = unit.unfit.filter(|_| unit.decision.is_none()) {
         let way = match (reason, review.editable(at)) {
-            (_, None) => "n leaves it out, x sends the proposal back",
-            (Reason::Missing, _) => "e makes a new file of it, n leaves it out",
+            (_, None) => "n skips it, x sends the proposal back",
+            (Reason::Missing, _) => "e makes a new file of it, n skips it",
             _ => "e edits both versions into one, n keeps what is there",
         };
         let path = diff::shown(&file.path);
@@ -295,9 +295,8 @@ impl Page<'_> {
         let hunks = file.diff.hunks(self.options.context).len();
         let plural = if hunks == 1 { "" } else { "s" };
         let (why, counts) = (unit.folded.unwrap_or_default(), file.diff.counts());
-        let text = format!(
-            "{why}: {hunks} hunk{plural}, {counts}; o opens it, y takes it, n leaves it out"
-        );
+        let text =
+            format!("{why}: {hunks} hunk{plural}, {counts}; o opens it, y takes it, n skips it");
         let mut lines = String::new();
         push_wrapped(&mut lines, self.options, Role::Plain, &text);
         self.blocks.push(Block::Text(lines));
@@ -341,7 +340,7 @@ pub(super) fn place(entry: &Entry<'_>) -> Vec<String> {
 pub(super) fn decision(unit: &Unit) -> Option<&'static str> {
     unit.decision.as_ref().map(|decision| match decision {
         Decision::Take => "taken",
-        Decision::Leave => "left out",
+        Decision::Leave => "not taken",
         Decision::Edit { .. } => "edited",
     })
 }
@@ -350,7 +349,7 @@ pub(super) fn decision(unit: &Unit) -> Option<&'static str> {
 fn earlier(unit: &Unit) -> Option<&'static str> {
     unit.earlier.as_ref().map(|decision| match decision {
         Decision::Take => "taken earlier",
-        Decision::Leave => "left out earlier",
+        Decision::Leave => "not taken earlier",
         Decision::Edit { .. } => "edited earlier",
     })
 }

@@ -58,11 +58,11 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>, stays: bool) ->
             match news.revised.as_ref().map(|revised| revised.reason.as_str()) {
                 Some("partial") => match rest {
                     Some(rest) => format!(
-                        "Your proposal {id} was applied by {by} in part; the rest is pending as {rest}, and \
+                        "Your proposal {id} was partially applied by {by}; the rest is pending as {rest}, and \
                          stays in the work tree."
                     ),
                     None => format!(
-                        "Your proposal {id} was applied by {by} in part; the rest is out of the work tree, too."
+                        "Your proposal {id} was partially applied by {by}; the rest was removed from the work tree as well."
                     ),
                 },
                 Some(_) => format!(

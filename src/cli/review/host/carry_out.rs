@@ -83,11 +83,11 @@ impl CliHost<'_> {
             false => error,
         })?;
         let how = match (taken_in_part, order.edited) {
-            (true, true) => " as you edited it",
-            (true, false) => " in part",
-            (false, _) => "",
+            (true, true) => "applied as you edited it",
+            (true, false) => "partially applied",
+            (false, _) => "applied",
         };
-        let mut text = format!("applied{how}, {}", counted(&applied.files, &moved));
+        let mut text = format!("{how}, {}", counted(&applied.files, &moved));
         if applied.files.iter().any(|file| file.outcome.as_str() == "merged") {
             text += ", merged with newer changes";
         }
