@@ -68,12 +68,11 @@ pub fn findings(
         let message = format!("{id} is applied, and neither the work tree nor HEAD has it");
         let place = match &decision.commit {
             Some(commit) => {
-                let commit: String = commit.chars().take(12).collect();
-                format!("git keeps its commit for a while: `git branch NAME {commit}`")
+                format!("git keeps its commit for a while: `git branch NAME {commit:.12}`")
             }
             None => "look for it in `git stash list`".to_owned(),
         };
-        let hint = format!("{place}, or apply it again: aye undo {short}");
+        let hint = format!("{place}, or apply it again: aye undo {short}, then aye apply {short}");
         let finding = fail_on.finding(Concern::AppliedMissing, message);
         found.push(finding.hint(hint).proposal(id.as_str()).path(path.path.as_bstr()));
     }

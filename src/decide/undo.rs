@@ -134,8 +134,9 @@ pub fn undo(
     }
     let where_else = match &undone.commit {
         Some(commit) => {
-            let commit: String = commit.chars().take(12).collect();
-            format!("commit {commit} stays where it is: `git branch --all --contains {commit}`")
+            format!(
+                "commit {commit:.12} stays where it is: `git branch --all --contains {commit:.12}`"
+            )
         }
         None if store.has_linked() => "another work tree that it was applied in may".to_owned(),
         None => "look for it in `git stash list`".to_owned(),

@@ -36,10 +36,12 @@ impl Submodule {
         if self.id().is_some_and(|id| self.repository.repo().find_commit(id).is_ok()) {
             return Ok(self.recorded.clone());
         }
-        let short: String = self.recorded.chars().take(12).collect();
+        let commit = &self.recorded;
         Err(Error::new(
             &OBJECT_MISSING,
-            format!("the commit {short} that is recorded of it is not here (git submodule update)"),
+            format!(
+                "the commit {commit:.12} that is recorded of it is not here (git submodule update)"
+            ),
         ))
     }
 
