@@ -54,7 +54,7 @@ fn every_marker_refuses_a_decision_and_is_named() {
         assert!(run.err().contains(&told), "{variable}={value}: {run}");
         let run = cmd(&["reject", &id, "--yes", "--json"]).run();
         let error = run.fails("human_approval_required", 4).json()["error"].clone();
-        assert_eq!(error["marker"], *variable, "{error:#}");
+        assert_eq!(error["details"]["marker"], *variable, "{error:#}");
         cmd(&["comment", &id, "-m", variable]).run().ok();
         let event = last_event(&repo);
         assert_eq!(event["actor_kind"], "agent", "{variable}: {event:#}");
