@@ -51,9 +51,10 @@ Examples:
   aye shell --programs 'git log'
 
 LANG, LC_ALL, TZ, COLUMNS, NO_COLOR and PAGER=cat may be set before a program, and git takes
-`-c` with color.*, core.quotePath and a few more. Programs come from the system's directories, and then from those of PATH that are outside the
-repository and that nobody but root and you can write. In what git prints, credentials are
-replaced by `***`; a format that wraps, cuts or respells text, which would hide them, is refused.
+`-c` with color.*, core.quotePath and a few more. Programs come from the system's directories, then
+from those of PATH that are outside the repository and that nobody but root and you can write. In
+what git prints, credentials are replaced by `***`; a format that wraps, cuts or respells text,
+which would hide them, is refused.
 
 Configuration (git config, the user's own; a repository may only tighten it):
   aye.shellDenyRead  a path (~/x, /x) or file name that is never read; may be given several times
