@@ -479,19 +479,8 @@ fn ask_about(
     commit: Option<&Committed>,
 ) -> Result<ProposalId> {
     let store = writer.store();
-    let file = |entry: &Option<_>| entry.as_ref().map(|entry| store.file(entry)).transpose();
-    let changes: Result<Vec<FileChange>> = amended
-        .iter()
-        .map(|written| {
-            Ok(FileChange {
-                path: written.path.clone(),
-                before: file(&written.before)?,
-                after: file(&written.after)?,
-                origin: None,
-                snippets: Vec::new(),
-            })
-        })
-        .collect();
+    let changes: Result<Vec<FileChange>> =
+        amended.iter().map(|written| subject::change(store, written)).collect();
     let id = commit.map_or("", |commit| commit.id.get(..12).unwrap_or(&commit.id));
     let new = NewProposal {
         changeset: Changeset::new(changes?)?,

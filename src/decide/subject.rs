@@ -133,7 +133,7 @@ pub(super) fn written_back(
 ///
 /// # Errors
 /// `object_missing`.
-fn change(store: &Store, written: &Written) -> Result<FileChange> {
+pub(super) fn change(store: &Store, written: &Written) -> Result<FileChange> {
     let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
     Ok(FileChange {
         path: written.path.clone(),

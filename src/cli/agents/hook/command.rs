@@ -6,6 +6,8 @@ use super::super::real::resolve;
 use super::place::Place;
 use super::{begin, enter};
 use crate::cli::Context;
+#[cfg(unix)]
+use crate::cli::shell::only_reads;
 use crate::error::Result;
 use crate::harness::redirect;
 use crate::harness::{Answer, Way};
@@ -76,7 +78,7 @@ pub(super) fn watch(
     directory: &Path,
     command: &str,
 ) -> Result<Answer> {
-    if crate::cli::shell::only_reads(context, directory, command) {
+    if only_reads(context, directory, command) {
         place.home.keep_before(&place.name, None)?;
         return Ok(Answer::Nothing);
     }
@@ -85,6 +87,12 @@ pub(super) fn watch(
     let before = Before::look(&place.store)?;
     place.home.keep_before(&place.name, Some(&before))?;
     Ok(Answer::Nothing)
+}
+
+/// Where there is no read-only shell, nothing is known to read only.
+#[cfg(not(unix))]
+fn only_reads(_: &Context, _: &Path, _: &str) -> bool {
+    false
 }
 
 /// Takes what a command has written in the checkout into the session's tree.
