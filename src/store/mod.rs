@@ -31,6 +31,7 @@ mod pending;
 mod place;
 mod projection;
 mod purge;
+mod purged;
 mod quiet;
 mod quotes;
 mod read;

@@ -41,6 +41,54 @@ fn scene() -> (Repo, Repo) {
     (repo, server)
 }
 
+/// A file in which a private proposal was applied, and one about another line of it that is for everybody.
+fn private_and_public() -> (Repo, String, String) {
+    let text: String = (1..=30).map(|n| format!("{n}\n")).collect();
+    let repo = Repo::with(&[("f", text)]);
+    let private = ["propose", "f", "--old", "10\n", "--new", &format!("{SECRET}\n"), "-q"];
+    let private = repo.aye(&[&private[..], &["--private"]].concat()).ok().id();
+    let public = repo.aye(&["propose", "f", "--old", "25\n", "--new", "x\n", "-q"]).ok().id();
+    (repo, private, public)
+}
+
+/// Whether the lanes that are pushed have the secret.
+fn is_shared(repo: &Repo) -> bool {
+    let objects = repo.git(&["rev-list", "--objects", "--glob=refs/aye/log"]);
+    let mut ids = objects.lines().map(|line| &line[..40]);
+    ids.any(|id| {
+        repo.git(&["cat-file", "-t", id]).trim() == "blob"
+            && repo.git(&["cat-file", "blob", id]).contains(SECRET)
+    })
+}
+
+/// What it wrote stands in the work tree still, and nothing in the lanes says any more whom it is for.
+#[test]
+fn what_a_purged_private_proposal_wrote_stays_private() {
+    let (repo, private, public) = private_and_public();
+    repo.aye(&["apply", &private, "--yes"]).ok();
+    purge(&repo, &private);
+    repo.aye(&["apply", &public, "--yes"]).fails("private_path", 4);
+    let next = repo.aye(&["propose", "f", "--old", "7\n8\n", "--new", "y\n", "-q"]).ok().id();
+    repo.aye(&["publish", &next, "--yes"]).fails("private_path", 4);
+    assert!(!is_shared(&repo));
+    let kept = repo.text(".git/aye/purged");
+    assert!(!kept.contains(SECRET) && kept.lines().count() == 2, "{kept}");
+    // Nobody can take back what a person has committed.
+    repo.commit("With it");
+    repo.aye(&["apply", &public, "--yes"]).ok();
+}
+
+#[test]
+fn what_stands_on_a_purged_private_proposal_is_not_published() {
+    let (repo, private, _) = private_and_public();
+    let on = ["propose", "f", "--on", &private, "--old", "12\n", "--new", "twelve\n", "-q"];
+    let upper = repo.aye(&on).ok().id();
+    repo.aye(&["publish", &upper, "--yes"]).fails("private_path", 4);
+    purge(&repo, &private);
+    repo.aye(&["publish", &upper, "--yes"]).fails("private_path", 4);
+    assert!(!is_shared(&repo));
+}
+
 /// A proposal with the secret in its content, its description and a comment.
 fn leak(repo: &Repo) -> String {
     let id = propose(repo, "d", SECRET);

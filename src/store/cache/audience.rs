@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::proposal::state::Decision;
 use crate::proposal::{Data, Entry, Event, Proposal, ProposalId, State};
 use crate::store::audience::{self, Audiences};
+use crate::store::purged::PurgedLines;
 use crate::store::{Audience, Store, lists, refs};
 
 /// Proposals that change a file whose contents are compared: more have nothing to do with it.
@@ -194,7 +195,7 @@ impl Store {
         if view.is_plain() {
             return Ok(false);
         }
-        let mut patched = None;
+        let (mut patched, mut purged) = (None, None);
         for (path, before) in files {
             let Some(before) = before else { continue };
             if self.id_in_head(path).is_some_and(|id| id == before.id) {
@@ -206,6 +207,16 @@ impl Store {
                 || self.carries(&others, path, before)
             {
                 return Ok(true);
+            }
+            let purged = match &purged {
+                Some(purged) => purged,
+                None => purged.insert(self.purged_lines()?),
+            };
+            if !purged.is_empty() {
+                let (head, here) = self.in_head_and_here(path, before);
+                if purged.has(path, brought(&head, &here).into_iter(), audience) {
+                    return Ok(true);
+                }
             }
             let patched = match &patched {
                 Some(patched) => patched,
@@ -227,29 +238,39 @@ impl Store {
         if changes.peek().is_none() {
             return false;
         }
-        // What a partial clone has not fetched is not fetched for this.
-        let text = |id: Option<&str>| {
-            let id = id.filter(|id| self.has(id));
-            id.and_then(|id| self.blob(id).ok()).unwrap_or_default()
-        };
-        let head = text(self.id_in_head(path).as_deref());
-        let known: HashSet<&[u8]> = head.lines().map(<[u8]>::trim).collect();
-        let here = match self.has(&before.id) {
-            true => text(Some(&before.id)),
-            // Of a proposal that is being made, the present file is not an object yet.
-            false => self.present(path, before).unwrap_or_default(),
-        };
-        let here: HashSet<&[u8]> = here
-            .lines()
-            .map(<[u8]>::trim)
-            .filter(|line| !line.is_empty() && !known.contains(line))
-            .collect();
+        let (head, here) = self.in_head_and_here(path, before);
+        let here = brought(&head, &here);
         changes.any(|change| {
-            let side = |entry: &Option<Entry>| text(entry.as_ref().map(|entry| entry.id.as_str()));
+            let side =
+                |entry: &Option<Entry>| self.here(entry.as_ref().map(|entry| entry.id.as_str()));
             let (old, new) = (side(&change.before), side(&change.after));
             let old: HashSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
             new.lines().map(<[u8]>::trim).any(|line| here.contains(line) && !old.contains(line))
         })
+    }
+
+    /// What HEAD has at `path`, and the content `before` of it, as far as they are here.
+    fn in_head_and_here(&self, path: &RepoPath, before: &Entry) -> (Vec<u8>, Vec<u8>) {
+        let here = match self.has(&before.id) {
+            true => self.here(Some(&before.id)),
+            // Of a proposal that is being made, the present file is not an object yet.
+            false => self.present(path, before).unwrap_or_default(),
+        };
+        (self.here(self.id_in_head(path).as_deref()), here)
+    }
+
+    /// A blob; nothing where it is not here: what a partial clone has not fetched is not fetched for this.
+    fn here(&self, id: Option<&str>) -> Vec<u8> {
+        let id = id.filter(|id| self.has(id));
+        id.and_then(|id| self.blob(id).ok()).unwrap_or_default()
+    }
+
+    /// What purged proposals had for others.
+    fn purged_lines(&self) -> Result<PurgedLines> {
+        match self.private()? {
+            Some(private) => PurgedLines::read(&private),
+            None => Ok(PurgedLines::default()),
+        }
     }
 
     /// The file at `path` in the work tree, if that is what `entry` names.
@@ -282,6 +303,13 @@ impl Store {
         }
         Ok(found)
     }
+}
+
+/// The lines of `here` that `head` has not.
+fn brought<'t>(head: &[u8], here: &'t [u8]) -> HashSet<&'t [u8]> {
+    let known: HashSet<&[u8]> = head.lines().map(<[u8]>::trim).collect();
+    let lines = here.lines().map(<[u8]>::trim);
+    lines.filter(|line| !line.is_empty() && !known.contains(line)).collect()
 }
 
 /// Whether `proposal`, in any of its revisions or as it was applied, makes of `path` what `entry` is.

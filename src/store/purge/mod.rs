@@ -110,6 +110,8 @@ impl Store {
                 projector(self, &proposal, false)?;
             }
         }
+        self.remember_purged(&private, &view, &ids)?;
+        crate::failpoint!("purge.remembered");
         let mut purged = Purged::default();
         let data = Data::Purge(Purge {
             reason: purging.reason.to_owned(),

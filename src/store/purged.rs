@@ -1,0 +1,144 @@
+//! What purged proposals had for nobody else, or for another remote, without the text itself.
+//!
+//! A purge removes what a proposal said, and with it what tells that a line of a file is not for everybody. Where
+//! such a line stands in the work tree still, the next proposal, apply or publication would take it along. So
+//! the file `purged` in aye's own directory keeps, for the lines that the proposal brought, salted hashes: the
+//! salt, and then a line for each of `<16 hex> <audience>`. It never leaves this clone.
+
+use std::collections::{BTreeSet, HashMap};
+
+use bstr::ByteSlice as _;
+
+use super::{Audience, Store, View};
+use crate::beneath;
+use crate::changeset::RepoPath;
+use crate::error::Result;
+use crate::private::Directory;
+use crate::proposal::{Entry, Proposal, ProposalId};
+
+const FILE: &str = "purged";
+
+/// Most lines that are remembered: some two megabytes.
+const MOST: usize = 100_000;
+
+/// The lines of purged proposals, by their hashes.
+#[derive(Debug, Default)]
+pub(super) struct PurgedLines {
+    salt: String,
+    /// Whom each was for.
+    known: HashMap<String, String>,
+}
+
+impl PurgedLines {
+    /// What is remembered here.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe`; if the file cannot be read.
+    pub(super) fn read(private: &Directory) -> Result<Self> {
+        let Some(bytes) = private.read(FILE)? else { return Ok(Self::default()) };
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines = text.lines();
+        let salt = lines.next().unwrap_or_default().to_owned();
+        let known = lines.filter_map(|line| line.split_once(' ')).take(MOST);
+        let known = known.map(|(hash, of)| (hash.to_owned(), of.to_owned())).collect();
+        Ok(Self { salt, known })
+    }
+
+    /// Whether one of `lines` of the file at `path` is of a purged proposal that was not for `audience`.
+    pub(super) fn has<'l>(
+        &self,
+        path: &RepoPath,
+        mut lines: impl Iterator<Item = &'l [u8]>,
+        audience: &Audience,
+    ) -> bool {
+        let audience = name(audience);
+        !self.known.is_empty()
+            && lines.any(|line| {
+                self.known.get(&self.hash(path, line)).is_some_and(|of| *of != audience)
+            })
+    }
+
+    /// True where nothing is remembered.
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    fn hash(&self, path: &RepoPath, line: &[u8]) -> String {
+        let mut hash =
+            crate::sha256::hex(&[self.salt.as_bytes(), path.as_bstr(), line].join(&b"\n"[..]));
+        hash.truncate(16);
+        hash
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut text = format!("{}\n", self.salt);
+        let lines: BTreeSet<(&String, &String)> = self.known.iter().collect();
+        for (hash, of) in lines {
+            text += &format!("{hash} {of}\n");
+        }
+        text.into_bytes()
+    }
+}
+
+fn name(audience: &Audience) -> String {
+    match audience {
+        Audience::Default => "default".to_owned(),
+        Audience::Private => "private".to_owned(),
+        Audience::Remote(remote) => format!("for/{remote}"),
+    }
+}
+
+impl Store {
+    /// Remembers the lines that `ids`, which are about to be purged, brought for somebody else than the default
+    /// audience. What cannot be read any more is not remembered.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn remember_purged(
+        &self,
+        private: &Directory,
+        view: &View,
+        ids: &BTreeSet<ProposalId>,
+    ) -> Result<()> {
+        let mut lines = PurgedLines::read(private)?;
+        if lines.salt.is_empty() {
+            lines.salt = format!("{:016x}{:016x}", beneath::random(), beneath::random());
+        }
+        let before = lines.known.len();
+        for id in ids {
+            let audience = view.audience(id)?;
+            let Some(proposal) = view.proposal(id).ok().filter(|_| audience != Audience::Default)
+            else {
+                continue;
+            };
+            for (path, line) in self.brought_by(&proposal) {
+                if lines.known.len() >= MOST {
+                    break;
+                }
+                lines.known.insert(lines.hash(&path, &line), name(&audience));
+            }
+        }
+        if lines.known.len() == before {
+            return Ok(());
+        }
+        private.replace(FILE, &lines.to_bytes(), true)
+    }
+
+    /// The lines that a proposal adds, in any of its revisions, without those of signs alone.
+    fn brought_by(&self, proposal: &Proposal) -> BTreeSet<(RepoPath, Vec<u8>)> {
+        let text = |entry: &Option<Entry>| {
+            let id = entry.as_ref().map(|entry| entry.id.as_str()).filter(|id| self.has(id));
+            id.and_then(|id| self.blob(id).ok()).unwrap_or_default()
+        };
+        let mut found = BTreeSet::new();
+        for change in proposal.revisions.iter().flat_map(|revision| &revision.changes) {
+            let (old, new) = (text(&change.before), text(&change.after));
+            let old: BTreeSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
+            let new = new.lines().map(<[u8]>::trim).filter(|line| {
+                !old.contains(line) && line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80)
+            });
+            found.extend(new.map(|line| (change.path.clone(), line.to_vec())));
+        }
+        found
+    }
+}
