@@ -547,6 +547,25 @@ fn a_commit_and_a_range_can_be_proposed_backwards() {
     assert_eq!(listed(&repo.aye(&["propose", "-R", "--json", "--commit", &first]).ok()), "a b");
 }
 
+/// Of the last commit of a shallow clone git has no parent: all files would seem to be new.
+#[test]
+fn a_commit_without_its_parent_is_not_proposed() {
+    let repo = Repo::with(&[("a", "one\n"), ("b", "two\n")]);
+    repo.write("a", "eins\n");
+    repo.commit("Change a");
+    let shallow = repo.outer().join("shallow");
+    let path = shallow.to_str().expect("UTF-8");
+    repo.git(&["clone", "-q", "--depth=1", &format!("file://{}", repo.root().display()), path]);
+    for arguments in [&["propose", "--commit", "HEAD"][..], &["propose", "--commit", "HEAD", "-R"]]
+    {
+        let run = repo.cmd(arguments).dir(shallow.clone()).run();
+        run.fails("invalid_argument", 6).notes("git fetch --deepen=1");
+    }
+    repo.git(&["-C", path, "fetch", "-q", "--deepen=1"]);
+    let run = repo.cmd(&["propose", "--commit", "HEAD", "--json"]).dir(shallow).run().ok();
+    assert_eq!(run.json()["files"].as_array().map(Vec::len), Some(1), "{run}");
+}
+
 #[test]
 fn how_a_patch_is_read_is_not_said_in_vain() {
     let repo = Repo::with(&[("a", "one\ntwo\n")]);

@@ -10,11 +10,10 @@ use std::path::PathBuf;
 
 use bstr::ByteSlice as _;
 use chrono::{DateTime, Utc};
-use gix::ObjectId;
 
 use given::Given;
 pub(super) use range::resolve;
-use range::{between, ends};
+use range::{between, ends, parent};
 pub use take_back::{TakeBack, TakenBack};
 use uncommitted::{Specs, uncommitted};
 
@@ -117,9 +116,7 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
         }
         Source::Commit { rev, reverse } => {
             let id = resolve(store, rev, "^{commit}")?;
-            let parent = resolve(store, format!("{id}^1").as_ref(), "");
-            let nothing = || ObjectId::empty_tree(store.repo().object_hash()).to_string();
-            let parent = parent.unwrap_or_else(|_| nothing());
+            let parent = parent(store, &id)?;
             let (from, to) = if *reverse { (&id, &parent) } else { (&parent, &id) };
             let changeset = between(store, from, to)?;
             let message = message(store, &id, *reverse)?;

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use bstr::ByteSlice as _;
+use gix::ObjectId;
 
 use crate::changeset::patch;
 use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath};
@@ -26,6 +27,26 @@ pub(in crate::app) fn resolve(store: &Store, rev: &OsStr, kind: &str) -> Result<
         Error::new(&codes::INVALID_ARGUMENT, format!("'{}' names no commit", rev.to_string_lossy()))
             .hint("give a branch, a tag or a commit id, as to git show")
     })
+}
+
+/// The first parent of the commit `id`, or the empty tree where it has none.
+///
+/// # Errors
+/// `invalid_argument` where a shallow clone lacks the parent: all files would seem to be new.
+pub(super) fn parent(store: &Store, id: &str) -> Result<String> {
+    if let Ok(parent) = resolve(store, format!("{id}^1").as_ref(), "") {
+        return Ok(parent);
+    }
+    let repo = store.repo();
+    let boundary = repo.shallow_commits().ok().flatten();
+    let commit = ObjectId::from_hex(id.as_bytes()).ok();
+    if commit.is_some_and(|id| boundary.is_some_and(|commits| commits.contains(&id))) {
+        let why = format!("the parent of commit {id:.12} is not in this shallow clone");
+        return Err(Error::new(&codes::INVALID_ARGUMENT, why).hint(
+            "fetch it: git fetch --deepen=1; or propose a patch of the commit: aye propose --patch",
+        ));
+    }
+    Ok(ObjectId::empty_tree(repo.object_hash()).to_string())
 }
 
 /// The two ends of `A..B` or `A...B`; a missing one is HEAD.
