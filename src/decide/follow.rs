@@ -139,7 +139,8 @@ fn by_a_proposal(view: &View, proposal: &Proposal, path: &RepoPath) -> Result<Op
 /// The exact renames in the commits since `base`, oldest first, and those in the index. None where git
 /// knows nothing of it.
 fn in_git_since(store: &Store, base: Option<&String>) -> Vec<(RepoPath, RepoPath)> {
-    let exact = ["-r", "-M100%", "--diff-filter=R", "--name-status", "-z"];
+    // Empty files are alike by chance: git's own merge takes none of them for moved.
+    let exact = ["-r", "-M100%", "--no-rename-empty", "--diff-filter=R", "--name-status", "-z"];
     let git = |args: &[&str]| {
         let git = store.git().ok()?;
         git.args(args).args(exact).run().ok()

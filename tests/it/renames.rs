@@ -220,6 +220,29 @@ fn what_is_only_similar_or_was_moved_twice_is_a_conflict() {
     assert!(!repo.exists("g.txt"));
 }
 
+#[test]
+fn empty_files_are_never_taken_for_moved() {
+    let repo = Repo::with(&[("a/init", ""), ("a/core", "x\n"), ("other", "o\n")]);
+    let args = ["propose", "a/init", "--content-file", "-", "-m", "Edit", "-q"];
+    let edit = repo.cmd(&args).env("AYE_AGENT", "one").stdin("import\n").run().ok().id();
+    let drop = ["propose", "a/init", "--delete", "-m", "Drop", "-q"];
+    let drop = repo.agent("two", &drop).ok().id();
+    let new = "diff --git a/new b/new\nnew file mode 100644\nindex 0000000..e69de29\n";
+    let args = ["propose", "--patch", "-", "-m", "New", "-q"];
+    let new = repo.cmd(&args).env("AYE_AGENT", "three").stdin(new).run().ok().id();
+    repo.aye(&["apply", &new, "--yes", "--commit"]).ok();
+    repo.git(&["rm", "-rq", "a", "new"]);
+    repo.write("b/init", "");
+    repo.git(&["add", "--all"]);
+    for _ in 0..2 {
+        repo.aye(&["apply", &edit, "--yes"]).fails("conflict", 5).notes("a/init is gone");
+        repo.git(&["commit", "-q", "--allow-empty", "-m", "Another package"]);
+    }
+    assert_eq!(repo.text("b/init"), "");
+    repo.aye(&["apply", &drop, "--yes"]).ok().says("already");
+    repo.aye(&["undo", &new, "--yes"]).ok().notes("nothing was put back");
+}
+
 /// What one file of a scene becomes.
 #[derive(Clone, Debug)]
 enum Fate {
