@@ -74,8 +74,8 @@ impl<'a> Fit<'a> {
         Ok(unfit.map(|error| error.message().to_owned()))
     }
 
-    /// The undecided proposals of which a file is neither what they start from nor what they lead to,
-    /// by what the cache says of them.
+    /// The undecided proposals of which a file is gone, or neither what they start from nor what they lead
+    /// to, by what the cache says of them.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read.
@@ -92,7 +92,9 @@ impl<'a> Fit<'a> {
                 last = (path.to_owned(), now.map(|now| now.map(side)));
             }
             let is_here = |side: &str| side.split(' ').nth(1).is_some_and(|id| self.store.has(id));
-            let is_it = last.1.as_ref().is_some_and(|now| sides.contains(&now.as_deref()));
+            let is_it = last.1.as_ref().is_some_and(|now| {
+                sides.contains(&now.as_deref()) && !is_gone(now.as_ref(), sides[0])
+            });
             if !is_it || !sides.iter().flatten().all(|side| is_here(side)) {
                 changed.insert(id.to_owned());
             }
@@ -122,7 +124,9 @@ impl<'a> Fit<'a> {
             && self.store.has_contents(changes)
             && changes.iter().all(|change| {
                 let sides = [&change.before, &change.after];
-                self.now(tree, &change.path).is_some_and(|now| sides.contains(&&now))
+                self.now(tree, &change.path).is_some_and(|now| {
+                    sides.contains(&&now) && !is_gone(now.as_ref(), change.before.as_ref())
+                })
             })
     }
 
@@ -150,4 +154,10 @@ impl<'a> Fit<'a> {
         let mut unmoved = self.unmoved.borrow_mut();
         unmoved.get_or_insert_with(|| Unmoved::read(self.store)).entry(path)
     }
+}
+
+/// Whether a file that was there before the change is not any more: even what deletes it does not fit where
+/// the file has only moved.
+fn is_gone<T, B>(now: Option<&T>, before: Option<B>) -> bool {
+    now.is_none() && before.is_some()
 }

@@ -2,14 +2,13 @@
 //! very same content went, as git's own merge does. What follows becomes a revision of its own, since a
 //! decision names files that its revision changes.
 
-use std::cell::OnceCell;
-
 use super::Part;
-use crate::changeset::plan::{Reason, Resolution, Resolved};
+use crate::changeset::codes::CONFLICT;
+use crate::changeset::plan::{Planned, Reason, Resolution, Resolved};
 use crate::changeset::{Changeset, FileChange, RepoPath, Snapshot};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::proposal::Proposal;
-use crate::proposal::event::RevisionReason;
+use crate::proposal::event::{RevisionReason, Subject};
 use crate::store::{Filter, Store, View};
 
 /// Changes of files that have moved, at the places where these are now.
@@ -34,7 +33,8 @@ const MOST_COMMITS: &str = "--max-count=2000";
 /// where an applied proposal, or one that is planned in `files`, renames it.
 ///
 /// # Errors
-/// Those of the store and of the files.
+/// `conflict` for a deletion of a file that is gone only because it has moved, as git's own merge has it;
+/// those of the store and of the files.
 pub fn follow(
     store: &Store,
     view: &View,
@@ -43,19 +43,31 @@ pub fn follow(
     plan: &Resolution,
     files: &dyn Snapshot,
 ) -> Result<Option<Followed>> {
-    let is_gone = |change: &&FileChange| {
-        let mut found = plan.files.iter().filter(|file| file.path == change.path);
-        change.after.is_some()
-            && found.any(|file| {
-                matches!(&file.outcome, Resolved::Conflict(why) if why.reason == Reason::Missing)
-            })
-    };
-    let (mut moves, in_git) = (Vec::new(), OnceCell::new());
-    for change in changes.iter().filter(is_gone) {
-        let known = in_git.get_or_init(|| in_git_since(store, proposal.current().base.as_ref()));
-        let at = place_now(view, proposal, &change.path, known, files)?;
-        let is_free = |at: &RepoPath| !changes.iter().any(|other| other.path == *at);
-        moves.extend(at.filter(is_free).map(|at| (change.path.clone(), at)));
+    let mut moves = Vec::new();
+    for change in changes {
+        let is_it = |file: &&Planned| file.path == change.path && file.now.is_none();
+        let is_gone = match plan.files.iter().find(is_it).map(|file| &file.outcome) {
+            Some(Resolved::Conflict(why)) => {
+                why.reason == Reason::Missing && change.after.is_some()
+            }
+            Some(Resolved::Already) => change.after.is_none() && proposal.subject == Subject::Code,
+            _ => false,
+        };
+        if !is_gone {
+            continue;
+        }
+        let known = in_git_since(store, proposal.current().base.as_ref());
+        let at = place_now(view, proposal, &change.path, &known, files)?;
+        let Some(at) = at.filter(|at| !changes.iter().any(|other| other.path == *at)) else {
+            continue;
+        };
+        if change.after.is_some() {
+            moves.push((change.path.clone(), at));
+        } else if known.iter().any(|(from, _)| *from == change.path)
+            || files.file(&at)? == change.before
+        {
+            return Err(lives_on(proposal, &change.path, &at));
+        }
     }
     if moves.is_empty() {
         return Ok(None);
@@ -68,6 +80,19 @@ pub fn follow(
     // Two files that have become one are not followed.
     let Ok(changes) = Changeset::new(changes.collect()) else { return Ok(None) };
     Ok(Some(Followed { part: Part { changes, reason: RevisionReason::Rebase }, moves }))
+}
+
+/// Says that what `proposal` deletes at `path` is at `at`.
+fn lives_on(proposal: &Proposal, path: &RepoPath, at: &RepoPath) -> Error {
+    let (id, path, at) = (&proposal.id, path.display().to_string(), at.display().to_string());
+    Error::new(&CONFLICT, format!("{path} was moved to {at} since, and the change deletes it"))
+        .with("path", path)
+        .with("moved_to", at)
+        .with("proposal_id", id.as_str())
+        .hint(format!(
+            "nothing was written; `aye revise {id}` says what is to be deleted now, `aye reject {id}` \
+             keeps it"
+        ))
 }
 
 /// Where a file that `proposal` once found at `path` is now; `None` where it has not moved, as far as is known.

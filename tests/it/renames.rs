@@ -243,6 +243,47 @@ fn empty_files_are_never_taken_for_moved() {
     repo.aye(&["undo", &new, "--yes"]).ok().notes("nothing was put back");
 }
 
+#[test]
+fn a_deletion_of_a_file_that_has_moved_is_a_conflict() {
+    let repo = scene();
+    let drop = ["propose", "f.txt", "--delete", "-m", "Drop", "-q"];
+    let id = repo.agent("one", &drop).ok().id();
+    let moving = propose_move(&repo, |_| false);
+    repo.git(&["mv", "f.txt", "h.txt"]);
+    let said = "f.txt was moved to h.txt since, and the change deletes it";
+    repo.aye(&["apply", &id, "--yes"]).fails("conflict", 5).notes(said);
+    repo.commit("Move");
+    repo.write("h.txt", lines(|n| n == 20));
+    repo.commit("Edit");
+    repo.aye(&["apply", &id, "--yes"]).fails("conflict", 5).notes(said);
+    repo.aye(&["rebase", &id]).fails("conflict", 5).notes(said);
+    repo.aye(&["check"]).says(said);
+    repo.aye(&["list"]).ok().says("conflict");
+    let mut t = review(&repo, &[&id]);
+    t.sees("conflict in f.txt").sees("]? ").types("y").sees(said).sees("]? ").types("q");
+    t.ends();
+    assert_eq!(repo.text("h.txt"), lines(|n| n == 20));
+    // What moves it elsewhere is a conflict as before, and no deletion once it is there.
+    repo.aye(&["apply", &moving, "--yes"]).fails("conflict", 5).notes("f.txt is gone");
+    repo.git(&["mv", "h.txt", "g.txt"]);
+    repo.write("g.txt", lines(|_| false));
+    repo.aye(&["apply", &moving, "--yes"]).ok().says("already");
+    repo.git(&["rm", "-qf", "g.txt"]);
+    repo.aye(&["apply", &id, "--yes"]).ok().says("already");
+}
+
+#[test]
+fn a_deletion_in_one_review_with_a_rename_is_a_conflict() {
+    let repo = scene();
+    let drop = ["propose", "f.txt", "--delete", "-m", "Drop", "-q"];
+    let drop = repo.agent("one", &drop).ok().id();
+    let moving = propose_move(&repo, |_| false);
+    repo.aye(&["apply", &moving, &drop, "--yes"]).fails("conflict", 5).notes("was moved to g.txt");
+    repo.aye(&["apply", &moving, "--yes"]).ok();
+    repo.aye(&["apply", &drop, "--yes"]).fails("conflict", 5).notes("was moved to g.txt");
+    assert!(repo.exists("g.txt"));
+}
+
 /// What one file of a scene becomes.
 #[derive(Clone, Debug)]
 enum Fate {
