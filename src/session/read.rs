@@ -368,12 +368,13 @@ impl Walk<'_> {
                 continue;
             }
             let Some(mode) = mode_of(*mode) else {
-                match *mode {
-                    IndexMode::SYMLINK => self.pass_over(path, "is a symlink that is gone"),
-                    IndexMode::COMMIT if !self.is_left_out(&path.to_string()) => {
-                        self.pass_over(path, "is a submodule that is gone");
-                    }
-                    _ => {}
+                let why = match *mode {
+                    IndexMode::SYMLINK => "is a symlink that is gone",
+                    IndexMode::COMMIT => "is a submodule that is gone",
+                    _ => continue,
+                };
+                if !self.is_left_out(&path.to_string()) {
+                    self.pass_over(path, why);
                 }
                 continue;
             };

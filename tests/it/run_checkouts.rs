@@ -37,6 +37,23 @@ fn what_a_sparse_tree_never_had_is_not_deleted() {
 }
 
 #[test]
+fn a_symlink_that_a_sparse_tree_never_had_is_not_gone() {
+    let repo = Repo::with(&[("in/a", "a\n"), ("out/b", "b\n")]);
+    repo.symlink("b", "out/link");
+    repo.symlink("a", "in/link");
+    repo.commit("Links");
+    repo.git(&["sparse-checkout", "set", "in"]);
+    repo.write("in/a", "adopted\n");
+    let adopted = repo.aye(&["adopt", "-m", "Adopted"]).ok();
+    assert!(!adopted.err().contains("symlink"), "{adopted}");
+    repo.git(&["checkout", "-q", "in/a"]);
+    let ended = run(&repo, "s", "echo more >>in/a").ok();
+    assert!(!ended.err().contains("symlink"), "{ended}");
+    // What the agent has removed is named.
+    run(&repo, "s", "rm in/link").notes("in/link is a symlink that is gone");
+}
+
+#[test]
 fn what_git_stash_cannot_hold_is_in_the_tree() {
     let repo = Repo::with(&[("a", "a\n"), ("d/f", "1\n"), ("e/f", "2\n")]);
     repo.write("new", "meant to be added\n");
