@@ -132,6 +132,13 @@ pub fn undo(
     if undone.puts_back() {
         return Ok(undone);
     }
+    let had_it = decision.written.iter().filter(|file| file.before == file.after).count();
+    if had_it == decision.written.len() {
+        let note =
+            "nothing was put back: the files had the change before it was applied".to_owned();
+        return Ok(Undone { notes: [undone.notes, vec![note]].concat(), ..undone });
+    }
+    let files = if had_it == 0 { "the files here" } else { "the files that it wrote" };
     let where_else = match &undone.commit {
         Some(commit) => {
             format!(
@@ -141,7 +148,7 @@ pub fn undo(
         None if store.has_linked() => "another work tree that it was applied in may".to_owned(),
         None => "look for it in `git stash list`".to_owned(),
     };
-    let note = format!("nothing was put back: the files here do not have the change; {where_else}");
+    let note = format!("nothing was put back: {files} do not have the change; {where_else}");
     Ok(Undone { notes: [undone.notes, vec![note]].concat(), ..undone })
 }
 

@@ -223,6 +223,30 @@ fn an_undo_of_what_is_nowhere_names_no_other_work_tree() {
 }
 
 #[test]
+fn an_undo_of_what_was_there_before_the_apply_does_not_send_for_it() {
+    let repo = repo();
+    let both = serde_json::json!({ "edits": [
+        { "file_path": "src/a.txt", "old_content": "two", "new_content": "TWO" },
+        { "file_path": "b.txt", "old_content": "b", "new_content": "B" },
+    ]});
+    let run = repo.aye_stdin(&["propose", "--from-json", "-", "--json"], both.to_string()).ok();
+    let both = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+    let id = propose(&repo, "src/a.txt", "two", "TWO");
+    repo.write("src/a.txt", FILE.replace("two", "TWO"));
+    repo.aye(&["apply", &id, "--yes"]).ok().says("already");
+    let undone = repo.aye(&["undo", &id, "--yes"]).ok();
+    let undone =
+        undone.notes("nothing was put back: the files had the change before it was applied");
+    assert!(!undone.err().contains("stash"), "{undone}");
+    assert_eq!(repo.text("src/a.txt"), FILE.replace("two", "TWO"));
+    // Of several files only those that it wrote are spoken of.
+    repo.aye(&["apply", &both, "--yes"]).ok();
+    repo.git(&["checkout", "-q", "--", "b.txt"]);
+    let undone = repo.aye(&["undo", &both, "--yes"]).ok();
+    undone.notes("nothing was put back: the files that it wrote do not have the change");
+}
+
+#[test]
 fn mark_only_records_without_touching_a_file() {
     let repo = repo();
     let id = propose(&repo, "src/a.txt", "two", "TWO");
