@@ -9,7 +9,7 @@ use crate::changeset::{Changeset, FileChange, RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::proposal::Proposal;
 use crate::proposal::event::{RevisionReason, Subject};
-use crate::store::{Filter, Store, View};
+use crate::store::{Filter, Moves, Store, View};
 
 /// Changes of files that have moved, at the places where these are now.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub fn follow(
         if !is_gone {
             continue;
         }
-        let known = in_git_since(store, proposal.current().base.as_ref());
+        let known = in_git_since(store, view, proposal.current().base.as_ref());
         let at = place_now(view, proposal, &change.path, &known, files)?;
         let Some(at) = at.filter(|at| !changes.iter().any(|other| other.path == *at)) else {
             continue;
@@ -108,7 +108,7 @@ pub fn moved_to(
 ) -> Result<Option<RepoPath>> {
     // A revision that followed the file already has a later base.
     let base = proposal.revisions.iter().find_map(|revision| revision.base.as_ref());
-    place_now(view, proposal, path, &in_git_since(store, base), files)
+    place_now(view, proposal, path, &in_git_since(store, view, base), files)
 }
 
 /// As [`moved_to`], with the renames that git knows.
@@ -163,14 +163,24 @@ fn by_a_proposal(view: &View, proposal: &Proposal, path: &RepoPath) -> Result<Op
 
 /// The exact renames in the commits since `base`, oldest first, and those in the index. None where git
 /// knows nothing of it.
-fn in_git_since(store: &Store, base: Option<&String>) -> Vec<(RepoPath, RepoPath)> {
+fn in_git_since(store: &Store, view: &View, base: Option<&String>) -> Moves {
+    let head = store.repo().head_id().ok().map(|id| id.to_string());
+    let range = format!("{}..{}", base.map_or("", String::as_str), head.as_deref().unwrap_or(""));
+    view.moves_in(range, || ask_git(store, base, head))
+}
+
+/// As [`in_git_since`], from `base` to `head`.
+fn ask_git(
+    store: &Store,
+    base: Option<&String>,
+    head: Option<String>,
+) -> Vec<(RepoPath, RepoPath)> {
     // Empty files are alike by chance: git's own merge takes none of them for moved.
     let exact = ["-r", "-M100%", "--no-rename-empty", "--diff-filter=R", "--name-status", "-z"];
     let git = |args: &[&str]| {
         let git = store.git().ok()?;
         git.args(args).args(exact).run().ok()
     };
-    let head = store.repo().head_id().ok().map(|id| id.to_string());
     let base = base.filter(|base| Some(*base) != head.as_ref());
     let commits = base.and_then(|base| {
         let range = format!("{base}..HEAD");

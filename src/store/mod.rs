@@ -59,7 +59,9 @@ use crate::proposal::ProposalId;
 
 pub use announce::{Announced, News};
 pub use audience::Pushes;
-pub use cache::{Filter, Hold, LogEntry, LogPages, OwnTip, PAGE, PurgeRecord, Summary, View};
+pub use cache::{
+    Filter, Hold, LogEntry, LogPages, Moves, OwnTip, PAGE, PurgeRecord, Summary, View,
+};
 pub use deinit::Held;
 pub use discover::{Projector, Store};
 pub use epoch::{Folded, Folding};

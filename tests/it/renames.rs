@@ -284,6 +284,28 @@ fn a_deletion_in_one_review_with_a_rename_is_a_conflict() {
     assert!(repo.exists("g.txt"));
 }
 
+/// What the commits since have moved is asked once, however many proposals of one base want it.
+#[test]
+fn git_is_asked_once_what_it_has_moved() {
+    let files: Vec<(String, String)> =
+        (0..6).map(|n| (format!("f{n}"), format!("{n}\n"))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let repo = Repo::with(&files);
+    for (path, text) in &files {
+        let args = ["propose", path, "--old", text, "--new", "new\n", "-m", "Edit", "-q"];
+        repo.agent(path, &args).ok();
+    }
+    repo.git(&["rm", "-q", "f0", "f1", "f2", "f3", "f4", "f5"]);
+    repo.git(&["commit", "-q", "-m", "Gone"]);
+    for command in ["list", "check", "status"] {
+        let trace = repo.outer().join(command);
+        repo.cmd(&[command]).env("GIT_TRACE", trace.to_str().expect("UTF-8")).run();
+        let trace = std::fs::read_to_string(&trace).expect("a trace");
+        let asked = trace.lines().filter(|line| line.contains("rev-list --reverse")).count();
+        assert_eq!(asked, 1, "{command}: {trace}");
+    }
+}
+
 /// What one file of a scene becomes.
 #[derive(Clone, Debug)]
 enum Fate {

@@ -32,7 +32,7 @@ pub use purge::Record as PurgeRecord;
 pub use query::Summary;
 pub(super) use source::Source;
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -48,6 +48,7 @@ use super::own::{self, OwnLane};
 use super::refs::{self, LaneRef};
 use super::trouble::Trouble;
 use super::{Audience, Store, seen};
+use crate::changeset::RepoPath;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
@@ -75,6 +76,8 @@ pub struct View {
     indexed: Cell<u8>,
     /// Whom the lanes are for, once somebody has asked.
     audiences: OnceCell<Audiences>,
+    /// The files that git has moved, by the commits that were asked for.
+    moves: RefCell<BTreeMap<String, Moves>>,
     /// Where the connection goes afterwards, unless it is one in memory.
     home: Kept,
     /// Where objects are.
@@ -90,6 +93,9 @@ const PATIENCE_WITH_ANSWERS: Duration = Duration::from_secs(30);
 /// The connection to the cache between two views: a command that decides looks at the store
 /// before it takes the lock and again under it, and opening costs more than the second look.
 pub(super) type Kept = Rc<Cell<Option<Connection>>>;
+
+/// Where files were, and where git has moved them.
+pub type Moves = Rc<[(RepoPath, RepoPath)]>;
 
 /// What an event can be about.
 #[derive(Clone, Copy)]
@@ -173,6 +179,7 @@ impl Store {
                 is_plain: OnceCell::new(),
                 indexed: Cell::default(),
                 audiences: OnceCell::new(),
+                moves: RefCell::default(),
                 home: self.kept.clone(),
                 repo: self.repo.clone(),
             });
@@ -276,6 +283,7 @@ impl Store {
             is_plain: OnceCell::new(),
             indexed: Cell::default(),
             audiences: OnceCell::new(),
+            moves: RefCell::default(),
             home,
             repo: self.repo.clone(),
         })
@@ -321,6 +329,15 @@ impl View {
     /// Where all lanes are: what one view finds out from them alone holds for another that has the same.
     pub fn state(&self) -> Vec<String> {
         self.lanes.iter().map(|lane| format!("{} {}", lane.name, lane.tip)).collect()
+    }
+
+    /// The moves of files in the commits of `range`: `read` is asked once, however many proposals want them.
+    pub fn moves_in(
+        &self,
+        range: String,
+        read: impl FnOnce() -> Vec<(RepoPath, RepoPath)>,
+    ) -> Moves {
+        self.moves.borrow_mut().entry(range).or_insert_with(|| read().into()).clone()
     }
 
     /// How many lanes there are, this clone's own and those of others.
