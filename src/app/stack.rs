@@ -85,6 +85,10 @@ impl Snapshot for Below<'_> {
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         self.files.stored(path, bytes)
     }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        self.files.merges_lines(path)
+    }
 }
 
 /// The files as the pending proposal `id` makes them.
@@ -337,6 +341,7 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
 
 /// Some files as they will be; of all others each change finds what it started from.
 struct Made<'a> {
+    store: &'a Store,
     files: &'a BTreeMap<RepoPath, Option<File>>,
     upper: &'a Changeset,
 }
@@ -348,6 +353,10 @@ impl Snapshot for Made<'_> {
         }
         let change = self.upper.changes().iter().find(|change| change.path == *path);
         Ok(change.and_then(|change| change.before.clone()))
+    }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        self.store.files()?.merges_lines(path)
     }
 }
 
@@ -393,7 +402,7 @@ impl Above {
             let id = upper.proposal.id.clone();
             let rebased = match lowers.get(&upper.on) {
                 Some((files, revision)) if upper.is_own && upper.is_as_it_was(writer)? => {
-                    let rebased = upper.rebased(files)?;
+                    let rebased = upper.rebased(store, files)?;
                     rebased.map(|changeset| (files.clone(), revision.clone(), changeset))
                 }
                 _ => None,
@@ -421,8 +430,12 @@ impl Upper {
     }
 
     /// Its changes on `files`; `None` where they do not fit, or are all there.
-    fn rebased(&self, files: &BTreeMap<RepoPath, Option<File>>) -> Result<Option<Changeset>> {
-        let made = Made { files, upper: &self.changeset };
+    fn rebased(
+        &self,
+        store: &Store,
+        files: &BTreeMap<RepoPath, Option<File>>,
+    ) -> Result<Option<Changeset>> {
+        let made = Made { store, files, upper: &self.changeset };
         let sides = Sides { ours: "lower", theirs: "upper" };
         let plan = plan::plan(self.changeset.changes(), &made, sides)?;
         if plan.refusal().is_some() {

@@ -234,6 +234,16 @@ pub trait Snapshot {
         let _ = (path, bytes);
         Ok(None)
     }
+
+    /// Whether git merges the file at `path` line by line, which its attribute `merge` may rule out. Asked
+    /// only where both sides have changed it.
+    ///
+    /// # Errors
+    /// If the repository's attributes cannot be read.
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        let _ = path;
+        Ok(true)
+    }
 }
 
 /// Brings the results of `changes`, as somebody wrote them, into the form that git stores.

@@ -69,7 +69,7 @@ words! {
     pub enum Reason {
         /// Both changed the same lines.
         Content = "content",
-        /// Both changed a binary file.
+        /// Both changed a binary file, or one that git's attribute `merge` has taken for binary.
         Binary = "binary",
         /// The change edits or moves a file that is gone.
         Missing = "missing",
@@ -85,7 +85,7 @@ impl Reason {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Content => "has other changes in the same lines",
-            Self::Binary => "is binary and has changed since",
+            Self::Binary => "is binary, or so by its attribute merge, and has changed since",
             Self::Missing => "is gone, and the change edits or moves it",
             Self::ChangedSince => "has changed since, and the change deletes it",
             Self::Exists => "exists with other content, and the change creates it",
@@ -159,7 +159,7 @@ pub fn plan(
                     moved_on.insert(from);
                     (Some(file), Resolved::Merged(MergedBy::Moved))
                 }
-                None => one(change, &now, sides),
+                None => one(change, &now, snapshot, sides)?,
             };
         files.push(Planned { path: change.path.clone(), now, after, outcome });
     }
@@ -229,56 +229,83 @@ fn moved(
         return Ok(None);
     }
     let mode = merge_mode(base.mode, ours.mode, theirs.mode);
-    Ok(match merge(&base.bytes, &ours.bytes, &theirs.bytes, sides) {
+    Ok(match join(&change.path, base, &ours, theirs, snapshot, sides)? {
         Merged::Clean(bytes) => Some((origin.clone(), File { bytes, mode })),
         _ => None,
     })
 }
 
-fn one(change: &FileChange, now: &Option<File>, sides: Sides<'_>) -> (Option<File>, Resolved) {
+/// As [`merge`], but for a file that git does not merge line by line: that is as if it were binary.
+fn join(
+    path: &RepoPath,
+    base: &File,
+    ours: &File,
+    theirs: &File,
+    snapshot: &dyn Snapshot,
+    sides: Sides<'_>,
+) -> Result<Merged> {
+    let (base, ours, theirs) = (&base.bytes, &ours.bytes, &theirs.bytes);
+    let is_met = base != ours && base != theirs && ours != theirs;
+    if is_met && !snapshot.merges_lines(path)? {
+        return Ok(Merged::Binary);
+    }
+    Ok(merge(base, ours, theirs, sides))
+}
+
+fn one(
+    change: &FileChange,
+    now: &Option<File>,
+    snapshot: &dyn Snapshot,
+    sides: Sides<'_>,
+) -> Result<(Option<File>, Resolved)> {
     if *now == change.before {
-        return (change.after.clone(), Resolved::Clean);
+        return Ok((change.after.clone(), Resolved::Clean));
     }
     if *now == change.after {
-        return (now.clone(), Resolved::Already);
+        return Ok((now.clone(), Resolved::Already));
     }
+    let both = |base: &File, ours, theirs| join(&change.path, base, ours, theirs, snapshot, sides);
     let conflict = |reason, hunks, marked| {
         (now.clone(), Resolved::Conflict(Conflict { reason, hunks, marked }))
     };
     let merged = match (&change.before, now, &change.after) {
-        (Some(base), Some(ours), Some(theirs)) => three_way(change, base, ours, theirs, sides),
-        (None, Some(ours), Some(theirs)) => match merge(b"", &ours.bytes, &theirs.bytes, sides) {
-            // Same bytes, another mode: the change decides.
-            Merged::Clean(bytes) if bytes == theirs.bytes => {
-                Ok((File { bytes, mode: theirs.mode }, MergedBy::ThreeWay))
+        (Some(base), Some(ours), Some(theirs)) => {
+            let mode = merge_mode(base.mode, ours.mode, theirs.mode);
+            three_way(change, ours, mode, both(base, ours, theirs)?)
+        }
+        (None, Some(ours), Some(theirs)) => {
+            let base = File { bytes: Vec::new(), mode: theirs.mode };
+            match both(&base, ours, theirs)? {
+                // Same bytes, another mode: the change decides.
+                Merged::Clean(bytes) if bytes == theirs.bytes => {
+                    Ok((File { bytes, mode: theirs.mode }, MergedBy::ThreeWay))
+                }
+                Merged::Conflict { marked, hunks } => {
+                    let marked = File { bytes: marked, mode: ours.mode };
+                    Err((Reason::Exists, hunks, Some(marked)))
+                }
+                _ => Err((Reason::Exists, Vec::new(), None)),
             }
-            Merged::Conflict { marked, hunks } => {
-                let marked = File { bytes: marked, mode: ours.mode };
-                Err((Reason::Exists, hunks, Some(marked)))
-            }
-            _ => Err((Reason::Exists, Vec::new(), None)),
-        },
+        }
         (_, Some(_), None) => Err((Reason::ChangedSince, Vec::new(), None)),
         (_, None, _) => Err((Reason::Missing, Vec::new(), None)),
     };
-    match merged {
+    Ok(match merged {
         Err((reason, hunks, marked)) => conflict(reason, hunks, marked),
         Ok((file, _)) if Some(&file) == now.as_ref() => (now.clone(), Resolved::Already),
         Ok((file, how)) => (Some(file), Resolved::Merged(how)),
-    }
+    })
 }
 
 type Unfit = (Reason, Vec<ConflictHunk>, Option<File>);
 
 fn three_way(
     change: &FileChange,
-    base: &File,
     ours: &File,
-    theirs: &File,
-    sides: Sides<'_>,
+    mode: Mode,
+    merged: Merged,
 ) -> std::result::Result<(File, MergedBy), Unfit> {
-    let mode = merge_mode(base.mode, ours.mode, theirs.mode);
-    match merge(&base.bytes, &ours.bytes, &theirs.bytes, sides) {
+    match merged {
         Merged::Clean(bytes) => Ok((File { bytes, mode }, MergedBy::ThreeWay)),
         Merged::Binary => Err((Reason::Binary, Vec::new(), None)),
         Merged::Conflict { marked, hunks } => match match_anew(change, ours) {

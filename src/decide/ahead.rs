@@ -35,6 +35,10 @@ impl Snapshot for Ahead {
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         self.worktree.stored(path, bytes)
     }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        self.worktree.merges_lines(path)
+    }
 }
 
 impl Ahead {

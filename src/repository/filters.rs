@@ -20,7 +20,8 @@ use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
 use crate::worktree::Conversion;
 
-const ATTRIBUTES: [&str; 6] = ["filter", "working-tree-encoding", "ident", "crlf", "text", "eol"];
+const ATTRIBUTES: [&str; 7] =
+    ["filter", "working-tree-encoding", "ident", "crlf", "text", "eol", "merge"];
 
 /// The conversions of one repository. Reads nothing before the first file.
 pub(super) struct Filters {
@@ -36,12 +37,14 @@ pub(super) struct Filters {
 
 struct State {
     /// What attributes have said: a file is read, and later written.
-    known: HashMap<RepoPath, Treatment>,
+    known: HashMap<RepoPath, Rules>,
     stack: gix::worktree::Stack,
     found: Outcome,
     /// Filter drivers that have a program.
     drivers: Vec<BString>,
     endings: eol::Configuration,
+    /// `merge.default` names the driver `binary`.
+    merges_none: bool,
 }
 
 /// What aye does not convert.
@@ -51,6 +54,13 @@ pub(super) enum Foreign {
     Driver(String),
     /// It has that encoding in the work tree.
     Encoding(String),
+}
+
+/// What attributes say of one file.
+#[derive(Clone)]
+struct Rules {
+    treatment: Treatment,
+    merges_lines: bool,
 }
 
 /// What becomes of one file.
@@ -95,6 +105,10 @@ impl Filters {
 
     /// The treatment of the file at `path`, and what endings the configuration asks for.
     fn treatment(&self, path: &RepoPath) -> Result<(Treatment, eol::Configuration)> {
+        self.rules(path).map(|(rules, endings)| (rules.treatment, endings))
+    }
+
+    fn rules(&self, path: &RepoPath) -> Result<(Rules, eol::Configuration)> {
         let mut slot = self.state.borrow_mut();
         let state = match &mut *slot {
             Some(state) => state,
@@ -102,16 +116,16 @@ impl Filters {
                 State::new(&self.repo, &self.attributes).map_err(|error| failed(path, &error))?,
             ),
         };
-        let treatment = match state.known.get(path) {
+        let rules = match state.known.get(path) {
             Some(known) => known.clone(),
             None => {
-                let found = state.treatment(&self.repo, path);
+                let found = state.rules(&self.repo, path);
                 let found = found.map_err(|error| failed(path, &error))?;
                 state.known.insert(path.clone(), found.clone());
                 found
             }
         };
-        Ok((treatment, state.endings))
+        Ok((rules, state.endings))
     }
 }
 
@@ -156,30 +170,47 @@ impl State {
             &gix::attrs::search::MetadataCollection::default(),
             ATTRIBUTES,
         );
-        let known = HashMap::new();
-        Ok(Self { known, stack, found, drivers, endings: eol::Configuration { auto_crlf, eol } })
+        let (known, endings) = (HashMap::new(), eol::Configuration { auto_crlf, eol });
+        let merges_none =
+            config.string("merge.default").is_some_and(|name| name.as_bstr() == "binary");
+        Ok(Self { known, stack, found, drivers, endings, merges_none })
     }
 
-    fn treatment(&mut self, repo: &gix::Repository, path: &RepoPath) -> std::io::Result<Treatment> {
+    fn rules(&mut self, repo: &gix::Repository, path: &RepoPath) -> std::io::Result<Rules> {
         let entry = self.stack.at_entry(path.as_bstr(), None, &repo.objects)?;
         self.found.reset();
         entry.matching_attributes(&mut self.found);
         let states: Vec<StateRef<'_>> =
             self.found.iter_selected().map(|found| found.assignment.state).collect();
-        let [filter, encoding, ident, crlf, text, eol] = states[..] else {
+        let [filter, encoding, ident, crlf, text, eol, merge] = states[..] else {
             return Err(std::io::Error::other("attributes without an answer"));
         };
+        // Other drivers are taken as git takes those that it does not know.
+        let merges_lines = match merge {
+            StateRef::Unset => false,
+            StateRef::Value(name) => name.as_bstr() != "binary",
+            StateRef::Unspecified => !self.merges_none,
+            StateRef::Set => true,
+        };
+        let treatment = self.treatment([filter, encoding, ident, crlf, text, eol]);
+        Ok(Rules { treatment, merges_lines })
+    }
+
+    fn treatment(
+        &self,
+        [filter, encoding, ident, crlf, text, eol]: [StateRef<'_>; 6],
+    ) -> Treatment {
         if let StateRef::Value(name) = filter
             && self.drivers.iter().any(|driver| driver == name.as_bstr())
         {
-            return Ok(Treatment::Foreign(Foreign::Driver(name.as_bstr().to_string())));
+            return Treatment::Foreign(Foreign::Driver(name.as_bstr().to_string()));
         }
         if let StateRef::Value(name) = encoding
             && !["UTF-8", "UTF8"]
                 .iter()
                 .any(|utf8| name.as_bstr().eq_ignore_ascii_case(utf8.as_bytes()))
         {
-            return Ok(Treatment::Foreign(Foreign::Encoding(name.as_bstr().to_string())));
+            return Treatment::Foreign(Foreign::Encoding(name.as_bstr().to_string()));
         }
         let endings = digest(text, eol).or(digest(crlf, eol)).unwrap_or(match eol_mode(eol) {
             Some(mode) => mode.into(),
@@ -190,7 +221,7 @@ impl State {
             eol::AttributesDigest::Text => self.endings.to_eol().into(),
             other => other,
         };
-        Ok(Treatment::Convert { endings, ident: matches!(ident, StateRef::Set) })
+        Treatment::Convert { endings, ident: matches!(ident, StateRef::Set) }
     }
 }
 
@@ -247,6 +278,10 @@ impl Conversion for Filters {
             }
         }
         Ok(out.filter(|out| out != bytes))
+    }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        self.rules(path).map(|(rules, _)| rules.merges_lines)
     }
 
     fn mode(&self, path: &RepoPath) -> Option<Mode> {

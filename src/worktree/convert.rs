@@ -20,6 +20,12 @@ pub trait Conversion: std::fmt::Debug {
     /// If the repository's attributes or configuration cannot be read.
     fn to_git(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>>;
 
+    /// Whether git merges the file `path` line by line.
+    ///
+    /// # Errors
+    /// As [`Conversion::to_git`].
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool>;
+
     /// The mode that git has of the file `path` where those of the file system say nothing
     /// (`core.fileMode = false`). `None` where they do.
     fn mode(&self, path: &RepoPath) -> Option<Mode>;

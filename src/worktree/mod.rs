@@ -248,6 +248,10 @@ impl Snapshot for Reader<'_> {
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         self.tree.to_git(path, bytes)
     }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        self.tree.merges_lines(path)
+    }
 }
 
 impl Snapshot for Worktree {
@@ -259,6 +263,10 @@ impl Snapshot for Worktree {
 
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         self.to_git(path, bytes)
+    }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        self.conversion.as_ref().map_or(Ok(true), |conversion| conversion.merges_lines(path))
     }
 }
 

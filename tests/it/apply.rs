@@ -561,3 +561,51 @@ fn the_lock_of_another_program_is_left_alone() {
     assert!(repo.path(".git/index.lock").symlink_metadata().is_ok());
     repo.aye(&["apply", &id, "--yes", "--index"]).fails("index_locked", 7);
 }
+
+/// What git's attribute `merge` takes for binary is a conflict as a whole; every other value is text.
+#[test]
+fn attributes_say_which_files_are_merged_line_by_line() {
+    let merged = |attributes: &str, config: &[&str]| {
+        let repo = Repo::with(&[("f", FILE), (".gitattributes", attributes)]);
+        if !config.is_empty() {
+            repo.git(config);
+        }
+        let id = propose(&repo, "f", "one", "ONE");
+        repo.git(&["switch", "-q", "-c", "theirs"]);
+        repo.write("f", FILE.replace("one", "ONE"));
+        repo.commit("theirs");
+        repo.git(&["switch", "-q", "main"]);
+        repo.write("f", FILE.replace("seven", "SEVEN"));
+        repo.commit("ours");
+        let run = repo.aye(&["apply", &id, "--yes"]);
+        let both = FILE.replace("one", "ONE").replace("seven", "SEVEN");
+        let is_merged = run.status == 0;
+        match is_merged {
+            true => assert_eq!(repo.text("f"), both, "{attributes}"),
+            false => {
+                run.fails("conflict", 5).notes("f is binary, or so by its attribute merge");
+                assert_eq!(repo.text("f"), FILE.replace("seven", "SEVEN"), "{attributes}");
+                repo.aye(&["apply", &id, "--yes", "--conflict-markers"]).fails("conflict", 5);
+                repo.aye(&["check"]).exits(1).says("conflict");
+            }
+        }
+        repo.git(&["reset", "-q", "--hard"]);
+        let git = repo.try_git(&["merge", "-q", "--no-edit", "theirs"]);
+        assert_eq!(git.status == 0, is_merged, "{attributes}");
+        is_merged
+    };
+    for attributes in ["f -merge\n", "f merge=binary\n", "f binary\n", "* -merge\n"] {
+        assert!(!merged(attributes, &[]), "{attributes}");
+    }
+    for attributes in
+        ["f merge\n", "f merge=text\n", "f merge=union\n", "f merge=nobody\n", "x -merge\n"]
+    {
+        assert!(merged(attributes, &[]), "{attributes}");
+    }
+    assert!(!merged("x -merge\n", &["config", "merge.default", "binary"]));
+    // Changed on one side only, it is written.
+    let repo = Repo::with(&[("f", FILE), (".gitattributes", "f -merge\n")]);
+    let id = propose(&repo, "f", "one", "ONE");
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.text("f"), FILE.replace("one", "ONE"));
+}

@@ -32,4 +32,8 @@ impl Snapshot for Given<'_> {
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         self.files.stored(path, bytes)
     }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        self.files.merges_lines(path)
+    }
 }
