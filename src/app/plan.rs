@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::Session;
-use crate::changeset::{Mode, RepoPath, Snapshot as _};
+use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::plan::{History, Key, Progress, Record, Step, StepStatus, TaskPlan, Version, request};
 use crate::proposal::event::timestamp;
@@ -139,27 +139,92 @@ pub fn tampering(store: &Store, view: &View, branch: &str) -> Result<Option<&'st
     Ok((other.is_none_or(|text| text.as_bytes() != bytes)).then_some("changed"))
 }
 
+/// Writes the plans of `branch` to [`PROJECTION`] where lanes of other clones have changed them since this one
+/// wrote there, and nobody else has.
+///
+/// # Errors
+/// If the store cannot be read, or the file cannot be written.
+pub fn follow(store: &Store, view: &View, branch: &str) -> Result<()> {
+    let what = tampering(store, view, branch)?;
+    let is_due = match what {
+        // What this clone has changed was written here, and removed.
+        Some("missing") => !is_own(store, view, branch)?,
+        Some("changed") => is_earlier(store, view)?,
+        _ => false,
+    };
+    if is_due { project(store, view, branch) } else { Ok(()) }
+}
+
+/// Whether one of the plans of `branch` is as this clone left it.
+fn is_own(store: &Store, view: &View, branch: &str) -> Result<bool> {
+    let own = store.own_lanes();
+    for key in view.plans(branch)? {
+        if view.plan_tip(&key)?.is_some_and(|tip| own.contains(&tip.event.lane)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether [`PROJECTION`] is, to the byte, what plans of the branch that it names were before.
+fn is_earlier(store: &Store, view: &View) -> Result<bool> {
+    #[derive(serde::Deserialize)]
+    struct Said {
+        branch: String,
+        plans: Vec<SaidPlan>,
+    }
+    #[derive(serde::Deserialize)]
+    struct SaidPlan {
+        name: String,
+        updated_at: String,
+    }
+    let tree = store.worktree()?.without_conversion();
+    let Some(File { bytes, .. }) = tree.file(&RepoPath::new(PROJECTION)?)? else {
+        return Ok(false);
+    };
+    if crate::text::yaml::is_too_deep(&bytes) {
+        return Ok(false);
+    }
+    let Ok(said) = serde_yaml::from_slice::<Said>(&bytes) else { return Ok(false) };
+    let mut plans = Vec::new();
+    for one in said.plans {
+        let Ok(key) = Key::new(said.branch.clone(), Some(&one.name)) else { return Ok(false) };
+        let events = view.plan_events(&key, None)?;
+        let mut versions = events.iter().rev().filter_map(Version::new);
+        let Some(version) = versions.find(|found| timestamp(found.at) == one.updated_at) else {
+            return Ok(false);
+        };
+        plans.push((key.name, version));
+    }
+    Ok(document(&said.branch, plans)?.is_some_and(|text| text.as_bytes() == bytes))
+}
+
 /// What [`PROJECTION`] says of `branch`; nothing where it has no plans.
 fn projection(view: &View, branch: &str) -> Result<Option<String>> {
     let mut plans = Vec::new();
     for key in view.plans(branch)? {
-        let Some(version) = current(view, &key)?.filter(|version| !version.plan.is_empty()) else {
-            continue;
-        };
-        plans.push(ProjectedPlan {
-            name: key.name,
-            updated_at: timestamp(version.at),
-            updated_by: version.by.name,
-            progress: version.plan.progress(),
-            plan: version.plan,
-            explanation: version.explanation,
-        });
+        if let Some(version) = current(view, &key)?.filter(|version| !version.plan.is_empty()) {
+            plans.push((key.name, version));
+        }
     }
+    document(branch, plans)
+}
+
+/// The text of a projection of these plans, by name.
+fn document(branch: &str, plans: Vec<(String, Version)>) -> Result<Option<String>> {
     if plans.is_empty() {
         return Ok(None);
     }
-    let projected = Projected { schema: "aye/plans@1", branch: branch.to_owned(), plans };
-    crate::text::yaml::document(&projected).map(Some)
+    let plans = plans.into_iter().map(|(name, version)| ProjectedPlan {
+        name,
+        updated_at: timestamp(version.at),
+        updated_by: version.by.name,
+        progress: version.plan.progress(),
+        plan: version.plan,
+        explanation: version.explanation,
+    });
+    let (branch, plans) = (branch.to_owned(), plans.collect());
+    crate::text::yaml::document(&Projected { schema: "aye/plans@1", branch, plans }).map(Some)
 }
 
 /// The proposals of each step of `plan`, which is the present one of `key`. A proposal belongs to

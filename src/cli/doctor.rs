@@ -169,11 +169,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     // What is written now takes the place of what may be put back.
     let is_waiting = args.repair && !aside.is_empty();
-    if !is_waiting
-        && !found.damaged.iter().any(Damage::breaks_lane)
-        && catch_up(context, &store, &mut view)?
-    {
-        found = store.inspect(Some(&view), depth)?;
+    if !is_waiting && !found.damaged.iter().any(Damage::breaks_lane) {
+        if catch_up(context, &store, &mut view)? {
+            found = store.inspect(Some(&view), depth)?;
+        }
+        // What cannot be written, or read, is found below.
+        let _ = task_plan::follow(&store, &view, &store.branch());
     }
     let mut left = store.leftovers(&view, args.full, context.now)?;
     let mut problems = find(&store, &view, &found, is_full, context.now)?;

@@ -1,5 +1,6 @@
 //! The task plan: the tool, the command, and many agents at once.
 
+use crate::support::clones::{clone, fetch, join, push};
 use crate::support::record::apply;
 use crate::support::{self, Repo};
 
@@ -316,6 +317,44 @@ fn the_doctor_knows_the_projection() {
     repo.aye(&["doctor"]).exits(1).says("projection_changed");
     repo.aye(&["doctor", "--repair"]).ok();
     assert!(!repo.exists(plan));
+}
+
+/// What another clone's lane has brought is no damage here; what somebody has written there is.
+#[test]
+fn the_projection_follows_a_fetched_plan() {
+    let (server, ada) = (Repo::bare(), Repo::with(FILES));
+    join(&ada, &server);
+    ada.git(&["push", "-q", "origin", "main"]);
+    let bob = clone(&server);
+    let plan = ".agent-memory/plan.yaml";
+    let fetched = || {
+        push(&ada);
+        fetch(&bob);
+    };
+    ada.aye(&["plan", "add", "One"]).ok();
+    fetched();
+    bob.aye(&["status"]).ok();
+    bob.aye(&["doctor"]).ok();
+    let first = bob.text(plan);
+    assert_eq!(first, ada.text(plan));
+    // Older, or gone: it follows. Neither the plan as it was nor as it is: somebody has edited it.
+    ada.aye(&["plan", "add", "Two"]).ok();
+    ada.aye(&["plan", "add", "Other", "--name", "other"]).ok();
+    fetched();
+    bob.write(plan, first.replace("One", "Won"));
+    bob.aye(&["doctor"]).exits(1).says("projection_changed");
+    bob.write(plan, first.replace("plans:", "plans: # mine"));
+    bob.aye(&["doctor"]).exits(1).says("projection_changed");
+    bob.write(plan, &first);
+    bob.aye(&["doctor"]).ok();
+    assert_eq!(bob.text(plan), ada.text(plan));
+    bob.remove(plan);
+    bob.aye(&["doctor", "--full"]).ok();
+    assert_eq!(bob.text(plan), ada.text(plan));
+    // What this clone itself has changed last was written here.
+    bob.aye(&["plan", "add", "Three"]).ok();
+    bob.remove(plan);
+    bob.aye(&["doctor"]).exits(1).says("projection_missing");
 }
 
 /// A number means the step that had it, on the branch where the proposal was made.
