@@ -39,6 +39,14 @@ pub(super) fn make(
     Ok(commit)
 }
 
+/// Whether `id` has a ref.
+///
+/// # Errors
+/// If it cannot be read.
+pub(super) fn is_made(store: &Store, id: &ProposalId) -> Result<bool> {
+    refs::target(&store.repo, &name(id)).map(|found| found.is_some())
+}
+
 /// Whether the content of `proposal` is here, as git wants that of a ref to be.
 pub(super) fn has_content(store: &Store, proposal: &Proposal) -> bool {
     let changes = proposal.current().changes.iter();

@@ -123,6 +123,15 @@ fn write(tree: &Worktree, id: &ProposalId, files: &[(&str, Vec<u8>)]) -> Result<
     Ok(())
 }
 
+/// Whether some work tree of the repository has a projection of `id`.
+///
+/// # Errors
+/// `path_invalid`, which cannot be.
+pub(super) fn is_written(store: &Store, id: &ProposalId) -> Result<bool> {
+    let path = directory(id)?;
+    Ok(store.work_trees().iter().any(|root| root.join(path.to_path()).symlink_metadata().is_ok()))
+}
+
 /// Removes the projection of `id` from every work tree of the repository.
 ///
 /// # Errors

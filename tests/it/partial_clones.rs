@@ -157,6 +157,33 @@ fn the_contents_of_a_proposal_are_fetched_at_once() {
     bob.aye(&["doctor", "--full"]).ok().says("sound: 2 pending");
 }
 
+/// A copy that was made for a comment of one's own is not left as it was once others have said more.
+#[test]
+fn a_copy_that_is_here_follows_what_is_fetched() {
+    let (server, ada) = pushed();
+    let id = propose(&ada, "a.txt", "two");
+    push(&ada);
+    let bob = partial(&server);
+    bob.aye(&["comment", &id, "-m", "hello"]).ok();
+    bob.aye(&["comment", &id, "-m", "again"]).ok();
+    let copy = format!(".agent-memory/proposals/{id}/proposal.yaml");
+    let before = bob.text(&copy);
+    ada.aye(&["approve", &id, "--yes"]).ok();
+    push(&ada);
+    fetch(&bob);
+    bob.aye(&["doctor", "--full"]).ok();
+    assert_ne!(bob.text(&copy), before);
+    // Of a revision whose content is not here nothing is left: neither files nor a ref.
+    ada.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "new"]).ok();
+    push(&ada);
+    fetch(&bob);
+    bob.aye(&["doctor", "--full"]).ok();
+    bob.aye(&["comment", &id, "-m", "more"]).ok();
+    bob.aye(&["doctor", "--full"]).ok();
+    bob.write(&copy, "edited");
+    bob.aye(&["doctor"]).exits(1).says("projection_changed");
+}
+
 #[test]
 fn a_lane_is_read_as_soon_as_its_remote_answers() {
     let (server, ada) = pushed();

@@ -30,8 +30,14 @@ impl Writer<'_> {
             let _ = projection::remove(self.store, id);
         }
         if pending && self.fetched.contains(id) && self.store.is_partial() {
-            // Its content may have to come over the network, which a writer does not wait for.
-            return Ok(true);
+            // Its content may have to come over the network, which a writer does not wait for: what was
+            // made here of what it was before goes, as long as that is so.
+            if !projection::is_written(self.store, id)? && !pending::is_made(self.store, id)? {
+                return Ok(true);
+            }
+            if !pending::has_content(self.store, &proposal) {
+                return projection::remove(self.store, id).map(|()| false);
+            }
         }
         if pending
             && !self.made.contains_key(id)
