@@ -153,7 +153,7 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
         let missing: Vec<Hook> = which.iter().copied().filter(is_missing).collect();
         return match missing.is_empty() {
             true => status_of(context, which),
-            false => Err(manager.refusal(&missing)),
+            false => Err(manager.refusal(&place, &missing)),
         };
     }
     place.require_own(shared)?;
@@ -258,7 +258,7 @@ fn status_of(context: &mut Context, which: &[Hook]) -> Result<Exit> {
     for hook in which.iter().copied() {
         let (state, chained) = hooks::state(&place.directory, hook, place.setting(&program))?;
         let managed = manager.is_some_and(|manager| {
-            manager.runs(&place, hook).is_some() && manager.is_active(state)
+            manager.runs(&place, hook).is_some() && manager.is_active(&place, hook, state)
         });
         entries.push(Entry { hook, state, chained, managed, outcome: None });
     }
@@ -273,7 +273,7 @@ fn status_of(context: &mut Context, which: &[Hook]) -> Result<Exit> {
             let hooks = document.hooks.iter().map(|entry| entry.hook);
             let missing: Vec<Hook> =
                 hooks.filter(|hook| manager.runs(&place, *hook).is_none()).collect();
-            for line in manager.advice(&missing).lines().filter(|_| !missing.is_empty()) {
+            for line in manager.advice(&place, &missing).lines().filter(|_| !missing.is_empty()) {
                 text += &format!("hint: {line}\n");
             }
         }
@@ -335,12 +335,9 @@ fn describe(entry: &Entry, place: &Place, manager: Option<Manager>) -> String {
         manager.and_then(|manager| Some((manager, manager.runs(place, entry.hook)?)))
     {
         let file = crate::text::escape::line(&file);
-        return match manager.is_active(entry.state) {
+        return match manager.is_active(place, entry.hook, entry.state) {
             true => format!("run by {} ({file})", manager.name()),
-            false => {
-                let name = entry.hook.name();
-                format!("in {file}, not installed: pre-commit install -t {name}")
-            }
+            false => format!("in {file}, {}", manager.activation(&file, entry.hook)),
         };
     }
     let state = match entry.state {

@@ -190,8 +190,12 @@ pub fn require_room(directory: &Path, hook: Hook, setting: Setting<'_>) -> Resul
 /// Whether the hook that is kept for `hook` can be run; git passes over one that cannot, and so
 /// does ours.
 pub fn runs_chained(directory: &Path, hook: Hook) -> bool {
-    let kept = kept::find(directory, hook);
-    let Some(Ok(metadata)) = kept.map(|kept| kept.metadata()) else { return false };
+    kept::find(directory, hook).is_some_and(|kept| can_run(&kept))
+}
+
+/// Whether git runs the hook that is the file `path`.
+pub(super) fn can_run(path: &Path) -> bool {
+    let Ok(metadata) = path.metadata() else { return false };
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::install::read;
+use super::install::{can_run, read};
 use super::{Hook, Place, State, codes};
 use crate::error::Error;
 
@@ -76,9 +76,9 @@ impl Manager {
         let (directory, files, words): (&Path, Vec<String>, &[&str]) = match self {
             // Its own scripts, in `.husky/_`, run those of the user; before version 9 there were none.
             Self::Husky => {
-                let directory = match place.directory.ends_with("_") {
-                    true => place.directory.parent()?,
-                    false => &*place.directory,
+                let directory = match is_direct(place) {
+                    true => &*place.directory,
+                    false => place.directory.parent()?,
                 };
                 (directory, vec![name.to_owned()], &[])
             }
@@ -97,31 +97,51 @@ impl Manager {
         Some(shown.display().to_string())
     }
 
-    /// Whether it runs what its configuration names for a hook in whose place there is `state`: the
-    /// pre-commit framework has each kind of hook installed by itself, the others all.
-    pub fn is_active(self, state: State) -> bool {
-        self != Self::PreCommit || state != State::Absent
+    /// Whether it runs what its configuration names for `hook`, in whose place there is `state`: the
+    /// pre-commit framework has each kind of hook installed by itself, the others all. What git itself runs
+    /// of husky has to be executable.
+    pub fn is_active(self, place: &Place, hook: Hook, state: State) -> bool {
+        match self {
+            Self::PreCommit => state != State::Absent,
+            Self::Husky => !is_direct(place) || can_run(&place.directory.join(hook.name())),
+            Self::Lefthook => true,
+        }
+    }
+
+    /// What makes active what its configuration names for `hook`, behind the name of its file.
+    pub fn activation(self, file: &str, hook: Hook) -> String {
+        match self {
+            Self::Husky => format!("not executable: chmod +x {file}"),
+            _ => format!("not installed: pre-commit install -t {}", hook.name()),
+        }
     }
 
     /// Why nothing is installed, and what to write instead for `hooks`.
-    pub fn refusal(self, hooks: &[Hook]) -> Error {
+    pub fn refusal(self, place: &Place, hooks: &[Hook]) -> Error {
         Error::new(
             &codes::HOOKS_MANAGED,
             format!("{} manages the hooks of this repository", self.name()),
         )
         .with("manager", self.name())
-        .hint(self.advice(hooks))
+        .hint(self.advice(place, hooks))
     }
 
     /// What to add to the manager's configuration, several lines.
-    pub fn advice(self, hooks: &[Hook]) -> String {
+    pub fn advice(self, place: &Place, hooks: &[Hook]) -> String {
         let mut lines = Vec::new();
         match self {
             Self::Husky => {
                 lines.push("let husky run aye; add a line to each of its hooks:".to_owned());
                 for hook in hooks {
                     let name = hook.name();
+                    let path = place.directory.join(name);
+                    if is_direct(place) && !path.exists() {
+                        lines.push(format!("echo '#!/bin/sh' > .husky/{name}"));
+                    }
                     lines.push(format!("echo 'aye hooks run {name} \"$@\"' >> .husky/{name}"));
+                    if is_direct(place) && !can_run(&path) {
+                        lines.push(format!("chmod +x .husky/{name}"));
+                    }
                 }
             }
             Self::Lefthook => {
@@ -158,6 +178,11 @@ impl Manager {
         }
         lines.join("\n")
     }
+}
+
+/// Whether git itself runs the files of husky that hold the commands, as before its version 9.
+fn is_direct(place: &Place) -> bool {
+    !place.directory.ends_with("_")
 }
 
 /// The ids in `.pre-commit-hooks.yaml` of what is run for `hook`.

@@ -113,11 +113,12 @@ fn two_earlier_hooks_are_not_joined() {
 
 #[test]
 fn advice_for_managers_is_valid_in_their_own_format() {
-    let lefthook = Manager::Lefthook.advice(&Hook::ALL);
+    let place = Place { directory: "hooks".into(), top: None, configured: None };
+    let lefthook = Manager::Lefthook.advice(&place, &Hook::ALL);
     let yaml = lefthook.lines().skip(1).collect::<Vec<_>>().join("\n");
     let value: serde_json::Value = serde_yaml::from_str(&yaml).unwrap();
     assert_eq!(value["pre-push"]["commands"]["aye"]["run"], "aye hooks run pre-push");
-    let advice = Manager::PreCommit.advice(&[Hook::PreCommit]);
+    let advice = Manager::PreCommit.advice(&place, &[Hook::PreCommit]);
     let yaml: Vec<&str> = advice.lines().skip(1).take(3).collect();
     let value: serde_json::Value = serde_yaml::from_str(&yaml.join("\n")).unwrap();
     assert_eq!(value[0]["hooks"][0]["entry"], "aye hooks run pre-commit");

@@ -722,6 +722,26 @@ fn hook_managers_are_explained_not_fought() {
     framework.aye(&["hooks", "status"]).ok().says("pre-commit manages these hooks");
 }
 
+/// Before version 9 of husky git itself runs the files, and passes over those that are not executable.
+#[test]
+fn what_is_advised_for_an_old_husky_runs() {
+    let repo = Repo::with(FILES);
+    script(&repo, ".husky/pre-commit", "true");
+    repo.git(&["config", "core.hooksPath", ".husky"]);
+    let hints = repo.aye(&["hooks", "install"]).fails("hooks_managed", 4).err();
+    let lines = hints.lines().map(|line| line.trim().trim_start_matches("hint: "));
+    let lines: Vec<&str> =
+        lines.filter(|line| line.starts_with("echo ") || line.starts_with("chmod ")).collect();
+    repo.program("sh").args(&["-c", &lines.join("\n")]).run().ok();
+    for hook in ["pre-commit", "pre-push", "prepare-commit-msg", "commit-msg", "post-commit"] {
+        let text = repo.text(&format!(".husky/{hook}"));
+        assert_eq!(text.matches("#!/bin/sh").count(), 1, "{hook}: {text}");
+        assert_eq!(repo.mode(&format!(".husky/{hook}")) & 0o111, 0o111, "{hook}");
+        let said = format!("run by husky (.husky/{hook})");
+        repo.aye(&["hooks", "status"]).ok().says(&said).lacks("hint");
+    }
+}
+
 #[test]
 fn status_sees_what_a_manager_runs_already() {
     let repo = Repo::with(FILES);
@@ -743,6 +763,11 @@ fn status_sees_what_a_manager_runs_already() {
     );
     // As husky laid them out before version 9.
     repo.git(&["config", "core.hooksPath", ".husky"]);
+    let named = "in .husky/pre-commit, not executable: chmod +x .husky/pre-commit";
+    repo.aye(&["hooks", "status"]).ok().says(named).lacks("run by husky");
+    let json = repo.aye(&["hooks", "status", "--json"]).ok().json();
+    assert_eq!(json["hooks"][0]["managed"], serde_json::Value::Null);
+    repo.chmod(".husky/pre-commit", 0o755);
     repo.aye(&["hooks", "status"]).ok().says("run by husky (.husky/pre-commit)");
     let lefthook = Repo::with(&[(
         "lefthook.yml",
