@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::markdown::{self, slug};
+use super::scaffold::without_block;
 
 /// One file that is imported.
 #[derive(Clone, Debug)]
@@ -50,7 +51,9 @@ pub fn requests(
 ) -> Vec<Item> {
     let mut items = Vec::new();
     for note in notes {
-        let (front, text) = front_matter(&note.text);
+        // What aye itself has written into an instruction file is no memory of the project.
+        let text = without_block(&note.text);
+        let (front, text) = front_matter(&text);
         let (kind, reference) = origin(note);
         let base = target_of_file(&note.name, &front);
         let Some(base) = base else { continue };

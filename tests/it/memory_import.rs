@@ -93,6 +93,19 @@ fn directories_of_other_memories_are_read() {
 }
 
 #[test]
+fn what_aye_has_written_itself_is_left_out() {
+    let repo = Repo::with(&[("AGENTS.md", "# Project\n\n- run tests\n")]);
+    repo.aye(&["init", "--agents"]).ok();
+    let text = repo.text("AGENTS.md");
+    assert!(text.contains("aye:memory:begin"), "{text}");
+    repo.write("AGENTS.md", format!("{text}\n## Style\n\nTabs.\n"));
+    let answer = repo.aye(&["memory", "import", "AGENTS.md", "--dry-run", "--json"]).ok().json();
+    let sections = answer["sections"].as_array().unwrap().iter();
+    let headings: Vec<&str> = sections.map(|s| s["heading"].as_str().unwrap()).collect();
+    assert_eq!(headings, ["Project", "Style"]);
+}
+
+#[test]
 fn what_cannot_be_taken_is_said_and_the_rest_is_staged() {
     let repo = store();
     repo.write(
