@@ -77,7 +77,8 @@ pub fn hint(kind: TroubleKind) -> &'static str {
         }
         TroubleKind::Rewound | TroubleKind::Equivocates => {
             "`git for-each-ref refs/aye` shows both tips; ask the owner of the lane which is right \
-             (if this clone's own lane went back to a backup, `git update-ref` moves it forward)"
+             (of this clone's own lane, what it writes next begins a new one, which can be pushed; \
+             where it went back to a backup, `git update-ref` moves it forward)"
         }
         TroubleKind::Forked => {
             "nothing is to be done: a copied or restored repository has a lane of its own"

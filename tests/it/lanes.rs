@@ -150,6 +150,7 @@ fn one_lane_written_twice_is_an_equivocation() {
     for repo in [&a, &b] {
         is_contested(repo, &id);
         repo.aye(&["check"]).exits(1).says("lane_equivocates").says("this clone's own lane");
+        repo.aye(&["check"]).exits(1).says("what it writes next begins a new one");
         // All three proposals of the other, and what is said of them, are there.
         assert_eq!(repo.aye(&["list", "--status", "all", "--json"]).ok().json()["count"], 3);
     }
