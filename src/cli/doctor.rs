@@ -1,14 +1,16 @@
 //! `aye doctor`: is the store sound, and what can be repaired.
 
+mod damage;
 mod remotes;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use damage::{damaged, end_of, lost};
 use remotes::{leaks, overwrites, remotes, rewound};
 
 use super::memory::driver;
@@ -20,7 +22,6 @@ use crate::error::{Error, Exit, Result};
 use crate::hooks::{Place, kept};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
-use crate::proposal::ProposalId;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{
     Aside, Audience, Damage, Depth, Filter, Inspection, Leftover, Pushes, Store, TroubleKind, View,
@@ -265,26 +266,6 @@ fn catch_up(context: &Context, store: &Store, view: &mut View) -> Result<bool> {
     Ok(was_due)
 }
 
-/// What a repair could not save: of `lanes`, which had to be put together again or cut off, the events that
-/// only the old cache has (not what was set `aside`), and the objects that were damaged.
-fn lost(
-    store: &Store,
-    view: &View,
-    damaged: &[&Damage],
-    lanes: &BTreeSet<String>,
-    saved: Option<&Path>,
-    aside: &[Aside],
-) -> Vec<Problem> {
-    let hint = "fetch the lane from a clone that has it; refs/aye/broken/ and .git/aye/broken/ keep \
-                what was found of it";
-    let unsaved = saved.map(|saved| store.lost(view, saved, lanes, aside)).unwrap_or_default();
-    let unsaved = unsaved.into_iter().map(|event| format!("{event} could not be saved"));
-    let damaged =
-        damaged.iter().map(|damage| format!("{}; it could not be saved", damage.message()));
-    let problem = |message| Problem { hint: hint.into(), ..Problem::new("event_lost", message) };
-    unsaved.chain(damaged).map(problem).collect()
-}
-
 fn print(
     context: &mut Context,
     problems: Vec<Problem>,
@@ -454,36 +435,6 @@ fn forged_stamp(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Option
     }
     let message = format!("the file idle in .git/aye says that nothing waits, and {waiting} do");
     Ok(Some(Problem::new(CACHE_TAMPERED.id, message)))
-}
-
-fn damaged(damage: &Damage, view: &View) -> Problem {
-    let code = if damage.breaks_lane() { "lane_broken" } else { "object_missing" };
-    let problem = Problem::new(code, damage.message());
-    match damage.proposals() {
-        [id] if !damage.breaks_lane() => {
-            let lane = damage.lane_ref();
-            let fetch = match lane.starts_with("refs/aye/log/") {
-                true => format!("git fetch --refetch REMOTE {lane}"),
-                false => "git fetch --refetch REMOTE".to_owned(),
-            };
-            let (end, given_up) = end_of(view, id);
-            let hint = format!(
-                "aye doctor --repair; where nothing here has it, a clone or remote that does: {fetch}; \
-                 to {given_up}: {end}"
-            );
-            Problem { hint, ..problem }
-        }
-        _ => problem,
-    }
-}
-
-/// How a proposal of which something is lost is done with: the command, and what that does, in words.
-fn end_of(view: &View, id: &str) -> (String, &'static str) {
-    let found = ProposalId::parse(id).and_then(|id| view.proposal(&id));
-    match found.is_ok_and(|proposal| proposal.decision().is_some()) {
-        true => (format!("aye purge {id} --reason damaged"), "give up all that is recorded of it"),
-        false => (format!("aye reject {id} --reason damaged"), "give it up"),
-    }
 }
 
 fn find(

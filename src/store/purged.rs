@@ -5,7 +5,7 @@
 //! the file `purged` in aye's own directory keeps, for the lines that the proposal brought, salted hashes: the
 //! salt, and then a line for each of `<16 hex> <audience>`. It never leaves this clone.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bstr::ByteSlice as _;
 
@@ -88,6 +88,13 @@ fn name(audience: &Audience) -> String {
     }
 }
 
+/// The lines of `new` that `old` has not, without blanks around them; empty ones are none.
+pub(super) fn brought<'t>(old: &[u8], new: &'t [u8]) -> HashSet<&'t [u8]> {
+    let known: HashSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
+    let lines = new.lines().map(<[u8]>::trim);
+    lines.filter(|line| !line.is_empty() && !known.contains(line)).collect()
+}
+
 impl Store {
     /// Remembers the lines that `ids`, which are about to be purged, brought for somebody else than the default
     /// audience. What cannot be read any more is not remembered.
@@ -127,16 +134,14 @@ impl Store {
     /// The lines that a proposal adds, in any of its revisions, without those of signs alone.
     fn brought_by(&self, proposal: &Proposal) -> BTreeSet<(RepoPath, Vec<u8>)> {
         let text = |entry: &Option<Entry>| {
-            let id = entry.as_ref().map(|entry| entry.id.as_str()).filter(|id| self.has(id));
-            id.and_then(|id| self.blob(id).ok()).unwrap_or_default()
+            self.content_here(entry.as_ref().map(|entry| entry.id.as_str()))
         };
         let mut found = BTreeSet::new();
         for change in proposal.revisions.iter().flat_map(|revision| &revision.changes) {
             let (old, new) = (text(&change.before), text(&change.after));
-            let old: BTreeSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
-            let new = new.lines().map(<[u8]>::trim).filter(|line| {
-                !old.contains(line) && line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80)
-            });
+            let new = brought(&old, &new).into_iter();
+            let new =
+                new.filter(|line| line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80));
             found.extend(new.map(|line| (change.path.clone(), line.to_vec())));
         }
         found

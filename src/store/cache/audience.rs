@@ -1,8 +1,6 @@
 //! Whom a subject is for, asked of the cache.
 
-use std::collections::{BTreeSet, HashSet};
-
-use bstr::ByteSlice as _;
+use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -13,7 +11,7 @@ use crate::error::Result;
 use crate::proposal::state::Decision;
 use crate::proposal::{Data, Entry, Event, Proposal, ProposalId, State};
 use crate::store::audience::{self, Audiences};
-use crate::store::purged::PurgedLines;
+use crate::store::purged::{PurgedLines, brought};
 use crate::store::{Audience, Store, lists, refs};
 
 /// Proposals that change a file whose contents are compared: more have nothing to do with it.
@@ -241,26 +239,26 @@ impl Store {
         let (head, here) = self.in_head_and_here(path, before);
         let here = brought(&head, &here);
         changes.any(|change| {
-            let side =
-                |entry: &Option<Entry>| self.here(entry.as_ref().map(|entry| entry.id.as_str()));
+            let side = |entry: &Option<Entry>| {
+                self.content_here(entry.as_ref().map(|entry| entry.id.as_str()))
+            };
             let (old, new) = (side(&change.before), side(&change.after));
-            let old: HashSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
-            new.lines().map(<[u8]>::trim).any(|line| here.contains(line) && !old.contains(line))
+            !brought(&old, &new).is_disjoint(&here)
         })
     }
 
     /// What HEAD has at `path`, and the content `before` of it, as far as they are here.
     fn in_head_and_here(&self, path: &RepoPath, before: &Entry) -> (Vec<u8>, Vec<u8>) {
         let here = match self.has(&before.id) {
-            true => self.here(Some(&before.id)),
+            true => self.content_here(Some(&before.id)),
             // Of a proposal that is being made, the present file is not an object yet.
             false => self.present(path, before).unwrap_or_default(),
         };
-        (self.here(self.id_in_head(path).as_deref()), here)
+        (self.content_here(self.id_in_head(path).as_deref()), here)
     }
 
     /// A blob; nothing where it is not here: what a partial clone has not fetched is not fetched for this.
-    fn here(&self, id: Option<&str>) -> Vec<u8> {
+    pub(in crate::store) fn content_here(&self, id: Option<&str>) -> Vec<u8> {
         let id = id.filter(|id| self.has(id));
         id.and_then(|id| self.blob(id).ok()).unwrap_or_default()
     }
@@ -303,13 +301,6 @@ impl Store {
         }
         Ok(found)
     }
-}
-
-/// The lines of `here` that `head` has not.
-fn brought<'t>(head: &[u8], here: &'t [u8]) -> HashSet<&'t [u8]> {
-    let known: HashSet<&[u8]> = head.lines().map(<[u8]>::trim).collect();
-    let lines = here.lines().map(<[u8]>::trim);
-    lines.filter(|line| !line.is_empty() && !known.contains(line)).collect()
 }
 
 /// Whether `proposal`, in any of its revisions or as it was applied, makes of `path` what `entry` is.
