@@ -226,7 +226,7 @@ impl Directory {
             };
             found.push((*known, usable));
         }
-        found.sort_by_key(|(name, _)| *name);
+        found.sort_unstable_by_key(|(name, _)| *name);
         found
     }
 

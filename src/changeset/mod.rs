@@ -138,7 +138,7 @@ impl Changeset {
             return Err(Error::new(&codes::NO_CHANGE, "the result equals what is there already")
                 .hint("nothing to propose; check that old and new content differ"));
         }
-        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         for pair in changes.windows(2) {
             if pair[0].path == pair[1].path {
                 return Err(Error::new(

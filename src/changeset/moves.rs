@@ -203,7 +203,8 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        pairs.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then((a.2, a.3).cmp(&(b.2, b.3))));
+        pairs
+            .sort_unstable_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then((a.2, a.3).cmp(&(b.2, b.3))));
         let mut found: Vec<(usize, RepoPath)> = Vec::new();
         let mut done = Vec::new();
         for (_, _, number, source) in pairs {

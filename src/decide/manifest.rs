@@ -131,7 +131,7 @@ pub struct Manifest {
 impl Manifest {
     /// A manifest of `records`, put in order.
     pub fn new(mut records: Vec<Record>) -> Self {
-        records.sort_by(|a, b| a.path.as_bstr().cmp(b.path.as_bstr()));
+        records.sort_unstable_by(|a, b| a.path.as_bstr().cmp(b.path.as_bstr()));
         Self { records }
     }
 

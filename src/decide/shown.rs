@@ -388,7 +388,7 @@ pub fn visible_on(
     for file in shown.plan.files.iter().filter(|file| file.outcome == plan::Resolved::Already) {
         changes.extend(own.iter().find(|own| own.path == file.path).cloned());
     }
-    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let shown = Some(shown);
     Ok(Visible { changes, planned: true, shown, refusal: None, conflict: None })
 }

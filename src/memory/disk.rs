@@ -78,7 +78,7 @@ impl Disk<'_> {
             paths
                 .extend(listed.into_iter().filter(|path| settings.schema.category(path).is_some()));
         }
-        paths.sort();
+        paths.sort_unstable();
         paths.dedup();
         Ok(paths)
     }

@@ -47,7 +47,7 @@ fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Object(map) if map.keys().is_sorted() => object(map.iter(), out),
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by(|a, b| a.0.cmp(b.0));
+            entries.sort_unstable_by(|a, b| a.0.cmp(b.0));
             object(entries.into_iter(), out);
         }
         Value::Array(items) => {

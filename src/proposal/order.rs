@@ -22,7 +22,7 @@ type Key<'e> = (DateTime<Utc>, &'e str, usize);
 pub fn order(events: &[Stamped]) -> Vec<&Stamped> {
     let mut all: Vec<&Stamped> = events.iter().collect();
     // By lane, and in each lane by position: neighbours are predecessor and successor.
-    all.sort_by(|a, b| {
+    all.sort_unstable_by(|a, b| {
         let (left, right) = (&a.event, &b.event);
         left.lane.cmp(&right.lane).then(left.seq.cmp(&right.seq)).then_with(|| a.id.cmp(&b.id))
     });
@@ -111,7 +111,7 @@ mod tests {
             }
         }
         for queue in lanes.values_mut() {
-            queue.sort_by(|a, b| a.event.seq.cmp(&b.event.seq).then(a.id.cmp(&b.id)));
+            queue.sort_unstable_by(|a, b| a.event.seq.cmp(&b.event.seq).then(a.id.cmp(&b.id)));
         }
         let mut queues: Vec<(usize, Vec<&Stamped>)> = lanes.into_values().map(|q| (0, q)).collect();
         let mut out = Vec::new();

@@ -67,7 +67,7 @@ pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str
     walk.directory(&top, BStr::new(""), 0)?;
     walk.deletions()?;
     let mut left = walk.left;
-    left.changes.sort_by(|a, b| a.path.cmp(&b.path));
+    left.changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(left)
 }
 
@@ -187,7 +187,7 @@ impl Walk<'_> {
     fn directory(&mut self, directory: &Dir, prefix: &BStr, depth: usize) -> Result<()> {
         let failed = |error| Error::io(format_args!("read the directory {prefix:?}"), &error);
         let mut entries = directory.kinds().map_err(failed)?;
-        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         // Whoever reads rules opens them, and a pipe never answers.
         for (name, kind) in &entries {
             let is_rules =

@@ -82,7 +82,7 @@ pub fn each_while<T: Send>(
         }
         pieces
     });
-    pieces.sort_by_key(|(start, _)| *start);
+    pieces.sort_unstable_by_key(|(start, _)| *start);
     let mut done = Vec::with_capacity(count);
     for (_, piece) in pieces {
         done.extend(piece?);

@@ -154,7 +154,7 @@ impl Worktree {
             Place::Directory(directory) => {
                 let mut names =
                     directory.names().map_err(|error| super::cannot_read(path, &error))?;
-                names.sort();
+                names.sort_unstable();
                 Ok(names)
             }
             Place::Missing(_) | Place::Blocked(_) => Ok(Vec::new()),

@@ -276,7 +276,7 @@ impl Versions<'_> {
     ) -> Result<Vec<Version>> {
         let mut names = vec![path.clone()];
         names.extend(git.lines.iter().flatten().filter_map(|(_, name)| name.clone()));
-        names.sort();
+        names.sort_unstable();
         names.dedup();
         let (mut found, mut at) = (Vec::new(), 0);
         while let Some(name) = names.get(at).cloned() {

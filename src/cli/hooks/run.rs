@@ -344,7 +344,7 @@ pub(super) fn applied_among(
             }
         }
     }
-    found.sort_by(|(a, _), (b, _)| a.created_at.cmp(&b.created_at).then(a.id.cmp(&b.id)));
+    found.sort_unstable_by(|(a, _), (b, _)| a.created_at.cmp(&b.created_at).then(a.id.cmp(&b.id)));
     Ok(found)
 }
 

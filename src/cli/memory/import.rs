@@ -197,7 +197,7 @@ fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     }
     let entries = std::fs::read_dir(path).map_err(|error| Error::io(path.display(), &error))?;
     let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    entries.sort();
+    entries.sort_unstable();
     for entry in entries {
         let name = entry.file_name().unwrap_or_default().to_string_lossy();
         let is_dir = entry.symlink_metadata().is_ok_and(|facts| facts.is_dir());

@@ -57,7 +57,7 @@ fn pages() -> Result<Vec<(String, Vec<u8>)>> {
     collect(&root, &mut pages)?;
     // `git aye --help` asks man for this one.
     pages.push(("git-aye.1".into(), b".so man1/aye.1\n".to_vec()));
-    pages.sort();
+    pages.sort_unstable();
     Ok(pages)
 }
 

@@ -285,7 +285,7 @@ impl<'a> Planner<'a> {
             });
             return Err(problems);
         }
-        affected.sort();
+        affected.sort_unstable();
         affected.dedup();
         Ok(MemoryPlan {
             files,

@@ -305,7 +305,7 @@ impl Index {
     fn near(&self, query: &Query, known: &[Hit]) -> rusqlite::Result<Vec<Entry>> {
         let mut grams: Vec<String> =
             query.words.iter().flat_map(|word| rank::grams(word)).collect();
-        grams.sort();
+        grams.sort_unstable();
         grams.dedup();
         grams.truncate(MOST_GRAMS);
         if grams.is_empty() {

@@ -247,7 +247,7 @@ impl Service<'_> {
         }
         let page = if has_page { self.page_after(&files, snapshot, base)? } else { None };
         files.extend(page);
-        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(Resolution { files })
     }
 
@@ -332,7 +332,7 @@ impl Service<'_> {
         }
         let is_tracked = |path: &&&RepoPath| store_path(path).is_some_and(|p| self.is_tracked(p));
         let mut paths: Vec<RepoPath> = paths.iter().filter(is_tracked).copied().cloned().collect();
-        paths.sort();
+        paths.sort_unstable();
         paths.dedup();
         let subject = what.lines().next().unwrap_or_default();
         let message = format!("{} {subject}", git.commit_message_prefix).trim().to_owned();

@@ -164,7 +164,7 @@ pub fn preview_undo(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     let mut plan = service.plan_undo(proposal)?;
     let page = service.page_after(&plan.files, &service.worktree, &service.disk())?;
     plan.files.extend(page);
-    plan.files.sort_by(|a, b| a.path.cmp(&b.path));
+    plan.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(plan)
 }
 

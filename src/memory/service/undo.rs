@@ -27,7 +27,7 @@ impl Service<'_> {
         for written in &decision.written {
             files.extend(self.plan_file(proposal, written)?);
         }
-        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(Resolution { files })
     }
 

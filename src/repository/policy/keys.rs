@@ -357,8 +357,8 @@ mod tests {
         let all = keys::of::<File>().into_iter().filter(|key| key != "evidence").chain(nested);
         let mut all: Vec<String> = all.collect();
         let mut named: Vec<String> = VALUES.iter().map(|(key, ..)| (*key).to_owned()).collect();
-        all.sort();
-        named.sort();
+        all.sort_unstable();
+        named.sort_unstable();
         assert_eq!(named, all);
         for (key, _, value) in VALUES {
             assert!(Policy::parse(&format!("{key} = {value}")).is_ok(), "{key}");

@@ -18,7 +18,7 @@ impl Review {
         if self.is_all_taken() {
             let originals = self.files().iter().flat_map(|file| file.originals.clone());
             let mut changes: Vec<FileChange> = originals.collect();
-            changes.sort_by(|a, b| a.path.cmp(&b.path));
+            changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             return changes;
         }
         let taken = |_, unit: &Unit| unit.decision.clone().unwrap_or(Decision::Leave);

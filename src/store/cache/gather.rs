@@ -103,7 +103,7 @@ pub(super) fn fresh(
     own: Own<'_>,
     mut rows: Vec<Row>,
 ) -> rusqlite::Result<Gathered> {
-    rows.sort_by(|a, b| (a.event.seq, &a.id).cmp(&(b.event.seq, &b.id)));
+    rows.sort_unstable_by(|a, b| (a.event.seq, &a.id).cmp(&(b.event.seq, &b.id)));
     let mut gathering = Gathering::new(repo, connection, chains, own);
     gathering.found.events.reserve_exact(rows.len());
     gathering.found.commits.reserve_exact(rows.len());

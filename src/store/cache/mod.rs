@@ -543,7 +543,7 @@ impl View {
         self.indexed = Cell::default();
         self.lanes.retain(|lane| own.iter().all(|moved| moved.name != lane.name));
         self.lanes.extend_from_slice(own);
-        self.lanes.sort_by(|a, b| a.name.cmp(&b.name));
+        self.lanes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let known = match self.connection.take() {
             Some(connection) => Ok(connection),
             None => schema::open(&store.private_dir().join("cache.sqlite")),

@@ -307,7 +307,7 @@ impl View {
             Ok(found)
         };
         let mut found = query().map_err(|error| self.failed(&error))?;
-        found.sort_by(|a, b| b.cmp(a));
+        found.sort_unstable_by(|a, b| b.cmp(a));
         found.iter().take(most).map(|(_, _, id)| ProposalId::parse(id)).collect()
     }
 

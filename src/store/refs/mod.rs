@@ -64,7 +64,7 @@ pub(super) fn newest<'n>(
 pub(super) fn lanes(repo: &gix::Repository) -> Result<Vec<LaneRef>> {
     let mut lanes = local(repo)?;
     lanes.extend(fetched(repo, REMOTES));
-    lanes.sort_by(|a, b| a.name.cmp(&b.name));
+    lanes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(lanes)
 }
 
@@ -87,7 +87,7 @@ pub(super) fn local(repo: &gix::Repository) -> Result<Vec<LaneRef>> {
 /// What is remembered of fetched lanes, in name order.
 pub(super) fn kept(repo: &gix::Repository) -> Vec<LaneRef> {
     let mut lanes = fetched(repo, KEPT);
-    lanes.sort_by(|a, b| a.name.cmp(&b.name));
+    lanes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     lanes
 }
 

@@ -92,7 +92,7 @@ impl<'a> Run<'a> {
     ) -> Result<Option<(Self, BString)>> {
         let mut steps = steps.to_vec();
         steps.retain(|step| step.now != step.after);
-        steps.sort_by_key(|step| step.path);
+        steps.sort_unstable_by_key(|step| step.path);
         if steps.is_empty() {
             return Ok(None);
         }

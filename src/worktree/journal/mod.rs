@@ -530,6 +530,6 @@ fn records(directory: &Directory) -> std::io::Result<Vec<BString>> {
         let end = name.rfind_byte(b'.').map(|dot| &name[dot + 1..]);
         end.is_some_and(|e| e == record::UNDER_WAY.as_bytes() || e == record::DONE.as_bytes())
     });
-    found.sort();
+    found.sort_unstable();
     Ok(found)
 }
