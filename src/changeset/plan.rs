@@ -346,9 +346,14 @@ impl Resolution {
         self.files.iter().filter(|file| file.now != file.after)
     }
 
+    /// The files that have their change already.
+    pub fn already(&self) -> impl Iterator<Item = &Planned> {
+        self.files.iter().filter(|file| file.outcome == Resolved::Already)
+    }
+
     /// True if nothing is left to write and nothing is in conflict.
     pub fn is_already_there(&self) -> bool {
-        self.files.iter().all(|file| file.outcome == Resolved::Already)
+        self.already().count() == self.files.len()
     }
 
     /// The conflicts as one error; `None` if there is none.

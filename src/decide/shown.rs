@@ -75,11 +75,7 @@ impl Shown {
     /// # Errors
     /// `object_missing`.
     pub fn already(&self, store: &Store, part: Option<&Part>) -> Result<Vec<FileChange>> {
-        let files = self.plan.files.iter();
-        let there: Vec<&RepoPath> = files
-            .filter(|file| file.outcome == plan::Resolved::Already)
-            .map(|file| &file.path)
-            .collect();
+        let there: Vec<&RepoPath> = self.plan.already().map(|file| &file.path).collect();
         if there.is_empty() {
             return Ok(Vec::new());
         }
@@ -385,7 +381,7 @@ pub fn visible_on(
         return as_proposed(&own, None, Some(shown));
     }
     let mut changes = shown.changes();
-    for file in shown.plan.files.iter().filter(|file| file.outcome == plan::Resolved::Already) {
+    for file in shown.plan.already() {
         changes.extend(own.iter().find(|own| own.path == file.path).cloned());
     }
     changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));

@@ -129,12 +129,32 @@ fn a_change_that_was_committed_first_can_be_approved_afterwards() {
     // Nothing will be written, and what will be approved is shown all the same.
     let dry = repo.aye(&["apply", &id, "--dry-run"]).ok();
     dry.says("it is approved as well").says("+committed");
+    repo.aye(&["diff", &id]).ok().says("+committed").notes("the files have all of this already");
+    repo.aye(&["diff", &id, "--proposed"]).ok().says("+committed").lacks("already");
     let answer = repo.aye(&["apply", &id, "--yes", "--json"]).ok().json();
     assert_eq!(answer["proposals"][0]["files"][0]["outcome"], "already", "{answer:#}");
     assert!(manifest(&repo)[0].starts_with("already none "), "{:?}", manifest(&repo));
     let message = format!("First the commit\n\nProposal-Id: {id}");
     repo.git(&["commit", "-q", "--amend", "-m", &message]);
     repo.aye(&LAST).ok();
+}
+
+#[test]
+fn a_diff_names_the_files_that_have_their_change_already() {
+    let repo = hello();
+    repo.write("b.txt", "other\n");
+    repo.git(&["add", "b.txt"]);
+    let edits = [
+        ["--edit", "a.txt", "--old", "hello", "--new", "bye"],
+        ["--edit", "b.txt", "--old", "other", "--new", "same"],
+    ];
+    let run =
+        repo.agent("codex", &[&["propose", "-m", "Two files"], &edits[0][..], &edits[1]].concat());
+    let id = run.ok().id();
+    repo.aye(&["diff", &id]).ok().lacks("already");
+    repo.write("b.txt", "same\n");
+    let note = "note: the files have this already: b.txt";
+    repo.aye(&["diff", &id]).ok().says("+bye").says("+same").notes(note);
 }
 
 #[test]

@@ -89,6 +89,18 @@ fn foreign(context: &Context, store: &Store, visible: &decide::Visible) {
     context.note(render::changeset(&changes, &options).trim_end());
 }
 
+/// Says which of the changes the files have already: the diff shows them, as applying it approves them.
+fn already(context: &Context, visible: &decide::Visible) {
+    let Some(shown) = &visible.shown else { return };
+    let there: Vec<String> =
+        shown.plan.already().map(|file| escape::name(&file.path.display().to_string())).collect();
+    if there.len() == shown.plan.files.len() && !there.is_empty() {
+        context.note("note: the files have all of this already; applying it writes nothing");
+    } else if !there.is_empty() {
+        context.note(&format!("note: the files have this already: {}", there.join(", ")));
+    }
+}
+
 /// Who wrote the current revision.
 fn by(proposal: &Proposal) -> String {
     let author = &proposal.current().actor;
@@ -153,6 +165,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.note(&format!("{}  {}", proposal.at_revision(), by(&proposal)));
         let visible = decide::visible(&store, &store.view()?, &proposal)?;
         foreign(context, &store, &visible);
+        if !args.proposed {
+            already(context, &visible);
+        }
         if let Some(refusal) = visible.refusal.as_ref().filter(|_| !args.proposed) {
             context.note(&format!(
                 "note: it does not fit the files as they are ({}); this is what was proposed",
