@@ -15,7 +15,6 @@ use crate::proposal::try_result::{self, TryResult};
 use crate::proposal::{self, Note, Proposal};
 use crate::repository::trial::Trial;
 use crate::store::Store;
-use crate::worktree::{Flush, Worktree};
 
 /// A command that ended.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +82,8 @@ fn as_commit(store: &Store, proposal: &Proposal) -> Result<String> {
 
 /// Writes the proposal's files into the work tree of HEAD, as an apply would.
 fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
-    let tree = Worktree::open(trial.directory())?.with_size_limit(store.settings()?.max_file_size);
+    // With the attributes that rule its files.
+    let tree = store.at(trial.directory())?.worktree()?;
     let changeset = store.changeset(&proposal.current().changes)?;
     let sides = Sides { ours: "present", theirs: "proposed" };
     let mut plan = plan::plan(changeset.changes(), &tree, sides)?;
@@ -99,13 +99,14 @@ fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
             proposal.id
         )));
     }
+    tree.expect(plan.writes().map(|file| (&file.path, file.after.as_ref())))?;
     // Deletions first: a file may become a directory.
     for file in plan.writes().filter(|file| file.after.is_none()) {
         tree.remove_file(&file.path)?;
     }
     for file in plan.writes() {
         if let Some(after) = &file.after {
-            tree.write_file(&file.path, &after.bytes, after.mode, Flush::No)?;
+            tree.write_stored(&file.path, after)?;
         }
     }
     Ok(())

@@ -66,8 +66,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         false => Some(context.own(&store, &proposal, &format!("aye rebase {}", proposal.id))?),
     };
     let plan = decide::show(&store, &store.view()?, &proposal, None, &store.worktree()?)?.plan;
-    if let Some(refusal) = plan.refusal() {
-        return Err(store.name_sparse(decide::apply::conflict(refusal, &proposal.id)));
+    if let Some(refusal) = decide::apply::conflict(&plan, &proposal.id) {
+        return Err(store.name_sparse(refusal));
     }
     let old = store.changeset(&proposal.current().changes)?;
     let origin = |file: &Planned| {

@@ -219,8 +219,8 @@ pub(super) fn plan_again(
         None => shown::show(store, &view, &proposal, part, snapshot)?,
     };
     drop(view);
-    if let Some(refusal) = planned.plan.refusal() {
-        return Err(store.name_sparse(conflict(refusal, &proposal.id)));
+    if let Some(refusal) = conflict(&planned.plan, &proposal.id) {
+        return Err(store.name_sparse(refusal));
     }
     if let Some(shown) = shown {
         shown.require_same(&planned, after_commit)?;
@@ -517,12 +517,16 @@ pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     Ok(plan)
 }
 
-/// A plan's refusal, with what to do about it.
-pub fn conflict(refusal: Error, id: &ProposalId) -> Error {
-    refusal.with("proposal_id", id.as_str()).hint(format!(
-        "nothing was written; `aye review {id}` settles it, `aye apply {id} --conflict-markers` \
-         writes both versions, `aye revise {id}` gives it again on the present files"
-    ))
+/// The refusal of `plan`, made of the proposal `id`, with what to do about it; `None` where it fits.
+pub fn conflict(plan: &Resolution, id: &ProposalId) -> Option<Error> {
+    let markers = match plan.conflicts().all(|(_, conflict)| conflict.marked.is_some()) {
+        true => format!(", `aye apply {id} --conflict-markers` writes both versions"),
+        false => String::new(),
+    };
+    Some(plan.refusal()?.with("proposal_id", id.as_str()).hint(format!(
+        "nothing was written; `aye review {id}` settles it{markers}, `aye revise {id}` gives it again on \
+         the present files"
+    )))
 }
 
 /// Proposes and applies at once what the memory manifest lets pass, or what a person has decided

@@ -8,7 +8,7 @@ use super::Part;
 use super::follow::{self, Followed};
 use crate::apply as files;
 use crate::changeset::merge::Sides;
-use crate::changeset::plan::{Resolution, Resolved, inverse, plan};
+use crate::changeset::plan::{Planned, Resolution, Resolved, inverse, plan};
 use crate::changeset::{FileChange, Snapshot};
 use crate::error::Result;
 use crate::memory::lock::Lock;
@@ -70,7 +70,7 @@ fn following(
     }
 }
 
-/// Plans `changes`, and refuses a deletion of what is not there only because a sparse checkout
+/// Plans `changes`, and refuses to delete, or to make, a file that is not there only because a sparse checkout
 /// leaves it out.
 fn on(
     store: &Store,
@@ -79,7 +79,8 @@ fn on(
     snapshot: &dyn Snapshot,
 ) -> Result<Resolution> {
     let plan = lines(changes, proposal, snapshot)?;
-    let gone = plan.files.iter().filter(|file| file.now.is_none() && file.after.is_none());
+    let fits = |file: &&Planned| !matches!(file.outcome, Resolved::Conflict(_));
+    let gone = plan.files.iter().filter(fits).filter(|file| file.now.is_none());
     store.refuse_left_out(gone.map(|file| &file.path))?;
     Ok(plan)
 }
@@ -151,7 +152,7 @@ pub(super) fn change(store: &Store, written: &Written) -> Result<FileChange> {
 pub fn contains(store: &Store, written: &Written, snapshot: &dyn Snapshot) -> Result<bool> {
     let sides = Sides { ours: "current", theirs: "applied" };
     let plan = plan(&[change(store, written)?], snapshot, sides)?;
-    Ok(plan.files.iter().all(|file| file.outcome == Resolved::Already))
+    Ok(plan.is_already_there())
 }
 
 /// What follows once `proposal` was applied: memory is staged or committed where its manifest wants

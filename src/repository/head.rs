@@ -4,8 +4,10 @@ use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 
 use super::Repository;
+use super::filters::Filters;
 use crate::changeset::{self, File, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes};
+use crate::worktree::Conversion as _;
 
 /// The files as HEAD has them, or another commit; none where HEAD is unborn.
 struct Head<'repository> {
@@ -129,5 +131,9 @@ impl Snapshot for Head<'_> {
         }
         let bytes = self.repository.blob(&entry.object_id().to_string())?;
         Ok(Some(File { bytes, mode }))
+    }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        Filters::new(&self.repository.repo).merges_lines(path)
     }
 }

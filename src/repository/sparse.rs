@@ -27,19 +27,30 @@ impl Repository {
         path.as_str().map(str::to_owned).filter(|path| self.is_left_out(path))
     }
 
-    /// Refuses to take a file for deleted that is only left out: in git it would stay.
+    /// Refuses to take one of the files `gone` for one that does not exist, deleted or not made yet, if it is
+    /// only left out: git has it all the same.
     ///
     /// # Errors
     /// `file_not_found`.
     pub fn refuse_left_out<'a>(&self, gone: impl Iterator<Item = &'a RepoPath>) -> Result<()> {
+        if !self.is_sparse() {
+            return Ok(());
+        }
         for path in gone {
-            let path = path.display().to_string();
-            if self.is_left_out(&path) {
-                let error = Error::new(&codes::FILE_NOT_FOUND, format!("no file '{path}'"));
-                return Err(self.name_sparse(error.with("path", path)));
+            let shown = path.display().to_string();
+            // Of a directory that is left out whole the index does not say what is in it.
+            if self.is_left_out(&shown)
+                && (self.is_in_index(path) || self.id_in_head(path).is_some())
+            {
+                let error = Error::new(&codes::FILE_NOT_FOUND, format!("no file '{shown}'"));
+                return Err(self.name_sparse(error.with("path", shown)));
             }
         }
         Ok(())
+    }
+
+    fn is_in_index(&self, path: &RepoPath) -> bool {
+        self.repo.index_or_empty().is_ok_and(|index| index.entry_by_path(path.as_bstr()).is_some())
     }
 
     /// Whether the checkout is sparse (`core.sparseCheckout`).

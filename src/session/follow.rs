@@ -150,7 +150,11 @@ impl Step<'_> {
             (before, after, now) if before == now => (after, Outcome::Moved),
             (before, Some(after), Some(now)) => {
                 let base = before.as_ref().map(|file| file.bytes.as_slice()).unwrap_or_default();
-                let Some((bytes, met)) = preferring_theirs(base, &after.bytes, &now.bytes) else {
+                let merged = match self.worktree.merges_lines(&place)? {
+                    true => preferring_theirs(base, &after.bytes, &now.bytes),
+                    false => None,
+                };
+                let Some((bytes, met)) = merged else {
                     return Ok(Outcome::Kept(
                         "your edits are kept: it is binary, and was changed elsewhere",
                     ));

@@ -583,10 +583,14 @@ fn attributes_say_which_files_are_merged_line_by_line() {
         match is_merged {
             true => assert_eq!(repo.text("f"), both, "{attributes}"),
             false => {
-                run.fails("conflict", 5).notes("f is binary, or so by its attribute merge");
+                let run =
+                    run.fails("conflict", 5).notes("f is binary, or so by its attribute merge");
+                assert!(!run.err().contains("--conflict-markers"), "{run}");
                 assert_eq!(repo.text("f"), FILE.replace("seven", "SEVEN"), "{attributes}");
                 repo.aye(&["apply", &id, "--yes", "--conflict-markers"]).fails("conflict", 5);
                 repo.aye(&["check"]).exits(1).says("conflict");
+                repo.commit("What a trial begins with");
+                repo.aye(&["try", &id, "--", "true"]).fails("conflict", 5);
             }
         }
         repo.git(&["reset", "-q", "--hard"]);

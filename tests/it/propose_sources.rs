@@ -421,6 +421,32 @@ fn what_a_sparse_checkout_leaves_out_is_not_taken_for_deleted() {
 }
 
 #[test]
+fn what_a_sparse_checkout_leaves_out_is_not_taken_for_a_new_file() {
+    let repo = Repo::with(&[("in/f", "f\n"), ("out/h", "h\n")]);
+    let new = repo.aye(&["propose", "out/g", "--content-file", "in/f", "-q"]).ok().id();
+    repo.write("out/g", "g\n");
+    repo.commit("It was made meanwhile");
+    let refused = |run: Run| {
+        run.fails("file_not_found", 3).notes("git sparse-checkout add 'out'");
+    };
+    for sparse in ["--no-sparse-index", "--sparse-index"] {
+        repo.git(&["sparse-checkout", "set", sparse, "in"]);
+        refused(repo.aye(&["propose", "out/g", "--content-file", "in/f"]));
+        let patch = "--- /dev/null\n+++ b/out/g\n@@ -0,0 +1 @@\n+new\n";
+        refused(repo.aye_stdin(&["patch", "--format", "text"], patch));
+        refused(repo.aye_stdin(&["patch", "--format", "text", "--dry-run"], patch));
+        refused(repo.aye(&["apply", &new, "--yes"]));
+        assert_eq!(repo.git(&["status", "--short"]), "", "{sparse}");
+    }
+    // What git has not got is new there, too.
+    let id = repo.aye(&["propose", "out/new", "--content-file", "in/f", "-q"]).ok().id();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.git(&["status", "--short", "-uall"]), "?? out/new");
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.git(&["status", "--short", "-uall"]), "");
+}
+
+#[test]
 fn other_repositories_in_the_work_tree_stay_as_they_are() {
     let repo = Repo::with(&[("a", "1\n")]);
     repo.git(&["init", "-q", "nested"]);

@@ -481,6 +481,20 @@ fn inside_of_a_submodule_of_a_session_nothing_is_proposed() {
     assert_eq!(repo.git(&["-C", "lib", "for-each-ref", "refs/aye"]), "");
 }
 
+/// As `git merge` does, by the attributes of the file.
+#[test]
+fn a_file_that_git_does_not_merge_by_lines_stays_as_the_session_has_it() {
+    let lines = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n7\n{last}\n");
+    let base = lines("1", "8");
+    let repo = Repo::with(&[("n.txt", base.as_str()), (".gitattributes", "n.txt -merge\n")]);
+    kept(&repo, "sed -i s/1/one/ n.txt").ok();
+    repo.write("n.txt", lines("1", "eight"));
+    repo.commit("Elsewhere");
+    repo.aye(&["session", "sync", "x"]).exits(5).notes("n.txt: your edits are kept: it is binary");
+    let file = tree(&repo).join("n.txt");
+    assert_eq!(std::fs::read_to_string(file).expect("read"), lines("one", "8"));
+}
+
 #[test]
 fn a_submodule_whose_commit_is_not_here_is_left_empty() {
     let (repo, _library) = with_submodule();

@@ -36,6 +36,20 @@ fn the_command_sees_the_proposal_and_its_status_comes_back() {
 }
 
 #[test]
+fn files_are_written_as_a_checkout_writes_them() {
+    let attributes = (".gitattributes", "*.txt text eol=crlf\n*.id ident\n");
+    let repo = Repo::with(&[("a.txt", "one\ntwo\n"), attributes]);
+    let edit = ["--edit", "a.txt", "--old", "one", "--new", "eins"];
+    let new = ["--edit", "new.txt", "--old", "", "--new", "three\nfour\n"];
+    let ident = ["--edit", "x.id", "--old", "", "--new", "$Id$\n"];
+    let run = repo.agent("codex", &[&["propose", "-q"], &edit[..], &new, &ident].concat());
+    let cat = ["sh", "-c", "git add -A; cat a.txt new.txt x.id; git ls-files --eol -- '*.txt'"];
+    let tried = repo.aye(&[&["try", &run.ok().id(), "--"], &cat[..]].concat()).ok();
+    assert!(tried.out().starts_with("eins\r\ntwo\r\nthree\r\nfour\r\n$Id: "), "{tried}");
+    assert_eq!(tried.out().matches("i/lf    w/crlf").count(), 2, "{tried}");
+}
+
+#[test]
 fn the_commands_surroundings_are_those_of_the_new_work_tree() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");

@@ -177,6 +177,7 @@ fn on_files(session: &Session<'_>, edits: Vec<Edit>, form: InputForm) -> Result<
     let sought: Vec<(RepoPath, Vec<u8>)> = edits.iter().filter_map(old).collect();
     let changeset = snippet::compile(edits, &*store.files()?)
         .map_err(|error| name_pending(store, *now, store.name_sparse(error), &sought))?;
+    refuse_left_out(store, &changeset)?;
     Draft::new(store, changeset, form)
 }
 
@@ -250,12 +251,19 @@ pub fn patch(
     files: &dyn Snapshot,
     options: &Options,
 ) -> Result<Compiled> {
-    patch::read(bytes, &Given { files, store }, options).map_err(|error| {
-        match error.is(&changeset_codes::PATH_INVALID) {
-            true => store.name_top(error),
-            false => store.name_sparse(error),
-        }
-    })
+    let read = patch::read(bytes, &Given { files, store }, options);
+    let compiled = read.map_err(|error| match error.is(&changeset_codes::PATH_INVALID) {
+        true => store.name_top(error),
+        false => store.name_sparse(error),
+    })?;
+    refuse_left_out(store, &compiled.changeset)?;
+    Ok(compiled)
+}
+
+/// Refuses a new file that git has, and that a sparse checkout leaves out.
+fn refuse_left_out(store: &Store, changeset: &Changeset) -> Result<()> {
+    let made = changeset.changes().iter().filter(|change| change.before.is_none());
+    store.refuse_left_out(made.map(|change| &change.path))
 }
 
 /// A patch that is to be proposed, and what of it was not taken as written: some of it has to be missing from the

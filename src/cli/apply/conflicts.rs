@@ -23,8 +23,9 @@ pub fn refuse_conflicts(
 ) -> Result<()> {
     let related = related(context, store, shown)?;
     for (at, proposal) in proposals.iter().enumerate() {
-        let Some(refusal) = shown.get(at).and_then(|shown| shown.plan.refusal()) else { continue };
-        let error = decide::apply::conflict(refusal, &proposal.id);
+        let plan = shown.get(at).map(|shown| &shown.plan);
+        let refusal = plan.and_then(|plan| decide::apply::conflict(plan, &proposal.id));
+        let Some(error) = refusal else { continue };
         let Some(other) = collides_with(shown, at, &related) else {
             return Err(store.name_sparse(error));
         };

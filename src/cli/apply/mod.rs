@@ -289,11 +289,10 @@ fn fitting(
     let mut fit = Vec::with_capacity(proposals.len());
     let mut first = None;
     for (proposal, shown) in proposals.into_iter().zip(plans) {
-        match shown.plan.refusal() {
+        match decide::apply::conflict(&shown.plan, &proposal.id) {
             None => fit.push(proposal),
-            Some(refusal) => {
-                let why = refusal.message().to_owned();
-                let error = decide::apply::conflict(refusal, &proposal.id);
+            Some(error) => {
+                let why = error.message().to_owned();
                 failed.push(stays(context, &proposal, &error, &why));
                 first.get_or_insert(error);
             }

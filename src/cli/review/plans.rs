@@ -158,8 +158,8 @@ fn plan(
         }
     };
     let shown = ahead.show(store, view, &proposal, part.as_ref(), made.as_ref())?;
-    match shown.plan.refusal() {
-        Some(refusal) => Err(store.name_sparse(decide::apply::conflict(refusal, &proposal.id))),
+    match decide::apply::conflict(&shown.plan, &proposal.id) {
+        Some(refusal) => Err(store.name_sparse(refusal)),
         None => Ok(Planned { shown, part, made }),
     }
 }
