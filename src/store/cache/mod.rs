@@ -19,6 +19,7 @@ mod plans;
 mod publish;
 mod purge;
 mod query;
+mod rebuild;
 mod relations;
 mod risk;
 mod schema;
@@ -55,6 +56,7 @@ use crate::proposal::ProposalId;
 use crate::proposal::event::Head;
 pub(super) use counts::figures;
 use lanes::Reach;
+use rebuild::{begun_again, is_in_the_way};
 
 /// The store as it was when this was made: every query is answered from one state.
 pub struct View {
@@ -574,43 +576,4 @@ impl Drop for View {
             self.home.set(Some(connection));
         }
     }
-}
-
-/// How often a cache is begun again. Each time something that is kept of a lane has moved on to a new
-/// epoch, which leaves fewer of them to move on to.
-const MOST_BEGINNINGS: usize = 100;
-
-/// What `build` makes of an empty cache, which has to be begun again where that itself has moved on what
-/// is kept.
-fn begun_again(build: impl Fn() -> rusqlite::Result<View>) -> rusqlite::Result<View> {
-    let mut built = build();
-    for _ in 0..MOST_BEGINNINGS {
-        if !matches!(built, Err(rusqlite::Error::InvalidQuery)) {
-            break;
-        }
-        built = build();
-    }
-    built
-}
-
-/// True for what says nothing about the file's content: someone else has it locked, the directory
-/// cannot be written, or a symlink has its name. Not worth a rebuild; this one view is made in memory.
-fn is_in_the_way(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode as Code;
-    matches!(error, rusqlite::Error::InvalidPath(_))
-        || matches!(
-            error.sqlite_error_code(),
-            Some(
-                Code::DatabaseBusy
-                    | Code::DatabaseLocked
-                    | Code::ReadOnly
-                    | Code::PermissionDenied
-                    | Code::DiskFull
-            )
-        )
-}
-
-pub(super) fn failed(error: &rusqlite::Error) -> Error {
-    Error::bug(format!("the cache cannot be read: {error}"))
-        .hint("delete aye/cache.sqlite in the git directory; it is rebuilt")
 }

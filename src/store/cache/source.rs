@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::forks::Chains;
 use super::parsed::Parsed;
 use super::schema::{self, Index};
-use super::{View, counts, failed, lanes, update};
+use super::{View, counts, lanes, update};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::event::BlobRef;
@@ -213,4 +213,9 @@ impl Store {
         self.kept.set(Some(connection));
         found
     }
+}
+
+fn failed(error: &rusqlite::Error) -> Error {
+    Error::bug(format!("the cache cannot be read: {error}"))
+        .hint("delete aye/cache.sqlite in the git directory; it is rebuilt")
 }
