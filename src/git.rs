@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::thread::JoinHandle;
 
 use bstr::ByteSlice as _;
@@ -57,6 +58,20 @@ const CONFIGURATION: [&str; 2] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
 /// repository names a program that git would run for them.
 const READING: [&str; 7] =
     ["blame", "status", "diff", "diff-files", "diff-index", "ls-files", "worktree"];
+
+/// Why nothing is fetched: a key of the configuration.
+static OFFLINE: OnceLock<String> = OnceLock::new();
+
+/// From now on, git fetches nothing that is missing, in any repository: `key`, of a repository's own configuration,
+/// names a program that it would run for that. A commit, which runs the repository's hooks all the same, is as it is.
+pub fn keep_offline(key: String) {
+    let _ = OFFLINE.set(key);
+}
+
+/// The key that [`keep_offline`] was called for.
+pub fn kept_offline() -> Option<&'static str> {
+    OFFLINE.get().map(String::as_str)
+}
 
 /// A git command about to run: `Git::new(dir).args(["rev-parse", "HEAD"]).text()?`.
 #[derive(Debug)]
@@ -354,6 +369,10 @@ impl Git {
             command.args(["-c", "core.fsmonitor="]).env("GIT_OPTIONAL_LOCKS", "0");
         }
         command.args(&self.args);
+        if kept_offline().is_some() && self.args.first().is_none_or(|name| name != "commit") {
+            // No transport has this name.
+            command.env("GIT_ALLOW_PROTOCOL", "none");
+        }
         if self.fresh {
             let kept = |name: &str| self.configured && CONFIGURATION.contains(&name);
             LOCAL_VARIABLES.iter().filter(|name| !kept(name)).for_each(|name| {

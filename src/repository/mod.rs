@@ -13,6 +13,7 @@ mod parameters;
 mod paths;
 pub mod policy;
 mod program;
+mod promisor;
 mod recent;
 mod roots;
 mod settings;
@@ -29,6 +30,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use crate::changeset::{FileChange, RepoPath, twins};
 use crate::error::{Error, Result};
+use crate::git;
 use crate::private::Directory;
 use crate::worktree::Worktree;
 
@@ -36,9 +38,10 @@ use filters::Filters;
 use recent::Recent;
 
 pub use filters::BY_GIT;
-pub(crate) use object::{TRY_AGAIN, promisor};
+pub(crate) use object::TRY_AGAIN;
 pub use open::objects_at;
 pub use policy::{Gate, Policy};
+pub(crate) use promisor::promisor;
 pub use settings::{DURATION, ScanMode, Settings, parse_duration, trusted};
 pub use sparse::leaves_out;
 
@@ -63,6 +66,8 @@ pub struct Repository {
     settings: OnceCell<Settings>,
     recent: Recent,
     promisor: OnceCell<Option<String>>,
+    /// Its git directory is an agent's, so git is not run with it.
+    is_foreign: bool,
 }
 
 impl Repository {
@@ -74,6 +79,9 @@ impl Repository {
     /// `not_a_repository`, `unsafe_repository`, `unsupported_repository`, `invalid_config`.
     pub fn discover(directory: &Path) -> Result<Self> {
         let mut repo = open::open(directory)?;
+        if let Some(key) = promisor::program(&repo) {
+            git::keep_offline(key);
+        }
         let recent = Recent::of(&mut repo);
         let common_dir = std::path::absolute(repo.common_dir())
             .and_then(|path| {
@@ -87,7 +95,8 @@ impl Repository {
 
     /// `repo`, of which nothing is read yet.
     fn of(repo: gix::Repository, common_dir: PathBuf, recent: Recent) -> Self {
-        Self { repo, common_dir, settings: OnceCell::new(), recent, promisor: OnceCell::new() }
+        let (settings, promisor) = Default::default();
+        Self { repo, common_dir, settings, recent, promisor, is_foreign: false }
     }
 
     /// The same repository with its work tree at `top`: files there are read by its rules, and by no git

@@ -1,30 +1,15 @@
 //! Objects by id, fetched from the promisor remote where this is a partial clone.
 
-use bstr::ByteSlice as _;
 use gix::ObjectId;
 use gix::objs::Exists as _;
 
 use super::{Repository, codes};
 use crate::error::{Error, Result};
+use crate::git;
 
 /// What to do where a partial clone lacks something.
 pub(crate) const TRY_AGAIN: &str =
     "nothing is damaged here: try again when the remote can be reached";
-
-/// The promisor remote of a partial clone: objects that are not here can be had from it. `None`
-/// where the clone has everything.
-pub(crate) fn promisor(repo: &gix::Repository) -> Option<String> {
-    let snapshot = repo.config_snapshot();
-    let promises = |section: &gix::config::file::SectionRef<'_>| {
-        let value = section.value_implicit("promisor");
-        value.is_some_and(|value| value.is_none_or(|v| v != "false"))
-    };
-    let mut remotes = snapshot.plumbing().sections_by_name("remote").into_iter().flatten();
-    let named = remotes.find(promises).and_then(|section| {
-        section.header().subsection_name().map(|name| name.to_str_lossy().into_owned())
-    });
-    named.or_else(|| Some(snapshot.string("extensions.partialClone")?.to_str_lossy().into_owned()))
-}
 
 impl Repository {
     /// True if the object `id` (hex) is here. Nothing of it is read.
@@ -68,7 +53,14 @@ impl Repository {
         let why = format!(
             "blob {id} is not in this partial clone, and its remote '{remote}' did not give it"
         );
-        Error::new(&codes::OBJECT_MISSING, why).with("object", id).hint(TRY_AGAIN)
+        let error = Error::new(&codes::OBJECT_MISSING, why).with("object", id);
+        match git::kept_offline() {
+            None => error.hint(TRY_AGAIN),
+            Some(key) => error.hint(format!(
+                "this repository's own configuration has {key}, and aye runs no program that it names: set it in \
+                 your own (git config --global; includeIf says where it holds), or fetch with git"
+            )),
+        }
     }
 
     /// True in a partial clone: objects that are not here can be had from its promisor remote.
@@ -78,7 +70,7 @@ impl Repository {
 
     /// The promisor remote, where this is a partial clone. Configuration is looked at once.
     pub(crate) fn promisor(&self) -> Option<&str> {
-        self.promisor.get_or_init(|| promisor(&self.repo)).as_deref()
+        self.promisor.get_or_init(|| super::promisor(&self.repo)).as_deref()
     }
 
     /// The blob `id` as git gets it, which asks the promisor remote where it must.

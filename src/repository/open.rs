@@ -19,6 +19,7 @@ pub(super) fn open(directory: &Path) -> Result<gix::Repository> {
         };
     }
     refuse_unknown_formats(&repo)?;
+    refuse_moved_top(&repo, directory)?;
     // `GIT_NAMESPACE` is about what is fetched and pushed. Git's own commands write refs where
     // they always are, and so do we: elsewhere our next run would not find them.
     repo.clear_namespace();
@@ -153,12 +154,14 @@ fn broken_link(directory: &Path) -> Option<PathBuf> {
 
 /// Whether the file `link` in `directory` names a git directory.
 fn leads_on(directory: &Path, link: &Path) -> bool {
-    let Ok(text) = std::fs::read(link) else { return false };
-    let target =
-        text.strip_prefix(b"gitdir: ").map(|path| path.trim_end_with(|c| c == '\n' || c == '\r'));
-    target
-        .and_then(|path| path.to_path().ok())
-        .is_some_and(|path| directory.join(path).join("HEAD").symlink_metadata().is_ok())
+    target(directory, link).is_some_and(|path| path.join("HEAD").symlink_metadata().is_ok())
+}
+
+/// What the file `link` in `directory` names as git directory.
+fn target(directory: &Path, link: &Path) -> Option<PathBuf> {
+    let text = std::fs::read(link).ok()?;
+    let path = text.strip_prefix(b"gitdir: ")?.trim_end_with(|c| c == '\n' || c == '\r');
+    Some(directory.join(path.to_path().ok()?))
 }
 
 /// The directory that git takes for the top of the work tree where `GIT_DIR` is set and nothing says
@@ -179,6 +182,52 @@ fn implied_top(repo: &gix::Repository, directory: &Path) -> Option<PathBuf> {
     let known = [repo.workdir(), Some(repo.git_dir()), Some(repo.common_dir())];
     let around = known.into_iter().flatten().filter_map(|path| std::fs::canonicalize(path).ok());
     around.into_iter().all(|path| !here.starts_with(path)).then_some(here)
+}
+
+/// Refuses a work tree that the repository's own `core.worktree` puts elsewhere than where its `.git` was found:
+/// whoever can write one line of its configuration would choose which directory is written to. What the
+/// environment says is the caller's own choice.
+fn refuse_moved_top(repo: &gix::Repository, directory: &Path) -> Result<()> {
+    let chosen = ["GIT_DIR", "GIT_WORK_TREE"].map(std::env::var_os).iter().any(Option::is_some);
+    let config = repo.config_snapshot();
+    let own = |meta: &gix::config::file::Metadata| {
+        matches!(meta.source, Source::Local | Source::Worktree)
+    };
+    let Some(value) = config.plumbing().string_filter("core.worktree", own).filter(|_| !chosen)
+    else {
+        return Ok(());
+    };
+    let Some(top) = repo.workdir() else { return Ok(()) };
+    let top = std::fs::canonicalize(top).unwrap_or_else(|_| top.to_owned());
+    if holder(repo, directory).is_some_and(|holder| holder == top) {
+        return Ok(());
+    }
+    let git_dir = repo.git_dir().display();
+    Err(Error::new(
+        &codes::UNSUPPORTED_REPOSITORY,
+        format!("the repository at {git_dir} has its work tree elsewhere (core.worktree = {value})"),
+    )
+    .with("core.worktree", value.to_string())
+    .hint(format!(
+        "`git --git-dir {git_dir} config --unset core.worktree` puts it back; if it is where you want it, name it: \
+         GIT_DIR={git_dir} GIT_WORK_TREE={}",
+        top.display()
+    )))
+}
+
+/// The directory at or above `directory` whose `.git`, a directory or a file that leads there, is that of `repo`.
+fn holder(repo: &gix::Repository, directory: &Path) -> Option<PathBuf> {
+    let git_dir = std::fs::canonicalize(repo.git_dir()).ok()?;
+    let start = std::fs::canonicalize(directory).ok()?;
+    let leads_there = |above: &&Path| {
+        let link = above.join(".git");
+        let target = match link.is_file() {
+            true => target(above, &link),
+            false => Some(link),
+        };
+        target.and_then(|path| std::fs::canonicalize(path).ok()).is_some_and(|path| path == git_dir)
+    };
+    start.ancestors().find(leads_there).map(Path::to_owned)
 }
 
 /// Why a repository that belongs to someone else, or whose work tree is not there, is not opened.

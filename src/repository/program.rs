@@ -1,17 +1,27 @@
 //! The `git` program on a repository that was opened.
 
 use crate::error::{Error, Result};
-use crate::git::Git;
+use crate::git::{self, Git};
 
 use super::Repository;
 
 impl Repository {
+    /// From now on git is not run with this git directory: its configuration and hooks are an agent's.
+    pub fn runs_no_git(&mut self) {
+        self.is_foreign = true;
+    }
+
     /// Git on this very repository, work tree and index, however they were found, with the
     /// configuration that the command line gave.
     ///
     /// # Errors
-    /// If the working directory is gone.
+    /// If the working directory is gone; `git_failed` after [`Repository::runs_no_git`].
     pub fn git(&self) -> Result<Git> {
+        if self.is_foreign {
+            let why = "git is not run with what an agent has made of this git directory";
+            return Err(Error::new(&git::codes::GIT_FAILED, why)
+                .hint("run the command in the checkout of the repository"));
+        }
         let absolute = |path| {
             std::path::absolute(path).map_err(|error| Error::io("find the git directory", &error))
         };

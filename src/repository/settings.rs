@@ -116,11 +116,13 @@ fn private<T: AsRef<[u8]>>(globs: &[T]) -> Result<GlobSet> {
 /// configuration (`.git/config`, `config.worktree` and what they include), which an agent may be
 /// able to write. An empty one counts as none.
 pub fn trusted(config: &gix::config::File, key: &str) -> Option<String> {
-    let own = |meta: &gix::config::file::Metadata| {
-        !matches!(meta.source, Source::Local | Source::Worktree)
-    };
-    let value = config.string_filter(key, own)?.to_str_lossy().trim().to_owned();
+    let value = config.string_filter(key, is_trusted)?.to_str_lossy().trim().to_owned();
     (!value.is_empty()).then_some(value)
+}
+
+/// Whether what was read from there may name a program: see [`trusted`].
+pub(super) fn is_trusted(meta: &gix::config::file::Metadata) -> bool {
+    !matches!(meta.source, Source::Local | Source::Worktree)
 }
 
 fn invalid(key: &str, value: &str, wanted: &str) -> Error {

@@ -314,7 +314,9 @@ impl Walk<'_> {
                     let mode = mode_of(mode);
                     let is_same_mode = mode == Some(after.mode.as_str());
                     let is_text = || after.bytes.to_str().is_ok() && !after.bytes.contains(&0);
-                    if is_same_mode && (old == id || !is_text() && self.is_untouched(name, old)) {
+                    let is_converted = || !is_text() || self.is_foreign(&path);
+                    let is_same = || old == id || is_converted() && self.is_untouched(name, old);
+                    if is_same_mode && is_same() {
                         return Ok(None);
                     }
                     mode.map(|mode| self.stored(mode, &old)).transpose()?
@@ -402,16 +404,26 @@ impl Walk<'_> {
             || is_sparse() && self.own_index().is_some_and(|index| leaves_out(index, path))
     }
 
-    /// Whether the file is as git has written it, by what git goes by. Asked of what does not look like text:
-    /// it may have an encoding of its own in the work tree, and then its bytes say nothing.
+    /// Whether a filter program or an encoding stands between the file and what git stores of it.
+    fn is_foreign(&self, path: &RepoPath) -> bool {
+        self.repository.foreign([path]).is_ok_and(|found| found.iter().any(Option::is_some))
+    }
+
+    /// Whether the file is as git has written it, by what git goes by, to the nanosecond: the first edit may come
+    /// in the second in which the tree was made. Asked where its bytes say nothing, as a filter or an encoding of
+    /// its own may have made them.
     fn is_untouched(&self, path: &BString, id: gix::ObjectId) -> bool {
-        let options = gix::index::entry::stat::Options::default();
         let untouched = || {
-            let entry = self.own_index()?.entry_by_path(GixStr::new(path.as_slice()))?;
+            let index = self.own_index()?;
+            let entry = index.entry_by_path(GixStr::new(path.as_slice()))?;
             let path = self.tree.join(path.to_path().ok()?);
             let facts = gix::index::fs::Metadata::from_path_no_follow(&path).ok()?;
             let now = gix::index::entry::Stat::from_fs(&facts).ok()?;
-            Some(entry.id == id && entry.stat.matches(&now, options))
+            // A git that was built without them has none.
+            let use_nsec = entry.stat.mtime.nsecs != 0;
+            let options = gix::index::entry::stat::Options { use_nsec, ..Default::default() };
+            let is_racy = entry.stat.is_racy(index.timestamp(), options);
+            Some(entry.id == id && !is_racy && entry.stat.matches(&now, options))
         };
         untouched().unwrap_or(false)
     }

@@ -170,6 +170,7 @@ impl Store {
     /// to be recorded in the tree's own repository.
     pub fn in_session(&mut self) {
         self.in_session = true;
+        self.repository.runs_no_git();
     }
 
     /// True after [`Store::in_session`].

@@ -120,6 +120,9 @@ impl Store {
     /// Asks the promisor remote for those of `wanted` that are not here. Returns whether it gave any.
     fn ask(&self, mut wanted: BTreeSet<ObjectId>) -> bool {
         let Some(remote) = self.promisor() else { return false };
+        if crate::git::kept_offline().is_some() {
+            return false;
+        }
         wanted.retain(|id| !self.repo.objects.exists(id));
         let started = Instant::now();
         for _ in 0..MOST_REFUSED {
@@ -130,6 +133,7 @@ impl Store {
             let ids: String = wanted.iter().map(|id| format!("{id}\n")).collect();
             let Ok(git) = self.git() else { return false };
             let answer = git
+                .without_hooks()
                 .config("fetch.negotiationAlgorithm", "noop")
                 .args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"])
                 .args(["--no-auto-maintenance", "--recurse-submodules=no"])

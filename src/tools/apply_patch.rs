@@ -235,6 +235,8 @@ pub fn run<R>(
     let store = session.store;
     // In the tree of a session the files are what is proposed, all of them, when the run ends.
     let in_session = store.is_in_session();
+    // Its index is nobody's, and git would be run with what the agent has made of the tree's `.git`.
+    let index = request.index && !in_session;
     let gate = match request.propose || request.dry_run || in_session {
         true => None,
         false => {
@@ -276,8 +278,13 @@ pub fn run<R>(
     };
     let hash = store.repo().object_hash();
     let ids = |changeset: &_| decide::patch::ids(hash, changeset);
-    let written = apply::write_direct(store, request.index, make, ids, |compiled, written| {
+    let written = apply::write_direct(store, index, make, ids, |compiled, written| {
         let mut warnings = Vec::new();
+        if index != request.index {
+            warnings.push(
+                "nothing is staged in the tree of a session: it is proposed whole".to_owned(),
+            );
+        }
         if let Some(written) = written {
             warnings.extend(written.warning);
             let recorded = match in_session {

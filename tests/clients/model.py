@@ -18,7 +18,7 @@ PROTOCOL, STEPS, LOG = sys.argv[1], json.load(open(sys.argv[2])), open(sys.argv[
 
 def said(text):
     """What it says at the end: what it was told last of its work, if that is anything."""
-    told = re.findall(r"Reason: ([^\n\\<\"]+)|(Your proposal \w+ was applied by [^.\\]+)", text)
+    told = re.findall(r"Reason: ([^\n\\<\"]+)|(Your proposal \w+ was (?:partially )?applied by [^.\\]+)", text)
     return f"I was told: {''.join(told[-1])}" if told else "Finished."
 
 

@@ -33,6 +33,49 @@ fn refs_are_where_git_has_them_in_a_namespace_too() {
     assert!(!repo.git(&["for-each-ref"]).contains("namespaces"));
 }
 
+/// Whoever can write one line of `.git/config` would choose which directory is written to.
+#[test]
+fn a_work_tree_that_the_repository_puts_elsewhere_is_refused() {
+    let repo = Repo::with(&[("f", "a\n"), ("sub/g", "a\n")]);
+    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok().id();
+    let victim = repo.outer().join("victim");
+    std::fs::create_dir(&victim).unwrap();
+    std::fs::write(victim.join("f"), "a\n").unwrap();
+    for elsewhere in [victim.as_path(), repo.outer(), std::path::Path::new("../sub")] {
+        repo.git(&["config", "core.worktree", &elsewhere.display().to_string()]);
+        for directory in ["", "sub"] {
+            let here = |args: &[&str]| repo.cmd(args).dir(repo.path(directory));
+            let refused = here(&["apply", &id, "--yes"]).run().fails("unsupported_repository", 6);
+            refused.notes("core.worktree").notes("config --unset core.worktree");
+            here(&["patch", "--format", "text"]).stdin(PATCH).run().exits(6);
+        }
+    }
+    assert_eq!(std::fs::read_to_string(victim.join("f")).unwrap(), "a\n");
+    // What the caller says, and where it is anyway, counts.
+    let list = repo.cmd(&["list"]).env("GIT_DIR", repo.path(".git"));
+    list.env("GIT_WORK_TREE", repo.root()).run().ok().says(&id);
+    for here in ["..", &repo.root().display().to_string()] {
+        repo.git(&["config", "core.worktree", here]);
+        repo.aye(&["list"]).ok().says(&id);
+        repo.cmd(&["list"]).dir(repo.path("sub")).run().ok().says(&id);
+    }
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.text("f"), "b\n");
+    // As in a submodule, and in a linked work tree of one.
+    let whole = Repo::with(&[("x", "x\n")]);
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+    repo.git(&["config", "--unset", "core.worktree"]);
+    let from = repo.root().display().to_string();
+    whole.git(&[&add[..], &[&from, "lib"]].concat());
+    whole.git(&["-C", "lib", "worktree", "add", "-q", "../../linked"]);
+    for directory in [whole.path("lib"), whole.outer().join("linked")] {
+        let propose = ["propose", "f", "--old", "a", "--new", "b", "-q"];
+        whole.cmd(&propose).dir(&directory).run().ok();
+        whole.cmd(&["apply", "--latest", "--yes"]).dir(&directory).run().ok();
+        assert_eq!(std::fs::read_to_string(directory.join("f")).unwrap(), "b\n");
+    }
+}
+
 /// Git starts the hooks of a push inside the repository, and calls it `.`.
 #[test]
 fn inside_the_repository_itself() {

@@ -53,6 +53,60 @@ fn row(repo: &Repo, id: &str) -> Value {
     rows.clone().find(|row| row["proposal_id"] == id).unwrap_or(&Value::Null).clone()
 }
 
+/// Who can write `.git/config` can make any clone a partial one, take an object away, and name what git runs to
+/// get it.
+#[cfg(unix)]
+#[test]
+fn no_program_of_the_repositorys_own_configuration_is_run_to_fetch() {
+    let hostile: [&[(&str, &str)]; 7] = [
+        &[("remote.origin.url", "ssh://h/x"), ("core.sshCommand", "touch MARK;")],
+        &[("remote.origin.uploadpack", "touch MARK;")],
+        &[("remote.origin.url", "ext::sh -c touch% MARK"), ("protocol.ext.allow", "always")],
+        &[("remote.origin.url", "x:y"), ("url.ext::sh -c touch% MARK %S.insteadOf", "x:")],
+        &[("remote.origin.url", "http://127.0.0.1:1/x"), ("credential.helper", "!touch MARK")],
+        &[("remote.origin.url", "git://h/x"), ("core.gitProxy", "touch MARK;")],
+        &[("remote.origin.url", "sh -c touch% MARK"), ("remote.origin.vcs", "ext")],
+    ];
+    for keys in hostile {
+        let repo = Repo::with(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
+        let id = propose(&repo, "b.txt", "one");
+        let mark = repo.outer().join("ran");
+        let with = |text: &str| text.replace("MARK", &mark.display().to_string());
+        repo.git(&["config", "core.repositoryFormatVersion", "1"]);
+        repo.git(&["config", "extensions.partialClone", "origin"]);
+        repo.git(&["config", "remote.origin.promisor", "true"]);
+        repo.git(&["config", "remote.origin.url", &repo.outer().display().to_string()]);
+        for (key, value) in keys {
+            repo.git(&["config", &with(key), &with(value)]);
+        }
+        // Somebody has allowed it in general.
+        let user = repo.user_config(&[("protocol.ext.allow", "always")]);
+        let blob = repo.git(&["rev-parse", "HEAD:b.txt"]);
+        repo.remove(&format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
+        for args in [
+            &["status"][..],
+            &["show", &id],
+            &["diff", &id],
+            &["check"],
+            &["blame", "b.txt"],
+            &["log"],
+            &["apply", &id, "--dry-run"],
+            &["doctor", "--full"],
+            &["shell", "git show HEAD:b.txt"],
+        ] {
+            let run = repo.cmd(args).env("GIT_CONFIG_GLOBAL", &user).run();
+            assert!(!mark.exists(), "{keys:?} {run}");
+        }
+        let run = repo.aye(&["diff", &id]).fails("object_missing", 6);
+        run.notes("this repository's own configuration has");
+        let git = repo.program("git").args(&["cat-file", "blob", &blob]);
+        git.env("GIT_CONFIG_GLOBAL", &user).run();
+        // Where there is nobody to ask for a password, git does not either.
+        let asks = ["helper", "gitProxy"].iter().any(|key| keys.iter().any(|k| k.0.ends_with(key)));
+        assert!(mark.exists() || asks, "{keys:?}: git runs nothing");
+    }
+}
+
 /// The remote, gone for as long as this is not given to [`back`].
 fn away(server: &Repo) -> PathBuf {
     let away = server.outer().join("away");

@@ -481,6 +481,56 @@ fn inside_of_a_submodule_of_a_session_nothing_is_proposed() {
     assert_eq!(repo.git(&["-C", "lib", "for-each-ref", "refs/aye"]), "");
 }
 
+/// The bytes of what is no UTF-8 text may come from an encoding, and then only times tell that it was edited.
+#[test]
+fn what_is_no_text_is_proposed_however_soon_it_is_edited() {
+    let repo = Repo::with(FILES);
+    repo.write("latin.txt", b"caf\xe9 1\n");
+    repo.write("b.bin", b"\0\0\0\x01");
+    repo.commit("What is no text");
+    let text = "printf 'caf\\351 2\\n' >latin.txt; printf '\\0\\0\\0\\2' >b.bin";
+    for _ in 0..5 {
+        script(&repo, &[], text).run().ok().notes("2 files");
+        let id = pending(&repo);
+        repo.aye(&["reject", &id, "--yes", "--reason", "again"]).ok();
+    }
+    // An encoding, and a filter of the user's own, are no edits.
+    repo.write(".gitattributes", "u.txt working-tree-encoding=UTF-16LE\nf.txt filter=up\n");
+    repo.git(&["config", "filter.up.clean", "tr a-z A-Z"]);
+    repo.git(&["config", "filter.up.smudge", "tr A-Z a-z"]);
+    repo.write("u.txt", b"u\0\n\0");
+    repo.write("f.txt", "text\n");
+    repo.commit("What is converted");
+    script(&repo, &["--base", "head"], "echo x >>b.txt").run().ok().notes("1 file ").lacks("kept");
+}
+
+/// The tree's `.git` is the agent's.
+#[cfg(unix)]
+#[test]
+fn a_patch_in_a_tree_runs_nothing_of_the_trees_configuration_and_stays_in_it() {
+    let repo = Repo::with(FILES);
+    let (mark, victim) = (repo.outer().join("ran"), repo.outer().join("victim"));
+    std::fs::create_dir(&victim).expect("a directory");
+    let aye = env!("CARGO_BIN_EXE_aye");
+    let text = format!(
+        "printf '#!/bin/sh\\ntouch {mark}\\n' >.git/hooks/post-index-change
+         chmod +x .git/hooks/post-index-change
+         git config core.fsmonitor 'touch {mark};'; git config filter.x.clean 'touch {mark}; cat'
+         echo '* filter=x' >.git/info/attributes
+         printf '*** Begin Patch\\n*** Update File: b.txt\\n@@\\n-bee\\n+wasp\\n*** End Patch\\n' >p
+         {aye} patch --index <p >out; cat out; rm .git/info/attributes
+         {aye} patch --index <p >out; cat out; rm out
+         git config core.worktree {victim}; {aye} patch <p; test $? = 6 || exit 11
+         {aye} propose n.txt --content-file p; test $? = 6 || exit 12; rm p",
+        mark = mark.display(),
+        victim = victim.display()
+    );
+    let ended = kept(&repo, &text).ok().says("nothing is staged in the tree of a session");
+    assert!(!mark.exists(), "{ended}");
+    assert_eq!(std::fs::read_dir(&victim).expect("a directory").count(), 0);
+    assert_eq!(diff(&repo, &pending(&repo)).matches("+wasp").count(), 1);
+}
+
 /// As `git merge` does, by the attributes of the file.
 #[test]
 fn a_file_that_git_does_not_merge_by_lines_stays_as_the_session_has_it() {
