@@ -55,7 +55,7 @@ pub fn record(
         .keep_as(changes().filter_map(|(change, [before, _])| {
             Some((before.as_ref()?, change.before.as_ref()?))
         }))?;
-    let written = changes()
+    let written: Vec<Written> = changes()
         .map(|(change, [before, after])| Written {
             path: change.path.clone(),
             before: before.clone(),
@@ -67,7 +67,11 @@ pub fn record(
     let stamped = store.write(authority.actor(), now, |writer| {
         writer.decide(authority, None, Data::Patch(Patch { written, written_blob: None, evidence }))
     })?;
-    Ok(id(&stamped.id))
+    let id = id(&stamped.id);
+    let before =
+        changes().filter_map(|(change, [before, _])| Some((&change.path, before.as_ref()?)));
+    store.keep_before(&id, before)?;
+    Ok(id)
 }
 
 /// The patch that `text`, its id or the beginning of one, names, unless it was taken back.

@@ -308,6 +308,8 @@ pub fn undo_patch(
             writer.decide(authority, None, Data::Undo(undo)).map(drop)
         })
     })?;
+    // It stands in the files again.
+    store.forget_before(&id)?;
     Ok(plan.files)
 }
 

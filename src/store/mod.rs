@@ -7,6 +7,7 @@
 mod above;
 mod announce;
 mod audience;
+mod before;
 mod cache;
 mod chain;
 mod compose;

@@ -10,7 +10,8 @@ pub struct Sent<'a> {
 }
 
 /// What of aye's is this clone's own and never sent.
-const NEVER: [&str; 6] = ["private/", "remotes/", "kept/", "broken/", "pending/", "session/"];
+const NEVER: [&str; 7] =
+    ["private/", "remotes/", "kept/", "broken/", "pending/", "session/", "before/"];
 
 /// What is for one remote, whose name follows.
 const OTHERS: [&str; 2] = ["for/", "archive-for/"];
@@ -79,7 +80,7 @@ mod tests {
         assert!(refused("refs/aye/archive-for/up/l.1", "refs/aye/archive/l.1", "origin"));
         for never in [
             "private/l", "private/archive/l.1", "remotes/o/l", "kept/l", "broken/log/l",
-            "pending/p", "session/s",
+            "pending/p", "session/s", "before/p",
         ] {
             let name = format!("refs/aye/{never}");
             assert!(refused(&name, "refs/aye/log/l", "up"), "{name}");

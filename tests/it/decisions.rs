@@ -870,6 +870,29 @@ fn a_direct_patch_is_on_record_and_is_taken_back() {
     assert_eq!(repo.text("b.txt"), "b\n");
 }
 
+/// What a person has not committed is nowhere else.
+#[test]
+fn what_stood_before_a_direct_patch_outlives_git_gc() {
+    let repo = hello();
+    repo.write("b.txt", "b\nmine\n");
+    repo.write("new/c.txt", "new\n");
+    let patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n b\n-mine\n+theirs\n\
+                 --- a/new/c.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-new\n";
+    repo.aye_stdin(&["patch"], patch).ok();
+    let clean = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-hello\n+bye\n";
+    repo.aye_stdin(&["patch"], clean).ok();
+    let id = events(&repo)[1]["patch_id"].as_str().expect("an id").to_owned();
+    let refs = || repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/before"]);
+    // HEAD has the other one's file.
+    assert_eq!(refs(), format!("refs/aye/before/{id}"));
+    repo.git(&["gc", "-q", "--prune=now"]);
+    repo.git(&["fsck", "--strict", "--no-dangling"]);
+    repo.aye(&["doctor", "--full"]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!((repo.text("b.txt"), repo.text("new/c.txt")), ("b\nmine\n".into(), "new\n".into()));
+    assert_eq!(refs(), "");
+}
+
 // The statement.
 
 /// Canonical JSON, written apart from the program: sorted keys, no white space, one line feed.

@@ -167,6 +167,24 @@ fn is_gone(repo: &Repo, id: &str) {
     repo.git(&["fsck", "--strict", "--no-dangling"]);
 }
 
+/// What a direct patch has written over is kept for an undo.
+#[test]
+fn nor_does_what_stood_before_a_direct_patch() {
+    let (repo, _) = scene();
+    let id = leak(&repo);
+    let whole = repo.text("d");
+    let diff = repo.aye(&["diff", &id, "--patch"]).ok().stdout;
+    repo.program("git").args(&["apply", "-"]).stdin(diff).run().ok();
+    let lines = whole.lines().count();
+    let back = repo.git(&["diff", "-R", "--", "d"]) + "\n";
+    repo.aye_stdin(&["patch"], back).ok();
+    assert_eq!(repo.text("d").lines().count(), lines);
+    assert!(reachable(&repo).contains(SECRET));
+    let purged = purge(&repo, &id);
+    assert!(texts(&purged["removed"]).iter().any(|name| name.starts_with("refs/aye/before/")));
+    is_gone(&repo, &id);
+}
+
 #[test]
 fn nothing_leads_to_a_purged_proposal_any_more() {
     for state in ["pending", "rejected", "folded", "applied"] {

@@ -43,6 +43,11 @@ impl Contents {
     pub(super) fn blobs(&self) -> BTreeSet<String> {
         self.blobs.values().flatten().cloned().collect()
     }
+
+    /// Whether `is` says so of one of the files and its blobs.
+    pub(in crate::store) fn any(&self, is: impl Fn(&RepoPath, &BTreeSet<String>) -> bool) -> bool {
+        self.blobs.iter().any(|(path, blobs)| is(path, blobs))
+    }
 }
 
 /// The files that `event` names, each with both sides.
@@ -165,9 +170,7 @@ impl Store {
             let Some(added) = added.get(&path).filter(|_| !found.contains(&proposal)) else {
                 continue;
             };
-            let has = with_lines.entry(id).or_insert_with_key(|id| {
-                self.blob(id).is_ok_and(|text| lines(&text).any(|line| added.contains(line)))
-            });
+            let has = with_lines.entry(id).or_insert_with_key(|id| self.has_lines(id, added));
             if *has {
                 found.insert(proposal);
             }
@@ -175,8 +178,16 @@ impl Store {
         found.iter().map(|id| ProposalId::parse(id)).collect()
     }
 
+    /// Whether the blob `id` has one of the lines `added`.
+    pub(in crate::store) fn has_lines(&self, id: &str, added: &BTreeSet<Vec<u8>>) -> bool {
+        self.blob(id).is_ok_and(|text| lines(&text).any(|line| added.contains(line)))
+    }
+
     /// The lines that contents have added to their files, as far as they are here.
-    fn added<'c>(&self, contents: &'c Contents) -> BTreeMap<&'c RepoPath, BTreeSet<Vec<u8>>> {
+    pub(in crate::store) fn added<'c>(
+        &self,
+        contents: &'c Contents,
+    ) -> BTreeMap<&'c RepoPath, BTreeSet<Vec<u8>>> {
         let mut added: BTreeMap<&RepoPath, BTreeSet<Vec<u8>>> = BTreeMap::new();
         for (path, before, after) in &contents.steps {
             let text = |id: &String| self.blob(id).unwrap_or_default();

@@ -163,6 +163,11 @@ impl Store {
             }
             crate::failpoint!("purge.archives");
         }
+        let contents = self.purge_contents(&view, purging.subjects)?;
+        for name in self.before_with(&contents)? {
+            self.drop_ref(&name)?;
+            purged.removed.push(name);
+        }
         drop(view);
         // With what is in it.
         let view = self.view_with_new_cache()?;
@@ -220,6 +225,7 @@ impl Store {
                 false => purged.left.push(holder),
             }
         }
+        purged.removed.extend(self.before_with(&self.purge_contents(view, subjects)?)?);
         purged.removed.retain(|name| purged.lanes.iter().all(|begun| begun.before != *name));
         Ok(purged)
     }

@@ -16,8 +16,8 @@ use gix::ObjectId;
 pub use names::Audience;
 use names::is_archive;
 pub(super) use names::{
-    ARCHIVES, BROKEN, FOR, KEPT, LOG, PENDING, PRIVATE, REMOTES, SESSION, epoch_of, is_lane_name,
-    is_local, lane_of, own_of, part_of, remote_of,
+    ARCHIVES, BEFORE, BROKEN, FOR, KEPT, LOG, PENDING, PRIVATE, REMOTES, SESSION, epoch_of,
+    is_lane_name, is_local, lane_of, own_of, part_of, remote_of,
 };
 pub(super) use write::{Moved, compare_and_swap, remove, remove_all, set};
 

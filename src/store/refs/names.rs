@@ -19,6 +19,9 @@ pub(in crate::store) const ARCHIVES: [&str; 3] =
 /// Where the commits of sessions of agents are kept.
 pub(in crate::store) const SESSION: &str = "refs/aye/session/";
 
+/// Where it is kept what stood in files before direct patches.
+pub(in crate::store) const BEFORE: &str = "refs/aye/before/";
+
 /// Where a repair puts what it sets aside.
 pub(in crate::store) const BROKEN: &str = "refs/aye/broken/";
 

@@ -1,0 +1,125 @@
+//! `refs/aye/before/<patch>`: what stood in files before a direct patch, where HEAD does not have it, as a tree.
+//! Nothing else leads to it, so git would prune it, and an undo could not put it back. This clone's alone: it may
+//! be what a person has not committed.
+
+use std::collections::BTreeMap;
+
+use bstr::BString;
+use gix::ObjectId;
+use gix::objs::Tree;
+
+use super::objects::Batch;
+use super::purge::Contents;
+use super::{Store, refs, trees};
+use crate::changeset::RepoPath;
+use crate::error::{Error, Result};
+use crate::flush::Method;
+use crate::proposal::Entry;
+
+fn name(patch: &str) -> String {
+    format!("{}{patch}", refs::BEFORE)
+}
+
+impl Store {
+    /// Keeps the `files` that stood before the direct patch with the id `patch`, whose content was written, as
+    /// far as HEAD has something else there.
+    ///
+    /// # Errors
+    /// If objects or the ref cannot be written.
+    pub fn keep_before<'f>(
+        &self,
+        patch: &str,
+        files: impl Iterator<Item = (&'f RepoPath, &'f Entry)>,
+    ) -> Result<()> {
+        let mut head = Head::new(&self.repo);
+        let mut leaves = Vec::new();
+        for (path, entry) in files.filter(|(path, entry)| head.id(path) != Some(&entry.id)) {
+            let id = ObjectId::from_hex(entry.id.as_bytes())
+                .map_err(|_| Error::bug(format!("'{}' is not an object id", entry.id)))?;
+            leaves.push((trees::components(&[], path), Some((id, entry.file_mode()))));
+        }
+        if leaves.is_empty() {
+            return Ok(());
+        }
+        let mut batch = Batch::new(&self.repo);
+        let tree = trees::edit(&self.repo, &mut batch, Tree::empty(), &leaves)?;
+        batch.write(Method::No)?;
+        refs::set(&self.common_dir, &name(patch), tree)
+    }
+
+    /// Lets go of what stood before `patch`, which was undone.
+    ///
+    /// # Errors
+    /// `busy`, `io_error`.
+    pub fn forget_before(&self, patch: &str) -> Result<()> {
+        refs::remove(&self.repo, &self.common_dir, &name(patch))
+    }
+
+    /// The refs of what stood before direct patches that have one of `contents`, or lines that these have added
+    /// to the same file.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub(super) fn before_with(&self, contents: &Contents) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        refs::each(&self.repo, refs::BEFORE, |name, tree| found.push((name, tree)))?;
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let added = self.added(contents);
+        let has = |tree: ObjectId| {
+            let Ok(tree) = self.repo.find_tree(tree) else { return true };
+            contents.any(|path, blobs| {
+                let entry = tree.lookup_entry(path.components().map(|name| name.to_vec()));
+                let Some(id) = entry.ok().flatten().map(|entry| entry.object_id().to_string())
+                else {
+                    return false;
+                };
+                blobs.contains(&id)
+                    || added.get(path).is_some_and(|added| self.has_lines(&id, added))
+            })
+        };
+        Ok(found.into_iter().filter(|(_, tree)| has(*tree)).map(|(name, _)| name).collect())
+    }
+}
+
+/// The blobs that HEAD has, each directory read once.
+struct Head<'r> {
+    repo: &'r gix::Repository,
+    root: Option<ObjectId>,
+    directories: BTreeMap<Vec<BString>, BTreeMap<BString, String>>,
+}
+
+impl<'r> Head<'r> {
+    fn new(repo: &'r gix::Repository) -> Self {
+        let root = repo.head_tree_id().ok().map(gix::Id::detach);
+        Self { repo, root, directories: BTreeMap::new() }
+    }
+
+    fn id(&mut self, path: &RepoPath) -> Option<&String> {
+        let mut parts = trees::components(&[], path);
+        let name = parts.pop()?;
+        let (repo, root) = (self.repo, self.root);
+        let read = |parts: &[BString]| {
+            let mut tree = repo.find_tree(root?).ok()?;
+            if !parts.is_empty() {
+                let entry = tree.lookup_entry(parts.iter().map(|part| part.to_vec())).ok()??;
+                tree = repo.find_tree(entry.object_id()).ok()?;
+            }
+            let entries = tree.iter().flatten().filter(|entry| entry.mode().is_blob());
+            Some(
+                entries
+                    .map(|entry| (entry.filename().into(), entry.object_id().to_string()))
+                    .collect(),
+            )
+        };
+        let directory = match self.directories.contains_key(&parts) {
+            true => self.directories.get(&parts)?,
+            false => {
+                let entries = read(&parts).unwrap_or_default();
+                self.directories.entry(parts).or_insert(entries)
+            }
+        };
+        directory.get(&name)
+    }
+}
