@@ -167,6 +167,27 @@ fn is_gone(repo: &Repo, id: &str) {
     repo.git(&["fsck", "--strict", "--no-dangling"]);
 }
 
+/// The commit of what stands on it had its commit, with its words, as parent.
+#[test]
+fn nor_does_the_pending_ref_of_what_stands_on_it() {
+    let (repo, _) = scene();
+    let lower = repo.aye(&["propose", "d", "--old", "d1", "--new", "new d", "-m", SECRET, "-q"]);
+    let lower = lower.ok().id();
+    let on = |lower: &str, new: &str| {
+        let on = ["propose", "d", "--on", lower, "--old", "keep\n", "--new", new, "-q"];
+        repo.aye(&on).ok().id()
+    };
+    let upper = on(&lower, "keep\nkept\n");
+    let top = on(&upper, "keep\nsaid\n");
+    assert!(reachable(&repo).contains(SECRET));
+    purge(&repo, &lower);
+    is_gone(&repo, &lower);
+    for id in [upper, top] {
+        repo.git(&["rev-parse", "--verify", &format!("refs/aye/pending/{id}")]);
+        repo.aye(&["diff", &id]).ok();
+    }
+}
+
 /// What a direct patch has written over is kept for an undo.
 #[test]
 fn nor_does_what_stood_before_a_direct_patch() {

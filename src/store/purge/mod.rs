@@ -9,6 +9,7 @@ mod content;
 mod holders;
 mod sessions;
 mod subjects;
+mod uppers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -25,7 +26,7 @@ use super::lock::Lock;
 use super::objects::Batch;
 use super::own::OwnLane;
 use super::refs::{self, Audience};
-use super::{Store, View, codes, place, projection};
+use super::{Store, View, codes, pending, place, projection};
 use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::proposal::event::Purge;
@@ -163,6 +164,9 @@ impl Store {
             }
             crate::failpoint!("purge.archives");
         }
+        // They are missing, which is repaired, rather than left as they are.
+        let uppers = self.uppers(&ids)?;
+        pending::remove_all(self, &uppers)?;
         let contents = self.purge_contents(&view, purging.subjects)?;
         for name in self.before_with(&contents)? {
             self.drop_ref(&name)?;
@@ -177,6 +181,7 @@ impl Store {
             purged.removed.push(name);
             crate::failpoint!("purge.refs");
         }
+        self.make_uppers(&view, &uppers, now)?;
         purged.left = left;
         for id in &ids {
             projection::remove(self, id)?;
