@@ -4,8 +4,8 @@
 //! are escaped as for a terminal, and every line of theirs is indented or follows a label: none begins as a line
 //! of aye's own does.
 
+use crate::proposal::Actor;
 use crate::proposal::document::Remark;
-use crate::proposal::{Actor, ActorKind};
 use crate::text::escape;
 
 /// Heads what others have said.
@@ -20,7 +20,8 @@ const SHOWN: usize = 12;
 
 /// The name of `actor`, in one line, and what it is where it is not a person.
 pub fn name(actor: &Actor) -> String {
-    kind(actor) + &bounded(&actor.name)
+    let name = bounded(&actor.name);
+    Actor { name, ..actor.clone() }.titled()
 }
 
 /// As [`name()`], with the address.
@@ -30,13 +31,6 @@ fn full_name(actor: &Actor) -> String {
         email => format!(" <{}>", bounded(email)),
     };
     name(actor) + &address
-}
-
-fn kind(actor: &Actor) -> String {
-    match actor.kind {
-        ActorKind::Human => String::new(),
-        ActorKind::Agent | ActorKind::Ci => format!("{} ", actor.kind.as_str()),
-    }
 }
 
 fn bounded(text: &str) -> String {
@@ -95,6 +89,7 @@ pub fn comment(id: &str, remark: &Remark, is_pending: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proposal::ActorKind;
 
     fn actor(name: &str, kind: ActorKind) -> Actor {
         Actor { name: name.into(), email: String::new(), kind }

@@ -517,6 +517,14 @@ pub(super) fn end(store: &Store, home: &Home, held: Held) -> Result<()> {
 pub(super) fn finish(store: &Store, home: &Home) -> Vec<String> {
     let finished = home.finish();
     finished.iter().for_each(|name| tree::unpin(store, name));
+    // What was removed but for its ref.
+    for name in tree::pinned(store) {
+        let is_there = home.record(&name).is_ok() || home.tree(&name).symlink_metadata().is_ok();
+        if !is_there && let Ok(held) = home.hold(&name) {
+            tree::unpin(store, &name);
+            home.clear(&held);
+        }
+    }
     finished
 }
 

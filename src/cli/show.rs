@@ -257,7 +257,7 @@ pub fn header(
         let name = escape::name(&result.runner().name);
         let by = match (&result.check.imported, result.kind()) {
             (Some(imported), _) => {
-                let importer = escape::name(&result.by.name);
+                let importer = escape::name(&result.by.titled());
                 format!(" by {} {name}, imported by {importer}", imported.by.kind.as_str())
             }
             (None, ActorKind::Agent) => format!(" by agent {name}"),
@@ -368,7 +368,7 @@ fn said(
     let prefix = proposal.comment_prefix();
     let mut out = String::new();
     for saying in proposal.conversation(places) {
-        let who = palette.paint(Role::Title, escape::name(&saying.by.name));
+        let who = palette.paint(Role::Title, escape::name(&saying.by.titled()));
         let place = saying.place().map(|place| format!(" on {}", escape::name(&place)));
         let what = match saying.kind {
             SayingKind::Comment => "",
@@ -395,7 +395,7 @@ fn said(
             out += &format!("    {line}\n");
         }
         if let Some(resolved) = saying.resolved() {
-            let (by, ago) = (escape::name(&resolved.by.name), age::ago(resolved.at, now));
+            let (by, ago) = (escape::name(&resolved.by.titled()), age::ago(resolved.at, now));
             let note = escape::line(&resolved.note);
             let line = format!("resolved by {by} {ago}: {note}");
             out += &format!("    {}\n", palette.paint(Role::Good, line));

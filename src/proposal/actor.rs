@@ -23,6 +23,14 @@ impl Actor {
             email => format!("<{}>", email.to_ascii_lowercase()),
         }
     }
+
+    /// The name, and what it is where it is not a person: an agent may have a person's name. Untrusted.
+    pub fn titled(&self) -> String {
+        match self.kind {
+            ActorKind::Human => self.name.clone(),
+            kind => format!("{} {}", kind.as_str(), self.name),
+        }
+    }
 }
 
 /// What the harness of an agent says of the run that recorded an event: a claim, by which nothing is

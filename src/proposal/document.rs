@@ -224,7 +224,9 @@ pub struct Remark {
     pub kind: String,
     /// Who.
     pub by: String,
-    /// The same, with the kind, which the document does not have.
+    /// Who: person, agent or build machine.
+    pub actor_kind: ActorKind,
+    /// The same, whole.
     #[serde(skip)]
     pub actor: Actor,
     /// When.
@@ -417,6 +419,7 @@ pub fn comments(proposal: &Proposal, places: &[Place]) -> Vec<Remark> {
             id: remark.event.clone(),
             kind: said.kind.as_str().to_owned(),
             by: remark.by.to_string(),
+            actor_kind: remark.by.kind,
             actor: remark.by.clone(),
             at: timestamp(remark.at),
             body: said.body.clone(),

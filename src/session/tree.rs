@@ -207,6 +207,15 @@ pub fn hold(repository: &Repository, name: &str, commit: &str) -> Result<()> {
     git(repository)?.args(["update-ref", "--no-deref", &pin(name), commit]).run().map(drop)
 }
 
+/// Names of the sessions whose commits are kept.
+pub fn pinned(repository: &Repository) -> Vec<String> {
+    let platform = repository.repo().references().ok();
+    let found = platform.as_ref().and_then(|refs| refs.prefixed(pin("").as_str()).ok());
+    let names =
+        found.into_iter().flatten().flatten().map(|found| found.name().as_bstr().to_string());
+    names.filter_map(|name| name.strip_prefix(pin("").as_str()).map(str::to_owned)).collect()
+}
+
 /// Lets go of the commits of session `name`, in `repository` and in its submodules.
 pub fn unpin(repository: &Repository, name: &str) {
     let pinned = repository.repo().try_find_reference(pin(name).as_str()).ok().flatten();

@@ -36,6 +36,20 @@ fn say(repo: &Repo, id: &str, args: &[&str]) -> String {
     json["comment_id"].as_str().expect("a comment id").to_owned()
 }
 
+/// An agent may have anybody's name.
+#[test]
+fn what_an_agent_says_is_no_persons_word() {
+    let (repo, id) = scene();
+    repo.aye(&["comment", &id, "-m", "Hm"]).ok();
+    repo.cmd(&["comment", &id, "-m", "Fine"]).env("AYE_AGENT", "Ada Reviewer").run().ok();
+    repo.aye(&["show", &id]).ok().says("\nAda Reviewer just").says("\nagent Ada Reviewer just");
+    let kinds: Vec<Value> =
+        shown(&repo, &id).iter().map(|said| said["actor_kind"].clone()).collect();
+    assert_eq!(kinds, ["human", "agent"]);
+    let mut review = Terminal::start(repo.cmd(&["review", &id]), 40, 100);
+    review.sees("agent Ada Reviewer").types("q");
+}
+
 #[test]
 fn a_comment_follows_its_lines_until_they_are_gone() {
     let (repo, id) = scene();
@@ -97,7 +111,7 @@ fn the_agent_takes_a_suggestion_as_it_is() {
         assert_eq!(comment["resolved"]["note"], "taken as it was suggested");
         assert!(comment["resolved"]["by"].as_str().expect("who").contains("codex"));
     }
-    repo.aye(&["show", &id, "--comments"]).ok().says("resolved by codex");
+    repo.aye(&["show", &id, "--comments"]).ok().says("resolved by agent codex");
 }
 
 #[test]
@@ -218,7 +232,7 @@ fn the_comment_key_asks_and_suggests() {
     repo.agent("codex", &["comment", &id, "--resolve", "", "-m", "x"])
         .fails("comment_not_found", 3);
     let mut t = review(&repo, "true");
-    t.sees("a.txt:5-6 of revision 1, outdated, suggestion, resolved by codex").sees("with v");
+    t.sees("a.txt:5-6 of revision 1, outdated, suggestion, resolved by agent codex").sees("with v");
     t.sees("1 comment at the lines").sees("+fünv").sees("┃ Ada Reviewer on a.txt:1-2, question");
     t.sees("Who counts?").sees("]? ").types("q");
     assert_eq!(t.ends(), 0);

@@ -504,6 +504,19 @@ fn what_is_no_text_is_proposed_however_soon_it_is_edited() {
     script(&repo, &["--base", "head"], "echo x >>b.txt").run().ok().notes("1 file ").lacks("kept");
 }
 
+/// As `session end` leaves it that is killed at its last step.
+#[test]
+fn the_ref_of_a_session_that_is_gone_goes_with_the_next_command() {
+    let repo = Repo::with(FILES);
+    kept(&repo, "true").ok();
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    repo.git(&["update-ref", "refs/aye/session/gone", &head]);
+    repo.aye(&["session", "list"]).ok();
+    let refs = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/session"]);
+    assert_eq!(refs, "refs/aye/session/x");
+    assert!(!repo.path(".git/aye/sessions/gone.lock").exists());
+}
+
 /// The tree's `.git` is the agent's.
 #[cfg(unix)]
 #[test]

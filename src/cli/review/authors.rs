@@ -47,7 +47,7 @@ pub(super) fn check(result: &CheckResult, now: DateTime<Utc>) -> String {
         ActorKind::Ci => "ci",
     };
     let importer = match result.check.imported {
-        Some(_) => format!(", imported by {}", result.by.name),
+        Some(_) => format!(", imported by {}", result.by.titled()),
         None => String::new(),
     };
     let runner = &result.runner().name;

@@ -32,14 +32,14 @@ impl CliHost<'_> {
             let moved = saying.place.and_then(|place| place.path.clone());
             let path = moved.or(comment.and_then(|comment| comment.path.clone()));
             Some(Said {
-                by: saying.by.name.clone(),
+                by: saying.by.titled(),
                 place: saying.place(),
                 wants: saying.wants().map(str::to_owned),
                 body,
                 quote: saying.place.and_then(|place| place.quote.clone()),
                 replacement: comment.and_then(|comment| comment.replacement.clone()),
                 lines: path.zip(saying.place.and_then(|place| place.lines)),
-                resolved: saying.resolved().map(|it| (it.by.name.clone(), it.note.clone())),
+                resolved: saying.resolved().map(|it| (it.by.titled(), it.note.clone())),
             })
         });
         said.collect()
@@ -147,7 +147,7 @@ pub(super) fn sayings(proposal: &Proposal) -> Vec<(String, String)> {
             SayingKind::Comment => body.to_owned(),
             SayingKind::Request | SayingKind::Answered => format!("asks for changes: {body}"),
         };
-        (saying.by.name.clone(), body)
+        (saying.by.titled(), body)
     });
     said.collect()
 }
