@@ -126,6 +126,47 @@ fn a_repository_that_cannot_be_opened_is_closed() {
     assert!(refused(run).contains("[invalid_config]"));
 }
 
+/// Git itself finds another repository there, none, or a work tree that is somewhere else.
+#[test]
+fn a_git_directory_that_leads_to_no_work_tree_here_is_closed() {
+    let moved = |repo: &Repo| {
+        std::fs::create_dir(repo.outer().join("other")).expect("make");
+        repo.git(&["config", "core.worktree", "../../other"]);
+    };
+    type Break<'a> = &'a dyn Fn(&Repo);
+    let breaks: [(&str, Break<'_>); 7] = [
+        ("elsewhere", &moved),
+        ("bare", &|repo| drop(repo.git(&["config", "core.bare", "true"]))),
+        ("no HEAD", &|repo| std::fs::remove_file(repo.path(".git/HEAD")).expect("remove")),
+        ("no objects", &|repo| std::fs::remove_dir_all(repo.path(".git/objects")).expect("remove")),
+        ("format 99", &|repo| drop(repo.git(&["config", "core.repositoryformatversion", "99"]))),
+        ("a link to nothing", &|repo| {
+            std::fs::rename(repo.path(".git"), repo.outer().join("away")).expect("rename");
+            repo.write(".git", "gitdir: /nowhere\n");
+        }),
+        ("an empty file", &|repo| {
+            std::fs::rename(repo.path(".git"), repo.outer().join("away")).expect("rename");
+            repo.write(".git", "");
+        }),
+    ];
+    for (name, make) in breaks {
+        let repo = Repo::with(FILES);
+        make(&repo);
+        for directory in [repo.root().to_owned(), repo.path("src"), repo.outer().to_owned()] {
+            let reason = refused(edit(&repo, &directory, &repo.path("b.txt")));
+            assert!(reason.contains("could not judge it"), "{name}: {reason}");
+        }
+        let run = tool(&repo, &repo.path("src"), "Bash", &json!({ "command": "echo x >b.txt" }));
+        assert!(refused(run).contains("could not judge it"), "{name}");
+        // Nothing keeps the agent from ending, or from reading.
+        hook(&repo, repo.root(), "Stop", json!({})).says("aye: ");
+    }
+    // Where there is none at all, there is no gate.
+    let repo = Repo::with(FILES);
+    std::fs::remove_dir_all(repo.path(".git")).expect("remove");
+    assert_eq!(edit(&repo, repo.root(), &repo.path("b.txt")).out(), "");
+}
+
 /// The agent has put a repository of its own in the place of the tree's git directory.
 #[test]
 fn the_git_directory_of_a_tree_runs_nothing_outside_of_it() {

@@ -96,13 +96,39 @@ pub(super) fn discover(call: &Call) -> Result<Option<Store>> {
     Ok(None)
 }
 
-/// The repository that `directory` is in. One that cannot be opened is no reason to let anything pass.
+/// The repository whose work tree `directory` is in, or itself. One that cannot be opened, or whose work tree is
+/// somewhere else, is no reason to let anything pass: `None` only where no `.git` lies there, or above.
 pub(super) fn at(directory: &Path) -> Result<Option<Store>> {
+    let here = resolve(directory);
+    let is_there = directory.exists();
+    let git = || {
+        let mut above = here.ancestors().filter(|_| is_there).map(|above| above.join(".git"));
+        above.find(|git| git.symlink_metadata().is_ok())
+    };
     match Store::discover(directory) {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if error.is(&NOT_A_REPOSITORY) => Ok(None),
+        Ok(found) => {
+            let is_around = found.work_dir().is_some_and(|top| here.starts_with(resolve(&top)));
+            match git().filter(|_| !is_around) {
+                None => Ok(Some(found)),
+                Some(git) => {
+                    let why = "whose work tree is somewhere else, or which has none";
+                    Err(odd(&git, &format!("{} is in a repository {why}", here.display())))
+                }
+            }
+        }
+        Err(error) if error.is(&NOT_A_REPOSITORY) => match git() {
+            None => Ok(None),
+            Some(git) => Err(odd(&git, error.message())),
+        },
         Err(error) => Err(error),
     }
+}
+
+fn odd(git: &Path, why: &str) -> Error {
+    Error::new(&NOT_A_REPOSITORY, format!("{} is there, but {why}", git.display())).hint(
+        "repair it, or start the agent in a work tree: `git status` there says what is wrong, and \
+         `git config --show-origin --get-regexp 'core\\.(bare|worktree)'` where the work tree was put",
+    )
 }
 
 /// The directory above `file` that is there.
