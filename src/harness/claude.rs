@@ -25,7 +25,8 @@ pub static CLIENT: Client = Client {
         ("Stop", None),
         ("WorktreeCreate", None),
     ],
-    after: &[("PostToolUse", Some("Bash"))],
+    // Of a command that fails, or is interrupted, only the second is asked.
+    after: &[("PostToolUse", Some("Bash")), ("PostToolUseFailure", Some("Bash"))],
     before: "PreToolUse",
     way: Way::Enter,
     // By `onFailure`, which 2.1.197 does not know.
@@ -39,6 +40,7 @@ const NAMES: Names = Names {
     moments: &[
         ("PreToolUse", Moment::Tool),
         ("PostToolUse", Moment::After),
+        ("PostToolUseFailure", Moment::After),
         ("SessionStart", Moment::Begin),
         ("UserPromptSubmit", Moment::Prompt),
         ("Stop", Moment::Stop),

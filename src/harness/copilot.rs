@@ -90,7 +90,7 @@ pub fn read(event: &str, bytes: &[u8]) -> Result<Call, String> {
         input,
         prompt: sent.prompt,
         is_busy: sent.stop_hook_active,
-        name: None,
+        ..Said::default()
     };
     sent::judge(&NAMES, event, said)
 }

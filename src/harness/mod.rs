@@ -174,6 +174,9 @@ pub struct Call {
     pub session: String,
     /// The model, where the client names it.
     pub model: Option<String>,
+    /// The part of the agent that it is about, such as a subagent: the client's id of it. Empty for the agent
+    /// itself, and where the client does not say.
+    pub part: String,
     /// The directory that the agent works in.
     pub directory: PathBuf,
     /// What is happening.

@@ -77,7 +77,7 @@ pub fn read(event: &str, bytes: &[u8]) -> Result<Call, String> {
         input: sent.args,
         prompt: sent.prompt,
         is_busy: false,
-        name: None,
+        ..Said::default()
     };
     sent::judge(&NAMES, event, said)
 }

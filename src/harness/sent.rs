@@ -49,6 +49,7 @@ pub struct Names {
 #[derive(Debug, Default)]
 pub struct Said {
     pub session: String,
+    pub part: String,
     pub directory: PathBuf,
     pub model: Option<String>,
     pub tool: String,
@@ -75,9 +76,11 @@ struct Sent {
     background_tasks: Vec<Value>,
     #[serde(default)]
     name: Option<String>,
-    // Whatever it is, it keeps nothing from being judged.
+    // Whatever these are, they keep nothing from being judged.
     #[serde(default)]
     model: Value,
+    #[serde(default)]
+    agent_id: Value,
 }
 
 /// Reads what such a client sends to the hook of `event`.
@@ -91,6 +94,7 @@ pub fn read(names: &Names, event: &str, bytes: &[u8]) -> Result<Call, String> {
     }
     let said = Said {
         session: sent.session_id,
+        part: sent.agent_id.as_str().unwrap_or_default().to_owned(),
         directory: sent.cwd,
         model: sent.model.as_str().map(str::to_owned),
         tool: sent.tool_name,
@@ -155,7 +159,8 @@ pub fn judge(names: &Names, event: &str, said: Said) -> Result<Call, String> {
         Moment::Stop => Event::Stop { is_busy: said.is_busy },
         Moment::Tree => Event::Tree(said.name.ok_or("it names no work tree")?),
     };
-    Ok(Call { session: said.session, model: said.model, directory: said.directory, event })
+    let Said { session, part, model, directory, .. } = said;
+    Ok(Call { session, model, part, directory, event })
 }
 
 fn shell(input: Value, directory: Option<&'static str>) -> Result<Event, String> {

@@ -12,14 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::staged::Staged;
 use super::tree::{self, Base};
+use super::untracked::Untracked;
 use super::{follow, read};
+use crate::changeset::codes;
 use crate::changeset::{File, RepoPath, Snapshot as _};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::proposal::Entry;
 use crate::repository::Repository;
-
-/// Untracked files that are compared, at most; of a checkout with more of them none is.
-const MOST: usize = 20_000;
 
 /// Files as they are; those that are `None` are gone.
 pub type Files = Vec<(RepoPath, Option<File>)>;
@@ -33,7 +32,7 @@ pub struct Before {
     /// A commit of the tracked files as they are.
     commit: String,
     /// Untracked files that git does not ignore.
-    untracked: BTreeSet<BString>,
+    untracked: Untracked,
     /// What is staged.
     #[serde(default)]
     staged: Staged,
@@ -46,6 +45,21 @@ pub struct Found {
     pub taken: Vec<String>,
     /// Files that have changed and stay as they are, and why, in words. Untrusted.
     pub left: Vec<(String, String)>,
+    /// Those among them that git does not track, that the command names, and of which nobody has a copy.
+    pub lost: Vec<(String, String)>,
+    /// There are too many untracked files to compare them.
+    pub is_over_limit: bool,
+}
+
+/// Which of what has changed is to be the work of a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// The command.
+    pub command: &'a str,
+    /// Others that may still run: what they name, and the command does not, is looked at when they have ended.
+    pub others: &'a [String],
+    /// Nothing is put back any more of what has changed since: the command may have ended long ago.
+    pub is_late: bool,
 }
 
 impl Before {
@@ -57,26 +71,15 @@ impl Before {
         let commit = tree::base(repository, Base::Worktree)?;
         let head = tree::base(repository, Base::Head)?;
         let staged = Staged::of(repository, &head)?;
-        Ok(Self { head, commit, untracked: untracked(repository)?, staged })
+        Ok(Self { head, commit, untracked: Untracked::of(repository)?, staged })
     }
 
-    /// Its bytes.
-    ///
-    /// # Errors
-    /// None that a caller can bring about.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|error| Error::bug(error.to_string()))
+    /// Whether it is what [`Before::look`] makes. It may have been written by anybody.
+    pub fn is_sound(&self) -> bool {
+        [&self.commit, &self.head].iter().all(|id| tree::is_id(id)) && self.staged.is_sound()
     }
 
-    /// Reads it; `None` for what is not one.
-    pub fn read(bytes: &[u8]) -> Option<Self> {
-        let before: Self = serde_json::from_slice(bytes).ok()?;
-        let ids = [&before.commit, &before.head];
-        let is_sound = ids.iter().all(|id| tree::is_id(id)) && before.staged.is_sound();
-        is_sound.then_some(before)
-    }
-
-    /// Compares the checkout of `repository` with what it was, after `command` has run. What the command names goes
+    /// Compares the checkout of `repository` with what it was, after a command has run. What its `claim` names goes
     /// into the session's `tree`. `above` makes a commit above another with some files as they are given.
     ///
     /// # Errors
@@ -85,7 +88,7 @@ impl Before {
         &self,
         repository: &Repository,
         tree: &Path,
-        command: &str,
+        claim: Claim<'_>,
         above: impl FnOnce(&str, Files) -> Result<String>,
     ) -> Result<Found> {
         let mut found = Found::default();
@@ -96,26 +99,58 @@ impl Before {
             tree::git(repository)?.args(differs).args([&self.commit, &now.commit]).run()?;
         let changed = changed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         let changed = changed.map(BString::from);
-        let new = now.untracked.difference(&self.untracked).cloned();
-        let is_known = |path: &BString| self.untracked.contains(path);
+        let untracked = self.untracked.changed(&now.untracked, &top);
+        found.is_over_limit = self.untracked.is_too_many() || now.untracked.is_too_many();
+        let is_named = |path: &BString| names(claim.command, &path.to_str_lossy());
+        let is_for_others = |path: &BString| {
+            let names = |other: &String| names(other, &path.to_str_lossy());
+            !is_named(path) && (claim.is_late || claim.others.iter().any(names))
+        };
         let (mut named, mut others) = (Vec::new(), Vec::new());
         let mut staged = match self.head == now.head {
             true => self.staged.differing(&now.staged),
             false => BTreeSet::new(),
         };
-        for path in changed.chain(new) {
+        let lost: BTreeSet<&BString> = untracked.lost.iter().map(|(path, _)| path).collect();
+        for path in changed.chain(untracked.new) {
             staged.remove(&path);
+            if is_for_others(&path) || lost.contains(&path) {
+                continue;
+            }
             // What was untracked and is not any more was staged, by whomever.
-            let is_named = names(command, &path.to_str_lossy()) && !is_known(&path);
-            if is_named { named.push(path) } else { others.push(path) }
+            let is_taken = is_named(&path) && !self.untracked.has(&path) && !claim.is_late;
+            if is_taken { named.push(path) } else { others.push(path) }
         }
         if self.head != now.head {
             // Commits and other branches are seen in git, and are not taken back here.
             others.append(&mut named);
         }
-        const MAYBE: &str = "changed while the command ran";
-        found.left.extend(others.iter().map(|path| (path.to_string(), MAYBE.to_owned())));
-        self.unstage(repository, &now, command, staged, &mut found);
+        let maybe = if claim.is_late {
+            "changed after a command that names it, of which no end was reported"
+        } else {
+            "changed while the command ran"
+        };
+        found.left.extend(others.iter().map(|path| (path.to_string(), maybe.to_owned())));
+        for (path, how) in untracked.lost.iter().filter(|(path, _)| !is_for_others(path)) {
+            if is_named(path) && !claim.is_late {
+                let why = format!(
+                    "is not tracked, and was {how} by the command; aye has no copy of what it held"
+                );
+                found.left.push((path.to_string(), why));
+                found.lost.push((path.to_string(), (*how).to_owned()));
+            } else {
+                found.left.push((path.to_string(), format!("is not tracked, and was {how}")));
+            }
+        }
+        for (path, was) in untracked.moved.iter().filter(|(path, _)| !is_for_others(path)) {
+            let why = format!("is not tracked, and was named {was}");
+            found.left.push((path.to_string(), why));
+        }
+        staged.retain(|path| !is_for_others(path));
+        if claim.is_late {
+            return Ok(found);
+        }
+        self.unstage(repository, &now, claim.command, staged, &mut found);
         if named.is_empty() {
             return Ok(found);
         }
@@ -124,7 +159,12 @@ impl Before {
         let mut files = Files::new();
         for path in std::mem::take(&mut named) {
             let place = RepoPath::from_tree(&path);
-            match place.and_then(|place| Ok((worktree.file(&place)?, place))) {
+            let file = |place: &RepoPath| match worktree.file(place) {
+                // What is in the directory is among the new files.
+                Err(error) if error.is(&codes::FOLDER) => Ok(None),
+                file => file,
+            };
+            match place.and_then(|place| Ok((file(&place)?, place))) {
                 Ok((file, place)) => {
                     files.push((place, file));
                     named.push(path);
@@ -143,6 +183,8 @@ impl Before {
             Ok(Some(File { bytes: repository.blob(&entry.id)?, mode: entry.file_mode() }))
         };
         let mut taken = Vec::new();
+        // A file in the place of a directory comes after what was in it.
+        named.sort_by_key(|path| to.contains_key(path));
         for path in named {
             let shown = path.to_string();
             if let Some((_, why)) = followed.kept.iter().find(|(kept, _)| *kept == shown) {
@@ -202,15 +244,6 @@ impl Before {
     }
 }
 
-fn untracked(repository: &Repository) -> Result<BTreeSet<BString>> {
-    let args = ["ls-files", "-z", "--others", "--exclude-standard"];
-    let Some(top) = repository.work_dir() else { return Ok(BTreeSet::new()) };
-    let list = tree::git(repository)?.directory(top).args(args).run()?;
-    let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    let paths: BTreeSet<BString> = paths.take(MOST + 1).map(BString::from).collect();
-    Ok(if paths.len() > MOST { BTreeSet::new() } else { paths })
-}
-
 /// Whether `command` names the file `path`: by its last name, as a word of its own.
 fn names(command: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -241,16 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_record_is_none() {
+    fn what_is_not_a_commit_is_not_sound() {
         let before = Before {
             head: "a".repeat(40),
             commit: "b".repeat(40),
-            untracked: [BString::from("x")].into(),
+            untracked: Untracked::default(),
             staged: Staged::default(),
         };
-        assert_eq!(Before::read(&before.to_bytes().unwrap()), Some(before.clone()));
-        let other = Before { commit: "--help".to_owned(), ..before };
-        assert_eq!(Before::read(&other.to_bytes().unwrap()), None);
-        assert_eq!(Before::read(b"{"), None);
+        assert!(before.is_sound());
+        assert!(!Before { commit: "--help".to_owned(), ..before }.is_sound());
     }
 }

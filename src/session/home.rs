@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::codes;
-use super::guard::Before;
 use super::record::Record;
+use super::watched::Watched;
 use crate::beneath::{Access, Dir, FileKind, clear, open_last};
 use crate::error::{Error, Result, codes as common};
 use crate::patience;
@@ -204,14 +204,14 @@ impl Home {
         self.records.replace(&format!("{}.json", changing.name), &record.to_bytes()?, true)
     }
 
-    /// Keeps what the checkout of session `name` was before a command; without it, forgets that.
+    /// Keeps which commands of the session run in the checkout.
     ///
     /// # Errors
     /// The system's refusal.
-    pub fn keep_before(&self, name: &str, before: Option<&Before>) -> Result<()> {
-        let file = before_name(name);
-        match before {
-            Some(before) => self.records.replace(&file, &before.to_bytes()?, false),
+    pub fn keep_watched(&self, changing: &Changing, watched: &Watched) -> Result<()> {
+        let file = before_name(&changing.name);
+        match watched.to_bytes()? {
+            Some(bytes) => self.records.replace(&file, &bytes, false),
             None => {
                 self.records.remove(&file);
                 Ok(())
@@ -219,12 +219,10 @@ impl Home {
         }
     }
 
-    /// What was kept so.
-    pub fn before(&self, name: &str) -> Option<Before> {
-        if !is_name(name) {
-            return None;
-        }
-        Before::read(&self.records.read(&before_name(name)).ok()??)
+    /// What was kept so; nothing where that cannot be read.
+    pub fn watched(&self, changing: &Changing) -> Watched {
+        let bytes = self.records.read(&before_name(&changing.name)).ok().flatten();
+        bytes.and_then(|bytes| Watched::read(&bytes)).unwrap_or_default()
     }
 
     /// Whether session `name` is there, with its tree and a record that can be read.

@@ -21,6 +21,8 @@ pub mod spool;
 pub mod staged;
 pub mod submodules;
 pub mod tree;
+pub mod untracked;
+pub mod watched;
 
 pub use home::Home;
 pub use record::Record;

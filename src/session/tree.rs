@@ -66,7 +66,12 @@ pub fn base(repository: &Repository, base: Base) -> Result<String> {
     let create = || git(repository)?.args(["stash", "create"]).text();
     let tree = match create().or_else(|_| create()) {
         Ok(stashed) if stashed.trim().is_empty() => return Ok(head),
-        Ok(stashed) => format!("{}^{{tree}}", stashed.trim()),
+        Ok(stashed) if !has_directory_for_file(repository)? => {
+            format!("{}^{{tree}}", stashed.trim())
+        }
+        Ok(stashed) => {
+            staged_by_copy(repository)?.unwrap_or_else(|| format!("{}^{{tree}}", stashed.trim()))
+        }
         // It has no way with a file that is only meant to be added, or with a symlink where a directory was.
         Err(error) => staged_by_copy(repository)?.ok_or_else(|| {
             error.hint(
@@ -89,6 +94,18 @@ pub fn is_same(repository: &Repository, one: &str, other: &str) -> bool {
         Some(repository.repo().find_commit(id).ok()?.tree_id().ok()?.detach())
     };
     tree(one).is_some_and(|tree_of_one| tree(other) == Some(tree_of_one))
+}
+
+/// Whether a directory stands where git tracks a file, which `git stash create` leaves in its tree.
+fn has_directory_for_file(repository: &Repository) -> Result<bool> {
+    let Some(top) = repository.work_dir() else { return Ok(false) };
+    let args = ["diff-files", "-z", "--name-only", "--diff-filter=D"];
+    let gone = git(repository)?.directory(&top).args(args).run()?;
+    let is_directory = |path: &[u8]| {
+        let facts = path.to_path().ok().and_then(|path| top.join(path).symlink_metadata().ok());
+        facts.is_some_and(|facts| facts.is_dir())
+    };
+    Ok(gone.split(|byte| *byte == 0).filter(|path| !path.is_empty()).any(is_directory))
 }
 
 /// The tree that `git add --update` would stage, by a copy of the index; `None` where that has something unmerged.

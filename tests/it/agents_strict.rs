@@ -241,9 +241,217 @@ fn the_mode_is_installed_shown_and_changed() {
         assert_eq!(shown()["mode"], "strict", "{name}");
         let count = |item: &Value| item["hooks"].as_array().expect("a list").len();
         let tree = install("tree");
-        assert_eq!((count(&strict), shown()["mode"].clone()), (count(&tree) + 1, json!("tree")));
+        // Claude Code reports the end of a command that failed by an event of its own.
+        let after = if name == "claude-code" { 2 } else { 1 };
+        let (of_strict, of_tree) = (count(&strict), count(&tree));
+        assert_eq!((of_strict, shown()["mode"].clone()), (of_tree + after, json!("tree")));
         repo.aye(&["agents", "remove", name, "--user"]).ok();
     }
     let run = repo.aye(&["agents", "install", "qwen", "--mode", "capture"]);
     run.fails("invalid_argument", 6).notes("--mode strict");
+}
+
+fn before(repo: &Repo, command: &str) {
+    assert_eq!(hook(repo, "PreToolUse", shell(command)).out(), "", "{command}");
+}
+
+/// What the model is told at an end, or with the person's next words.
+fn told(repo: &Repo, event: &str, more: Value) -> String {
+    let run = hook(repo, event, more);
+    if run.out().is_empty() {
+        return String::new();
+    }
+    run.json()["hookSpecificOutput"]["additionalContext"].as_str().expect("a text").to_owned()
+}
+
+fn after(repo: &Repo, command: &str) -> String {
+    told(repo, "PostToolUse", shell(command))
+}
+
+/// The files are as they were, and the one proposal has `lines`.
+#[track_caller]
+fn is_put_back_and_proposed(repo: &Repo, lines: &[&str]) {
+    hook(repo, "Stop", json!({}));
+    assert_eq!(repo.git(&["status", "--short"]), "");
+    let list = list(repo);
+    assert_eq!(list["count"], 1, "{list}");
+    let id = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    let diff = repo.aye(&["diff", &id]).ok().out();
+    for line in lines {
+        assert!(diff.contains(line), "{diff}");
+    }
+}
+
+/// Parts of an agent run their commands side by side; the client may not say which part it is.
+#[test]
+fn commands_that_overlap_are_each_compared_with_what_was_before_them() {
+    let repo = Repo::readable(FILES);
+    let (writes, other) = ("echo wasp >a.txt", "echo lake >c.txt");
+    // One that only reads comes and goes meanwhile.
+    before(&repo, writes);
+    before(&repo, "ls");
+    repo.write("a.txt", "wasp\n");
+    assert_eq!(after(&repo, "ls"), "");
+    assert_eq!(repo.text("a.txt"), "wasp\n");
+    assert!(after(&repo, writes).contains("put back, and what it wrote"));
+    is_put_back_and_proposed(&repo, &["+wasp"]);
+    // One that writes, before the first has written or after.
+    for is_early in [true, false] {
+        let repo = Repo::with(FILES);
+        before(&repo, writes);
+        if is_early {
+            repo.write("a.txt", "wasp\n");
+        }
+        before(&repo, other);
+        repo.write("a.txt", "wasp\n");
+        repo.write("c.txt", "lake\n");
+        let told = after(&repo, other);
+        assert!(told.contains("\nc.txt") && !told.contains("a.txt: "), "{told}");
+        assert!(after(&repo, writes).contains("\na.txt"));
+        is_put_back_and_proposed(&repo, &["+wasp", "+lake"]);
+    }
+}
+
+/// A command that failed, was interrupted, or goes on in the background.
+#[test]
+fn a_command_whose_end_nobody_reports_is_compared_all_the_same() {
+    let command = "echo wasp >a.txt; false";
+    let begun = || {
+        let repo = Repo::with(FILES);
+        before(&repo, command);
+        repo.write("a.txt", "wasp\n");
+        repo
+    };
+    // When the agent stops: the model hears of it with the next prompt.
+    let repo = begun();
+    is_put_back_and_proposed(&repo, &["+wasp"]);
+    let prompt = json!({ "prompt": "go on" });
+    assert!(told(&repo, "UserPromptSubmit", prompt.clone()).contains("\na.txt"));
+    assert_eq!(told(&repo, "UserPromptSubmit", prompt.clone()), "");
+    // With the prompt, where the turn was interrupted.
+    let repo = begun();
+    assert!(told(&repo, "UserPromptSubmit", prompt).contains("\na.txt"));
+    assert_eq!(repo.git(&["status", "--short"]), "");
+    is_put_back_and_proposed(&repo, &["+wasp"]);
+    // Before the next command, with whose end the model is told.
+    let repo = begun();
+    assert!(runs(&repo, "echo lake >c.txt", || {}).contains("\na.txt"));
+    // What the person saves from then on is not put back any more.
+    repo.write("a.txt", "mine\n");
+    hook(&repo, "Stop", json!({}));
+    assert_eq!(repo.text("a.txt"), "mine\n");
+    repo.git(&["checkout", "-q", "a.txt"]);
+    is_put_back_and_proposed(&repo, &["+wasp", "+lake"]);
+}
+
+fn claude(repo: &Repo, event: &str, more: Value) -> Run {
+    let mut value = json!({"session_id": "s", "cwd": repo.root(), "hook_event_name": event});
+    value.as_object_mut().expect("object").extend(more.as_object().cloned().unwrap_or_default());
+    let cmd = repo.cmd(&["agents", "hook", "claude-code", event, "--strict"]);
+    cmd.stdin(value.to_string().as_bytes()).run().ok()
+}
+
+#[test]
+fn claude_code_reports_ends_by_two_events_and_parts_by_their_id() {
+    let repo = Repo::with(FILES);
+    let bash = |command: &str, part: &str, is_background: bool| {
+        let input = json!({ "command": command, "run_in_background": is_background });
+        json!({ "tool_name": "Bash", "tool_input": input, "agent_id": part })
+    };
+    let failing = bash("echo wasp >a.txt; false", "", false);
+    claude(&repo, "PreToolUse", failing.clone());
+    repo.write("a.txt", "wasp\n");
+    claude(&repo, "PostToolUseFailure", failing).says("put back, and what it wrote");
+    // Another part's command is not disturbed in the middle of its work.
+    let slow = bash("make >log.txt", "1", false);
+    claude(&repo, "PreToolUse", slow.clone());
+    repo.write("log.txt", "half\n");
+    let other = bash("echo lake >c.txt", "2", false);
+    claude(&repo, "PreToolUse", other.clone());
+    repo.write("c.txt", "lake\n");
+    claude(&repo, "PostToolUse", other).says("c.txt").lacks("log.txt");
+    assert_eq!(repo.text("log.txt"), "half\n");
+    repo.write("log.txt", "whole\n");
+    claude(&repo, "PostToolUse", slow).says("log.txt");
+    // Nor one in the background, until the agent is done.
+    let server = bash("serve >out.txt", "", true);
+    claude(&repo, "PreToolUse", server.clone());
+    claude(&repo, "PostToolUse", server);
+    repo.write("out.txt", "served\n");
+    let next = bash("echo x >>c.txt", "", false);
+    claude(&repo, "PreToolUse", next.clone());
+    claude(&repo, "PostToolUse", next);
+    claude(&repo, "UserPromptSubmit", json!({ "prompt": "go on" }));
+    assert!(repo.exists("out.txt"));
+    let said = claude(&repo, "Stop", json!({})).says("out.txt").json();
+    assert!(said["systemMessage"].as_str().expect("a text").contains("put back"), "{said}");
+    is_put_back_and_proposed(&repo, &["+wasp", "+lake", "+whole", "+served"]);
+}
+
+/// Git has no copy of it, so that it cannot be put back.
+#[test]
+fn untracked_files_that_a_command_changes_are_named_to_model_and_person() {
+    let repo = Repo::with(FILES);
+    repo.write(".gitignore", "*.log\n");
+    repo.commit("ignore");
+    for name in ["notes.txt", "gone.txt", "old.txt", "same.txt", "other.txt", "x.log"] {
+        repo.write(name, format!("mine: {name}\n"));
+    }
+    let command = "echo wasp >notes.txt; rm gone.txt x.log; mv old.txt new.txt; cat same.txt";
+    let bash = json!({ "tool_name": "Bash", "tool_input": { "command": command } });
+    claude(&repo, "PreToolUse", bash.clone());
+    repo.program("sh").args(&["-c", command]).run().ok();
+    repo.write("other.txt", "mine, again\n");
+    let run = claude(&repo, "PostToolUse", bash);
+    let told = run.json()["hookSpecificOutput"]["additionalContext"].clone();
+    let told = told.as_str().expect("a text");
+    for line in [
+        "notes.txt: is not tracked, and was overwritten by the command; aye has no copy",
+        "gone.txt: is not tracked, and was removed by the command; aye has no copy",
+        "new.txt: is not tracked, and was named old.txt",
+        "other.txt: is not tracked, and was overwritten\n",
+    ] {
+        assert!(format!("{told}\n").contains(&format!("\n{line}")), "{told}");
+    }
+    assert!(!told.contains("same.txt") && !told.contains("x.log"), "{told}");
+    assert_eq!(repo.text("new.txt"), "mine: old.txt\n");
+    let said = claude(&repo, "Stop", json!({})).json()["systemMessage"].clone();
+    let said = said.as_str().expect("a text");
+    assert!(
+        said.contains("notes.txt: overwritten\n") && said.contains("gone.txt: removed"),
+        "{said}"
+    );
+    assert!(!said.contains("other.txt"), "{said}");
+    assert_eq!(claude(&repo, "Stop", json!({})).out(), "");
+}
+
+#[test]
+fn more_untracked_files_than_are_compared_are_said_to_be_too_many() {
+    let repo = Repo::with(FILES);
+    std::fs::create_dir(repo.path("many")).expect("make");
+    for number in 0..20_010 {
+        std::fs::write(repo.path("many").join(number.to_string()), "").expect("write");
+    }
+    let told = runs(&repo, "echo x >many/7; echo wasp >a.txt", || {});
+    assert!(told.contains("more than 20000 files") && told.contains("\na.txt"), "{told}");
+    // Once; and what cannot be compared is not taken for new.
+    std::fs::remove_file(repo.path("many/1")).expect("remove");
+    let told = runs(&repo, "rm -f many/2 many/3; echo x >many/7", || {});
+    assert_eq!(told, "");
+    assert_eq!(std::fs::read(repo.path("many/7")).expect("read"), b"x\n");
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_file_and_a_file_in_that_of_a_directory_are_put_back() {
+    for (command, lines) in [
+        ("rm a.txt; mkdir a.txt; echo wasp >a.txt/y", ["-one", "+wasp"]),
+        ("rm -r src; echo wasp >src; : b.txt", ["-bee", "+wasp"]),
+    ] {
+        let repo = Repo::with(FILES);
+        let told = runs(&repo, command, || {});
+        assert!(told.contains("they are put back"), "{command}: {told}");
+        assert_eq!(repo.text("a.txt"), "one\ntwo\n");
+        assert_eq!(repo.text("src/b.txt"), "bee\n");
+        is_put_back_and_proposed(&repo, &lines);
+    }
 }

@@ -4,23 +4,21 @@ use std::path::{Path, PathBuf};
 
 use super::super::real::resolve;
 use super::place::Place;
+use super::watch::watch;
 use super::{begin, enter};
 use crate::cli::Context;
-#[cfg(unix)]
-use crate::cli::shell::only_reads;
 use crate::error::Result;
 use crate::harness::redirect;
-use crate::harness::{Answer, Way};
-use crate::session::guard::{Before, Files, Found};
-use crate::text::{escape, shell};
+use crate::harness::{Answer, Call, Way};
+use crate::text::shell;
 
 /// Lets a command that is started in the checkout run in the session's tree.
 pub(super) fn shell_command(
     context: &mut Context,
     place: &Place,
+    call: &Call,
     directory: &Path,
-    command: &str,
-    input: &serde_json::Value,
+    (command, input): (&str, &serde_json::Value),
 ) -> Result<Answer> {
     let here = resolve(directory);
     let (real, Some(top), _) = &place.real else { return Ok(Answer::Nothing) };
@@ -47,7 +45,7 @@ pub(super) fn shell_command(
         return Ok(Answer::Nothing);
     }
     if place.is_strict {
-        return watch(context, place, directory, command);
+        return watch(context, place, call, directory, (command, input));
     }
     begin(context, place, &place.name)?;
     if place.client.way == Way::Name {
@@ -69,63 +67,6 @@ fn spelled(directory: &Path, here: &Path, top: &Path) -> Option<PathBuf> {
     let below = here.strip_prefix(top).ok()?.components().count();
     let other = directory.ancestors().nth(below)?;
     (other != top && resolve(other) == top).then(|| other.to_owned())
-}
-
-/// Lets a command run in the checkout, and remembers what the checkout was, where the command may write.
-pub(super) fn watch(
-    context: &mut Context,
-    place: &Place,
-    directory: &Path,
-    command: &str,
-) -> Result<Answer> {
-    if only_reads(context, directory, command) {
-        place.home.keep_before(&place.name, None)?;
-        return Ok(Answer::Nothing);
-    }
-    // What it writes needs a place to go to.
-    begin(context, place, &place.name)?;
-    let before = Before::look(&place.store)?;
-    place.home.keep_before(&place.name, Some(&before))?;
-    Ok(Answer::Nothing)
-}
-
-/// Where there is no read-only shell, nothing is known to read only.
-#[cfg(not(unix))]
-fn only_reads(_: &Context, _: &Path, _: &str) -> bool {
-    false
-}
-
-/// Takes what a command has written in the checkout into the session's tree.
-pub(super) fn ran(context: &Context, place: &Place, command: &str) -> Result<Answer> {
-    let Place { store, home, name, .. } = place;
-    let before = home.before(name).filter(|_| home.has(name));
-    let Some(before) = before else { return Ok(Answer::Nothing) };
-    let _changing = home.change(name)?;
-    let above = |base: &str, files: Files| {
-        store.commit_with(base, files, context.now, "What a command wrote")
-    };
-    let Found { taken, left } = before.compare(store, &home.tree(name), command, above)?;
-    home.keep_before(name, None)?;
-    let mut text = Vec::new();
-    if !taken.is_empty() {
-        text.push(format!(
-            "The command wrote files of the checkout, which are not edited: they are put back, and what it wrote \
-             is offered for review when you stop:\n{}",
-            taken.iter().map(|path| escape::name(path)).collect::<Vec<_>>().join("\n")
-        ));
-    }
-    if !left.is_empty() {
-        let line = |(path, why): &(String, String)| {
-            format!("{}: {}", escape::name(path), escape::line(why))
-        };
-        let lines: Vec<String> = left.iter().map(line).collect();
-        text.push(format!(
-            "These files of the checkout are not as they were. If the command wrote them, propose that, and put \
-             them back:\n{}",
-            lines.join("\n")
-        ));
-    }
-    Ok(if text.is_empty() { Answer::Nothing } else { Answer::Inform(text.join("\n\n")) })
 }
 
 /// Whether a command begins by going into `tree`, or ends where it cannot.

@@ -6,13 +6,16 @@ mod command;
 mod edit;
 mod news;
 mod place;
+mod watch;
 
 use std::io::Read as _;
+use std::time::Duration;
 
-use command::{ran, shell_command};
+use command::shell_command;
 use edit::{edit, look};
 use news::told;
 use place::{Place, elsewhere, name_of};
+use watch::ran;
 
 use super::{Harness, seen, target};
 use crate::app::propose::Details;
@@ -21,6 +24,8 @@ use crate::cli::Context;
 use crate::cli::session::summary;
 use crate::error::{Error, Exit, Result};
 use crate::harness::{Answer, Call, Client, Event, Way};
+use crate::patience::Wait;
+use crate::session::codes::SESSION_LIVE;
 use crate::session::record::Untold;
 use crate::text::{escape, shell};
 
@@ -132,14 +137,18 @@ fn answer(
         Event::Shell { command, directory, input } => {
             let directory = directory.as_ref().map(|directory| call.directory.join(directory));
             let directory = directory.as_ref().unwrap_or(&call.directory);
-            shell_command(context, &place, directory, command, input)
+            shell_command(context, &place, call, directory, (command, input))
         }
-        Event::Ran { command } => ran(context, &place, command),
+        Event::Ran { command } => ran(context, &place, call, command),
         Event::Begin => Ok(Answer::Inform(match told(context, &place)? {
             Some(news) => format!("{}\n{news}", enter(&place)),
             None => enter(&place),
         })),
-        Event::Prompt => Ok(told(context, &place)?.map_or(Answer::Nothing, Answer::Inform)),
+        Event::Prompt => {
+            let wrote = watch::interrupted(context, &place)?;
+            let news = [wrote, told(context, &place)?].into_iter().flatten().collect::<Vec<_>>();
+            Ok(if news.is_empty() { Answer::Nothing } else { Answer::Inform(news.join("\n\n")) })
+        }
         Event::Stop { is_busy: true } => Ok(Answer::Nothing),
         Event::Stop { is_busy: false } => stop(context, &place),
         Event::Tree(wanted) => {
@@ -187,6 +196,12 @@ const PROPOSE: &str = "Propose each change: aye propose PATH --old 'text' --new 
     propose --patch -, or the tools propose and propose_patch of aye's MCP server; then aye wait ID. The files have \
     it once a person has applied it.";
 
+/// How long a hook waits for another one to make the tree: well under the time that clients give it.
+const MOST_WAIT: Duration = Duration::from_secs(20);
+
+/// Pause between two looks.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// Makes the tree of session `name`, where there is none yet.
 fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
     let Place { store, home, .. } = place;
@@ -194,8 +209,20 @@ fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
         return Ok(());
     }
     store.require_lane()?;
-    let held = home.hold(name)?;
-    // Another hook of the session may have been faster.
+    // Another hook of the session may be making it: clients ask about several calls at once.
+    let wait = Wait::begin();
+    let held = loop {
+        match home.hold(name) {
+            Err(error) if error.is(&SESSION_LIVE) && wait.elapsed() < MOST_WAIT => {
+                std::thread::sleep(PAUSE);
+            }
+            held => break held,
+        }
+        if home.has(name) {
+            return Ok(());
+        }
+    };
+    let held = held?;
     if home.has(name) {
         return Ok(());
     }
@@ -221,11 +248,12 @@ fn stop(context: &Context, place: &Place) -> Result<Answer> {
     if !home.has(name) {
         return Ok(Answer::Nothing);
     }
+    // What cannot be compared keeps nothing from being proposed.
+    let mut lines = watch::ended(context, place)
+        .unwrap_or_else(|error| vec![format!("aye: {}", explain(&error))]);
     let changing = home.change(name)?;
     let details = Details::default();
     let done = sessions::submit(&session(context, place), home, &changing, name, details)?;
-    Ok(match summary(&done) {
-        lines if lines.is_empty() => Answer::Nothing,
-        lines => Answer::Say(lines.join("\n")),
-    })
+    lines.extend(summary(&done));
+    Ok(if lines.is_empty() { Answer::Nothing } else { Answer::Say(lines.join("\n")) })
 }
