@@ -16,7 +16,7 @@ use crate::worktree::Flush;
 /// Make the repository ready: .agent-memory/ with its .gitignore, policy and memory scaffold.
 ///
 /// Optional and idempotent: proposals work in any repository without it, and what is there stays
-/// as it is.
+/// as it is. An agent is refused in a session, and where the policy or aye.gate gates direct writes.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 #[command(after_help = "Examples:
@@ -50,8 +50,9 @@ pub struct Ready {
 /// Runs the command.
 ///
 /// # Errors
-/// Those of the work tree.
+/// `in_session` and `human_approval_required` for an agent; those of the work tree.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    context.refuse_agents_scaffold("aye init")?;
     let store = context.store()?;
     let mut files = scaffold(context, &store, args.memory)?;
     let unnamed = policy_file(&store, &mut files)?;

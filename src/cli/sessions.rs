@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Context;
+use crate::actor::AYE_SESSION;
 use crate::app;
 use crate::error::{Error, Result};
 use crate::proposal::{Actor, ActorKind, Caller};
@@ -65,5 +66,51 @@ impl Context {
                 "edit the files here; what is left is proposed when the run ends, or now: \
                  aye session submit {name}"
             )))
+    }
+
+    /// Refuses an agent in the run of a session what writes in the checkout, which stays as it is, and is no
+    /// proposal: to `what`. `command` is what a person types. `found` is the repository around the directory.
+    ///
+    /// # Errors
+    /// `in_session`.
+    pub(super) fn refuse_agents_in_session(
+        &self,
+        found: &Store,
+        what: &str,
+        command: &str,
+    ) -> Result<()> {
+        if self.refuse_agents(what, command).is_ok() {
+            return Ok(());
+        }
+        let Some(name) = self.session_of_run(found) else { return Ok(()) };
+        Err(Error::new(
+            &codes::IN_SESSION,
+            format!("this is the run of session '{name}': an agent in it does not {what}"),
+        )
+        .with("session", name)
+        .hint(format!("leave it to your user, in the checkout: {command}")))
+    }
+
+    /// The session whose tree the command runs in, or that has started it, also where it was started elsewhere.
+    fn session_of_run(&self, found: &Store) -> Option<String> {
+        if let Some((_, name)) = self.session_around(found) {
+            return Some(name);
+        }
+        let name = self.var(AYE_SESSION)?.into_string().ok()?;
+        let home = Home::open(found.common_dir(), &self.state_directory().ok()?).ok()??;
+        home.record(&name).is_ok().then_some(name)
+    }
+
+    /// Refuses an agent to write the scaffold of a repository, which is no proposal, by `command`: in a session, and
+    /// where direct writes are gated.
+    ///
+    /// # Errors
+    /// `in_session`, `human_approval_required`; those of the policy.
+    pub(super) fn refuse_agents_scaffold(&self, command: &str) -> Result<()> {
+        let found = Store::discover(&self.directory)?;
+        self.refuse_agents_in_session(&found, "write files of the checkout", command)?;
+        let what = "write files of the checkout, where direct writes are gated";
+        let refused = self.refuse_agents(what, command);
+        if refused.is_err() && found.gate()?.is_some() { refused } else { Ok(()) }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::settings::manifest::{Git, NAME_LINE};
 use super::settings::{DEFAULT_MANIFEST, DEFAULT_SCHEMA};
+use crate::sha256;
 
 /// The directories of a store that git ignores, unless the manifest keeps the first two.
 pub const IGNORED: [&str; 4] = ["local/", "sessions/", "staging/", "proposals/"];
@@ -15,6 +16,11 @@ pub const GITATTRIBUTES: &str = "*.md merge=aye-memory\n";
 
 /// First and last line of the block that `init` keeps in `AGENTS.md`.
 pub const BLOCK: (&str, &str) = ("<!-- aye:memory:begin -->", "<!-- aye:memory:end -->");
+
+/// The beginnings of the SHA-256 of every block that a version has written, with `\n` at the ends of lines: another
+/// one was edited, and stays.
+const WRITTEN: [&str; 4] =
+    ["cbd3b52213ad7eff", "f351d8f0439a7586", "fab1ff2b5ba9c90f", "c61ae552b75c4dcb"];
 
 /// What the block tells an agent.
 pub const AGENTS: &str = "## Project memory
@@ -51,8 +57,7 @@ fn gitignore(git: Option<&Git>) -> String {
 /// The files of a new store, path and content. `project` names it; `git` is what a manifest that
 /// is there already says of git.
 pub fn files(project: &str, git: Option<&Git>) -> Vec<(&'static str, String)> {
-    let name = serde_yaml::to_string(project).unwrap_or_default();
-    let name = name.trim();
+    let name = scalar(project);
     let manifest = DEFAULT_MANIFEST.replace(NAME_LINE, &format!("    name: {name}\n"));
     vec![
         ("meta/manifest.yaml", manifest),
@@ -65,6 +70,37 @@ pub fn files(project: &str, git: Option<&Git>) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// `text` as a YAML scalar of one line.
+fn scalar(text: &str) -> String {
+    // Of text with line breaks serde_yaml makes a block, which cannot stand there. JSON's escapes are YAML's.
+    if text.contains('\n') {
+        let quoted = serde_json::to_string(text).unwrap_or_default();
+        let escaped = |c: char| match c.is_control() {
+            true => format!("\\u{:04x}", u32::from(c)),
+            false => c.to_string(),
+        };
+        return quoted.chars().map(escaped).collect();
+    }
+    serde_yaml::to_string(text).unwrap_or_default().trim().to_owned()
+}
+
+/// Where the managed block stands in `text`.
+fn block_in(text: &str) -> Option<std::ops::Range<usize>> {
+    let (begin, end) = BLOCK;
+    let from = text.find(begin)?;
+    let to = text[from..].find(end)?;
+    Some(from..super::markdown::lines::end_of(text, from + to))
+}
+
+/// Whether the managed block in `text` was edited: no version has written it so.
+pub fn is_edited(text: &str) -> bool {
+    block_in(text).is_some_and(|block| {
+        let block = text[block].replace("\r\n", "\n");
+        let hash = sha256::hex(format!("{}\n", block.trim_end_matches('\n')).as_bytes());
+        !WRITTEN.iter().any(|written| hash.starts_with(written))
+    })
+}
+
 /// `text` (of an `AGENTS.md`) with the managed block put in or brought up to date, in which `guide` stands
 /// first; everything outside it stays.
 pub fn with_block(text: &str, guide: &str) -> String {
@@ -72,11 +108,8 @@ pub fn with_block(text: &str, guide: &str) -> String {
     let (begin, end) = BLOCK;
     let block =
         super::markdown::lines::with_ending(&format!("{begin}\n{guide}\n{AGENTS}{end}\n"), eol);
-    if let Some(from) = text.find(begin)
-        && let Some(to) = text[from..].find(end)
-    {
-        let after = super::markdown::lines::end_of(text, from + to);
-        return format!("{}{block}{}", &text[..from], &text[after..]);
+    if let Some(old) = block_in(text) {
+        return format!("{}{block}{}", &text[..old.start], &text[old.end..]);
     }
     let gap = match text {
         "" => "",
@@ -88,15 +121,12 @@ pub fn with_block(text: &str, guide: &str) -> String {
 
 /// `text` without the managed block, and without the gap before it; everything else stays.
 pub fn without_block(text: &str) -> String {
-    let (begin, end) = BLOCK;
-    let Some(from) = text.find(begin) else { return text.to_owned() };
-    let Some(to) = text[from..].find(end) else { return text.to_owned() };
-    let after = super::markdown::lines::end_of(text, from + to);
+    let Some(block) = block_in(text) else { return text.to_owned() };
     let eol = super::markdown::lines::dominant_ending(text);
-    let before = &text[..from];
+    let before = &text[..block.start];
     let gap = [eol, eol].concat();
     let before = if before.ends_with(&gap) { &before[..before.len() - eol.len()] } else { before };
-    format!("{before}{}", &text[after..])
+    format!("{before}{}", &text[block.end..])
 }
 
 #[cfg(test)]
@@ -106,7 +136,17 @@ mod tests {
 
     #[test]
     fn the_scaffold_is_a_valid_store() {
-        for name in ["x", "a: b", "yes", "\"q\" 'r'", "проект", ""] {
+        for name in [
+            "x",
+            "a: b",
+            "yes",
+            "\"q\" 'r'",
+            "проект",
+            "",
+            "x\ny: z",
+            "\n",
+            "x\t\u{1b}\u{85}\r\n\u{7f}y",
+        ] {
             let files: std::collections::BTreeMap<_, _> = files(name, None).into_iter().collect();
             let settings = Settings::read(
                 Some(files["meta/manifest.yaml"].as_bytes()),
@@ -124,6 +164,10 @@ mod tests {
             assert!(once.starts_with(text));
             assert_eq!(with_block(&once, "Guide\n"), once);
         }
+        let written = with_block("", crate::harness::guide::TEXT);
+        assert!(!is_edited(&written), "of another text its hash is to be the last of WRITTEN");
+        assert!(!is_edited(&format!("a\r\n{}", written.replace('\n', "\r\n"))) && !is_edited("x"));
+        assert!(is_edited(&written.replace("propose", "PROPOSE")));
         let text = format!("a\n{}\nold\n{}\nb\n", BLOCK.0, BLOCK.1);
         let new = with_block(&text, "Guide\n");
         assert!(new.starts_with("a\n") && new.ends_with("\nb\n") && !new.contains("old"));

@@ -419,13 +419,82 @@ fn the_guide_stands_between_markers_in_what_agents_read() {
     }
     assert!(repo.text("CLAUDE.md").starts_with("# Mine\n\nText.\n"));
     let once = repo.text("CLAUDE.md");
-    repo.write("CLAUDE.md", format!("{once}\nMore.\n").replace("Changes go through review", "Old"));
+    // As the first version wrote it.
+    let first = once.replace(&format!("{guide}\n"), "");
+    assert_ne!(first, once);
+    repo.write("CLAUDE.md", format!("{first}\nMore.\n"));
     repo.aye(&["init", "--agents"]).ok();
     assert_eq!(repo.text("CLAUDE.md"), format!("{once}\nMore.\n"));
+    // As nobody but the person has.
+    let mine = once.replace("Changes go through review", "My own words");
+    repo.write("CLAUDE.md", &mine);
+    repo.aye(&["init", "--agents"])
+        .ok()
+        .notes("CLAUDE.md is left as it is: the block between its markers was edited");
+    assert_eq!(repo.text("CLAUDE.md"), mine);
     // One that only leads to the other file is left alone.
     repo.write("CLAUDE.md", "@AGENTS.md\n");
     repo.aye(&["init", "--agents"]).ok();
     assert_eq!(repo.text("CLAUDE.md"), "@AGENTS.md\n");
+}
+
+/// Fewer hooks, hooks that are not strict any more, or hooks that ask another program.
+#[test]
+fn an_agent_does_not_make_its_hooks_weaker() {
+    let repo = Repo::with(FILES);
+    let install =
+        |more: &[&'static str]| [&["agents", "install", "claude-code", "--local"], more].concat();
+    let file = ".claude/settings.local.json";
+    // Where nothing was, and the same, and stricter: it may.
+    repo.agent("codex", &install(&[])).ok().says("written");
+    repo.agent("codex", &install(&[])).ok().says("unchanged");
+    repo.agent("codex", &install(&["--mode", "strict"])).ok().says("written");
+    let strict = repo.text(file);
+    let refused = repo.agent("claude-code", &install(&[]));
+    refused
+        .fails("human_approval_required", 4)
+        .notes("ask your user to run: aye agents install claude-code --local");
+    repo.agent("codex", &install(&["--dry-run"])).ok();
+    assert_eq!(repo.text(file), strict);
+    // Another program may be none tomorrow.
+    let other = strict.replace("\"command\": \"", "\"command\": \"/opt");
+    assert_ne!(other, strict);
+    repo.write(file, &other);
+    repo.agent("codex", &install(&["--mode", "strict"])).fails("human_approval_required", 4);
+    assert_eq!(repo.text(file), other);
+    repo.aye(&install(&[])).ok().says("written");
+    assert!(!repo.text(file).contains("--strict"));
+}
+
+/// A client asks about all calls of a step at once.
+#[test]
+fn the_first_calls_of_a_session_side_by_side_share_its_tree() {
+    let files: Vec<(String, &str)> =
+        (0..8).map(|number| (format!("{number}.txt"), "x\n")).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (&name[..], *text)).collect();
+    let repo = Repo::with(&files);
+    let call = |name: &str| {
+        let value = json!({
+            "session_id": "s", "cwd": repo.root(), "hook_event_name": "BeforeTool", "tool_name": "write_file",
+            "tool_input": { "file_path": name, "content": "y" },
+        });
+        let cmd = repo.cmd(&["agents", "hook", "gemini", "BeforeTool"]);
+        cmd.stdin(value.to_string().as_bytes()).run().ok()
+    };
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = files.iter().map(|(name, _)| scope.spawn(move || call(name))).collect();
+        for one in calls {
+            let run = one.join().expect("it ends");
+            assert!(run.json()["hookSpecificOutput"]["tool_input"].is_object(), "{run}");
+        }
+    });
+    assert_eq!(
+        repo.aye(&["session", "list", "--json"]).ok().json()["sessions"]
+            .as_array()
+            .expect("a list")
+            .len(),
+        1
+    );
 }
 
 /// The commands that the guide teaches are commands.

@@ -352,6 +352,13 @@ fn agents_without_hooks_are_taught_and_their_rules_put_back_to_the_byte() {
         let text = repo.text(file);
         assert!(text.contains("aye propose") && text.starts_with(['-', '<']), "{text}");
         install().says("unchanged");
+        let mine = text.replace("aye propose", "please propose");
+        repo.write(file, &mine);
+        install()
+            .says("unchanged")
+            .notes("is left as it is: the block between its markers was edited");
+        assert_eq!(repo.text(file), mine);
+        repo.write(file, &text);
         // It is taught, and that is no gate.
         let shown = repo.aye(&["agents", "show", "--json"]).exits(1).json();
         let items = shown["settings"].as_array().expect("a list").iter();

@@ -94,3 +94,56 @@ fn an_instruction_file_that_cannot_be_written_is_named() {
     assert_eq!(repo.text("docs/rules.md"), "# Ours\n");
     assert!(repo.text(".agent-memory/index.md").contains("Memory"));
 }
+
+/// What is no proposal is not written into the checkout by an agent that has a tree of its own, nor where direct
+/// writes are gated.
+#[test]
+fn an_agent_writes_no_scaffold_in_a_session_or_past_the_gate() {
+    let repo = Repo::with(&[("f", "a\n"), ("CLAUDE.md", "# Mine\n")]);
+    let before = repo.git(&["status", "--short", "--ignored"]);
+    let aye = crate::support::tested().to_str().expect("UTF-8");
+    for command in [
+        "init --agents --name x".to_owned(),
+        "memory init".to_owned(),
+        format!("-C '{}' init", repo.root().display()),
+        format!("-C '{}' agents install claude-code", repo.root().display()),
+    ] {
+        let script = format!("'{aye}' {command} --json; echo \"status $?\"");
+        let run = repo.agent("codex", &["run", "--", "sh", "-c", &script]);
+        run.says("in_session").says("leave it to your user").says("status 4");
+        assert_eq!(repo.git(&["status", "--short", "--ignored"]), before, "{command}");
+    }
+    // In the tree hooks are files like any other.
+    let script = format!("'{aye}' agents install claude-code");
+    repo.agent("codex", &["run", "--", "sh", "-c", &script]).ok().says("trees");
+    assert!(!repo.exists(".claude"));
+    // Outside it may, unless the policy says otherwise.
+    repo.write(".agent-memory/policy.toml", "gate = true\n");
+    repo.commit("gate");
+    for command in [&["init"][..], &["memory", "init", "--agents"]] {
+        repo.agent("codex", command).fails("human_approval_required", 4);
+    }
+    assert_eq!(repo.git(&["status", "--short"]), "");
+    repo.aye(&["init"]).ok();
+    let open = Repo::with(&[("f", "a\n")]);
+    open.agent("codex", &["init", "--agents"]).ok().says("wrote AGENTS.md");
+}
+
+#[test]
+fn a_name_with_a_line_break_is_refused_before_anything_is_written() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    for name in ["x\ny", "x\n", "x\r", "x\u{1b}[31m"] {
+        repo.aye(&["init", "--name", name]).fails("invalid_argument", 6);
+        assert!(!repo.exists(".agent-memory"));
+    }
+    // A directory has the name that it has.
+    let odd = repo.outer().join("x\ny: z");
+    std::fs::create_dir(&odd).expect("make");
+    let git = repo.program("git").args(&["init", "-q"]).dir(&odd).run();
+    assert_eq!(git.err(), "");
+    repo.cmd(&["init"]).dir(&odd).run().ok();
+    repo.cmd(&["memory", "lint"]).dir(&odd).run().ok();
+    let manifest =
+        std::fs::read_to_string(odd.join(".agent-memory/meta/manifest.yaml")).expect("read");
+    assert!(manifest.contains("name: 'x y: z'"), "{manifest}");
+}

@@ -101,7 +101,8 @@ fn chosen(context: &Context, harness: Harness, place: Where) -> Result<Vec<Targe
 /// Puts the hooks in: into every file, or where one of them cannot be edited into none.
 ///
 /// # Errors
-/// `invalid_json` for settings that cannot be edited, which are left as they are; those of the file system.
+/// `human_approval_required` for an agent that would make them weaker, `in_session` for one in a session's run, where
+/// they are the checkout's; `invalid_json` for settings that cannot be edited, which are left as they are; those of the file system.
 pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     if args.mode == Mode::Capture {
         return Err(Error::new(
@@ -134,8 +135,18 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
             planned.push((target, before, after));
         }
     }
+    if !args.dry_run {
+        refuse_agents(context, args, &planned, program)?;
+    }
     let mut items = Vec::new();
     for (target, before, after) in planned {
+        if before.as_deref().is_some_and(|before| target.is_edited(before)) {
+            context.note(&format!(
+                "warning: {} is left as it is: the block between its markers was edited; without the block, the one \
+                 of this version is put in",
+                target.path.display()
+            ));
+        }
         let state = match () {
             () if before.as_ref() == Some(&after) => Settled::Unchanged,
             () if args.dry_run => Settled::WouldWrite,
@@ -171,6 +182,38 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
             .note("codex skips hooks that are not trusted: run /hooks in codex, and trust aye's");
     }
     answer(context, items)
+}
+
+/// Refuses an agent to make the hooks that gate it weaker, and to write in the checkout where that is to stay as it is.
+fn refuse_agents(
+    context: &Context,
+    args: &InstallArgs,
+    planned: &[(Target, Option<String>, String)],
+    program: &str,
+) -> Result<()> {
+    let names: Vec<&str> = args.harnesses.iter().map(|harness| harness.client().name).collect();
+    let place = match args.place {
+        Where { user: true, .. } => " --user",
+        Where { project: true, .. } => " --project",
+        Where { local: true, .. } => " --local",
+        _ => "",
+    };
+    let mode = if args.mode == Mode::Strict { " --mode strict" } else { "" };
+    let command = format!("aye agents install {}{place}{mode}", names.join(" "));
+    let is_weaker = |(target, before, after): &(Target, Option<String>, String)| {
+        before.as_deref().is_some_and(|before| target.is_weaker(before, after, program))
+    };
+    if planned.iter().any(is_weaker) {
+        context.refuse_agents("make the hooks that gate them weaker", &command)?;
+    }
+    // In the tree of a session they are what the agent proposes.
+    if planned.iter().any(|(target, ..)| target.scope != Scope::User)
+        && let Ok(found) = Store::discover(&context.directory)
+        && context.refuse_session(&found).is_ok()
+    {
+        context.refuse_agents_in_session(&found, "write files of the checkout", &command)?;
+    }
+    Ok(())
 }
 
 /// Keeps what the file was before aye's first change of it.

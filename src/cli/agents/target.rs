@@ -102,6 +102,23 @@ impl Target {
         Some(if is_strict { Mode::Strict } else { Mode::Tree })
     }
 
+    /// Whether the hooks in `after` hold an agent less than those in `before`: they are fewer, are not strict any
+    /// more, or ask another program.
+    pub(super) fn is_weaker(&self, before: &str, after: &str, program: &str) -> bool {
+        let [had, has] = [before, after].map(|text| self.hooks(text).unwrap_or_default());
+        let is_strict = |text: &str| self.mode(text) == Some(Mode::Strict);
+        let is_gone = had.iter().any(|event| !has.contains(event));
+        let program = Value::from(program).to_string();
+        let words = [program.clone(), format!("'{}'", program.trim_matches('"'))];
+        let named = words.iter().map(|word| before.matches(word.as_str()).count()).sum::<usize>();
+        let is_other = match self.client.settings {
+            Settings::Entries(_) => named < had.len(),
+            Settings::File(_) => named == 0 && !had.is_empty(),
+            Settings::Guide(_) => false,
+        };
+        is_gone || is_other || (is_strict(before) && !is_strict(after))
+    }
+
     /// Whether aye has put something into `text`.
     pub(super) fn has(&self, text: &str) -> bool {
         match &self.kind {
@@ -112,6 +129,11 @@ impl Target {
             }
             Kind::Hooks => self.hooks(text).is_ok_and(|hooks| !hooks.is_empty()),
         }
+    }
+
+    /// Whether the guide in `text` is another one than aye has put there.
+    pub(super) fn is_edited(&self, text: &str) -> bool {
+        matches!(self.client.settings, Settings::Guide(_)) && scaffold::is_edited(text)
     }
 
     /// Whether an entry of the settings is one of aye's.
@@ -128,6 +150,8 @@ impl Target {
     /// `text` with what aye puts into it.
     pub(super) fn put(&self, text: &str, program: &str, is_strict: bool) -> Result<String, String> {
         match (&self.kind, self.client.settings) {
+            // What somebody has made of it stays.
+            _ if self.is_edited(text) => Ok(text.to_owned()),
             (Kind::Writable(directory), _) => writable::put(text, directory),
             (Kind::Included(directory), _) => included::put(text, directory),
             (Kind::Hooks, Settings::Entries(entry)) => {

@@ -10,7 +10,7 @@ use crate::cli::Context;
 use crate::cli::agents;
 use crate::error::Result;
 use crate::harness::guide;
-use crate::memory::scaffold::{with_block, without_block};
+use crate::memory::scaffold::{is_edited, with_block, without_block};
 use crate::store::Store;
 use crate::worktree::{Flush, Worktree};
 
@@ -21,7 +21,7 @@ const AGENTS: &str = "AGENTS.md";
 const CLAUDE: &str = "CLAUDE.md";
 
 /// Puts the block into AGENTS.md, and into CLAUDE.md where there is one of its own, or brings it up to
-/// date there. A file that cannot be edited is named, and stays as it is.
+/// date there. A file that cannot be edited, or whose block somebody has edited, is named, and stays as it is.
 ///
 /// # Errors
 /// None but bugs.
@@ -77,6 +77,13 @@ fn put(tree: &Worktree, name: &str) -> Result<Outcome> {
     };
     if name == CLAUDE && text.contains("@AGENTS.md") {
         return Ok(Outcome::NotOwn);
+    }
+    if is_edited(text) {
+        return Ok(Outcome::Left(
+            "the block between its markers was edited; without the block, `aye init --agents` puts the one of this \
+             version in"
+                .into(),
+        ));
     }
     let new = with_block(text, guide::TEXT);
     if text == new {

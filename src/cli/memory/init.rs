@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Answer, block, open};
 use crate::changeset::{Mode, Snapshot as _};
 use crate::cli::{Context, Format};
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result, codes};
 use crate::memory::disk::repo_path;
 use crate::memory::settings::{Manifest, manifest};
 use crate::memory::{DIR, scaffold as files};
@@ -21,11 +21,11 @@ use crate::worktree::Flush;
   aye memory init --agents          # also tells agents about it, in AGENTS.md
   aye memory init --merge-driver    # also merges memory by section in this clone")]
 pub struct Args {
-    /// Name of the project; the directory's otherwise.
+    /// Name of the project, one line; the directory's otherwise.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Keep a block in AGENTS.md, and in CLAUDE.md where there is one, that tells agents how to propose
-    /// and how to use memory.
+    /// and how to use memory. A block that somebody has edited stays.
     #[arg(long)]
     pub agents: bool,
     /// Install the merge driver in this clone.
@@ -45,8 +45,9 @@ pub struct Initialized {
 /// Runs the command.
 ///
 /// # Errors
-/// Those of the work tree.
+/// `in_session` and `human_approval_required` for an agent; those of the work tree.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    context.refuse_agents_scaffold("aye memory init")?;
     let store = context.store()?;
     let done = scaffold(context, &store, args)?;
     let answer = Answer { schema: "aye/memory-init@1", answer: done };
@@ -68,10 +69,18 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// Writes what is missing of a store.
 ///
 /// # Errors
-/// Those of the work tree.
+/// `invalid_argument` for a name with control characters; those of the work tree.
 pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initialized> {
     let tree = store.worktree()?;
+    if args.name.as_ref().is_some_and(|name| name.contains(char::is_control)) {
+        return Err(Error::new(
+            &codes::INVALID_ARGUMENT,
+            "the name of a project has no line breaks, and no other control characters",
+        )
+        .hint("give one line to --name"));
+    }
     let directory = tree.root().file_name().map(|name| name.to_string_lossy().into_owned());
+    let directory = directory.map(|name| name.replace(char::is_control, " "));
     let name = args.name.or(directory).unwrap_or_default();
     let mut done = Initialized { created: Vec::new(), kept: Vec::new() };
     let manifest = tree.file(&repo_path(manifest::PATH)?)?;
