@@ -143,6 +143,7 @@ pub fn revise(
             description,
             expires_in,
             on: draft.on,
+            form: draft.form,
             ..NewRevision::new(&draft.changeset, RevisionReason::Answer)
         };
         let revised = writer.revise(authority, id, revision)?;

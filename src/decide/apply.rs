@@ -115,7 +115,7 @@ pub fn apply(
         let record = planned.manifest.record(path)?;
         Some([entry(&record.now), entry(&record.after)])
     })?;
-    super::require_apart(store, &proposal.id, false, &written)?;
+    super::require_apart(store, &proposal.id, false, super::merged(&written))?;
     let mut kind = files::APPLY;
     if request.effect == Effect::Commit {
         kind = files::COMMIT;

@@ -42,16 +42,16 @@ pub use unrecorded::{Made, Unrecorded, require_recorded, unrecorded};
 use chrono::{DateTime, Utc};
 
 use crate::changeset::instructions::Instructions;
-use crate::changeset::{Changeset, sensitive};
+use crate::changeset::{Changeset, RepoPath, sensitive};
 use crate::error::{Error, Result};
 use crate::proposal::event::{
     BlobRef, Effect, Evidence, RevisionReason, Subject, Written, digest, timestamp,
 };
 use crate::proposal::rules::{Class, Verb};
 use crate::proposal::{
-    Authority, Caller, Data, Event, Proposal, ProposalId, Revision, authority, codes,
+    Authority, Caller, Data, Entry, Event, Proposal, ProposalId, Revision, authority, codes,
 };
-use crate::store::{Audience, OwnTip, Store, View, Writer};
+use crate::store::{Audience, Content, OwnTip, Store, View, Writer};
 
 /// Part of a proposal. It becomes a revision in the same step as it is applied, so that the
 /// decision names exactly what was taken, and a failure leaves the proposal as it was.
@@ -246,19 +246,26 @@ pub(crate) fn changed(proposal: &Proposal, what: &str) -> Error {
     .hint(format!("nothing was written; look again: aye diff {}", proposal.id))
 }
 
+/// The files that were merged with what they held, as they were before.
+pub(crate) fn merged(written: &[Written]) -> impl Iterator<Item = (&RepoPath, Option<&Entry>)> {
+    let merged = written.iter().filter(|file| !file.outcome.is_of_proposal());
+    merged.map(|file| (&file.path, file.before.as_ref()))
+}
+
 /// Refuses to merge with content that is not for those whom an event about `id` is for, and that is
-/// not committed: its lane would keep the result, and what stands on that would seem to be for them.
+/// not committed: its lane would keep the result, and what stands on that would seem to be for them; and its
+/// manifest has hashes, by which short content can be guessed. `merged`: such files, and what they hold.
 /// `takes_back`: the event takes the decision on it back.
 ///
 /// # Errors
 /// `private_path`; those of the store.
-pub(crate) fn require_apart(
+pub(crate) fn require_apart<'f>(
     store: &Store,
     id: &ProposalId,
     takes_back: bool,
-    written: &[Written],
+    merged: impl Iterator<Item = (&'f RepoPath, Option<&'f Entry>)>,
 ) -> Result<()> {
-    let mut merged = written.iter().filter(|file| !file.outcome.is_of_proposal()).peekable();
+    let mut merged = merged.peekable();
     if merged.peek().is_none() {
         return Ok(());
     }
@@ -267,7 +274,7 @@ pub(crate) fn require_apart(
         true => view.audience_of_decision(id)?,
         false => view.audience(id)?,
     };
-    let files = merged.map(|file| (&file.path, file.before.as_ref()));
+    let files = merged.filter_map(|(path, now)| Content::before(path, now));
     if audience == Audience::Private
         || !store.stands_elsewhere(&view, &audience, Some(id), files)?
     {

@@ -115,7 +115,7 @@ pub fn undo(
             .hint(format!("nothing was written; look at it again: aye undo {}", seen.id)));
     }
     let written = files::written(store, &[], &plan, |_| None)?;
-    super::require_apart(store, &seen.id, true, &written)?;
+    super::require_apart(store, &seen.id, true, super::merged(&written))?;
     let view = store.view()?;
     let planned = shown::of_plan(store, &view, seen, None, plan)?;
     drop(view);

@@ -61,7 +61,7 @@ use crate::proposal::ProposalId;
 pub use announce::{Announced, News};
 pub use audience::Pushes;
 pub use cache::{
-    Filter, Hold, LogEntry, LogPages, Moves, OwnTip, PAGE, PurgeRecord, Summary, View,
+    Content, Filter, Hold, LogEntry, LogPages, Moves, OwnTip, PAGE, PurgeRecord, Summary, View,
 };
 pub use deinit::Held;
 pub use discover::{Projector, Store};

@@ -95,6 +95,11 @@ pub(super) fn brought<'t>(old: &[u8], new: &'t [u8]) -> HashSet<&'t [u8]> {
     lines.filter(|line| !line.is_empty() && !known.contains(line)).collect()
 }
 
+/// Whether a line is more than signs: a bracket stands in every file.
+pub(super) fn says_something(line: &[u8]) -> bool {
+    line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80)
+}
+
 impl Store {
     /// Remembers the lines that `ids`, which are about to be purged, brought for somebody else than the default
     /// audience. What cannot be read any more is not remembered.
@@ -140,8 +145,7 @@ impl Store {
         for change in proposal.revisions.iter().flat_map(|revision| &revision.changes) {
             let (old, new) = (text(&change.before), text(&change.after));
             let new = brought(&old, &new).into_iter();
-            let new =
-                new.filter(|line| line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80));
+            let new = new.filter(|line| says_something(line));
             found.extend(new.map(|line| (change.path.clone(), line.to_vec())));
         }
         found

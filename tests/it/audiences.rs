@@ -2,6 +2,7 @@
 //! decided for that one alone.
 
 mod published;
+mod taken;
 
 use std::collections::BTreeSet;
 

@@ -137,6 +137,14 @@ open_words! {
     }
 }
 
+impl InputForm {
+    /// True where they were read from files or commits, so that nobody has typed them for this: whatever else
+    /// stands there comes along.
+    pub fn is_read_from_files(&self) -> bool {
+        matches!(self, Self::Worktree | Self::Commit | Self::Session)
+    }
+}
+
 impl FileOutcome {
     /// True where what was written is what the proposal has, so that it is in no other object.
     pub fn is_of_proposal(&self) -> bool {

@@ -6,13 +6,11 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::schema::Index;
 use super::{About, View};
-use crate::changeset::{RepoPath, Snapshot as _};
+use crate::changeset::RepoPath;
 use crate::error::Result;
-use crate::proposal::state::Decision;
-use crate::proposal::{Data, Entry, Event, Proposal, ProposalId, State};
+use crate::proposal::{Proposal, ProposalId};
 use crate::store::audience::{self, Audiences};
-use crate::store::purged::{PurgedLines, brought};
-use crate::store::{Audience, Store, lists, refs};
+use crate::store::{Audience, refs};
 
 /// Proposals that change a file whose contents are compared: more have nothing to do with it.
 const MOST_COMPARED: usize = 256;
@@ -150,7 +148,7 @@ impl View {
     }
 
     /// The proposals of other audiences than `audience` that change `path`, the newest first.
-    fn of_others(&self, audience: &Audience, path: &RepoPath) -> Result<Vec<Proposal>> {
+    pub(super) fn of_others(&self, audience: &Audience, path: &RepoPath) -> Result<Vec<Proposal>> {
         let Some(connection) = self.by(Index::Path) else { return Ok(Vec::new()) };
         let query = || -> rusqlite::Result<Vec<String>> {
             let mut statement = connection.prepare_cached(
@@ -174,151 +172,4 @@ impl View {
         }
         Ok(found)
     }
-}
-
-impl Store {
-    /// Whether one of `files` (path, and what stood there) has content that comes from a proposal or
-    /// a direct patch for somebody else than `audience`, and that is not in HEAD: whoever got it would
-    /// get what is not for them. `but` is not looked at.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn stands_elsewhere<'f>(
-        &self,
-        view: &View,
-        audience: &Audience,
-        but: Option<&ProposalId>,
-        files: impl Iterator<Item = (&'f RepoPath, Option<&'f Entry>)>,
-    ) -> Result<bool> {
-        if view.is_plain() {
-            return Ok(false);
-        }
-        let (mut patched, mut purged) = (None, None);
-        for (path, before) in files {
-            let Some(before) = before else { continue };
-            if self.id_in_head(path).is_some_and(|id| id == before.id) {
-                continue;
-            }
-            let mut others = view.of_others(audience, path)?;
-            others.retain(|other| Some(&other.id) != but);
-            if others.iter().any(|other| leads_to(other, path, before))
-                || self.carries(&others, path, before)
-            {
-                return Ok(true);
-            }
-            let purged = match &purged {
-                Some(purged) => purged,
-                None => purged.insert(self.purged_lines()?),
-            };
-            if !purged.is_empty() {
-                let (head, here) = self.in_head_and_here(path, before);
-                if purged.has(path, brought(&head, &here).into_iter(), audience) {
-                    return Ok(true);
-                }
-            }
-            let patched = match &patched {
-                Some(patched) => patched,
-                None => patched.insert(self.patched_elsewhere(view, audience)?),
-            };
-            if patched.contains(&(path.clone(), before.id.clone())) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether the content `before` of `path` has a line that one of `others` brings and that HEAD has not:
-    /// somebody has edited a file with it since. What cannot be read here is not compared.
-    fn carries(&self, others: &[Proposal], path: &RepoPath, before: &Entry) -> bool {
-        let changes = others.iter().flat_map(|other| &other.revisions);
-        let changes = changes.flat_map(|revision| &revision.changes);
-        let mut changes = changes.filter(|change| change.path == *path).peekable();
-        if changes.peek().is_none() {
-            return false;
-        }
-        let (head, here) = self.in_head_and_here(path, before);
-        let here = brought(&head, &here);
-        changes.any(|change| {
-            let side = |entry: &Option<Entry>| {
-                self.content_here(entry.as_ref().map(|entry| entry.id.as_str()))
-            };
-            let (old, new) = (side(&change.before), side(&change.after));
-            !brought(&old, &new).is_disjoint(&here)
-        })
-    }
-
-    /// What HEAD has at `path`, and the content `before` of it, as far as they are here.
-    fn in_head_and_here(&self, path: &RepoPath, before: &Entry) -> (Vec<u8>, Vec<u8>) {
-        let here = match self.has(&before.id) {
-            true => self.content_here(Some(&before.id)),
-            // Of a proposal that is being made, the present file is not an object yet.
-            false => self.present(path, before).unwrap_or_default(),
-        };
-        (self.content_here(self.id_in_head(path).as_deref()), here)
-    }
-
-    /// A blob; nothing where it is not here: what a partial clone has not fetched is not fetched for this.
-    pub(in crate::store) fn content_here(&self, id: Option<&str>) -> Vec<u8> {
-        let id = id.filter(|id| self.has(id));
-        id.and_then(|id| self.blob(id).ok()).unwrap_or_default()
-    }
-
-    /// What purged proposals had for others.
-    fn purged_lines(&self) -> Result<PurgedLines> {
-        match self.private()? {
-            Some(private) => PurgedLines::read(&private),
-            None => Ok(PurgedLines::default()),
-        }
-    }
-
-    /// The file at `path` in the work tree, if that is what `entry` names.
-    fn present(&self, path: &RepoPath, entry: &Entry) -> Option<Vec<u8>> {
-        let file = self.worktree().ok()?.file(path).ok()??;
-        (self.entry_of(&file).ok()?.id == entry.id).then(|| file.bytes.to_vec())
-    }
-
-    /// What direct patches for others than `audience` have written.
-    fn patched_elsewhere(
-        &self,
-        view: &View,
-        audience: &Audience,
-    ) -> Result<BTreeSet<(RepoPath, String)>> {
-        let mut found = BTreeSet::new();
-        for entry in view.patches()? {
-            let of = view.audiences().of_lane(&entry.stamped.event.lane);
-            if of.is_none_or(|of| of == *audience) {
-                continue;
-            }
-            let mut event: Event = entry.stamped.event;
-            lists::inflate(&self.repo, &mut event)?;
-            let written = match event.data {
-                Data::Patch(patch) => patch.written,
-                Data::Undo(undo) => undo.written,
-                _ => continue,
-            };
-            let after = |file: crate::proposal::event::Written| Some((file.path, file.after?.id));
-            found.extend(written.into_iter().filter_map(after));
-        }
-        Ok(found)
-    }
-}
-
-/// Whether `proposal`, in any of its revisions or as it was applied, makes of `path` what `entry` is.
-fn leads_to(proposal: &Proposal, path: &RepoPath, entry: &Entry) -> bool {
-    let is_it = |at: &RepoPath, after: Option<&Entry>| {
-        at == path && after.is_some_and(|after| after.id == entry.id)
-    };
-    let mut changes = proposal.revisions.iter().flat_map(|revision| &revision.changes);
-    if changes.any(|change| is_it(&change.path, change.after.as_ref())) {
-        return true;
-    }
-    let applied = match &proposal.state {
-        State::Applied(decision) => Some(decision),
-        State::Pending | State::Rejected(_) => None,
-    };
-    let all = |decision: &Decision| {
-        let mut written = decision.written.iter().chain(&decision.amended);
-        written.any(|file| is_it(&file.path, file.after.as_ref()))
-    };
-    applied.into_iter().chain(&proposal.undone).any(all)
 }

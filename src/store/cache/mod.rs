@@ -6,6 +6,7 @@
 mod audience;
 mod budget;
 mod counts;
+mod elsewhere;
 mod events;
 mod filling;
 mod filter;
@@ -27,6 +28,7 @@ mod source;
 mod statements;
 mod update;
 
+pub use elsewhere::Content;
 pub use events::{LogEntry, LogPages, PAGE};
 pub use filter::Filter;
 pub use purge::Record as PurgeRecord;

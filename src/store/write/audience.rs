@@ -3,7 +3,7 @@
 use super::Writer;
 use crate::error::Result;
 use crate::proposal::{Data, ProposalId};
-use crate::store::Audience;
+use crate::store::{Audience, Content};
 
 impl Writer<'_> {
     /// This clone's lane that an event about `id` goes to; with `takes_back` one that takes its
@@ -30,12 +30,14 @@ impl Writer<'_> {
         let is_private = match data {
             Data::Patch(patch) => {
                 let written = || patch.written.iter();
+                let before =
+                    written().filter_map(|file| Content::before(&file.path, file.before.as_ref()));
                 self.store.is_private(written().map(|file| &file.path))?
                     || self.store.stands_elsewhere(
                         &self.view,
                         &Audience::Default,
                         None,
-                        written().map(|file| (&file.path, file.before.as_ref())),
+                        before.chain(written().filter_map(Content::written)),
                     )?
             }
             Data::Undo(undo) => match &undo.patch {

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::proposal::codes::WRONG_TOOL;
 use crate::proposal::event::{InputForm, On, Propose, Revise, RevisionReason, Subject, digest};
 use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, fold};
-use crate::store::{Audience, codes};
+use crate::store::{Audience, Content, codes};
 
 /// What a new proposal consists of.
 #[derive(Clone, Debug)]
@@ -54,12 +54,22 @@ pub struct NewRevision<'a> {
     pub memory: Option<serde_json::Value>,
     /// The pending proposal whose result it is made on.
     pub on: Option<On>,
+    /// The form in which they came; it is not recorded.
+    pub form: InputForm,
 }
 
 impl<'a> NewRevision<'a> {
     /// Changes, and nothing else that is new.
     pub fn new(changeset: &'a Changeset, reason: RevisionReason) -> Self {
-        Self { changeset, reason, description: None, expires_in: None, memory: None, on: None }
+        Self {
+            changeset,
+            reason,
+            description: None,
+            expires_in: None,
+            memory: None,
+            on: None,
+            form: InputForm::default(),
+        }
     }
 }
 
@@ -115,7 +125,7 @@ impl Writer<'_> {
                 &self.view,
                 &Audience::Default,
                 None,
-                changes.iter().map(|change| (&change.path, change.before.as_ref())),
+                contents(&new.changeset, changes, &new.form),
             )?;
         Ok(if is_private { Audience::Private } else { Audience::Default })
     }
@@ -169,7 +179,7 @@ impl Writer<'_> {
             return Err(without_request(id));
         }
         let changes = self.record(new.changeset)?;
-        self.require_public(&proposal, &changes)?;
+        self.require_public(&proposal, &changes, contents(new.changeset, &changes, &new.form))?;
         let expires_at = new.expires_in.map(|span| (self.now + span).trunc_subsecs(3));
         let revise = Revise {
             description: new.description,
@@ -186,7 +196,12 @@ impl Writer<'_> {
     }
 
     /// Refuses content that is not for those whom `proposal` is for.
-    fn require_public(&self, proposal: &Proposal, changes: &[ChangeRecord]) -> Result<()> {
+    fn require_public<'c>(
+        &self,
+        proposal: &Proposal,
+        changes: &[ChangeRecord],
+        contents: impl Iterator<Item = Content<'c>>,
+    ) -> Result<()> {
         let audience = self.audience_for(&proposal.id, false)?;
         if audience == Audience::Private {
             return Ok(());
@@ -197,20 +212,29 @@ impl Writer<'_> {
         let id = &proposal.id;
         let why = if self.store.is_private(new)? {
             format!("it adds a file that is private (aye.private, or a filter), and {id} is not")
-        } else if self.store.stands_elsewhere(
-            &self.view,
-            &audience,
-            Some(id),
-            changes.iter().map(|change| (&change.path, change.before.as_ref())),
-        )? {
-            format!("it stands on what is not for everybody whom {id} is for")
+        } else if self.store.stands_elsewhere(&self.view, &audience, Some(id), contents)? {
+            format!("it stands on, or has, what is not for everybody whom {id} is for")
         } else {
             return Ok(());
         };
         Err(Error::new(&codes::PRIVATE_PATH, why)
             .with("proposal_id", id.as_str())
-            .hint("propose it by itself: aye propose --private …"))
+            .hint("leave that out, or propose it by itself: aye propose --private …"))
     }
+}
+
+/// Of which content it is asked whose it is: what the changes stand on, and what they lead to where that was
+/// read from files, or copied there. Somebody who types the same as another is not asked where it is from.
+fn contents<'c>(
+    changeset: &'c Changeset,
+    changes: &'c [ChangeRecord],
+    form: &InputForm,
+) -> impl Iterator<Item = Content<'c>> {
+    let is_read = form.is_read_from_files();
+    let results = changeset.changes().iter().zip(changes);
+    let results = results.filter(move |(change, _)| is_read || change.origin.is_some());
+    let results = results.filter_map(|(change, record)| Content::result(change, record));
+    changes.iter().filter_map(Content::before_change).chain(results)
 }
 
 /// What is decided of a request to memory are its operations, which files cannot stand in for.

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::proposal::codes::NOT_PRIVATE;
 use crate::proposal::event::{Extend, Publish, Revise, RevisionReason};
 use crate::proposal::{Authority, ChangeRecord, Data, Event, Proposal, ProposalId};
-use crate::store::{Audience, codes, lists};
+use crate::store::{Audience, Content, codes, lists};
 
 impl Writer<'_> {
     /// Makes the pending and private `proposal` known to `to`: its first event as it is, and where it
@@ -89,7 +89,7 @@ impl Writer<'_> {
         what: &str,
         hint: &str,
     ) -> Result<()> {
-        let before = changes.iter().map(|change| (&change.path, change.before.as_ref()));
+        let before = changes.iter().filter_map(Content::before_change);
         if !self.store.stands_elsewhere(&self.view, to, Some(id), before)? {
             return Ok(());
         }
