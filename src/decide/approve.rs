@@ -3,13 +3,16 @@
 use chrono::{DateTime, Utc};
 
 use super::apply::plan_again;
+use super::manifest::ApprovedAs;
+use super::shown::entry;
 use super::{Draft, Shown, digest_of, still, subject};
 use crate::apply as files;
+use crate::changeset::RepoPath;
 use crate::changeset::plan::Planned;
 use crate::error::{Error, Result};
 use crate::proposal::event::Approve;
 use crate::proposal::statement::Verdict;
-use crate::proposal::{Authority, Data, Proposal};
+use crate::proposal::{Authority, Data, Entry, Proposal};
 use crate::store::Store;
 
 /// What is said with an approval.
@@ -37,8 +40,8 @@ pub struct Approved {
 /// written is exactly that.
 ///
 /// # Errors
-/// `conflict`, `not_pending`, `revised_meanwhile`, `changed_since_shown`, `bare_repository`; those of
-/// the store and the work tree. Nothing is recorded then.
+/// `conflict`, `not_pending`, `revised_meanwhile`, `changed_since_shown`, `private_path`, `bare_repository`;
+/// those of the store and the work tree. Nothing is recorded then.
 pub fn approve(
     store: &Store,
     authority: &Authority,
@@ -62,6 +65,15 @@ pub fn approve(
                 proposal.id
             )));
     }
+    let merged: Vec<(&RepoPath, Option<Entry>)> = planned
+        .manifest
+        .records()
+        .iter()
+        .filter(|record| record.outcome == ApprovedAs::Merged)
+        .map(|record| (&record.path, entry(&record.now)))
+        .collect();
+    let merged = merged.iter().map(|(path, now)| (*path, now.as_ref()));
+    super::require_apart(store, &proposal.id, false, merged)?;
     let warnings = subject::notices(store, proposal)?;
     store.write(authority.actor(), now, |writer| {
         let current = still(writer, proposal, &planned.seen)?;

@@ -151,3 +151,18 @@ fn what_is_typed_or_committed_or_signs_alone_is_public() {
     let public = capture(with("common\n}").replace("15\n", "mine\n"));
     is(here, &public, "pending", "default");
 }
+
+/// SHA-256 of a file is no secret where little of the file is one.
+#[test]
+fn no_hash_of_private_lines_is_published_with_an_approval() {
+    let (scene, hidden) = hushed();
+    let here = &scene.here;
+    let public = propose(here, "a.txt", &with("4").replace("15\n", "mine\n"), &[]);
+    here.aye(&["apply", &hidden, "--yes"]).ok();
+    here.aye(&["apply", &public, "--yes"]).fails("private_path", 4);
+    here.aye(&["approve", &public, "--yes"]).fails("private_path", 4);
+    let events = here.git(&["rev-list", "--objects", "--glob=refs/aye/log/*"]);
+    assert!(!events.contains("manifest"), "{events}");
+    here.aye(&["undo", &hidden, "--yes"]).ok();
+    here.aye(&["approve", &public, "--yes"]).ok();
+}
