@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,9 +11,10 @@ use super::memory::block::Blocks;
 use super::{Context, Format, agents, configuration, hooks, session};
 use crate::app::plan as task_plan;
 use crate::apply;
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result};
+use crate::proposal::codes;
 use crate::proposal::rules::Verb;
-use crate::store::{Held, Store, View};
+use crate::store::{Held, Store};
 use crate::text::escape;
 
 /// Remove what aye keeps of this repository: lanes, refs, caches, hooks, sessions and settings.
@@ -85,8 +87,8 @@ pub struct Answer {
 /// Runs the command.
 ///
 /// # Errors
-/// `human_approval_required`, `confirmation_required`, `hook_edited`, `busy`, `apply_busy`; those of
-/// the store and the file system.
+/// `human_approval_required`, `confirmation_required`, `changed_since_shown`, `hook_edited`, `busy`, `apply_busy`;
+/// those of the store and the file system.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.readable_view()?;
@@ -134,24 +136,35 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         return Ok(Exit::Negative);
     }
     // Before anything is gone.
+    held.require_as_shown(&store.held(&store.readable_view()?, context.now)?)?;
+    let begun = session::names(context, &store)?;
+    if let Some(name) = begun.iter().find(|name| !answer.sessions.contains(name)) {
+        let message = format!("session {name} has begun since the sessions were shown");
+        return Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
+            .hint("nothing was removed; look again: aye deinit --dry-run"));
+    }
     installed.require_unedited()?;
     session::end_all(context, &store, sessions)?;
     agents::take_out(context, &store)?;
     blocks.take_out(&store)?;
     configuration::remove(&store, &answer.configuration)?;
-    let held = store.held(&view, context.now)?;
-    remove(&store, &held, &view, &installed)?;
+    remove(&store, &held, context.now, &installed)?;
     context.emit(Format::Text, &answer, || format!("removed {lost}"))?;
     Ok(Exit::Done)
 }
 
 /// Removes it all, with nobody writing files meanwhile. The refs go first: until they are gone,
 /// everything else can be rebuilt from them.
-fn remove(store: &Store, held: &Held, view: &View, installed: &hooks::Installed) -> Result<()> {
+fn remove(
+    store: &Store,
+    shown: &Held,
+    now: DateTime<Utc>,
+    installed: &hooks::Installed,
+) -> Result<()> {
     installed.require_unedited()?;
     if store.private()?.is_some() {
         let journal = apply::lock(store)?;
-        store.remove_held(held, view)?;
+        store.remove_held(shown, now)?;
         if store.work_dir().is_some() {
             task_plan::project(store, &store.readable_view()?, &store.branch())?;
         }

@@ -149,8 +149,8 @@ const PRUNE: &str = "git gc --prune=now";
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found`, `ambiguous_id`, `purge_not_own`, `invalid_argument`, the refusals of
-/// [`Context::authorise`]; those of the store and the file system.
+/// `proposal_not_found`, `ambiguous_id`, `purge_not_own`, `invalid_argument`, `revised_meanwhile`,
+/// `changed_since_shown`, the refusals of [`Context::authorise`]; those of the store and the file system.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let reason = args.reason.trim();
     if reason.is_empty() {
@@ -217,8 +217,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         None => {
             store.make_private()?;
             let journal = apply::lock(&store)?;
-            let purging = Purging { subjects: &subjects, reason };
-            store.note_sessions_with(&contents)?;
+            let purging = Purging { subjects: &subjects, contents: &contents, reason };
             let purged = store.purge(&authority, context.now, &purging)?;
             forget(&store, &subjects)?;
             drop(journal);

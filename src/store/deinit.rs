@@ -1,6 +1,6 @@
 //! Everything that aye keeps of a repository, counted and removed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
@@ -8,7 +8,7 @@ use super::lock::Lock;
 use super::{Audience, Filter, Store, View, projection, refs};
 use crate::error::{Error, Result};
 use crate::proposal::event::Subject;
-use crate::proposal::{ProposalId, Status};
+use crate::proposal::{ProposalId, Status, codes};
 use crate::repository::exclude::{self, EXCLUDED};
 
 /// What a repository holds of aye's.
@@ -27,6 +27,26 @@ pub struct Held {
     /// No fetched ref has all of one of this clone's own lanes: what it says is nowhere else, as far
     /// as this clone knows.
     pub only_here: bool,
+    /// Where the refs of lanes are, those aside that are only kept.
+    tips: BTreeMap<String, String>,
+}
+
+impl Held {
+    /// Refuses where `now` has something that this has not, which is what a person was shown: nobody has agreed
+    /// to lose it.
+    ///
+    /// # Errors
+    /// `changed_since_shown`.
+    pub fn require_as_shown(&self, now: &Self) -> Result<()> {
+        match now.tips.iter().find(|(name, tip)| self.tips.get(*name) != Some(tip)) {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::new(
+                &codes::CHANGED_SINCE_SHOWN,
+                format!("{name} has new events since it was shown"),
+            )
+            .hint("look again: aye deinit --dry-run")),
+        }
+    }
 }
 
 impl Store {
@@ -54,19 +74,25 @@ impl Store {
         };
         let own = view.own_tips(self)?;
         let only_here = own.iter().any(|own| !sent(&own.lane).contains(&own.tip));
+        let tips = positions.into_iter().filter(|(name, _)| !name.starts_with(refs::KEPT));
+        let tips = tips.map(|(name, position)| (name, position.tip)).collect();
         let refs = listed.lines().map(str::to_owned).collect();
         let audiences = view.lanes_by_audience();
-        Ok(Held { refs, lanes: view.count_lanes(), audiences, pending, decided, only_here })
+        let lanes = view.count_lanes();
+        Ok(Held { refs, lanes, audiences, pending, decided, only_here, tips })
     }
 
     /// Removes the refs, what stands in the work tree for pending proposals, and the rules by which
-    /// git ignores such files. The objects stay until git prunes them.
+    /// git ignores such files, if the lanes are as `shown`. The objects stay until git prunes them.
     ///
     /// # Errors
-    /// `busy`, `git_failed`, and those of the file system. It can be called again then.
-    pub fn remove_held(&self, held: &Held, view: &View) -> Result<()> {
+    /// `changed_since_shown`, `busy`, `git_failed`, and those of the file system. It can be called again then.
+    pub fn remove_held(&self, shown: &Held, now: DateTime<Utc>) -> Result<()> {
         let private = self.make_private()?;
         let lock = Lock::acquire(&private, "lock")?;
+        let view = self.readable_view()?;
+        let held = self.held(&view, now)?;
+        shown.require_as_shown(&held)?;
         for id in &held.pending {
             if let Ok(proposal) = view.proposal(id)
                 && proposal.subject == Subject::Memory

@@ -61,6 +61,7 @@ mod lanes;
 mod list;
 mod log;
 mod mcp;
+mod meanwhile;
 mod memory;
 mod memory_bytes;
 mod memory_codes;

@@ -32,6 +32,7 @@ pub struct Standing {
 }
 
 /// What the events of some proposals have made of files: blobs (hex) by path.
+#[derive(Debug)]
 pub struct Contents {
     blobs: BTreeMap<RepoPath, BTreeSet<String>>,
     /// What they were made of: of each file the pairs of blobs.

@@ -41,6 +41,8 @@ pub const EDITED: &str = "edited";
 pub struct Purging<'a> {
     /// The proposals, and the blob that was named.
     pub subjects: &'a Subjects,
+    /// What they have made of files.
+    pub contents: &'a Contents,
     /// Why.
     pub reason: &'a str,
 }
@@ -89,7 +91,8 @@ impl Store {
     /// made. The caller holds the journal's lock.
     ///
     /// # Errors
-    /// `purge_not_own`, `busy`, `lane_broken`, `ci_has_no_lane`, and those of the file system. It can be
+    /// `revised_meanwhile`, `changed_since_shown` where the subjects are not as they were looked at: nothing is done
+    /// then. `purge_not_own`, `busy`, `lane_broken`, `ci_has_no_lane`, and those of the file system. It can be
     /// called again then.
     pub fn purge(
         &self,
@@ -105,6 +108,8 @@ impl Store {
         let _lock = Lock::acquire(&private, "lock")?;
         let view = self.view()?;
         let ids = purging.subjects.require_own()?;
+        self.require_as_shown(&view, purging.subjects)?;
+        self.note_sessions_with(purging.contents)?;
         for id in &ids {
             // As long as it is known what it was about.
             if let (Ok(proposal), Some(projector)) = (view.proposal(id), self.projector) {

@@ -27,7 +27,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::sessions_with`]; those of the file system.
-    pub fn note_sessions_with(&self, contents: &Contents) -> Result<()> {
+    pub(super) fn note_sessions_with(&self, contents: &Contents) -> Result<()> {
         let held = self.session_blobs(&contents.blobs())?;
         if !held.is_empty() {
             let private = self.make_private()?;

@@ -26,6 +26,8 @@ pub struct Target {
     pub record: Option<PurgeRecord>,
     /// The lanes that have its first event, or a publication of it.
     pub owners: Vec<String>,
+    /// The ids of the events about it, as it was looked at.
+    events: BTreeSet<String>,
 }
 
 /// What a purge is about.
@@ -130,7 +132,47 @@ impl Store {
             None => (view.proposal(&id)?.first_event, view.owners(&id)?),
         };
         let is_own = owners.iter().any(|lane| own.contains(lane));
-        Ok(Target { id, first, is_own, record, owners })
+        let events = view.log(Some(&id), None)?.into_iter().map(|entry| entry.stamped.id).collect();
+        Ok(Target { id, first, is_own, record, owners, events })
+    }
+
+    /// Refuses where something was said of `subjects`, or another one names the blob, since they were looked at:
+    /// nobody has agreed to lose that.
+    ///
+    /// # Errors
+    /// `revised_meanwhile`, `changed_since_shown`; if the cache cannot be read.
+    pub(super) fn require_as_shown(&self, view: &View, subjects: &Subjects) -> Result<()> {
+        for shown in &subjects.targets {
+            let id = &shown.id;
+            let now = self.target(view, id.clone())?;
+            let is_known = |event: &String| shown.events.contains(event);
+            if now.record.is_some() || now.events.iter().all(is_known) {
+                continue;
+            }
+            let error = match is_known(&view.proposal(id)?.current().event) {
+                true => Error::new(
+                    &codes::CHANGED_SINCE_SHOWN,
+                    format!("{id} is not as it was shown: something new was said of it"),
+                ),
+                false => {
+                    Error::new(&codes::REVISED, format!("{id} was revised while you looked at it"))
+                }
+            };
+            return Err(error
+                .with("proposal_id", id.as_str())
+                .hint(format!("nothing was purged; look again: aye show {id}")));
+        }
+        let Some(blob) = &subjects.blob else { return Ok(()) };
+        for (_, id) in self.naming(view, blob)? {
+            let is_shown = subjects.targets.iter().any(|shown| shown.id == id);
+            if !is_shown && self.target(view, id.clone())?.is_own {
+                let message = format!("{id} names blob {blob:.12} since it was looked for");
+                return Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
+                    .with("proposal_id", id.as_str())
+                    .hint("nothing was purged; run the command again"));
+            }
+        }
+        Ok(())
     }
 
     /// The blobs whose ids begin with `prefix`, each with a proposal of which an event names it: in its

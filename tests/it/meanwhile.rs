@@ -1,0 +1,86 @@
+//! What comes in while a question stands: a decision is about what was shown.
+
+use crate::support::Repo;
+use crate::support::record::propose;
+use crate::support::terminal::Terminal;
+
+/// A repository with a pending proposal for `a.txt`.
+fn scene() -> (Repo, String) {
+    let repo = Repo::with(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    (repo, id)
+}
+
+/// Runs the command, does `meanwhile` while it asks, and says yes; what it has said, and its exit status.
+fn asked(repo: &Repo, args: &[&str], meanwhile: impl FnOnce(&Repo)) -> (String, u32) {
+    let mut terminal = Terminal::start(repo.cmd(args).env("TERM", "dumb"), 40, 160);
+    terminal.sees("[y/n]");
+    meanwhile(repo);
+    terminal.types("y\n");
+    let status = terminal.ends();
+    (terminal.text(), status)
+}
+
+#[track_caller]
+fn refused((text, status): &(String, u32), code: &str, expected: u32) {
+    assert!(text.contains(&format!("error[{code}]")), "{text}");
+    assert_eq!((*status, text.matches("[y/n]").count()), (expected, 1), "{text}");
+}
+
+fn revise(repo: &Repo, id: &str) {
+    repo.aye(&["revise", id, "a.txt", "--old", "one", "--new", "better"]).ok();
+}
+
+#[test]
+fn a_purge_removes_no_revision_that_nobody_was_shown() {
+    let (repo, id) = scene();
+    let run = asked(&repo, &["purge", &id, "--reason", "x"], |repo| revise(repo, &id));
+    refused(&run, "revised_meanwhile", 5);
+    repo.aye(&["diff", &id]).ok().says("better");
+    // Nor what was decided, or said, of it.
+    let run = asked(&repo, &["purge", &id, "--reason", "x"], |repo| {
+        repo.aye(&["comment", &id, "-m", "wait"]).ok();
+    });
+    refused(&run, "changed_since_shown", 5);
+    let run = asked(&repo, &["purge", &id, "--reason", "x"], |repo| {
+        let revision = repo.aye(&["show", &id, "--json"]).ok().json()["revision"].clone();
+        let at = format!("{id}@{}", &revision.as_str().expect("an id")[..12]);
+        repo.aye(&["apply", &at, "--yes"]).ok();
+    });
+    refused(&run, "changed_since_shown", 5);
+    // What is known is purged, and what the files have of it is said.
+    let run = asked(&repo, &["purge", &id, "--reason", "x"], |_| {});
+    assert!(run.1 == 0 && run.0.contains("a.txt stands in the work tree"), "{}", run.0);
+    repo.aye(&["show", &id]).fails("proposal_purged", 3);
+}
+
+#[test]
+fn a_purge_of_a_blob_leaves_no_proposal_out() {
+    let (repo, id) = scene();
+    let hash = repo.program("git").args(&["hash-object", "--stdin"]).stdin("eins\n");
+    let blob = hash.run().ok().out();
+    let mut other = String::new();
+    let run = asked(&repo, &["purge", blob.trim(), "--reason", "x"], |repo| {
+        other = propose(repo, "b.txt", "two", "eins");
+    });
+    refused(&run, "changed_since_shown", 5);
+    assert!(run.0.contains(&other), "{}", run.0);
+    repo.aye(&["show", &id]).ok();
+}
+
+#[test]
+fn deinit_removes_nothing_that_nobody_was_shown() {
+    let (repo, id) = scene();
+    repo.aye(&["hooks", "install"]).ok();
+    let mut other = String::new();
+    let run = asked(&repo, &["deinit"], |repo| other = propose(repo, "b.txt", "two", "zwei"));
+    refused(&run, "changed_since_shown", 5);
+    let run = asked(&repo, &["deinit"], |repo| revise(repo, &id));
+    refused(&run, "changed_since_shown", 5);
+    repo.aye(&["diff", &id]).ok().says("better");
+    repo.aye(&["diff", &other]).ok().says("zwei");
+    assert!(repo.exists(".git/hooks/pre-commit"), "nothing is gone");
+    let run = asked(&repo, &["deinit"], |_| {});
+    assert!(run.1 == 0 && run.0.contains("with 2 pending proposals"), "{}", run.0);
+    assert!(!repo.exists(".git/aye"));
+}
