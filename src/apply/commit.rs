@@ -245,6 +245,18 @@ pub fn staged(store: &Store, path: &RepoPath) -> Option<String> {
     Some(entry.id.to_string())
 }
 
+/// The id, hex, of the blob that git would store of `bytes` in the work tree at `path`, filter programs included.
+///
+/// # Errors
+/// `git_failed`.
+pub fn stored_id(store: &Store, path: &RepoPath, bytes: &[u8]) -> Result<String> {
+    let mut as_path = std::ffi::OsString::from("--path=");
+    as_path.push(path.to_path());
+    let id =
+        git(store)?.args(["hash-object", "--stdin"]).arg(as_path).stdin(bytes.to_vec()).text()?;
+    Ok(id.trim().to_owned())
+}
+
 /// True if the index has nothing for `paths` that HEAD does not have.
 fn is_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
     is_same(store, &["diff-index", "--cached", "--quiet", "HEAD", "--"], paths)

@@ -23,6 +23,7 @@ pub mod steps;
 mod subject;
 pub mod undo;
 mod unrecorded;
+mod unstage;
 pub mod verdict;
 
 use crate::proposal::statement::{self, Statement, Target, Verdict};

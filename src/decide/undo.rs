@@ -6,14 +6,14 @@ use chrono::{DateTime, Utc};
 
 use super::{Draft, Seen, require_quiet, shown, subject};
 use crate::apply as files;
+use crate::changeset::Snapshot;
 use crate::changeset::codes::CONFLICT;
 use crate::changeset::plan::{Conflict, Planned, Reason, Resolution, Resolved};
-use crate::changeset::{RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Patch, Subject, Undo, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::statement::Verdict;
-use crate::proposal::{Authority, Data, Entry, Proposal, ProposalId, Stamped, State, codes};
+use crate::proposal::{Authority, Data, Proposal, ProposalId, Stamped, State, codes};
 use crate::store::{Store, View};
 
 /// What an undo came to.
@@ -126,7 +126,7 @@ pub fn undo(
     })?;
     let mut notes = Vec::new();
     if decision.effect == Some(Effect::Index) {
-        notes.extend(unstage(store, &decision.written));
+        notes.extend(super::unstage::unstage(store, &decision.written));
     }
     let undone = Undone { files: planned.plan.files, commit, notes };
     if undone.puts_back() {
@@ -150,28 +150,6 @@ pub fn undo(
     };
     let note = format!("nothing was put back: {files} do not have the change; {where_else}");
     Ok(Undone { notes: [undone.notes, vec![note]].concat(), ..undone })
-}
-
-/// Takes what `apply --index` has staged out of the index again, where it still is and nothing else was staged
-/// beneath it; says what stays.
-fn unstage(store: &Store, written: &[Written]) -> Option<String> {
-    let id = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.id.clone());
-    let staged = written.iter().filter(|file| {
-        file.before != file.after && files::staged(store, &file.path) == id(&file.after)
-    });
-    let (ours, others): (Vec<&Written>, Vec<&Written>) =
-        staged.partition(|file| store.id_in_head(&file.path) == id(&file.before));
-    let ours: Vec<RepoPath> = ours.into_iter().map(|file| file.path.clone()).collect();
-    let failed = match ours.is_empty() {
-        true => Ok(()),
-        false => files::unstage(store, &ours),
-    };
-    let why = match (failed, others.first()) {
-        (Err(error), _) => error.message().to_owned(),
-        (Ok(()), Some(other)) => format!("{} had other changes staged", other.path.display()),
-        (Ok(()), None) => return None,
-    };
-    Some(format!("the change may still be staged ({why}); look: git diff --cached"))
 }
 
 /// A plan's refusal, with what to do about it.

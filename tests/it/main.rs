@@ -137,6 +137,7 @@ mod support_itself;
 mod taking_back;
 mod tools;
 mod trials;
+mod undo_staged;
 mod unrecorded;
 mod upkeep;
 mod usage;

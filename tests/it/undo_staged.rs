@@ -1,0 +1,82 @@
+//! `aye undo` of what `aye apply --index` has staged: it leaves the index, or the answer says that it may not have.
+
+use crate::support::Repo;
+use crate::support::record::propose;
+
+fn lines(third: &str, last: &str) -> String {
+    format!("1\n2\n{third}\n4\n5\n6\n7\n8\n{last}\n")
+}
+
+/// A repository in which a proposal for the third line of `a.txt` was applied and staged.
+fn staged() -> (Repo, String) {
+    let repo = Repo::with(&[("a.txt", &lines("3", "9"))]);
+    let id = propose(&repo, "a.txt", "3", "three");
+    repo.aye(&["apply", &id, "--yes", "--index"]).ok();
+    (repo, id)
+}
+
+const NOTE: &str = "the change may still be staged";
+
+#[test]
+fn what_a_filter_program_stored_leaves_the_index() {
+    let repo = Repo::with(&[("x", "x\n")]);
+    repo.git(&["config", "filter.up.clean", "tr a-z A-Z"]);
+    repo.git(&["config", "filter.up.smudge", "tr A-Z a-z"]);
+    repo.write(".gitattributes", "*.txt filter=up\n");
+    repo.write("a.txt", "one\ntwo\nthree\nfour\nfive\n");
+    repo.commit("Filtered");
+    let id = propose(&repo, "a.txt", "two", "zwei");
+    repo.aye(&["apply", &id, "--yes", "--index"]).ok();
+    assert_eq!(repo.git(&["show", ":a.txt"]), "ONE\nZWEI\nTHREE\nFOUR\nFIVE");
+    let run = repo.aye(&["undo", &id, "--yes"]).ok();
+    assert!(!run.err().contains(NOTE), "{run}");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    // With another line beneath, that is all that can be said.
+    let id = propose(&repo, "a.txt", "two", "zwei");
+    repo.aye(&["apply", &id, "--yes", "--index"]).ok();
+    repo.write("a.txt", "one\nzwei\nthree\nfour\nmine\n");
+    repo.git(&["add", "a.txt"]);
+    repo.aye(&["undo", &id, "--yes"]).ok().notes(NOTE);
+    assert_eq!(repo.git(&["show", ":a.txt"]), "ONE\nZWEI\nTHREE\nFOUR\nMINE");
+}
+
+#[test]
+fn what_is_staged_among_other_lines_is_told() {
+    let (repo, id) = staged();
+    repo.write("a.txt", lines("three", "nine"));
+    repo.git(&["add", "a.txt"]);
+    repo.aye(&["undo", &id, "--yes"]).ok().notes(NOTE).notes("git diff --cached");
+    assert_eq!(repo.text("a.txt"), lines("3", "nine"));
+    assert_eq!(repo.git(&["show", ":a.txt"]), lines("three", "nine").trim_end());
+    // Some of it is staged no more.
+    let repo = Repo::with(&[("a.txt", &lines("3", "9"))]);
+    let args = ["propose", "a.txt", "--content-file", "-", "-q"];
+    let id = repo.aye_stdin(&args, lines("three", "nine")).ok().id();
+    repo.aye(&["apply", &id, "--yes", "--index"]).ok();
+    repo.write("a.txt", lines("three", "9"));
+    repo.git(&["add", "a.txt"]);
+    repo.write("a.txt", lines("three", "nine"));
+    repo.aye(&["undo", &id, "--yes"]).ok().notes(NOTE);
+}
+
+#[test]
+fn where_it_is_staged_no_more_nothing_is_said() {
+    let (repo, id) = staged();
+    repo.git(&["reset", "-q"]);
+    let run = repo.aye(&["undo", &id, "--yes"]).ok();
+    assert!(!run.err().contains(NOTE), "{run}");
+    // Something else is, of the same file.
+    let (repo, id) = staged();
+    repo.write("a.txt", lines("3", "nine"));
+    repo.git(&["add", "a.txt"]);
+    repo.write("a.txt", lines("three", "nine"));
+    let run = repo.aye(&["undo", &id, "--yes"]).ok();
+    assert!(!run.err().contains(NOTE), "{run}");
+    assert_eq!(repo.git(&["show", ":a.txt"]), lines("3", "nine").trim_end());
+    assert_eq!(repo.text("a.txt"), lines("3", "nine"));
+    // The usual way.
+    let (repo, id) = staged();
+    let run = repo.aye(&["undo", &id, "--yes"]).ok();
+    assert!(!run.err().contains(NOTE), "{run}");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+}
