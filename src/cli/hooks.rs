@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::hooks::{self, Hook, InstallOutcome, Manager, Place, State, kept};
+use crate::store::Store;
 
 mod message;
 mod run;
@@ -147,6 +148,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> Result<Exit> {
+    // What no other command can read, a hook could only let pass.
+    Store::discover(&context.directory)?;
     let place = Place::find(&context.directory)?;
     if let Some(manager) = Manager::detect(&place) {
         let is_missing = |hook: &Hook| manager.runs(&place, *hook).is_none();

@@ -131,7 +131,8 @@ fn formats_that_would_be_misread_are_refused_and_nothing_is_written() {
         let format = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\t";
         repo.write(".git/config", format!("{config}{format}{extension}\n"));
         let before = repo.snapshot();
-        for args in [&["list"][..], &["propose", "f", "--old", "a", "--new", "b"], &["init"]] {
+        let propose = ["propose", "f", "--old", "a", "--new", "b"];
+        for args in [&["list"][..], &propose, &["init"], &["hooks", "install"]] {
             repo.aye(args).fails("unsupported_repository", 6).notes("hint:");
         }
         assert_eq!(repo.snapshot(), before);
