@@ -98,7 +98,7 @@ pub fn apply(
     let part = request.part.as_ref();
     let wanted = (part, request.made.as_ref());
     let (proposal, mut planned) =
-        plan_again(store, proposal, wanted, &reader, shown, request.after_commit)?;
+        plan_again(store, now, proposal, wanted, &reader, shown, request.after_commit)?;
     let proposal = &proposal;
     let followed = planned.followed.clone();
     let part = followed.as_ref().map(|followed| &followed.part).or(part);
@@ -203,9 +203,10 @@ fn reviewers(
 /// have moved.
 ///
 /// # Errors
-/// As [`super::verified`]; `conflict`, `changed_since_shown`; those of the store and the work tree.
+/// As [`super::verified`]; `not_pending`, `conflict`, `changed_since_shown`; those of the store and the work tree.
 pub(super) fn plan_again(
     store: &Store,
+    now: DateTime<Utc>,
     proposal: &Proposal,
     (part, made): (Option<&Part>, Option<&Made>),
     snapshot: &dyn Snapshot,
@@ -214,6 +215,7 @@ pub(super) fn plan_again(
 ) -> Result<(Proposal, Shown)> {
     let view = store.look()?;
     let proposal = super::verified_in(store, &view, proposal)?;
+    proposal.require_pending(now)?;
     let mut planned = match made {
         Some(made) => shown::show_made(store, &view, &proposal, made, snapshot)?,
         None => shown::show(store, &view, &proposal, part, snapshot)?,

@@ -54,7 +54,7 @@ pub fn approve(
     let _journal = files::lock_within(store, subject::patience(store, proposal)?)?;
     let worktree = store.worktree()?;
     let (proposal, planned) =
-        plan_again(store, proposal, (None, None), &worktree.reader(), shown, false)?;
+        plan_again(store, now, proposal, (None, None), &worktree.reader(), shown, false)?;
     let proposal = &proposal;
     if let Some((from, to)) = planned.followed.iter().flat_map(|f| &f.moves).next() {
         let message = format!("{} has moved to {} since", from.display(), to.display());

@@ -84,3 +84,33 @@ fn deinit_removes_nothing_that_nobody_was_shown() {
     assert!(run.1 == 0 && run.0.contains("with 2 pending proposals"), "{}", run.0);
     assert!(!repo.exists(".git/aye"));
 }
+
+#[test]
+fn what_was_decided_meanwhile_is_not_asked_about_again() {
+    for command in ["apply", "approve", "reject"] {
+        let (repo, id) = scene();
+        let mut args = vec![command, &id];
+        if command == "reject" {
+            args.extend(["--reason", "no"]);
+        }
+        let run = asked(&repo, &args, |repo| {
+            repo.aye(&["apply", &id, "--yes"]).ok();
+        });
+        refused(&run, "not_pending", 5);
+    }
+}
+
+#[test]
+fn what_was_purged_meanwhile_is_said_to_be() {
+    for command in ["apply", "approve", "reject"] {
+        let (repo, id) = scene();
+        let mut args = vec![command, &id];
+        if command == "reject" {
+            args.extend(["--reason", "no"]);
+        }
+        let run = asked(&repo, &args, |repo| {
+            repo.aye(&["purge", &id, "--reason", "a key", "--yes"]).ok();
+        });
+        refused(&run, "proposal_purged", 3);
+    }
+}

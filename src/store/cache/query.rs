@@ -349,15 +349,21 @@ impl View {
             if let Some(proposal) = self.folded_away(id).map_err(|error| self.failed(&error))? {
                 return Ok(proposal);
             }
-            return Err(match self.purge_of(id)? {
-                Some(record) => record.error(),
-                None => Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
-                    .with("proposal_id", id.as_str())
-                    .hint("`aye list --status all` shows all"),
-            });
+            return Err(self.missing(id));
         };
         serde_json::from_slice(&body)
             .map_err(|error| self.malformed(&format!("{id} cannot be read: {error}")))
+    }
+
+    /// That there is no proposal `id`, or none any more.
+    pub(super) fn missing(&self, id: &ProposalId) -> Error {
+        match self.purge_of(id) {
+            Ok(Some(record)) => record.error(),
+            Ok(None) => Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
+                .with("proposal_id", id.as_str())
+                .hint("`aye list --status all` shows all"),
+            Err(error) => error,
+        }
     }
 
     /// The proposal `id` where only snapshots have it: folded from its events.

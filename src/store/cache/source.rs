@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::event::BlobRef;
 use crate::proposal::snapshot::Figures;
-use crate::proposal::{Event, Proposal, ProposalId, codes, event};
+use crate::proposal::{Event, Proposal, ProposalId, event};
 use crate::store::Store;
 
 /// An event, and where it comes from, as the cache has it.
@@ -42,11 +42,7 @@ impl View {
         own: Own<'_>,
         check: Check<'_>,
     ) -> Result<Option<Proposal>> {
-        let missing = || {
-            Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
-                .with("proposal_id", id.as_str())
-                .hint("`aye list --status all` shows all")
-        };
+        let missing = || self.missing(id);
         let Some(connection) = self.by(Index::Event) else { return Err(missing()) };
         type Said = (Option<Vec<u8>>, String, String);
         let read = || -> rusqlite::Result<Option<Said>> {
