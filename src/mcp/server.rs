@@ -196,7 +196,7 @@ fn tools() -> Vec<Value> {
             "name": name,
             "description": tool.description,
             "inputSchema": schema::input((tool.input)().to_value()),
-            "outputSchema": schema::output((tool.output)().to_value()),
+            "outputSchema": schema::output(tool.output()),
             "annotations": {
                 "readOnlyHint": tool.reads_only,
                 // A proposal changes nothing that was there.

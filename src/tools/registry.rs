@@ -12,6 +12,7 @@ use super::{
 };
 use crate::app::Session;
 use crate::error::{Error, Exit, Result};
+use crate::schemas;
 
 /// A tool.
 pub struct Tool {
@@ -27,8 +28,6 @@ pub struct Tool {
     pub bare: bool,
     /// The JSON Schema of its arguments, from the type that they are read into.
     pub input: fn() -> Schema,
-    /// The JSON Schema of its answers, from the types that are printed.
-    pub output: fn() -> Schema,
     /// An error as its contract has it.
     pub failure: fn(&Error) -> Value,
     /// Calls it.
@@ -74,7 +73,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: false,
         bare: false,
         input: reads::<apply_patch::Parameters>,
-        output: prints::<apply_patch::Response>,
         failure: apply_patch::failure,
         run: Run::Repository(|session, _, arguments| apply_patch::call(session, arguments)),
     },
@@ -86,7 +84,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: false,
         bare: false,
         input: reads::<changes::Request>,
-        output: prints::<changes::Response>,
         failure: failure::common,
         run: Run::Repository(changes::call),
     },
@@ -99,7 +96,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: false,
         bare: false,
         input: reads::<crate::memory::Request>,
-        output: prints::<crate::memory::Response>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| {
             memory_propose_update::call(session, arguments)
@@ -113,7 +109,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: true,
         bare: true,
         input: reads::<memory_fetch_context::Parameters>,
-        output: prints::<crate::memory::context::Pack>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| {
             memory_fetch_context::call(session, arguments)
@@ -127,7 +122,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: true,
         bare: true,
         input: reads::<memory_status::Parameters>,
-        output: prints::<crate::memory::service::Status>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| memory_status::call(session, arguments)),
     },
@@ -138,7 +132,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: true,
         bare: false,
         input: reads::<memory_search::Parameters>,
-        output: prints::<memory_search::Found>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| memory_search::call(session, arguments)),
     },
@@ -151,7 +144,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: true,
         bare: false,
         input: reads::<super::readonly_shell::Parameters>,
-        output: super::readonly_shell::schema,
         failure: failure::plain,
         run: Run::Command(super::readonly_shell::answer),
     },
@@ -163,7 +155,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: false,
         bare: false,
         input: reads::<update_plan::Parameters>,
-        output: prints::<update_plan::Response>,
         failure: failure::plain,
         run: Run::Repository(|session, _, arguments| update_plan::call(session, arguments)),
     },
@@ -175,7 +166,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: false,
         bare: false,
         input: reads::<propose::Parameters>,
-        output: prints::<propose::Proposed>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| propose::call(session, arguments)),
     },
@@ -186,7 +176,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: false,
         bare: false,
         input: reads::<propose::PatchParameters>,
-        output: prints::<propose::Proposed>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| propose::call_patch(session, arguments)),
     },
@@ -198,7 +187,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: false,
         bare: false,
         input: reads::<revise::Parameters>,
-        output: prints::<revise::Revised>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| revise::call(session, arguments)),
     },
@@ -209,7 +197,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: false,
         bare: false,
         input: reads::<withdraw::Parameters>,
-        output: prints::<withdraw::Answer>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| withdraw::call(session, arguments)),
     },
@@ -221,7 +208,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: false,
         bare: false,
         input: reads::<comment::Parameters>,
-        output: prints::<crate::app::comment::Commented>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| comment::call(session, arguments)),
     },
@@ -233,7 +219,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: true,
         bare: true,
         input: reads::<list::Parameters>,
-        output: prints::<crate::app::listing::List>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| list::call(session, arguments)),
     },
@@ -244,7 +229,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: true,
         bare: false,
         input: reads::<show::Parameters>,
-        output: prints::<show::Shown>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| show::call(session, arguments)),
     },
@@ -256,7 +240,6 @@ pub static TOOLS: &[Tool] = &[
         reads_only: true,
         bare: false,
         input: reads::<wait::Parameters>,
-        output: prints::<crate::app::wait::Document>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| wait::call(session, arguments)),
     },
@@ -276,10 +259,42 @@ impl Tool {
         })
     }
 
+    /// The JSON Schema of its answers: of the types that are printed ([`outputs`]).
+    pub fn output(&self) -> Value {
+        let mut schema =
+            schemas::document(&format!("{}-output", self.name()), 1).unwrap_or_default();
+        // Of the published document alone.
+        schema.as_object_mut().and_then(|schema| schema.remove("$id"));
+        schema
+    }
+
     /// The contract's own name.
     pub fn name(&self) -> &'static str {
         self.names[0]
     }
+}
+
+/// The schemas of the answers of [`TOOLS`], in that order, from the types that are printed.
+pub fn outputs() -> Vec<Schema> {
+    vec![
+        prints::<apply_patch::Response>(),
+        prints::<changes::Response>(),
+        prints::<crate::memory::Response>(),
+        prints::<crate::memory::context::Pack>(),
+        prints::<crate::memory::service::Status>(),
+        prints::<memory_search::Found>(),
+        #[cfg(unix)]
+        super::readonly_shell::schema(),
+        prints::<update_plan::Response>(),
+        prints::<propose::Proposed>(),
+        prints::<propose::Proposed>(),
+        prints::<revise::Revised>(),
+        prints::<withdraw::Answer>(),
+        prints::<crate::app::comment::Commented>(),
+        prints::<crate::app::listing::List>(),
+        prints::<show::Shown>(),
+        prints::<crate::app::wait::Document>(),
+    ]
 }
 
 impl From<Value> for Answer {

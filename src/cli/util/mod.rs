@@ -4,7 +4,7 @@ pub(in crate::cli) mod codes;
 mod completion;
 mod man;
 pub mod rules;
-mod schema;
+pub mod schema;
 
 use clap::Subcommand;
 

@@ -1,9 +1,10 @@
 //! `aye util schema`: the JSON Schemas of what `--json` and `--yaml` print, and of what the tools take.
 //!
-//! A schema is derived from the very type that is printed or read. Who adds an output adds a line to
-//! [`PUBLISHED`]; tools come from their registry.
+//! A schema is derived from the very type that is printed or read, and kept in `schemas/` (see [`schemas`]). Who adds
+//! an output adds a line to [`PUBLISHED`]; tools come from their registry.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::generate::SchemaSettings;
@@ -13,7 +14,8 @@ use super::{codes, man};
 use crate::cli::memory::{Answer as Memory, answers as memory};
 use crate::cli::{self, Context, Format};
 use crate::error::{Error, Exit, Result, codes as error_codes};
-use crate::tools::registry::TOOLS;
+use crate::schemas;
+use crate::tools::registry::{self, TOOLS};
 
 /// Which schema.
 #[derive(Debug, clap::Args)]
@@ -37,7 +39,6 @@ pub struct Published {
     pub version: u32,
     /// What prints it.
     pub about: Cow<'static, str>,
-    generate: fn() -> schemars::Schema,
 }
 
 impl Published {
@@ -47,8 +48,16 @@ impl Published {
     }
 
     /// The schema, as one JSON document of JSON Schema 2020-12.
-    pub fn document(&self) -> serde_json::Value {
-        let mut schema = (self.generate)();
+    ///
+    /// # Errors
+    /// `internal_error` if `schemas/` lacks it.
+    pub fn document(&self) -> Result<serde_json::Value> {
+        schemas::document(&self.name, self.version)
+            .ok_or_else(|| Error::bug(format!("schemas/ has no {}", self.id())))
+    }
+
+    /// The same from `schema`, which its type gives.
+    fn of(&self, mut schema: schemars::Schema) -> serde_json::Value {
         schema.insert("$id".into(), self.id().into());
         // The `schema` field says which one this is; that of a tool's answer, that of the command's.
         if !self.name.ends_with(OUTPUT)
@@ -67,17 +76,13 @@ fn of<T: schemars::JsonSchema>() -> schemars::Schema {
 
 /// What the tools take and answer, as `aye call` and other front ends give and get it.
 fn tools() -> impl Iterator<Item = Published> {
-    let published = |name: &str, end, what, generate| Published {
-        name: format!("{name}{end}").into(),
-        version: 1,
-        about: format!("{what} of the tool `{name}`").into(),
-        generate,
-    };
+    let ends = [("-input", "arguments"), (OUTPUT, "answers")];
     TOOLS.iter().flat_map(move |tool| {
-        [
-            published(tool.name(), "-input", "arguments", tool.input),
-            published(tool.name(), OUTPUT, "answers", tool.output),
-        ]
+        ends.map(|(end, what)| Published {
+            name: format!("{}{end}", tool.name()).into(),
+            version: 1,
+            about: format!("{what} of the tool `{}`", tool.name()).into(),
+        })
     })
 }
 
@@ -86,20 +91,38 @@ fn all() -> impl Iterator<Item = Published> {
     PUBLISHED.iter().cloned().chain(tools())
 }
 
+/// All published schemas by the names of their files in `schemas/`, as their types give them: what that directory
+/// is held to.
+pub fn derived() -> BTreeMap<String, serde_json::Value> {
+    let inputs = TOOLS.iter().map(|tool| (tool.input)());
+    let tools = inputs.zip(registry::outputs()).flat_map(|(input, output)| [input, output]);
+    let all = all().zip(of_commands().into_iter().chain(tools));
+    let named = |(published, schema): (Published, _)| {
+        let file = format!("{}.{}.json", published.name, published.version);
+        (file, published.of(schema))
+    };
+    all.map(named).collect()
+}
+
 macro_rules! published {
-    ($(#[$doc:meta])* $all:ident by $generate:ident:
+    ($(#[$doc:meta])* $all:ident, $of:ident by $generate:ident:
      $($(#[$meta:meta])* $name:literal @ $version:literal = $type:ty, $about:literal;)*) => {
         $(#[$doc])*
         pub static $all: &[Published] = &[$(
             $(#[$meta])*
-            Published { name: Cow::Borrowed($name), version: $version, about: Cow::Borrowed($about), generate: $generate::<$type> },
+            Published { name: Cow::Borrowed($name), version: $version, about: Cow::Borrowed($about) },
         )*];
+
+        /// The schemas of these, in the same order.
+        fn $of() -> Vec<schemars::Schema> {
+            vec![$($(#[$meta])* $generate::<$type>(),)*]
+        }
     };
 }
 
 published! {
     /// Every output with a published schema, by name.
-    PUBLISHED by of:
+    PUBLISHED, of_commands by of:
     "apply" @ 1 = cli::apply::answer::Answer, "`apply`: what was written, per proposal and file";
     "agents" @ 1 = cli::agents::Answer, "`agents install`, `remove`, `show`: where aye's hooks are";
     "agents-test" @ 1 = cli::agents::Tested, "`agents test`: whether the edits of a client reach the checkout";
@@ -210,7 +233,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Error::new(&error_codes::UNKNOWN_SCHEMA, format!("there is no schema {name:?}"))
             .hint("`aye util schema` lists them")
     })?;
-    context.emit(Format::Json, &found.document(), String::new)?;
+    context.emit(Format::Json, &found.document()?, String::new)?;
     Ok(Exit::Done)
 }
 
@@ -218,7 +241,7 @@ fn write_all(directory: &std::path::Path) -> Result<Exit> {
     super::make(directory)?;
     for published in all() {
         let file = directory.join(format!("{}.{}.json", published.name, published.version));
-        let text = serde_json::to_string_pretty(&published.document())
+        let text = serde_json::to_string_pretty(&published.document()?)
             .map_err(|e| Error::bug(e.to_string()))?;
         std::fs::write(&file, text + "\n")
             .map_err(|e| Error::io(format!("write {}", file.display()), &e))?;
@@ -238,7 +261,7 @@ mod tests {
             if without.contains(&&*published.name) {
                 continue;
             }
-            let document = published.document();
+            let document = published.document().unwrap();
             assert_eq!(document["type"], "object", "{}", published.name);
             let constant = &document["properties"]["schema"]["const"];
             assert_eq!(constant, &serde_json::json!(published.id()), "{}", published.name);
