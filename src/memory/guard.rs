@@ -170,7 +170,7 @@ impl Guard for Scan {
         let is_new = |region: &Region| !before.contains(&after[region.whole.clone()]);
         screened.allowed_regions =
             brought.into_iter().filter(is_new).map(|region| region.reason).collect();
-        for issue in unsafe_text::check_added(before.as_bytes(), after.as_bytes()) {
+        for issue in unsafe_text::check_instructions(before.as_bytes(), after.as_bytes()) {
             let found = Found {
                 code: &codes::UNSAFE_TEXT,
                 kind: issue.kind.to_owned(),

@@ -85,15 +85,16 @@ fn deinit_removes_nothing_that_nobody_was_shown() {
     assert!(!repo.exists(".git/aye"));
 }
 
+fn deciding<'a>(command: &'a str, id: &'a str) -> Vec<&'a str> {
+    let reason: &[&str] = if command == "reject" { &["--reason", "no"] } else { &[] };
+    [&[command, id], reason].concat()
+}
+
 #[test]
 fn what_was_decided_meanwhile_is_not_asked_about_again() {
     for command in ["apply", "approve", "reject"] {
         let (repo, id) = scene();
-        let mut args = vec![command, &id];
-        if command == "reject" {
-            args.extend(["--reason", "no"]);
-        }
-        let run = asked(&repo, &args, |repo| {
+        let run = asked(&repo, &deciding(command, &id), |repo| {
             repo.aye(&["apply", &id, "--yes"]).ok();
         });
         refused(&run, "not_pending", 5);
@@ -104,11 +105,7 @@ fn what_was_decided_meanwhile_is_not_asked_about_again() {
 fn what_was_purged_meanwhile_is_said_to_be() {
     for command in ["apply", "approve", "reject"] {
         let (repo, id) = scene();
-        let mut args = vec![command, &id];
-        if command == "reject" {
-            args.extend(["--reason", "no"]);
-        }
-        let run = asked(&repo, &args, |repo| {
+        let run = asked(&repo, &deciding(command, &id), |repo| {
             repo.aye(&["purge", &id, "--reason", "a key", "--yes"]).ok();
         });
         refused(&run, "proposal_purged", 3);
