@@ -20,8 +20,7 @@ const SHOWN: usize = 12;
 
 /// The name of `actor`, in one line, and what it is where it is not a person.
 pub fn name(actor: &Actor) -> String {
-    let name = bounded(&actor.name);
-    Actor { name, ..actor.clone() }.titled()
+    actor.kind.title().to_owned() + &bounded(&actor.name)
 }
 
 /// As [`name()`], with the address.

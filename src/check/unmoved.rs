@@ -8,6 +8,7 @@ use gix::index::entry::{Flags, Mode, stat};
 
 use crate::changeset::RepoPath;
 use crate::proposal::Entry;
+use crate::repository::untouched::is_untouched;
 use crate::store::Store;
 
 /// The index of a work tree.
@@ -54,10 +55,7 @@ impl Unmoved {
         let facts = gix::index::fs::Metadata::from_path_no_follow(&file).ok()?;
         let is_same = facts.is_file()
             && facts.is_executable() == (entry.mode == Mode::FILE_EXECUTABLE)
-            && gix::index::entry::Stat::from_fs(&facts).is_ok_and(|found| {
-                entry.stat.matches(&found, *options)
-                    && !entry.stat.is_racy(index.timestamp(), *options)
-            });
+            && is_untouched(index, entry, &facts, *options);
         is_same.then(|| Entry { id: entry.id.to_string(), mode: mode.into() })
     }
 }

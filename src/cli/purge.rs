@@ -161,11 +161,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let view = store.view()?;
     let subjects = store.purge_subjects(&view, &args.what)?;
     let asking = wish(context, &store, &view, &subjects)?;
+    let contents = store.purge_contents(&view, &subjects)?;
     let outlook = match asking {
         Some(_) => Purged::default(),
-        None => store.purge_outlook(&view, &subjects)?,
+        None => store.purge_outlook(&view, &subjects, &contents)?,
     };
-    let contents = store.purge_contents(&view, &subjects)?;
     let standing = store.standing(&contents)?;
     let sessions = store.sessions_with(&contents)?;
     let also_in = store.naming_too(&view, &subjects, &contents)?;

@@ -26,10 +26,7 @@ impl Actor {
 
     /// The name, and what it is where it is not a person: an agent may have a person's name. Untrusted.
     pub fn titled(&self) -> String {
-        match self.kind {
-            ActorKind::Human => self.name.clone(),
-            kind => format!("{} {}", kind.as_str(), self.name),
-        }
+        format!("{}{}", self.kind.title(), self.name)
     }
 }
 
@@ -88,6 +85,15 @@ impl ActorKind {
             Self::Human => "human",
             Self::Agent => "agent",
             Self::Ci => "ci",
+        }
+    }
+
+    /// What stands before the name of what is not a person.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Human => "",
+            Self::Agent => "agent ",
+            Self::Ci => "ci ",
         }
     }
 }

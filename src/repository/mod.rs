@@ -21,6 +21,7 @@ mod settings;
 mod shared;
 mod sparse;
 pub mod trial;
+pub mod untouched;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};

@@ -20,7 +20,7 @@ pub fn document(name: &str, version: u32) -> Option<Value> {
         text
     });
     let wanted = format!("{name}.{version}");
-    let found = text.split('\0').filter_map(|part| part.split_once('\n'));
-    let (_, document) = found.into_iter().find(|(name, _)| *name == wanted)?;
+    let mut all = text.split('\0').filter_map(|part| part.split_once('\n'));
+    let (_, document) = all.find(|(name, _)| *name == wanted)?;
     serde_json::from_str(document).ok()
 }

@@ -16,7 +16,7 @@ use crate::beneath::{Dir, FileKind, open_last};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
-use crate::repository::{Repository, leaves_out};
+use crate::repository::{Repository, leaves_out, untouched};
 use crate::text::shell;
 use crate::worktree::{Reader, Worktree, codes as worktree_codes, is_temporary, why};
 
@@ -413,19 +413,17 @@ impl Walk<'_> {
     /// in the second in which the tree was made. Asked where its bytes say nothing, as a filter or an encoding of
     /// its own may have made them.
     fn is_untouched(&self, path: &BString, id: gix::ObjectId) -> bool {
-        let untouched = || {
+        let is_it = || {
             let index = self.own_index()?;
             let entry = index.entry_by_path(GixStr::new(path.as_slice()))?;
             let path = self.tree.join(path.to_path().ok()?);
             let facts = gix::index::fs::Metadata::from_path_no_follow(&path).ok()?;
-            let now = gix::index::entry::Stat::from_fs(&facts).ok()?;
             // A git that was built without them has none.
             let use_nsec = entry.stat.mtime.nsecs != 0;
             let options = gix::index::entry::stat::Options { use_nsec, ..Default::default() };
-            let is_racy = entry.stat.is_racy(index.timestamp(), options);
-            Some(entry.id == id && !is_racy && entry.stat.matches(&now, options))
+            Some(entry.id == id && untouched::is_untouched(index, entry, &facts, options))
         };
-        untouched().unwrap_or(false)
+        is_it().unwrap_or(false)
     }
 
     /// What an agent has made of it can only keep changes of its own from being proposed.

@@ -33,7 +33,8 @@ impl Store {
     ) -> Result<()> {
         let mut head = Head::new(&self.repo);
         let mut leaves = Vec::new();
-        for (path, entry) in files.filter(|(path, entry)| head.id(path) != Some(&entry.id)) {
+        for (path, entry) in files.filter(|(path, entry)| head.id(path).as_ref() != Some(&entry.id))
+        {
             let id = ObjectId::from_hex(entry.id.as_bytes())
                 .map_err(|_| Error::bug(format!("'{}' is not an object id", entry.id)))?;
             leaves.push((trees::components(&[], path), Some((id, entry.file_mode()))));
@@ -85,41 +86,31 @@ impl Store {
 
 /// The blobs that HEAD has, each directory read once.
 struct Head<'r> {
-    repo: &'r gix::Repository,
-    root: Option<ObjectId>,
-    directories: BTreeMap<Vec<BString>, BTreeMap<BString, String>>,
+    root: Option<gix::Tree<'r>>,
+    directories: BTreeMap<Vec<BString>, Option<gix::Tree<'r>>>,
 }
 
 impl<'r> Head<'r> {
     fn new(repo: &'r gix::Repository) -> Self {
-        let root = repo.head_tree_id().ok().map(gix::Id::detach);
-        Self { repo, root, directories: BTreeMap::new() }
+        Self { root: repo.head_tree().ok(), directories: BTreeMap::new() }
     }
 
-    fn id(&mut self, path: &RepoPath) -> Option<&String> {
+    /// The id, hex, of the blob at `path`.
+    fn id(&mut self, path: &RepoPath) -> Option<String> {
         let mut parts = trees::components(&[], path);
         let name = parts.pop()?;
-        let (repo, root) = (self.repo, self.root);
-        let read = |parts: &[BString]| {
-            let mut tree = repo.find_tree(root?).ok()?;
-            if !parts.is_empty() {
-                let entry = tree.lookup_entry(parts.iter().map(|part| part.to_vec())).ok()??;
-                tree = repo.find_tree(entry.object_id()).ok()?;
-            }
-            let entries = tree.iter().flatten().filter(|entry| entry.mode().is_blob());
-            Some(
-                entries
-                    .map(|entry| (entry.filename().into(), entry.object_id().to_string()))
-                    .collect(),
-            )
-        };
-        let directory = match self.directories.contains_key(&parts) {
-            true => self.directories.get(&parts)?,
-            false => {
-                let entries = read(&parts).unwrap_or_default();
-                self.directories.entry(parts).or_insert(entries)
+        let root = self.root.as_ref()?;
+        let tree = match parts.as_slice() {
+            [] => Some(root),
+            [..] => {
+                let read = |parts: &Vec<BString>| {
+                    let entry = root.lookup_entry(parts.iter().map(|part| part.to_vec()));
+                    entry.ok()??.object().ok()?.try_into_tree().ok()
+                };
+                self.directories.entry(parts).or_insert_with_key(read).as_ref()
             }
         };
-        directory.get(&name)
+        let entry = tree?.find_entry(name.as_slice()).filter(|entry| entry.mode().is_blob())?;
+        Some(entry.object_id().to_string())
     }
 }

@@ -88,7 +88,7 @@ fn name(audience: &Audience) -> String {
     }
 }
 
-/// The lines of `new` that `old` has not, without blanks around them; empty ones are none.
+/// The lines of `new` that `old` has not, without spaces around them; empty ones are none.
 pub(super) fn brought<'t>(old: &[u8], new: &'t [u8]) -> HashSet<&'t [u8]> {
     let known: HashSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
     let lines = new.lines().map(<[u8]>::trim);

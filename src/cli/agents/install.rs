@@ -102,7 +102,8 @@ fn chosen(context: &Context, harness: Harness, place: Where) -> Result<Vec<Targe
 ///
 /// # Errors
 /// `human_approval_required` for an agent that would make them weaker, `in_session` for one in a session's run, where
-/// they are the checkout's; `invalid_json` for settings that cannot be edited, which are left as they are; those of the file system.
+/// they are the checkout's; `invalid_json` for settings that cannot be edited, which are left as they are; those of the
+/// file system.
 pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     if args.mode == Mode::Capture {
         return Err(Error::new(

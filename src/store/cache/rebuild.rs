@@ -1,4 +1,4 @@
-//! When the cache is made anew, and when it is only in the way.
+//! When the cache is built again, and when it is only in the way.
 
 use super::View;
 

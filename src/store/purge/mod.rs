@@ -172,8 +172,7 @@ impl Store {
         // They are missing, which is repaired, rather than left as they are.
         let uppers = self.uppers(&ids)?;
         pending::remove_all(self, &uppers)?;
-        let contents = self.purge_contents(&view, purging.subjects)?;
-        for name in self.before_with(&contents)? {
+        for name in self.before_with(purging.contents)? {
             self.drop_ref(&name)?;
             purged.removed.push(name);
         }
@@ -211,7 +210,12 @@ impl Store {
     ///
     /// # Errors
     /// `purge_not_own`; those of the store.
-    pub fn purge_outlook(&self, view: &View, subjects: &Subjects) -> Result<Purged> {
+    pub fn purge_outlook(
+        &self,
+        view: &View,
+        subjects: &Subjects,
+        contents: &Contents,
+    ) -> Result<Purged> {
         let ids = subjects.require_own()?;
         let mut purged = Purged::default();
         let mut own = BTreeSet::new();
@@ -235,7 +239,7 @@ impl Store {
                 false => purged.left.push(holder),
             }
         }
-        purged.removed.extend(self.before_with(&self.purge_contents(view, subjects)?)?);
+        purged.removed.extend(self.before_with(contents)?);
         purged.removed.retain(|name| purged.lanes.iter().all(|begun| begun.before != *name));
         Ok(purged)
     }
