@@ -3,7 +3,8 @@
 use super::Chunk;
 use crate::changeset::RepoPath;
 use crate::changeset::fit::evidence::Budget;
-use crate::changeset::fit::place::{Mark, ambiguous, ending, failed};
+use crate::changeset::fit::failure::{ambiguous, failed};
+use crate::changeset::fit::place::{Mark, ending};
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{Finder, Pass};
 use crate::changeset::unified::{LineKind, excerpt};

@@ -2,6 +2,7 @@
 //! it. Both dialects are judged by it.
 
 pub(super) mod evidence;
+pub(super) mod failure;
 pub(super) mod place;
 mod report;
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::evidence::{Budget, Place, is_likely, is_proof};
+use super::failure::{ambiguous, failed};
 use super::{HunkReport, Options};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
@@ -523,85 +524,5 @@ impl Placer<'_> {
         let text = format!("hunk {hunk} of {path} (line {line} of the patch) {why}");
         let error = Error::new(&codes::HUNK_FAILED, text).with("path", path);
         error.with("hunk", hunk).with("line", line)
-    }
-}
-
-/// `hunk_ambiguous`, naming the lines where a hunk or chunk could go (0-based `starts`).
-pub(in crate::changeset) fn ambiguous(
-    path: &RepoPath,
-    hunk: usize,
-    number: usize,
-    starts: &[usize],
-) -> Error {
-    let lines: Vec<usize> = starts.iter().map(|start| start + 1).collect();
-    let shown: Vec<String> = lines.iter().map(usize::to_string).collect();
-    Error::new(
-        &codes::HUNK_AMBIGUOUS,
-        format!(
-            "hunk {hunk} of {} (line {number} of the patch) fits in several places: lines {}",
-            path.display(),
-            shown.join(", ")
-        ),
-    )
-    .with("path", path.display().to_string())
-    .with("hunk", hunk)
-    .with("line", number)
-    .with("candidates", lines)
-    .hint("add context lines until only one place fits")
-}
-
-/// `hunk_failed`: which hunk, the first line that differs at the closest candidate, and where
-/// that is. `pattern` are the lines looked for, `expected` the 0-based line they should be on.
-pub(in crate::changeset) fn failed(
-    path: &RepoPath,
-    text: &Text<'_>,
-    pattern: &[&[u8]],
-    expected: usize,
-    hunk: usize,
-    number: usize,
-) -> Error {
-    use crate::changeset::unified::excerpt;
-    let candidate = closest(text, pattern, expected);
-    let (start, differs) = match &candidate {
-        Some(candidate) => (candidate.start, candidate.differs),
-        None => {
-            let differs = (0..pattern.len())
-                .find(|at| expected + at >= text.len() || text.line(expected + at) != pattern[*at]);
-            (expected, differs.unwrap_or(0))
-        }
-    };
-    let wanted = excerpt(pattern.get(differs).copied().unwrap_or_default());
-    let line = start + differs;
-    let found = (line < text.len()).then(|| excerpt(text.line(line)));
-    let seen = match &found {
-        // A message shows no blanks at the end.
-        Some(same) if *same == wanted => {
-            format!("line {} has other trailing whitespace, or another line ending", line + 1)
-        }
-        Some(found) => format!("line {} is '{found}'", line + 1),
-        None => format!("the file ends at line {}", text.len()),
-    };
-    let error = Error::new(
-        &codes::HUNK_FAILED,
-        format!(
-            "hunk {hunk} of {} (line {number} of the patch) does not fit: expected '{wanted}', but {seen}",
-            path.display()
-        ),
-    )
-    .with("path", path.display().to_string())
-    .with("hunk", hunk)
-    .with("line", number)
-    .with("expected", wanted)
-    .with("found", found)
-    .with("file_line", line + 1);
-    match candidate {
-        Some(candidate) => error
-            .with("closest_line", candidate.start + 1)
-            .with("closest_matching_lines", candidate.matched)
-            .hint(format!(
-                "the closest place starts at line {}; read the file again and create the patch again",
-                candidate.start + 1
-            )),
-        None => error.hint("none of its lines shows where it belongs; read the file again"),
     }
 }

@@ -7,7 +7,7 @@ use gix::ObjectId;
 use gix::objs::Exists as _;
 use rusqlite::{Connection, Row, Transaction, params};
 
-use super::update::{Stored, entry};
+use super::row::{Stored, entry};
 use super::{Summary, View, relations};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::{self, Counts, Lines};

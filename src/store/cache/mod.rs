@@ -14,6 +14,7 @@ mod forks;
 mod gather;
 mod lanes;
 mod names;
+mod news;
 mod parsed;
 #[cfg(test)]
 mod plans;
@@ -23,6 +24,7 @@ mod query;
 mod rebuild;
 mod relations;
 mod risk;
+mod row;
 mod schema;
 mod source;
 mod statements;
@@ -527,14 +529,14 @@ impl View {
     /// At most `most` proposals that other clones' lanes have brought news of, whose projections
     /// here have not followed yet.
     pub(super) fn fetched(&self, most: usize) -> BTreeSet<ProposalId> {
-        let found = self.connection.as_ref().map(|connection| update::fetched(connection, most));
+        let found = self.connection.as_ref().map(|connection| news::fetched(connection, most));
         found.and_then(Result::ok).unwrap_or_default()
     }
 
     /// The projections of these proposals have followed. Failing that they do so again.
     pub(super) fn followed(&self, ids: &BTreeSet<ProposalId>) {
         self.release();
-        let _ = self.connection.as_ref().map(|connection| update::followed(connection, ids));
+        let _ = self.connection.as_ref().map(|connection| news::followed(connection, ids));
     }
 
     /// Takes over events that this process has just written to lanes, which are now as `own` says.

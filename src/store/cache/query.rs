@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 use super::forks::Chains;
 use super::parsed::Parsed;
 use super::schema::Index;
-use super::{Filter, View, counts, lanes, update};
+use super::{Filter, View, counts, lanes, row, update};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Lines;
 use crate::error::{Error, Result};
@@ -198,7 +198,7 @@ impl View {
             let mut steps = Vec::new();
             while let Some(row) = rows.next()? {
                 let side = |at| -> rusqlite::Result<_> {
-                    Ok(row.get_ref(at)?.as_str_or_null()?.and_then(update::entry))
+                    Ok(row.get_ref(at)?.as_str_or_null()?.and_then(row::entry))
                 };
                 let id: String = row.get(0)?;
                 let step = Step { path: path.clone(), before: side(1)?, after: side(2)? };
@@ -215,7 +215,7 @@ impl View {
     /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
     pub fn has_step_to(&self, path: &RepoPath, after: &Option<Entry>) -> Result<bool> {
         let Some(connection) = self.by(Index::Approved) else { return Ok(false) };
-        let values = params![path.display().to_string(), after.as_ref().map(update::side)];
+        let values = params![path.display().to_string(), after.as_ref().map(row::side)];
         connection
             .prepare_cached("SELECT 1 FROM approved WHERE path = ?1 AND after IS ?2")
             .and_then(|mut statement| statement.exists(values))
@@ -321,7 +321,7 @@ impl View {
     }
 
     /// Hands each file that an undecided proposal changes to `each`, by path: with the proposal's id
-    /// and both sides as `update::side` writes them.
+    /// and both sides as `row::side` writes them.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.

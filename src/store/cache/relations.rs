@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::Connection;
 
 use super::View;
-use super::update::entry;
+use super::row::entry;
 use crate::error::Result;
 use crate::proposal::relations::{Lower, Open, Relations, Touch, relations};
 use crate::proposal::{Entry, ProposalId, State};

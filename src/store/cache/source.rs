@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::forks::Chains;
 use super::parsed::Parsed;
 use super::schema::{self, Index};
-use super::{View, counts, lanes, update};
+use super::{View, counts, lanes, row, update};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::event::BlobRef;
@@ -71,8 +71,8 @@ impl View {
         let fresh = fold().map_err(|error| self.failed(&error))?.proposal;
         Ok(fresh.filter(|fresh| {
             // Of what only snapshots have, nothing else is kept than these events.
-            body.is_none_or(|body| body == update::body(fresh))
-                && state == update::word(&fresh.state)
+            body.is_none_or(|body| body == row::body(fresh))
+                && state == row::word(&fresh.state)
                 && digest == event::digest(&fresh.current().changes)
         }))
     }

@@ -23,8 +23,8 @@ use known::{is_made_for, is_read, own_refs};
 pub(super) use troubles::{is_shallow, report, troubles};
 
 use super::filling::Filling;
+use super::news::News;
 use super::parsed::Parsed;
-use super::update::News;
 use super::{Position, forks, schema, update};
 use crate::database;
 use crate::store::audience::default_remotes;
