@@ -58,6 +58,12 @@ END
     cp "$scratch/config" "$CODEX_HOME/config.toml"
 }
 
+# claude_asks: Claude Code asks the model at `port`, and nobody else.
+claude_asks() {
+    export ANTHROPIC_BASE_URL="http://127.0.0.1:$port" ANTHROPIC_API_KEY=none
+    export DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
+}
+
 # opencode_asks: OpenCode asks the model at `port`.
 opencode_asks() {
     cat >"$HOME/.config/opencode/opencode.json" <<END

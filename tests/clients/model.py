@@ -4,8 +4,9 @@
 
 Prints its port, then answers each request with the next call of a tool of STEPS, a JSON list of [name, input],
 and with a text when there is none left. `@TREE@` in an input is the last session's tree that the model was told
-of. PROTOCOL is `responses` (Codex), `chat` (Qwen Code, Copilot CLI, OpenCode) or `gemini`. What it is sent goes
-to LOG, one JSON object a line. A second turn goes on where the first ended.
+of, and `@NAME@` the name of one that it was told to enter. PROTOCOL is `responses` (Codex), `chat` (Qwen Code,
+Copilot CLI, OpenCode), `gemini` or `messages` (Claude Code). What it is sent goes to LOG, one JSON object a line.
+A second turn goes on where the first ended.
 """
 
 import json
@@ -28,6 +29,10 @@ class Model(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def do_HEAD(self):
+        self.send_response(200)
+        self.end_headers()
+
     def do_GET(self):
         body = {"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []}
         self.send_response(200)
@@ -48,6 +53,10 @@ class Model(BaseHTTPRequestHandler):
         LOG.write(json.dumps({"path": self.path, "body": body}) + "\n")
         LOG.flush()
         self.send_response(200)
+        if "count_tokens" in self.path:
+            self.end_headers()
+            self.wfile.write(b'{"input_tokens": 1}')
+            return
         stream = body.get("stream") or PROTOCOL == "gemini" and "stream" in self.path
         self.send_header("content-type", "text/event-stream" if stream else "application/json")
         self.end_headers()
@@ -57,7 +66,9 @@ class Model(BaseHTTPRequestHandler):
         done = self.results(body)
         call = STEPS[done] if done < len(STEPS) and self.has_tools(body) else None
         if call:
+            names = re.findall(r"with name (\w+)", text)
             filled = json.dumps(call[1]).replace("@TREE@", trees[-1] if trees else "none")
+            filled = filled.replace("@NAME@", names[-1] if names else "none")
             call = [call[0], json.loads(filled)]
         getattr(self, f"answer_{PROTOCOL}")(body, call, done, stream)
 
@@ -73,6 +84,10 @@ class Model(BaseHTTPRequestHandler):
             return sum(1 for item in items if str(item.get("type", "")).endswith("_output"))
         if PROTOCOL == "chat":
             return sum(1 for message in body.get("messages", []) if message.get("role") == "tool")
+        if PROTOCOL == "messages":
+            lists = [message["content"] for message in body.get("messages", [])]
+            parts = [part for content in lists if not isinstance(content, str) for part in content]
+            return sum(1 for part in parts if part["type"] == "tool_result")
         parts = [part for content in body.get("contents", []) for part in content.get("parts", [])]
         return sum(1 for part in parts if "functionResponse" in part)
 
@@ -113,6 +128,23 @@ class Model(BaseHTTPRequestHandler):
         self.event({**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]})
         self.event({**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage})
         self.event("[DONE]")
+
+    def answer_messages(self, body, call, done, _stream):
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        message = {"id": f"msg_{done}", "type": "message", "role": "assistant", "model": body["model"],
+                   "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": self.said}
+        if call:
+            block = {"type": "tool_use", "id": f"toolu_{done}", "name": call[0], "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
+        stop = {"stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None}
+        for event in [{"type": "message_start", "message": message},
+                      {"type": "content_block_start", "index": 0, "content_block": block},
+                      {"type": "content_block_delta", "index": 0, "delta": delta},
+                      {"type": "content_block_stop", "index": 0},
+                      {"type": "message_delta", "delta": stop, "usage": usage},
+                      {"type": "message_stop"}]:
+            self.event(event, event["type"])
 
     def answer_gemini(self, body, call, _done, stream):
         part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": self.said}

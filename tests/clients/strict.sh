@@ -2,12 +2,12 @@
 # Drives real clients through the hooks of `aye agents install --mode strict`: an edit of the checkout is refused with
 # the way to propose it; what a command writes there is put back and proposed, and the model is told.
 #
-#   tests/clients/strict.sh target/release/aye [codex|gemini|qwen|copilot|opencode …]
+#   tests/clients/strict.sh target/release/aye [claude|codex|gemini|qwen|copilot|opencode …]
 set -eu
 . "$(dirname "$(realpath "$0")")/common.sh"
 shift
 repository
-[ $# != 0 ] || set -- codex gemini qwen copilot opencode
+[ $# != 0 ] || set -- claude codex gemini qwen copilot opencode
 command='sed -i s/bee/wasp/ b.txt && cat b.txt'
 
 # strict NAME: what was asked for, and that the model was told.
@@ -25,6 +25,18 @@ strict() {
 
 for name; do
     case $name in
+    claude)
+        client claude @anthropic-ai/claude-code claude
+        "$aye" agents install claude-code --local --mode strict
+        echo .claude >>.git/info/exclude
+        # A command that fails is another event than one that does not.
+        model messages claude <<END
+[["Write", {"file_path": "$PWD/new.txt", "content": "new\n"}],
+ ["Bash", {"command": "$command && exit 3", "description": "Edit"}]]
+END
+        claude_asks
+        set -- -p "Do the task" --permission-mode acceptEdits --allowedTools "Bash Edit Write"
+        ;;
     codex)
         client codex @openai/codex@0.169.0 codex
         export CODEX_HOME="$HOME/.codex"

@@ -18,11 +18,14 @@ export CODEX_HOME="$HOME/.codex"
 "$aye" agents install claude-code --local
 "$aye" agents install codex
 
-python3 "$here/claude_model.py" "$PWD" "$scratch/claude.log" >"$scratch/claude.port" 2>/dev/null &
-models="$models $!"
-until [ -s "$scratch/claude.port" ]; do sleep 0.1; done
-export ANTHROPIC_BASE_URL="http://127.0.0.1:$(cat "$scratch/claude.port")" ANTHROPIC_API_KEY=none
-export DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
+model messages claude <<END
+[["Write", {"file_path": "$PWD/new.txt", "content": "new\n"}],
+ ["EnterWorktree", {"name": "@NAME@"}],
+ ["Write", {"file_path": "@TREE@/new.txt", "content": "new\n"}],
+ ["Bash", {"command": "sed -i s/bee/wasp/ b.txt && cat b.txt new.txt", "description": "Edit"}],
+ ["Write", {"file_path": "$PWD/escape.txt", "content": "x\n"}]]
+END
+claude_asks
 model responses codex <<'END'
 [["apply_patch", "*** Begin Patch\n*** Update File: numbers.txt\n@@\n 1\n-2\n+two\n 3\n@@\n 17\n-18\n+eighteen\n 19\n*** End Patch"],
  ["exec_command", {"cmd": "grep -n two numbers.txt"}]]
