@@ -6,7 +6,7 @@
 #   tests/clients/claude.sh target/release/aye
 set -eu
 . "$(dirname "$(realpath "$0")")/common.sh"
-client claude @anthropic-ai/claude-code claude
+client claude @anthropic-ai/claude-code@2.1.332 claude
 repository
 "$aye" agents install claude-code --local
 # An edit in the checkout, the tool that the refusal names, the edit again in the work tree, commands there, and a

@@ -6,7 +6,7 @@
 #   tests/clients/codex.sh target/release/aye
 set -eu
 . "$(dirname "$(realpath "$0")")/common.sh"
-client codex @openai/codex@0.169.0 codex
+client codex @openai/codex@0.171.0 codex
 repository
 "$aye" agents install codex
 

@@ -26,7 +26,7 @@ strict() {
 for name; do
     case $name in
     claude)
-        client claude @anthropic-ai/claude-code claude
+        client claude @anthropic-ai/claude-code@2.1.332 claude
         "$aye" agents install claude-code --local --mode strict
         echo .claude >>.git/info/exclude
         # A command that fails is another event than one that does not.
@@ -38,7 +38,7 @@ END
         set -- -p "Do the task" --permission-mode acceptEdits --allowedTools "Bash Edit Write"
         ;;
     codex)
-        client codex @openai/codex@0.169.0 codex
+        client codex @openai/codex@0.171.0 codex
         export CODEX_HOME="$HOME/.codex"
         "$aye" agents install codex --mode strict
         model responses codex <<END

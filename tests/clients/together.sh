@@ -7,9 +7,9 @@
 set -eu
 . "$(dirname "$(realpath "$0")")/common.sh"
 command -v tmux >/dev/null || { echo "not installed: tmux"; exit 1; }
-client claude @anthropic-ai/claude-code claude
+client claude @anthropic-ai/claude-code@2.1.332 claude
 claude=$program
-client codex @openai/codex@0.169.0 codex
+client codex @openai/codex@0.171.0 codex
 codex=$program
 repository
 seq 1 20 >numbers.txt
