@@ -504,16 +504,22 @@ fn ask_about(
     Ok(writer.propose(new)?.id)
 }
 
-/// Writes the present files with conflict markers where `proposal` does not fit, and records
+/// Writes the present files with conflict markers where the proposal of `shown` does not fit, and records
 /// nothing: the proposal stays pending, and nothing is approved.
 ///
 /// # Errors
 /// `conflict` where lines cannot show it (binary, deleted), and as [`apply`].
-pub fn write_markers(store: &Store, proposal: &Proposal) -> Result<Resolution> {
+pub fn write_markers(store: &Store, now: DateTime<Utc>, shown: &Shown) -> Result<Resolution> {
     let journal = files::lock(store)?;
     let worktree = store.worktree()?;
     let reader = worktree.reader();
-    let (plan, _) = subject::forward(store, &store.view()?, proposal, None, &reader)?;
+    let view = store.look()?;
+    let proposal = super::verified_in(store, &view, &shown.proposal)?;
+    proposal.require_pending(now)?;
+    let (plan, _) = subject::forward(store, &view, &proposal, None, &reader)?;
+    if plan != shown.plan {
+        return Err(super::changed(&proposal, "the files changed"));
+    }
     let plan = plan.with_markers()?;
     files::write_unrecorded(&journal, &reader, &worktree, &plan)?;
     Ok(plan)

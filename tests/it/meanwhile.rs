@@ -111,3 +111,22 @@ fn what_was_purged_meanwhile_is_said_to_be() {
         refused(&run, "proposal_purged", 3);
     }
 }
+
+#[test]
+fn conflict_markers_are_written_of_what_was_shown_alone() {
+    let (repo, id) = scene();
+    repo.write("a.txt", "uno\n");
+    let marked = ["apply", &id, "--conflict-markers"];
+    let run = asked(&repo, &marked, |repo| repo.write("a.txt", "due\n"));
+    refused(&run, "changed_since_shown", 5);
+    let run = asked(&repo, &marked, |repo| {
+        repo.aye(&["revise", &id, "a.txt", "--old", "due", "--new", "better"]).ok();
+    });
+    refused(&run, "revised_meanwhile", 5);
+    repo.write("a.txt", "tre\n");
+    let run = asked(&repo, &marked, |repo| {
+        repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    });
+    refused(&run, "not_pending", 5);
+    assert_eq!(repo.text("a.txt"), "tre\n");
+}

@@ -3,24 +3,21 @@
 use super::answer::{Answer, FileItem, Item, text};
 use crate::cli::{Context, Format};
 use crate::decide;
+use crate::decide::shown::Shown;
 use crate::error::{Error, Exit, Result};
-use crate::proposal::Proposal;
 use crate::proposal::event::Effect;
 use crate::store::Store;
 
-pub(super) fn write_markers(
-    context: &mut Context,
-    store: &Store,
-    proposals: &[Proposal],
-) -> Result<Exit> {
-    let [proposal] = proposals else {
+pub(super) fn write_markers(context: &mut Context, store: &Store, shown: &[Shown]) -> Result<Exit> {
+    let [shown] = shown else {
         return Err(Error::new(
             &crate::error::codes::USAGE,
             "--conflict-markers takes one proposal at a time",
         )
         .hint("give one id"));
     };
-    let plan = decide::apply::write_markers(store, proposal)?;
+    let plan = decide::apply::write_markers(store, context.now, shown)?;
+    let proposal = &shown.proposal;
     let files = plan.files.iter().map(FileItem::new).collect();
     let item = Item::pending(proposal, Effect::Files, files);
     let answer = Answer::of("aye/apply@1", false, vec![item]);

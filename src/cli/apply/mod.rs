@@ -204,7 +204,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             None => context.grant(&store, &asking, &Evidence::Terminal)?,
         };
         if markers {
-            return markers::write_markers(context, &store, &proposals);
+            return markers::write_markers(context, &store, &shown);
         }
         if take_residue {
             shown.iter_mut().for_each(Shown::take_residue);
