@@ -1,9 +1,10 @@
-//! What purged proposals had for nobody else, or for another remote, without the text itself.
+//! What purged proposals and direct patches had for nobody else, or for another remote, without the text itself.
 //!
-//! A purge removes what a proposal said, and with it what tells that a line of a file is not for everybody. Where
-//! such a line stands in the work tree still, the next proposal, apply or publication would take it along. So
-//! the file `purged` in aye's own directory keeps, for the lines that the proposal brought, salted hashes: the
-//! salt, and then a line for each of `<16 hex> <audience>`. It never leaves this clone.
+//! A purge removes what a proposal said, and with it what tells that a line of a file is not for everybody; what a
+//! direct patch wrote is in the files alone. Where such a line stands in the work tree still, the next proposal,
+//! apply or publication would take it along. So the file `purged` in aye's own directory keeps, for the lines
+//! that they brought, salted hashes: the salt, and then a line for each of `<16 hex> <audience>`. It never leaves
+//! this clone.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -14,14 +15,15 @@ use crate::beneath;
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::private::Directory;
-use crate::proposal::{Entry, Proposal, ProposalId};
+use crate::proposal::ProposalId;
+use crate::proposal::event::Written;
 
 const FILE: &str = "purged";
 
 /// Most lines that are remembered: some two megabytes.
 const MOST: usize = 100_000;
 
-/// The lines of purged proposals, by their hashes.
+/// The lines of purged proposals and direct patches, by their hashes.
 #[derive(Debug, Default)]
 pub(super) struct PurgedLines {
     salt: String,
@@ -44,7 +46,7 @@ impl PurgedLines {
         Ok(Self { salt, known })
     }
 
-    /// Whether one of `lines` of the file at `path` is of a purged proposal that was not for `audience`.
+    /// Whether one of `lines` of the file at `path` is of one that was not for `audience`.
     pub(super) fn has<'l>(
         &self,
         path: &RepoPath,
@@ -112,42 +114,57 @@ impl Store {
         view: &View,
         ids: &BTreeSet<ProposalId>,
     ) -> Result<()> {
-        let mut lines = PurgedLines::read(private)?;
-        if lines.salt.is_empty() {
-            lines.salt = format!("{:016x}{:016x}", beneath::random(), beneath::random());
-        }
-        let before = lines.known.len();
+        let mut proposals = Vec::new();
         for id in ids {
             let audience = view.audience(id)?;
-            let Some(proposal) = view.proposal(id).ok().filter(|_| audience != Audience::Default)
-            else {
-                continue;
-            };
-            for (path, line) in self.brought_by(&proposal) {
-                if lines.known.len() >= MOST {
-                    break;
-                }
-                lines.known.insert(lines.hash(&path, &line), name(&audience));
-            }
+            let proposal = view.proposal(id).ok().filter(|_| audience != Audience::Default);
+            proposals.extend(proposal.map(|proposal| (proposal, audience)));
         }
-        if lines.known.len() == before {
-            return Ok(());
-        }
-        private.replace(FILE, &lines.to_bytes(), true)
+        let brought = proposals.iter().flat_map(|(proposal, audience)| {
+            let changes = proposal.revisions.iter().flat_map(|revision| &revision.changes);
+            changes.map(move |change| {
+                let sides = (self.side(&change.before), self.side(&change.after));
+                (&change.path, sides, audience)
+            })
+        });
+        remember(private, brought)
     }
 
-    /// The lines that a proposal adds, in any of its revisions, without those of signs alone.
-    fn brought_by(&self, proposal: &Proposal) -> BTreeSet<(RepoPath, Vec<u8>)> {
-        let text = |entry: &Option<Entry>| {
-            self.content_here(entry.as_ref().map(|entry| entry.id.as_str()))
-        };
-        let mut found = BTreeSet::new();
-        for change in proposal.revisions.iter().flat_map(|revision| &revision.changes) {
-            let (old, new) = (text(&change.before), text(&change.after));
-            let new = brought(&old, &new).into_iter();
-            let new = new.filter(|line| says_something(line));
-            found.extend(new.map(|line| (change.path.clone(), line.to_vec())));
+    /// Remembers the lines that a direct patch for `audience` has just written, unless that is the default one.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn remember_patched(&self, written: &[Written], audience: &Audience) -> Result<()> {
+        if *audience == Audience::Default {
+            return Ok(());
         }
-        found
+        let brought = written.iter().filter_map(|file| {
+            let after = self.present(&file.path, file.after.as_ref()?)?;
+            Some((&file.path, (self.side(&file.before), after), audience))
+        });
+        remember(&self.make_private()?, brought)
+    }
+}
+
+/// A file, what it was and became, and whom that is for.
+type Step<'s> = (&'s RepoPath, (Vec<u8>, Vec<u8>), &'s Audience);
+
+/// Remembers the lines that `steps` bring.
+fn remember<'s>(private: &Directory, steps: impl Iterator<Item = Step<'s>>) -> Result<()> {
+    let mut lines = PurgedLines::read(private)?;
+    if lines.salt.is_empty() {
+        lines.salt = format!("{:016x}{:016x}", beneath::random(), beneath::random());
+    }
+    let before = lines.known.len();
+    for (path, (old, new), audience) in steps {
+        for line in brought(&old, &new).into_iter().filter(|line| says_something(line)) {
+            if lines.known.len() < MOST {
+                lines.known.insert(lines.hash(path, line), name(audience));
+            }
+        }
+    }
+    match lines.known.len() == before {
+        true => Ok(()),
+        false => private.replace(FILE, &lines.to_bytes(), true),
     }
 }

@@ -278,6 +278,28 @@ fn what_stands_on_something_private_is_private() {
     is(&here, &free, "pending", "default");
 }
 
+/// A patch that touches a private file is private with all that it writes, also where the other file was
+/// edited since.
+#[test]
+fn what_stands_on_a_private_direct_patch_is_private() {
+    let Scene { here, origin, .. } = scene();
+    here.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    here.commit("nine lines");
+    let open = propose(&here, "a.txt", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n", &[]);
+    here.git(&["config", "aye.private", "*.key"]);
+    let patch = "--- /dev/null\n+++ b/s.key\n@@ -0,0 +1 @@\n+key\n\
+                 --- a/a.txt\n+++ b/a.txt\n@@ -1,4 +1,4 @@\n 1\n 2\n-3\n+hush\n 4\n";
+    here.aye_stdin(&["patch"], patch).ok();
+    here.write("a.txt", "1\n2\nhush\n4\n5\nmine\n7\n8\n9\n");
+    let typed = propose(&here, "a.txt", "1\n2\nhush\n4\n5\nmine\n7\n8\nnine\n", &[]);
+    is(&here, &typed, "pending", "private");
+    here.aye(&["apply", &open, "--yes"]).fails("private_path", 4);
+    let captured = here.aye(&["propose", "--worktree", "a.txt", "-m", "captured", "-q"]).ok().id();
+    is(&here, &captured, "pending", "private");
+    push(&here, "origin");
+    assert!(!objects(&origin).contains("hush"));
+}
+
 /// A new file of a private proposal, of which another part was applied.
 #[test]
 fn what_a_decision_leaves_out_of_something_private_is_private() {

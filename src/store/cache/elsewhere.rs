@@ -162,7 +162,7 @@ impl Store {
     }
 
     /// One side of a change, as far as it is here.
-    fn side(&self, entry: &Option<Entry>) -> Vec<u8> {
+    pub(in crate::store) fn side(&self, entry: &Option<Entry>) -> Vec<u8> {
         self.content_here(entry.as_ref().map(|entry| entry.id.as_str()))
     }
 
@@ -181,7 +181,7 @@ impl Store {
     }
 
     /// The file at `path` in the work tree, if that is what `entry` names.
-    fn present(&self, path: &RepoPath, entry: &Entry) -> Option<Vec<u8>> {
+    pub(in crate::store) fn present(&self, path: &RepoPath, entry: &Entry) -> Option<Vec<u8>> {
         let file = self.worktree().ok()?.file(path).ok()??;
         (self.entry_of(&file).ok()?.id == entry.id).then(|| file.bytes.to_vec())
     }

@@ -266,6 +266,9 @@ impl<'store> Writer<'store> {
             }
             None => self.audience_of_other(&data)?,
         };
+        if let Data::Patch(patch) = &data {
+            self.store.remember_patched(&patch.written, &audience)?;
+        }
         self.append(&audience, proposal, data)
     }
 
