@@ -2,20 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 use gix::revision::walk::{Info, Sorting};
 use gix::traverse::commit::simple::CommitTimeOrder;
 
 use crate::proposal::ProposalId;
+use crate::proposal::trailers::named;
 
 /// How many commits, and entries of a reflog, are looked at.
 const MOST: usize = 1_000;
-
-/// The proposals that a commit message names in trailers.
-fn named(message: &BStr) -> impl Iterator<Item = &str> {
-    message.lines().filter_map(|line| line.strip_prefix(b"Proposal-Id: ")?.to_str().ok())
-}
 
 /// True if the commit `id` names `proposal` in a trailer.
 pub fn is_of(repo: &gix::Repository, id: ObjectId, proposal: &ProposalId) -> bool {

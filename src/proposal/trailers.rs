@@ -1,5 +1,7 @@
 //! The trailers that tie a commit to what it holds. As raw text: the caller escapes it.
 
+use bstr::{BStr, ByteSlice as _};
+
 use super::event::RevisionReason;
 use super::state::Revision;
 use super::{Actor, ActorKind, Proposal};
@@ -19,6 +21,11 @@ pub fn of(proposal: &Proposal, reviewers: &[Actor], with_assistants: bool) -> Ve
     }
     lines.extend(reviewers.iter().map(|actor| format!("Reviewed-by: {}", person(actor))));
     lines
+}
+
+/// The proposals that the commit message `message` names so.
+pub fn named(message: &BStr) -> impl Iterator<Item = &str> {
+    message.lines().filter_map(|line| line.strip_prefix(b"Proposal-Id: ")?.to_str().ok())
 }
 
 /// The keys of [`of`], in lower case.

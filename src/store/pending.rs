@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use bstr::{BStr, ByteSlice as _};
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
 use gix::objs::{Exists as _, Tree};
@@ -12,7 +13,10 @@ use super::trees::{self, Leaf};
 use super::{Store, View, refs};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::proposal::{ChangeRecord, Entry, Proposal, ProposalId};
+use crate::proposal::{ChangeRecord, Entry, Proposal, ProposalId, trailers};
+
+/// How the message of a commit with the files that a proposal was made on begins.
+const MADE_ON: &str = "The files as ";
 
 /// Makes or moves the ref of `proposal`. Its parent is the commit of the proposal that it stands on, if
 /// that is the only one and its commit has every file as `proposal` starts from it.
@@ -159,7 +163,7 @@ fn base(
         return Ok((head, head_tree));
     }
     let id = trees::edit(repo, sink, tree(repo, head_tree)?, &different)?;
-    let message = format!("The files as {} was made on them", proposal.id);
+    let message = format!("{MADE_ON}{} was made on them", proposal.id);
     let parents: Vec<ObjectId> = head.into_iter().collect();
     let revision = proposal.current();
     let seconds = revision.at.timestamp();
@@ -242,6 +246,15 @@ fn message(proposal: &Proposal) -> String {
     let subject = crate::text::escape::line(&subject).into_owned();
     let by = crate::text::escape::line(&proposal.proposed_by).into_owned();
     format!("{subject}\n\nProposal-Id: {}\nProposed-by: {by}\n", proposal.id)
+}
+
+/// The proposal that a commit with this message was made for; `None` where it is no commit of [`make`].
+pub(super) fn named(message: &BStr) -> Option<ProposalId> {
+    let id = match message.strip_prefix(MADE_ON.as_bytes()) {
+        Some(rest) => rest.split_str(" ").next()?.to_str().ok()?,
+        None => trailers::named(message).next()?,
+    };
+    ProposalId::parse(id).ok()
 }
 
 /// The file `entry`, or that it goes, in a tree to be.

@@ -188,6 +188,42 @@ fn nor_does_the_pending_ref_of_what_stands_on_it() {
     }
 }
 
+/// Nor where the ref between them, or its own, went before the purge did.
+#[test]
+fn nor_does_it_where_the_refs_below_it_are_gone() {
+    for gone in ["rejected", "revised", "middle"] {
+        let (repo, _) = scene();
+        let edits = json!({ "description": "more", "edits": [
+            { "file_path": "d", "old_content": "d1", "new_content": "new d" },
+            { "file_path": "key", "old_content": "", "new_content": format!("{SECRET}\n") },
+        ]});
+        let lower = repo.aye_stdin(&["propose", "--from-json", "-", "-q"], edits.to_string()).id();
+        let on = |lower: &str, old: &str, new: &str| {
+            let on = ["propose", "d", "--on", lower, "--old", old, "--new", new, "-q"];
+            repo.aye(&on).ok().id()
+        };
+        let reject = |id: &str| {
+            repo.aye(&["reject", id, "--yes", "--reason", "no"]).ok();
+        };
+        let mut upper = on(&lower, "keep\n", "keep\nkept\n");
+        match gone {
+            "rejected" => reject(&lower),
+            "revised" => {
+                repo.aye(&["revise", &lower, "d", "--old", "d1", "--new", "newer d"]).ok();
+            }
+            _ => {
+                let top = on(&upper, "keep\n", "keep\nsaid\n");
+                reject(&std::mem::replace(&mut upper, top));
+            }
+        }
+        assert!(reachable(&repo).contains(SECRET), "{gone}");
+        purge(&repo, &lower);
+        is_gone(&repo, &lower);
+        repo.git(&["rev-parse", "--verify", &format!("refs/aye/pending/{upper}")]);
+        repo.aye(&["diff", &upper]).ok();
+    }
+}
+
 /// What a direct patch has written over is kept for an undo.
 #[test]
 fn nor_does_what_stood_before_a_direct_patch() {

@@ -1,6 +1,6 @@
 //! Pending refs of what stands on a purged proposal: the commit of that one, with its words, is their parent.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
@@ -19,19 +19,17 @@ impl Store {
     /// # Errors
     /// If the refs cannot be read.
     pub(super) fn uppers(&self, ids: &BTreeSet<ProposalId>) -> Result<Vec<ProposalId>> {
-        let targets = pending::targets(self)?;
-        let lower: BTreeSet<ObjectId> =
-            ids.iter().filter_map(|id| targets.get(id)).copied().collect();
-        let all: HashSet<ObjectId> = targets.values().copied().collect();
-        let parent = |commit: ObjectId| {
+        // By what the commits say: the ref of one that was decided or revised is gone, its commit is not.
+        let below = |commit: ObjectId| {
             let commit = self.repo.find_commit(commit).ok()?;
-            commit.parent_ids().next().map(gix::Id::detach).filter(|parent| all.contains(parent))
+            let id = pending::named(commit.message_raw_sloppy())?;
+            Some((id, commit.parent_ids().next().map(gix::Id::detach)))
         };
         let depth = |tip: ObjectId| {
-            let mut chain = std::iter::successors(parent(tip), |at| parent(*at)).take(DEEPEST);
-            chain.position(|at| lower.contains(&at))
+            let chain = std::iter::successors(below(tip), |(_, parent)| below((*parent)?));
+            chain.take(DEEPEST).position(|(id, _)| ids.contains(&id))
         };
-        let others = targets.into_iter().filter(|(id, _)| !lower.is_empty() && !ids.contains(id));
+        let others = pending::targets(self)?.into_iter().filter(|(id, _)| !ids.contains(id));
         let mut found: Vec<_> = others.filter_map(|(id, tip)| Some((depth(tip)?, id))).collect();
         found.sort_unstable();
         Ok(found.into_iter().map(|(_, id)| id).collect())
