@@ -30,6 +30,7 @@ pub(crate) use recover::{APPLY, COMMIT, UNDO, subject};
 pub use recover::{Recovery, Settled, recover, set_refused_aside};
 pub use refuse::{refuse_locked_index, refuse_underway, refuse_unmerged, unmerged};
 use staging::Staging;
+pub use staging::restage;
 
 use crate::changeset::RepoPath;
 use crate::changeset::plan::{Planned, Resolution};

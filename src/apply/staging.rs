@@ -4,6 +4,7 @@ use super::refuse::with_index;
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::git::{Git, Running};
+use crate::proposal::Entry;
 use crate::store::Store;
 
 /// Git in this very repository, where a path is a path.
@@ -136,6 +137,29 @@ pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// Puts `entries` into the index; a path without one is removed from it. Work tree files stay.
+///
+/// # Errors
+/// `git_failed`, `index_locked`.
+pub fn restage(store: &Store, entries: &[(&RepoPath, Option<Entry>)]) -> Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let mut lines = Vec::new();
+    for (path, entry) in entries {
+        let none = store.repo().object_hash().null().to_string();
+        let (mode, id) =
+            entry.as_ref().map_or(("0", &none), |entry| (entry.mode.as_ref(), &entry.id));
+        lines.extend_from_slice(format!("{mode} {id}\t").as_bytes());
+        lines.extend_from_slice(path.as_bstr());
+        lines.push(0);
+    }
+    with_index(store, || {
+        git(store)?.args(["update-index", "-z", "--index-info"]).stdin(lines.clone()).run()
+    })
+    .map(drop)
 }
 
 /// Notes the present sizes of `paths` in the index, which has what is stored of them. A file that

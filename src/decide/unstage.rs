@@ -11,32 +11,33 @@ use crate::proposal::event::Written;
 use crate::store::Store;
 
 /// What the index has of a file that was applied and staged.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum InIndex {
     /// Nothing of it.
     Nothing,
     /// It, and nothing else that HEAD has not.
     Alone,
-    /// It, or some of it, on other changes or beneath them; or what cannot be told apart.
+    /// It among other changes; this is there without it.
+    Among(Option<File>),
+    /// It, or some of it, in a way that cannot be told apart from other changes.
     Mixed,
 }
 
-/// Takes what was `written` and staged out of the index, where it still is and nothing else was staged with it;
-/// says what stays.
+/// Takes what was `written` and staged out of the index, as `git apply -R --cached` would; says what stays.
 pub(super) fn unstage(store: &Store, written: &[Written]) -> Option<String> {
-    let (mut ours, mut other) = (Vec::new(), None);
+    let (mut ours, mut among, mut other) = (Vec::new(), Vec::new(), None);
     for file in written.iter().filter(|file| file.before != file.after) {
         match staged(store, file).unwrap_or(InIndex::Mixed) {
             InIndex::Nothing => {}
             InIndex::Alone => ours.push(file.path.clone()),
+            InIndex::Among(rest) => among.push((&file.path, rest)),
             InIndex::Mixed => other = other.or(Some(&file.path)),
         }
     }
-    let failed = match ours.is_empty() {
+    let unstaged = match ours.is_empty() {
         true => Ok(()),
         false => files::unstage(store, &ours),
     };
-    let why = match (failed, other) {
+    let why = match (unstaged.and_then(|()| restage(store, &among)), other) {
         (Err(error), _) => error.message().to_owned(),
         (Ok(()), Some(other)) => format!("{} had other changes staged", other.display()),
         (Ok(()), None) => return None,
@@ -44,29 +45,45 @@ pub(super) fn unstage(store: &Store, written: &[Written]) -> Option<String> {
     Some(format!("the change may still be staged ({why}); look: git diff --cached"))
 }
 
+/// Puts these files into the index.
+fn restage(store: &Store, staged: &[(&RepoPath, Option<File>)]) -> Result<()> {
+    let contents: Vec<Option<&File>> = staged.iter().map(|(_, file)| file.as_ref()).collect();
+    let entries = store.keep(&contents)?;
+    let paths = staged.iter().map(|(path, _)| *path);
+    files::restage(store, &paths.zip(entries).collect::<Vec<_>>())
+}
+
 fn staged(store: &Store, file: &Written) -> Result<InIndex> {
     let id = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.id.clone());
     let (now, head) = (files::staged(store, &file.path), store.id_in_head(&file.path));
     let (before, after) = (id(&file.before), id(&file.after));
     if now == after {
-        return Ok(if head == before { InIndex::Alone } else { InIndex::Mixed });
+        return Ok(match head == before {
+            true => InIndex::Alone,
+            false => InIndex::Among(file.before.as_ref().map(|was| store.file(was)).transpose()?),
+        });
     }
     let Some(now) = now.filter(|now| Some(now) != head.as_ref() && Some(now) != before.as_ref())
     else {
         return Ok(InIndex::Nothing);
     };
     // A filter program may store something else than what lies in the file.
-    let stored = |entry: &Option<Entry>| -> Result<Option<String>> {
-        let Some(entry) = entry else { return Ok(None) };
-        files::stored_id(store, &file.path, &store.file(entry)?.bytes).map(Some)
-    };
-    let is_filtered = store.foreign([&file.path])? != [None];
-    if is_filtered && stored(&file.after)?.as_ref() == Some(&now) && stored(&file.before)? == head {
-        return Ok(InIndex::Alone);
+    if store.foreign([&file.path])? != [None] {
+        let stored = |entry: &Option<Entry>| -> Result<Option<String>> {
+            let Some(entry) = entry else { return Ok(None) };
+            files::stored_id(store, &file.path, &store.file(entry)?.bytes).map(Some)
+        };
+        let is_alone = stored(&file.after)?.as_ref() == Some(&now) && stored(&file.before)? == head;
+        return Ok(if is_alone { InIndex::Alone } else { InIndex::Mixed });
     }
     let mode = file.after.as_ref().or(file.before.as_ref()).map(|entry| entry.mode.clone());
     let index = Entry { id: now, mode: mode.unwrap_or_default() };
     let index: BTreeMap<RepoPath, File> = [(file.path.clone(), store.file(&index)?)].into();
     let back = subject::written_back(store, std::slice::from_ref(file), &index)?;
-    Ok(if back.is_already_there() { InIndex::Nothing } else { InIndex::Mixed })
+    if back.is_already_there() {
+        return Ok(InIndex::Nothing);
+    }
+    let is_clean = back.refusal().is_none();
+    let rest = back.files.into_iter().next().filter(|_| is_clean);
+    Ok(rest.map_or(InIndex::Mixed, |rest| InIndex::Among(rest.after)))
 }

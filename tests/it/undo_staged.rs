@@ -41,14 +41,47 @@ fn what_a_filter_program_stored_leaves_the_index() {
 }
 
 #[test]
-fn what_is_staged_among_other_lines_is_told() {
+fn what_is_staged_among_other_lines_leaves_them() {
     let (repo, id) = staged();
     repo.write("a.txt", lines("three", "nine"));
     repo.git(&["add", "a.txt"]);
-    repo.aye(&["undo", &id, "--yes"]).ok().notes(NOTE).notes("git diff --cached");
+    let run = repo.aye(&["undo", &id, "--yes"]).ok();
+    assert!(!run.err().contains(NOTE), "{run}");
     assert_eq!(repo.text("a.txt"), lines("3", "nine"));
-    assert_eq!(repo.git(&["show", ":a.txt"]), lines("three", "nine").trim_end());
-    // Some of it is staged no more.
+    assert_eq!(repo.git(&["show", ":a.txt"]), lines("3", "nine").trim_end());
+    assert_eq!(repo.git(&["diff", "--name-only"]), "");
+}
+
+#[test]
+fn two_that_were_staged_in_one_file_both_leave() {
+    for order in [[0, 1], [1, 0]] {
+        let repo = Repo::with(&[("a.txt", &lines("3", "9"))]);
+        let ids = [propose(&repo, "a.txt", "3", "three"), propose(&repo, "a.txt", "9", "nine")];
+        repo.aye(&["apply", &ids[0], &ids[1], "--yes", "--index"]).ok();
+        assert_eq!(repo.git(&["show", ":a.txt"]), lines("three", "nine").trim_end());
+        for at in order {
+            let run = repo.aye(&["undo", &ids[at], "--yes"]).ok();
+            assert!(!run.err().contains(NOTE), "{run}");
+            assert_eq!(repo.git(&["diff", "--name-only"]), "", "{order:?}");
+        }
+        assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    }
+}
+
+/// A file that git did not know of.
+#[test]
+fn a_new_file_is_staged_as_it_was_before() {
+    let repo = Repo::with(&[("b.txt", "b\n")]);
+    repo.write("a.txt", lines("3", "9"));
+    let id = propose(&repo, "a.txt", "3", "three");
+    repo.aye(&["apply", &id, "--yes", "--index"]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), lines("3", "9"));
+    assert_eq!(repo.git(&["show", ":a.txt"]), lines("3", "9").trim_end());
+}
+
+#[test]
+fn what_is_staged_in_part_leaves_as_well() {
     let repo = Repo::with(&[("a.txt", &lines("3", "9"))]);
     let args = ["propose", "a.txt", "--content-file", "-", "-q"];
     let id = repo.aye_stdin(&args, lines("three", "nine")).ok().id();
@@ -56,7 +89,15 @@ fn what_is_staged_among_other_lines_is_told() {
     repo.write("a.txt", lines("three", "9"));
     repo.git(&["add", "a.txt"]);
     repo.write("a.txt", lines("three", "nine"));
-    repo.aye(&["undo", &id, "--yes"]).ok().notes(NOTE);
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    // In the same lines something else is.
+    let (repo, id) = staged();
+    repo.write("a.txt", lines("drei", "9"));
+    repo.git(&["add", "a.txt"]);
+    repo.write("a.txt", lines("three", "9"));
+    repo.aye(&["undo", &id, "--yes"]).ok().notes(NOTE).notes("git diff --cached");
+    assert_eq!(repo.git(&["show", ":a.txt"]), lines("drei", "9").trim_end());
 }
 
 #[test]
