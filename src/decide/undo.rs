@@ -259,7 +259,8 @@ fn patch_back(store: &Store, patch: &Patch, snapshot: &dyn Snapshot) -> Result<R
 /// Takes the direct patch that `stamped` records back, and records that.
 ///
 /// # Errors
-/// `conflict` where the same lines have changed since; those of writing files.
+/// `conflict` where the files have changed since; `not_applied` where none of them has it and another work tree
+/// may; those of writing files.
 pub fn undo_patch(
     store: &Store,
     authority: &Authority,
@@ -275,6 +276,12 @@ pub fn undo_patch(
     if let Some(refusal) = plan.refusal() {
         return Err(refusal
             .hint("nothing was written; the files have changed since, so revert it by hand")
+            .with("patch_id", id));
+    }
+    if plan.writes().next().is_none() && store.has_linked() {
+        let message = format!("{id} is not in the files of this work tree");
+        return Err(Error::new(&codes::NOT_APPLIED, message)
+            .hint("undo it in the work tree that it was applied in: git worktree list")
             .with("patch_id", id));
     }
     let written = files::written(store, &[], &plan, |_| None)?;

@@ -704,3 +704,18 @@ fn memory_is_not_patched_without_a_terminal() {
     assert_eq!(repo.text(".agent-memory/notes.md"), "a\n");
     repo.aye(&["list"]).says("notes.md");
 }
+
+/// Its files never had it, and the tree that has it would not be asked again.
+#[test]
+fn a_patch_is_not_undone_in_a_work_tree_that_does_not_have_it() {
+    let repo = Repo::with(&[("src/a.rs", A)]);
+    let linked = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", "../linked"]);
+    repo.aye_stdin(&["patch"], FIX).ok().says("patch_applied: true");
+    let log = repo.aye(&["log", "--json"]).ok().json();
+    let patch = log["events"][0]["patch_id"].as_str().expect("a patch").to_owned();
+    let run = repo.cmd(&["undo", &patch, "--yes"]).dir(&linked).run();
+    run.fails("not_applied", 5).notes("git worktree list");
+    repo.aye(&["undo", &patch, "--yes"]).ok();
+    assert_eq!(repo.text("src/a.rs"), A);
+}
