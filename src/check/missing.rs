@@ -1,9 +1,11 @@
 //! Applied proposals that something has swept away: a `git checkout` or `stash` beside the apply.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Duration, Utc};
 
 use super::{Concern, FailOn, Scope, commits};
-use crate::changeset::{RepoPath, Snapshot as _};
+use crate::changeset::{File, RepoPath, Snapshot as _};
 use crate::decide;
 use crate::error::Result;
 use crate::proposal::event::Written;
@@ -24,7 +26,7 @@ const MOST: usize = 50;
 /// A finding for each proposal that this clone applied lately, on the branch that is checked out, or by
 /// a commit on a detached HEAD that no ref has any more, and of which a file is what it was before, in the
 /// work tree and in HEAD, or was when another proposal was applied to it after this one. A file that has
-/// changed otherwise since is somebody's work. `sight` gets the files that were looked at.
+/// changed otherwise since is somebody's work, and what HEAD's history has was taken out on purpose. `sight` gets the files that were looked at.
 ///
 /// # Errors
 /// If the store or the work tree cannot be read.
@@ -131,11 +133,32 @@ impl Look<'_> {
             let Some(Some(target)) = &target else { return Ok(None) };
             let base = decide::base_at(store, target, &written.path);
             let is_as_before = now == written.before || (now == base && in_head == id(&base));
-            if is_as_before || self.was_swept_before_another(decision, target, written, &base)? {
+            let is_swept =
+                is_as_before || self.was_swept_before_another(decision, target, written, &base)?;
+            if is_swept && !self.was_committed(target, written)? {
                 return Ok(Some(written));
             }
         }
         Ok(None)
+    }
+
+    /// Whether HEAD's history has what was `written` since `target`, and so says as well who took it out again, as a `git revert`
+    /// does.
+    fn was_committed(&self, target: &Target, written: &Written) -> Result<bool> {
+        let store = self.store;
+        let path = &written.path;
+        for id in commits::of_file(store, path, target.commit.as_deref(), MOST)? {
+            let tree = commits::read(store, id)?.tree;
+            let file = match commits::entry_at(store, Some(tree), path) {
+                Some(entry) => Some((path.clone(), store.file(&entry)?)),
+                None => None,
+            };
+            let there: BTreeMap<RepoPath, File> = file.into_iter().collect();
+            if decide::contains(store, written, &there).unwrap_or(false) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a proposal that was applied to `target` after `decision` found the file as it was before

@@ -332,6 +332,17 @@ fn an_applied_proposal_that_was_swept_away_is_reported() {
     apply(&repo, &id);
     repo.commit("Committed");
     repo.aye(&["check"]).ok();
+    // What the history takes back says who did so.
+    repo.git(&["revert", "--no-edit", "HEAD"]);
+    repo.aye(&["check"]).ok();
+    let id = propose(&repo, "a.txt", "one", "uno");
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    repo.write("a.txt", repo.text("a.txt") + "more\n");
+    repo.commit("More");
+    repo.git(&["revert", "--no-edit", "HEAD~1"]);
+    repo.aye(&["check"]).ok();
+    repo.git(&["reset", "--quiet", "--hard", "HEAD~3"]);
+    repo.aye(&["check"]).exits(1).says("applied_missing").says("git branch NAME");
 }
 
 /// The later apply found the file as it was before the earlier one.
