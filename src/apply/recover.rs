@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::{history, journal_directory};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Effect, timestamp};
+use crate::proposal::event::{Effect, Undo, timestamp};
 use crate::proposal::{Data, Entry, ProposalId};
 use crate::repository::codes::OBJECT_MISSING;
 use crate::store::{LogEntry, Store};
@@ -126,16 +126,19 @@ impl journal::Judge for OfStore<'_> {
     }
 }
 
-/// What names the event that stands for a transaction. All events of one command bear its time,
-/// and one command at a time writes files, so kind, proposal and time are enough.
-pub fn subject(kind: &str, id: &ProposalId, now: DateTime<Utc>) -> String {
+/// What names the event that stands for a transaction: `id` is a proposal's, or, of an undo, a direct patch's
+/// (`patch_…`). All events of one command bear its time, and one command at a time writes files, so kind, id
+/// and time are enough.
+pub fn subject(kind: &str, id: &dyn std::fmt::Display, now: DateTime<Utc>) -> String {
     format!("{kind} {id} {}", timestamp(now))
 }
 
 /// A subject, taken apart.
 struct Subject<'a> {
     kind: &'a str,
+    /// The proposal's, or that of the direct patch's event.
     id: ProposalId,
+    is_patch: bool,
     time: &'a str,
     seconds: i64,
 }
@@ -145,25 +148,37 @@ impl<'a> Subject<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let mut words = text.split(' ');
         let (kind, id, at) = (words.next()?, words.next()?, words.next()?);
-        let known = [APPLY, COMMIT, UNDO].contains(&kind) && words.next().is_none();
         let seconds = DateTime::parse_from_rfc3339(at).ok()?.timestamp();
-        let id = ProposalId::parse(id).ok()?;
-        known.then_some(Self { kind, id, time: at, seconds })
+        let patch = id.strip_prefix("patch_").map(|code| format!("prop_{code}"));
+        let is_patch = patch.is_some();
+        let id = ProposalId::parse(patch.as_deref().unwrap_or(id)).ok()?;
+        let known = kind == UNDO || !is_patch && [APPLY, COMMIT].contains(&kind);
+        let is_sound = known && words.next().is_none();
+        is_sound.then_some(Self { kind, id, is_patch, time: at, seconds })
     }
 }
 
 fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<Option<Named>> {
-    let mut log = store.view()?.log(Some(&subject.id), None)?;
+    let view = store.view()?;
+    let mut log = match subject.is_patch {
+        true => view.patches()?,
+        false => view.log(Some(&subject.id), None)?,
+    };
+    drop(view);
     for entry in &mut log {
         // Without its list it names nothing, and nothing is completed for it.
         let _ = store.inflate(&mut entry.stamped.event);
     }
     let of_command = |entry: &&LogEntry| timestamp(entry.stamped.event.time) == subject.time;
+    let is_of = |undo: &Undo| {
+        let patch = undo.patch.as_deref().map(ProposalId::from_event);
+        patch == subject.is_patch.then(|| subject.id.clone())
+    };
     let written = log.iter().filter(of_command).find_map(|entry| match &entry.stamped.event.data {
         Data::Apply(apply) if subject.kind != UNDO && apply.effect != Effect::MarkOnly => {
             Some(&apply.written)
         }
-        Data::Undo(undo) if subject.kind == UNDO => Some(&undo.written),
+        Data::Undo(undo) if subject.kind == UNDO && is_of(undo) => Some(&undo.written),
         _ => None,
     });
     if let Some(written) = written {

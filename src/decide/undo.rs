@@ -285,7 +285,9 @@ pub fn undo_patch(
             .with("patch_id", id));
     }
     let written = files::written(store, &[], &plan, |_| None)?;
-    journal.apply(&reader, &files::steps(&worktree, &plan)?, None, |_| {
+    let subject = files::subject(files::UNDO, &id, now);
+    journal.apply(&reader, &files::steps(&worktree, &plan)?, Some(&subject), |_| {
+        crate::failpoint!("undo.event");
         store.write(authority.actor(), now, |writer| {
             let evidence = Some(authority.evidence().clone());
             let patch = Some(stamped.id.clone());

@@ -221,6 +221,37 @@ fn undo_stopped_at_every_step() {
     every_step(|id| words(&["undo", id, "--yes"]), apply, true);
 }
 
+/// What stands in the files and what is on record come to the same.
+#[test]
+fn undo_of_a_direct_patch_stopped_at_every_step() {
+    let start = repo();
+    let old = files(&start);
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n line 1\n-line 2\n+LINE 2\n line 3\n\
+                 --- a/gone/d.txt\n+++ /dev/null\n@@ -1,9 +0,0 @@\n-line 1\n-line 2\n-line 3\n-line 4\n\
+                 -line 5\n-line 6\n-line 7\n-line 8\n-line 9\n";
+    start.aye_stdin(&["patch"], patch).ok();
+    let new = files(&start);
+    let log = |repo: &Repo| repo.aye(&["log", "--json"]).ok().json()["events"][0].clone();
+    let id = log(&start)["patch_id"].as_str().expect("an id").to_owned();
+    let args = ["undo", &id, "--yes"];
+    for point in STORE.iter().chain(FILES).chain(&["undo.event"]) {
+        for hit in 0.. {
+            let repo = start.copy();
+            if stop(&repo, &args, "", point, hit).is_none() {
+                break;
+            }
+            let what = format!("{point} {hit}");
+            let is_undone = log(&repo)["kind"] == "undo";
+            assert!(files(&repo) == *if is_undone { &old } else { &new }, "{what}: {is_undone}");
+            if !is_undone {
+                repo.aye(&args).ok();
+                assert!(files(&repo) == old, "{what}: again");
+            }
+            assert_sound(&repo, &what);
+        }
+    }
+}
+
 /// A step that fails (disk full, read-only) changes nothing and says so, in the same command.
 #[test]
 fn a_failing_step_is_taken_back_at_once() {
