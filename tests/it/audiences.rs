@@ -1066,3 +1066,23 @@ proptest! {
         here.aye(&["doctor"]).lacks("cache_tampered").lacks("event_rejected");
     }
 }
+
+/// What another remote's lanes are kept below is the place of no lane.
+#[test]
+fn a_lane_that_is_called_as_a_remote_is_kept_beside_its_lanes() {
+    let Scene { here, origin, up } = scene();
+    let machine = clone(&origin);
+    let named = machine.user_config(&[("aye.lane", "up")]);
+    let args = ["propose", "b.txt", "--old", "b", "--new", "by a machine", "-q"];
+    let id = machine.cmd(&args).env("CI", "1").env("GIT_CONFIG_GLOBAL", named).run().ok().id();
+    push(&machine, "origin");
+    here.git(&["fetch", "-q", "origin"]);
+    is(&here, &id, "pending", "default");
+    let (_, other) = from_up(&here, &up, &[]);
+    is(&here, &other, "pending", "up");
+    let lanes = up.git(&["for-each-ref", "--format=delete %(refname)", "refs/aye"]) + "\n";
+    up.program("git").args(&["update-ref", "--stdin"]).stdin(lanes).run().ok();
+    here.git(&["fetch", "-q", "--prune", "up"]);
+    assert!(!refs(&here).iter().any(|name| name.starts_with("remotes/up/")));
+    is(&here, &other, "pending", "up");
+}

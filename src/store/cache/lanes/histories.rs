@@ -176,7 +176,9 @@ impl Pass<'_> {
         let moves_on = extends.first().cloned();
         let (name, expected) = moves_on.clone().unwrap_or_else(|| {
             let first = format!("{home}{lane}");
-            let taken = kept.iter().any(|(name, _)| *name == first);
+            // A lane that somebody has named may have the name of a remote, whose lanes are kept below that.
+            let is_named = lane.len() != 16 || !lane.bytes().all(|b| b.is_ascii_hexdigit());
+            let taken = is_named || kept.iter().any(|(name, _)| *name == first);
             (if taken { format!("{first}.{}", new.to_hex_with_len(8)) } else { first }, None)
         });
         let store = self.store;
