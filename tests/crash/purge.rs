@@ -9,7 +9,7 @@ const SECRET: &str = "opensesame-4711";
 /// Every further step at which it writes.
 const PURGE: &[&str] = &[
     "purge.objects", "purge.noted", "purge.moved", "purge.removed", "purge.archives", "purge.refs",
-    "purge.files",
+    "purge.pending", "purge.files",
 ];
 
 /// Where what other commands find changes: of the objects before, the other test has each.
@@ -30,11 +30,12 @@ fn scene() -> (Repo, String) {
     };
     let id = propose("a", SECRET, &["--private"]);
     repo.aye(&["publish", &id, "--yes"]).ok();
+    // Its commit has that of the other as its parent.
+    propose("c", "new", &["--on", &id]);
     repo.aye(&["reject", &id, "--yes", "--reason", SECRET]).ok();
     let other = propose("b", "new", &[]);
     repo.aye(&["reject", &other, "--yes"]).ok();
     repo.aye(&["gc", "--now", "--keep", "0"]).ok();
-    propose("c", "new", &[]);
     // As it was fetched back from a remote.
     let own = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
     repo.git(&["update-ref", &own.replace("/log/", "/remotes/origin/"), &own]);

@@ -185,7 +185,8 @@ impl Store {
             purged.removed.push(name);
             crate::failpoint!("purge.refs");
         }
-        self.make_uppers(&view, &uppers, now)?;
+        self.make_missing(&view, now)?;
+        crate::failpoint!("purge.pending");
         purged.left = left;
         for id in &ids {
             projection::remove(self, id)?;

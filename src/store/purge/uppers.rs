@@ -7,14 +7,13 @@ use gix::ObjectId;
 
 use crate::error::Result;
 use crate::proposal::ProposalId;
-use crate::store::{Store, View, pending};
+use crate::store::{Filter, Store, Summary, View, pending};
 
 /// How many proposals stand on each other at most.
 const DEEPEST: usize = 1000;
 
 impl Store {
-    /// The pending proposals whose commits have one of those of `ids` among what they stand on; each after those
-    /// that it stands on.
+    /// The pending proposals whose commits have one of those of `ids` among what they stand on.
     ///
     /// # Errors
     /// If the refs cannot be read.
@@ -25,32 +24,28 @@ impl Store {
             let id = pending::named(commit.message_raw_sloppy())?;
             Some((id, commit.parent_ids().next().map(gix::Id::detach)))
         };
-        let depth = |tip: ObjectId| {
+        let is_upper = |tip: ObjectId| {
             let chain = std::iter::successors(below(tip), |(_, parent)| below((*parent)?));
-            chain.take(DEEPEST).position(|(id, _)| ids.contains(&id))
+            chain.take(DEEPEST).any(|(id, _)| ids.contains(&id))
         };
         let others = pending::targets(self)?.into_iter().filter(|(id, _)| !ids.contains(id));
-        let mut found: Vec<_> = others.filter_map(|(id, tip)| Some((depth(tip)?, id))).collect();
-        found.sort_unstable();
-        Ok(found.into_iter().map(|(_, id)| id).collect())
+        Ok(others.filter(|(_, tip)| is_upper(*tip)).map(|(id, _)| id).collect())
     }
 
-    /// Makes the pending refs of `uppers` again, on what is there still.
+    /// Makes the pending refs that are missing, on what is there still: those of what stood on something
+    /// purged, also where a purge was stopped before it made them again. What is below was proposed before.
     ///
     /// # Errors
-    /// If objects or refs cannot be written.
-    pub(super) fn make_uppers(
-        &self,
-        view: &View,
-        uppers: &[ProposalId],
-        now: DateTime<Utc>,
-    ) -> Result<()> {
-        for id in uppers {
-            match view.proposal(id) {
-                Ok(proposal) if pending::has_content(self, &proposal) => {
-                    pending::make(self, &proposal, view, now)?;
-                }
-                _ => pending::remove_all(self, [id])?,
+    /// If objects or refs cannot be written; those of the view.
+    pub(super) fn make_missing(&self, view: &View, now: DateTime<Utc>) -> Result<()> {
+        let (made, due) = (pending::targets(self)?, view.fetched(usize::MAX));
+        for Summary { id, .. } in view.proposals(&Filter::pending(), now)? {
+            if made.contains_key(&id) || due.contains(&id) {
+                continue;
+            }
+            let proposal = view.proposal(&id)?;
+            if pending::has_content(self, &proposal) {
+                pending::make(self, &proposal, view, now)?;
             }
         }
         Ok(())
