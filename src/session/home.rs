@@ -70,6 +70,14 @@ pub struct Changing {
     _lock: File,
 }
 
+/// The commands of all sessions that run in a checkout, for this process alone until it drops this. Taken before the
+/// record of any session.
+#[derive(Debug)]
+pub struct Watching {
+    // Held, not read.
+    _lock: File,
+}
+
 /// What a session is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -202,6 +210,29 @@ impl Home {
         crate::failpoint!("session.record", io)
             .map_err(|error| Error::io("write the record of a session", &error))?;
         self.records.replace(&format!("{}.json", changing.name), &record.to_bytes()?, true)
+    }
+
+    /// Takes what is known of commands that run in a checkout, of all sessions, after whoever has it: what one of
+    /// them has written, and that it was put back, others have seen.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub fn watch(&self) -> Result<Watching> {
+        let lock = self.records.file(WATCHING.into(), Access::Lock)?;
+        let path = self.records.path().join(WATCHING);
+        patience::lock(&lock, || format!("another process holds {}", path.display()))
+            .map_err(|error| Error::io(format_args!("lock {}", path.display()), &error))?;
+        Ok(Watching { _lock: lock })
+    }
+
+    /// Names of the sessions of which it is kept which commands run in the checkout.
+    pub fn watching(&self, _: &Watching) -> Vec<String> {
+        let found = self.records.dir().names().unwrap_or_default();
+        let name = |file: &bstr::BString| {
+            let name = file.strip_suffix(BEFORE.as_bytes())?.to_str().ok()?;
+            is_name(name).then(|| name.to_owned())
+        };
+        found.iter().filter_map(name).collect()
     }
 
     /// Keeps which commands of the session run in the checkout.
@@ -468,9 +499,15 @@ pub fn is_among_trees(directory: &Path) -> bool {
     names.windows(2).any(|pair| pair[0] == "aye" && pair[1] == "trees")
 }
 
+/// End of the names of the files with what is known of commands that run in the checkout.
+const BEFORE: &str = ".before";
+
 fn before_name(name: &str) -> String {
-    format!("{name}.before")
+    format!("{name}{BEFORE}")
 }
+
+/// The file by which one process at a time has those of all sessions. No session's name has a dot.
+const WATCHING: &str = "all.before.lock";
 
 fn making_name(name: &str) -> String {
     format!("{name}.making")

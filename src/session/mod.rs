@@ -15,6 +15,7 @@ pub mod guard;
 pub mod head;
 pub mod home;
 pub mod link;
+pub mod named;
 pub mod read;
 pub mod record;
 pub mod spool;

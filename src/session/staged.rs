@@ -12,10 +12,15 @@ use crate::repository::Repository;
 /// Mode and object of a path, in git's spelling; the mode `000000` where there is none.
 type Entry = (String, String);
 
-/// The paths whose entry in the index is not that of HEAD: what HEAD has of each, and what the index has.
+/// The paths whose entry in the index is not that of HEAD.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Staged(Vec<(BString, Entry, Entry)>);
+#[serde(deny_unknown_fields)]
+pub struct Staged {
+    /// What HEAD has of each, and what the index has.
+    entries: Vec<(BString, Entry, Entry)>,
+    /// Those that a merge has left unmerged.
+    unmerged: BTreeSet<BString>,
+}
 
 impl Staged {
     /// What is staged in the checkout of `repository` beside the commit `head`.
@@ -29,17 +34,33 @@ impl Staged {
         // What is only meant to be added has nothing that could be committed.
         let raw = raw.args(["--ita-invisible-in-index", "--ignore-submodules=none", head]).run()?;
         let mut fields = raw.split(|byte| *byte == 0);
-        let mut staged = Vec::new();
+        let mut staged = Self::default();
         while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
             // `:100644 100755 <id> <id> M`
             let facts = facts.to_str_lossy();
             let words: Vec<&str> = facts.trim_start_matches(':').split(' ').collect();
-            if let [from, to, old, new, _] = words[..] {
-                let entry = |mode: &str, id: &str| (mode.to_owned(), id.to_owned());
-                staged.push((path.into(), entry(from, old), entry(to, new)));
+            let entry = |mode: &str, id: &str| (mode.to_owned(), id.to_owned());
+            match words[..] {
+                [.., "U"] => drop(staged.unmerged.insert(path.into())),
+                [from, to, old, new, _] => {
+                    staged.entries.push((path.into(), entry(from, old), entry(to, new)));
+                }
+                _ => {}
             }
         }
-        Ok(Self(staged))
+        Ok(staged)
+    }
+
+    /// The paths that a merge has left unmerged.
+    pub fn unmerged(&self) -> &BTreeSet<BString> {
+        &self.unmerged
+    }
+
+    /// Has of `paths` what `other` has.
+    pub fn take(&mut self, other: &Self, paths: &BTreeSet<BString>) {
+        self.entries.retain(|(path, ..)| !paths.contains(path));
+        let taken = other.entries.iter().filter(|(path, ..)| paths.contains(path));
+        self.entries.extend(taken.cloned());
     }
 
     /// Whether it is what [`Staged::of`] makes. It may have been written by anybody.
@@ -49,15 +70,18 @@ impl Staged {
                 && mode.bytes().all(|byte| (b'0'..b'8').contains(&byte))
                 && tree::is_id(id)
         };
-        self.0.iter().all(|(path, head, index)| {
-            !path.is_empty() && !path.contains(&0) && is_entry(head) && is_entry(index)
-        })
+        let is_path = |path: &BString| !path.is_empty() && !path.contains(&0);
+        self.unmerged.iter().all(is_path)
+            && self
+                .entries
+                .iter()
+                .all(|(path, head, index)| is_path(path) && is_entry(head) && is_entry(index))
     }
 
     /// The paths that the index, which is `now`, has otherwise than before.
     pub fn differing(&self, now: &Self) -> BTreeSet<BString> {
         let [before, now] = [self, now].map(|staged| {
-            let entries = staged.0.iter().map(|(path, _, index)| (path, index));
+            let entries = staged.entries.iter().map(|(path, _, index)| (path, index));
             entries.collect::<BTreeSet<_>>()
         });
         before.symmetric_difference(&now).map(|(path, _)| (*path).clone()).collect()
@@ -70,7 +94,7 @@ impl Staged {
     pub fn put_back(&self, repository: &Repository, now: &Self, paths: &[BString]) -> Result<()> {
         let (mut gone, mut put) = (Vec::new(), Vec::new());
         let [before, now] = [self, now].map(|staged| {
-            let entries = staged.0.iter();
+            let entries = staged.entries.iter();
             entries.map(|(path, head, index)| (path, (head, index))).collect::<BTreeMap<_, _>>()
         });
         for path in paths {
@@ -103,7 +127,8 @@ mod tests {
     fn what_git_would_not_print_is_not_read() {
         let entry = |mode: &str, id: &str| (mode.to_owned(), id.to_owned());
         let staged = |path: &str, index: Entry| {
-            Staged(vec![(BString::from(path), entry("000000", &"0".repeat(40)), index)])
+            let entries = vec![(BString::from(path), entry("000000", &"0".repeat(40)), index)];
+            Staged { entries, ..Staged::default() }
         };
         assert!(staged("a", entry("100644", &"a".repeat(40))).is_sound());
         for (path, mode, id) in [

@@ -41,6 +41,8 @@ pub enum Base {
     /// The tracked files of the work tree as they are, uncommitted changes included.
     #[default]
     Worktree,
+    /// The same, also where a merge is not settled: files that are unmerged are as they lie there.
+    Unsettled,
     /// HEAD.
     Head,
 }
@@ -57,6 +59,7 @@ pub fn no_commit() -> Error {
 /// # Errors
 /// `no_commit`; `git_failed`, as where a merge is not settled.
 pub fn base(repository: &Repository, base: Base) -> Result<String> {
+    let may_be_unmerged = base == Base::Unsettled;
     let head = repository.repo().head_id().map_err(|_| no_commit())?;
     let head = head.to_string();
     if base == Base::Head || repository.work_dir().is_none() {
@@ -70,10 +73,11 @@ pub fn base(repository: &Repository, base: Base) -> Result<String> {
             format!("{}^{{tree}}", stashed.trim())
         }
         Ok(stashed) => {
-            staged_by_copy(repository)?.unwrap_or_else(|| format!("{}^{{tree}}", stashed.trim()))
+            let copied = staged_by_copy(repository, may_be_unmerged)?;
+            copied.unwrap_or_else(|| format!("{}^{{tree}}", stashed.trim()))
         }
         // It has no way with a file that is only meant to be added, or with a symlink where a directory was.
-        Err(error) => staged_by_copy(repository)?.ok_or_else(|| {
+        Err(error) => staged_by_copy(repository, may_be_unmerged)?.ok_or_else(|| {
             error.hint(
                 "settle what is unmerged first, or start from the commit: aye run --base head",
             )
@@ -108,14 +112,15 @@ fn has_directory_for_file(repository: &Repository) -> Result<bool> {
     Ok(gone.split(|byte| *byte == 0).filter(|path| !path.is_empty()).any(is_directory))
 }
 
-/// The tree that `git add --update` would stage, by a copy of the index; `None` where that has something unmerged.
-fn staged_by_copy(repository: &Repository) -> Result<Option<String>> {
+/// The tree that `git add --update` would stage, by a copy of the index; `None` where that has something unmerged,
+/// unless it may.
+fn staged_by_copy(repository: &Repository, may_be_unmerged: bool) -> Result<Option<String>> {
     let failed = |error: std::io::Error| Error::io("make a temporary index", &error);
     let scratch = tempfile::tempdir().map_err(failed)?;
     let index = scratch.path().join("index");
     std::fs::copy(repository.repo().index_path(), &index).map_err(failed)?;
     let git = || Ok::<_, Error>(git(repository)?.env("GIT_INDEX_FILE", &index));
-    if !git()?.args(["ls-files", "--unmerged"]).run()?.is_empty() {
+    if !may_be_unmerged && !git()?.args(["ls-files", "--unmerged"]).run()?.is_empty() {
         return Ok(None);
     }
     git()?.args(["add", "--update", ":/"]).run()?;

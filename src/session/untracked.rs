@@ -22,13 +22,32 @@ type Facts = (u64, u64, u32, u64);
 #[serde(transparent)]
 pub struct Untracked(Option<Vec<(BString, Facts)>>);
 
+/// How what a file held got lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Another file is in its place.
+    Overwritten,
+    /// Nothing is.
+    Removed,
+}
+
+impl Lost {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Overwritten => "overwritten",
+            Self::Removed => "removed",
+        }
+    }
+}
+
 /// What became of the files.
 #[derive(Debug, Default)]
 pub struct Changed {
     /// Those that were not there.
     pub new: BTreeSet<BString>,
-    /// Those that another file is in the place of, or none, and which of both, in words.
-    pub lost: Vec<(BString, &'static str)>,
+    /// Those that another file is in the place of, or none.
+    pub lost: Vec<(BString, Lost)>,
     /// Those that have another name now, and the one that they had.
     pub moved: Vec<(BString, BString)>,
 }
@@ -61,6 +80,13 @@ impl Untracked {
         self.0.iter().flatten().any(|(known, _)| known == path)
     }
 
+    /// Looks no more for `paths`.
+    pub fn forget(&mut self, paths: &BTreeSet<BString>) {
+        if let Some(known) = &mut self.0 {
+            known.retain(|(path, _)| !paths.contains(path));
+        }
+    }
+
     /// What became of them in the work tree at `top`, where they are `now`.
     pub fn changed(&self, now: &Self, top: &Path) -> Changed {
         let (Some(before), Some(now)) = (&self.0, &now.0) else { return Changed::default() };
@@ -74,7 +100,7 @@ impl Untracked {
                     gone.insert(*was, path);
                     lost.insert(path);
                 }
-                Some(is) if is != *was => changed.lost.push((path.clone(), "overwritten")),
+                Some(is) if is != *was => changed.lost.push((path.clone(), Lost::Overwritten)),
                 Some(_) => {}
             }
         }
@@ -88,7 +114,7 @@ impl Untracked {
                 None => drop(changed.new.insert(path.clone())),
             }
         }
-        changed.lost.extend(lost.into_iter().map(|path| (path.clone(), "removed")));
+        changed.lost.extend(lost.into_iter().map(|path| (path.clone(), Lost::Removed)));
         changed
     }
 }

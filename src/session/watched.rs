@@ -1,6 +1,7 @@
 //! Commands that run in the checkout, from before they begin until what they wrote was compared: several may run at
-//! once, and of one that fails, is interrupted or goes on in the background the end is not always reported.
+//! once, and of one that fails, is interrupted, was never allowed or goes on in the background no end is reported.
 
+use bstr::BString;
 use serde::{Deserialize, Serialize};
 
 use super::guard::Before;
@@ -19,9 +20,19 @@ pub struct Running {
     pub part: String,
     /// It goes on when its end is reported.
     pub is_background: bool,
-    /// What it wrote was compared before anything reported its end.
-    pub is_settled: bool,
-    /// The checkout before it, or when it was settled.
+    /// Another command of the same part was begun since.
+    pub is_passed: bool,
+    /// And has ended: this one has as well, unless the client runs several side by side.
+    pub is_outlived: bool,
+    /// The model knows of what has changed since, without the report of an end.
+    pub is_told: bool,
+    /// When it began, in nanoseconds since 1970: what one writes, those that begin later may find.
+    pub began: u64,
+    /// The checkout's directory.
+    pub top: BString,
+    /// Where the lanes of this clone were, each with a position in it.
+    pub tips: Vec<(String, u64)>,
+    /// The checkout before it.
     pub before: Before,
 }
 
@@ -36,6 +47,8 @@ pub struct Watched {
     /// Untracked files that commands have overwritten or removed, and how: what the person is still to be told.
     /// Untrusted.
     pub lost: Vec<(String, String)>,
+    /// Commands whose work cannot be compared any more: what the person is still to be told. Untrusted.
+    pub pruned: Vec<String>,
     /// The model knows that there are too many untracked files to compare them.
     pub is_limit_told: bool,
 }
@@ -46,7 +59,8 @@ impl Watched {
     /// # Errors
     /// None that a caller can bring about.
     pub fn to_bytes(&self) -> Result<Option<Vec<u8>>> {
-        let is_nothing = self.untold.is_empty() && self.lost.is_empty() && !self.is_limit_told;
+        let is_told = self.untold.is_empty() && self.lost.is_empty() && self.pruned.is_empty();
+        let is_nothing = is_told && !self.is_limit_told;
         if self.running.is_empty() && is_nothing {
             return Ok(None);
         }
@@ -59,13 +73,29 @@ impl Watched {
         watched.running.iter().all(|running| running.before.is_sound()).then_some(watched)
     }
 
-    /// Which of them the report of an end is about, by the text of the command, which some clients do not repeat.
+    /// Which of them the report of an end is about, by the text of the command, which some clients do not repeat. Of
+    /// several the last: one before it has failed, or was not allowed.
     pub fn ended(&self, part: &str, command: &str) -> Option<usize> {
-        let find = |is_it: &dyn Fn(&Running) -> bool| self.running.iter().position(is_it);
+        let find = |is_it: &dyn Fn(&Running) -> bool| self.running.iter().rposition(is_it);
         if command.is_empty() {
-            return find(&|it| it.part == part && !it.is_background);
+            return find(&|it| it.part == part && !it.is_background && !it.is_passed);
         }
         find(&|it| it.part == part && it.command == command)
             .or_else(|| find(&|it| it.command == command))
+    }
+
+    /// A command of `part` has ended, which began then.
+    pub fn outlive(&mut self, part: &str, began: u64) {
+        let is_before = |it: &&mut Running| it.part == part && it.began < began;
+        self.running.iter_mut().filter(is_before).for_each(|it| it.is_outlived = true);
+    }
+
+    /// Another command of `part` begins. Whether anything is to be remembered of that.
+    pub fn pass(&mut self, part: &str) -> bool {
+        let mut is_news = false;
+        for it in self.running.iter_mut().filter(|it| it.part == part) {
+            is_news |= !std::mem::replace(&mut it.is_passed, true);
+        }
+        is_news
     }
 }

@@ -312,36 +312,128 @@ fn commands_that_overlap_are_each_compared_with_what_was_before_them() {
     }
 }
 
-/// A command that failed, was interrupted, or goes on in the background.
+/// A command that failed, was interrupted, was not allowed, or goes on in the background: nobody knows when it ended,
+/// or that it ran, and what is there may be the person's.
 #[test]
-fn a_command_whose_end_nobody_reports_is_compared_all_the_same() {
-    let command = "echo wasp >a.txt; false";
+fn after_a_command_whose_end_nobody_reports_nothing_is_put_back() {
+    let named = "src/b.txt: changed after a command that names it, of which no end was reported";
+    let prompt = json!({ "prompt": "I did it myself" });
     let begun = || {
         let repo = Repo::with(FILES);
-        before(&repo, command);
-        repo.write("a.txt", "wasp\n");
+        before(&repo, "sed -i s/bee/wasp/ src/b.txt");
+        repo.write("src/b.txt", "mine\n");
+        repo.git(&["add", "src/b.txt"]);
         repo
     };
-    // When the agent stops: the model hears of it with the next prompt.
+    let is_mine = |repo: &Repo| {
+        assert_eq!(repo.text("src/b.txt"), "mine\n");
+        assert_eq!(repo.git(&["status", "--short"]), "M  src/b.txt");
+        assert_eq!(list(repo)["count"], 0);
+    };
+    // When the agent stops: the model hears of it with the next prompt, once.
     let repo = begun();
-    is_put_back_and_proposed(&repo, &["+wasp"]);
-    let prompt = json!({ "prompt": "go on" });
-    assert!(told(&repo, "UserPromptSubmit", prompt.clone()).contains("\na.txt"));
-    assert_eq!(told(&repo, "UserPromptSubmit", prompt.clone()), "");
-    // With the prompt, where the turn was interrupted.
-    let repo = begun();
-    assert!(told(&repo, "UserPromptSubmit", prompt).contains("\na.txt"));
-    assert_eq!(repo.git(&["status", "--short"]), "");
-    is_put_back_and_proposed(&repo, &["+wasp"]);
-    // Before the next command, with whose end the model is told.
-    let repo = begun();
-    assert!(runs(&repo, "echo lake >c.txt", || {}).contains("\na.txt"));
-    // What the person saves from then on is not put back any more.
-    repo.write("a.txt", "mine\n");
     hook(&repo, "Stop", json!({}));
+    is_mine(&repo);
+    let told_once = told(&repo, "UserPromptSubmit", prompt.clone());
+    assert!(told_once.contains(named), "{told_once}");
+    assert_eq!(told(&repo, "UserPromptSubmit", prompt.clone()), "");
+    // With the prompt.
+    let repo = begun();
+    assert!(told(&repo, "UserPromptSubmit", prompt.clone()).contains(named));
+    hook(&repo, "Stop", json!({}));
+    is_mine(&repo);
+    assert_eq!(told(&repo, "UserPromptSubmit", prompt.clone()), "");
+    // With that of a command that began when a later one had ended: until then they may run side by side.
+    let repo = begun();
+    for is_told in [false, true, false] {
+        assert_eq!(runs(&repo, "echo more >>c.txt", || {}).contains(named), is_told);
+    }
+    hook(&repo, "Stop", json!({}));
+    assert_eq!(repo.git(&["status", "--short"]), "M  src/b.txt");
+    // Where the end is reported after all, it ran until then.
+    let repo = begun();
+    assert!(told(&repo, "UserPromptSubmit", prompt).contains(named));
+    assert!(after(&repo, "sed -i s/bee/wasp/ src/b.txt").contains("they are put back"));
+    is_put_back_and_proposed(&repo, &["+mine"]);
+}
+
+#[test]
+fn the_person_is_told_of_what_a_command_without_an_end_may_have_written() {
+    let repo = Repo::with(FILES);
+    let command = json!({ "tool_name": "Bash", "tool_input": { "command": "echo x >a.txt" } });
+    claude(&repo, "PreToolUse", command);
+    repo.write("a.txt", "mine\n");
+    let said = claude(&repo, "Stop", json!({})).json()["systemMessage"].clone();
+    let said = said.as_str().expect("a text");
+    assert!(said.contains("perhaps by a command whose end was not reported:\na.txt: "), "{said}");
     assert_eq!(repo.text("a.txt"), "mine\n");
-    repo.git(&["checkout", "-q", "a.txt"]);
-    is_put_back_and_proposed(&repo, &["+wasp", "+lake"]);
+}
+
+/// The first run of it has failed, and its end was not reported.
+#[test]
+fn the_end_of_a_command_that_runs_again_is_that_of_the_last() {
+    let repo = Repo::with(FILES);
+    let command = "python3 check.py src/b.txt";
+    before(&repo, command);
+    before(&repo, command);
+    assert_eq!(after(&repo, command), "");
+    repo.write("src/b.txt", "mine\n");
+    runs(&repo, "make", || {});
+    hook(&repo, "Stop", json!({}));
+    assert_eq!(repo.text("src/b.txt"), "mine\n");
+    assert_eq!(list(&repo)["count"], 0);
+    // A client that does not repeat the text reports the end of what it has begun last.
+    before(&repo, command);
+    repo.write("src/b.txt", "mine again\n");
+    before(&repo, "ls");
+    assert_eq!(told(&repo, "PostToolUse", json!({ "tool_name": "Bash" })), "");
+    assert_eq!(repo.text("src/b.txt"), "mine again\n");
+}
+
+/// As the refusal of an edit tells the agent: it proposes, and waits.
+#[test]
+fn what_a_person_applies_while_a_command_runs_stays() {
+    let edit = ["--old", "bee", "--new", "wasp"];
+    let new = ["--content-file", "c.txt"];
+    for (path, how, content) in [("src/b.txt", &edit[..], "wasp\n"), ("new.txt", &new, "sea\n")] {
+        let repo = Repo::with(FILES);
+        let command = format!("id=$(aye propose {path} …); aye wait $id");
+        before(&repo, &command);
+        repo.agent("codex", &[&["propose", path, "-m", "why"], how].concat()).ok();
+        repo.aye(&["apply", "--latest", "--yes", "--index"]).ok();
+        let status = repo.git(&["status", "--short"]);
+        assert_eq!(after(&repo, &command), "");
+        hook(&repo, "Stop", json!({}));
+        assert_eq!(repo.text(path), content);
+        assert_eq!(repo.git(&["status", "--short"]), status);
+        assert_eq!(list(&repo)["count"], 0);
+        repo.aye(&["check"]).ok();
+        // Undone meanwhile, it stays so.
+        let id = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
+        let id = id["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+        let told = runs(&repo, &format!("make {path}"), || {
+            repo.aye(&["undo", &id, "--yes"]).ok();
+        });
+        assert_eq!(told, "");
+        assert_eq!(repo.git(&["status", "--short", "--", "src"]), "");
+        assert!(!repo.exists("new.txt"));
+    }
+    // What was applied before is no reason.
+    let repo = Repo::with(FILES);
+    repo.agent("codex", &["propose", "src/b.txt", "--old", "bee", "--new", "wasp", "-m", "y"]).ok();
+    repo.aye(&["apply", "--latest", "--yes"]).ok();
+    let told = runs(&repo, "echo hornet >src/b.txt", || {});
+    assert!(told.contains("they are put back"), "{told}");
+    assert_eq!(repo.text("src/b.txt"), "wasp\n");
+    // Who has written the rest is not known.
+    let repo = Repo::with(FILES);
+    before(&repo, "edit a.txt");
+    repo.agent("codex", &["propose", "a.txt", "--old", "one", "--new", "1", "-m", "why"]).ok();
+    repo.aye(&["apply", "--latest", "--yes"]).ok();
+    repo.write("a.txt", "1\n2\n");
+    let told = after(&repo, "edit a.txt");
+    assert!(told.contains("a.txt: was applied or undone meanwhile, and was edited"), "{told}");
+    assert_eq!(repo.text("a.txt"), "1\n2\n");
 }
 
 fn claude(repo: &Repo, event: &str, more: Value) -> Run {
@@ -383,9 +475,182 @@ fn claude_code_reports_ends_by_two_events_and_parts_by_their_id() {
     claude(&repo, "PostToolUse", next);
     claude(&repo, "UserPromptSubmit", json!({ "prompt": "go on" }));
     assert!(repo.exists("out.txt"));
+    // Whose it is by then nobody knows.
     let said = claude(&repo, "Stop", json!({})).says("out.txt").json();
-    assert!(said["systemMessage"].as_str().expect("a text").contains("put back"), "{said}");
-    is_put_back_and_proposed(&repo, &["+wasp", "+lake", "+whole", "+served"]);
+    let said = said["systemMessage"].as_str().expect("a text");
+    assert!(said.contains("perhaps by a command whose end was not reported"), "{said}");
+    repo.remove("out.txt");
+    is_put_back_and_proposed(&repo, &["+wasp", "+lake", "+whole"]);
+}
+
+/// What is there when one begins may be what another has written so far.
+#[test]
+fn a_file_that_is_put_back_is_so_for_commands_that_began_meanwhile() {
+    let (writes, other) =
+        ("sed -i s/bee/wasp/ src/b.txt; make", "prettier --check src/b.txt; touch x");
+    // A new file that is staged as well.
+    let adds = "echo new >n.txt; git add n.txt";
+    for is_new in [false, true] {
+        let (writes, path) = if is_new { (adds, "n.txt") } else { (writes, "src/b.txt") };
+        let other = other.replace("src/b.txt", path);
+        let write = |repo: &Repo| {
+            repo.write(path, "wasp\n");
+            repo.git(&["add", path]);
+        };
+        let bash = |command: &str, part: &str| {
+            let input = json!({ "command": command });
+            json!({ "tool_name": "Bash", "tool_input": input, "agent_id": part })
+        };
+        // Two parts of an agent.
+        let repo = Repo::with(FILES);
+        claude(&repo, "PreToolUse", bash(writes, "1"));
+        write(&repo);
+        claude(&repo, "PreToolUse", bash(&other, "2"));
+        claude(&repo, "PostToolUse", bash(writes, "1")).says("they are put back");
+        assert_eq!(claude(&repo, "PostToolUse", bash(&other, "2")).out(), "");
+        assert_eq!(repo.git(&["status", "--short"]), "");
+        claude(&repo, "Stop", json!({}));
+        is_put_back_and_proposed(&repo, &["+wasp"]);
+        // Two sessions.
+        let repo = Repo::with(FILES);
+        before(&repo, writes);
+        write(&repo);
+        let theirs = json!({ "command": other });
+        let theirs = json!({ "session_id": "t", "tool_name": "Bash", "tool_input": theirs });
+        claude(&repo, "PreToolUse", theirs.clone());
+        assert!(after(&repo, writes).contains("they are put back"));
+        assert_eq!(claude(&repo, "PostToolUse", theirs).out(), "");
+        claude(&repo, "Stop", json!({ "session_id": "t" }));
+        is_put_back_and_proposed(&repo, &["+wasp"]);
+    }
+    // What began before is still compared with what it found.
+    let repo = Repo::with(FILES);
+    before(&repo, "echo wasp >src/b.txt; make");
+    repo.write("src/b.txt", "wasp\n");
+    let input = json!({ "command": "echo hornet >src/b.txt" });
+    let bash = json!({ "session_id": "t", "tool_name": "Bash", "tool_input": input });
+    claude(&repo, "PreToolUse", bash.clone());
+    repo.write("src/b.txt", "hornet\n");
+    claude(&repo, "PostToolUse", bash).says("they are put back");
+    assert_eq!(repo.text("src/b.txt"), "wasp\n");
+    assert!(after(&repo, "echo wasp >src/b.txt; make").contains("they are put back"));
+    assert_eq!(repo.git(&["status", "--short"]), "");
+}
+
+/// As `git-crypt` and `git lfs install --local` set them up.
+#[test]
+fn a_file_behind_a_filter_of_the_repository_is_left_and_named() {
+    let repo = Repo::with(FILES);
+    let rot = "tr a-zA-Z n-za-mN-ZA-M";
+    for key in ["clean", "smudge"] {
+        repo.git(&["config", &format!("filter.crypt.{key}"), rot]);
+    }
+    repo.write(".gitattributes", "*.key filter=crypt\n");
+    repo.write("s.key", "secret\n");
+    repo.commit("secret");
+    let told = runs(&repo, "echo more >>s.key; echo wasp >a.txt", || {});
+    assert!(told.contains("s.key: goes through the filter 'crypt'"), "{told}");
+    assert!(told.contains("they are put back") && repo.text("a.txt") == "one\ntwo\n", "{told}");
+    assert_eq!(repo.text("s.key"), "secret\nmore\n");
+    assert!(runs(&repo, "rm s.key", || {}).contains("s.key: goes through"));
+    assert!(!repo.exists("s.key"));
+}
+
+#[test]
+fn a_snapshot_that_git_has_pruned_keeps_no_command_from_running() {
+    let repo = Repo::with(FILES);
+    runs(&repo, "make", || {});
+    repo.write("c.txt", "mine\n");
+    let gc = "git gc -q --prune=now; echo x >>a.txt";
+    let prune = || {
+        repo.git(&["gc", "-q", "--prune=now"]);
+    };
+    let told = runs(&repo, gc, prune);
+    assert!(told.contains("Git has pruned what the checkout was") && told.contains(gc), "{told}");
+    assert_eq!(repo.text("a.txt"), "one\ntwo\nx\n");
+    assert!(runs(&repo, "echo x >>src/b.txt", || {}).contains("they are put back"));
+    // By the person, after a command whose end nobody reported.
+    let test = json!({ "tool_name": "Bash", "tool_input": { "command": "npm test" } });
+    claude(&repo, "PreToolUse", test);
+    repo.write("c.txt", "mine again\n");
+    prune();
+    claude(&repo, "UserPromptSubmit", json!({ "prompt": "go on" })).says("Git has pruned");
+    let said = claude(&repo, "Stop", json!({})).json()["systemMessage"].clone();
+    assert!(said.as_str().expect("a text").contains("\nnpm test"));
+    claude(&repo, "Stop", json!({})).lacks("pruned");
+}
+
+#[test]
+fn a_merge_that_conflicts_can_be_gone_on_with_and_aborted() {
+    let diverged = || {
+        let repo = Repo::with(FILES);
+        repo.git(&["switch", "-q", "-c", "other"]);
+        repo.write("a.txt", "theirs\n");
+        repo.commit("Theirs");
+        repo.git(&["switch", "-q", "-"]);
+        repo.write("a.txt", "ours\n");
+        repo.commit("Ours");
+        repo
+    };
+    let repo = diverged();
+    let status = || repo.git(&["status", "--short"]);
+    assert!(runs(&repo, "git merge other; cat a.txt", || {}).contains("a.txt: changed while"));
+    assert_eq!(status(), "UU a.txt");
+    // Files that it does not concern are put back as ever.
+    let told = runs(&repo, "echo wasp >src/b.txt; git add src/b.txt; echo mine >a.txt", || {});
+    assert!(told.contains("they are put back, and what it wrote") && told.contains("\nsrc/b.txt"));
+    assert!(told.contains("a.txt: changed while"), "{told}");
+    assert_eq!((status(), repo.text("src/b.txt")), ("UU a.txt".into(), "bee\n".into()));
+    runs(&repo, "git add a.txt", || {});
+    assert_eq!(status(), "M  a.txt");
+    runs(&repo, "git merge --abort", || {});
+    assert_eq!(status(), "");
+    // From the beginning of a session, in either mode: an agent is asked to settle a merge.
+    for mode in [&["--strict"][..], &[]] {
+        let repo = diverged();
+        repo.try_git(&["merge", "-q", "other"]).exits(1);
+        let mut value = shell("make");
+        value["session_id"] = "s".into();
+        value["cwd"] = repo.root().to_str().expect("a text").into();
+        value["hook_event_name"] = "PreToolUse".into();
+        let args = [&["agents", "hook", "codex", "PreToolUse"], mode].concat();
+        let run = repo.cmd(&args).stdin(value.to_string().as_bytes()).run().ok();
+        assert!(!run.out().contains("deny"), "{}", run.out());
+        assert_eq!(repo.git(&["status", "--short"]), "UU a.txt");
+        hook(&repo, "Stop", json!({}));
+        assert_eq!(list(&repo)["count"], 0);
+    }
+}
+
+#[test]
+fn a_file_is_named_also_where_its_name_is_escaped() {
+    let repo = Repo::with(&[("my file.txt", "m\n"), ("page(1).ts", "p\n")]);
+    for command in ["echo x >>my\\ file.txt", "echo x >>page\\(1\\).ts"] {
+        assert!(runs(&repo, command, || {}).contains("they are put back"), "{command}");
+        assert_eq!(repo.git(&["status", "--short"]), "", "{command}");
+    }
+}
+
+/// A command that names none of them loses them as well.
+#[test]
+fn untracked_files_that_are_gone_are_named_to_the_person() {
+    for (command, line) in [
+        ("git clean -fdq", "notes.md: removed"),
+        ("rm -rf notes*", "notes.md: removed"),
+        ("git stash -uq", "notes.md: removed"),
+        ("mv notes.md new.md", "notes.md: renamed to new.md"),
+        ("for f in *.md; do mv $f $f.bak; done", "notes.md: renamed to notes.md.bak"),
+    ] {
+        let repo = Repo::with(FILES);
+        repo.write("notes.md", "mine\n");
+        let bash = json!({ "tool_name": "Bash", "tool_input": { "command": command } });
+        claude(&repo, "PreToolUse", bash.clone());
+        repo.program("sh").args(&["-c", command]).run().ok();
+        claude(&repo, "PostToolUse", bash).says("is not tracked, and was ");
+        let said = claude(&repo, "Stop", json!({})).json()["systemMessage"].clone();
+        let said = said.as_str().expect("a text");
+        assert!(format!("{said}\n").contains(&format!("\n{line}\n")), "{command}: {said}");
+    }
 }
 
 /// Git has no copy of it, so that it cannot be put back.

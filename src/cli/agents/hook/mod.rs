@@ -3,6 +3,7 @@
 //! Whatever goes wrong here closes the gate for an edit, and never keeps an agent from ending.
 
 mod command;
+mod decided;
 mod edit;
 mod news;
 mod place;
@@ -226,7 +227,8 @@ fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
     if home.has(name) {
         return Ok(());
     }
-    let base = crate::session::tree::Base::Worktree;
+    // An agent is also asked to settle a merge, or to abort it.
+    let base = crate::session::tree::Base::Unsettled;
     let Client { agent, name: client, .. } = place.client;
     let back = sessions::begin(store, home, &held, base, agent, client, context.now)?;
     if !back.is_empty() {

@@ -1,19 +1,24 @@
 //! Commands that run in the checkout: what they write there goes into the session's tree, and is put back.
 //!
-//! Not every client reports the end of a command that failed, was interrupted or runs in the background, and parts of
-//! an agent run theirs side by side. What nobody has reported is compared before the next command of the same part,
-//! with the person's next prompt, and when the agent stops.
+//! Not every client reports the end of a command that failed, was interrupted or runs in the background, and nobody
+//! that of one that the person did not allow. Between its beginning and whatever comes next the person may have edited
+//! the same files: what nobody has reported is never put back, and only named, to the model with the next end or the
+//! person's next prompt, and to the person when the agent stops. Parts of an agent run theirs side by side.
 
 use std::path::Path;
+use std::time::SystemTime;
 
-use super::begin;
+use bstr::BString;
+
 use super::place::Place;
+use super::{begin, decided};
 use crate::cli::Context;
 #[cfg(unix)]
 use crate::cli::shell::only_reads;
 use crate::error::Result;
 use crate::harness::{Answer, Call};
 use crate::session::guard::{Before, Claim, Files, Found};
+use crate::session::home::Watching;
 use crate::session::untracked;
 use crate::session::watched::{MOST, Running, Watched};
 use crate::text::escape;
@@ -32,39 +37,36 @@ pub(super) fn watch(
     directory: &Path,
     (command, input): (&str, &serde_json::Value),
 ) -> Result<Answer> {
+    let part = call.part.as_str();
     if only_reads(context, directory, command) {
+        pass(place, part)?;
         return Ok(Answer::Nothing);
     }
     // What it writes needs a place to go to.
     begin(context, place, &place.name)?;
+    let watching = place.home.watch()?;
     let changing = place.home.change(&place.name)?;
     let mut watched = place.home.watched(&changing);
-    let part = call.part.as_str();
-    let is_over = |it: &Running| it.part == part && !it.is_background && !it.is_settled;
-    for at in 0..watched.running.len() {
-        if is_over(&watched.running[at]) {
-            settle(context, place, &mut watched, at)?;
-        }
-    }
+    watched.pass(part);
+    tell(context, place, &watching, &mut watched, |it| it.part == part && it.is_outlived)?;
     while watched.running.len() >= MOST {
-        if !watched.running[0].is_settled {
-            settle(context, place, &mut watched, 0)?;
+        if !watched.running[0].is_told {
+            settle(context, place, &watching, &mut watched, (0, End::Unknown))?;
         }
         watched.running.remove(0);
-    }
-    let before = Before::look(&place.store)?;
-    for it in watched.running.iter_mut().filter(|it| is_over(it)) {
-        // If it runs on all the same, the report of its end is about what it writes from now on.
-        it.is_settled = true;
-        it.before = before.clone();
     }
     let is_background = ["run_in_background", "is_background"].iter().any(|key| input[key] == true);
     watched.running.push(Running {
         command: command.to_owned(),
         part: part.to_owned(),
         is_background,
-        is_settled: false,
-        before,
+        is_passed: false,
+        is_outlived: false,
+        is_told: false,
+        began: nanoseconds(),
+        top: top(place),
+        tips: decided::tips(&place.store)?,
+        before: Before::look(&place.store)?,
     });
     place.home.keep_watched(&changing, &watched)?;
     Ok(Answer::Nothing)
@@ -76,20 +78,46 @@ fn only_reads(_: &Context, _: &Path, _: &str) -> bool {
     false
 }
 
+/// A command that only reads begins: the report of its end is about none that is remembered.
+fn pass(place: &Place, part: &str) -> Result<()> {
+    let Place { home, name, .. } = place;
+    if !home.has(name) {
+        return Ok(());
+    }
+    let _watching = home.watch()?;
+    let changing = home.change(name)?;
+    let mut watched = home.watched(&changing);
+    match watched.pass(part) {
+        true => home.keep_watched(&changing, &watched),
+        false => Ok(()),
+    }
+}
+
+fn nanoseconds() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn top(place: &Place) -> BString {
+    let top = place.real.1.as_ref().map(|top| top.as_os_str().as_encoded_bytes());
+    top.unwrap_or_default().into()
+}
+
 /// Takes what a command has written in the checkout into the session's tree.
 pub(super) fn ran(context: &Context, place: &Place, call: &Call, command: &str) -> Result<Answer> {
     let Place { home, name, .. } = place;
     if !home.has(name) {
         return Ok(Answer::Nothing);
     }
+    let watching = home.watch()?;
     let changing = home.change(name)?;
     let mut watched = home.watched(&changing);
     // Of a command that reads only, nothing is remembered.
     let Some(at) = watched.ended(&call.part, command) else { return Ok(Answer::Nothing) };
     if !watched.running[at].is_background {
-        watched.running[at].is_settled = false;
-        settle(context, place, &mut watched, at)?;
-        watched.running.remove(at);
+        settle(context, place, &watching, &mut watched, (at, End::Reported))?;
+        let ended = watched.running.remove(at);
+        watched.outlive(&ended.part, ended.began);
     }
     let text = std::mem::take(&mut watched.untold).join("\n\n");
     home.keep_watched(&changing, &watched)?;
@@ -103,83 +131,142 @@ pub(super) fn interrupted(context: &Context, place: &Place) -> Result<Option<Str
     if !home.has(name) {
         return Ok(None);
     }
+    let watching = home.watch()?;
     let changing = home.change(name)?;
     let mut watched = home.watched(&changing);
-    settle_all(context, place, &mut watched, |it| it.part.is_empty() && !it.is_background)?;
+    tell(context, place, &watching, &mut watched, |it| it.part.is_empty())?;
     let text = std::mem::take(&mut watched.untold).join("\n\n");
     home.keep_watched(&changing, &watched)?;
     Ok((!text.is_empty()).then_some(text))
 }
 
+/// Compares the commands that have ended, as far as `is_over` can know, though nobody has reported it, for the model to
+/// be told, once.
+fn tell(
+    context: &Context,
+    place: &Place,
+    watching: &Watching,
+    watched: &mut Watched,
+    is_over: impl Fn(&Running) -> bool,
+) -> Result<()> {
+    let mut at = 0;
+    while let Some(it) = watched.running.get(at) {
+        if !is_over(it) || it.is_background || it.is_told {
+            at += 1;
+            continue;
+        }
+        let found = settle(context, place, watching, watched, (at, End::Unknown))?;
+        watched.running[at].is_told = true;
+        if found.is_pruned {
+            watched.running.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+    Ok(())
+}
+
 /// Compares what is left of all commands, where the agent is done. What the person is to be told.
 pub(super) fn ended(context: &Context, place: &Place) -> Result<Vec<String>> {
     let Place { home, name, .. } = place;
+    let watching = home.watch()?;
     let changing = home.change(name)?;
     let mut watched = home.watched(&changing);
-    let found = settle_all(context, place, &mut watched, |_| true)?;
+    let mut left: Vec<(String, String)> = Vec::new();
+    while !watched.running.is_empty() {
+        let found = settle(context, place, &watching, &mut watched, (0, End::Unknown))?;
+        watched.running.remove(0);
+        let is_known = |(path, _): &(String, String)| left.iter().any(|(left, _)| left == path);
+        let new: Vec<_> = found.left.into_iter().filter(|item| !is_known(item)).collect();
+        left.extend(new);
+    }
     watched.is_limit_told = false;
     let lost = std::mem::take(&mut watched.lost);
+    let pruned = std::mem::take(&mut watched.pruned);
     home.keep_watched(&changing, &watched)?;
     let mut lines = Vec::new();
-    let taken: Vec<String> =
-        found.iter().flat_map(|found| &found.taken).map(|path| escape::name(path)).collect();
-    if !taken.is_empty() {
-        lines.push(format!(
-            "aye: written by a command whose end was not reported, and put back:\n{}",
-            listed(taken.into_iter())
-        ));
-    }
-    let is_lost = |path: &String| lost.iter().any(|(lost, _)| lost == path);
-    let left: Vec<String> = found
-        .iter()
-        .flat_map(|found| &found.left)
-        .filter(|(path, _)| !is_lost(path))
-        .map(line)
-        .collect();
+    left.retain(|(path, _)| !lost.iter().any(|(lost, _)| lost == path));
     if !left.is_empty() {
         lines.push(format!(
             "aye: in the checkout, perhaps by a command whose end was not reported:\n{}",
-            listed(left.into_iter())
+            listed(left.iter().map(line))
         ));
     }
     if !lost.is_empty() {
         lines.push(format!(
-            "aye: files that git does not track were changed by commands, and aye has no copy of what they held:\n{}",
+            "aye: files that git does not track were changed while commands ran, and aye has no copy of what they \
+             held:\n{}",
             listed(lost.iter().map(line))
+        ));
+    }
+    if !pruned.is_empty() {
+        let command = |command: &String| escape::line(command).into_owned();
+        lines.push(format!(
+            "aye: git has pruned what the checkout was before these commands, so that what they wrote is in it, and \
+             not proposed (git status):\n{}",
+            listed(pruned.iter().map(command))
         ));
     }
     Ok(lines)
 }
 
-fn settle_all(
-    context: &Context,
-    place: &Place,
-    watched: &mut Watched,
-    is_over: impl Fn(&Running) -> bool,
-) -> Result<Vec<Found>> {
-    let mut all = Vec::new();
-    while let Some(at) = watched.running.iter().position(&is_over) {
-        all.push(settle(context, place, watched, at)?);
-        watched.running.remove(at);
-    }
-    Ok(all)
+/// What is known of the end of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The client has just reported it.
+    Reported,
+    /// It may have ended long ago, or never have begun.
+    Unknown,
 }
 
 /// Compares the checkout with what it was before one of the commands; what is to be told is among what is `watched`.
-fn settle(context: &Context, place: &Place, watched: &mut Watched, at: usize) -> Result<Found> {
+fn settle(
+    context: &Context,
+    place: &Place,
+    watching: &Watching,
+    watched: &mut Watched,
+    (at, end): (usize, End),
+) -> Result<Found> {
     let Place { store, home, name, .. } = place;
+    let it = watched.running[at].clone();
+    // The client has gone elsewhere meanwhile.
+    if it.top != top(place) {
+        return Ok(Found::default());
+    }
     let others = watched.running.iter().enumerate().filter(|(other, _)| *other != at);
     let others: Vec<String> = others.map(|(_, other)| other.command.clone()).collect();
-    let it = &watched.running[at];
-    let claim = Claim { command: &it.command, others: &others, is_late: it.is_settled };
+    let decided = decided::since(store, &it.tips)?;
+    let is_late = end == End::Unknown;
+    let claim = Claim { command: &it.command, others: &others, is_late, decided: &decided };
     let above = |base: &str, files: Files| {
         store.commit_with(base, files, context.now, "What a command wrote")
     };
     let found = it.before.compare(store, &home.tree(name), claim, above)?;
+    if !found.back.is_empty() {
+        // What it had written until they began is not what was there before them. Where that cannot be noted,
+        // nothing is put back any more.
+        let note = |other: &mut Running| {
+            let is_later = other.began > it.began && other.top == it.top;
+            if is_later && other.before.take(store, &it.before, &found.back, above).is_err() {
+                other.top.clear();
+            }
+        };
+        watched.running.iter_mut().for_each(note);
+        for other in home.watching(watching).iter().filter(|other| *other != name) {
+            if let Ok(changing) = home.change(other) {
+                let mut watched = home.watched(&changing);
+                watched.running.iter_mut().for_each(note);
+                home.keep_watched(&changing, &watched)?;
+            }
+        }
+    }
     let is_limit_new = found.is_over_limit && !watched.is_limit_told;
     watched.is_limit_told |= found.is_over_limit;
-    if watched.untold.len() < MOST_UNTOLD {
-        watched.untold.extend(words(&found, is_limit_new));
+    if found.is_pruned {
+        watched.pruned.push(it.command.clone());
+    }
+    if watched.untold.len() < MOST_UNTOLD && !(is_late && it.is_told) {
+        watched.untold.extend(words(&found, &it.command, (is_late, is_limit_new)));
     }
     watched.lost.extend(found.lost.iter().cloned());
     Ok(found)
@@ -189,7 +276,7 @@ fn line((path, why): &(String, String)) -> String {
     format!("{}: {}", escape::name(path), escape::line(why))
 }
 
-fn words(found: &Found, is_limit_new: bool) -> Vec<String> {
+fn words(found: &Found, command: &str, (is_late, is_limit_new): (bool, bool)) -> Vec<String> {
     let mut text = Vec::new();
     if !found.taken.is_empty() {
         text.push(format!(
@@ -199,10 +286,20 @@ fn words(found: &Found, is_limit_new: bool) -> Vec<String> {
         ));
     }
     if !found.left.is_empty() {
+        let whose = match is_late {
+            true => "If it was your command, has ended, and nobody else has edited them",
+            false => "If the command wrote them",
+        };
         text.push(format!(
-            "These files of the checkout are not as they were. If the command wrote them, propose that, and put \
-             them back:\n{}",
+            "These files of the checkout are not as they were. {whose}, propose that, and put them back:\n{}",
             listed(found.left.iter().map(line))
+        ));
+    }
+    if found.is_pruned {
+        text.push(format!(
+            "Git has pruned what the checkout was before this command, so that nothing can be put back. If it wrote \
+             files of the checkout, propose that, and put them back: {}",
+            escape::line(command)
         ));
     }
     if is_limit_new {
