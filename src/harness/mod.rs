@@ -11,6 +11,7 @@ pub mod copilot;
 pub mod cursor;
 pub mod gemini;
 pub mod guide;
+pub mod in_command;
 pub mod included;
 pub mod opencode;
 pub mod qwen;

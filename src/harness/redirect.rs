@@ -108,29 +108,6 @@ pub fn redirect(
     Ok(input)
 }
 
-/// `command` with the absolute path `top`, wherever it stands as a path of its own or before a slash, as
-/// `tree`. What a shell makes of a path otherwise is not seen.
-pub fn in_command(command: &str, top: &str, tree: &str) -> String {
-    let is_part = |c: char| c.is_alphanumeric() || "_-.~/".contains(c);
-    let mut out = String::with_capacity(command.len());
-    let mut rest = command;
-    while let Some(at) = rest.find(top) {
-        // Where the checkout is a directory above the trees, they are in it.
-        if let Some(after) = rest[at..].strip_prefix(tree) {
-            out += &rest[..at + tree.len()];
-            rest = after;
-            continue;
-        }
-        let (before, after) = (&rest[..at], &rest[at + top.len()..]);
-        let begins = !before.chars().next_back().or(out.chars().next_back()).is_some_and(is_part);
-        let ends = after.starts_with('/') || !after.starts_with(is_part);
-        out += before;
-        out += if begins && ends { tree } else { top };
-        rest = after;
-    }
-    out + rest
-}
-
 /// What a line of a patch says of a file. A client may forgive whitespace before it: then nobody knows
 /// whether it is content.
 fn header(line: &str) -> Result<Option<(&'static str, &str)>, String> {
@@ -193,24 +170,6 @@ mod tests {
     fn a_search_without_a_path_is_one_of_the_tree() {
         assert_eq!(moved(&json!({}), Field::Search("p")).unwrap(), json!({ "p": "/t" }));
         assert_eq!(moved(&json!({"p": "a"}), Field::Search("p")).unwrap(), json!({ "p": "/t/a" }));
-    }
-
-    #[test]
-    fn the_checkouts_path_in_a_command_is_the_trees() {
-        for (command, expected) in [
-            ("sed -i s/a/b/ /r/a.txt", "sed -i s/a/b/ /t/a.txt"),
-            ("cat \"/r/a\" >'/r';ls /r", "cat \"/t/a\" >'/t';ls /t"),
-            ("ls /rest /x/r /r-2 /r.bak", "ls /rest /x/r /r-2 /r.bak"),
-            ("ls", "ls"),
-        ] {
-            assert_eq!(in_command(command, "/r", "/t"), expected);
-        }
-        // A checkout in which the trees lie, such as one of a home directory.
-        let command = "cd /r/state/t || exit\ncat /r/a";
-        assert_eq!(
-            in_command(command, "/r", "/r/state/t"),
-            "cd /r/state/t || exit\ncat /r/state/t/a"
-        );
     }
 
     proptest! {

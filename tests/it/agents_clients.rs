@@ -550,3 +550,34 @@ fn what_the_hooks_of_another_scope_need_is_not_taken_out() {
         assert_eq!(read(settings), before);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_command_that_names_the_checkout_as_a_shell_is_told_to_writes_the_tree() {
+    for name in ["my project", "a(b)&c", "it's", "a$b"] {
+        let repo = Repo::with(&[("b.txt", "bee\n")]);
+        let top = repo.outer().join(name);
+        let top = top.to_str().expect("a path");
+        repo.git(&["worktree", "add", "-q", "-b", "other", top]);
+        let special = |c: char| " ()&'$".contains(c);
+        let escaped: String =
+            top.chars().flat_map(|c| [special(c).then_some('\\'), Some(c)]).flatten().collect();
+        let single = format!("'{}'", top.replace('\'', "'\\''"));
+        let double = format!("\"{}\"", top.replace('$', "\\$"));
+        for spelled in [escaped, single, double] {
+            let command = format!("echo wasp >>{spelled}/b.txt");
+            let value = json!({
+                "session_id": "s", "cwd": top, "hook_event_name": "PreToolUse",
+                "tool_name": "Bash", "tool_input": { "command": command },
+            });
+            let cmd = repo.cmd(&["agents", "hook", "codex", "PreToolUse"]).dir(top);
+            let answer = cmd.stdin(value.to_string().as_bytes()).run().ok().json();
+            let input = rewritten("codex", &answer);
+            let moved = input["command"].as_str().expect("a command");
+            repo.program("sh").args(&["-c", moved]).run().ok();
+            assert_eq!(repo.git(&["-C", top, "status", "--short"]), "", "{moved}");
+        }
+        let tree = tree(&repo).join("b.txt");
+        assert_eq!(std::fs::read_to_string(tree).expect("a file"), "bee\nwasp\nwasp\nwasp\n");
+    }
+}

@@ -8,7 +8,7 @@ use super::watch::watch;
 use super::{begin, enter};
 use crate::cli::Context;
 use crate::error::Result;
-use crate::harness::redirect;
+use crate::harness::in_command::in_command;
 use crate::harness::{Answer, Call, Way};
 use crate::text::shell;
 
@@ -25,7 +25,7 @@ pub(super) fn shell_command(
     let tree = place.tree();
     let is_inside = here.starts_with(real);
     let named = |command: &str, top: &Path| {
-        redirect::in_command(command, &top.to_string_lossy(), &tree.to_string_lossy())
+        in_command(command, &top.to_string_lossy(), &tree.to_string_lossy())
     };
     let moved = match spelled(directory, &here, top) {
         Some(other) => named(&named(command, top), &other),

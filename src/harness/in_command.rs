@@ -1,0 +1,198 @@
+//! The checkout's path in the text of a shell command, and the same text with another path. Pure.
+
+/// What quotes a place of a command is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quote {
+    None,
+    Single,
+    Double,
+}
+
+impl Quote {
+    /// What it is behind `c`, where that is a quote here and no character of a word.
+    fn behind(self, c: char) -> Option<Self> {
+        match (self, c) {
+            (Self::None, '\'') => Some(Self::Single),
+            (Self::None, '"') => Some(Self::Double),
+            (Self::Single, '\'') | (Self::Double, '"') => Some(Self::None),
+            _ => None,
+        }
+    }
+}
+
+/// A path at the beginning of a text.
+struct Spelled {
+    /// Bytes of the text.
+    len: usize,
+    /// The quotes in it, which go on behind it.
+    quotes: String,
+    /// What it ends in.
+    quote: Quote,
+    /// A backslash stands in it before a character.
+    is_escaped: bool,
+}
+
+/// `path` at the beginning of `text`, which is in `quote`: as it is, or as it is written for a shell.
+fn spelled(text: &str, path: &str, mut quote: Quote) -> Option<Spelled> {
+    let (mut rest, mut quotes, mut is_escaped) = (text.chars(), String::new(), false);
+    for wanted in path.chars() {
+        loop {
+            let c = rest.next()?;
+            if let Some(behind) = quote.behind(c) {
+                quotes.push(c);
+                quote = behind;
+                continue;
+            }
+            // In single quotes it may be what another shell is to run.
+            if c == '\\' && c != wanted && !wanted.is_alphanumeric() && rest.next()? == wanted {
+                is_escaped = true;
+            } else if c != wanted {
+                return None;
+            }
+            break;
+        }
+    }
+    Some(Spelled { len: text.len() - rest.as_str().len(), quotes, quote, is_escaped })
+}
+
+fn is_plain(path: &str) -> bool {
+    path.chars().all(is_plain_char)
+}
+
+fn is_plain_char(c: char) -> bool {
+    // Where a backslash is in a path, it leads into a directory.
+    c.is_alphanumeric() || "_-./@%+=:,\\".contains(c)
+}
+
+/// `path` for a place that is in `quote`.
+fn spell(path: &str, quote: Quote, is_escaped: bool) -> String {
+    let is_special = |c: char| match quote {
+        Quote::Double => "$`\"".contains(c),
+        Quote::None => !is_plain_char(c),
+        Quote::Single => is_escaped && c != '\'' && !is_plain_char(c),
+    };
+    let mut out = String::with_capacity(path.len());
+    for c in path.chars() {
+        match c {
+            '\'' if quote == Quote::Single => out += "'\\''",
+            c if is_special(c) => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// `command` with the absolute path `top`, wherever it stands as a path of its own or before a slash, as
+/// `tree`: as it is, and as it is escaped or quoted for a shell. What a shell makes of a path otherwise is not seen.
+pub fn in_command(command: &str, top: &str, tree: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || "_-.~/".contains(c);
+    let first = top.chars().next().unwrap_or('/');
+    let mut out = String::with_capacity(command.len());
+    let (mut rest, mut quote) = (command, Quote::None);
+    while let Some(c) = rest.chars().next() {
+        if c == first && !out.chars().next_back().is_some_and(is_part) {
+            // Where the checkout is a directory above the trees, they are in it.
+            if let Some(found) = spelled(rest, tree, quote) {
+                out += &rest[..found.len];
+                (rest, quote) = (&rest[found.len..], found.quote);
+                continue;
+            }
+            let ends = |found: &Spelled| {
+                let after = rest[found.len..].trim_start_matches(['\'', '"']);
+                let goes_on = after.starts_with('\\') && found.quote == Quote::None;
+                after.starts_with('/') || !after.starts_with(is_part) && !goes_on
+            };
+            if let Some(found) = spelled(rest, top, quote).filter(ends) {
+                // No shell would read it so: it is text, such as a file that is written.
+                let is_text = quote == Quote::None && rest.starts_with(top) && !is_plain(top);
+                if is_text {
+                    out += tree;
+                } else {
+                    out += &spell(tree, quote, found.is_escaped);
+                    out += &found.quotes;
+                }
+                (rest, quote) = (&rest[found.len..], found.quote);
+                continue;
+            }
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+        if let Some(behind) = quote.behind(c) {
+            quote = behind;
+        } else if c == '\\'
+            && quote != Quote::Single
+            && let Some(next) = rest.chars().next()
+            && next != first
+        {
+            out.push(next);
+            rest = &rest[next.len_utf8()..];
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_checkouts_path_in_a_command_is_the_trees() {
+        for (command, expected) in [
+            ("sed -i s/a/b/ /r/a.txt", "sed -i s/a/b/ /t/a.txt"),
+            ("cat \"/r/a\" >'/r';ls /r", "cat \"/t/a\" >'/t';ls /t"),
+            ("ls /rest /x/r /r-2 /r.bak /r\\ 2/a", "ls /rest /x/r /r-2 /r.bak /r\\ 2/a"),
+            ("printf '/r\\n'; echo it\\'s /r", "printf '/t\\n'; echo it\\'s /t"),
+            ("cat <<E\nthat's /r\nE\nls /r", "cat <<E\nthat's /t\nE\nls /t"),
+            ("ls", "ls"),
+        ] {
+            assert_eq!(in_command(command, "/r", "/t"), expected);
+        }
+        // A checkout in which the trees lie, such as one of a home directory.
+        let command = "cd /r/state/t || exit\ncat /r/a";
+        assert_eq!(
+            in_command(command, "/r", "/r/state/t"),
+            "cd /r/state/t || exit\ncat /r/state/t/a"
+        );
+    }
+
+    #[test]
+    fn a_path_is_seen_as_a_shell_reads_it() {
+        for (top, command, expected) in [
+            ("/a b", "cat /a\\ b/c", "cat /t/c"),
+            ("/a b", "cat '/a b/c' \"/a b\"/c", "cat '/t/c' \"/t\"/c"),
+            ("/a b", "cat /'a b'/c /'a b/c'", "cat /t''/c /t'/c'"),
+            ("/a b", "cat /'a b'c '/a b'c", "cat /'a b'c '/a b'c"),
+            ("/a b", "sh -c 'cat /a\\ b/c'", "sh -c 'cat /t/c'"),
+            ("/a b", "cat <<E\n/a b/c\nE", "cat <<E\n/t/c\nE"),
+            ("/a b", "cat /a\\ bc /a\\ b\\ c", "cat /a\\ bc /a\\ b\\ c"),
+            ("/it's", "cat '/it'\\''s/c' /it\\'s/c", "cat '/t''/c' /t/c"),
+            ("/it's", "cat '/it'\"'\"'s/c' \"/it's/c\"", "cat '/t'\"\"'/c' \"/t/c\""),
+            ("/a$b", "cat \"/a\\$b/c\" '/a$b/c' /a\\$b", "cat \"/t/c\" '/t/c' /t"),
+            ("/a(b)&c", "cat /a\\(b\\)\\&c/d", "cat /t/d"),
+        ] {
+            assert_eq!(in_command(command, top, "/t"), expected);
+        }
+    }
+
+    #[test]
+    fn the_trees_path_is_written_as_its_place_wants_it() {
+        for (command, expected) in [
+            ("cat /r/a", "cat /m\\ y\\$\\'/t/a"),
+            ("cat \"/r/a\"", "cat \"/m y\\$'/t/a\""),
+            ("cat '/r/a'", "cat '/m y$'\\''/t/a'"),
+        ] {
+            assert_eq!(in_command(command, "/r", "/m y$'/t"), expected);
+        }
+        let command = "cd /a\\ b/t && cat /a\\ b/c";
+        assert_eq!(in_command(command, "/a b", "/a b/t"), "cd /a\\ b/t && cat /a\\ b/t/c");
+    }
+
+    proptest! {
+        #[test]
+        fn any_command_without_the_path_stays_as_it_is(command in any::<String>()) {
+            prop_assert_eq!(in_command(&command, "/no where", "/t"), command);
+        }
+    }
+}
