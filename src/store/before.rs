@@ -56,8 +56,8 @@ impl Store {
         refs::remove(&self.repo, &self.common_dir, &name(patch))
     }
 
-    /// The refs of what stood before direct patches that have one of `contents`, or lines that these have added
-    /// to the same file.
+    /// The refs of what stood before direct patches that have one of `contents` at any path, or lines that these have
+    /// added to the same file.
     ///
     /// # Errors
     /// If the refs cannot be read.
@@ -67,18 +67,22 @@ impl Store {
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let added = self.added(contents);
+        let (added, blobs) = (self.added(contents), contents.blobs());
         let has = |tree: ObjectId| {
             let Ok(tree) = self.repo.find_tree(tree) else { return true };
-            contents.any(|path, blobs| {
-                let entry = tree.lookup_entry(path.components().map(|name| name.to_vec()));
-                let Some(id) = entry.ok().flatten().map(|entry| entry.object_id().to_string())
-                else {
-                    return false;
-                };
-                blobs.contains(&id)
-                    || added.get(path).is_some_and(|added| self.has_lines(&id, added))
-            })
+            // A file may have been moved since.
+            let Ok(files) = tree.traverse().breadthfirst.files() else { return true };
+            let is_there = files.iter().any(|file| blobs.contains(&file.oid.to_string()));
+            is_there
+                || contents.any(|path, blobs| {
+                    let entry = tree.lookup_entry(path.components().map(|name| name.to_vec()));
+                    let Some(id) = entry.ok().flatten().map(|entry| entry.object_id().to_string())
+                    else {
+                        return false;
+                    };
+                    blobs.contains(&id)
+                        || added.get(path).is_some_and(|added| self.has_lines(&id, added))
+                })
         };
         Ok(found.into_iter().filter(|(_, tree)| has(*tree)).map(|(name, _)| name).collect())
     }

@@ -242,6 +242,22 @@ fn nor_does_what_stood_before_a_direct_patch() {
     is_gone(&repo, &id);
 }
 
+/// Nor where its file was moved in between.
+#[test]
+fn nor_does_what_stood_before_a_patch_of_a_moved_file() {
+    let (repo, _) = scene();
+    let id = leak(&repo);
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.git(&["mv", "d", "moved"]);
+    let last = repo.text("moved").lines().last().expect("a line").to_owned();
+    let count = repo.text("moved").lines().count();
+    let patch = format!("--- a/moved\n+++ b/moved\n@@ -{count} +{count} @@\n-{last}\n+{last}!\n");
+    repo.aye_stdin(&["patch", "--unidiff-zero"], patch).ok();
+    assert!(repo.git(&["for-each-ref", "refs/aye/before"]).lines().count() == 1);
+    purge(&repo, &id);
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/before"]), "");
+}
+
 #[test]
 fn nothing_leads_to_a_purged_proposal_any_more() {
     for state in ["pending", "rejected", "folded", "applied"] {

@@ -41,7 +41,7 @@ pub struct Contents {
 
 impl Contents {
     /// The blobs, hex.
-    pub(super) fn blobs(&self) -> BTreeSet<String> {
+    pub(in crate::store) fn blobs(&self) -> BTreeSet<String> {
         self.blobs.values().flatten().cloned().collect()
     }
 
