@@ -49,6 +49,7 @@ mod generated;
 mod groups;
 mod hooks;
 mod hostile_lanes;
+mod hostile_many;
 mod hostile_private;
 mod identity;
 mod import;

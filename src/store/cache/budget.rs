@@ -1,4 +1,4 @@
-//! What the events of other clones' lanes may cost for one proposal, and how their texts are cut.
+//! What the events of other clones' lanes may cost, and how their texts are cut.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use crate::proposal::event::{CommentKind, InputForm, MAX_WRITTEN, RevisionReason};
 use crate::proposal::{Data, Event};
 
-/// What one foreign lane may cost for one proposal, in bytes.
-const MOST_OF_A_LANE: usize = 64 << 20;
+/// What one foreign lane may cost for one proposal or one answer, in bytes.
+pub(super) const MOST_OF_A_LANE: usize = 64 << 20;
 
-/// What all foreign lanes together may cost for one proposal, in bytes.
+/// What all foreign lanes together may cost for one answer, in bytes.
 const MOST_OF_ALL: usize = 128 << 20;
 
 /// What a value inside an event costs in memory, in bytes, on top of its text.
@@ -27,8 +27,8 @@ const OBJECT: usize = 6;
 /// Longest text of a foreign event.
 const MOST_TEXT: usize = 64 << 10;
 
-/// Bytes of events that nobody counts: what is in them takes at most 16 MiB, and most proposals have
-/// no more.
+/// Bytes of events that nobody counts: what is in them takes at most 16 MiB, and most answers have no
+/// more.
 const UNCOUNTED: usize = 64 << 10;
 
 /// Largest first event that a publication of another lane may carry, in bytes: as large as one of
@@ -38,7 +38,7 @@ pub(super) const LARGEST_ORIGINAL: usize = MAX_WRITTEN;
 /// Longest name in a foreign event.
 const MOST_NAME: usize = 1 << 10;
 
-/// What foreign lanes have cost so far.
+/// What foreign lanes have cost so far for one answer; for one proposal see [`Shares`](super::shares::Shares).
 #[derive(Default)]
 pub(super) struct Budget {
     lanes: BTreeMap<String, usize>,
@@ -53,10 +53,10 @@ impl Budget {
             self.uncounted += body.len();
             return true;
         }
-        self.takes(lane, body.len() + VALUE * values(body))
+        self.takes(lane, cost(body))
     }
 
-    pub(super) fn takes(&mut self, lane: &str, cost: usize) -> bool {
+    fn takes(&mut self, lane: &str, cost: usize) -> bool {
         let sum = match self.lanes.get_mut(lane) {
             Some(sum) => sum,
             None => self.lanes.entry(lane.to_owned()).or_default(),
@@ -123,6 +123,11 @@ impl Budget {
         };
         self.takes(lane, text + LIGHT)
     }
+}
+
+/// What an event that is stored as `body` costs in memory, in bytes.
+pub(super) fn cost(body: &[u8]) -> usize {
+    body.len() + VALUE * values(body)
 }
 
 /// How many values the JSON in `bytes` has, about: every one but the first follows a comma or a

@@ -1,18 +1,20 @@
 //! The events of one proposal, as far as they are worth folding.
 //!
 //! Whoever may push a lane chooses how much it says. What other lanes say about one proposal is
-//! therefore limited, by what it costs in memory ([`budget`]), and their texts are cut to what a person reads.
+//! therefore limited lane by lane, by what it costs in memory ([`Shares`]), and their texts are cut to what a
+//! person reads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use gix::ObjectId;
 use rusqlite::Connection;
 
-use super::budget::{self, Budget};
+use super::budget;
 use super::filling::Row;
 use super::forks::{self, Chains};
 use super::parsed::Parsed;
+use super::shares::{Shares, Speakers};
 use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
 use super::{audience, publish};
@@ -53,13 +55,20 @@ pub(super) fn events(
     (own, parsed): (Own<'_>, &mut Parsed),
     mut check: Option<Check<'_>>,
 ) -> rusqlite::Result<Gathered> {
-    let mut gathering = Gathering::new(repo, connection, chains, own);
+    // What is asked first and the rows themselves are of one state.
+    let _state = match connection.is_autocommit() {
+        true => Some(connection.unchecked_transaction()?),
+        false => None,
+    };
+    let (shares, places) = said(connection, id, own)?;
+    let mut gathering = Gathering::new(repo, connection, chains, own, shares);
     let mut select = connection.prepare_cached(
         "SELECT id, commit_id, lane, part, body, statement, is_line, figures FROM event
-         WHERE proposal = ?1 ORDER BY seq, id",
+         WHERE rowid = ?1",
     )?;
-    let mut rows = select.query([id])?;
-    while let Some(row) = rows.next()? {
+    for place in places {
+        let mut rows = select.query([place])?;
+        let Some(row) = rows.next()? else { continue };
         let event_id: String = row.get(0)?;
         let part: Option<String> = row.get(3)?;
         let body = row.get_ref(4)?.as_bytes().unwrap_or_default();
@@ -101,13 +110,27 @@ pub(super) fn fresh(
     connection: &Connection,
     chains: &Chains,
     own: Own<'_>,
-    mut rows: Vec<Row>,
+    rows: Vec<Row>,
 ) -> rusqlite::Result<Gathered> {
-    rows.sort_unstable_by(|a, b| (a.event.seq, &a.id).cmp(&(b.event.seq, &b.id)));
-    let mut gathering = Gathering::new(repo, connection, chains, own);
-    gathering.found.events.reserve_exact(rows.len());
-    gathering.found.commits.reserve_exact(rows.len());
-    for Row { id, commit, event, body, statement, stated, figures, is_line } in rows {
+    let mut speakers = Speakers::default();
+    let mut numbered = Vec::with_capacity(rows.len());
+    for row in rows {
+        let (number, speaker) = speakers.at(&row.event.lane);
+        speaker.is_own = own.has(&row.event.lane);
+        speaker.has_first |= matches!(row.event.data, Data::Propose(_));
+        speaker.bytes += row.body.len();
+        numbered.push((number, row));
+    }
+    let (shares, places) = Shares::new(speakers);
+    numbered.sort_unstable_by(|(one, a), (other, b)| {
+        let place = |number: &usize, row: &Row| (places[*number], row.event.seq);
+        place(one, a).cmp(&place(other, b)).then_with(|| a.id.cmp(&b.id))
+    });
+    let mut gathering = Gathering::new(repo, connection, chains, own, shares);
+    gathering.found.events.reserve_exact(numbered.len());
+    gathering.found.commits.reserve_exact(numbered.len());
+    for (_, row) in numbered {
+        let Row { id, commit, event, body, statement, stated, figures, is_line } = row;
         let said = Said {
             id,
             commit,
@@ -122,6 +145,30 @@ pub(super) fn fresh(
         gathering.add(said, || Some(*event));
     }
     gathering.finish()
+}
+
+/// Who says how much about the proposal `id`, and the rows of the events, in the order in which they are
+/// taken.
+fn said(connection: &Connection, id: &str, own: Own<'_>) -> rusqlite::Result<(Shares, Vec<i64>)> {
+    let mut select = connection.prepare_cached(
+        "SELECT rowid, lane, part, kind = 'propose', length(body) FROM event
+         WHERE proposal = ?1 ORDER BY seq, id",
+    )?;
+    let mut rows = select.query([id])?;
+    let (mut speakers, mut said) = (Speakers::default(), Vec::new());
+    while let Some(row) = rows.next()? {
+        let lane = row.get_ref(1)?.as_str()?;
+        let part = row.get_ref(2)?.as_str_or_null()?;
+        let (number, speaker) = speakers.at(part.unwrap_or(lane));
+        speaker.is_own = part.is_none() && own.has(lane);
+        speaker.has_first |= row.get::<_, bool>(3)?;
+        speaker.bytes += usize::try_from(row.get::<_, i64>(4)?).unwrap_or_default();
+        said.push((number, row.get::<_, i64>(0)?));
+    }
+    let (shares, places) = Shares::new(speakers);
+    // Each lane in its order.
+    said.sort_by_key(|(number, _)| places[*number]);
+    Ok((shares, said.into_iter().map(|(_, row)| row).collect()))
 }
 
 /// An event, as the cache has it.
@@ -144,11 +191,13 @@ struct Gathering<'c> {
     chains: &'c Chains,
     own: Own<'c>,
     found: Gathered,
-    budget: Budget,
+    shares: Shares,
     places: Places,
     /// What the statements of these had seen, by their places among the events.
     stated: Vec<(usize, Option<String>)>,
     originals: Vec<(Stamped, Rc<str>)>,
+    /// The SHA-256 of each of these.
+    carried: HashMap<String, String>,
 }
 
 impl<'c> Gathering<'c> {
@@ -157,6 +206,7 @@ impl<'c> Gathering<'c> {
         connection: &'c Connection,
         chains: &'c Chains,
         own: Own<'c>,
+        shares: Shares,
     ) -> Self {
         Self {
             repo,
@@ -164,16 +214,17 @@ impl<'c> Gathering<'c> {
             chains,
             own,
             found: Gathered { is_archived: true, ..Gathered::default() },
-            budget: Budget::default(),
+            shares,
             places: Places::default(),
             stated: Vec::new(),
             originals: Vec::new(),
+            carried: HashMap::new(),
         }
     }
 
-    /// Adds the next event, by position and id, which `read` reads.
+    /// Adds the next event, lane by lane, in each by position and id, which `read` reads.
     fn add(&mut self, said: Said<'_>, read: impl FnOnce() -> Option<Event>) {
-        let Self { repo, connection, chains, own, found, budget, places, .. } = self;
+        let Self { repo, connection, chains, own, found, shares, places, .. } = self;
         let Said {
             id,
             commit,
@@ -193,7 +244,7 @@ impl<'c> Gathering<'c> {
             if found.cut.contains_key(lane) {
                 return;
             }
-            if !budget.admits(lane, body) {
+            if !shares.admits(lane, body) {
                 found.cut.insert(lane.clone(), (id, None));
                 return;
             }
@@ -203,7 +254,7 @@ impl<'c> Gathering<'c> {
             // What it costs in memory is known once it is read, which takes at most 64 MiB.
             let read = lists::inflate(repo, &mut event);
             let cost = event.data.changes().len() * 1024;
-            if read.is_err() || !is_own && !budget.takes(lane, cost) {
+            if read.is_err() || !is_own && !shares.takes(lane, cost) {
                 let missing = read.err().and_then(|_| lists::missing(repo, &event));
                 found.cut.insert(lane.clone(), (id, missing));
                 return;
@@ -220,8 +271,12 @@ impl<'c> Gathering<'c> {
         forks::untangle(connection, &chains.forks, &mut event, part.as_deref(), *own);
         places.add(&event, &commit);
         let stamped = Stamped { id, event };
-        match publish::original(repo, &stamped, (!is_own).then_some(budget)) {
+        match publish::original(repo, &stamped, &self.carried, (!is_own).then_some(shares)) {
             Ok(original) => {
+                if let (Some(original), Data::Publish(publish)) = (&original, &stamped.event.data) {
+                    let sha256 = publish.original.sha256.clone();
+                    self.carried.insert(original.id.clone(), sha256);
+                }
                 self.originals.extend(original.map(|original| (original, commit.clone())));
             }
             Err(flaw) => {

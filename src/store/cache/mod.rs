@@ -26,6 +26,7 @@ mod relations;
 mod risk;
 mod row;
 mod schema;
+mod shares;
 mod source;
 mod statements;
 mod update;

@@ -1,24 +1,28 @@
 //! The first events of proposals that were published: read from the blobs that name them.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::budget::{self, Budget};
+use super::budget;
 use super::gather;
+use super::shares::Shares;
 use super::statements::{self, Flaw};
 use crate::proposal::audit::{Own, Why};
-use crate::proposal::{ActorKind, Data, Stamped, forks};
+use crate::proposal::{ActorKind, Data, ProposalId, Stamped, forks};
 use crate::store::lists;
 
 /// The first event that `stamped` carries, if it is a publication. What is carried is that event
-/// whoever carries it: its id is the hash of its bytes, and its lane and number are what they say.
-/// `budget` is what a lane of somebody else may cost.
+/// whoever carries it: its id is the hash of its bytes, and its lane and number are what they say. So one
+/// that is among those `known`, each with the SHA-256 of its bytes, is not read again. `shares` are given
+/// for a lane of somebody else.
 ///
 /// # Errors
 /// The reason why `stamped` does not count.
 pub(super) fn original(
     repo: &gix::Repository,
     stamped: &Stamped,
-    budget: Option<&mut Budget>,
+    known: &HashMap<String, String>,
+    shares: Option<&mut Shares>,
 ) -> Result<Option<Stamped>, Flaw> {
     let Data::Publish(publish) = &stamped.event.data else { return Ok(None) };
     if stamped.event.actor.kind != ActorKind::Human {
@@ -26,10 +30,16 @@ pub(super) fn original(
         return Ok(None);
     }
     let flaw = |missing| statements::flaw(stamped, Why::Original, missing);
-    if stamped.event.first.as_ref() != Some(&publish.original.id) {
+    let named = &publish.original;
+    if stamped.event.first.as_ref() != Some(&named.id)
+        || stamped.event.proposal != Some(ProposalId::from_event(&named.id))
+    {
         return Err(flaw(None));
     }
-    let most = match budget {
+    if let Some(known) = known.get(&named.id) {
+        return if *known == named.sha256 { Ok(None) } else { Err(flaw(None)) };
+    }
+    let most = match shares {
         Some(_) => budget::LARGEST_ORIGINAL,
         None => crate::proposal::event::MAX_BYTES,
     };
@@ -40,10 +50,8 @@ pub(super) fn original(
     if found.0.proposal() != stamped.event.proposal {
         return Err(flaw(None));
     }
-    if let Some(budget) = budget {
-        let cost = found.0.event.data.changes().len() * 1024;
-        if !budget.admits(&stamped.event.lane, &found.1) || !budget.takes(&stamped.event.lane, cost)
-        {
+    if let Some(shares) = shares {
+        if !shares.admits_original(&found.1, found.0.event.data.changes().len()) {
             return Err(flaw(None));
         }
         budget::cut(&mut found.0.event);

@@ -118,6 +118,11 @@ impl<'t> Folding<'t> {
         };
         let Folded { proposal, troubles, is_archived, owner, digest, figures } = folded;
         note(proposal.as_ref().filter(|_| is_fresh))?;
+        if proposal.is_none() && !is_fresh && is_known(transaction, id)? {
+            // Its first event does not count any more: a new cache has nothing of it.
+            forget(transaction, id)?;
+            self.last = last(transaction)?;
+        }
         if self.has_troubles {
             transaction.prepare_cached("DELETE FROM trouble WHERE proposal = ?1")?.execute([id])?;
         }
@@ -138,7 +143,12 @@ impl<'t> Folding<'t> {
     }
 }
 
-/// Forgets what a purged proposal was.
+/// Whether something was folded of `id`.
+fn is_known(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<bool> {
+    transaction.prepare_cached("SELECT 1 FROM proposal WHERE id = ?1")?.exists([id])
+}
+
+/// Forgets what a proposal was.
 fn forget(transaction: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
     for sql in [
         "DELETE FROM proposal WHERE id = ?1",

@@ -1,0 +1,140 @@
+//! Lanes of other clones that say very much, or are very many: that costs them, and nobody else.
+
+use crate::support::clones::{clone, fetch, join, lane, push};
+use crate::support::hostile::Hostile;
+use crate::support::{self, Repo, Run};
+use serde_json::{Value, json};
+
+/// A repository with a proposal of its own, and a clone of somebody else.
+struct Scene {
+    repo: Repo,
+    bob: Repo,
+    /// What both fetch from.
+    _server: Repo,
+    mine: String,
+}
+
+fn scene() -> Scene {
+    let (repo, server) =
+        (Repo::with(&[("a", "1\n2\n"), ("b", "1\n2\n"), ("c", "1\n")]), Repo::bare());
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    let mine = propose(&repo, "a", "1", "Mine");
+    push(&repo);
+    let bob = clone(&server);
+    Scene { repo, bob, _server: server, mine }
+}
+
+fn propose(repo: &Repo, path: &str, old: &str, description: &str) -> String {
+    let new = format!("{description}, {old}");
+    repo.aye(&["propose", path, "--old", old, "--new", &new, "-m", description, "-q"]).ok().id()
+}
+
+impl Scene {
+    /// What is listed, warm and with a new cache: description and status.
+    #[track_caller]
+    fn listed(&self) -> Vec<(String, String)> {
+        let list = || -> Vec<(String, String)> {
+            let list = run(&self.repo, &["list", "--status", "all", "--json"]).ok().json();
+            let word = |item: &Value, key: &str| item[key].as_str().expect("a text").to_owned();
+            let items = list["proposals"].as_array().expect("a list").iter();
+            items.map(|item| (word(item, "description"), word(item, "status"))).collect()
+        };
+        let mut warm = list();
+        self.repo.remove(".git/aye/cache.sqlite");
+        assert_eq!(list(), warm, "cold and warm");
+        warm.sort();
+        warm
+    }
+}
+
+/// Within 512 MiB of address space and a minute of processor time.
+fn run(repo: &Repo, args: &[&str]) -> Run {
+    limited(repo, (524_288, 60), args)
+}
+
+fn limited(repo: &Repo, (kib, seconds): (usize, usize), args: &[&str]) -> Run {
+    let script = format!("ulimit -v {kib}; ulimit -t {seconds}; exec \"$0\" \"$@\"");
+    let run = repo.program("sh").args(&["-c", &script]).args(&[support::tested()]);
+    run.args(args).run().plain()
+}
+
+fn pair(description: &str, status: &str) -> (String, String) {
+    (description.to_owned(), status.to_owned())
+}
+
+/// What reading `event` costs by the estimate of the cache.
+fn cost(event: &str) -> usize {
+    let (mut values, mut quoted) = (0, false);
+    for byte in event.bytes() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b',' | b'[' if !quoted => values += 1,
+            b'{' if !quoted => values += 6,
+            _ => {}
+        }
+    }
+    event.len() + 100 * values
+}
+
+/// A comment on `id` that costs almost as much as a lane may, in a lane of its own.
+fn costly(repo: &Repo, name: &str, id: &str) {
+    const MOST: usize = 64 << 20;
+    let event = |objects: usize| {
+        let objects = vec![json!({}); objects];
+        let data = json!({"body": "x", "other": objects});
+        Hostile::new(repo, name).event("comment", Some(id), data)
+    };
+    let each = (cost(&event(1_001)) - cost(&event(1))) / 1_000;
+    let event = event((MOST - cost(&event(1))) / each);
+    assert!((MOST - 2 * each..=MOST).contains(&cost(&event)));
+    let lane = Hostile::new(repo, name);
+    lane.push(&lane.step(&event, &[]));
+}
+
+#[test]
+fn what_others_say_costs_nobody_his_proposal_or_decision() {
+    let scene = scene();
+    let Scene { repo, bob, mine, .. } = &scene;
+    // What is said later in a lane has a higher number.
+    propose(bob, "c", "1", "First");
+    let honest = propose(bob, "b", "1", "Honest");
+    fetch(bob);
+    bob.aye(&["reject", mine, "--yes", "--reason", "no"]).ok();
+    push(bob);
+    fetch(repo);
+    let expected = [pair("First", "pending"), pair("Honest", "pending"), pair("Mine", "rejected")];
+    assert_eq!(scene.listed(), expected);
+    for (of, id) in [mine, &honest].into_iter().enumerate() {
+        for number in 0..3 {
+            costly(repo, &format!("evil{of}{number}"), id);
+        }
+        let mut filler = Hostile::new(repo, &format!("filler{of}"));
+        let event = filler.comment(id, &"x".repeat(65_000));
+        filler.push(&filler.step(&event, &[]));
+    }
+    assert_eq!(scene.listed(), expected);
+    repo.aye(&["apply", mine, "--yes"]).fails("not_pending", 5);
+    let found = repo.aye(&["doctor"]).exits(1).says("says too much about this proposal");
+    found.lacks(&lane(bob)).says("evil0").says("evil1");
+    // Nor does it matter which came first.
+    let fresh = Scene {
+        repo: clone_with(repo),
+        bob: Repo::new(),
+        _server: Repo::new(),
+        mine: mine.clone(),
+    };
+    assert_eq!(fresh.listed(), expected);
+}
+
+/// A copy of `repo` that has never been looked at, with all that was fetched.
+fn clone_with(repo: &Repo) -> Repo {
+    let fresh = Repo::new();
+    fresh.git(&["remote", "add", "origin", &repo.root().to_string_lossy()]);
+    for refspec in ["refs/aye/log/*", "refs/aye/remotes/origin/*"] {
+        let refspec = format!("+{refspec}:refs/aye/remotes/origin/*");
+        fresh.git(&["fetch", "-q", "origin", &refspec, "+refs/heads/*:refs/remotes/origin/*"]);
+    }
+    fresh.git(&["reset", "-q", "--hard", "origin/main"]);
+    fresh
+}
