@@ -1,7 +1,7 @@
 //! Lanes of other clones that say very much, or are very many: that costs them, and nobody else.
 
 use crate::support::clones::{clone, fetch, join, lane, push};
-use crate::support::hostile::Hostile;
+use crate::support::hostile::{Hostile, Import};
 use crate::support::{self, Repo, Run};
 use serde_json::{Value, json};
 
@@ -137,4 +137,42 @@ fn clone_with(repo: &Repo) -> Repo {
     }
     fresh.git(&["reset", "-q", "--hard", "origin/main"]);
     fresh
+}
+
+/// Each `reopen` may answer each rejection before it, and each of those may have been answered by each
+/// `reopen` before.
+#[test]
+fn many_rejections_that_were_taken_back_cost_what_they_say() {
+    const MANY: u64 = 3_000;
+    let Scene { repo, mine, .. } = scene();
+    let own = lane(&repo);
+    let blob =
+        |at: &str| repo.git(&["cat-file", "blob", &format!("refs/aye/log/{own}{at}:event.json")]);
+    let first = repo.git(&["rev-parse", &format!("refs/aye/log/{own}:event.json")]);
+    repo.aye(&["reject", &mine, "--yes"]).ok();
+    let decision: Value = serde_json::from_str(&blob("")).expect("an event");
+    repo.aye(&["reopen", &mine, "--yes"]).ok();
+    let tip = repo.git(&["rev-parse", &format!("refs/aye/log/{own}")]);
+    let mut hostile = Hostile::new(&repo, "evil");
+    let mut event = |kind: &str, data: Value| {
+        let event = hostile.event(kind, Some(&mine), data);
+        let mut event: Value = serde_json::from_str(&event).expect("an event");
+        event["first"] = json!(first);
+        event["heads"] = json!([format!("{own} 3 {tip}")]);
+        format!("{event}\n")
+    };
+    let mut events = vec![event("request_changes", json!({"reason": "x", "revision": first}))];
+    for _ in 0..MANY {
+        let digest = decision["data"]["digest"].clone();
+        events.push(event(
+            "reject",
+            json!({"digest": digest, "how": "flag", "reason": "x", "revision": first}),
+        ));
+        events.push(event("reopen", json!({"revision": first, "evidence": "flag"})));
+    }
+    let commits: Vec<Vec<String>> = events.chunks(900).map(<[String]>::to_vec).collect();
+    let mut import = Import::default();
+    import.lane("evil", &commits);
+    import.run(&repo);
+    run(&repo, &["list"]).ok().says("sent back");
 }

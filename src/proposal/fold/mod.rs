@@ -5,12 +5,14 @@
 //! then by id. Two decisions that did not know of each other are settled by rank, applied over
 //! rejected, and leave the `contested` mark.
 
+mod answers;
 mod records;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use answers::Answers;
 use records::{applied, mark, rejected, start};
 
 use super::event::{Apply, Approve, Comment, Data, Effect, How, Marked, Stamped, Subject, release};
@@ -35,8 +37,9 @@ pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
         proposal: start(first)?,
         standing: Vec::new(),
         requested: None,
-        rejections: Vec::new(),
-        reopened: Vec::new(),
+        answers: Answers::default(),
+        comments: HashMap::new(),
+        commits: HashSet::new(),
         approvals: HashMap::new(),
         position: 0,
         ended: 0,
@@ -77,10 +80,12 @@ struct Fold<'a> {
     standing: Vec<(&'a Stamped, State)>,
     /// The newest request for changes that no revision has answered.
     requested: Option<&'a Stamped>,
-    /// Every rejection.
-    rejections: Vec<&'a Stamped>,
-    /// Everything that has taken one back, or a request.
-    reopened: Vec<&'a Stamped>,
+    /// Every rejection, and everything that has taken one back, or a request.
+    answers: Answers<'a>,
+    /// The places of the comments, by their events.
+    comments: HashMap<&'a str, usize>,
+    /// The commits that contain it.
+    commits: HashSet<&'a str>,
     /// The newest approval of each revision by each person, with its position among all of them.
     approvals: HashMap<(String, String), (usize, Approval)>,
     /// How many approvals there were so far.
@@ -179,7 +184,7 @@ impl<'a> Fold<'a> {
             Data::Reopen(_) => {
                 self.take_back(stamped, |state| matches!(state, State::Rejected(_)));
                 self.take_request_back(stamped);
-                self.reopened.push(stamped);
+                self.answers.reopen(stamped);
             }
             Data::Check(check) => proposal.checks.push(CheckResult {
                 by: event.actor.clone(),
@@ -187,7 +192,7 @@ impl<'a> Fold<'a> {
                 check: check.clone(),
             }),
             Data::Committed(committed) => {
-                if !proposal.commits.contains(&committed.commit) {
+                if self.commits.insert(&committed.commit) {
                     proposal.commits.push(committed.commit.clone());
                 }
             }
@@ -196,27 +201,30 @@ impl<'a> Fold<'a> {
 
     /// Keeps what was said. What resolves another comment stands with that one, where it is by a person,
     /// by the proposer, or by whoever made that comment; else it is a comment like any.
-    fn comment(&mut self, stamped: &Stamped, comment: &Comment) {
+    fn comment(&mut self, stamped: &'a Stamped, comment: &Comment) {
         let event = &stamped.event;
         let proposal = &mut self.proposal;
         let (by, at) = (event.actor.clone(), event.time);
         let is_by_either = event.actor.kind == ActorKind::Human
             || proposal.is_proposed_by(&event.actor, Some(&event.lane));
         let resolved = comment.resolves.as_deref().and_then(|resolves| {
-            let remark = proposal.comments.iter_mut().find(|remark| remark.event == resolves)?;
+            let remark = proposal.comments.get_mut(*self.comments.get(resolves)?)?;
             (is_by_either || remark.by == by).then_some(remark)
         });
         match resolved {
             Some(remark) => {
                 remark.resolved = Some(Resolved { by, at, note: comment.body.clone() });
             }
-            None => proposal.comments.push(Remark {
-                event: stamped.id.clone(),
-                by,
-                at,
-                comment: comment.clone(),
-                resolved: None,
-            }),
+            None => {
+                self.comments.insert(&stamped.id, proposal.comments.len());
+                proposal.comments.push(Remark {
+                    event: stamped.id.clone(),
+                    by,
+                    at,
+                    comment: comment.clone(),
+                    resolved: None,
+                });
+            }
         }
     }
 
@@ -276,7 +284,7 @@ impl<'a> Fold<'a> {
         }
         if matches!(state, State::Rejected(_)) {
             self.end_approvals();
-            self.rejections.push(stamped);
+            self.answers.reject(stamped);
         }
         self.standing.push((stamped, state));
     }
@@ -304,15 +312,9 @@ impl<'a> Fold<'a> {
     /// rejection since: then it is that which was taken back.
     fn take_request_back(&mut self, stamped: &Stamped) {
         let Some(request) = self.requested.filter(|request| saw(stamped, request)) else { return };
-        let is_answered = |rejection: &Stamped| {
-            self.reopened.iter().any(|earlier| saw(stamped, earlier) && saw(earlier, rejection))
-        };
-        let is_newer = |rejection: &Stamped| {
-            saw(stamped, rejection) && !saw(request, rejection) && !is_answered(rejection)
-        };
         if stamped.event.actor.kind != ActorKind::Agent
             && self.standing.is_empty()
-            && !self.rejections.iter().any(|rejection| is_newer(rejection))
+            && !self.answers.is_rejected_since(stamped, request)
         {
             self.proposal.changes_requested = None;
             self.requested = None;
