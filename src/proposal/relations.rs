@@ -2,13 +2,21 @@
 //!
 //! From ids of content and the lines that each touches, as the cache has them. Nothing is merged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::{Entry, ProposalId};
 
 /// How many others are named of each relation; the rest is counted.
 pub const MOST_NAMED: usize = 3;
+
+/// How many pairs of proposals are compared, each once for each file that both change. Whoever may push
+/// chooses how many there are. Files that few change come first; of one that is too much for the rest
+/// only the oldest proposals are compared. 1,400 on one file are within it.
+pub const MOST_PAIRS: usize = 1 << 20;
+
+/// On how many others one proposal is said to stand for one file: the oldest.
+pub const MOST_LOWER: usize = 64;
 
 /// What a proposal does to a file.
 #[derive(Clone, Debug)]
@@ -77,40 +85,36 @@ pub struct Relations {
 /// The relations of `open`, which come in the order in which they were made; those with none are left
 /// out. `recorded` says of proposals which pending one they were made on, which counts instead of what
 /// their contents say. `is_present` tells whether HEAD or the work tree has that content of that file.
+///
+/// Of files that very many change, not all are compared: see [`MOST_PAIRS`] and [`MOST_LOWER`].
 pub fn relations(
     open: &[Open],
     recorded: &BTreeMap<ProposalId, Lower>,
     mut is_present: impl FnMut(&str, &Entry) -> bool,
 ) -> BTreeMap<ProposalId, Relations> {
     let mut by_path: BTreeMap<&str, Vec<(usize, &Touch)>> = BTreeMap::new();
-    let mut earlier: BTreeMap<&str, Vec<(usize, &Entry)>> = BTreeMap::new();
+    let mut earlier: BTreeMap<&str, HashMap<&Entry, Vec<usize>>> = BTreeMap::new();
     for (at, proposal) in open.iter().enumerate() {
         for touch in &proposal.touches {
             by_path.entry(&touch.path).or_default().push((at, touch));
         }
         for (path, entry) in &proposal.earlier {
-            earlier.entry(path).or_default().push((at, entry));
+            earlier.entry(path).or_default().entry(entry).or_default().push(at);
         }
     }
     let mut found = vec![Relations::default(); open.len()];
     let mut lower = vec![BTreeSet::new(); open.len()];
-    // Pairs; one comes up once for each file that both change.
-    let (mut same_lines, mut same_file) = (Vec::new(), Vec::new());
     for (path, touches) in &by_path {
-        let older = earlier.get(path).map(Vec::as_slice).unwrap_or_default();
-        for (place, (at, touch)) in touches.iter().enumerate() {
-            let before = touches.iter().take(place);
+        let older = earlier.get(path);
+        // What those before make of it, who did not start from the same.
+        let mut made: HashMap<&Entry, Vec<usize>> = HashMap::new();
+        for (at, touch) in touches {
             if let Some(base) = &touch.before {
-                let makes = |makes: &Touch| {
-                    makes.after.as_ref() == Some(base) && makes.before.as_ref() != Some(base)
-                };
-                let mut on: Vec<(usize, bool)> = before
-                    .clone()
-                    .filter(|(_, other)| makes(other))
-                    .map(|(other, _)| (*other, false))
-                    .collect();
-                let made = older.iter().filter(|(other, entry)| *other < *at && *entry == base);
-                for (other, _) in made {
+                let current = made.get(base).into_iter().flatten();
+                let mut on: Vec<(usize, bool)> =
+                    current.map(|other| (*other, false)).take(MOST_LOWER).collect();
+                let revised = older.and_then(|older| older.get(base)).into_iter().flatten();
+                for other in revised.take_while(|other| *other < at).take(MOST_LOWER) {
                     if on.iter().all(|(known, _)| known != other) {
                         on.push((*other, true));
                     }
@@ -119,26 +123,16 @@ pub fn relations(
                     lower[*at].extend(on);
                 }
             }
-            for (other, those) in before {
-                if other == at {
-                    continue;
-                }
-                let pair = (*other, *at);
-                same_file.push(pair);
-                if overlap(those, touch) {
-                    same_lines.push(pair);
-                }
+            if let Some(after) = touch.after.as_ref().filter(|_| touch.after != touch.before) {
+                made.entry(after).or_default().push(*at);
             }
         }
     }
+    let places: HashMap<&ProposalId, usize> =
+        open.iter().enumerate().map(|(at, open)| (&open.id, at)).collect();
     for (at, lower) in lower.iter_mut().enumerate() {
         if let Some(on) = recorded.get(&open[at].id) {
-            *lower = open
-                .iter()
-                .position(|open| open.id == on.id)
-                .map(|at| (at, false))
-                .into_iter()
-                .collect();
+            *lower = places.get(&on.id).map(|at| (*at, false)).into_iter().collect();
             found[at].stands_on.push(on.clone());
             continue;
         }
@@ -147,10 +141,7 @@ pub fn relations(
             found[at].stands_on.push(Lower { id, is_revised });
         }
     }
-    for pairs in [&mut same_lines, &mut same_file] {
-        pairs.sort_unstable();
-        pairs.dedup();
-    }
+    let [same_lines, same_file] = pairs(by_path.values());
     for pair @ (one, other) in &same_file {
         if lower[*other].iter().any(|(below, _)| below == one) {
             continue;
@@ -175,6 +166,38 @@ pub fn relations(
         }
     }
     found
+}
+
+/// Who touches a file, oldest first.
+type Touches<'t> = Vec<(usize, &'t Touch)>;
+
+/// The pairs that touch the same lines of one of the `files`, and those that touch one of them at all;
+/// each once, in order. At most [`MOST_PAIRS`] are compared.
+fn pairs<'t>(files: impl Iterator<Item = &'t Touches<'t>>) -> [Vec<(usize, usize)>; 2] {
+    let (mut same_lines, mut same_file) = (Vec::new(), Vec::new());
+    let mut files: Vec<&Touches<'_>> = files.collect();
+    files.sort_by_key(|touches| touches.len());
+    let mut left = MOST_PAIRS;
+    for touches in files {
+        for (place, (at, touch)) in touches.iter().enumerate() {
+            if place > left {
+                break;
+            }
+            left -= place;
+            for (other, those) in touches.iter().take(place).filter(|(other, _)| other != at) {
+                let pair = (*other, *at);
+                same_file.push(pair);
+                if overlap(those, touch) {
+                    same_lines.push(pair);
+                }
+            }
+        }
+    }
+    for pairs in [&mut same_lines, &mut same_file] {
+        pairs.sort_unstable();
+        pairs.dedup();
+    }
+    [same_lines, same_file]
 }
 
 /// Whether both cannot be done to the same content: they touch the same lines otherwise, or one of them
@@ -307,6 +330,30 @@ mod tests {
         let found = relations(&all, &BTreeMap::new(), |_, _| true);
         assert_eq!(found[&id(7)].same_lines.count, 999);
         assert_eq!(found[&id(7)].same_lines.named, [id(0), id(1), id(2)]);
+    }
+
+    #[test]
+    fn of_too_many_on_one_file_the_oldest_are_compared_and_other_files_are_compared_first() {
+        let mut all: Vec<Open> = (0..5_000).map(|n| open(n, "a", &format!("b{n}"))).collect();
+        for one in &mut all[4_998..] {
+            one.touches[0].path = "z".into();
+        }
+        let found = relations(&all, &BTreeMap::new(), |_, _| true);
+        assert!(found[&id(7)].same_file.count > 1_400);
+        assert_eq!(found.get(&id(4_000)), None);
+        assert_eq!(found[&id(4_998)].same_file.named, [id(4_999)]);
+        // What they stand on is told of all.
+        all[4_997].touches[0].before = Some(entry("b3"));
+        let found = relations(&all, &BTreeMap::new(), |_, _| false);
+        assert_eq!(found[&id(4_997)].stands_on, [Lower { id: id(3), is_revised: false }]);
+    }
+
+    #[test]
+    fn of_very_many_that_make_the_same_some_are_named() {
+        let lower = (0..3_000).map(|n| open(n, "a", "b"));
+        let all: Vec<Open> = lower.chain((3_000..6_000).map(|n| open(n, "b", "c"))).collect();
+        let found = relations(&all, &BTreeMap::new(), |_, _| false);
+        assert_eq!(found[&id(5_000)].stands_on.len(), MOST_LOWER);
     }
 
     fn text() -> impl Strategy<Value = Vec<u8>> {

@@ -13,7 +13,7 @@ use super::trees::{self, Leaf};
 use super::{Store, View, refs};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::proposal::{ChangeRecord, Entry, Proposal, ProposalId, trailers};
+use crate::proposal::{Entry, Proposal, ProposalId, trailers};
 
 /// How the message of a commit with the files that a proposal was made on begins.
 const MADE_ON: &str = "The files as ";
@@ -109,33 +109,14 @@ fn on_lower(
     let id = match &current.on {
         Some(on) => on.proposal.clone(),
         None => {
-            let base = differs(head.and_then(tree_of)).filter(|change| change.before.is_some())?;
-            below(view, proposal, base, now)?
+            let base = differs(head.and_then(tree_of))?;
+            let made = (&base.path, base.before.as_ref()?);
+            view.only_one_making(made, &proposal.id, now).ok()??
         }
     };
     let commit = refs::target(repo, &name(&id)).ok()??;
     let tree = tree_of(commit)?;
     differs(Some(tree)).is_none().then_some((Some(commit), Some(tree)))
-}
-
-/// The only other pending proposal that makes what `base`, a change of `proposal`, starts from.
-fn below(
-    view: &View,
-    proposal: &Proposal,
-    base: &ChangeRecord,
-    now: DateTime<Utc>,
-) -> Option<ProposalId> {
-    let mut found = None;
-    for summary in view.touching(&base.path, now).ok()? {
-        let other = view.proposal(&summary.id).ok().filter(|other| other.id != proposal.id);
-        let Some(other) = other else { continue };
-        let mut changes = other.current().changes.iter();
-        let makes = changes.any(|change| change.path == base.path && change.after == base.before);
-        if makes && found.replace(other.id).is_some() {
-            return None;
-        }
-    }
-    found
 }
 
 /// What the commit of `proposal` has as its parent where HEAD is `head`: that, or a commit on it with

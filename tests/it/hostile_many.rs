@@ -176,3 +176,43 @@ fn many_rejections_that_were_taken_back_cost_what_they_say() {
     import.run(&repo);
     run(&repo, &["list"]).ok().says("sent back");
 }
+
+/// So many proposals of one lane for one file.
+fn flood(repo: &Repo, many: usize) {
+    let mut hostile = Hostile::new(repo, "evil");
+    let before = hostile.blob("x\n");
+    let after: Vec<String> = (0..8).map(|n| hostile.blob(format!("y{n}\n"))).collect();
+    let mut event = |number: usize| {
+        let entry = |id: &str| json!({"id": id, "mode": "100644"});
+        let data = json!({"description": format!("Flood {number}"), "proposed_by": "m",
+            "expires_at": "2999-01-01T00:00:00Z", "form": "tool",
+            "changes": [{"path": "a", "before": entry(&before), "after": entry(&after[number % 8])}]});
+        hostile.event("propose", None, data)
+    };
+    let events: Vec<String> = (0..many).map(&mut event).collect();
+    let commits: Vec<Vec<String>> = events.chunks(900).map(<[String]>::to_vec).collect();
+    let mut import = Import::default();
+    import.lane("evil", &commits);
+    import.run(repo);
+}
+
+#[test]
+fn very_many_proposals_for_one_file_are_told_apart_in_little_memory() {
+    let Scene { repo, .. } = scene();
+    let twin = propose(&repo, "b", "1", "One");
+    let other = propose(&repo, "b", "1", "Other");
+    flood(&repo, 5_000);
+    limited(&repo, (300_000, 60), &["status"]).ok().says("5003 pending");
+    // Of files that few change all is said.
+    let list = limited(&repo, (300_000, 60), &["list", "--json"]).ok().json();
+    let item = list["proposals"].as_array().expect("a list").iter();
+    let item = item.clone().find(|item| item["proposal_id"] == twin.as_str());
+    assert_eq!(item.expect("listed")["same_lines"], json!([other]));
+}
+
+#[test]
+fn the_files_of_many_fetched_proposals_are_written_in_time() {
+    let Scene { repo, .. } = scene();
+    flood(&repo, 1_200);
+    limited(&repo, (524_288, 20), &["doctor"]).ok().says("sound: 1201 pending");
+}

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::changeset::{FileChange, Mode, Occurrence, RepoPath, Snippet};
 
 /// A blob and its mode.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Entry {
     /// Object id of the blob, hex.
     pub id: String,

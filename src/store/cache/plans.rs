@@ -6,7 +6,7 @@ use rusqlite::{Connection, StatementStatus, params_from_iter};
 
 use super::events::{EVENTS, page_sql};
 use super::names::STAGING;
-use super::query::{ANY_PENDING, DECIDED, EXPIRING, LAPSED, REVIVED, SUMMARY, TOUCHING};
+use super::query::{ANY_PENDING, DECIDED, EXPIRING, LAPSED, MAKING, REVIVED, SUMMARY, TOUCHING};
 use super::{Filter, schema};
 use crate::proposal::Status;
 use crate::proposal::event::Subject;
@@ -137,6 +137,12 @@ fn questions() -> Vec<Question> {
         ("any pending", ANY_PENDING.into(), vec![now.into()], 1),
         ("expiring", EXPIRING.into(), vec![now.into(), 500.into()], 0),
         ("touching", format!("{SUMMARY} {TOUCHING}"), vec![text("a.txt"), now.into()], 10),
+        (
+            "making",
+            MAKING.into(),
+            vec![text("a.txt"), text("100644 1"), now.into(), text("prop_0")],
+            0,
+        ),
         ("any revived", REVIVED.into(), vec![now.into()], 0),
     ]
 }

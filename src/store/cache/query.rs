@@ -117,6 +117,12 @@ pub(super) const TOUCHING: &str = "WHERE id IN
     (SELECT proposal FROM path INDEXED BY path_open WHERE path = ?1 AND open = 1)
     AND +state = 'pending' AND +expires > ?2 ORDER BY created, id";
 
+/// Two undecided ones at most that make this of a file. Whoever may push chooses how many have run out.
+pub(super) const MAKING: &str = "SELECT id FROM proposal WHERE id IN
+    (SELECT proposal FROM path INDEXED BY path_open WHERE path = ?1 AND after = ?2 AND open = 1
+     LIMIT 1000)
+    AND +state = 'pending' AND +expires > ?3 AND id <> ?4 LIMIT 2";
+
 impl Summary {
     /// Whether one of `lanes` holds its first event, and no other lane that or a publication of it.
     pub fn is_only_of(&self, lanes: &[String]) -> bool {
@@ -138,6 +144,29 @@ impl View {
             rows.collect()
         };
         self.with_audiences(query().map_err(|error| self.failed(&error))?)
+    }
+
+    /// The only proposal but `id` that is pending at `now` and makes `entry` of the file `path`.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
+    pub fn only_one_making(
+        &self,
+        (path, entry): (&RepoPath, &Entry),
+        id: &ProposalId,
+        now: DateTime<Utc>,
+    ) -> Result<Option<ProposalId>> {
+        let Some(connection) = &self.connection else { return Ok(None) };
+        let query = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = connection.prepare_cached(MAKING)?;
+            let path = path.display().to_string();
+            let values = params![path, row::side(entry), millis(now), id.as_str()];
+            let rows = statement.query_map(values, |row| row.get(0))?;
+            rows.collect()
+        };
+        let found = query().map_err(|error| self.failed(&error))?;
+        let [only] = &found[..] else { return Ok(None) };
+        Ok(ProposalId::parse(only).ok())
     }
 
     /// The proposals that `filter` lets through, oldest first unless it says otherwise.

@@ -15,12 +15,22 @@ use crate::proposal::{Entry, ProposalId, State};
 /// More ranges than this are not kept: of such a change it is not known which lines it touches.
 const MOST_RANGES: usize = 256;
 
+/// How many files of proposals are looked at. Those that few proposals change come first, and what one
+/// that would be too much has to do with others is not told.
+const MOST_TOUCHES: i64 = 1 << 17;
+
+/// How many ranges are kept in memory: of a change behind them it is not known which lines it touches.
+const MOST_RANGES_IN_ALL: usize = 1 << 21;
+
 /// The files that several pending proposals change, and what each makes of them; oldest first.
 const SHARED: &str = "SELECT proposal.id, path.path, before, after, lines, revisions
     FROM path INDEXED BY path_open JOIN proposal ON proposal.id = path.proposal
     WHERE open = 1 AND path.path IN
-        (SELECT path FROM path INDEXED BY path_open WHERE open = 1 GROUP BY path
-         HAVING count(*) > 1)
+        (SELECT path FROM
+            (SELECT path, sum(proposals) OVER (ORDER BY proposals, path) AS sum FROM
+                (SELECT path, count(*) AS proposals FROM path INDEXED BY path_open WHERE open = 1
+                 GROUP BY path HAVING count(*) > 1))
+         WHERE sum <= ?2)
     AND state = 'pending' AND expires > ?1
     ORDER BY created, proposal.id, path.path";
 
@@ -65,10 +75,10 @@ impl View {
         let Some(connection) = &self.connection else { return Ok(BTreeMap::new()) };
         let recorded = recorded(connection, now).map_err(|error| self.failed(&error))?;
         let mut open: Vec<Open> = Vec::new();
-        let mut revised = Vec::new();
+        let (mut revised, mut ranges) = (Vec::new(), MOST_RANGES_IN_ALL);
         let mut read = || -> rusqlite::Result<()> {
             let mut statement = connection.prepare_cached(SHARED)?;
-            let mut rows = statement.query([now.timestamp_millis()])?;
+            let mut rows = statement.query([now.timestamp_millis(), MOST_TOUCHES])?;
             while let Some(row) = rows.next()? {
                 let side = |at: usize| -> rusqlite::Result<Option<Entry>> {
                     Ok(row.get_ref(at)?.as_str_or_null()?.and_then(entry))
@@ -77,7 +87,11 @@ impl View {
                     path: row.get(1)?,
                     before: side(2)?,
                     after: side(3)?,
-                    lines: row.get_ref(4)?.as_str_or_null()?.and_then(lines),
+                    lines: row.get_ref(4)?.as_str_or_null()?.and_then(lines).filter(|lines| {
+                        let left = ranges.checked_sub(lines.len());
+                        ranges = left.unwrap_or(ranges);
+                        left.is_some()
+                    }),
                 };
                 let Ok(id) = ProposalId::parse(row.get_ref(0)?.as_str()?) else { continue };
                 match open.last_mut().filter(|open| open.id == id) {

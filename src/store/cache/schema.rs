@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 32;
+const VERSION: i64 = 33;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -111,7 +111,7 @@ CREATE TABLE approved (
     proposal TEXT NOT NULL, number INTEGER NOT NULL, path TEXT NOT NULL, before TEXT, after TEXT,
     PRIMARY KEY (proposal, number)
 ) WITHOUT ROWID;
-CREATE INDEX path_open ON path (path, proposal) WHERE open = 1;
+CREATE INDEX path_open ON path (path, after, proposal) WHERE open = 1;
 CREATE TABLE purged (id TEXT PRIMARY KEY, event TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE stub (
     proposal TEXT NOT NULL, lane TEXT NOT NULL, PRIMARY KEY (proposal, lane)
@@ -132,7 +132,7 @@ CREATE TABLE bound (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 32;
+PRAGMA user_version = 33;
 COMMIT;
 ";
 
