@@ -24,8 +24,8 @@ use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{
-    Aside, Audience, Damage, Depth, Filter, Inspection, Leftover, Pushes, Store, TroubleKind, View,
-    codes::CACHE_TAMPERED, idle,
+    Aside, Audience, Damage, Depth, Filter, Inspection, Leftover, Pushes, Store, Trouble,
+    TroubleKind, View, codes::CACHE_TAMPERED, idle,
 };
 use crate::text::escape;
 use crate::worktree::codes as apply;
@@ -206,7 +206,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             repaired.push(store.set_lane_aside(lane)?);
         }
         let mut unread = Vec::new();
-        for trouble in view.troubles().iter().filter(|t| t.kind == TroubleKind::Unreadable) {
+        let is_unread = |trouble: &&Trouble| {
+            // What is refused is not damaged: it is named as long as its remote has it.
+            trouble.kind == TroubleKind::Unreadable && !trouble.is_refused()
+        };
+        for trouble in view.troubles().iter().filter(is_unread) {
             let damaged = store.inspect_ref(&trouble.name)?;
             lanes.extend(damaged.iter().map(Damage::lane));
             unread.extend(damaged);

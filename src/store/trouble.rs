@@ -94,7 +94,16 @@ pub struct Trouble {
     pub why: String,
 }
 
+/// Why a history is not read of whose lane there are too many.
+pub(super) const TOO_MANY: &str = "it is one history too many of this lane";
+
 impl Trouble {
+    /// Whether a lane is not read because there are too many under its name. Nothing in it is damaged, and
+    /// no repair makes it readable.
+    pub fn is_refused(&self) -> bool {
+        self.kind == TroubleKind::Unreadable && self.why == TOO_MANY
+    }
+
     /// One sentence without a final period; quotes untrusted text as it is.
     pub fn message(&self) -> String {
         let lane = self.lane();

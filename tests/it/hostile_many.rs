@@ -216,3 +216,68 @@ fn the_files_of_many_fetched_proposals_are_written_in_time() {
     flood(&repo, 1_200);
     limited(&repo, (524_288, 20), &["doctor"]).ok().says("sound: 1201 pending");
 }
+
+/// Somebody else begins histories under the name of `lane`, as parts of it.
+fn begin_parts(repo: &Repo, lane: &str, parts: std::ops::Range<usize>) {
+    for part in parts {
+        let mut hostile = Hostile::new(repo, lane);
+        let event = hostile.comment("prop_0000000000", &format!("part {part}"));
+        let remote = format!("origin/{lane}.f{part:08x}");
+        hostile.push_to(&remote, &hostile.step(&event, &[]));
+    }
+}
+
+#[test]
+fn parts_that_somebody_else_begins_are_in_the_way_of_no_epoch() {
+    for (purges, others) in [(false, 0), (true, 0), (false, 20), (true, 20)] {
+        let scene = scene();
+        let Scene { repo, bob, mine, .. } = &scene;
+        let applied = propose(bob, "b", "1", "Applied");
+        bob.aye(&["apply", &applied, "--yes"]).ok();
+        push(bob);
+        fetch(repo);
+        repo.aye(&["list"]).ok();
+        let lane = lane(bob);
+        begin_parts(repo, &lane, 0..8);
+        // Epochs that somebody else says to be of it, as many as are fetched at once.
+        for epoch in 50..50 + others {
+            let mut hostile = Hostile::new(repo, &lane);
+            let event = hostile.comment("prop_0000000000", &format!("epoch {epoch}"));
+            hostile.push_to(&format!("origin/{lane}.{epoch}"), &hostile.step(&event, &[]));
+        }
+        repo.aye(&["list"]).ok();
+        match purges {
+            true => bob.aye(&["purge", &applied, "--yes", "--reason", "a key in it"]).ok(),
+            false => bob.aye(&["gc", "--now", "--keep", "0"]).ok(),
+        };
+        fetch(bob);
+        bob.aye(&["reject", mine, "--yes", "--reason", "no"]).ok();
+        propose(bob, "c", "1", "Later");
+        push(bob);
+        fetch(repo);
+        let mut expected =
+            vec![pair("Applied", "applied"), pair("Later", "pending"), pair("Mine", "rejected")];
+        if purges {
+            expected.remove(0);
+        }
+        assert_eq!(scene.listed(), expected, "{purges} {others}");
+        repo.aye(&["check"]).exits(1).lacks("lane_unreadable");
+    }
+}
+
+#[test]
+fn a_lane_of_too_many_histories_is_named_until_its_remote_has_none() {
+    let scene = scene();
+    let Scene { repo, bob, .. } = &scene;
+    propose(bob, "b", "1", "Honest");
+    push(bob);
+    fetch(repo);
+    let expected = scene.listed();
+    let lane = lane(bob);
+    begin_parts(repo, &lane, 0..12);
+    assert_eq!(scene.listed(), expected);
+    for args in [&["doctor"][..], &["doctor", "--repair"], &["doctor"]] {
+        repo.aye(args).exits(1).says("lane_unreadable").says("one history too many");
+    }
+    assert_eq!(scene.listed(), expected);
+}

@@ -249,7 +249,7 @@ impl Pass<'_> {
     }
 
     /// Lane and position of an event that is in the cache.
-    fn known_event(&self, id: &ObjectId) -> rusqlite::Result<Option<(String, u64)>> {
+    pub(super) fn known_event(&self, id: &ObjectId) -> rusqlite::Result<Option<(String, u64)>> {
         if self.filling.as_ref().is_some_and(|filling| !filling.may_know(id)) {
             return Ok(None);
         }

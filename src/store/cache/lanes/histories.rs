@@ -273,9 +273,9 @@ impl Pass<'_> {
     /// the epoch has all their events. What an epoch says it goes on from is not asked: that commit
     /// may have been fetched or not, and what counts is that nothing is left out.
     fn bind(&self, lane: &str) -> rusqlite::Result<()> {
-        // Whoever may push chooses how many there are.
+        // Whoever may push chooses how many there are: as many as are read of a lane, and some more.
         let mut statement = self.transaction.prepare_cached(
-            "SELECT root, onto, seq FROM epoch WHERE lane = ?1 ORDER BY seq DESC, root LIMIT 16",
+            "SELECT root, onto, seq FROM epoch WHERE lane = ?1 ORDER BY seq DESC, root LIMIT 32",
         )?;
         let roots = statement
             .query_map([lane], |row| {
@@ -391,7 +391,7 @@ impl Pass<'_> {
 
     /// Of the history of `lane` up to `tip` the last commit up to which all events are in `said`, and the
     /// last such that is at position `last` at most.
-    fn covered(
+    pub(super) fn covered(
         &self,
         lane: &str,
         tip: ObjectId,

@@ -9,6 +9,7 @@ mod histories;
 mod known;
 mod parts;
 mod purges;
+mod roots;
 mod troubles;
 
 use std::cell::OnceCell;
@@ -31,10 +32,11 @@ use crate::store::audience::default_remotes;
 use crate::store::lane::{Bad, Broken, Chain, Limits, Progress, rest_of};
 use crate::store::refs::{self, LaneRef};
 use crate::store::traces::Traces;
-use crate::store::trouble::{Trouble, TroubleKind};
+use crate::store::trouble::{TOO_MANY, Trouble, TroubleKind};
 use crate::store::{Store, partial, rewound};
 
-/// How many histories of one lane are kept: more than two are no accident.
+/// How many histories of one lane are kept, those of its parts and those that bear its name each: more than
+/// two are no accident.
 const MOST_HISTORIES: usize = 8;
 
 /// Which lanes are looked at.
@@ -437,12 +439,8 @@ impl Pass<'_> {
                 !self.kept(lane.lane()).any(|(_, tip)| tip == onto)
             }
         };
-        if !is_local
-            && !lane.is_kept()
-            && begins
-            && self.kept(lane.lane()).count() >= MOST_HISTORIES
-        {
-            return nothing(lane.tip, "it is one history too many of this lane".into());
+        if !is_local && !lane.is_kept() && begins && !self.may_begin(lane, &chain)? {
+            return nothing(lane.tip, TOO_MANY.into());
         }
         let end = self.take_all(lane, limits, &chain, &mut progress, (&mut reached, &mut seq))?;
         self.set_amount(lane.lane(), progress.amount())?;
