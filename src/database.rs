@@ -44,6 +44,9 @@ fn prepare(connection: &Connection, version: i64, tables: &str) -> rusqlite::Res
     // Otherwise SQLite prepares a statement again for each new value that is bound to it, wherever its
     // table has an index on some of its rows: the value might let it use that.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // No table has them: whoever can write the file would have them change what is put in from then on.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     let present = |connection: &Connection| -> rusqlite::Result<i64> {
         connection.query_row("PRAGMA user_version", [], |row| row.get(0))
     };

@@ -530,6 +530,25 @@ fn a_forged_stamp_changes_no_decision_and_is_reported() {
     repo.aye(&["doctor"]).ok();
 }
 
+/// What an edited cache would do by itself with what comes in later.
+#[test]
+fn a_cache_runs_no_triggers() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let theirs = repo.copy();
+    theirs.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["list"]).ok().says(&id);
+    let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("open");
+    let forged = "CREATE TRIGGER t AFTER INSERT ON event WHEN NEW.kind = 'reject'
+                  BEGIN DELETE FROM event WHERE rowid = NEW.rowid; END";
+    cache.execute_batch(forged).expect("a trigger");
+    drop(cache);
+    let url = theirs.root().to_str().expect("UTF-8").to_owned();
+    repo.git(&["fetch", "-q", &url, "+refs/aye/log/*:refs/aye/remotes/theirs/*"]);
+    repo.aye(&["list", "--status", "rejected"]).ok().says(&id);
+    repo.aye(&["apply", &id, "--yes"]).fails("not_pending", 5);
+}
+
 #[test]
 fn each_entry_as_a_symlink_is_not_followed() {
     for (name, target) in [
