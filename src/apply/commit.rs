@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{Seek as _, Write as _};
 
 use bstr::ByteSlice;
-use gix::index::entry::Stage;
+use gix::index::entry::{Flags, Mode as IndexMode, Stage};
 
 use super::history;
 use super::refuse::with_index;
@@ -239,10 +239,35 @@ fn whole(store: &Store, text: &str) -> Result<std::fs::File> {
 }
 
 /// The blob that the index has at `path`, by its hex id, and nothing unmerged.
-pub fn staged(store: &Store, path: &RepoPath) -> Option<String> {
+pub(super) fn staged(store: &Store, path: &RepoPath) -> Option<String> {
     let index = store.repo().index_or_empty().ok()?;
     let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted)?;
     Some(entry.id.to_string())
+}
+
+/// What the index has at `path`: `None` where that cannot be taken for one file or none, as what is not merged, is
+/// to be added, or has files below it.
+pub fn in_index(store: &Store, path: &RepoPath) -> Option<Option<Entry>> {
+    let index = store.repo().index_or_empty().ok()?;
+    let name = path.as_bstr();
+    let below = [name.as_bytes(), b"/"].concat();
+    let is_directory = index.prefixed_entries_range(below.as_bstr()).is_some();
+    let mut entries = index.entry_range(name).map(|range| &index.entries()[range]).into_iter();
+    match entries.next() {
+        _ if is_directory => None,
+        None => Some(None),
+        Some([entry]) => {
+            let is_plain =
+                entry.stage() == Stage::Unconflicted && !entry.flags.contains(Flags::INTENT_TO_ADD);
+            let mode = match entry.mode {
+                IndexMode::FILE => "100644",
+                IndexMode::FILE_EXECUTABLE => "100755",
+                _ => return None,
+            };
+            is_plain.then(|| Some(Entry::new(entry.id.to_string(), mode)))
+        }
+        Some(_) => None,
+    }
 }
 
 /// The id, hex, of the blob that git would store of `bytes` in the work tree at `path`, filter programs included.

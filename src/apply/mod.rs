@@ -21,7 +21,7 @@ mod staging;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use commit::{Beside, Committed, entry_in, staged, stored_id};
+pub use commit::{Beside, Committed, entry_in, in_index, stored_id};
 pub(crate) use direct::write as write_direct;
 pub use direct::{Written as Direct, note_sizes, refuse_unstaged, staged_otherwise, unstage};
 pub use history::recent_commits_of;

@@ -55,12 +55,21 @@ fn restage(store: &Store, staged: &[(&RepoPath, Option<File>)]) -> Result<()> {
 
 fn staged(store: &Store, file: &Written) -> Result<InIndex> {
     let id = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.id.clone());
-    let (now, head) = (files::staged(store, &file.path), store.id_in_head(&file.path));
+    let Some(index) = files::in_index(store, &file.path) else { return Ok(InIndex::Mixed) };
+    let (now, head) = (index.as_ref().map(|entry| entry.id.clone()), store.id_in_head(&file.path));
     let (before, after) = (id(&file.before), id(&file.after));
+    // Whoever has staged another mode than was applied goes on with it.
+    let has_mode = |entry: &Option<Entry>| {
+        index.as_ref().zip(entry.as_ref()).is_none_or(|(now, entry)| now.mode == entry.mode)
+    };
     if now == after {
-        return Ok(match head == before {
+        let mode = index.as_ref().map(Entry::file_mode).filter(|_| !has_mode(&file.after));
+        let before = file.before.as_ref().map(|was| store.file(was)).transpose()?;
+        return Ok(match head == id(&file.before) && mode.is_none() {
             true => InIndex::Alone,
-            false => InIndex::Among(file.before.as_ref().map(|was| store.file(was)).transpose()?),
+            false => {
+                InIndex::Among(before.map(|was| File { mode: mode.unwrap_or(was.mode), ..was }))
+            }
         });
     }
     let Some(now) = now.filter(|now| Some(now) != head.as_ref() && Some(now) != before.as_ref())
@@ -76,8 +85,7 @@ fn staged(store: &Store, file: &Written) -> Result<InIndex> {
         let is_alone = stored(&file.after)?.as_ref() == Some(&now) && stored(&file.before)? == head;
         return Ok(if is_alone { InIndex::Alone } else { InIndex::Mixed });
     }
-    let mode = file.after.as_ref().or(file.before.as_ref()).map(|entry| entry.mode.clone());
-    let index = Entry { id: now, mode: mode.unwrap_or_default() };
+    let Some(index) = index else { return Ok(InIndex::Nothing) };
     let index: BTreeMap<RepoPath, File> = [(file.path.clone(), store.file(&index)?)].into();
     let back = subject::written_back(store, std::slice::from_ref(file), &index)?;
     if back.is_already_there() {

@@ -121,3 +121,40 @@ fn where_it_is_staged_no_more_nothing_is_said() {
     assert!(!run.err().contains(NOTE), "{run}");
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
 }
+
+/// What is not merged, somebody's mode, files below a name: that is not for an undo to settle.
+#[test]
+fn what_else_the_index_says_of_the_file_stays() {
+    let delete = |repo: &Repo| {
+        let id = repo.aye(&["propose", "a.txt", "--delete", "-q"]).ok().id();
+        repo.aye(&["apply", &id, "--yes", "--index"]).ok();
+        id
+    };
+    let repo = Repo::with(&[("a.txt", &lines("3", "9")), ("b.txt", &"b\n".to_owned())]);
+    repo.git(&["checkout", "-q", "-b", "side"]);
+    repo.write("a.txt", lines("side", "9"));
+    repo.commit("side");
+    repo.git(&["checkout", "-q", "-"]);
+    let id = delete(&repo);
+    repo.git(&["commit", "-qm", "gone"]);
+    repo.try_git(&["merge", "side"]).exits(1);
+    let stages = repo.git(&["ls-files", "--stage"]);
+    repo.remove("a.txt");
+    let run = repo.aye(&["undo", &id, "--yes"]);
+    assert_eq!(repo.git(&["ls-files", "--stage"]), stages, "{run}");
+
+    let repo = Repo::with(&[("a.txt", &lines("3", "9"))]);
+    let id = delete(&repo);
+    repo.write("a.txt/q", "q\n");
+    repo.git(&["add", "a.txt/q"]);
+    std::fs::remove_dir_all(repo.path("a.txt")).expect("remove");
+    repo.aye(&["undo", &id, "--yes"]).ok().notes(NOTE);
+    assert!(repo.git(&["ls-files"]).contains("a.txt/q"));
+
+    let (repo, id) = staged();
+    repo.git(&["update-index", "--chmod=+x", "a.txt"]);
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    let entry = repo.git(&["ls-files", "--stage", "a.txt"]);
+    assert!(entry.starts_with("100755 "), "{entry}");
+    assert_eq!(repo.git(&["show", ":a.txt"]), lines("3", "9").trim_end());
+}
