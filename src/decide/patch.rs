@@ -74,10 +74,10 @@ pub fn record(
     Ok(id)
 }
 
-/// The patch that `text`, its id or the beginning of one, names, unless it was taken back.
+/// The patch that `text`, its id or the beginning of one, names, to be taken back.
 ///
 /// # Errors
-/// `proposal_not_found`, `ambiguous_id`, `not_applied`.
+/// `proposal_not_found`, `ambiguous_id`, `not_applied`; `changed_since_shown` for that of another clone.
 pub fn find(store: &Store, view: &View, text: &str) -> Result<(Stamped, Patch)> {
     let mut found = Vec::new();
     let mut undone = Vec::new();
@@ -109,7 +109,24 @@ pub fn find(store: &Store, view: &View, text: &str) -> Result<(Stamped, Patch)> 
         )
         .hint("`aye log` shows by whom"));
     }
+    require_own(store, view, &stamped)?;
     Ok((stamped, patch))
+}
+
+/// Refuses a patch that this clone has not recorded: what is put back would be content of which only another clone,
+/// or a file below `.git/aye`, says that it stood there.
+///
+/// # Errors
+/// `changed_since_shown`; those of the store.
+fn require_own(store: &Store, view: &View, stamped: &Stamped) -> Result<()> {
+    if store.has_recorded(view, stamped)? {
+        return Ok(());
+    }
+    let id = id(&stamped.id);
+    let message = format!("only another clone's record says what stood before {id}");
+    Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
+        .with("patch_id", id)
+        .hint("nothing was written; revert it by hand, or undo it in the clone that applied it"))
 }
 
 /// The evidence of a patch that `tool` or a person at the command line has asked for.

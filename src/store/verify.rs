@@ -62,6 +62,29 @@ impl Store {
         })
     }
 
+    /// Whether the direct patch `stamped` was recorded by this clone, and is what its event in the object database
+    /// says: what it writes back is content of which nobody else is believed that it stood there.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
+    pub fn has_recorded(&self, view: &View, stamped: &Stamped) -> Result<bool> {
+        if !view.is_from_here(self, &stamped.id)? {
+            return Ok(false);
+        }
+        let Some((commit, body)) = view.body_of_event(&stamped.id)? else { return Ok(false) };
+        let verifier = self.verifier(view, MOST_WALKED);
+        let Ok(blob) = ObjectId::from_hex(stamped.id.as_bytes()) else { return Ok(false) };
+        let Ok(commit) = ObjectId::from_hex(commit.as_bytes()) else { return Ok(false) };
+        let lane = &stamped.event.lane;
+        let is_it = Event::from_bytes(&body).is_ok_and(|event| {
+            event.lane == *lane && event.data.kind() == stamped.event.data.kind()
+        });
+        Ok(is_it
+            && verifier.compare(blob, &body, commit).is_ok()
+            && verifier.reaches(lane, commit) != Some(false)
+            && verifier.holds(lane, commit, blob))
+    }
+
     /// Verifies several proposals of `view`, walking at most `most` commits of this clone's own lane,
     /// and as many of all others together.
     pub fn verifier<'a>(&'a self, view: &'a View, most: usize) -> Verifier<'a> {

@@ -719,3 +719,24 @@ fn a_patch_is_not_undone_in_a_work_tree_that_does_not_have_it() {
     repo.aye(&["undo", &patch, "--yes"]).ok();
     assert_eq!(repo.text("src/a.rs"), A);
 }
+
+/// What stood before it is content that only the other clone, or an edited cache, tells of.
+#[test]
+fn a_patch_of_another_clone_is_not_undone_here() {
+    let repo = Repo::with(&[("src/a.rs", A)]);
+    repo.aye_stdin(&["patch"], FIX).ok().says("patch_applied: true");
+    let log = repo.aye(&["log", "--json"]).ok().json();
+    let patch = log["events"][0]["patch_id"].as_str().expect("a patch").to_owned();
+    let lane = repo.text(".git/aye/lane");
+    let own = format!("refs/aye/log/{}", lane.trim());
+    let other = repo.copy();
+    let theirs = own.replace("/log/", "/remotes/origin/");
+    other.git(&["update-ref", &theirs, &own]);
+    other.git(&["update-ref", "-d", &own]);
+    std::fs::remove_dir_all(other.path(".git/aye")).expect("remove");
+    let text = other.text("src/a.rs");
+    let run = other.aye(&["undo", &patch, "--yes"]).fails("changed_since_shown", 5);
+    run.notes("only another clone's record says what stood before");
+    assert_eq!(other.text("src/a.rs"), text);
+    repo.aye(&["undo", &patch, "--yes"]).ok();
+}

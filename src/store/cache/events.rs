@@ -65,6 +65,20 @@ impl View {
         Ok(tips.iter().any(|tip| tip.lane == lane && lanes::number(tip.seq) >= seq))
     }
 
+    /// The commit (hex) and the bytes of the event `id` (hex), if it is known.
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
+    pub(in crate::store) fn body_of_event(&self, id: &str) -> Result<Option<(String, Vec<u8>)>> {
+        let Some(connection) = self.by(Index::Event) else { return Ok(None) };
+        connection
+            .prepare_cached("SELECT commit_id, body FROM event WHERE id = ?1")
+            .and_then(|mut statement| {
+                statement.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+            })
+            .map_err(|error| self.failed(&error))
+    }
+
     /// The events of direct patches and of what took them back, oldest first.
     ///
     /// # Errors
