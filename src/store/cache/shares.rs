@@ -11,7 +11,7 @@ use super::budget::{MOST_OF_A_LANE, cost};
 
 /// What the lanes without the first event may cost together, in bytes. Those that say [`LITTLE`] may add
 /// to it, each with refs and objects of its own.
-const MOST_OF_OTHERS: usize = 128 << 20;
+const MOST_OF_OTHERS: usize = 64 << 20;
 
 /// What any lane may cost, in bytes, however many there are: a decision and some comments.
 const LITTLE: usize = 32 << 10;
