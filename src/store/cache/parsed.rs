@@ -39,6 +39,7 @@ impl Parsed {
     /// Keeps an event of a proposal that the cache has nothing else of.
     pub(super) fn keep_fresh(&mut self, proposal: &str, row: Row) {
         self.count += 1;
+        self.bytes += row.body.len();
         self.fresh(proposal).push(row);
     }
 
@@ -100,6 +101,11 @@ impl Parsed {
     /// How many there were, those included that were not kept.
     pub(super) fn len(&self) -> usize {
         self.count
+    }
+
+    /// The bytes of all of them as they are stored. What is made of one of them may take a hundred times that.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Takes the event `id` (hex) out.

@@ -17,6 +17,9 @@ use crate::store::refs::{self, LaneRef};
 /// thousand.
 const MOST_WAITING: usize = 1_000;
 
+/// Bytes of these. A part of a snapshot has as many.
+const MOST_BYTES: usize = 1 << 20;
+
 impl Pass<'_> {
     /// Folds what was read: the cache is then as if the ref of `lane` were at `reached` still.
     fn settle(
@@ -103,7 +106,10 @@ impl Pass<'_> {
             let objects = self.objects.clone();
             let mut reader = Reader::new(&objects, lane, limits, std::mem::take(progress));
             let mut end = None;
-            let is_full = |pass: &Self| pass.unsaved >= BATCH || pass.parsed.len() >= MOST_WAITING;
+            let is_full = |pass: &Self| {
+                let (count, bytes) = (pass.parsed.len(), pass.parsed.bytes());
+                pass.unsaved >= BATCH || count >= MOST_WAITING || bytes >= MOST_BYTES
+            };
             for link in links.by_ref() {
                 match self.take(&mut reader, lane, link, *seq)? {
                     Ok(next) => (*reached, *seq) = (Some(link.id), next),
