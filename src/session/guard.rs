@@ -148,9 +148,10 @@ impl Before {
         let changed = changed.map(BString::from);
         let untracked = self.untracked.changed(&now.untracked, &top);
         found.is_over_limit = self.untracked.is_too_many() || now.untracked.is_too_many();
-        let is_named = |path: &BString| names(claim.command, &path.to_str_lossy());
+        let shown_top = top.to_string_lossy();
+        let is_named = |path: &BString| names(claim.command, &path.to_str_lossy(), &shown_top);
         let is_for_others = |path: &BString| {
-            let names = |other: &String| names(other, &path.to_str_lossy());
+            let names = |other: &String| names(other, &path.to_str_lossy(), &shown_top);
             !is_named(path) && (claim.is_late || claim.others.iter().any(names))
         };
         let (mut named, mut others) = (Vec::new(), Vec::new());
@@ -225,7 +226,8 @@ impl Before {
         if claim.is_late {
             return Ok(found);
         }
-        self.unstage(repository, &now, claim.command, staged, &mut found);
+        let (of_command, others) = staged.into_iter().partition(is_named);
+        self.unstage(repository, &now, (of_command, others), &mut found);
         if named.is_empty() {
             return Ok(found);
         }
@@ -293,18 +295,15 @@ impl Before {
         Ok(found)
     }
 
-    /// What is staged otherwise than before, of `staged`, files that are as they were: the person's next commit
-    /// would have what they do not show. What `command` names is as before again; all of it is said.
+    /// What is staged otherwise than before, of files that are as they were: the person's next commit
+    /// would have what they do not show. What is `named` is as before again; all of it is said.
     fn unstage(
         &self,
         repository: &Repository,
         now: &Self,
-        command: &str,
-        staged: BTreeSet<BString>,
+        (named, others): (Vec<BString>, Vec<BString>),
         found: &mut Found,
     ) {
-        let (named, others): (Vec<BString>, Vec<BString>) =
-            staged.into_iter().partition(|path| names(command, &path.to_str_lossy()));
         let done = self.staged.put_back(repository, &now.staged, &named);
         let why = match &done {
             Ok(()) => {

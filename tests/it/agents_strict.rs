@@ -720,3 +720,33 @@ fn a_directory_in_the_place_of_a_file_and_a_file_in_that_of_a_directory_are_put_
         is_put_back_and_proposed(&repo, &lines);
     }
 }
+
+/// A file of the same last name elsewhere is the person's.
+#[test]
+fn a_word_with_directories_names_the_file_that_they_lead_to() {
+    let files = &[
+        ("src/i.ts", "s\n"),
+        ("lib/i.ts", "l\n"),
+        ("README.md", "r\n"),
+        ("docs/README.md", "d\n"),
+    ];
+    let repo = Repo::with(files);
+    let absolute = format!("tsc {}", repo.path("src/i.ts").display());
+    for (command, saved) in [
+        ("tsc --noEmit src/i.ts", "lib/i.ts"),
+        (absolute.as_str(), "lib/i.ts"),
+        ("touch ./docs/README.md; make", "README.md"),
+    ] {
+        let text = format!("mine: {command}\n");
+        let told = runs(&repo, command, || repo.write(saved, &text));
+        assert!(told.contains(&format!("{saved}: changed while")), "{command}: {told}");
+        assert_eq!(repo.text(saved), text, "{command}");
+    }
+    hook(&repo, "Stop", json!({}));
+    assert_eq!(list(&repo)["count"], 0);
+    let repo = Repo::with(files);
+    for command in ["echo x >>src/i.ts", "cd lib; echo x >>../docs/README.md", "mv src/i.ts docs"] {
+        assert!(runs(&repo, command, || {}).contains("they are put back"), "{command}");
+        assert_eq!(repo.git(&["status", "--short"]), "", "{command}");
+    }
+}
