@@ -1,5 +1,6 @@
 //! Making the tree of a session. Git runs in it only here, before anybody else has been in it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -69,7 +70,7 @@ pub fn base(repository: &Repository, base: Base) -> Result<String> {
     let create = || git(repository)?.args(["stash", "create"]).text();
     let tree = match create().or_else(|_| create()) {
         Ok(stashed) if stashed.trim().is_empty() => return Ok(head),
-        Ok(stashed) if !has_directory_for_file(repository)? => {
+        Ok(stashed) if !is_beyond_stash(repository)? => {
             format!("{}^{{tree}}", stashed.trim())
         }
         Ok(stashed) => {
@@ -100,16 +101,24 @@ pub fn is_same(repository: &Repository, one: &str, other: &str) -> bool {
     tree(one).is_some_and(|tree_of_one| tree(other) == Some(tree_of_one))
 }
 
-/// Whether a directory stands where git tracks a file, which `git stash create` leaves in its tree.
-fn has_directory_for_file(repository: &Repository) -> Result<bool> {
+/// Whether `git stash create` leaves files in its tree that are not there: in whose place a directory stands, or that
+/// are in the index and not in HEAD.
+fn is_beyond_stash(repository: &Repository) -> Result<bool> {
     let Some(top) = repository.work_dir() else { return Ok(false) };
     let args = ["diff-files", "-z", "--name-only", "--diff-filter=D"];
     let gone = git(repository)?.directory(&top).args(args).run()?;
+    if gone.is_empty() {
+        return Ok(false);
+    }
+    let args = ["diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=A"];
+    let added = git(repository)?.directory(&top).args(args).arg("HEAD").run()?;
+    let added: BTreeSet<&[u8]> = added.split(|byte| *byte == 0).collect();
     let is_directory = |path: &[u8]| {
         let facts = path.to_path().ok().and_then(|path| top.join(path).symlink_metadata().ok());
         facts.is_some_and(|facts| facts.is_dir())
     };
-    Ok(gone.split(|byte| *byte == 0).filter(|path| !path.is_empty()).any(is_directory))
+    let mut gone = gone.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    Ok(gone.any(|path| added.contains(path) || is_directory(path)))
 }
 
 /// The tree that `git add --update` would stage, by a copy of the index; `None` where that has something unmerged,

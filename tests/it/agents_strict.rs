@@ -750,3 +750,24 @@ fn a_word_with_directories_names_the_file_that_they_lead_to() {
         assert_eq!(repo.git(&["status", "--short"]), "", "{command}");
     }
 }
+
+/// Only the index has it.
+#[test]
+fn a_new_file_that_is_staged_and_that_a_command_removes_is_put_back() {
+    for command in
+        ["rm mine.txt", "mv mine.txt n.txt", "git mv mine.txt n.txt", "git rm -qf mine.txt"]
+    {
+        let repo = Repo::with(FILES);
+        repo.write("mine.txt", "mine\n");
+        repo.git(&["add", "mine.txt"]);
+        let before = repo.git(&["ls-files", "-s"]);
+        let told = runs(&repo, command, || {});
+        assert!(
+            told.contains("they are put back") && told.contains("\nmine.txt"),
+            "{command}: {told}"
+        );
+        assert_eq!(repo.text("mine.txt"), "mine\n", "{command}");
+        assert_eq!(repo.git(&["status", "--short"]), "A  mine.txt", "{command}");
+        assert_eq!(repo.git(&["ls-files", "-s"]), before, "{command}");
+    }
+}
