@@ -23,6 +23,8 @@ pub struct Followed {
     pub moved: Vec<String>,
     /// Files in which edits of the agent stand where others were to come, and why, in words. Untrusted.
     pub kept: Vec<(String, String)>,
+    /// Files in which edits of the agent have made way for others, as [`overrule`] has it. Untrusted.
+    pub met: Vec<String>,
 }
 
 impl Followed {
@@ -30,6 +32,7 @@ impl Followed {
     pub fn join(&mut self, other: Self) {
         self.moved.extend(other.moved);
         self.kept.extend(other.kept);
+        self.met.extend(other.met);
     }
 
     /// The same, of files in the directory `name`.
@@ -38,6 +41,7 @@ impl Followed {
         Self {
             moved: self.moved.into_iter().map(at).collect(),
             kept: self.kept.into_iter().map(|(path, why)| (at(path), why)).collect(),
+            met: self.met.into_iter().map(at).collect(),
         }
     }
 }
@@ -49,6 +53,33 @@ impl Followed {
 /// `object_missing`, `session_tree_gone`. Of a file that cannot be written the reason is
 /// among what was kept.
 pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Result<Followed> {
+    lead(repository, tree, (from, to), Stays::Edits)
+}
+
+/// As [`follow()`], but what leads to `to` is the agent's own, and later: where both meet it takes the place of the
+/// edits in `tree`.
+///
+/// # Errors
+/// As [`follow()`].
+pub fn overrule(repository: &Repository, tree: &Path, from: &str, to: &str) -> Result<Followed> {
+    lead(repository, tree, (from, to), Stays::Coming)
+}
+
+/// What stays where edits in the tree meet what is to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stays {
+    /// The edits.
+    Edits,
+    /// What is to come.
+    Coming,
+}
+
+fn lead(
+    repository: &Repository,
+    tree: &Path,
+    (from, to): (&str, &str),
+    stays: Stays,
+) -> Result<Followed> {
     let mut followed = Followed::default();
     if from == to {
         return Ok(followed);
@@ -59,7 +90,7 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Res
     let differs = |path: &&BString| from.get(*path) != to.get(*path);
     let paths: BTreeSet<&BString> = from.keys().chain(to.keys()).filter(differs).collect();
     sweep(tree, &paths);
-    let step = Step { repository, worktree: inside.worktree()?, from: &from, to: &to };
+    let step = Step { repository, worktree: inside.worktree()?, from: &from, to: &to, stays };
     // A file in the place of a directory comes after what was in it.
     let (gone, written): (Vec<_>, Vec<_>) =
         paths.into_iter().partition(|path| !to.contains_key(*path));
@@ -68,6 +99,7 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Res
         match step.file(path) {
             Ok(Outcome::Same) => {}
             Ok(Outcome::Moved) => followed.moved.push(shown),
+            Ok(Outcome::Met) if stays == Stays::Coming => followed.met.push(shown),
             Ok(Outcome::Met) => followed.kept.push((shown, MET.to_owned())),
             Ok(Outcome::Kept(why)) => followed.kept.push((shown, why.to_owned())),
             Err(error) => {
@@ -107,7 +139,7 @@ enum Outcome {
     Same,
     /// It was written or removed.
     Moved,
-    /// It was written, but for lines that the agent had edited, too.
+    /// It was written, but for lines that the agent had edited, too; or over those.
     Met,
     /// It stays as it is.
     Kept(&'static str),
@@ -118,6 +150,7 @@ struct Step<'a> {
     worktree: Worktree,
     from: &'a Entries,
     to: &'a Entries,
+    stays: Stays,
 }
 
 impl Step<'_> {
@@ -148,6 +181,17 @@ impl Step<'_> {
         }
         let (wanted, outcome) = match (before, after, now) {
             (before, after, now) if before == now => (after, Outcome::Moved),
+            (before, Some(after), Some(now)) if self.stays == Stays::Coming => {
+                let base = before.as_ref().map(|file| file.bytes.as_slice()).unwrap_or_default();
+                let merged = match self.worktree.merges_lines(&place)? {
+                    true => preferring_theirs(base, &now.bytes, &after.bytes),
+                    false => None,
+                };
+                let mode = mode(before.as_ref(), &now, &after);
+                let (bytes, met) = merged.unwrap_or_else(|| (after.bytes.clone(), true));
+                (Some(File { bytes, mode }), if met { Outcome::Met } else { Outcome::Moved })
+            }
+            (_, after, _) if self.stays == Stays::Coming => (after, Outcome::Met),
             (before, Some(after), Some(now)) => {
                 let base = before.as_ref().map(|file| file.bytes.as_slice()).unwrap_or_default();
                 let merged = match self.worktree.merges_lines(&place)? {
@@ -186,10 +230,10 @@ impl Step<'_> {
     }
 }
 
-/// The mode that both sides agree on, or else the agent's.
-fn mode(before: Option<&File>, after: &File, now: &File) -> Mode {
+/// The mode that both sides agree on, or else that of the one that stays.
+fn mode(before: Option<&File>, other: &File, stays: &File) -> Mode {
     match before {
-        Some(before) if before.mode == now.mode => after.mode,
-        _ => now.mode,
+        Some(before) if before.mode == stays.mode => other.mode,
+        _ => stays.mode,
     }
 }

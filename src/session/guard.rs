@@ -51,7 +51,9 @@ pub struct Before {
 pub struct Found {
     /// Files that the command wrote: they are in the session's tree, and as before in the checkout. Untrusted.
     pub taken: Vec<String>,
-    /// The same, and those that are as before in the index alone.
+    /// Files in the session's tree in which earlier edits have made way for what the command wrote. Untrusted.
+    pub met: Vec<String>,
+    /// Those that are taken, and those that are as before in the index alone.
     pub back: BTreeSet<BString>,
     /// Files that have changed and stay as they are, and why, in words. Untrusted.
     pub left: Vec<(String, String)>,
@@ -252,9 +254,11 @@ impl Before {
             }
         }
         let after = above(&self.commit, files)?;
-        let followed = follow::follow(repository, tree, &self.commit, &after)?;
+        // The files did not have what was put back: what this command has made of them comes later.
+        let followed = follow::overrule(repository, tree, &self.commit, &after)?;
         let [from, to] = [&after, &self.commit].map(|commit| read::index(repository, commit));
         let (from, to) = (read::entries(&from?), read::entries(&to?));
+        found.met = followed.met;
         let mut taken = Vec::new();
         // A file in the place of a directory comes after what was in it.
         named.sort_by_key(|path| to.contains_key(path));

@@ -771,3 +771,36 @@ fn a_new_file_that_is_staged_and_that_a_command_removes_is_put_back() {
         assert_eq!(repo.git(&["ls-files", "-s"]), before, "{command}");
     }
 }
+
+/// It does not find the first one in the file, which was put back.
+#[test]
+fn a_second_edit_in_the_same_place_is_put_back_and_proposed_as_the_later() {
+    for (first, second, lines, gone) in [
+        (
+            "echo x >>a.txt; sed -i s/one/uno/ a.txt",
+            "echo y >>a.txt; git add a.txt",
+            &["+y", "+uno"],
+            "+x",
+        ),
+        ("sed -i s/one/uno/ a.txt", "sed -i s/one/eins/ a.txt", &["+eins", "-one"], "+uno"),
+        ("rm a.txt", "echo y >>a.txt; git add a.txt", &["+y", "+++"], "-one"),
+        ("echo x >>a.txt", "rm a.txt", &["-one", "-two"], "+x"),
+        ("echo new >n.txt", "echo newer >n.txt", &["+newer", "n.txt"], "+new\n"),
+    ] {
+        let repo = Repo::with(FILES);
+        assert!(!runs(&repo, first, || {}).contains("made way"), "{first}");
+        let told = runs(&repo, second, || {});
+        assert!(
+            told.contains("they are put back") && told.contains("made way"),
+            "{second}: {told}"
+        );
+        is_put_back_and_proposed(&repo, lines);
+        let id = list(&repo)["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+        repo.aye(&["diff", &id]).ok().lacks(gone);
+    }
+    // Where they do not meet, both stay.
+    let repo = Repo::with(&[("a.txt", "1\n2\n3\n4\n5\n")]);
+    runs(&repo, "sed -i s/1/one/ a.txt", || {});
+    assert!(!runs(&repo, "sed -i s/5/five/ a.txt", || {}).contains("made way"));
+    is_put_back_and_proposed(&repo, &["+one", "+five"]);
+}

@@ -285,6 +285,13 @@ fn words(found: &Found, command: &str, (is_late, is_limit_new): (bool, bool)) ->
             listed(found.taken.iter().map(|path| escape::name(path)))
         ));
     }
+    if !found.met.is_empty() {
+        text.push(format!(
+            "In these, your earlier edits of the same lines, which the files did not have any more, have made way for it. \
+             If they are to stay as well, propose that:\n{}",
+            listed(found.met.iter().map(|path| escape::name(path)))
+        ));
+    }
     if !found.left.is_empty() {
         let whose = match is_late {
             true => "If it was your command, has ended, and nobody else has edited them",
