@@ -26,6 +26,9 @@ pub struct Running {
     pub is_outlived: bool,
     /// The model knows of what has changed since, without the report of an end.
     pub is_told: bool,
+    /// So does the person: the agent has stopped since. It is kept for the report of its end, which may come after all.
+    #[serde(default)]
+    pub is_over: bool,
     /// When it began, in nanoseconds since 1970: what one writes, those that begin later may find.
     pub began: u64,
     /// The checkout's directory.

@@ -804,3 +804,35 @@ fn a_second_edit_in_the_same_place_is_put_back_and_proposed_as_the_later() {
     assert!(!runs(&repo, "sed -i s/5/five/ a.txt", || {}).contains("made way"));
     is_put_back_and_proposed(&repo, &["+one", "+five"]);
 }
+
+/// That of a subagent in the background: the agent has stopped by then.
+#[test]
+fn the_end_of_a_command_counts_that_is_reported_after_the_agent_has_stopped() {
+    let repo = Repo::with(FILES);
+    let input = json!({ "command": "sleep 5; echo wasp >src/b.txt" });
+    let slow = json!({ "tool_name": "Bash", "tool_input": input, "agent_id": "1" });
+    claude(&repo, "PreToolUse", slow.clone());
+    assert_eq!(claude(&repo, "Stop", json!({})).out(), "");
+    // What others write meanwhile is looked at, though it names the file.
+    let make = json!({ "tool_name": "Bash", "tool_input": { "command": "make" } });
+    claude(&repo, "PreToolUse", make.clone());
+    repo.write("src/b.txt", "wasp\n");
+    claude(&repo, "PostToolUse", make).says("src/b.txt: changed while the command ran");
+    assert_eq!(claude(&repo, "Stop", json!({})).out(), "");
+    claude(&repo, "PostToolUse", slow).says("put back, and what it wrote");
+    assert_eq!(repo.text("src/b.txt"), "bee\n");
+    is_put_back_and_proposed(&repo, &["+wasp"]);
+    // One that was not allowed is said once, and in nobody's way.
+    let repo = Repo::with(FILES);
+    let refused = |number: usize| {
+        let command = format!("echo {number} >a.txt");
+        json!({ "tool_name": "Bash", "tool_input": { "command": command } })
+    };
+    for number in 0..20 {
+        claude(&repo, "PreToolUse", refused(number));
+        repo.write("a.txt", format!("mine {number}\n"));
+        claude(&repo, "Stop", json!({})).says("a.txt");
+    }
+    assert_eq!(claude(&repo, "Stop", json!({})).out(), "");
+    assert_eq!(repo.text("a.txt"), "mine 19\n");
+}

@@ -50,10 +50,11 @@ pub(super) fn watch(
     watched.pass(part);
     tell(context, place, &watching, &mut watched, |it| it.part == part && it.is_outlived)?;
     while watched.running.len() >= MOST {
-        if !watched.running[0].is_told {
-            settle(context, place, &watching, &mut watched, (0, End::Unknown))?;
+        let at = watched.running.iter().position(|it| it.is_over).unwrap_or_default();
+        if !watched.running[at].is_told {
+            settle(context, place, &watching, &mut watched, (at, End::Unknown))?;
         }
-        watched.running.remove(0);
+        watched.running.remove(at);
     }
     let is_background = ["run_in_background", "is_background"].iter().any(|key| input[key] == true);
     watched.running.push(Running {
@@ -63,6 +64,7 @@ pub(super) fn watch(
         is_passed: false,
         is_outlived: false,
         is_told: false,
+        is_over: false,
         began: nanoseconds(),
         top: top(place),
         tips: decided::tips(&place.store)?,
@@ -173,9 +175,14 @@ pub(super) fn ended(context: &Context, place: &Place) -> Result<Vec<String>> {
     let changing = home.change(name)?;
     let mut watched = home.watched(&changing);
     let mut left: Vec<(String, String)> = Vec::new();
-    while !watched.running.is_empty() {
-        let found = settle(context, place, &watching, &mut watched, (0, End::Unknown))?;
-        watched.running.remove(0);
+    while let Some(at) = watched.running.iter().position(|it| !it.is_over) {
+        let found = settle(context, place, &watching, &mut watched, (at, End::Unknown))?;
+        let it = &mut watched.running[at];
+        (it.is_told, it.is_over) = (true, true);
+        // Of one in the background no end is reported.
+        if it.is_background || found.is_pruned {
+            watched.running.remove(at);
+        }
         let is_known = |(path, _): &(String, String)| left.iter().any(|(left, _)| left == path);
         let new: Vec<_> = found.left.into_iter().filter(|item| !is_known(item)).collect();
         left.extend(new);
@@ -233,7 +240,8 @@ fn settle(
     if it.top != top(place) {
         return Ok(Found::default());
     }
-    let others = watched.running.iter().enumerate().filter(|(other, _)| *other != at);
+    let others = watched.running.iter().enumerate();
+    let others = others.filter(|(other, it)| *other != at && !it.is_over);
     let others: Vec<String> = others.map(|(_, other)| other.command.clone()).collect();
     let decided = decided::since(store, &it.tips)?;
     let is_late = end == End::Unknown;
