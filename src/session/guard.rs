@@ -35,7 +35,7 @@ pub type Decided = BTreeMap<BString, (Option<String>, Option<String>)>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Before {
-    /// The commit that is checked out.
+    /// The commit that is checked out, or the empty tree.
     head: String,
     /// A commit of the tracked files as they are.
     commit: String,
@@ -83,10 +83,10 @@ impl Before {
     /// Looks at the checkout of `repository`.
     ///
     /// # Errors
-    /// As [`tree::base`]; those of git.
+    /// As [`tree::base`] and [`tree::head`]; those of git.
     pub fn look(repository: &Repository) -> Result<Self> {
         let commit = tree::base(repository, Base::Unsettled)?;
-        let head = tree::base(repository, Base::Head)?;
+        let head = tree::head(repository)?;
         let staged = Staged::of(repository, &head)?;
         Ok(Self { head, commit, untracked: Untracked::of(repository)?, staged })
     }

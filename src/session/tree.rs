@@ -54,13 +54,30 @@ pub fn no_commit() -> Error {
         .hint("commit something first: git commit --allow-empty -m first")
 }
 
+/// What HEAD names: a commit, or the empty tree where its branch has none yet.
+///
+/// # Errors
+/// `no_commit` where it cannot be read.
+pub fn head(repository: &Repository) -> Result<String> {
+    let head = repository.repo().head().map_err(|_| no_commit())?;
+    if head.is_unborn() {
+        return Ok(gix::ObjectId::empty_tree(repository.repo().object_hash()).to_string());
+    }
+    head.id().map(|id| id.to_string()).ok_or_else(no_commit)
+}
+
 /// The commit that a tree starts from: HEAD, or one above it with what is not committed. Untracked files
-/// are not in it.
+/// are not in it. Where the branch has no commit yet, an unsettled one starts from what is tracked.
 ///
 /// # Errors
 /// `no_commit`; `git_failed`, as where a merge is not settled.
 pub fn base(repository: &Repository, base: Base) -> Result<String> {
+    const MESSAGE: &str = "What the checkout held and had not committed";
     let may_be_unmerged = base == Base::Unsettled;
+    if may_be_unmerged && repository.repo().head().is_ok_and(|head| head.is_unborn()) {
+        let tree = staged_by_copy(repository, may_be_unmerged)?.ok_or_else(no_commit)?;
+        return commit(repository, &tree, None, MESSAGE);
+    }
     let head = repository.repo().head_id().map_err(|_| no_commit())?;
     let head = head.to_string();
     if base == Base::Head || repository.work_dir().is_none() {
@@ -84,7 +101,7 @@ pub fn base(repository: &Repository, base: Base) -> Result<String> {
             )
         })?,
     };
-    commit(repository, &tree, &head, "What the checkout held and had not committed")
+    commit(repository, &tree, Some(&head), MESSAGE)
 }
 
 /// Whether `text`, which anybody may have written, is an object id in hex. It need not be here.
@@ -122,17 +139,32 @@ fn is_beyond_stash(repository: &Repository) -> Result<bool> {
 }
 
 /// The tree that `git add --update` would stage, by a copy of the index; `None` where that has something unmerged,
-/// unless it may.
+/// unless it may. Then it may also have what git cannot read, such as a pipe, in the place of a file, which is gone.
 fn staged_by_copy(repository: &Repository, may_be_unmerged: bool) -> Result<Option<String>> {
     let failed = |error: std::io::Error| Error::io("make a temporary index", &error);
     let scratch = tempfile::tempdir().map_err(failed)?;
     let index = scratch.path().join("index");
-    std::fs::copy(repository.repo().index_path(), &index).map_err(failed)?;
+    match std::fs::copy(repository.repo().index_path(), &index) {
+        // Nothing has been staged yet.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        copied => drop(copied.map_err(failed)?),
+    }
     let git = || Ok::<_, Error>(git(repository)?.env("GIT_INDEX_FILE", &index));
     if !may_be_unmerged && !git()?.args(["ls-files", "--unmerged"]).run()?.is_empty() {
         return Ok(None);
     }
-    git()?.args(["add", "--update", ":/"]).run()?;
+    if let Err(error) = git()?.args(["add", "--update", "--ignore-errors", ":/"]).run() {
+        let Some(top) = repository.work_dir().filter(|_| may_be_unmerged) else {
+            return Err(error);
+        };
+        let args = ["diff-files", "-z", "--name-only", "--ignore-submodules=all"];
+        let left = git()?.directory(&top).args(args).run()?;
+        if left.is_empty() {
+            return Err(error);
+        }
+        let args = ["update-index", "-z", "--force-remove", "--stdin"];
+        git()?.directory(&top).args(args).stdin(left).run()?;
+    }
     Ok(Some(git()?.args(["write-tree"]).text()?.trim().to_owned()))
 }
 
@@ -144,13 +176,18 @@ pub fn git(repository: &Repository) -> Result<Git> {
     Ok(repository.git()?.without_hooks().config("core.fsmonitor", "false"))
 }
 
-/// A commit of `tree` above `parent`, by nobody in particular.
+/// A commit of `tree` above `parent`, or above none, by nobody in particular.
 ///
 /// # Errors
 /// `git_failed`.
-pub fn commit(repository: &Repository, tree: &str, parent: &str, message: &str) -> Result<String> {
-    let git =
-        git(repository)?.args(["commit-tree", "--no-gpg-sign", tree, "-p", parent, "-m", message]);
+pub fn commit(
+    repository: &Repository,
+    tree: &str,
+    parent: Option<&str>,
+    message: &str,
+) -> Result<String> {
+    let git = git(repository)?.args(["commit-tree", "--no-gpg-sign", tree, "-m", message]);
+    let git = parent.into_iter().fold(git, |git, parent| git.args(["-p", parent]));
     let git = ["AUTHOR", "COMMITTER"].into_iter().fold(git, |git, who| {
         git.env(format!("GIT_{who}_NAME"), "aye").env(format!("GIT_{who}_EMAIL"), "aye@localhost")
     });

@@ -301,9 +301,10 @@ fn what_is_not_understood_closes_the_gate_for_edits_alone() {
         hook(&repo, "WorktreeCreate", bytes).exits(1);
     }
     // Where nothing can be recorded, nothing is edited either.
-    let empty = Repo::new();
+    let broken = Repo::new();
     let bash = json!({ "tool_name": "Bash", "tool_input": { "command": "ls" } });
-    assert!(refused(call(&empty, "s", "PreToolUse", bash)).contains("no_commit"));
+    std::fs::write(broken.path(".git/index"), "broken").expect("write");
+    assert!(refused(call(&broken, "s", "PreToolUse", bash)).contains("git_failed"));
     // Outside of a repository there is no gate.
     let input = json!({ "file_path": repo.outer().join("x"), "content": "x" });
     let outside = json!({ "tool_name": "Write", "tool_input": input, "cwd": repo.outer() });

@@ -836,3 +836,43 @@ fn the_end_of_a_command_counts_that_is_reported_after_the_agent_has_stopped() {
     assert_eq!(claude(&repo, "Stop", json!({})).out(), "");
     assert_eq!(repo.text("a.txt"), "mine 19\n");
 }
+
+#[test]
+fn a_branch_without_a_commit_keeps_no_command_from_running() {
+    for begin in ["git switch -q --orphan fresh", "git checkout -q --orphan fresh"] {
+        let repo = Repo::with(FILES);
+        runs(&repo, begin, || {});
+        runs(&repo, "echo wasp >new.txt; git add new.txt", || {});
+        assert!(!repo.exists("new.txt"), "{begin}");
+        runs(&repo, "git switch -q -f main", || {});
+        assert_eq!(repo.git(&["status", "--short"]), "", "{begin}");
+        runs(&repo, "echo x >>c.txt", || {});
+        is_put_back_and_proposed(&repo, &["+wasp", "+x"]);
+    }
+    let repo = Repo::new();
+    repo.write("mine.txt", "mine\n");
+    repo.git(&["add", "mine.txt"]);
+    let told = runs(&repo, "echo x >a.txt; echo x >>mine.txt", || {});
+    assert!(told.contains("\na.txt\nmine.txt"), "{told}");
+    assert_eq!((repo.exists("a.txt"), repo.text("mine.txt")), (false, "mine\n".into()));
+    hook(&repo, "Stop", json!({}));
+    let id = list(&repo)["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert_eq!((repo.text("a.txt"), repo.text("mine.txt")), ("x\n".into(), "mine\nx\n".into()));
+    assert_eq!(runs(&repo, "git commit -q --allow-empty -m first", || {}), "");
+}
+
+/// Which git cannot add.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_named_and_keeps_no_command_from_running() {
+    let repo = Repo::with(FILES);
+    let told = runs(&repo, "rm a.txt; mkfifo a.txt; echo x >>c.txt", || {});
+    assert!(told.contains("\na.txt: ") && told.contains("put back"), "{told}");
+    assert_eq!(repo.text("c.txt"), "sea\n");
+    let told = runs(&repo, "echo x >>src/b.txt", || {});
+    assert!(told.contains("\nsrc/b.txt") && !told.contains("a.txt"), "{told}");
+    repo.remove("a.txt");
+    repo.git(&["checkout", "a.txt"]);
+    is_put_back_and_proposed(&repo, &["+x"]);
+}
