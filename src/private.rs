@@ -41,6 +41,7 @@ const KNOWN: &[(&str, bool)] = &[
     ("packing", false),
     ("place", false),
     ("place.private", false),
+    ("purged", false),
     ("purged-sessions", false),
     ("review", true),
     ("sessions", true),

@@ -1,9 +1,10 @@
 //! Keeping a projection out of `git status` where the project itself does not ignore it.
 
-use std::fs;
-use std::io::Write as _;
-
 use super::Repository;
+use crate::private::Directory;
+
+/// The file, in `info/`.
+const NAME: &str = "exclude";
 
 /// The plan of the branch that is checked out.
 pub(crate) const PLAN: &str = "/.agent-memory/plan.yaml";
@@ -15,33 +16,31 @@ pub(crate) const TEMPORARIES: &str = ".aye-tmp-*";
 pub(crate) const EXCLUDED: &[&str] = &[PLAN, TEMPORARIES];
 
 /// Makes git ignore `pattern` (anchored, such as `/.agent-memory/plan.yaml`) in this clone:
-/// through `info/exclude`, so that no file of the work tree changes. What cannot be written is
-/// left: it only decides what `git status` shows.
+/// through `info/exclude`, so that no file of the work tree changes. What cannot be written, or is a
+/// symlink, is left: it only decides what `git status` shows.
 pub(crate) fn exclude(repository: &Repository, pattern: &str) {
-    let directory = repository.common_dir().join("info");
-    let path = directory.join("exclude");
-    let text = fs::read(&path).unwrap_or_default();
+    let Ok(info) = Directory::make(&repository.common_dir().join("info")) else { return };
+    let Ok(text) = info.read(NAME) else { return };
+    let mut text = text.unwrap_or_default();
     if text.split(|byte| *byte == b'\n').any(|line| line == pattern.as_bytes()) {
         return;
     }
-    let separator = if text.is_empty() || text.ends_with(b"\n") { "" } else { "\n" };
-    let _ = fs::create_dir_all(&directory);
-    let _ = fs::OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(&path)
-        .and_then(|mut file| file.write_all(format!("{separator}{pattern}\n").as_bytes()));
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    text.extend_from_slice(format!("{pattern}\n").as_bytes());
+    let _ = info.replace(NAME, &text, false);
 }
 
 /// Takes `patterns` out of `info/exclude` again. What cannot be written is left.
 pub(crate) fn include(repository: &Repository, patterns: &[&str]) {
-    let path = repository.common_dir().join("info").join("exclude");
-    let Ok(text) = fs::read(&path) else { return };
+    let Ok(Some(info)) = Directory::open(&repository.common_dir().join("info")) else { return };
+    let Ok(Some(text)) = info.read(NAME) else { return };
     let is_ours = |line: &&[u8]| patterns.iter().any(|pattern| pattern.as_bytes() == *line);
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
     if !lines.iter().any(is_ours) {
         return;
     }
     let kept: Vec<&[u8]> = lines.into_iter().filter(|line| !is_ours(line)).collect();
-    let _ = fs::write(&path, kept.join(&b'\n'));
+    let _ = info.replace(NAME, &kept.join(&b'\n'), false);
 }

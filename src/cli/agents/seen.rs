@@ -1,7 +1,7 @@
 //! What is known here of a coding agent's client without starting it: where it is, its version, when its hooks asked
 //! last.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::canary::version;
 use crate::cli::Context;
 use crate::harness::{Client, canary};
+use crate::private::Directory;
 use crate::session::home::all_trees;
 
 /// Directories above a program in which its package may say which version it is.
@@ -59,26 +60,29 @@ fn version_of(program: &Path) -> Option<String> {
     named().or_else(|| real.ancestors().skip(1).take(ABOVE).find_map(manifest))
 }
 
-/// Writes down that a hook of `client` asks now. Nothing depends on it.
+/// Writes down that a hook of `client` asks now. Nothing depends on it, and no symlink is followed.
 pub fn note_hook(context: &Context, client: &Client) {
-    if let Some(file) = file(context, client) {
-        let now = context.now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-        if std::fs::write(&file, &now).is_err() {
-            let made = file.parent().map(std::fs::create_dir_all);
-            let _ = made.map(|_| std::fs::write(&file, &now));
-        }
-    }
+    let Some(directory) = directory(context) else { return };
+    let now = context.now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+    let _ = directory.parent().map(std::fs::create_dir_all);
+    let _ = Directory::make(&directory)
+        .and_then(|directory| directory.replace(&name(client), now.as_bytes(), false));
 }
 
 fn last_hook(context: &Context, client: &Client) -> Option<String> {
-    let text = std::fs::read_to_string(file(context, client)?).ok()?;
-    let at = chrono::DateTime::parse_from_rfc3339(text.trim()).ok()?;
+    let directory = Directory::open(&directory(context)?).ok()??;
+    let bytes = directory.read(&name(client)).ok()??;
+    let at = chrono::DateTime::parse_from_rfc3339(std::str::from_utf8(&bytes).ok()?.trim()).ok()?;
     Some(at.to_utc().to_rfc3339_opts(chrono::SecondsFormat::Secs, true))
 }
 
-fn file(context: &Context, client: &Client) -> Option<std::path::PathBuf> {
+fn directory(context: &Context) -> Option<PathBuf> {
     let trees = all_trees(&context.state_directory().ok()?);
-    Some(trees.parent()?.join("agents").join(format!("{}.seen", client.name)))
+    Some(trees.parent()?.join("agents"))
+}
+
+fn name(client: &Client) -> String {
+    format!("{}.seen", client.name)
 }
 
 /// A line for people, of a client that is there or was seen.
