@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use gix::objs::Tree;
 
@@ -70,19 +70,16 @@ impl Store {
         let (added, blobs) = (self.added(contents), contents.blobs());
         let has = |tree: ObjectId| {
             let Ok(tree) = self.repo.find_tree(tree) else { return true };
-            // A file may have been moved since.
             let Ok(files) = tree.traverse().breadthfirst.files() else { return true };
-            let is_there = files.iter().any(|file| blobs.contains(&file.oid.to_string()));
-            is_there
-                || contents.any(|path, blobs| {
-                    let entry = tree.lookup_entry(path.components().map(|name| name.to_vec()));
-                    let Some(id) = entry.ok().flatten().map(|entry| entry.object_id().to_string())
-                    else {
-                        return false;
-                    };
-                    blobs.contains(&id)
-                        || added.get(path).is_some_and(|added| self.has_lines(&id, added))
-                })
+            files.into_iter().any(|file| {
+                let id = file.oid.to_string();
+                // A file may have been moved since.
+                blobs.contains(&id)
+                    || RepoPath::from_tree(file.filepath.as_bstr())
+                        .ok()
+                        .and_then(|path| added.get(&path))
+                        .is_some_and(|added| self.has_lines(&id, added))
+            })
         };
         Ok(found.into_iter().filter(|(_, tree)| has(*tree)).map(|(name, _)| name).collect())
     }

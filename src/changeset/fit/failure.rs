@@ -54,7 +54,7 @@ pub(in crate::changeset) fn failed(
     let line = start + differs;
     let found = (line < text.len()).then(|| excerpt(text.line(line)));
     let seen = match &found {
-        // A message shows no blanks at the end.
+        // A message shows no spaces at the end.
         Some(same) if *same == wanted => {
             format!("line {} has other trailing whitespace, or another line ending", line + 1)
         }

@@ -44,11 +44,6 @@ impl Contents {
     pub(in crate::store) fn blobs(&self) -> BTreeSet<String> {
         self.blobs.values().flatten().cloned().collect()
     }
-
-    /// Whether `is` says so of one of the files and its blobs.
-    pub(in crate::store) fn any(&self, is: impl Fn(&RepoPath, &BTreeSet<String>) -> bool) -> bool {
-        self.blobs.iter().any(|(path, blobs)| is(path, blobs))
-    }
 }
 
 /// The files that `event` names, each with both sides.
