@@ -149,9 +149,9 @@ impl<'a> Subject<'a> {
         let mut words = text.split(' ');
         let (kind, id, at) = (words.next()?, words.next()?, words.next()?);
         let seconds = DateTime::parse_from_rfc3339(at).ok()?.timestamp();
-        let patch = id.strip_prefix("patch_").map(|code| format!("prop_{code}"));
+        let patch = ProposalId::parse_patch(id);
         let is_patch = patch.is_some();
-        let id = ProposalId::parse(patch.as_deref().unwrap_or(id)).ok()?;
+        let id = patch.or_else(|| ProposalId::parse(id).ok())?;
         let known = kind == UNDO || !is_patch && [APPLY, COMMIT].contains(&kind);
         let is_sound = known && words.next().is_none();
         is_sound.then_some(Self { kind, id, is_patch, time: at, seconds })

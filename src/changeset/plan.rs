@@ -75,6 +75,8 @@ words! {
         Missing = "missing",
         /// The change deletes a file that has changed since.
         ChangedSince = "changed_since",
+        /// The change, of which no lines are known any more, replaces a file that has changed since.
+        Replaced = "replaced",
         /// The change creates a file that is there with other content.
         Exists = "exists",
     }
@@ -88,6 +90,7 @@ impl Reason {
             Self::Binary => "is binary, or so by its attribute merge, and has changed since",
             Self::Missing => "is gone, and the change edits or moves it",
             Self::ChangedSince => "has changed since, and the change deletes it",
+            Self::Replaced => "has changed since, and the change replaces it as a whole",
             Self::Exists => "exists with other content, and the change creates it",
         }
     }

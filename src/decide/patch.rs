@@ -6,21 +6,18 @@ use chrono::{DateTime, Utc};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Evidence, FileOutcome, Patch, Written};
+use crate::proposal::id::PATCH_PREFIX;
 use crate::proposal::{Authority, Data, Entry, ProposalId, Stamped, codes};
 use crate::store::{Store, View, entry_of};
 
-const PREFIX: &str = "patch_";
-
 /// The id of a direct patch, from the id of its event.
 pub fn id(event: &str) -> String {
-    let id = ProposalId::from_event(event);
-    let code = id.as_str().trim_start_matches("prop_");
-    format!("{PREFIX}{code}")
+    ProposalId::from_event(event).of_patch()
 }
 
 /// True for text that names a direct patch.
 pub fn is_id(text: &str) -> bool {
-    text.starts_with(PREFIX)
+    text.starts_with(PATCH_PREFIX)
 }
 
 /// Mode and blob id of one file before and after; `None` is no file.

@@ -248,7 +248,12 @@ fn patch_back(store: &Store, patch: &Patch, snapshot: &dyn Snapshot) -> Result<R
         } else if found == written.before {
             (now.clone(), Resolved::Already)
         } else {
-            let (reason, hunks, marked) = (Reason::ChangedSince, Vec::new(), None);
+            let reason = match (&now, &written.before) {
+                (None, _) => Reason::Missing,
+                (_, None) => Reason::ChangedSince,
+                _ => Reason::Replaced,
+            };
+            let (hunks, marked) = (Vec::new(), None);
             (now.clone(), Resolved::Conflict(Conflict { reason, hunks, marked }))
         };
         files.push(Planned { path: written.path.clone(), now, after, outcome });

@@ -15,6 +15,9 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const PREFIX: &str = "prop_";
 const LEN: usize = 10;
 
+/// What the id of a direct patch begins with, in front of the characters of its event.
+pub const PATCH_PREFIX: &str = "patch_";
+
 /// Characters behind `prop_` that a person has to type at least: fewer name one proposal today and
 /// another one after the next fetch.
 pub const SHORTEST: usize = 4;
@@ -42,6 +45,16 @@ impl ProposalId {
     pub fn as_str(&self) -> &str {
         // It is ASCII.
         std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// The id of the direct patch whose event would give a proposal this id.
+    pub fn of_patch(&self) -> String {
+        format!("{PATCH_PREFIX}{}", &self.as_str()[PREFIX.len()..])
+    }
+
+    /// Reads what [`ProposalId::of_patch`] writes; `None` for anything else.
+    pub fn parse_patch(text: &str) -> Option<Self> {
+        Self::parse(text.strip_prefix(PATCH_PREFIX)?).ok()
     }
 
     /// As [`ProposalId::parse`], of a text that mostly is as ids are written everywhere.

@@ -705,6 +705,12 @@ fn memory_is_not_patched_without_a_terminal() {
     repo.aye(&["list"]).says("notes.md");
 }
 
+/// The id of the patch that was written last.
+fn last_patch(repo: &Repo) -> String {
+    let log = repo.aye(&["log", "--json"]).ok().json();
+    log["events"][0]["patch_id"].as_str().expect("a patch").to_owned()
+}
+
 /// Its files never had it, and the tree that has it would not be asked again.
 #[test]
 fn a_patch_is_not_undone_in_a_work_tree_that_does_not_have_it() {
@@ -712,8 +718,7 @@ fn a_patch_is_not_undone_in_a_work_tree_that_does_not_have_it() {
     let linked = repo.outer().join("linked");
     repo.git(&["worktree", "add", "-q", "../linked"]);
     repo.aye_stdin(&["patch"], FIX).ok().says("patch_applied: true");
-    let log = repo.aye(&["log", "--json"]).ok().json();
-    let patch = log["events"][0]["patch_id"].as_str().expect("a patch").to_owned();
+    let patch = last_patch(&repo);
     let run = repo.cmd(&["undo", &patch, "--yes"]).dir(&linked).run();
     run.fails("not_applied", 5).notes("git worktree list");
     repo.aye(&["undo", &patch, "--yes"]).ok();
@@ -725,8 +730,7 @@ fn a_patch_is_not_undone_in_a_work_tree_that_does_not_have_it() {
 fn a_patch_of_another_clone_is_not_undone_here() {
     let repo = Repo::with(&[("src/a.rs", A)]);
     repo.aye_stdin(&["patch"], FIX).ok().says("patch_applied: true");
-    let log = repo.aye(&["log", "--json"]).ok().json();
-    let patch = log["events"][0]["patch_id"].as_str().expect("a patch").to_owned();
+    let patch = last_patch(&repo);
     let lane = repo.text(".git/aye/lane");
     let own = format!("refs/aye/log/{}", lane.trim());
     let other = repo.copy();
@@ -739,4 +743,25 @@ fn a_patch_of_another_clone_is_not_undone_here() {
     run.notes("only another clone's record says what stood before");
     assert_eq!(other.text("src/a.rs"), text);
     repo.aye(&["undo", &patch, "--yes"]).ok();
+}
+
+/// Nothing but the id of what it wrote is known, so that there is nothing to merge with.
+#[test]
+fn a_patch_of_files_edited_since_is_not_undone_and_says_why() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n";
+    repo.aye_stdin(&["patch"], diff).ok();
+    let edit = last_patch(&repo);
+    repo.aye_stdin(&["patch"], "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+n\n").ok();
+    let addition = last_patch(&repo);
+    repo.write("a.txt", "b\nmine\n");
+    repo.write("new.txt", "n\nmine\n");
+    let run = repo.aye(&["undo", &edit, "--yes"]).fails("conflict", 5);
+    run.notes("a.txt has changed since, and the change replaces it as a whole");
+    let run = repo.aye(&["undo", &addition, "--yes"]).fails("conflict", 5);
+    run.notes("new.txt has changed since, and the change deletes it");
+    repo.remove("a.txt");
+    let run = repo.aye(&["undo", &edit, "--yes"]).fails("conflict", 5);
+    run.notes("a.txt is gone, and the change edits or moves it");
+    assert_eq!(repo.text("new.txt"), "n\nmine\n");
 }
