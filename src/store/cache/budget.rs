@@ -24,6 +24,9 @@ const MOST_WORDS: usize = 1 << 10;
 /// What an object costs in values, at least.
 const OBJECT: usize = 6;
 
+/// The most that a byte of an event costs in memory, in bytes: it may begin an object.
+pub(super) const MOST_OF_A_BYTE: usize = 1 + VALUE * OBJECT;
+
 /// Longest text of a foreign event.
 const MOST_TEXT: usize = 64 << 10;
 

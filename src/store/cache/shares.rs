@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::budget::{MOST_OF_A_LANE, cost};
+use super::budget::{MOST_OF_A_BYTE, MOST_OF_A_LANE, cost};
 
 /// What the lanes without the first event may cost together, in bytes. Those that say [`LITTLE`] may add
 /// to it, each with refs and objects of its own.
@@ -74,6 +74,8 @@ pub(super) struct Shares {
     waiting: usize,
     /// First events that publications carry, which are the same whoever carries them.
     originals: usize,
+    /// All that is said is so short that each lane may say it, whatever it costs: most proposals' is.
+    is_short: bool,
 }
 
 struct Turn {
@@ -90,6 +92,7 @@ impl Shares {
             let rank = |speaker: &Speaker| (!speaker.is_own, !speaker.has_first, speaker.bytes);
             rank(a).cmp(&rank(b)).then_with(|| one.cmp(other))
         });
+        let is_short = is_short(all.iter().map(|(_, (_, speaker))| speaker));
         let (mut first, mut waiting) = (0, 0);
         let mut places = vec![0; all.len()];
         let mut turns = Vec::with_capacity(all.len());
@@ -102,12 +105,12 @@ impl Shares {
             turns.push(Turn { lane, is_shared });
         }
         let (current, share, left, originals) = (0, None, MOST_OF_OTHERS, 0);
-        (Self { turns, current, share, left, waiting, originals }, places)
+        (Self { turns, current, share, left, waiting, originals, is_short }, places)
     }
 
     /// Whether an event of `lane`, which is not this clone's own, that is stored as `body` is within its share.
     pub(super) fn admits(&mut self, lane: &str, body: &[u8]) -> bool {
-        self.takes(lane, cost(body))
+        self.is_short || self.takes(lane, cost(body))
     }
 
     /// Whether `cost` is.
@@ -142,6 +145,16 @@ impl Shares {
         self.originals += 1;
         self.originals <= MOST_FIRST && cost(body) + changes * 1024 <= MOST_OF_A_LANE
     }
+}
+
+/// Whether what all of `speakers` say takes at most half of what is shared, so that no share falls below the
+/// other half's, and none of them says more than that.
+fn is_short<'s>(speakers: impl Iterator<Item = &'s Speaker>) -> bool {
+    let others = speakers.filter(|speaker| !speaker.is_own);
+    let (count, bytes) = others.fold((0_usize, 0_usize), |(count, bytes), speaker| {
+        (count + 1, bytes.saturating_add(speaker.bytes))
+    });
+    bytes.saturating_mul(MOST_OF_A_BYTE).saturating_mul(2 * count.max(1)) <= MOST_OF_OTHERS
 }
 
 #[cfg(test)]
@@ -197,5 +210,35 @@ mod tests {
     fn little_is_always_heard() {
         let found = granted(&vec![64 << 10; 10_000], None);
         assert!(found.iter().all(|found| *found >= LITTLE));
+    }
+
+    /// Nothing is admitted because it is short that would not be if it were counted.
+    #[test]
+    fn what_is_short_is_within_every_share() {
+        let most = MOST_OF_OTHERS / MOST_OF_A_BYTE;
+        for lanes in [1, 2, 3, 50] {
+            // One of them says nearly all, all say as much, or all but one.
+            let each = most / lanes / lanes / 2;
+            let all = vec![each; lanes];
+            let mut one = vec![1; lanes];
+            one[lanes - 1] = most / lanes / 2 - lanes;
+            for said in [all, one] {
+                for first in [None, Some(0), Some(lanes - 1)] {
+                    let speaker =
+                        |bytes: &usize| Speaker { is_own: false, has_first: false, bytes: *bytes };
+                    let speakers: Vec<Speaker> = said.iter().map(speaker).collect();
+                    assert!(is_short(speakers.iter()), "{said:?}");
+                    let cost: Vec<usize> =
+                        said.iter().map(|bytes| bytes * MOST_OF_A_BYTE).collect();
+                    let found = granted(&cost, first);
+                    let is_all = |(found, cost): (&usize, &usize)| *found + 64 >= *cost;
+                    assert!(found.iter().zip(&cost).all(is_all), "{found:?} of {cost:?}");
+                }
+            }
+        }
+        let long = Speaker { is_own: false, has_first: true, bytes: most };
+        assert!(!is_short([long].iter()));
+        let own = Speaker { is_own: true, has_first: true, bytes: most };
+        assert!(is_short([own].iter()));
     }
 }
