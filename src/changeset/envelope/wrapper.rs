@@ -6,7 +6,7 @@
 use bstr::ByteSlice as _;
 
 use super::parse::{BEGIN, starts_unified};
-use crate::changeset::unified::{excerpt, invalid, starts_commit};
+use crate::changeset::unified::{excerpt, invalid, starts_commit, word_of_document};
 use crate::changeset::{RepoPath, Snapshot, codes};
 use crate::error::{Error, Result};
 
@@ -68,19 +68,13 @@ pub fn directory(bytes: &[u8], files: &dyn Snapshot) -> Result<Option<RepoPath>>
 fn command_in(line: &[u8]) -> Option<Vec<u8>> {
     let line = line.strip_prefix(b"$ ").unwrap_or(line);
     let names_it = names_it(line);
-    let here = line.find(b"<<").filter(|at| names_it || is_word_of_document(&line[at + 2..]));
+    let here =
+        line.find(b"<<").filter(|at| names_it || word_of_document(&line[at + 2..]).is_some());
     if here.is_none() && !(names_it && (line.contains_str("&&") || starts_with_move(line))) {
         return None;
     }
     let command = line[..here.unwrap_or(line.len())].trim();
     Some(unwrapped(command).unwrap_or_else(|| command.to_vec()))
-}
-
-/// Is it what ends a here-document, as it stands behind `<<`?
-fn is_word_of_document(text: &[u8]) -> bool {
-    let word = text.strip_prefix(b"-").unwrap_or(text).trim();
-    let bare = word.trim_with(|c| matches!(c, '\'' | '"' | '\\'));
-    !bare.is_empty() && bare.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
 }
 
 /// The directory of `cd DIRECTORY && apply_patch`.

@@ -1,9 +1,11 @@
 //! What is said of a hunk that fits nowhere, or in several places.
 
+use std::collections::HashSet;
+
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::limits::codes;
-use crate::changeset::locate::closest;
+use crate::changeset::locate::{Pass, closest, key};
 use crate::changeset::unified::excerpt;
 use crate::error::Error;
 
@@ -42,18 +44,18 @@ pub(in crate::changeset) fn failed(
     number: usize,
 ) -> Error {
     let candidate = closest(text, pattern, expected);
-    let (start, differs) = match &candidate {
-        Some(candidate) => (candidate.start, candidate.differs),
-        None => {
-            let differs = (0..pattern.len())
-                .find(|at| expected + at >= text.len() || text.line(expected + at) != pattern[*at]);
-            (expected, differs.unwrap_or(0))
-        }
+    let (start, differs, is_missing) = match &candidate {
+        Some(candidate) => (candidate.start, candidate.differs, false),
+        None => match missing(text, pattern) {
+            Some(at) => (expected, at, true),
+            None => (expected, differing(text, pattern, expected), false),
+        },
     };
     let wanted = excerpt(pattern.get(differs).copied().unwrap_or_default());
     let line = start + differs;
     let found = (line < text.len()).then(|| excerpt(text.line(line)));
     let seen = match &found {
+        _ if is_missing => "no line of the file is that".to_owned(),
         // A message shows no spaces at the end.
         Some(same) if *same == wanted => {
             format!("line {} has other trailing whitespace, or another line ending", line + 1)
@@ -84,4 +86,20 @@ pub(in crate::changeset) fn failed(
             )),
         None => error.hint("none of its lines shows where it belongs; read the file again"),
     }
+}
+
+/// The first line of `pattern` that no line of `text` is, even with other blanks around it.
+fn missing(text: &Text<'_>, pattern: &[&[u8]]) -> Option<usize> {
+    let lines: HashSet<_> =
+        (0..text.len()).map(|at| key(text.line(at), Pass::Blanks, at == 0)).collect();
+    pattern.iter().position(|line| !lines.contains(&key(line, Pass::Blanks, true)))
+}
+
+/// The first line of `pattern` that differs from `text`, whose line `start` it begins at; the first one where
+/// none does but for its line ending.
+fn differing(text: &Text<'_>, pattern: &[&[u8]], start: usize) -> usize {
+    let bare = |line| key(line, Pass::Ending, true);
+    let differs =
+        |at: &usize| start + at >= text.len() || bare(text.line(start + at)) != bare(pattern[*at]);
+    (0..pattern.len()).find(differs).unwrap_or(0)
 }

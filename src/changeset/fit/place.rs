@@ -197,7 +197,7 @@ impl Placer<'_> {
     ///
     /// Context right below the last line counted comes first: models leave it out of their counts,
     /// and it may be what tells two places apart. Where it is nowhere it is text, as the lines of
-    /// `git log --stat` are.
+    /// `git log --stat` are. So do empty lines at the end that are counted.
     fn choose<'h>(&mut self, index: usize, hunk: &'h Hunk<'h>) -> Result<(Job<'h>, Spot)> {
         let make = |placer: &Self, hunk: &'h Hunk<'h>| {
             Job::new(index, hunk, placer.expected(hunk), placer.options, placer.text)
@@ -209,7 +209,8 @@ impl Placer<'_> {
         };
         let tail = &longer.lines[hunk.lines.len()..];
         let is_solid = |line: &Line<'_>| !line.bytes.trim_ascii().is_empty();
-        if tail.first().is_some_and(is_solid) && tail.iter().all(|l| l.kind == LineKind::Context) {
+        let is_context = tail.iter().all(|line| line.kind == LineKind::Context);
+        if (tail.first().is_some_and(is_solid) || !longer.recounted) && is_context {
             let whole = make(self, longer);
             match self.find(&whole) {
                 Err(error) if error.is(&codes::HUNK_FAILED) => job.loose = true,

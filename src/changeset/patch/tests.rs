@@ -143,6 +143,14 @@ fn a_failed_hunk_names_what_differs_and_the_closest_place() {
     assert_eq!(detail(&error, "found"), "four");
     assert_eq!(detail(&error, "file_line"), 4);
     assert_eq!(detail(&error, "closest_line"), 2);
+
+    // Where nothing shows where it belongs: the line that the file does not have.
+    for (context, before) in [("\n \n ", "\n\n\na\n"), ("x\n x\n ", &"x\n".repeat(1_000))] {
+        let patch = format!("--- a/f\n+++ b/f\n@@\n {context}\n-gone\n+new\n");
+        let error = fails(&[("f", before)], &patch, &codes::HUNK_FAILED);
+        assert_eq!(detail(&error, "expected"), if context.contains('x') { "" } else { "gone" });
+        assert!(error.message().contains("no line of the file is that"), "{}", error.message());
+    }
 }
 
 #[test]
@@ -194,6 +202,47 @@ fn a_count_that_is_too_large_does_not_swallow_the_next_header() {
         &codes::HUNK_FAILED,
     );
     assert_eq!(detail(&error, "line"), 3);
+}
+
+/// Nor empty lines below it, unless the file has them.
+#[test]
+fn a_count_that_is_too_large_does_not_take_empty_lines_for_context() {
+    let hunk = "--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@\n a\n b\n+c\n";
+    for empty in ["\n", "\n\n", "\r\n"] {
+        let patch = format!("{hunk}{empty}");
+        becomes(&[("f", "a\nb\n")], &patch, &[("f", "a\nb\nc\n")]);
+        becomes(&[("f", "a\nb\nd\n")], &patch, &[("f", "a\nb\nc\nd\n")]);
+    }
+    // An editor has taken the space of context off: of two places it tells the right one.
+    let two = "a\nb\n.\na\nb\n\n.\n";
+    let patch = format!("{}\n", hunk.replace("-1,3 +1,4", "-3,3 +3,4"));
+    becomes(&[("f", two)], &patch, &[("f", "a\nb\n.\na\nb\nc\n\n.\n")]);
+    let next = "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-k\n+l\n";
+    let files = [("f", "a\nb\n"), ("g", "k\n")];
+    becomes(&files, &format!("{hunk}\n{next}"), &[("f", "a\nb\nc\n"), ("g", "l\n")]);
+}
+
+/// However many lines are counted, and whether or not a newline is behind it.
+#[test]
+fn what_closes_a_fence_or_a_document_is_no_line_of_a_hunk() {
+    for counts in ["-1,2 +1,3", "-1,3 +1,4", "-1,1 +1,2", "-1,9 +1,9"] {
+        let patch = format!("--- a/f\n+++ b/f\n@@ {counts} @@\n a\n b\n+c\n");
+        for (before, after) in [
+            ("```diff\n", "```"),
+            ("```\n", "```\n"),
+            ("```patch\n", "``` \n\n"),
+            ("apply_patch <<'EOF'\n", "EOF\n"),
+            ("apply_patch <<\"PATCH\"\n", "PATCH"),
+            ("git apply <<-END\n", "END\n\n"),
+        ] {
+            let text = format!("{before}{patch}{after}");
+            becomes(&[("f", "a\nb\n")], &text, &[("f", "a\nb\nc\n")]);
+        }
+        // Nothing has begun a document here.
+        if counts != "-1,2 +1,3" {
+            fails(&[("f", "a\nb\n")], &format!("{patch}EOF\n"), &codes::PATCH_INVALID);
+        }
+    }
 }
 
 #[test]

@@ -22,7 +22,8 @@ struct Header {
 /// end of the hunk. Below an empty line, or the line that mail ends with, such lines are as likely
 /// to be text that somebody put there, and so are lines that would only be more context, as those
 /// of `--stat` are: then the counts are believed and the other reading is kept in [`Hunk::longer`]
-/// for whoever knows the file.
+/// for whoever knows the file. So it is where empty lines at its end
+/// are counted: they may stand between things, and the counts be wrong.
 pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     let number = cursor.number();
     let line = cursor.next().unwrap_or_default();
@@ -43,7 +44,15 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     };
     let counted = header.as_ref().and_then(|header| counted(cursor, header));
     let counted = match counted {
-        Some(lines) if !goes_on(cursor) => return Ok(hunk(lines, false)),
+        Some(lines) if !goes_on(cursor) => {
+            return Ok(match solid(&lines, &start, cursor) {
+                Some(solid) => {
+                    let longer = Some(Box::new(hunk(lines, false)));
+                    Hunk { longer, ..hunk(solid, true) }
+                }
+                None => hunk(lines, false),
+            });
+        }
         other => other,
     };
     let after = std::mem::replace(cursor, start);
@@ -51,7 +60,8 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     let Some(lines) = counted else {
         let mut hunk = hunk(all?, true);
         // Half a line at the end may look like a signature.
-        if let Some(header) = header.filter(|_| cursor.is_at_end() || cursor.is_last()) {
+        let is_half = cursor.is_at_end() || cursor.is_last() && !cursor.is_closing();
+        if let Some(header) = header.filter(|_| is_half) {
             let (old, new) = (hunk.old_lines().count(), hunk.new_lines().count());
             hunk.short = old <= header.old && new <= header.new;
             let removes = hunk.lines.last().is_some_and(|line| line.kind == LineKind::Removed);
@@ -152,6 +162,21 @@ fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>
         cursor.next();
     }
     Some(lines)
+}
+
+/// `lines`, which the patch has from `start` to `cursor`, without the empty lines at their end, if these are above
+/// what can only follow a hunk; `None` if there are none, or nothing else.
+fn solid<'a>(lines: &[Line<'a>], start: &Cursor<'a>, cursor: &Cursor<'a>) -> Option<Vec<Line<'a>>> {
+    if !cursor.is_at_end() && !cursor.peek().is_some_and(|next| ends(cursor, next)) {
+        return None;
+    }
+    let text = start.until(cursor);
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    // Half a line of context may be a space.
+    let is_empty = |line: &&[u8]| matches!(*line, b"" | b"\r");
+    let empty = text.rsplit(|byte| *byte == b'\n').take_while(is_empty).count();
+    let rest = lines.len().checked_sub(empty).filter(|rest| empty > 0 && *rest > 0)?;
+    Some(lines[..rest].to_vec())
 }
 
 /// Is the cursor on the header of the next file, where a hunk lacks `old` and `new` lines by its counts?
@@ -271,6 +296,7 @@ fn ends(cursor: &Cursor<'_>, text: &[u8]) -> bool {
         b"Binary files ", b"Only in ",
     ];
     STARTS.iter().any(|start| text.starts_with(start))
+        || cursor.is_closing()
         || (text.starts_with(b"--- ") && starts_file(cursor))
         || is_signature(cursor, text)
 }

@@ -16,7 +16,7 @@ mod tests;
 pub(in crate::changeset) use mail::starts_commit;
 pub use names::Side;
 pub use parse::{Parsed, Reading, parse, parse_as};
-pub(in crate::changeset) use parse::{excerpt, invalid};
+pub(in crate::changeset) use parse::{excerpt, invalid, word_of_document};
 
 use super::binary::Block;
 

@@ -15,6 +15,8 @@ pub(super) struct Cursor<'a> {
     input: &'a [u8],
     number: usize,
     reading: Reading,
+    /// The word that ends the here-document which the input begins.
+    document: Option<&'a [u8]>,
 }
 
 /// What lines say that may be the last of a hunk or the header of the next file: `--- a/x`, `+++ b/x` and below
@@ -66,6 +68,18 @@ impl<'a> Cursor<'a> {
         self.below().is_at_end()
     }
 
+    /// What is left here of the input, up to where `other`, further below, is.
+    pub fn until(&self, other: &Self) -> &'a [u8] {
+        &self.input[..self.input.len() - other.input.len()]
+    }
+
+    /// True on the last line, if that closes what is around the patch: a code fence, a here-document.
+    pub fn is_closing(&self) -> bool {
+        let Some(line) = self.peek() else { return false };
+        let line = line.trim_ascii_end();
+        (line == b"```" || self.document.is_some_and(|word| line == word)) && self.is_last()
+    }
+
     /// What to make of a header where a hunk may go on.
     pub fn reading(&self) -> Reading {
         self.reading
@@ -95,12 +109,26 @@ pub fn parse(input: &[u8]) -> Result<Parsed<'_>> {
     parse_as(input, Reading::Counted)
 }
 
+/// The word that ends the here-document which the first line of `input` begins: `apply_patch <<'EOF'`.
+fn document(input: &[u8]) -> Option<&[u8]> {
+    let first = input.trim_ascii_start().lines().next()?;
+    word_of_document(&first[first.find(b"<<")? + 2..])
+}
+
+/// The word that ends a here-document, as it stands behind `<<`; `None` if it is none.
+pub fn word_of_document(text: &[u8]) -> Option<&[u8]> {
+    let word = text.strip_prefix(b"-").unwrap_or(text).trim();
+    let bare = word.trim_with(|c| matches!(c, '\'' | '"' | '\\'));
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    (!bare.is_empty() && bare.iter().all(is_word)).then_some(bare)
+}
+
 /// As [`parse`].
 ///
 /// # Errors
 /// As [`parse`].
 pub fn parse_as(input: &[u8], reading: Reading) -> Result<Parsed<'_>> {
-    let mut cursor = Cursor { input, number: 1, reading };
+    let mut cursor = Cursor { input, number: 1, reading, document: document(input) };
     let Parsed { mut files, mut left_out } = Parsed::default();
     let mut part = mail::Part::default();
     let (mut stage, mut hunks) = (0, 0);
