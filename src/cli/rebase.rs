@@ -65,7 +65,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         true => None,
         false => Some(context.own(&store, &proposal, &format!("aye rebase {}", proposal.id))?),
     };
-    let plan = decide::show(&store, &store.view()?, &proposal, None, &store.worktree()?)?.plan;
+    let plan = decide::plan_wherever(&store, &store.view()?, &proposal, &store.worktree()?)?;
     if let Some(refusal) = decide::apply::conflict(&plan, &proposal.id) {
         return Err(store.name_sparse(refusal));
     }

@@ -5,7 +5,7 @@
 use super::Part;
 use crate::changeset::codes::CONFLICT;
 use crate::changeset::plan::{Planned, Reason, Resolution, Resolved};
-use crate::changeset::{Changeset, FileChange, RepoPath, Snapshot};
+use crate::changeset::{Changeset, FileChange, RepoPath, Snapshot, sensitive};
 use crate::error::{Error, Result};
 use crate::proposal::Proposal;
 use crate::proposal::event::{RevisionReason, Subject};
@@ -27,6 +27,26 @@ const MOST_ASKED: usize = 20;
 /// Most commits since the proposal was made in which a file is looked for.
 const MOST_COMMITS: &str = "--max-count=2000";
 
+/// As `wherever`, but where a file has moved to a place that deserves a second look, as instructions of agents,
+/// memory and the configuration of builds do: what was asked and is granted for the one place is not for the other.
+///
+/// # Errors
+/// `conflict` for that; those of the store and of the files.
+pub fn follow(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    changes: &[FileChange],
+    plan: &Resolution,
+    files: &dyn Snapshot,
+) -> Result<Option<Followed>> {
+    let followed = wherever(store, view, proposal, changes, plan, files)?;
+    if let Some(followed) = &followed {
+        require_as_ordinary(store, proposal, changes, followed)?;
+    }
+    Ok(followed)
+}
+
 /// `changes` of `proposal` at the places where their files are now, if `plan`, which is theirs, does not
 /// fit because some are gone, and these have only moved. A file has moved where a commit since the
 /// proposal was made, or the index, has the same content under another name and not under its own; or
@@ -35,7 +55,7 @@ const MOST_COMMITS: &str = "--max-count=2000";
 /// # Errors
 /// `conflict` for a deletion of a file that is gone only because it has moved, as git's own merge has it;
 /// those of the store and of the files.
-pub fn follow(
+pub(super) fn wherever(
     store: &Store,
     view: &View,
     proposal: &Proposal,
@@ -80,6 +100,38 @@ pub fn follow(
     // Two files that have become one are not followed.
     let Ok(changes) = Changeset::new(changes.collect()) else { return Ok(None) };
     Ok(Some(Followed { part: Part { changes, reason: RevisionReason::Rebase }, moves }))
+}
+
+/// Refuses `followed`, which are `changes` of `proposal` where their files are now, if one of them deserves a second
+/// look there for a reason that it did not have where it was proposed.
+fn require_as_ordinary(
+    store: &Store,
+    proposal: &Proposal,
+    changes: &[FileChange],
+    followed: &Followed,
+) -> Result<()> {
+    let known = store.instructions();
+    let reasons = |changes: &[FileChange], path: &RepoPath| -> Vec<&'static str> {
+        let of = sensitive::of(changes, &known).into_iter();
+        of.filter(|(at, _)| *at == path).map(|(_, reason)| reason).collect()
+    };
+    for (from, to) in &followed.moves {
+        let before = reasons(changes, from);
+        let now = reasons(followed.part.changes.changes(), to);
+        let Some(reason) = now.iter().find(|reason| !before.contains(reason)) else { continue };
+        let (id, from, to) = (&proposal.id, from.display().to_string(), to.display().to_string());
+        return Err(Error::new(
+            &CONFLICT,
+            format!("{from} was moved to {to} since, which {reason}"),
+        )
+        .with("path", from)
+        .with("moved_to", to)
+        .with("proposal_id", id.as_str())
+        .hint(format!(
+            "nothing was written; `aye rebase {id}` proposes it there, to be decided as that"
+        )));
+    }
+    Ok(())
 }
 
 /// Says that what `proposal` deletes at `path` is at `at`.

@@ -36,7 +36,7 @@ pub use publish::publish;
 pub use restore::{Restored, restore};
 pub use shown::{Residue, Shown, Visible, show, visible, visible_on};
 pub use standing::{base_at, is_here, target, target_here, written_here};
-pub use subject::contains;
+pub use subject::{contains, plan_wherever};
 pub use undo::{Undone, undo};
 pub use unrecorded::{Made, Unrecorded, require_recorded, unrecorded};
 

@@ -52,6 +52,28 @@ pub(super) fn forward(
     }
 }
 
+/// Plans `proposal` on the files of `snapshot` wherever these have moved, so that it can be proposed again there.
+/// Writes nothing.
+///
+/// # Errors
+/// Those of the store and the work tree; for memory the reason why it cannot be applied.
+pub fn plan_wherever(
+    store: &Store,
+    view: &View,
+    proposal: &Proposal,
+    snapshot: &dyn Snapshot,
+) -> Result<Resolution> {
+    if proposal.subject == Subject::Memory {
+        return memory::preview(store, proposal, snapshot);
+    }
+    let changes = store.changeset(&proposal.current().changes)?.into_changes();
+    let plan = on(store, &changes, proposal, snapshot)?;
+    match follow::wherever(store, view, proposal, &changes, &plan, snapshot)? {
+        Some(followed) => on(store, followed.part.changes.changes(), proposal, snapshot),
+        None => Ok(plan),
+    }
+}
+
 /// Plans `changes`, where their files have moved there.
 fn following(
     store: &Store,

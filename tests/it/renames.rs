@@ -285,6 +285,44 @@ fn a_deletion_in_one_review_with_a_rename_is_a_conflict() {
 }
 
 /// What the commits since have moved is asked once, however many proposals of one base want it.
+/// What was asked for an ordinary file is not granted for one that agents read, nor for one that runs in builds.
+#[test]
+fn an_edit_does_not_follow_a_file_to_a_place_that_deserves_a_second_look() {
+    for (place, why) in [
+        ("AGENTS.md", "instructs agents"),
+        (".github/workflows/a.yml", "runs in CI"),
+        (".agent-memory/decisions.md", "is a memory path, which agents read"),
+        (".agent-memory/meta/m.yml", "decides what passes the gate"),
+    ] {
+        for is_committed in [true, false] {
+            let repo = scene();
+            let id = propose_edit(&repo, "codex", "line 3\n", "odd\n");
+            std::fs::create_dir_all(repo.path(place).parent().unwrap()).unwrap();
+            repo.git(&["mv", "f.txt", place]);
+            if is_committed {
+                repo.git(&["commit", "-qm", "Move"]);
+            }
+            let said = format!("f.txt was moved to {place} since, which {why}");
+            for args in [&["apply", &id, "--yes"][..], &["apply", &id, "--dry-run"]] {
+                let run = repo.aye(args).fails("conflict", 5);
+                run.notes(&said).notes(&format!("`aye rebase {id}` proposes it there"));
+            }
+            assert_eq!(repo.text(place), lines(|_| false));
+            repo.aye(&["list"]).ok().says("conflict");
+            let mut t = review(&repo, &[&id]);
+            t.sees("base: conflict in f.txt").sees("]? ").types("y");
+            t.sees(&format!("will not be written: f.txt was moved to {place} since"));
+            // There it is what it is.
+            repo.agent("codex", &["rebase", &id]).ok();
+            repo.aye(&["show", &id]).ok().says(why);
+            let revision = repo.aye(&["show", &id, "--json"]).ok().json()["revision"].clone();
+            let exact = format!("{id}@{}", revision.as_str().unwrap());
+            repo.aye(&["apply", &exact, "--yes"]).fails("terminal_required", 4);
+            assert_eq!(repo.text(place), lines(|_| false));
+        }
+    }
+}
+
 #[test]
 fn git_is_asked_once_what_it_has_moved() {
     let files: Vec<(String, String)> =
