@@ -119,9 +119,9 @@ pub fn apply(
     let mut kind = files::APPLY;
     if request.effect == Effect::Commit {
         kind = files::COMMIT;
-        let lane = require_recordable(store, authority, now, proposal, &planned)?;
+        let seen = require_recordable(store, authority, now, proposal, &planned)?;
         let wanted = (request, part);
-        keep_ahead(store, authority, now, proposal, wanted, (&planned, &lane), &written)?;
+        keep_ahead(store, authority, now, proposal, wanted, (&planned, seen), &written)?;
     }
     let wanted = Wanted {
         effect: request.effect,
@@ -350,17 +350,17 @@ impl Decided<'_> {
 }
 
 /// Refuses, before git makes the commit, which nothing takes back, what could not be recorded after it: a proposal
-/// that is not as it was shown any more, a lock or a lane that cannot be had. Returns the lane.
+/// that is not as it was shown any more, a lock or a lane that cannot be had. Returns the commit that its statement names as seen.
 fn require_recordable(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
     proposal: &Proposal,
     planned: &Shown,
-) -> Result<String> {
+) -> Result<Option<String>> {
     store.write(authority.actor(), now, |writer| {
         still(writer, proposal, &planned.seen)?;
-        writer.lane_for(&proposal.id, false)
+        writer.seen(&proposal.id, false, &planned.seen.own)
     })
 }
 
@@ -372,7 +372,7 @@ fn keep_ahead(
     now: DateTime<Utc>,
     proposal: &Proposal,
     (request, part): (&Request, Option<&Part>),
-    (planned, lane): (&Shown, &str),
+    (planned, seen): (&Shown, Option<String>),
     written: &[Written],
 ) -> Result<()> {
     let manifest = File::regular(planned.manifest.to_bytes());
@@ -396,7 +396,6 @@ fn keep_ahead(
         };
         let id = store.entry_of(&manifest)?.id;
         let sha256 = crate::sha256::hex(&manifest.bytes);
-        let seen = planned.seen.tip(lane).map(str::to_owned);
         kept.push(File::regular(draft.statement(Some(BlobRef { id, sha256 }), seen)?));
     }
     kept.extend(lists::of_written(written)?.map(File::regular));

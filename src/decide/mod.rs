@@ -88,11 +88,6 @@ impl Seen {
             Target { commit: head.commit.map(|commit| commit.to_string()), name: head.branch };
         Ok(Self { target, own, policy, repository })
     }
-
-    /// The tip (hex) of this clone's lane `lane`; `None` before its first event.
-    pub fn tip(&self, lane: &str) -> Option<&str> {
-        self.own.iter().find(|own| own.lane == lane).map(|own| own.tip.as_str())
-    }
 }
 
 /// What the statements of one decision have in common.
@@ -121,9 +116,7 @@ impl Draft<'_> {
     ) -> Result<BlobRef> {
         let manifest =
             manifest.map(|manifest| writer.attach("manifest", &manifest.to_bytes())).transpose()?;
-        // A lane that begins with this very event had no tip when it was shown.
-        let lane = writer.lane_for(&self.proposal.id, self.takes_back())?;
-        let seen = self.seen.tip(&lane).map(str::to_owned);
+        let seen = writer.seen(&self.proposal.id, self.takes_back(), &self.seen.own)?;
         writer.attach("statement", &self.statement(manifest, seen)?)
     }
 

@@ -5,7 +5,7 @@ use gix::ObjectId;
 use super::objects::Batch;
 use super::refs::{self, Audience, LaneRef, Moved};
 use super::trees::Leaf;
-use super::{Store, View, codes, compose, place, settle};
+use super::{OwnTip, Store, View, codes, compose, place, settle};
 use crate::error::{Error, Result};
 use crate::proposal::event::Head;
 use crate::proposal::{Data, Stamped};
@@ -21,6 +21,8 @@ pub(super) struct Chain {
     /// Where the lane ref is, and where it is going.
     old_tip: Option<ObjectId>,
     tip: Option<ObjectId>,
+    /// What the command's first commit goes on from.
+    onto: Option<ObjectId>,
     seq: u64,
     /// The tips of all other chains for this audience.
     others: Vec<Head>,
@@ -89,12 +91,23 @@ impl Chain {
         let mut witness = view.unwitnessed(others.clone())?;
         witness.reverse();
         let open = Step::default();
-        Ok(Self { name, own, old_tip, tip, seq, others, witness, forked, open })
+        Ok(Self { name, own, old_tip, tip, onto: tip, seq, others, witness, forked, open })
     }
 
     /// The lane's id.
     pub(super) fn lane(&self) -> &str {
         &self.own.lane
+    }
+
+    /// The commit that a statement is to name as seen (hex), where `shown` are this clone's tips when that was
+    /// shown, and nothing new about its subject has come since; `None` where this lane had no event then. Where
+    /// another epoch has begun since, other clones need not have what was shown, and it is the commit in front.
+    pub(super) fn seen(&self, shown: &[OwnTip]) -> Option<String> {
+        let shown = shown.iter().find(|own| own.lane == self.own.lane)?;
+        match shown.name == self.name {
+            true => Some(shown.tip.clone()),
+            false => self.onto.map(|onto| onto.to_string()),
+        }
     }
 
     /// Its ref, as it is; `None` before its first event.

@@ -4,6 +4,7 @@
 use crate::support::Repo;
 use crate::support::clones::{clone, fetch, join, lane, push};
 use crate::support::hostile::{Hostile, fed};
+use crate::support::terminal::Terminal;
 use serde_json::{Value, json};
 
 const NAMES: &[&str] = &["a", "b", "c", "d", "e", "f"];
@@ -321,6 +322,43 @@ fn a_decision_that_had_not_seen_the_epoch_counts_as_it_would_have() {
         let id = if word == "undo" { &applied } else { &rejected };
         let expected = expected.trim_end_matches(", contested");
         assert_eq!(status(&fresh, id), expected);
+    }
+}
+
+/// The epoch in which it was shown need not have reached anybody.
+#[test]
+fn a_decision_that_was_asked_for_before_an_epoch_counts_in_every_clone() {
+    for (begin, state) in
+        [("gc", "rejected"), ("purge", "rejected"), ("gc", "applied"), ("gc", "committed")]
+    {
+        let (repo, server) = (scene(), Repo::bare());
+        let ids: Vec<String> = ["a", "b", "c"].iter().map(|path| propose(&repo, path)).collect();
+        repo.aye(&["comment", &ids[0], "-m", "what for?"]).ok();
+        repo.aye(&["reject", &ids[2], "--yes"]).ok();
+        let args = match state {
+            "rejected" => vec!["reject", &ids[0], "--reason", "no"],
+            "applied" => vec!["apply", &ids[0]],
+            _ => vec!["apply", &ids[0], "--commit"],
+        };
+        let mut t =
+            Terminal::start(repo.cmd(&args).env("TERM", "dumb").env("PAGER", "cat"), 50, 100);
+        t.sees("[y/n]");
+        match begin {
+            "gc" => drop(gc(&repo)),
+            _ => drop(repo.aye(&["purge", &ids[1], "--yes", "--reason", "a key"]).ok()),
+        }
+        t.types("y\r");
+        assert_eq!(t.ends(), 0, "{}", t.text());
+        let state = if state == "committed" { "applied" } else { state };
+        assert_eq!(status(&repo, &ids[0]), state);
+        join(&repo, &server);
+        repo.git(&["push", "-q", "origin", "main"]);
+        push(&repo);
+        let other = clone(&server);
+        assert_eq!(status(&other, &ids[0]), state, "after {begin}");
+        other.aye(&["doctor"]).ok();
+        forget(&repo);
+        assert_eq!(status(&repo, &ids[0]), state);
     }
 }
 

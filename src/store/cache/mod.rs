@@ -118,6 +118,8 @@ pub(super) enum About<'a> {
 pub struct OwnTip {
     /// The lane's id.
     pub lane: String,
+    /// Its ref, that of its epoch.
+    pub name: String,
     /// Its tip, hex.
     pub tip: String,
     /// The position of its last event.
@@ -322,7 +324,7 @@ impl View {
             if let Some(Position { tip, seq, .. }) =
                 position.map_err(|error| self.failed(&error))?
             {
-                tips.push(OwnTip { lane: lane.clone(), tip, seq });
+                tips.push(OwnTip { lane: lane.clone(), name: name.clone(), tip, seq });
             }
         }
         Ok(tips)

@@ -3,17 +3,23 @@
 use super::Writer;
 use crate::error::Result;
 use crate::proposal::{Data, ProposalId};
-use crate::store::{Audience, Content};
+use crate::store::{Audience, Content, OwnTip};
 
 impl Writer<'_> {
-    /// This clone's lane that an event about `id` goes to; with `takes_back` one that takes its
-    /// decision back.
+    /// The commit (hex) that the statement of a decision on `id` names as seen, where `shown` are the tips of this
+    /// clone's lanes when it was shown, and its lane has nothing new about it; `None` where the lane had no event
+    /// then. `takes_back`: the event takes a decision back.
     ///
     /// # Errors
     /// As [`Writer::note`].
-    pub fn lane_for(&mut self, id: &ProposalId, takes_back: bool) -> Result<String> {
+    pub fn seen(
+        &mut self,
+        id: &ProposalId,
+        takes_back: bool,
+        shown: &[OwnTip],
+    ) -> Result<Option<String>> {
         let audience = self.audience_for(id, takes_back)?;
-        Ok(self.chain(&audience)?.lane().to_owned())
+        Ok(self.chain(&audience)?.seen(shown))
     }
 
     /// Whom an event about `id` is for. What takes a decision back goes where that decision is.
