@@ -19,6 +19,8 @@ static CREDENTIALS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r#"(?i-u)(https?://)[^\s/?\#"'<>]+@"#,
         r#"(?i-u)([a-z][a-z0-9+.-]*://)[^\s/?\#"'<>]*:[^\s/?\#"'<>]*@"#,
         r#"(?i-u)(authorization:[ \t]*(?:[a-z]+[ \t]+)?)[a-z0-9._~+/=-]{8,}"#,
+        // Git's words about a submodule's `packed-refs`, which may be a symlink to anything.
+        r"(?-u)(un(?:expected|terminated) line in .*?: ).+",
     ];
     patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect()
 });
@@ -166,6 +168,7 @@ mod tests {
             ("Authorization: \x1b[1;31mBearer\x1b[m abcdefgh12", "Authorization: Bearer ***"),
             ("https://u:\x1b[31mp\x1b[m@h", "https://***@h"),
             ("\x1b[33mcommit\x1b[m x", "\x1b[33mcommit\x1b[m x"),
+            ("fatal: unexpected line in .git/x: A=b: c", "fatal: unexpected line in .git/x: ***"),
         ] {
             assert_eq!(redacted("log", &[], entry), shown);
         }

@@ -206,13 +206,19 @@ const QUOTED: &[&str] = &["", "info", "objects/info", "rebase-merge", "rebase-ap
 /// A refusal if a file that git would read, and quote where it is not as it should be, is a
 /// denied one under another name.
 fn links(found: &Found, world: &World) -> Result<()> {
-    let common = Some(found.common()).filter(|common| *common != found.git_dir);
-    for directory in common.iter().chain([&found.git_dir]) {
-        let directories = QUOTED.iter().filter_map(|name| directory.join(name).read_dir().ok());
-        for entry in directories.flatten().flatten() {
+    let common = found.common();
+    // What it says of every linked work tree (`git worktree list`, `git branch -vv`).
+    let linked = common.join("worktrees").read_dir().into_iter().flatten().flatten();
+    let mut directories: Vec<PathBuf> = linked.map(|entry| entry.path()).collect();
+    let own = Some(&found.git_dir).filter(|own| **own != common);
+    for top in [&common].into_iter().chain(own) {
+        directories.extend(QUOTED.iter().map(|name| top.join(name)));
+    }
+    for directory in directories {
+        for entry in directory.read_dir().into_iter().flatten().flatten() {
             let Ok(facts) = entry.metadata() else { continue };
             if facts.is_symlink() || is_linked(&facts) {
-                world.access.check(&entry.path().to_string_lossy(), directory)?;
+                world.access.check(&entry.path().to_string_lossy(), &directory)?;
             }
         }
     }

@@ -1530,6 +1530,64 @@ fn a_denied_file_is_not_quoted_by_git() {
     repo.aye(&["shell", "git log"]).exits(0);
 }
 
+/// What git says of the other work trees, and of submodules, it reads in their directories.
+#[test]
+#[cfg(unix)]
+fn a_denied_file_is_not_quoted_for_another_work_tree_or_a_submodule() {
+    let repo = repo();
+    repo.git(&["worktree", "add", "-q", "../linked", "-b", "side"]);
+    let linked = repo.outer().join("linked");
+    let outside = repo.outer().join("other/.env");
+    std::fs::create_dir_all(outside.parent().unwrap()).unwrap();
+    for file in [&outside, &repo.path(".envrc")] {
+        std::fs::write(file, "A=hunter2\nB hunter2\n").unwrap();
+    }
+    let commands = [
+        "git worktree list --porcelain",
+        "git worktree list -v",
+        "git branch -vv",
+        "git for-each-ref --format='%(refname) %(worktreepath)'",
+        "git config -l",
+    ];
+    let here = repo.path(".");
+    let refused = |name: &str, directories: &[&std::path::Path]| {
+        for directory in directories {
+            for command in commands {
+                let run = repo.cmd(&["-C", directory.to_str().unwrap(), "shell", command]);
+                run.run().fails("COMMAND_NOT_ALLOWED", 4).lacks("hunter2").notes(name);
+            }
+        }
+    };
+    for name in ["locked", "gitdir"] {
+        let place = format!(".git/worktrees/linked/{name}");
+        let before = std::fs::read(repo.path(&place)).ok();
+        for target in [outside.to_str().unwrap(), "../../../.envrc"] {
+            let _ = std::fs::remove_file(repo.path(&place));
+            repo.symlink(target, &place);
+            refused(name, &[&here, &linked]);
+        }
+        repo.remove(&place);
+        std::fs::hard_link(repo.path(".envrc"), repo.path(&place)).unwrap();
+        refused(name, &[&here]);
+        repo.remove(&place);
+        if let Some(before) = before {
+            std::fs::write(repo.path(&place), before).unwrap();
+        }
+    }
+    repo.git(&["worktree", "lock", "--reason", "on a stick", "../linked"]);
+    repo.aye(&["shell", "git worktree list -v"]).exits(0).says("locked: on a stick");
+    repo.git(&["init", "-q", "sub"]);
+    repo.git(&["-C", "sub", "commit", "-q", "--allow-empty", "-m", "One"]);
+    repo.git(&["add", "sub"]);
+    repo.git(&["-C", "sub", "pack-refs", "--all"]);
+    repo.remove("sub/.git/packed-refs");
+    repo.symlink("../../.envrc", "sub/.git/packed-refs");
+    for command in ["git status", "git diff", "git status --short 2>&1 | cat"] {
+        let run = repo.aye(&["shell", command]).lacks("hunter2");
+        assert!(!run.err().contains("hunter2"), "{command}: {run}");
+    }
+}
+
 /// What is left out of long output is whole characters.
 #[test]
 fn long_output_is_cut_between_characters() {
