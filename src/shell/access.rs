@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use super::denied::MOVED;
+use super::denied::{MOVED, TRANSCRIPTS};
 use super::glob::{self, Item};
 use super::{Refusal, Result};
 
@@ -28,6 +28,8 @@ const MAX_NAMESAKES: usize = 20_000;
 pub struct Access {
     /// Denied with everything below: as given and with symlinks resolved.
     trees: Vec<PathBuf>,
+    /// Those that exist, symlinks resolved: most do not, and each is looked at once.
+    existing: BTreeSet<PathBuf>,
     /// Denied file names.
     names: Vec<(String, Vec<Item>)>,
     /// Where files of denied names are looked for.
@@ -51,17 +53,21 @@ impl Access {
         let moved: Vec<(&str, PathBuf)> = MOVED
             .iter()
             .filter_map(|(usual, name)| Some((*usual, variable(name)?)))
-            .filter(|(_, place)| place.is_absolute())
+            .filter(|(_, place)| place.is_absolute() && place != Path::new("/dev/null"))
             .collect();
+        let mut trees = Vec::new();
         for text in patterns.iter().map(AsRef::as_ref).filter(|text| !text.is_empty()) {
             for (usual, place) in &moved {
                 let rest = text.strip_prefix(usual).and_then(|rest| match rest.strip_prefix('/') {
                     None if !rest.is_empty() => None,
                     below => Some(below.unwrap_or_default()),
                 });
-                access.trees.extend(rest.map(|rest| place.join(rest)));
+                trees.extend(rest.map(|rest| match rest {
+                    "" => place.clone(),
+                    rest => place.join(rest),
+                }));
             }
-            let tree = match (text.strip_prefix("~/"), home) {
+            trees.push(match (text.strip_prefix("~/"), home) {
                 (Some(rest), Some(home)) => home.join(rest),
                 (Some(_), None) => continue,
                 _ if text.contains('/') => root.join(text),
@@ -69,11 +75,14 @@ impl Access {
                     access.names.push((text.to_owned(), glob::pattern(&text.to_lowercase())));
                     continue;
                 }
-            };
-            if let Some(resolved) = resolved(&tree)
-                && resolved != tree
-            {
-                access.trees.push(resolved);
+            });
+        }
+        for tree in trees {
+            if let Some(resolved) = resolved(&tree) {
+                if resolved != tree {
+                    access.trees.push(resolved.clone());
+                }
+                access.existing.insert(resolved);
             }
             access.trees.push(tree);
         }
@@ -83,9 +92,7 @@ impl Access {
     /// Directories and files that exist and are denied with all below, symlinks resolved. What the
     /// user cannot read anyway is left out: keeping it out costs time.
     pub fn existing_trees(&self) -> Vec<PathBuf> {
-        let found: BTreeSet<PathBuf> =
-            self.trees.iter().filter_map(|tree| resolved(tree)).filter(readable).collect();
-        found.into_iter().collect()
+        self.existing.iter().filter(|tree| std::fs::File::open(tree).is_ok()).cloned().collect()
     }
 
     /// True for a path that is denied by its name or its place. Looks at nothing on disk.
@@ -159,7 +166,8 @@ impl Access {
     /// [`MAX_NAMESAKES`] files of the repository. Not looked for below `walked`.
     fn linked_files(&self, walked: &[PathBuf]) -> HashSet<Identity> {
         let trees = self.existing_trees();
-        let in_trees = trees.iter().flat_map(walkdir::WalkDir::new).take(MAX_NAMESAKES).flatten();
+        let trees = trees.iter().filter(|tree| !TRANSCRIPTS.iter().any(|end| tree.ends_with(end)));
+        let in_trees = trees.flat_map(walkdir::WalkDir::new).take(MAX_NAMESAKES).flatten();
         let files = walkdir::WalkDir::new(&self.root).into_iter();
         let files = files.filter_entry(|entry| {
             !is_objects(entry) && !walked.iter().any(|directory| entry.path() == directory)
@@ -371,11 +379,6 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-#[allow(clippy::ptr_arg)] // The shape that `filter` wants.
-fn readable(path: &PathBuf) -> bool {
-    std::fs::File::open(path).is_ok()
-}
-
 /// True for the name of a file that may hold a private key, or a certificate.
 pub(super) fn is_key_name(path: &Path) -> bool {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
@@ -400,11 +403,14 @@ pub(super) fn is_git_configuration(path: &Path) -> bool {
 }
 
 pub(super) fn secret(operand: &str) -> Refusal {
-    Refusal::new(
-        format!("`{operand}` is, or leads to, something that is kept from reading"),
-        "ask the user for what you need from it; the list is `aye.shellDenyRead`",
-    )
-    .by("access")
+    let hint = match operand {
+        own if own.ends_with(".gitconfig") || own.ends_with("git/config") => {
+            "`git config -l` shows the repository's; ask the user for what you need of theirs"
+        }
+        _ => "ask the user for what you need from it; the list is `aye.shellDenyRead`",
+    };
+    Refusal::new(format!("`{operand}` is, or leads to, something that is kept from reading"), hint)
+        .by("access")
 }
 
 /// Devices and other processes are not files to read.
@@ -513,13 +519,23 @@ mod tests {
             "CODEX_HOME" => Some(PathBuf::from("/other/codex")),
             "GNUPGHOME" => Some(PathBuf::from("/other/keys")),
             "XDG_CONFIG_HOME" => Some(PathBuf::from("relative")),
+            "GIT_CONFIG_GLOBAL" => Some(PathBuf::from("/other/gitconfig")),
+            "CLAUDE_CONFIG_DIR" => Some(PathBuf::from("/dev/null")),
             _ => None,
         };
         let access = Access::new(DEFAULT, Some(Path::new("/home/me")), Path::new("/r"), moved);
-        for path in ["/other/codex/auth.json", "/other/keys/x", "/home/me/.codex/auth.json"] {
+        for path in [
+            "/other/codex/auth.json",
+            "/other/keys/x",
+            "/home/me/.codex/auth.json",
+            "/other/gitconfig",
+            "/home/me/.gitconfig",
+        ] {
             assert!(access.denies(Path::new(path)), "{path}");
         }
-        for path in ["/other/codex/config.toml", "/other", "/r/relative/gh/hosts.yml", "/gh/x"] {
+        for path in
+            ["/other/codex/config.toml", "/other", "/r/relative/gh/hosts.yml", "/gh/x", "/dev/null"]
+        {
             assert!(!access.denies(Path::new(path)), "{path}");
         }
         for name in [".irb_history", "ConsoleHost_history.txt", "prod.tfstate", ".credentials"] {

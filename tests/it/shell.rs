@@ -1637,6 +1637,35 @@ fn credentials_of_agents_and_package_managers_are_not_read() {
         ".local/share/opencode/auth.json",
         ".m2/settings.xml",
         ".my.cnf",
+        ".gemini/mcp-oauth-tokens.json",
+        ".local/share/opencode/mcp-auth.json",
+        ".claude/projects/p/s.jsonl",
+        ".claude/shell-snapshots/s.sh",
+        ".codex/sessions/2026/01/01/rollout-x.jsonl",
+        ".gemini/tmp/p/chats/s.json",
+        ".config/goose/secrets.yaml",
+        ".aider/oauth-keys.env",
+        ".config/io.datasette.llm/keys.json",
+        ".cache/huggingface/stored_tokens",
+        ".config/fish/fish_variables",
+        ".zhistory",
+        ".histfile",
+        ".config/NuGet/NuGet.Config",
+        ".config/uv/uv.toml",
+        ".yarnrc",
+        ".sbt/1.0/credentials.sbt",
+        ".sbt/.credentials",
+        ".hex/hex.config",
+        ".kaggle/kaggle.json",
+        ".config/doctl/config.yaml",
+        ".config/helm/registry/config.json",
+        ".local/share/com.vercel.cli/auth.json",
+        ".fly/config.yml",
+        ".pulumi/credentials.json",
+        ".s3cfg",
+        ".curlrc",
+        ".authinfo.gpg",
+        ".subversion/auth/svn.simple/x",
     ] {
         let file = home.join(path);
         std::fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
@@ -1648,4 +1677,34 @@ fn credentials_of_agents_and_package_managers_are_not_read() {
     repo.aye(&["shell", "cat .npmrc"]).fails("COMMAND_NOT_ALLOWED", 4);
     repo.aye(&["shell", "grep -r hunter2 ."]).lacks("hunter2");
     repo.aye(&["shell", "git status --short"]).ok().says(".npmrc");
+}
+
+/// It may hold credentials as the repository's does; git itself reads neither of the user's here.
+#[test]
+fn the_users_own_git_configuration_is_not_read() {
+    let repo = repo();
+    let home = repo.outer().join("home");
+    let global = repo.outer().join("own/settings");
+    let files = [home.join(".gitconfig"), home.join(".config/git/config"), global.clone()];
+    for file in &files {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "[github]\n\ttoken = hunter2\n").unwrap();
+    }
+    repo.symlink("../own/settings", "notes.txt");
+    let run = |command: &str| {
+        repo.cmd(&["shell", command]).env("GIT_CONFIG_GLOBAL", global.as_os_str()).run()
+    };
+    for file in &files {
+        let file = file.display();
+        for command in [format!("cat {file}"), format!("grep -r hunter2 {file}")] {
+            run(&command).fails("COMMAND_NOT_ALLOWED", 4);
+        }
+    }
+    run("cat notes.txt").fails("COMMAND_NOT_ALLOWED", 4);
+    run(&format!("grep -r hunter2 {}", home.display())).lacks("hunter2");
+    run(&format!("cat {}", files[0].display())).notes("git config -l");
+    run("git status --short").exits(0).says("notes.txt");
+    std::fs::write(home.join(".config/git/ignore"), "x\n").unwrap();
+    run(&format!("cat {}", home.join(".config/git/ignore").display())).exits(0);
+    repo.aye(&["shell", "cat /dev/null"]).exits(0);
 }

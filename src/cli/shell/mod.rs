@@ -58,7 +58,7 @@ which would hide them, is refused.
 
 Configuration (git config, the user's own; a repository may only tighten it):
   aye.shellDenyRead  a path (~/x, /x) or file name that is never read; may be given several times
-                     and replaces the built-in list (~/.ssh, ~/.aws, .env, private keys, ...);
+                     and replaces the built-in list (~/.ssh, ~/.gitconfig, .env, private keys, ...);
                      git leaves files of these names out of patches and searches too, whatever
                      the revision, but not what was committed under another name; templates
                      (.env.example, .sample, .template, .dist, .defaults) are no secrets
