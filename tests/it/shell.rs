@@ -353,6 +353,9 @@ fn git_prints_no_credentials() {
         "Authorization: basic hunter2hunter2",
     ]);
     repo.git(&["config", "github.token", "hunter2"]);
+    repo.git(&["config", "credential.helper", "!f() {\necho password=hunter2\n}; f"]);
+    repo.git(&["config", "http.https://host.invalid/.extraHeader", "X: 1\nX-Key: hunter2"]);
+    repo.git(&["remote", "add", "query", "https://host.invalid/x.git?private_token=hunter2"]);
     repo.write("a.txt", "one\ncurl https://me:hunter2@host.invalid\n");
     repo.git(&["add", "-A"]);
     repo.git(&["commit", "-qm", "Fetch from https://hunter2@host.invalid"]);
@@ -369,6 +372,11 @@ fn git_prints_no_credentials() {
         "git config --get remote.origin.url",
         "git config remote.origin.url",
         "git config --get http.extraheader",
+        "git config credential.helper",
+        "git config --get --type=bool credential.helper",
+        "git config --get-regexp helper",
+        "git config --get-all --show-origin credential.helper",
+        "git config --get-urlmatch credential https://host.invalid",
         "git config --get-all http.extraHeader",
         "git config --get-urlmatch http.extraHeader https://x.invalid",
         "git config --get-regexp 'header|token|url'",

@@ -44,6 +44,7 @@ impl Filter {
     /// Passes on what comes, entry by entry, until the program ends or nobody reads any more.
     pub(super) fn run(mut self) {
         let mut kept = Vec::new();
+        let mut goes_on = false;
         let mut buffer = vec![0; 64 * 1024];
         loop {
             let length = match self.from.read(&mut buffer) {
@@ -64,7 +65,7 @@ impl Filter {
                     Some(text) => (text, true),
                     None => (entry, false),
                 };
-                out.extend(self.redaction.entry(text));
+                out.extend(self.redaction.entry(text, &mut goes_on));
                 out.extend(ends.then_some(end));
             }
             kept.drain(..whole);
