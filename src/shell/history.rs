@@ -56,6 +56,12 @@ pub(super) fn leave_out(verdict: &mut Verdict, here: &Path, world: &World) -> Re
         );
     }
     if used.verb == "stash show" {
+        let latest = ["rev-parse", "--quiet", "--verify", "refs/stash"];
+        // There is none: git says so.
+        if content.operands.is_empty() && Objects::new(here, &used, world).ask(&latest) == Ok(None)
+        {
+            return Ok(());
+        }
         return stash(verdict, content, excluded);
     }
     let objects = Objects::new(here, &used, world);

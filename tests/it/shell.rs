@@ -45,10 +45,14 @@ fn a_program_that_is_often_tried_comes_with_what_to_write_instead() {
         ("gerp x a.txt", "did you mean `grep`?"),
         ("git submodule status", "git ls-files -s"),
         ("env LC_ALL=C sort a.txt", "`LC_ALL=C sort FILE`"),
+        ("{ ls; pwd; } | wc -l", "`( … )`"),
+        ("jq 'include \"a\"; 1' d.json", "`.include`"),
     ] {
         let run = repo.aye(&["shell", command]).exits(4);
         assert!(run.err().contains(instead), "{command}: {}", run.err());
     }
+    repo.aye(&["shell", "--explain", "fdfind -e rs"]).exits(0);
+    repo.aye(&["shell", "git stash show -p"]).exits(1).notes("No stash entries found.");
 }
 
 #[test]

@@ -173,8 +173,8 @@ fn no_network(parsed: &Parsed<'_>) -> Result<()> {
 }
 
 /// Refuses a jq or yq filter that has one of `words` as a name or, if `inside`, in one: a yq also
-/// knows `loadstr`, `xml_load` and more. A `.name` is a field. A word in a string is refused too,
-/// which costs little; a part of one is not, where it is certain what is a string.
+/// knows `loadstr`, `xml_load` and more. A `.name` is a field, and what is in a string is text,
+/// where it is certain what is one. `include` and `import` read a module whose name follows.
 fn filter(parsed: &Parsed<'_>, words: &[&str], inside: bool, does: &str) -> Result<()> {
     let Some(filter) = parsed.operands.first() else { return Ok(()) };
     // One yq has subcommands and takes any operand that is no file for the filter.
@@ -184,22 +184,37 @@ fn filter(parsed: &Parsed<'_>, words: &[&str], inside: bool, does: &str) -> Resu
             "give the filter first, then files without parentheses in their names",
         ));
     }
-    let quotes = !filter.text.contains(['\\', '#']);
+    let quotes = has_plain_strings(filter.text);
     let mut before = "";
     for name in filter.text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
         let field = before.ends_with('.') && !before.ends_with("..");
         let quoted = quotes && before.matches('"').count() % 2 == 1;
         before = &filter.text[..before.len() + name.len()];
         let bare = name.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let named = |word: &&&str| bare == **word || (inside && !quoted && bare.contains(**word));
-        if !field && let Some(word) = words.iter().find(named) {
+        let after = filter.text[before.len() - name.len() + bare.len()..].trim_start();
+        let named = |word: &&&str| match **word {
+            "import" | "include" => bare == **word && after.starts_with(['"', '@', '#']),
+            word => bare == word || (inside && bare.contains(word)),
+        };
+        if !field
+            && !quoted
+            && let Some(word) = words.iter().find(named)
+        {
             return Err(Refusal::new(
                 format!("`{word}` in the filter {does}"),
-                "give the file as an operand, or write `.[\"…\"]` for a field of that name",
+                format!("give the file as an operand, or write `.{word}` for a field of that name"),
             ));
         }
     }
     Ok(())
+}
+
+/// True where each `"` begins or ends a string: to a yq, `.a"` is a path and `env(")` a variable.
+fn has_plain_strings(filter: &str) -> bool {
+    let mut pieces: Vec<&str> = filter.split('"').collect();
+    pieces.pop();
+    let ends = |code: &&str| code.chars().next_back().is_none_or(|c| " ([{,:;=|\n".contains(c));
+    !filter.contains(['\\', '#']) && !filter.contains("env(") && pieces.iter().step_by(2).all(ends)
 }
 
 /// An old form of `tail`: `+5f` follows the file.

@@ -233,10 +233,11 @@ impl<'a> Lexer<'a> {
             .iter()
             .any(|piece| matches!(piece, Piece::Plain(text) if text.contains(['{', '}'])));
         if has_brace && !harmless_braces(word) {
-            return refuse(
-                "an unquoted brace (brace expansion, a group)",
-                "write each word out, or quote it: '{'",
-            );
+            let hint = match word.plain() {
+                Some("{") => "write a group as `( … )`, or quote the brace: '{'",
+                _ => "write each word out, or quote it: '{'",
+            };
+            return refuse("an unquoted brace (brace expansion, a group)", hint);
         }
         Ok(())
     }
