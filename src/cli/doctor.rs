@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use damage::{damaged, end_of, lost};
-use remotes::{leaks, overwrites, remotes, rewound};
+use remotes::{gone, leaks, overwrites, remotes, rewound};
 
 use super::memory::driver;
 use super::{Context, Format, trust};
@@ -146,6 +146,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let depth = if is_full { Depth::Full } else { Depth::Headers };
     let mut saved = None;
     if args.repair {
+        repaired.extend(store.find_lanes_gone()?);
         let found = store.inspect(None, depth)?.damaged;
         if !found.is_empty() {
             saved = store.save_cache(context.now)?;
@@ -491,6 +492,7 @@ fn find(
         let (message, hint) = lanes::purged_session(name);
         Problem { hint, ..Problem::new(TroubleKind::Purged.id(), message) }
     }));
+    problems.extend(store.lanes_gone()?.iter().map(|name| gone(name)));
     let reading = view.hold();
     let verifier = store.verifier(view, usize::MAX).after(found);
     // As long as lanes are damaged nothing can be held against them.

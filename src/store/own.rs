@@ -78,11 +78,19 @@ impl Store {
 
 impl View {
     /// Whether `lane`, this clone's own for `audience`, is one that it does not go on writing: somebody else
-    /// writes it too, or nothing is left of it and a person may have it put back.
+    /// writes it too, or its ref is gone, and others may have what it says.
     pub(super) fn is_over(&self, store: &Store, audience: &Audience, lane: &str) -> bool {
+        self.is_shared(lane) || self.is_gone(store, audience, lane)
+    }
+
+    /// Whether `lane`, this clone's own for `audience`, was begun here and has no ref any more.
+    pub(super) fn is_gone(&self, store: &Store, audience: &Audience, lane: &str) -> bool {
         let names = self.lanes.iter().map(|lane| lane.name.as_str());
-        self.is_shared(lane)
-            || refs::newest(names, audience, lane).is_none() && store.is_set_aside(lane)
+        let is_begun = || {
+            let private = store.private().ok().flatten();
+            private.is_some_and(|it| place::is_here(&it, audience, lane).unwrap_or_default())
+        };
+        refs::newest(names, audience, lane).is_none() && (store.is_set_aside(lane) || is_begun())
     }
 
     /// The remotes for which this clone has written a lane and that `store` does not have, as after

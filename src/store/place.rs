@@ -241,6 +241,14 @@ pub(super) fn is_copy(directory: &Directory, audience: &Audience, lane: &str) ->
     Ok(matches!(bound(directory, audience, lane)?, Bound::Elsewhere))
 }
 
+/// Whether `lane`, as noted for `audience`, was begun in this clone.
+///
+/// # Errors
+/// As [`noted`].
+pub(super) fn is_here(directory: &Directory, audience: &Audience, lane: &str) -> Result<bool> {
+    Ok(matches!(bound(directory, audience, lane)?, Bound::Here { .. }))
+}
+
 /// Notes the lane of `own`, where that is due: its place first, so that no crash leaves a new lane
 /// that any copy could take for its own.
 ///

@@ -1,6 +1,6 @@
 //! Lanes of this clone's own that something else than aye has taken back, as a fetch does that writes
-//! over them. What they said since is kept by a ref that no lane is read from, so that git prunes none of
-//! it, until a person brings it back or lets it go.
+//! over them, or removed. What they said since is kept by a ref that no lane is read from, so that git prunes none
+//! of it, until a person brings it back or lets it go.
 
 use gix::ObjectId;
 
@@ -9,7 +9,7 @@ use super::refs;
 use crate::error::Result;
 
 /// Where the tips are kept.
-const KEPT: &str = "refs/aye/broken/rewound/";
+pub(super) const KEPT: &str = "refs/aye/broken/rewound/";
 
 /// A lane of this clone's own that was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +65,37 @@ impl Store {
             let (lost, now) = (lost.to_string(), now.map(|now| now.to_string()));
             found.push(Rewound { name, lost, now, is_behind, kept });
         }
+        for name in self.noted_without_ref()? {
+            if found.iter().all(|known: &Rewound| known.name != name)
+                && let Some((kept, lost)) = self.fetched_copy(&name)?
+            {
+                let lost = lost.to_string();
+                found.push(Rewound { name, lost, now: None, is_behind: true, kept });
+            }
+        }
         Ok(found)
+    }
+
+    /// The ref of a remote that has most of the lane and epoch that the ref `name` is of, and where it is.
+    fn fetched_copy(&self, name: &str) -> Result<Option<(String, ObjectId)>> {
+        let is_copy = |other: &refs::LaneRef| {
+            other.name.starts_with(refs::REMOTES)
+                && other.lane() == refs::lane_of(name)
+                && refs::part_of(&other.name).is_none()
+                && refs::epoch_of(&other.name) == refs::epoch_of(name)
+        };
+        let mut best: Option<(String, ObjectId)> = None;
+        for copy in refs::lanes(&self.repo)?.into_iter().filter(is_copy) {
+            if best.as_ref().is_none_or(|(_, best)| self.is_behind(*best, copy.tip)) {
+                best = Some((copy.name, copy.tip));
+            }
+        }
+        Ok(best)
+    }
+
+    /// Whether the commit `of` has `inner` in its history.
+    pub(super) fn is_behind(&self, inner: ObjectId, of: ObjectId) -> bool {
+        let base = self.repo.merge_base(inner, of).ok().flatten();
+        inner == of || base.is_some_and(|base| base == inner)
     }
 }

@@ -370,12 +370,14 @@ impl<'a> Verifier<'a> {
 
     fn walk<'w>(&self, walks: &'w mut Walks, lane: &str) -> &'w mut Walk {
         if !walks.lanes.contains_key(lane) {
-            let is_own = self.is_own(lane);
+            let is_ours = |found: &LaneRef| refs::own_of(&found.name) == Some(lane);
+            // Copies of it count where its ref is gone.
+            let is_own = self.is_own(lane) && self.view.lanes.iter().any(is_ours);
             let kept = self.kept.get_or_init(|| refs::kept(&self.store.repo));
             let refs = self.view.lanes.iter().chain(kept);
             let next = refs
                 .filter(|found| found.lane() == forks::lane_of(lane))
-                .filter(|found| !is_own || refs::own_of(&found.name) == Some(lane))
+                .filter(|found| !is_own || is_ours(found))
                 .map(|found| found.tip)
                 .collect();
             walks.lanes.insert(lane.to_owned(), Walk { next, ..Walk::default() });

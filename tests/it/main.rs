@@ -59,6 +59,7 @@ mod instruction_files;
 #[cfg(unix)]
 mod key_counts;
 mod lanes;
+mod lanes_gone;
 mod list;
 mod log;
 mod mcp;

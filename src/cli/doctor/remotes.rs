@@ -55,9 +55,12 @@ pub(super) fn rewound(lane: &Rewound) -> Problem {
         Some(now) => format!("rewound from {lost} to {now}"),
         None => "removed".to_owned(),
     };
+    let keeps = match kept.starts_with("refs/aye/remotes/") {
+        true => "has what was pushed of it",
+        false => "keeps what it had",
+    };
     let message = format!(
-        "{name}, this clone's own, was {how} by something else than aye, as by a fetch that writes over it; {kept} \
-         keeps what it had"
+        "{name}, this clone's own, was {how} by something else than aye, as by a fetch that writes over it; {kept} {keeps}"
     );
     let hint = match (is_behind, now) {
         (true, Some(now)) => format!("bring it back: git update-ref {name} {lost} {now}"),
@@ -68,4 +71,12 @@ pub(super) fn rewound(lane: &Rewound) -> Problem {
         ),
     };
     Problem { hint, ..Problem::new(TroubleKind::Rewound.id(), message) }
+}
+
+pub(super) fn gone(name: &str) -> Problem {
+    let message = format!(
+        "{name}, this clone's own, was removed by something else than aye, and nothing says how far it had come; \
+         commits of it are here still"
+    );
+    Problem::new("lane_broken", message)
 }

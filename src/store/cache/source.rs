@@ -11,7 +11,7 @@ use crate::proposal::audit::Own;
 use crate::proposal::event::BlobRef;
 use crate::proposal::snapshot::Figures;
 use crate::proposal::{Event, Proposal, ProposalId, event};
-use crate::store::Store;
+use crate::store::{Store, refs};
 
 /// An event, and where it comes from, as the cache has it.
 pub(in crate::store) struct Source<'r> {
@@ -77,10 +77,15 @@ impl View {
         }))
     }
 
-    /// The last position of this clone's own lane, whose ref is `name`.
+    /// The last position of this clone's own lane, whose ref is `name`, or of copies of it where that is gone.
     pub(in crate::store) fn own_seq(&self, name: &str) -> u64 {
-        let find = |connection| lanes::position(connection, name).ok().flatten();
-        self.connection.as_ref().and_then(find).map_or(0, |position| position.seq)
+        let seq = |connection| -> rusqlite::Result<u64> {
+            match lanes::position(connection, name)? {
+                Some(position) => Ok(position.seq),
+                None => Ok(lanes::furthest(&lanes::positions(connection)?, refs::lane_of(name))),
+            }
+        };
+        self.connection.as_ref().and_then(|connection| seq(connection).ok()).unwrap_or(0)
     }
 
     /// When the newest event about `id` was written, in milliseconds, by its writer's clock.

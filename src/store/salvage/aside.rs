@@ -262,7 +262,7 @@ impl Store {
     }
 
     /// The ref of this clone's lane `id`, and where it is.
-    fn own_ref(&self, id: &str) -> Result<Option<(String, Option<ObjectId>)>> {
+    pub(super) fn own_ref(&self, id: &str) -> Result<Option<(String, Option<ObjectId>)>> {
         let Some(private) = self.private()? else { return Ok(None) };
         let own = self.noted_lanes().into_iter().find(|(_, lane)| lane == id);
         let Some((audience, lane)) = own else { return Ok(None) };

@@ -8,6 +8,7 @@
 
 mod aside;
 mod content;
+mod gone;
 mod known;
 mod packs;
 mod restore;

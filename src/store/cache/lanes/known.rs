@@ -45,11 +45,19 @@ pub(in crate::store::cache) fn own(
     let last = |lane: &str| -> rusqlite::Result<u64> {
         let rows = positions(connection)?;
         let of_lane = rows.iter().filter(|(name, _)| refs::own_of(name) == Some(lane));
-        Ok(of_lane.map(|(_, position)| position.seq).max().unwrap_or(0))
+        let last = of_lane.map(|(_, position)| position.seq).max();
+        Ok(last.unwrap_or_else(|| furthest(&rows, lane)))
     };
     let mut statement = connection.prepare_cached("SELECT lane FROM own")?;
     let lanes = statement.query_map([], |row| row.get::<_, String>(0))?;
     lanes.map(|lane| lane.and_then(|lane| last(&lane).map(|seq| (lane, seq)))).collect()
+}
+
+/// The last position of `lane` in whatever ref it has. It is that of this clone's own one whose ref is gone: what
+/// others say they have seen of it was said, and is in what they were sent.
+pub(in crate::store::cache) fn furthest(rows: &BTreeMap<String, Position>, lane: &str) -> u64 {
+    let of_lane = rows.iter().filter(|(name, _)| refs::lane_of(name) == lane);
+    of_lane.map(|(_, position)| position.seq).max().unwrap_or(0)
 }
 
 /// Whether what the cache holds was made for the clone whose own lanes have the refs `own`, as it is

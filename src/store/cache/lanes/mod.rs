@@ -19,7 +19,7 @@ use gix::ObjectId;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use absent::{Absent, Arrived, MOST_RETRIES, absent, came_later};
-pub(super) use known::{is_current, keeps_others, own, position, positions};
+pub(super) use known::{furthest, is_current, keeps_others, own, position, positions};
 use known::{is_made_for, is_read, own_refs};
 pub(super) use troubles::{is_shallow, report, troubles};
 
@@ -267,8 +267,9 @@ impl Pass<'_> {
     /// This clone's own lanes, with the positions up to which they were read.
     fn seen(&self) -> Vec<(String, u64)> {
         let seen = self.own.iter().map(|name| {
-            let seq = self.rows.get(name).map_or(0, |row| row.seq);
-            (refs::lane_of(name).to_owned(), seq)
+            let lane = refs::lane_of(name);
+            let seq = self.rows.get(name).map_or_else(|| furthest(&self.rows, lane), |row| row.seq);
+            (lane.to_owned(), seq)
         });
         seen.collect()
     }
@@ -403,6 +404,10 @@ impl Pass<'_> {
         let end =
             self.take_all(lane, Limits::OWN, &chain, &mut progress, (&mut reached, &mut seq))?;
         self.broken.extend(end.map(|(commit, bad)| broken(commit, bad)));
+        if !self.rows.contains_key(&lane.name) && furthest(&self.rows, lane.lane()) > seq {
+            // It was gone, and counted as far as copies of it had come. Begin again.
+            return Err(rusqlite::Error::InvalidQuery);
+        }
         // Where it is broken the ref is not read to its tip, and so every reader looks again.
         let read = reached.map(|tip| LaneRef { name: lane.name.clone(), tip });
         read.map_or(Ok(()), |read| self.record(&read, reached, seq))
@@ -467,13 +472,14 @@ impl Pass<'_> {
         let Some(row) = self.rows.remove(name) else { return Ok(()) };
         let lane = refs::lane_of(name).to_owned();
         if let Some(reached) = &row.reached {
+            // Where aye itself removes the ref of an own lane, the next epoch has one.
+            let is_there = |other: &LaneRef| other.lane() == lane && refs::is_local(&other.name);
+            if self.own.contains(name) && !lanes.iter().any(is_there) {
+                rewound::keep(self.store, name, reached);
+                // Also where a fetched copy has it: what counts goes by how far the own lane has come.
+                return Err(rusqlite::Error::InvalidQuery);
+            }
             let Some(holder) = self.holder(&lane, reached)? else {
-                // Where aye itself removes the ref of an own lane, the next epoch has one.
-                let is_there =
-                    |other: &LaneRef| other.lane() == lane && refs::is_local(&other.name);
-                if self.own.contains(name) && !lanes.iter().any(is_there) {
-                    rewound::keep(self.store, name, reached);
-                }
                 return Err(rusqlite::Error::InvalidQuery);
             };
             // It still begins where it did.

@@ -1,0 +1,131 @@
+//! Refs of this clone's own lanes that something else than aye has removed: what others said on them counts
+//! still, and what is left of them is found.
+
+use crate::support::Repo;
+use crate::support::clones::{clone, fetch, join, lane, push};
+
+const CACHE: &str = ".git/aye/cache.sqlite";
+
+fn propose(repo: &Repo, line: usize, flags: &[&str]) -> String {
+    let (old, new) = (format!("line {line}\n"), format!("LINE {line}\n"));
+    let args = ["propose", "f", "--old", &old, "--new", &new, "-q"];
+    repo.aye(&[&args[..], flags].concat()).ok().id()
+}
+
+fn repository() -> Repo {
+    let text: String = (0..60).map(|n| format!("line {n}\n")).collect();
+    Repo::with(&[("f", text)])
+}
+
+/// All that a list says of all proposals.
+fn list(repo: &Repo) -> serde_json::Value {
+    repo.aye(&["list", "--status", "all", "--json"]).ok().json()
+}
+
+/// The only ref below `directory`, and where it is.
+fn only_ref(repo: &Repo, directory: &str) -> (String, String) {
+    let found = repo.git(&["for-each-ref", "--format=%(refname) %(objectname)", directory]);
+    let (name, tip) = found.trim().split_once(' ').expect("one");
+    (name.to_owned(), tip.to_owned())
+}
+
+#[test]
+fn decisions_on_an_own_lane_count_by_a_copy_of_it() {
+    for cached in [true, false] {
+        let (repo, server) = (repository(), Repo::bare());
+        let ids = [10, 20, 30].map(|line| propose(&repo, line, &[]));
+        join(&repo, &server);
+        repo.git(&["push", "-q", "origin", "main"]);
+        push(&repo);
+        let other = clone(&server);
+        other.aye(&["reject", &ids[0], "--yes", "--reason", "no"]).ok();
+        other.aye(&["apply", &ids[1], "--yes"]).ok();
+        push(&other);
+        fetch(&repo);
+        repo.aye(&["doctor"]).ok();
+        let before = list(&repo);
+        let (old, (name, tip)) = (lane(&repo), only_ref(&repo, "refs/aye/log"));
+
+        let remove = || {
+            repo.git(&["update-ref", "-d", &name]);
+            if !cached {
+                repo.remove(CACHE);
+            }
+        };
+        remove();
+        let hint = format!("git update-ref {name} {tip} ''");
+        for args in [&["doctor"][..], &["doctor", "--repair"], &["doctor"]] {
+            let run = repo.aye(args).exits(1).says("lane_rewound").says(&hint);
+            run.lacks("event_rejected").lacks("cache_tampered");
+            assert_eq!(list(&repo), before);
+        }
+        repo.aye(&["reject", &ids[0], "--yes"]).fails("not_pending", 5);
+        // As it says.
+        repo.program("sh").args(&["-c", &hint]).run().ok();
+        assert_eq!(lane(&repo), old);
+        repo.aye(&["doctor", "--repair"]).ok().lacks("histories");
+        assert_eq!(list(&repo), before);
+
+        // Whoever writes before that says it in another lane, and not in the place of what others have.
+        remove();
+        let new = propose(&repo, 40, &[]);
+        assert_ne!(lane(&repo), old);
+        let written = list(&repo);
+        assert_eq!(written["proposals"].as_array().map(Vec::len), Some(4));
+        repo.git(&["update-ref", &name, &tip, ""]);
+        repo.aye(&["doctor", "--repair"]).ok().lacks("histories");
+        assert_eq!(list(&repo), written);
+        repo.aye(&["reject", &new, &ids[2], "--yes"]).ok();
+        push(&repo);
+        fetch(&other);
+        repo.remove(CACHE);
+        for repo in [&repo, &other] {
+            repo.aye(&["doctor"]).ok().lacks("histories");
+            repo.aye(&["list"]).ok().lacks(&new).lacks(&ids[2]);
+        }
+    }
+}
+
+#[test]
+fn an_own_lane_that_nothing_knows_any_more_is_found() {
+    for (flags, directory) in [(&[][..], "refs/aye/log"), (&["--private"], "refs/aye/private")] {
+        let repo = repository();
+        let ids = [10, 20].map(|line| propose(&repo, line, flags));
+        repo.aye(&["apply", &ids[1], "--yes"]).ok();
+        repo.aye(&["comment", &ids[0], "-m", "seen"]).ok();
+        let (before, (name, tip)) = (list(&repo), only_ref(&repo, directory));
+        repo.git(&["update-ref", "-d", &name]);
+        repo.remove(CACHE);
+        let written = repo.path("../written");
+        repo.aye(&["doctor"]).exits(1).says(&format!("lane_broken: {name}")).lacks("sound");
+        // Where it is written to first, it is kept still.
+        let copied = std::process::Command::new("cp")
+            .args(["-r", &repo.root().to_string_lossy(), &written.to_string_lossy()])
+            .status();
+        assert!(copied.expect("cp").success());
+
+        // What the pending ref names is back at once.
+        let run = repo.aye(&["doctor", "--repair"]).exits(1).says("commits of that put back: 1");
+        run.says("event_lost").says(&format!("--trust {}", &tip[..12])).says(&ids[1]);
+        repo.aye(&["list"]).ok().says(&ids[0]).lacks(&ids[1]);
+        repo.aye(&["doctor", "--repair", "--trust", &tip]).ok().says("put back").says("sound");
+        assert_eq!(only_ref(&repo, directory), (name, tip));
+        assert_eq!(list(&repo), before);
+        repo.aye(&["doctor"]).ok().lacks("warning");
+    }
+}
+
+#[test]
+fn what_nothing_knows_of_an_own_lane_is_kept_by_the_next_writer() {
+    let repo = repository();
+    let id = propose(&repo, 10, &[]);
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    let (name, tip) = only_ref(&repo, "refs/aye/log");
+    repo.git(&["update-ref", "-d", &name]);
+    repo.remove(CACHE);
+    propose(&repo, 20, &[]);
+    assert_ne!(only_ref(&repo, "refs/aye/log").0, name);
+    repo.git(&["-c", "gc.pruneExpire=now", "gc", "-q"]);
+    repo.aye(&["doctor"]).ok().says("2 events that no lane here has").says(&tip[..16]);
+    repo.aye(&["doctor", "--repair"]).exits(1).says("event_lost").says(&id);
+}
