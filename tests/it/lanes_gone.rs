@@ -129,3 +129,37 @@ fn what_nothing_knows_of_an_own_lane_is_kept_by_the_next_writer() {
     repo.aye(&["doctor"]).ok().says("2 events that no lane here has").says(&tip[..16]);
     repo.aye(&["doctor", "--repair"]).exits(1).says("event_lost").says(&id);
 }
+
+/// A ref goes between the look at its directory and the one at its file.
+#[test]
+fn a_ref_that_has_gone_meanwhile_is_not_unreadable() {
+    let repo = repository();
+    propose(&repo, 10, &[]);
+    let (_, tip) = only_ref(&repo, "refs/aye/pending");
+    let files: Vec<_> =
+        (0..40).map(|n| repo.path(&format!(".git/refs/aye/pending/aye-{n:012}"))).collect();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                for file in &files {
+                    let lock = file.with_extension("lock");
+                    std::fs::write(&lock, format!("{tip}\n")).expect("written");
+                    std::fs::rename(&lock, file).expect("named");
+                }
+                for file in &files {
+                    let _ = std::fs::remove_file(file);
+                }
+            }
+        });
+        for _ in 0..30 {
+            let run = repo.aye(&["doctor"]);
+            let is_found = run.out().contains("holds no object id");
+            if is_found {
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+            assert!(!is_found, "{run}");
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}

@@ -18,6 +18,7 @@ pub use aside::Aside;
 pub use restore::Restored;
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
@@ -288,8 +289,13 @@ impl Store {
         for entry in walkdir::WalkDir::new(&top).into_iter().flatten() {
             let name = entry.path().strip_prefix(&self.common_dir).ok().and_then(|p| p.to_str());
             let locked = entry.path().extension().is_some_and(|extension| extension == "lock");
+            let holds_none = || match std::fs::read(entry.path()) {
+                Ok(bytes) => !is_ref(&bytes),
+                // Removed, or packed, by another process since the directory was read.
+                Err(error) => error.kind() != ErrorKind::NotFound,
+            };
             if let Some(name) = name.filter(|_| entry.file_type().is_file() && !locked)
-                && !is_ref(&std::fs::read(entry.path()).unwrap_or_default())
+                && holds_none()
             {
                 found.push(name.to_owned());
             }
@@ -306,7 +312,13 @@ impl Store {
         let directory = self.make_private()?.make_inside("broken")?;
         let failed = |error: std::io::Error| Error::io(format_args!("move {name} away"), &error);
         let to = directory.path().join(name.replace('/', "-"));
-        std::fs::rename(self.common_dir.join(name), &to).map_err(failed)?;
+        match std::fs::rename(self.common_dir.join(name), &to) {
+            // Another repair was first.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(format!("{name} is gone"));
+            }
+            moved => moved.map_err(failed)?,
+        }
         if let Some(tip) = self.tip_in_cache(name).filter(|tip| self.repo.find_header(*tip).is_ok())
         {
             refs::set(&self.common_dir, name, tip)?;
