@@ -227,6 +227,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             view = store.view_with_new_cache()?;
         }
         let pending = store.rebuild_projections(&view, context.now)?;
+        if !view.is_current(&store) {
+            drop(view);
+            view = store.readable_view()?;
+        }
         // Whatever stands there is nobody's; what cannot be written is found once more below.
         let _ = task_plan::project(&store, &view, &store.branch());
         repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
@@ -488,11 +492,11 @@ fn find(
         Problem { hint, ..Problem::new(TroubleKind::Purged.id(), message) }
     }));
     problems.extend(store.rewound()?.iter().map(rewound));
+    problems.extend(store.lanes_gone()?.iter().map(|name| gone(name)));
     problems.extend(store.sessions_of_purged()?.iter().map(|name| {
         let (message, hint) = lanes::purged_session(name);
         Problem { hint, ..Problem::new(TroubleKind::Purged.id(), message) }
     }));
-    problems.extend(store.lanes_gone()?.iter().map(|name| gone(name)));
     let reading = view.hold();
     let verifier = store.verifier(view, usize::MAX).after(found);
     // As long as lanes are damaged nothing can be held against them.

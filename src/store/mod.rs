@@ -56,7 +56,8 @@ use chrono::{DateTime, Utc};
 use gix::objs::Exists as _;
 
 use crate::error::{Error, Result};
-use crate::proposal::ProposalId;
+use crate::proposal::{ProposalId, Status};
+use lock::Lock;
 
 pub use announce::{Announced, News};
 pub use audience::Pushes;
@@ -100,6 +101,9 @@ pub mod codes {
         PROPOSAL_ARCHIVED = "proposal_archived", NotFound, "the content of the proposal was folded away, and its archive is not here";
     }
 }
+
+/// How many proposals a repair makes refs and files for while others wait: each takes a millisecond or two.
+const REBUILT_AT_ONCE: usize = 500;
 
 /// What is wrong with what stands for pending proposals.
 #[derive(Debug)]
@@ -212,11 +216,20 @@ impl Store {
     }
 
     /// Writes pending refs and projections anew and removes those of decided proposals; passes
-    /// over those whose content cannot be read. Returns how many proposals are pending.
+    /// over those whose content cannot be read. Returns how many proposals are pending. Where another process
+    /// has recorded something since `view` was made, it goes by that.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// `busy`, and those of the file system.
     pub fn rebuild_projections(&self, view: &View, now: DateTime<Utc>) -> Result<usize> {
+        // Otherwise it would make again what goes with a decision that another process records meanwhile.
+        let held = |view: &View| -> Result<(Lock, Option<View>)> {
+            let lock = Lock::acquire(&self.make_private()?, "lock")?;
+            let newer = if view.is_current(self) { None } else { Some(self.readable_view()?) };
+            Ok((lock, newer))
+        };
+        let (lock, newer) = held(view)?;
+        let view = newer.as_ref().unwrap_or(view);
         view.followed(&view.fetched(usize::MAX));
         let pending = view.proposals(&Filter::pending(), now)?;
         let known: BTreeSet<_> = pending.iter().map(|s| &s.id).collect();
@@ -238,13 +251,21 @@ impl Store {
             }
             projection::remove(self, &stale.id)?;
         }
-        for summary in &pending {
-            let proposal = view.proposal(&summary.id)?;
-            if self.changeset(&proposal.current().changes).is_err() {
-                continue;
+        drop(lock);
+        for some in pending.chunks(REBUILT_AT_ONCE) {
+            let (_lock, newer) = held(view)?;
+            let view = newer.as_ref().unwrap_or(view);
+            for summary in some {
+                let proposal = view.proposal(&summary.id).ok();
+                let Some(proposal) = proposal.filter(|it| it.status(now) == Status::Pending) else {
+                    continue;
+                };
+                if self.changeset(&proposal.current().changes).is_err() {
+                    continue;
+                }
+                pending::make(self, &proposal, view, now)?;
+                projection::make(self, &proposal)?;
             }
-            pending::make(self, &proposal, view, now)?;
-            projection::make(self, &proposal)?;
         }
         Ok(pending.len())
     }

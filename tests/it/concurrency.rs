@@ -303,3 +303,36 @@ fn a_ref_that_goes_does_not_come_back_from_git() {
     assert_eq!(repo.git(&["for-each-ref", "refs/aye/pending"]), "");
     is_decided(&repo, &line);
 }
+
+/// It has looked at the lanes before the other process wrote, and writes afterwards.
+#[test]
+fn a_repair_makes_nothing_again_for_what_is_decided_meanwhile() {
+    let repo = Repo::with(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let [id, other] = ["a.txt", "b.txt"]
+        .map(|path| repo.aye(&["propose", path, "--old", "one", "--new", "two", "-q"]).ok().id());
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]).trim().to_owned();
+    let tip = || repo.git(&["rev-parse", &lane]).trim().to_owned();
+    let before = tip();
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    let decided = tip();
+    // As if it had not been said yet.
+    repo.git(&["update-ref", &lane, &before]);
+    repo.remove(".git/aye/cache.sqlite");
+    repo.aye(&["doctor", "--repair"]).ok();
+    let files = format!(".agent-memory/proposals/{id}");
+    assert!(repo.exists(&files));
+    // Something to repair.
+    repo.remove(&format!(".agent-memory/proposals/{other}/change.patch"));
+    let lock = std::fs::File::options().write(true).open(repo.path(".git/aye/lock"));
+    let lock = lock.expect("the lock");
+    lock.lock().expect("to hold it");
+    let repair = repo.cmd(&["doctor", "--repair"]).spawn();
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    repo.git(&["update-ref", &lane, &decided]);
+    repo.git(&["update-ref", "-d", &format!("refs/aye/pending/{id}")]);
+    std::fs::remove_dir_all(repo.path(&files)).expect("removed");
+    lock.unlock().expect("to let go");
+    repair.wait().ok().says("(1 pending)");
+    repo.aye(&["doctor"]).ok();
+    assert!(!repo.exists(&files));
+}
