@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 
+use crate::support::clones::{clone, fetch, join, push};
 use crate::support::{self, Repo};
 
 /// Name of the agent of process `number`.
@@ -335,4 +336,26 @@ fn a_repair_makes_nothing_again_for_what_is_decided_meanwhile() {
     repair.wait().ok().says("(1 pending)");
     repo.aye(&["doctor"]).ok();
     assert!(!repo.exists(&files));
+}
+
+/// News of a proposal that somebody reads while a writer lets the ref follow the news from before.
+#[test]
+fn what_is_decided_elsewhere_is_followed_however_it_comes_between() {
+    let (repo, server) = (Repo::with(&[("a.txt", "one\n")]), Repo::bare());
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    let other = clone(&server);
+    let id = other.aye(&["propose", "a.txt", "--old", "one", "--new", "two", "-q"]).ok().id();
+    push(&other);
+    fetch(&repo);
+    let pending = format!(".git/refs/aye/pending/{id}");
+    let writer = repo.cmd(&["doctor"]).env("FAILPOINTS", "store.pending.made=sleep(3000)").spawn();
+    support::until("the ref is made", || repo.exists(&pending));
+    other.aye(&["reject", &id, "--yes"]).ok();
+    push(&other);
+    fetch(&repo);
+    repo.aye(&["list"]).ok();
+    writer.wait();
+    repo.aye(&["doctor"]).ok();
+    assert!(!repo.exists(&pending));
 }

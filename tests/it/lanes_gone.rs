@@ -137,7 +137,7 @@ fn a_ref_that_has_gone_meanwhile_is_not_unreadable() {
     propose(&repo, 10, &[]);
     let (_, tip) = only_ref(&repo, "refs/aye/pending");
     let files: Vec<_> =
-        (0..40).map(|n| repo.path(&format!(".git/refs/aye/pending/aye-{n:012}"))).collect();
+        (0..400).map(|n| repo.path(&format!(".git/refs/aye/pending/aye-{n:012}"))).collect();
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -536,7 +536,8 @@ impl View {
         found.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The projections of these proposals have followed. Failing that they do so again.
+    /// The projections of these proposals follow now, by what is asked from here on. Failing that they do so
+    /// again.
     pub(super) fn followed(&self, ids: &BTreeSet<ProposalId>) {
         self.release();
         let _ = self.connection.as_ref().map(|connection| news::followed(connection, ids));

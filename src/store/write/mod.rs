@@ -433,6 +433,12 @@ impl<'store> Writer<'store> {
             self.noted = true;
             self.move_lanes()?;
         }
+        if !self.fetched.is_empty() {
+            // First: what another process reads of them from here on has to follow once more.
+            self.note_touched();
+            self.noted = true;
+            self.view.followed(&self.fetched);
+        }
         let mut settled = Vec::new();
         let touched = std::mem::take(&mut self.touched);
         for id in self.lower_first(touched) {
@@ -446,10 +452,7 @@ impl<'store> Writer<'store> {
         if pending::remove_all(self.store, &settled).is_err() {
             self.touched.extend(settled);
         }
-        let fetched = std::mem::take(&mut self.fetched);
-        if !fetched.is_empty() {
-            self.view.followed(&fetched);
-        }
+        self.fetched.clear();
         if self.noted || !self.touched.is_empty() {
             self.noted = !self.touched.is_empty();
             self.note_touched();
