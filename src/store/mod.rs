@@ -223,8 +223,13 @@ impl Store {
     /// `busy`, and those of the file system.
     pub fn rebuild_projections(&self, view: &View, now: DateTime<Utc>) -> Result<usize> {
         // Otherwise it would make again what goes with a decision that another process records meanwhile.
-        let held = |view: &View| -> Result<(Lock, Option<View>)> {
-            let lock = Lock::acquire(&self.make_private()?, "lock")?;
+        let held = |view: &View| -> Result<(Option<Lock>, Option<View>)> {
+            let lock = match self.make_private() {
+                Ok(private) => Some(Lock::acquire(&private, "lock")?),
+                // Nobody else can record anything, either.
+                Err(error) if error.is(&crate::private::codes::PRIVATE_DIR_UNSAFE) => None,
+                Err(error) => return Err(error),
+            };
             let newer = if view.is_current(self) { None } else { Some(self.readable_view()?) };
             Ok((lock, newer))
         };
