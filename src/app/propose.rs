@@ -71,7 +71,7 @@ impl Recorded {
 /// [`TakeBack`]. The ones of [`TakeBack::run`] name the proposal, which stands.
 pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<Recorded> {
     let Session { store, caller, now } = session;
-    let back = TakeBack::of(store, &draft)?;
+    let back = TakeBack::of(session, &draft)?;
     let warnings = gate::proposal(store, &draft.changeset)?;
     let adapted = draft.adapted;
     let named = details.proposed_by.filter(|name| !name.trim().is_empty());
@@ -133,7 +133,7 @@ pub fn revise(
 ) -> Result<Recorded> {
     let Revision { draft, description, expires_in, notes } = revision;
     let (store, id) = (session.store, &proposal.id);
-    let back = TakeBack::of(store, &draft)?;
+    let back = TakeBack::of(session, &draft)?;
     let warnings = gate::proposal(store, &draft.changeset)?;
     let uppers = stack::above(session, proposal)?;
     let adapted = draft.adapted;

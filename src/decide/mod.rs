@@ -336,13 +336,14 @@ pub fn authorise(
 
 /// True for proposals that change the project's memory, whatever they are called.
 fn is_memory(proposal: &Proposal) -> bool {
+    let mut changes = proposal.current().changes.iter();
+    proposal.subject == Subject::Memory || changes.any(|change| is_of_memory(&change.path))
+}
+
+/// True for a file of the project's memory, its settings and the policy among them. Case does not matter.
+pub fn is_of_memory(path: &RepoPath) -> bool {
     let below = format!("{}/", crate::memory::DIR);
-    proposal.subject == Subject::Memory
-        || proposal
-            .current()
-            .changes
-            .iter()
-            .any(|change| change.path.as_bstr().to_ascii_lowercase().starts_with(below.as_bytes()))
+    path.as_bstr().to_ascii_lowercase().starts_with(below.as_bytes())
 }
 
 fn is_sensitive(store: &Store, caller: &Caller, proposal: &Proposal) -> bool {

@@ -55,6 +55,45 @@ fn files_are_put_back_only_when_that_is_asked_for() {
     assert!(text.contains("+mine\n") && !text.contains("TWO") && !text.contains("new"), "{text}");
 }
 
+/// A commit can be made of anything, and some files are nobody's but a person's.
+#[test]
+fn an_agent_puts_back_no_more_than_what_head_has() {
+    let files =
+        [("AGENTS.md", "be kind\n"), (".agent-memory/notes.md", "n\n"), ("src/a.txt", "one\n")];
+    let repo = Repo::with(&files);
+    repo.write("src/a.txt", "two\n");
+    repo.commit("By a person");
+    let back = ["adopt", "--since", "HEAD~1", "--put-back", "src/a.txt"];
+    let refused = repo.agent("codex", &back).fails("human_approval_required", 4);
+    refused.notes("src/a.txt would not be as HEAD has it").notes("aye adopt src/a.txt");
+    repo.cmd(&back).in_ci("ci").run().fails("human_approval_required", 4);
+    assert_eq!(repo.text("src/a.txt"), "two\n");
+    for (path, why) in [("AGENTS.md", "instructs agents"), (".agent-memory/notes.md", "is memory")]
+    {
+        repo.write(path, "mine\n");
+        for args in
+            [&["adopt", "--put-back", path][..], &["propose", "--worktree", path, "-m", "x"]]
+        {
+            repo.agent("codex", args).fails("human_approval_required", 4).notes(why);
+        }
+        assert_eq!(repo.text(path), "mine\n");
+        repo.agent("codex", &["adopt", path]).ok();
+    }
+    repo.write("src/a.txt", "its own\n");
+    repo.agent("codex", &["adopt", "--put-back", "src/a.txt"]).ok();
+    assert_eq!(repo.text("src/a.txt"), "two\n");
+    // What was applied and is not committed is as good as what HEAD has.
+    repo.write("src/a.txt", "applied\n");
+    let id = repo.aye(&["propose", "--worktree", "src/a.txt", "-q"]).ok().id();
+    apply(&repo, &id);
+    repo.write("src/a.txt", "its own\n");
+    repo.agent("codex", &["adopt", "--put-back", "src/a.txt"]).ok();
+    assert_eq!(repo.text("src/a.txt"), "applied\n");
+    repo.write("src/a.txt", "mine\n");
+    repo.aye(&back).ok();
+    assert_eq!(repo.text("src/a.txt"), "one\n");
+}
+
 #[test]
 fn a_stash_and_a_time_tell_a_persons_edits_from_an_agents() {
     let repo = Repo::with(FILES);

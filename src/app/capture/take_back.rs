@@ -1,10 +1,13 @@
 //! Files put back to what they were, once a proposal holds their changes.
 
-use super::super::Draft;
+use super::super::{Draft, Session};
 use crate::apply;
 use crate::changeset::{Changeset, FileChange, RepoPath};
+use crate::decide;
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
+use crate::proposal::codes::HUMAN_APPROVAL_REQUIRED;
+use crate::proposal::rules::Class;
 use crate::store::Store;
 
 /// The way back to what the files of a changeset were before it, in the work tree and in the
@@ -20,12 +23,15 @@ impl TakeBack {
     /// be known before anything is done.
     ///
     /// # Errors
-    /// `unmerged`, `index_locked`, `hard_link` and whatever else keeps a file from being written.
-    pub fn of(store: &Store, draft: &Draft) -> Result<Option<Self>> {
+    /// `unmerged`, `index_locked`, `hard_link` and whatever else keeps a file from being written;
+    /// `human_approval_required`, `in_trial` where that is not for the caller to do.
+    pub fn of(session: &Session<'_>, draft: &Draft) -> Result<Option<Self>> {
         if !draft.take_back {
             return Ok(None);
         }
+        let store = session.store;
         let changeset = &draft.changeset;
+        require_allowed(session, changeset)?;
         apply::refuse_locked_index(store)?;
         let worktree = store.worktree()?;
         let changes = changeset.changes();
@@ -64,6 +70,49 @@ impl TakeBack {
             .map_err(|error| stands(error, "the index stays as it is"))?;
         Ok(TakenBack { files, staged: self.staged })
     }
+}
+
+/// Refuses, to all but a person, to write what only a person writes: files that instruct agents and memory; and any
+/// content but what HEAD has, or what an applied proposal has written here since: a commit can be made of anything.
+fn require_allowed(session: &Session<'_>, changeset: &Changeset) -> Result<()> {
+    let (store, caller) = (session.store, &session.caller);
+    if caller.class() == Class::Human {
+        return Ok(());
+    }
+    store.require_outside_trial(caller.actor.kind)?;
+    let refuse = |path: &RepoPath, why: &str| {
+        let path = path.display().to_string();
+        Err(Error::new(
+            &HUMAN_APPROVAL_REQUIRED,
+            format!("{path} {why}, and only a person puts it back to what it was"),
+        )
+        .with("path", path.clone())
+        .hint(format!("propose it and leave the file as it is: aye adopt {path}")))
+    };
+    let known = store.instructions();
+    let head = store.repo().head_id().ok().map(|id| id.to_string());
+    let view = store.view()?;
+    for change in changeset.changes() {
+        let path = &change.path;
+        if known.kind(path).is_some() {
+            return refuse(path, "instructs agents");
+        }
+        if decide::is_of_memory(path) {
+            return refuse(path, "is memory");
+        }
+        let before = change.before.as_ref().map(|file| store.entry_of(file)).transpose()?;
+        let in_head = match &head {
+            Some(head) => apply::entry_in(store, head, path)?,
+            None => None,
+        };
+        if before != in_head
+            && decide::written_here(store, &view, session.now, path, in_head.as_ref())?
+                != Some(before)
+        {
+            return refuse(path, "would not be as HEAD has it");
+        }
+    }
+    Ok(())
 }
 
 /// The files that were reverted.
