@@ -15,9 +15,9 @@ use crate::memory::response::Response;
 use crate::memory::service::decide::already;
 use crate::memory::service::{Mode, Ready, Routed, Service};
 use crate::memory::settings::Approval;
-use crate::proposal::codes::CHANGED_SINCE_SHOWN;
+use crate::proposal::codes::{CHANGED_SINCE_SHOWN, HUMAN_APPROVAL_REQUIRED};
 use crate::proposal::event::Effect;
-use crate::proposal::{Authority, Proposal};
+use crate::proposal::{ActorKind, Authority, Proposal};
 
 /// A person's decision to write at once what would be staged.
 pub struct Decided {
@@ -72,7 +72,18 @@ fn write(
                 Error::new(&CHANGED_SINCE_SHOWN, message).hint("nothing was written; look again")
             );
         }
-        if plan.routing.mode != Approval::Apply && !by_a_person {
+        let instructs = instructs(service, &plan);
+        if let Some(path) = instructs.as_ref().filter(|_| authority.actor().kind == ActorKind::Ci) {
+            let message =
+                format!("{path} instructs agents, and a build machine applies no such change");
+            return Err(Error::new(&HUMAN_APPROVAL_REQUIRED, message)
+                .hint("propose it without --apply, and have a person decide"));
+        }
+        if (plan.routing.mode != Approval::Apply || instructs.is_some()) && !by_a_person {
+            let mut plan = plan;
+            plan.warnings.extend(
+                instructs.map(|path| format!("{path} instructs agents: a person decides this")),
+            );
             *instead.borrow_mut() = Some(Instead::Stage(Box::new(plan)));
             return Ok(None);
         }
@@ -98,6 +109,14 @@ fn write(
         }
         (None, None) => Ok(locked()),
     }
+}
+
+/// A file of `plan` that instructs agents, if there is one: nothing writes it without a person.
+fn instructs(service: &Service<'_>, plan: &MemoryPlan) -> Option<String> {
+    let known = service.store.instructions();
+    let paths = plan.files.keys().map(|path| format!("{}/{path}", crate::memory::DIR));
+    let mut paths = paths.filter(|path| known.kind_of(path.as_bytes().into()).is_some());
+    paths.next()
 }
 
 enum Instead {

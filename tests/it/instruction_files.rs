@@ -139,6 +139,35 @@ fn a_build_machine_applies_none() {
     }
 }
 
+/// Whatever the memory's manifest, or `ci_may_apply`, lets in.
+#[test]
+fn a_memory_request_that_is_written_at_once_writes_none() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["memory", "init"]).ok();
+    repo.git(&["add", "-Af"]);
+    repo.commit("memory");
+    let request = |text: &'static str| {
+        [
+            "memory", "propose", "--intent", "add_pitfall", "--operation", "append_to_section",
+            "--path", "pitfalls.md", "--section-id", "pitfalls", "--content", text,
+        ]
+    };
+    let now = || repo.text(".agent-memory/pitfalls.md");
+    repo.agent("bot", &request("- One.")).ok();
+    assert!(now().contains("- One."), "{}", now());
+    let policy = "ci_may_apply = true\ninstruction_files = [\".agent-memory/pitfalls.md\"]\n\
+                  [evidence]\nmemory = \"flag\"\nsensitive = \"flag\"\n";
+    repo.write(".agent-memory/policy.toml", policy);
+    repo.git(&["add", "-Af"]);
+    repo.commit("policy");
+    repo.agent("bot", &request("- Two.")).ok().says("staged").says("instructs agents");
+    let apply = [&request("- Three.")[..], &["--apply", "--yes"]].concat();
+    repo.cmd(&apply).in_ci("ci").run().fails("human_approval_required", 4);
+    assert!(!now().contains("- Two.") && !now().contains("- Three."), "{}", now());
+    repo.aye(&apply).ok();
+    assert!(now().contains("- Three."), "{}", now());
+}
+
 #[test]
 fn a_range_reports_commits_by_agents_as_errors_and_those_of_people_as_notices() {
     let repo = Repo::with(FILES);
