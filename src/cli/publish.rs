@@ -56,7 +56,10 @@ pub struct Answer {
 /// refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposal = args.which.find(context, &store.view()?)?;
+    let view = store.view()?;
+    let proposal = args.which.find(context, &view)?;
+    let seen = decide::Seen::now(&store, &view)?;
+    drop(view);
     let to = match args.to.as_deref() {
         None | Some("default") => Audience::Default,
         Some(remote) => store.audience_of_remote(remote)?,
@@ -76,7 +79,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.note("nothing published");
         return Ok(Exit::Negative);
     };
-    decide::publish(&store, &authority, context.now, &proposal, &to)?;
+    decide::publish(&store, &authority, context.now, (&proposal, &seen), &to)?;
     let answer = Answer {
         schema: "aye/publish@1",
         success: true,

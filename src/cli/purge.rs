@@ -9,10 +9,11 @@ use super::identity::Asking;
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::{forget_index, forget_staging};
+use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
 use crate::repository::policy::Persons;
-use crate::store::{Purged, Purging, Standing, Store, Subjects, View, Where};
+use crate::store::{Contents, Purged, Purging, Standing, Store, Subjects, View, Where};
 use crate::text::{escape, shell};
 use crate::{apply, decide};
 
@@ -166,10 +167,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         Some(_) => Purged::default(),
         None => store.purge_outlook(&view, &subjects, &contents)?,
     };
-    let standing = store.standing(&contents)?;
-    let sessions = store.sessions_with(&contents)?;
-    let also_in = store.naming_too(&view, &subjects, &contents)?;
-    let answer = |purged: &Purged| Answer {
+    let around = Around::of(&store, &view, &subjects, &contents)?;
+    let answer = |purged: &Purged, around: &Around| Answer {
         schema: "aye/purge@1",
         success: true,
         dry_run: args.dry_run,
@@ -182,20 +181,20 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         removed: purged.removed.clone(),
         remotes: remotes(&store, purged),
         left: left(purged),
-        sessions: if asking.is_some() { Vec::new() } else { sessions.clone() },
-        also_in: also_in.iter().map(ProposalId::to_string).collect(),
-        standing: standing.iter().map(stands).collect(),
+        sessions: if asking.is_some() { Vec::new() } else { around.sessions.clone() },
+        also_in: around.also_in.iter().map(ProposalId::to_string).collect(),
+        standing: around.standing.iter().map(stands).collect(),
         prune: PRUNE,
     };
     if args.dry_run {
-        let answer = answer(&outlook);
+        let answer = answer(&outlook, &around);
         context.emit(Format::Text, &answer, || text(&answer, false))?;
         return Ok(Exit::Done);
     }
     let known: Vec<Proposal> =
         subjects.targets.iter().filter_map(|target| view.proposal(&target.id).ok()).collect();
     drop(view);
-    let question = question(&answer(&outlook));
+    let question = question(&answer(&outlook, &around));
     let command = format!("aye purge {} --reason TEXT", args.what);
     let asked = Asking {
         verb: Verb::Purge,
@@ -208,6 +207,15 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         context.note("nothing purged");
         return Ok(Exit::Negative);
     };
+    // All of that may be otherwise since the question was asked.
+    let view = store.view()?;
+    if wish(context, &store, &view, &subjects)? != asking {
+        let message = "whether another person has to ask as well is not as it was shown";
+        return Err(Error::new(&CHANGED_SINCE_SHOWN, message)
+            .hint(format!("nothing was purged; look again: {command} --dry-run")));
+    }
+    let around = Around::of(&store, &view, &subjects, &contents)?;
+    drop(view);
     let purged = match &asking {
         Some(ids) => {
             let blob = subjects.blob.as_deref();
@@ -224,9 +232,26 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             purged
         }
     };
-    let answer = answer(&purged);
+    let answer = answer(&purged, &around);
     context.emit(Format::Text, &answer, || text(&answer, true))?;
     Ok(Exit::Done)
+}
+
+/// What else holds the content.
+struct Around {
+    standing: Vec<Standing>,
+    sessions: Vec<String>,
+    also_in: Vec<ProposalId>,
+}
+
+impl Around {
+    fn of(store: &Store, view: &View, subjects: &Subjects, contents: &Contents) -> Result<Self> {
+        Ok(Self {
+            standing: store.standing(contents)?,
+            sessions: store.sessions_with(contents)?,
+            also_in: store.naming_too(view, subjects, contents)?,
+        })
+    }
 }
 
 /// Removes what the work trees of this repository show of requests to memory, and what they were searched

@@ -39,6 +39,8 @@ pub struct Request {
     pub after_commit: bool,
     /// What a commit has of it already, which only has to be recorded.
     pub made: Option<Made>,
+    /// Where this clone's lanes were when it was shown, for what is shown without a plan: a mark.
+    pub seen: Option<Seen>,
 }
 
 impl Request {
@@ -54,6 +56,7 @@ impl Request {
             group: None,
             after_commit: false,
             made: None,
+            seen: None,
         }
     }
 }
@@ -243,7 +246,10 @@ fn without_files(
 ) -> Result<Applied> {
     // Nobody can have seen what cannot be read.
     store.changeset(&proposal.current().changes)?;
-    let seen = Seen::now(store, &store.view()?)?;
+    let seen = match &request.seen {
+        Some(seen) => seen.clone(),
+        None => Seen::now(store, &store.view()?)?,
+    };
     store.write(authority.actor(), now, |writer| {
         let current = still(writer, proposal, &seen)?;
         let revision = current.current();

@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::proposal::{Authority, Proposal};
 use crate::store::{Audience, Store};
 
-/// Publishes the pending and private `shown` to `to`, as it stands.
+/// Publishes the pending and private `shown` to `to`, as it stands. `seen` is where this clone's lanes were when
+/// it was shown.
 ///
 /// # Errors
 /// `not_private`, `not_pending`, `private_path` where it stands on something else that is private,
@@ -16,15 +17,14 @@ pub fn publish(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
-    shown: &Proposal,
+    (shown, seen): (&Proposal, &Seen),
     to: &Audience,
 ) -> Result<()> {
     let shown = &verified(store, shown)?;
     // What cannot be read here could not be sent.
     store.changeset(&shown.current().changes)?;
-    let seen = Seen::now(store, &store.view()?)?;
     store.write(authority.actor(), now, |writer| {
-        let proposal = still(writer, shown, &seen)?;
+        let proposal = still(writer, shown, seen)?;
         writer.publish(authority, &proposal, to)
     })
 }

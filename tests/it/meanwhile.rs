@@ -54,6 +54,45 @@ fn a_purge_removes_no_revision_that_nobody_was_shown() {
     repo.aye(&["show", &id]).fails("proposal_purged", 3);
 }
 
+/// The question is another one then.
+#[test]
+fn a_purge_is_asked_for_again_where_the_policy_has_changed() {
+    let (repo, id) = scene();
+    let run = asked(&repo, &["purge", &id, "--reason", "x"], |repo| {
+        repo.write(".agent-memory/policy.toml", "purge_persons = 2\n");
+    });
+    refused(&run, "changed_since_shown", 5);
+    repo.aye(&["show", &id]).ok();
+    repo.remove(".agent-memory/policy.toml");
+    // What has the content by now is named.
+    let mut other = String::new();
+    let run = asked(&repo, &["purge", &id, "--reason", "x"], |repo| {
+        let args = ["propose", "b.txt", "--old", "two", "--new", "eins", "-m", "too", "-q"];
+        other = repo.agent("codex", &args).ok().id();
+    });
+    assert!(run.1 == 0 && run.0.contains(&format!("are in {other} too")), "{}", run.0);
+}
+
+#[test]
+fn a_mark_and_a_publication_are_of_what_was_shown() {
+    let (repo, id) = scene();
+    let mut t =
+        Terminal::start(repo.cmd(&["apply", &id, "--mark-only"]).env("TERM", "dumb"), 40, 160);
+    t.sees("[y/n]");
+    repo.agent("codex", &["comment", &id, "-m", "wait"]).ok();
+    t.types("y\n").sees("is not as it was shown").sees("[y/n]").types("n\n");
+    t.ends();
+    repo.aye(&["show", &id]).ok().says("pending");
+    let private = repo
+        .aye(&["propose", "b.txt", "--old", "two", "--new", "zwei", "--private", "-q"])
+        .ok()
+        .id();
+    let run = asked(&repo, &["publish", &private], |repo| {
+        repo.aye(&["comment", &private, "--request-changes", "-m", "not yet"]).ok();
+    });
+    refused(&run, "changed_since_shown", 5);
+}
+
 #[test]
 fn a_purge_of_a_blob_leaves_no_proposal_out() {
     let (repo, id) = scene();

@@ -19,7 +19,7 @@ use super::lower::LowerArgs;
 use super::part::{Chosen, PartArgs};
 use super::which::Batch;
 use super::yes::YesArgs;
-use crate::decide::{self, Request, Shown};
+use crate::decide::{self, Request, Seen, Shown};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::event::{Effect, Evidence};
 use crate::proposal::rules::Verb;
@@ -168,6 +168,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if let Some(note) = &chosen.note {
             context.note(&format!("note: {note}"));
         }
+        let seen = match args.mark_only {
+            true => Some(Seen::now(&store, &store.view()?)?),
+            false => None,
+        };
         // One that is not asked about is planned as it is applied, and refused there all the same.
         let is_group = proposals.len() > 1 || args.which.is_filter();
         let alone = !asks && !is_group && !args.conflict_markers && args.yes.digest().is_none();
@@ -214,6 +218,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             part: chosen.part.clone(),
             take_residue,
             group: group.filter(|_| is_group),
+            seen,
             ..Request::all(effect)
         };
         let decided = Decided {
