@@ -50,6 +50,124 @@ fn imported_files_and_targets_of_links_are_instruction_files() {
 }
 
 #[test]
+fn an_import_may_be_hidden_or_bare_or_have_blanks() {
+    let repo = Repo::with(&[
+        (
+            "CLAUDE.md",
+            "See @.docs/rules.md and @.rules, @RULES, @docs/my\\ rules.md; ask @someone or @people.\n",
+        ),
+        (".docs/rules.md", "rules\n@more.md\n"),
+        (".docs/more.md", "more\n"),
+        (".rules", "hidden\n"),
+        ("RULES", "bare\n"),
+        ("docs/my rules.md", "blanks\n"),
+        ("people/ann.txt", "ann\n"),
+    ]);
+    for (file, old) in [
+        (".docs/rules.md", "rules"),
+        (".docs/more.md", "more"),
+        (".rules", "hidden"),
+        ("RULES", "bare"),
+        ("docs/my rules.md", "blanks"),
+    ] {
+        is_held_back(&repo, file, old);
+    }
+    // A name that no file has, or a directory alone, is a person.
+    let bob = "*** Begin Patch\n*** Add File: someone\n+bob\n*** End Patch\n";
+    repo.agent("bot", &["call", "apply_patch", &json!({ "patch": bob }).to_string()]).ok();
+    assert_eq!(repo.text("someone"), "bob\n");
+    repo.agent("bot", &["call", "apply_patch", &envelope("people/ann.txt", "ann", "eve")]).ok();
+    assert_eq!(repo.text("people/ann.txt"), "eve\n");
+}
+
+#[test]
+fn symlinks_are_followed_to_their_ends() {
+    let repo = Repo::with(&[
+        ("CLAUDE.md", "@docs/link.md and @docs/d/a.md\n"),
+        ("shared/l.md", "linked\n"),
+        ("shared/a.md", "beneath\n"),
+        ("shared/g.md", "named\n@own.md\n"),
+        ("shared/own.md", "beside the file\n"),
+        ("own.md", "beside the link\n"),
+        ("shared/s.md", "ruled\n"),
+        ("rules/plain.md", "plain\n@import.md\n"),
+        ("rules/import.md", "imported\n"),
+        ("up/x/keep.txt", "keep\n"),
+        ("up/r.md", "above\n"),
+        ("free.md", "free\n"),
+    ]);
+    std::fs::create_dir(repo.path("docs")).unwrap();
+    std::fs::create_dir(repo.path(".cursor")).unwrap();
+    repo.symlink("second.md", "docs/link.md");
+    repo.symlink("../shared/l.md", "docs/second.md");
+    repo.symlink("../shared", "docs/d");
+    repo.symlink("docs/d/g.md", "GEMINI.md");
+    repo.symlink("../rules", ".cursor/rules");
+    repo.symlink("../shared/s.md", "rules/s.md");
+    // `..` is that of the directory to which the symlink before it leads.
+    repo.symlink("up/x", "into");
+    repo.symlink("into/../r.md", "AGENTS.md");
+    // Loops, those that grow with each step, and what leads out of the repository come to an end.
+    repo.symlink("loop/loop", "loop");
+    repo.symlink("ping", "pong");
+    repo.symlink("pong", "ping");
+    repo.symlink("../../etc", "out");
+    repo.write("sub/CLAUDE.md", "@../loop/x.md @../ping @../out/passwd @../free.md/x\n");
+    repo.commit("links");
+    for (file, old) in [
+        ("shared/l.md", "linked"),
+        ("shared/a.md", "beneath"),
+        ("shared/g.md", "named"),
+        ("shared/own.md", "beside the file"),
+        ("own.md", "beside the link"),
+        ("shared/s.md", "ruled"),
+        ("rules/plain.md", "plain"),
+        ("rules/import.md", "imported"),
+        ("up/r.md", "above"),
+    ] {
+        is_held_back(&repo, file, old);
+    }
+    repo.agent("bot", &["call", "apply_patch", &envelope("free.md", "free", "as before")]).ok();
+    assert_eq!(repo.text("free.md"), "as before\n");
+    // Where a symlink on the way leads is decided by people, too.
+    let patch = "diff --git a/docs/d b/docs/d\n--- a/docs/d\n+++ b/docs/d\n@@ -1 +1 @@\n-../shared\n\\ No newline at end of file\n+../up\n\\ No newline at end of file\n";
+    repo.agent("bot", &["call", "apply_patch", &json!({ "patch": patch }).to_string()]);
+    assert_eq!(std::fs::read_link(repo.path("docs/d")).unwrap().to_str(), Some("../shared"));
+}
+
+#[test]
+fn what_head_imports_counts_until_it_is_committed_otherwise() {
+    let files =
+        [("CLAUDE.md", "@docs/style.md\n"), ("docs/style.md", "style\n"), ("a/b.txt", "b\n")];
+    for how in ["staged", "removed", "emptied"] {
+        let repo = Repo::with(&files);
+        match how {
+            "staged" => {
+                repo.write("CLAUDE.md", "none\n");
+                repo.git(&["add", "CLAUDE.md"]);
+            }
+            "removed" => drop(repo.git(&["rm", "-q", "CLAUDE.md"])),
+            _ => drop(repo.git(&["rm", "-rq", "--cached", "."])),
+        }
+        if how == "emptied" {
+            std::fs::remove_file(repo.path("CLAUDE.md")).unwrap();
+        }
+        is_held_back(&repo, "docs/style.md", "style");
+        repo.git(&["add", "-A"]);
+        repo.git(&["commit", "-qm", "without"]);
+        let call = envelope("docs/style.md", "style", "free");
+        repo.agent("bot", &["call", "apply_patch", &call]).ok();
+        assert_eq!(repo.text("docs/style.md"), "free\n", "{how}");
+    }
+    // A symlink that HEAD alone has.
+    let repo = Repo::with(&[("notes.md", "notes\n")]);
+    repo.symlink("notes.md", "GEMINI.md");
+    repo.commit("link");
+    repo.git(&["rm", "-q", "GEMINI.md"]);
+    is_held_back(&repo, "notes.md", "notes");
+}
+
+#[test]
 fn the_policy_adds_to_the_list() {
     let repo =
         Repo::with(&[("prompts/a/b.md", "one\n"), ("x.prompt", "one\n"), ("a.txt", "one\n")]);

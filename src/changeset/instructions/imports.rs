@@ -1,7 +1,16 @@
 //! `@path` in an instruction file: another file, read as a part of it.
 
-/// The paths that `text` imports, as they are written. Not in code spans, nor in fenced code.
-pub fn imports(text: &str) -> Vec<&str> {
+/// What an instruction file imports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The path as it is written, without the backslashes that keep blanks in it.
+    pub path: String,
+    /// Whether it has neither dot nor slash: a person or a decorator, where no file has this name.
+    pub is_bare: bool,
+}
+
+/// What `text` imports. Not in code spans, nor in fenced code.
+pub fn imports(text: &str) -> Vec<Import> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
     for line in text.lines() {
@@ -17,7 +26,7 @@ pub fn imports(text: &str) -> Vec<&str> {
     found
 }
 
-fn of_line<'t>(line: &'t str, found: &mut Vec<&'t str>) {
+fn of_line(line: &str, found: &mut Vec<Import>) {
     let mut in_code = false;
     let mut before = ' ';
     for (at, c) in line.char_indices() {
@@ -28,23 +37,30 @@ fn of_line<'t>(line: &'t str, found: &mut Vec<&'t str>) {
             && !in_code
             && (before.is_whitespace() || matches!(before, '(' | '[' | '*' | '"'))
         {
-            let rest = &line[at + 1..];
-            let end = rest
-                .find(|c: char| {
-                    c.is_whitespace() || matches!(c, '`' | ')' | ']' | '"' | '*' | ',' | ';')
-                })
-                .unwrap_or(rest.len());
-            let path = rest[..end].trim_end_matches(['.', ':', '!', '?']);
-            // A name without a dot or slash is a person or a decorator.
-            if path.contains(['.', '/']) && !path.starts_with(['.', '/'])
-                || path.starts_with("./")
-                || path.starts_with("../")
-            {
-                found.push(path);
+            let written = written(&line[at + 1..]);
+            let path = written.trim_end_matches(['.', ':', '!', '?']);
+            if !path.is_empty() && !path.starts_with('/') {
+                let is_bare = !path.contains(['.', '/']);
+                found.push(Import { path: path.to_owned(), is_bare });
             }
         }
         before = c;
     }
+}
+
+/// The path that `rest` begins with. A blank behind a backslash belongs to it.
+fn written(rest: &str) -> String {
+    let mut path = String::new();
+    let mut chars = rest.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.peek() == Some(&' ') => path.extend(chars.next()),
+            '`' | ')' | ']' | '"' | '*' | ',' | ';' => break,
+            c if c.is_whitespace() => break,
+            c => path.push(c),
+        }
+    }
+    path
 }
 
 #[cfg(test)]
@@ -54,10 +70,22 @@ mod tests {
     #[test]
     fn imports_are_paths_outside_of_code() {
         let text = "See @README.md and @docs/git.md.\n- *style*: @./style.md\n(@../a/b.md)\n@sub/x\n\
-                    `@types/node` a@b.org @someone\n```\n@not/this.md\n```\n@last.md";
+                    `@types/node` a@b.org @/etc/x\n```\n@not/this.md\n```\n@.ai/rules.md @.rules\n\
+                    @docs/my\\ rules.md, @... @last.md";
+        let found: Vec<_> = imports(text).into_iter().map(|import| import.path).collect();
         assert_eq!(
-            imports(text),
-            ["README.md", "docs/git.md", "./style.md", "../a/b.md", "sub/x", "last.md"]
+            found,
+            [
+                "README.md", "docs/git.md", "./style.md", "../a/b.md", "sub/x", ".ai/rules.md",
+                ".rules", "docs/my rules.md", "last.md"
+            ]
         );
+    }
+
+    #[test]
+    fn a_bare_name_may_be_a_person() {
+        let found = imports("@someone, @RULES. and @sub/x");
+        let found: Vec<_> = found.iter().map(|it| (it.path.as_str(), it.is_bare)).collect();
+        assert_eq!(found, [("someone", true), ("RULES", true), ("sub/x", false)]);
     }
 }

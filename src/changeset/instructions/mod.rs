@@ -12,7 +12,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use globset::GlobSet;
 use smallvec::SmallVec;
 
-pub use imports::imports;
+pub use imports::{Import, imports};
 
 use super::RepoPath;
 
