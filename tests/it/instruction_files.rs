@@ -136,6 +136,21 @@ fn symlinks_are_followed_to_their_ends() {
 }
 
 #[test]
+fn long_ways_of_symlinks_hold_nobody_up() {
+    let repo = Repo::with(&[("a.txt", "one\n"), ("d/x.txt", "x\n")]);
+    for n in 0..45 {
+        repo.symlink(&format!("{}l{}", "d/../".repeat(700), n + 1), &format!("l{n}"));
+    }
+    let imports: Vec<_> = (0..5000).map(|n| format!("@l{}/x{n}", n % 45)).collect();
+    repo.write("CLAUDE.md", imports.join("\n"));
+    repo.commit("links");
+    let start = std::time::Instant::now();
+    repo.agent("bot", &["call", "apply_patch", &envelope("a.txt", "one", "two")]).ok();
+    assert!(start.elapsed().as_secs() < 12, "{:?}", start.elapsed());
+    assert_eq!(repo.text("a.txt"), "two\n");
+}
+
+#[test]
 fn what_head_imports_counts_until_it_is_committed_otherwise() {
     let files =
         [("CLAUDE.md", "@docs/style.md\n"), ("docs/style.md", "style\n"), ("a/b.txt", "b\n")];
