@@ -37,8 +37,13 @@ pub(super) fn forward(
         (Subject::Memory, None) => Ok((memory::preview(store, proposal, snapshot)?, None)),
         (Subject::Memory, Some(_)) => Err(memory::whole(proposal)),
         (Subject::Code, Some(part)) => {
-            let (plan, followed) =
-                following(store, view, proposal, part.changes.changes(), snapshot)?;
+            let (plan, followed) = following(
+                store,
+                view,
+                proposal,
+                (part.changes.changes(), follow::follow),
+                snapshot,
+            )?;
             let followed = followed.map(|followed| Followed {
                 part: Part { reason: part.reason.clone(), ..followed.part },
                 ..followed
@@ -47,7 +52,7 @@ pub(super) fn forward(
         }
         (Subject::Code, None) => {
             let changes = store.changeset(&proposal.current().changes)?.into_changes();
-            following(store, view, proposal, &changes, snapshot)
+            following(store, view, proposal, (&changes, follow::follow), snapshot)
         }
     }
 }
@@ -67,23 +72,30 @@ pub fn plan_wherever(
         return memory::preview(store, proposal, snapshot);
     }
     let changes = store.changeset(&proposal.current().changes)?.into_changes();
-    let plan = on(store, &changes, proposal, snapshot)?;
-    match follow::wherever(store, view, proposal, &changes, &plan, snapshot)? {
-        Some(followed) => on(store, followed.part.changes.changes(), proposal, snapshot),
-        None => Ok(plan),
-    }
+    let (plan, _) = following(store, view, proposal, (&changes, follow::wherever), snapshot)?;
+    Ok(plan)
 }
 
-/// Plans `changes`, where their files have moved there.
+/// What finds the changes where their files have moved: [`follow::follow`], or [`follow::wherever`].
+type Follow = fn(
+    &Store,
+    &View,
+    &Proposal,
+    &[FileChange],
+    &Resolution,
+    &dyn Snapshot,
+) -> Result<Option<Followed>>;
+
+/// Plans `changes`, where their files have moved there, as far as `follow` goes.
 fn following(
     store: &Store,
     view: &View,
     proposal: &Proposal,
-    changes: &[FileChange],
+    (changes, follow): (&[FileChange], Follow),
     snapshot: &dyn Snapshot,
 ) -> Result<Forward> {
     let plan = on(store, changes, proposal, snapshot)?;
-    match follow::follow(store, view, proposal, changes, &plan, snapshot)? {
+    match follow(store, view, proposal, changes, &plan, snapshot)? {
         Some(followed) => {
             let plan = on(store, followed.part.changes.changes(), proposal, snapshot)?;
             Ok((plan, Some(followed)))

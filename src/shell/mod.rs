@@ -28,7 +28,7 @@ use crate::error::Error;
 
 pub use objects::NOT_ASKED;
 pub use plan::{CommandPlan, plan};
-pub use run::{Request, RunOutcome, run};
+pub use run::{Request, RunOutcome, is_same_file, run};
 pub use world::World;
 
 /// Error codes of the read-only shell.

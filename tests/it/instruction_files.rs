@@ -50,7 +50,7 @@ fn imported_files_and_targets_of_links_are_instruction_files() {
 }
 
 #[test]
-fn an_import_may_be_hidden_or_bare_or_have_blanks() {
+fn an_import_may_be_hidden_or_bare_or_have_spaces() {
     let repo = Repo::with(&[
         (
             "CLAUDE.md",

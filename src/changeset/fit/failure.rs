@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::limits::codes;
-use crate::changeset::locate::{Pass, closest, key};
+use crate::changeset::locate::{Pass, closest, differing, key};
 use crate::changeset::unified::excerpt;
 use crate::error::Error;
 
@@ -88,18 +88,9 @@ pub(in crate::changeset) fn failed(
     }
 }
 
-/// The first line of `pattern` that no line of `text` is, even with other blanks around it.
+/// The first line of `pattern` that no line of `text` is, even with other whitespace around it.
 fn missing(text: &Text<'_>, pattern: &[&[u8]]) -> Option<usize> {
     let lines: HashSet<_> =
         (0..text.len()).map(|at| key(text.line(at), Pass::Blanks, at == 0)).collect();
     pattern.iter().position(|line| !lines.contains(&key(line, Pass::Blanks, true)))
-}
-
-/// The first line of `pattern` that differs from `text`, whose line `start` it begins at; the first one where
-/// none does but for its line ending.
-fn differing(text: &Text<'_>, pattern: &[&[u8]], start: usize) -> usize {
-    let bare = |line| key(line, Pass::Ending, true);
-    let differs =
-        |at: &usize| start + at >= text.len() || bare(text.line(start + at)) != bare(pattern[*at]);
-    (0..pattern.len()).find(differs).unwrap_or(0)
 }

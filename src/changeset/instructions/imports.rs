@@ -3,7 +3,7 @@
 /// What an instruction file imports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
-    /// The path as it is written, without the backslashes that keep blanks in it.
+    /// The path as it is written, without the backslashes that keep spaces in it.
     pub path: String,
     /// Whether it has neither dot nor slash: a person or a decorator, where no file has this name.
     pub is_bare: bool,
@@ -48,7 +48,7 @@ fn of_line(line: &str, found: &mut Vec<Import>) {
     }
 }
 
-/// The path that `rest` begins with. A blank behind a backslash belongs to it.
+/// The path that `rest` begins with. A space behind a backslash belongs to it.
 fn written(rest: &str) -> String {
     let mut path = String::new();
     let mut chars = rest.chars().peekable();

@@ -60,14 +60,16 @@ fn vote(
     let (start, matched) = votes.into_iter().max_by_key(|(start, count)| {
         (*count, std::cmp::Reverse((start.abs_diff(expected), *start)))
     })?;
-    let differs = (0..pattern.len())
-        .find(|at| {
-            start + at >= text.len()
-                || key(text.line(start + at), Pass::Ending, true)
-                    != key(pattern[*at], Pass::Ending, true)
-        })
-        .unwrap_or(0);
-    Some(Closest { start, matched, differs })
+    Some(Closest { start, matched, differs: differing(text, pattern, start) })
+}
+
+/// The first line of `pattern` (0-based) that differs from `text`, whose line `start` it begins at; the first one
+/// where none does but for its line ending.
+pub fn differing(text: &Text<'_>, pattern: &[&[u8]], start: usize) -> usize {
+    let bare = |line| key(line, Pass::Ending, true);
+    let differs =
+        |at: &usize| start + at >= text.len() || bare(text.line(start + at)) != bare(pattern[*at]);
+    (0..pattern.len()).find(differs).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(super) use surroundings::Surroundings;
 
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
-use crate::shell::{self, Request, World, plan};
+use crate::shell::{self, Request, World, is_same_file, plan};
 use crate::text::escape;
 use crate::tools::readonly_shell;
 
@@ -89,7 +89,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         timeout: Duration::from_secs_f64(args.timeout),
         output_limit: args.output_limit as usize * 1024,
         // Where both lead to one place they are in the order in which they were written.
-        apart: text && !is_one_stream(),
+        apart: text && !is_same_file(&std::io::stdout(), &std::io::stderr()).unwrap_or(false),
         require_sandbox: surroundings.require_sandbox,
         interrupt: interrupt(),
     };
@@ -124,14 +124,6 @@ fn show(context: &mut Context, output: &[u8], errors: &[u8]) -> Result<()> {
     let errors = safe(std::io::stderr().is_terminal(), errors);
     let _ = std::io::stderr().write_all(&errors);
     context.print(&safe(std::io::stdout().is_terminal(), output))
-}
-
-/// Whether standard output and standard error are one file, pipe or terminal.
-fn is_one_stream() -> bool {
-    let file = |stat: rustix::io::Result<rustix::fs::Stat>| stat.map(|it| (it.st_dev, it.st_ino));
-    let (output, errors) =
-        (file(rustix::fs::fstat(std::io::stdout())), file(rustix::fs::fstat(std::io::stderr())));
-    output.is_ok_and(|output| errors == Ok(output))
 }
 
 /// A descriptor that becomes readable on Ctrl-C or a request to end, so that the programs, which

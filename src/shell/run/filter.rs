@@ -24,7 +24,7 @@ impl Filter {
     /// # Errors
     /// What the system says when it has no pipe left.
     pub(super) fn insert(ends: &mut Ends, redaction: Redaction) -> io::Result<Vec<Self>> {
-        let same = identity(&ends.stdout)? == identity(&ends.stderr)?;
+        let same = is_same_file(&ends.stdout, &ends.stderr)?;
         let (read, write) = io::pipe()?;
         let write = OwnedFd::from(write);
         let mut filters = Vec::new();
@@ -77,7 +77,11 @@ impl Filter {
     }
 }
 
-fn identity(stream: &impl AsFd) -> io::Result<(u64, u64)> {
-    let facts = rustix::fs::fstat(stream)?;
-    Ok((facts.st_dev as u64, facts.st_ino as u64))
+/// Whether two descriptors are one file, pipe or terminal.
+///
+/// # Errors
+/// What the system says of a closed one.
+pub fn is_same_file(one: &impl AsFd, other: &impl AsFd) -> io::Result<bool> {
+    let (one, other) = (rustix::fs::fstat(one)?, rustix::fs::fstat(other)?);
+    Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
 }

@@ -12,6 +12,8 @@ mod watch;
 mod watch;
 mod worker;
 
+pub use filter::is_same_file;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
