@@ -7,16 +7,15 @@ use super::reopen::Again;
 use super::{Context, Format, reopen};
 use crate::changeset::FileChange;
 use crate::changeset::plan::{Planned, Resolution};
-use crate::decide;
-use crate::decide::Undone;
 use crate::decide::verdict::{self, Word};
+use crate::decide::{self, Seen, Undone};
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::codes::NOT_APPLIED;
 use crate::proposal::document::file_path;
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Proposal, State, Status};
-use crate::store::Store;
+use crate::store::{Store, View};
 use crate::text::escape;
 
 /// Undo a decision: the proposal is pending again, and the files that it wrote are restored.
@@ -58,17 +57,20 @@ pub struct Args {
 /// those of [`decide::undo()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    let view = store.view()?;
+    let seen = Seen::now(&store, &view)?;
     let proposal = match args.id.as_deref() {
         Some(id) if decide::patch::is_id(id) => return undo_patch(context, &store, id, &args),
-        Some(id) => store.view()?.find(id)?,
+        Some(id) => view.find(id)?,
         None => {
-            let found = last(context, &store)?;
+            let found = last(context, &store, &view)?;
             match <[Proposal; 1]>::try_from(found) {
                 Ok([one]) => one,
-                Err(several) => return undo_several(context, &store, &several, &args),
+                Err(several) => return undo_several(context, &store, (&several, &seen), &args),
             }
         }
     };
+    drop(view);
     if is_no(&proposal) {
         return reopened(context, &store, &proposal, &args);
     }
@@ -90,7 +92,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.note("nothing undone");
         return Ok(Exit::Negative);
     };
-    let undone = decide::undo(&store, &authority, context.now, &proposal, shown)?;
+    let undone = decide::undo(&store, &authority, context.now, &proposal, &seen, shown)?;
     note(context, &undone);
     // One that HEAD does not lead to is out of the way already.
     let commit = undone.commit.as_ref().filter(|commit| {
@@ -164,12 +166,12 @@ fn is_no(proposal: &Proposal) -> bool {
 
 /// The last decisions of this clone that stand and were made in one go; only where a person is shown
 /// which they are.
-fn last(context: &Context, store: &Store) -> Result<Vec<Proposal>> {
+fn last(context: &Context, store: &Store, view: &View) -> Result<Vec<Proposal>> {
     if !context.interactive() {
         return Err(Error::new(&codes::USAGE, "an id is needed where nobody can be asked")
             .hint("name what to undo: aye undo ID; `aye log` shows what was decided"));
     }
-    let found = decide::undo::last(store, &store.view()?)?;
+    let found = decide::undo::last(store, view)?;
     if found.is_empty() {
         let message = "no decision of this clone stands that could be undone";
         return Err(Error::new(&NOT_APPLIED, message).hint("`aye log` shows what was decided"));
@@ -184,7 +186,7 @@ const LISTED: usize = 50;
 fn undo_several(
     context: &mut Context,
     store: &Store,
-    found: &[Proposal],
+    (found, seen): (&[Proposal], &Seen),
     args: &Args,
 ) -> Result<Exit> {
     // A list that has scrolled away tells nobody what the question is about.
@@ -212,7 +214,7 @@ fn undo_several(
     let mut done: Option<Answer> = None;
     let mut failed = None;
     for proposal in chosen {
-        match undo_one(context, store, proposal) {
+        match undo_one(context, store, proposal, seen) {
             Ok(one) => match &mut done {
                 Some(all) => all.proposals.extend(one.proposals),
                 None => done = Some(one),
@@ -234,7 +236,7 @@ fn undo_several(
 }
 
 /// Takes what was said of `proposal` last back, which a person at the terminal has agreed to.
-fn undo_one(context: &Context, store: &Store, proposal: &Proposal) -> Result<Answer> {
+fn undo_one(context: &Context, store: &Store, proposal: &Proposal, seen: &Seen) -> Result<Answer> {
     let proposals = std::slice::from_ref(proposal);
     let verb = if is_no(proposal) { Verb::Reopen } else { Verb::Undo };
     let command = format!("aye undo {}", proposal.id);
@@ -242,12 +244,12 @@ fn undo_one(context: &Context, store: &Store, proposal: &Proposal) -> Result<Ans
     let authority = context.grant(store, &asking, &Evidence::Terminal)?;
     if is_no(proposal) {
         let (now, word) = (context.now, &Word::Reopen);
-        verdict::say(store, &authority, now, proposals, word, None, &[], None)?;
+        verdict::say(store, &authority, now, proposals, word, None, &[], Some(seen))?;
         let mut answer = answer(proposal, &[], None, false, true);
         is_now(&mut answer, reopen::again(context, store, proposal)?);
         return Ok(answer);
     }
-    let undone = decide::undo(store, &authority, context.now, proposal, None)?;
+    let undone = decide::undo(store, &authority, context.now, proposal, seen, None)?;
     note(context, &undone);
     let mut answer = answer(proposal, &undone.files, undone.commit, false, true);
     is_now(&mut answer, reopen::again(context, store, proposal)?);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Shown;
 use super::apply::{self, Request};
+use super::{Seen, Shown};
 use crate::error::{Error, Result};
 use crate::memory::codes;
 use crate::memory::plan::MemoryPlan;
@@ -23,8 +23,8 @@ use crate::proposal::{ActorKind, Authority, Proposal};
 pub struct Decided {
     /// Whose.
     pub authority: Authority,
-    /// What was on the screen before the answer, where somebody was asked.
-    pub shown: Option<MemoryPlan>,
+    /// What was on the screen before the answer, and when, where somebody was asked.
+    pub shown: Option<(MemoryPlan, Seen)>,
 }
 
 /// Answers a request: applied, staged or rejected. With `decided`, what would be staged is written.
@@ -51,7 +51,7 @@ fn write(
     service: &Service<'_>,
     ready: &Ready,
     authority: &Authority,
-    (by_a_person, shown): (bool, Option<&MemoryPlan>),
+    (by_a_person, shown): (bool, Option<&(MemoryPlan, Seen)>),
 ) -> Result<Response> {
     let seconds = service.settings.manifest.concurrency.wait_timeout_seconds;
     let wait = Duration::from_secs(seconds);
@@ -66,11 +66,17 @@ fn write(
                 return Ok(None);
             }
         };
-        if shown.is_some_and(|shown| shown.files != plan.files) {
-            let message = "memory is not as it was shown: the files have changed";
-            return Err(
-                Error::new(&CHANGED_SINCE_SHOWN, message).hint("nothing was written; look again")
-            );
+        if let Some((shown, seen)) = shown {
+            let store = service.store;
+            let changed = match shown.files == plan.files {
+                false => Some("memory is not as it was shown: the files have changed"),
+                true if seen.target == Seen::now(store, &store.view()?)?.target => None,
+                true => Some("this is not where it was shown: HEAD moved"),
+            };
+            if let Some(message) = changed {
+                let error = Error::new(&CHANGED_SINCE_SHOWN, message);
+                return Err(error.hint("nothing was written; look again"));
+            }
         }
         let is_ci = authority.actor().kind == ActorKind::Ci;
         let instructs = match by_a_person && !is_ci {

@@ -312,8 +312,10 @@ pub fn authorise(
             proposal,
             lane: lane.map(String::as_str),
             evidence: evidence.clone(),
+            // Without a proposal, only a request to memory is applied at once.
             memory: proposal.map_or(verb == Verb::Apply, is_memory),
-            sensitive: proposal.is_some_and(|proposal| is_sensitive(store, caller, proposal)),
+            sensitive: proposal
+                .map_or(verb == Verb::Apply, |proposal| is_sensitive(store, caller, proposal)),
             instructs: proposal.is_some_and(|proposal| instructs(store, caller, proposal)),
             command,
         };
@@ -326,7 +328,6 @@ pub fn authorise(
     }
     let granted = match granted {
         Some(authority) => authority,
-        // Without a proposal, only a request to memory is applied at once.
         None => ask(None)?,
     };
     // Before files are written and nothing can be recorded of it.

@@ -78,8 +78,9 @@ fn refuse_moved(
 }
 
 /// Puts back what was there before `proposal` was applied, all files or none, and records it: the
-/// proposal is pending again. Later changes in other lines of the files stay. `shown` is what a person has seen of
-/// [`preview`] and agreed to: nothing else is written.
+/// proposal is pending again. Later changes in other lines of the files stay. `at` is when `seen` was read, before
+/// any question: what this clone's lanes have said of it since refuses the undo. `shown` is what a person has seen
+/// of [`preview`] and agreed to: nothing else is written.
 ///
 /// # Errors
 /// As [`preview`]; `changed_since_shown`; `conflict` where the same lines have changed since; those of writing files.
@@ -88,13 +89,15 @@ pub fn undo(
     authority: &Authority,
     now: DateTime<Utc>,
     seen: &Proposal,
+    at: &Seen,
     shown: Option<&Resolution>,
 ) -> Result<Undone> {
     let seen = &super::verified(store, seen)?;
     let decision = applied(seen)?;
     require_own_before(store, seen, decision)?;
     let commit = decision.commit.clone();
-    let at = Seen::now(store, &store.view()?)?;
+    // The lane tip is the one that was seen, HEAD the one that is there.
+    let at = Seen { target: Seen::now(store, &store.view()?)?.target, ..at.clone() };
     if decision.written.is_empty() {
         record(store, authority, now, seen, &at, None, Vec::new())?;
         return Ok(Undone { files: Vec::new(), commit, notes: Vec::new() });

@@ -261,7 +261,7 @@ pub fn run<R>(
         let changes = compiled.changeset.changes();
         let waits = || match unmanned || request.attended {
             true => Ok(unmanned),
-            false => store.permits().map(|permits| permits.wants_terminal(true, false)),
+            false => store.permits().map(|permits| permits.wants_terminal(true, true)),
         };
         if in_session {
             return Ok((std::mem::take(&mut compiled.changeset), compiled));

@@ -94,6 +94,28 @@ fn a_mark_and_a_publication_are_of_what_was_shown() {
 }
 
 #[test]
+fn an_undo_is_of_what_was_shown() {
+    let again = |repo: &Repo, id: &str| {
+        repo.aye(&["undo", id, "--yes"]).ok();
+        repo.aye(&["apply", id, "--yes"]).ok();
+    };
+    let (repo, id) = scene();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    let run = asked(&repo, &["undo", &id], |repo| again(repo, &id));
+    refused(&run, "changed_since_shown", 5);
+    let other = propose(&repo, "b.txt", "two", "zwei");
+    repo.aye(&["apply", &other, "--yes"]).ok();
+    let mut t = Terminal::start(repo.cmd(&["undo"]).env("TERM", "dumb"), 40, 160);
+    t.sees("Undo all 2 of them");
+    again(&repo, &other);
+    t.types("a\n").sees("changed_since_shown");
+    assert_eq!(t.ends(), 5);
+    assert_eq!((repo.text("a.txt").as_str(), repo.text("b.txt").as_str()), ("eins\n", "zwei\n"));
+    let run = asked(&repo, &["undo", &other], |_| ());
+    assert_eq!((run.1, repo.text("b.txt").as_str()), (0, "two\n"), "{}", run.0);
+}
+
+#[test]
 fn a_purge_of_a_blob_leaves_no_proposal_out() {
     let (repo, id) = scene();
     let hash = repo.program("git").args(&["hash-object", "--stdin"]).stdin("eins\n");

@@ -79,6 +79,33 @@ fn an_agent_at_a_terminal_is_not_asked() {
 }
 
 #[test]
+fn a_request_is_shown_again_where_head_has_moved() {
+    let repo = store();
+    let mut terminal = Terminal::start(repo.cmd(DECISION), 40, 100);
+    terminal.sees("Apply this to memory?");
+    repo.git(&["checkout", "-q", "-b", "elsewhere"]);
+    terminal.types("y\r").sees("HEAD moved").sees("Apply this to memory?").types("n\r");
+    assert_eq!(terminal.ends(), 1);
+    assert!(!decisions(&repo).contains("## Use Postgres"));
+}
+
+#[test]
+fn a_flag_applies_memory_at_once_only_where_it_would_apply_a_proposal() {
+    let repo = store();
+    let args = [DECISION, &["--yes"]].concat();
+    let policy = ".agent-memory/policy.toml";
+    let kept = if repo.exists(policy) { repo.text(policy) } else { String::new() };
+    repo.write(policy, format!("{kept}\n[evidence]\nmemory = \"flag\"\n"));
+    repo.commit("Half of it");
+    repo.aye(&args).fails("terminal_required", 4).notes("sensitive = \"flag\"");
+    assert!(!decisions(&repo).contains("## Use Postgres"));
+    repo.write(policy, kept);
+    repo.let_flags_decide();
+    repo.aye(&args).ok();
+    assert!(decisions(&repo).contains("## Use Postgres"));
+}
+
+#[test]
 fn what_would_be_rejected_is_not_asked_about() {
     let repo = store();
     let mut args = DECISION.to_vec();

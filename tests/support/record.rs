@@ -41,7 +41,8 @@ pub fn apply(repo: &Repo, id: &str) {
 pub fn undo(repo: &Repo, id: &str) {
     let (store, proposal) = (store(repo), proposal(repo, id));
     let authority = authority(&store, Verb::Undo, &proposal);
-    decide::undo(&store, &authority, chrono::Utc::now(), &proposal, None).expect("undone");
+    let seen = store.view().and_then(|view| decide::Seen::now(&store, &view)).expect("seen");
+    decide::undo(&store, &authority, chrono::Utc::now(), &proposal, &seen, None).expect("undone");
 }
 
 fn say(repo: &Repo, id: &str, verb: Verb, word: &Word, reason: &str) {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::{open, respond};
 use crate::cli::identity::Asking;
 use crate::cli::{Context, paths};
-use crate::decide;
 use crate::decide::memory::Decided;
+use crate::decide::{self, Seen};
 use crate::error::{Error, Exit, Result, codes};
 use crate::memory::service::{Mode, Service, sections_between};
 use crate::memory::{MAX_REQUEST_BYTES, Response};
@@ -169,6 +169,7 @@ fn decided(
             return Ok(None);
         }
     };
+    let seen = Seen::now(service.store, &service.store.view()?)?;
     let asks = context.interactive() && !yes && service.actor.kind == ActorKind::Human;
     if asks {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -192,7 +193,7 @@ fn decided(
     if authority.is_none() {
         context.note("nothing applied");
     }
-    Ok(authority.map(|authority| Decided { authority, shown: asks.then_some(plan) }))
+    Ok(authority.map(|authority| Decided { authority, shown: asks.then_some((plan, seen)) }))
 }
 
 fn request(context: &Context, args: Args) -> Result<Value> {

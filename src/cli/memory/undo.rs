@@ -8,7 +8,7 @@ use crate::cli::identity::Asking;
 use crate::cli::reopen;
 use crate::cli::undo::{agreed, note};
 use crate::cli::{Context, Format};
-use crate::decide;
+use crate::decide::{self, Seen};
 use crate::error::{Exit, Result};
 use crate::memory::disk::store_path;
 use crate::proposal::rules::Verb;
@@ -44,6 +44,7 @@ pub struct Undone {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
+    let seen = Seen::now(&store, &store.view()?)?;
     let proposal = service.find(Some(&args.id))?;
     let plan = decide::undo::preview(&store, &proposal)?;
     let asking = Asking {
@@ -57,7 +58,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.note("nothing undone");
         return Ok(Exit::Negative);
     };
-    let undone = decide::undo(&store, &authority, context.now, &proposal, shown)?;
+    let undone = decide::undo(&store, &authority, context.now, &proposal, &seen, shown)?;
     note(context, &undone);
     let again = reopen::again(context, &store, &proposal)?;
     let named = |is_wanted: fn(&Resolved) -> bool| -> Vec<String> {
