@@ -80,6 +80,10 @@ fn files_are_created_replaced_and_deleted() {
     let whole =
         repo.aye_stdin(&["propose", "kept.txt", "--content-file", "-"], "\0binary").ok().id();
     assert_eq!(proposed(&repo, &whole, "kept.txt"), b"\0binary");
+    let text = repo.aye(&["propose", "kept.txt", "--content", "- new\n"]).ok().id();
+    assert_eq!(proposed(&repo, &text, "kept.txt"), b"- new\n");
+    let both = ["propose", "kept.txt", "--content", "a", "--content-file", "kept.txt"];
+    repo.aye(&both).fails("usage", 2);
     let gone = repo.aye(&["propose", "gone.txt", "--delete"]).ok().id();
     assert_eq!(repo.git(&["ls-tree", &format!("refs/aye/pending/{gone}"), "gone.txt"]), "");
     let empty = repo.aye_stdin(&["propose", "empty", "--content-file", "-"], "").ok().id();

@@ -24,7 +24,7 @@ struct Group {
     is_unnamed: bool,
     old: Option<Source>,
     new: Option<Source>,
-    content: Option<OsString>,
+    content: Option<Source>,
     delete: bool,
     executable: bool,
     occurrence: Option<Occurrence>,
@@ -83,13 +83,14 @@ impl clap::Args for EditArgs {
             .arg(text("new", "TEXT", "Text to put there"))
             .arg(text("old-file", "FILE", "As --old, from a file (- for standard input)"))
             .arg(text("new-file", "FILE", "As --new, from a file (- for standard input)"))
+            .arg(text("content", "TEXT", "The whole new content"))
             .arg(text(
                 "content-file",
                 "FILE",
                 "The whole new content, from a file (- for standard input)",
             ))
             .arg(flag("delete", "Delete the file"))
-            .arg(flag("executable", "Make the file executable (with --content-file)"))
+            .arg(flag("executable", "Make the file executable (with --content or --content-file)"))
             .arg(
                 Arg::new("occurrence")
                     .long("occurrence")
@@ -140,7 +141,7 @@ impl FromArgMatches for EditArgs {
                 ),
             )
         };
-        for id in ["old", "new", "old-file", "new-file", "content-file"] {
+        for id in ["old", "new", "old-file", "new-file", "content", "content-file"] {
             let (Some(values), Some(at)) =
                 (matches.get_many::<OsString>(id), matches.indices_of(id))
             else {
@@ -153,7 +154,8 @@ impl FromArgMatches for EditArgs {
                     "old-file" => group.old.replace(Source::File(value.clone())).is_some(),
                     "new" => group.new.replace(Source::Text(value.clone())).is_some(),
                     "new-file" => group.new.replace(Source::File(value.clone())).is_some(),
-                    _ => group.content.replace(value.clone()).is_some(),
+                    "content" => group.content.replace(Source::Text(value.clone())).is_some(),
+                    _ => group.content.replace(Source::File(value.clone())).is_some(),
                 };
                 if taken {
                     return Err(twice(id));
@@ -245,8 +247,8 @@ impl EditArgs {
             };
             let action = match (group.delete, group.content, group.old, group.new) {
                 (true, None, None, None) => Action::Delete,
-                (false, Some(file), None, None) => Action::Write {
-                    content: read(Source::File(file))?,
+                (false, Some(content), None, None) => Action::Write {
+                    content: read(content)?,
                     mode: group.executable.then_some(Mode::Executable),
                 },
                 (false, None, Some(old), Some(new)) => Action::Replace(Snippet {
@@ -259,7 +261,7 @@ impl EditArgs {
                         &codes::USAGE,
                         format!("what to do with '{}' is not clear", path.display()),
                     )
-                    .hint("give --old and --new, or --content-file, or --delete"));
+                    .hint("give --old and --new, or --content, or --delete"));
                 }
             };
             edits.push(Edit { path, action });
