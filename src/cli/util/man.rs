@@ -80,7 +80,7 @@ fn render(man: &Man, command: &clap::Command, is_root: bool) -> std::io::Result<
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
+    synopsis(command).to_writer(&mut page)?;
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     if command.get_subcommands().any(|sub| !sub.is_hide_set()) {
@@ -93,6 +93,22 @@ fn render(man: &Man, command: &clap::Command, is_root: bool) -> std::io::Result<
         tables().to_writer(&mut page)?;
     }
     Ok(page)
+}
+
+/// How the command is called, as its help says: clap_mangen lists every option again, without its value.
+fn synopsis(command: &clap::Command) -> Roff {
+    let usage = command.clone().render_usage().to_string();
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    for (at, line) in usage.trim_start_matches("Usage:").trim().lines().enumerate() {
+        if at > 0 {
+            roff.control("br", []);
+        }
+        let (words, line) = (command.get_bin_name().unwrap_or_default(), line.trim());
+        let rest = line.strip_prefix(words).unwrap_or(line);
+        roff.text([bold(&line[..line.len() - rest.len()]), roman(rest)]);
+    }
+    roff
 }
 
 /// The text below a command's help: examples, whose line breaks matter. A first line that ends in
