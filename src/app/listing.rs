@@ -12,7 +12,7 @@ use crate::check::risk::{self, Risk};
 use crate::error::Result;
 use crate::proposal::document::Approval;
 use crate::proposal::event::{Subject, timestamp};
-use crate::proposal::relations::Relations;
+use crate::proposal::relations::{Lower, Relations, StackBelow, stack_below};
 use crate::proposal::stacks::{self, Place};
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::store::{PurgeRecord, Store, Summary, View};
@@ -145,9 +145,8 @@ impl Item {
         let related = marks.related.get(&summary.id);
         let ids = |ids: &[ProposalId]| ids.iter().map(ProposalId::to_string).collect();
         let lower = related.into_iter().flat_map(|related| &related.stands_on);
-        let is_revised = |related: &Relations| {
-            !related.stands_on.is_empty() && related.stands_on.iter().all(|lower| lower.is_revised)
-        };
+        let is_revised =
+            |related: &Relations| related.needed(|_| false).iter().any(|lower| lower.is_revised);
         Self {
             lower_revised: related.is_some_and(is_revised),
             stands_on: lower.map(|lower| lower.id.to_string()).collect(),
@@ -283,6 +282,11 @@ impl Marks {
     /// What a proposal has to do with other pending ones, if it has.
     pub fn relations(&self, id: &ProposalId) -> Option<&Relations> {
         self.related.get(id)
+    }
+
+    /// What `id` stands on, as far as `takes` takes it.
+    pub fn below(&self, id: &ProposalId, takes: impl Fn(&Lower) -> bool) -> StackBelow {
+        stack_below(&self.related, id, relations::MOST_HIGH, takes)
     }
 
     /// The pending ones among `summaries` in the order of review ([`stacks::order`]), those that were sent

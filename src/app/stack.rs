@@ -1,6 +1,6 @@
 //! Proposals on top of each other: the files as one makes them, and what follows when it is revised.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 
@@ -12,7 +12,7 @@ use crate::changeset::{Changeset, File, RepoPath, Snapshot};
 use crate::check::relations::{self, MOST_HIGH};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::{Extend, On, RevisionReason, Subject};
-use crate::proposal::relations::{Lower, Relations};
+use crate::proposal::relations::{Lower, Relations, stack_below};
 use crate::proposal::{Authority, Note, Proposal, ProposalId, Status};
 use crate::store::{NewRevision, Store, View, Writer};
 
@@ -27,6 +27,8 @@ pub enum Ground {
     Any,
     /// What this pending proposal makes of them: an id or the beginning of one.
     On(String),
+    /// What those make of them that this proposal stands on.
+    Below(ProposalId),
 }
 
 impl From<Option<String>> for Ground {
@@ -36,36 +38,46 @@ impl From<Option<String>> for Ground {
 }
 
 impl Ground {
-    /// The proposal, if it is one.
-    pub fn id(&self) -> Option<String> {
+    /// The files as pending proposals make them, where it is these.
+    ///
+    /// # Errors
+    /// `proposal_not_found` and its kin, `not_pending`; `invalid_argument` for a proposal about memory and
+    /// on a stack that is as high as one may be.
+    pub fn made<'s>(&self, session: &Session<'s>) -> Result<Option<Below<'s>>> {
         match self {
-            Self::On(id) => Some(id.clone()),
-            Self::Files | Self::Any => None,
+            Self::On(id) => below(session, id).map(Some),
+            Self::Below(id) => under(session, id).map(Some),
+            Self::Files | Self::Any => Ok(None),
         }
     }
 }
 
-/// What a revision of `proposal` is made on: the pending proposal that it stands on, or the files.
+/// What a revision of `proposal` is made on: the pending proposals that it stands on, or the files.
 ///
 /// # Errors
 /// Those of the store.
 pub fn ground_of(session: &Session<'_>, proposal: &Proposal) -> Result<Ground> {
     let Session { store, now, .. } = session;
     let related = relations::relations(store, &store.view()?, *now)?;
-    let lower = related.get(&proposal.id).and_then(|related| related.stands_on.first());
-    Ok(lower.map_or(Ground::Files, |lower| Ground::On(lower.id.to_string())))
+    let lower =
+        related.get(&proposal.id).map_or_else(Vec::new, |related| related.needed(|_| false));
+    Ok(match lower[..] {
+        [] => Ground::Files,
+        [lower] => Ground::On(lower.id.to_string()),
+        _ => Ground::Below(proposal.id.clone()),
+    })
 }
 
 /// The files as a pending proposal makes them, and those that it stands on.
 pub struct Below<'s> {
     files: Box<dyn Snapshot + 's>,
     made: BTreeMap<RepoPath, Option<File>>,
-    on: On,
+    on: Option<On>,
 }
 
 impl Below<'_> {
-    /// The proposal, at its present revision.
-    pub fn on(&self) -> On {
+    /// The proposal, at its present revision; `None` for several, which contents tell.
+    pub fn on(&self) -> Option<On> {
         self.on.clone()
     }
 }
@@ -92,11 +104,7 @@ impl Snapshot for Below<'_> {
 }
 
 /// The files as the pending proposal `id` makes them.
-///
-/// # Errors
-/// `proposal_not_found` and its kin, `not_pending`; `invalid_argument` for a proposal about memory and
-/// on a stack that is as high as one may be.
-pub fn below<'s>(session: &Session<'s>, id: &str) -> Result<Below<'s>> {
+fn below<'s>(session: &Session<'s>, id: &str) -> Result<Below<'s>> {
     let Session { store, now, .. } = session;
     let view = store.view()?;
     let lower = view.find(id)?;
@@ -111,6 +119,26 @@ pub fn below<'s>(session: &Session<'s>, id: &str) -> Result<Below<'s>> {
     made_by(store, &view, &related, lower)
 }
 
+/// The files as those make them that the pending proposal `id` stands on.
+fn under<'s>(session: &Session<'s>, id: &ProposalId) -> Result<Below<'s>> {
+    let Session { store, now, .. } = session;
+    let view = store.view()?;
+    let related = relations::relations(store, &view, *now)?;
+    let recorded = view.proposal(id)?.current().on.clone();
+    let (mut made, mut on) = (BTreeMap::new(), None);
+    let needed = related.get(id).map_or_else(Vec::new, |related| related.needed(|_| false));
+    for lower in needed {
+        let lower = view.proposal(&lower.id)?;
+        let of_one = made_by(store, &view, &related, lower)?;
+        made.extend(of_one.made);
+        // Where it was made on one of them, that stays on record.
+        on = on.or(of_one.on.filter(|on| {
+            recorded.as_ref().is_some_and(|recorded| recorded.proposal == on.proposal)
+        }));
+    }
+    Ok(Below { files: store.files()?, made, on })
+}
+
 /// The files as `lower`, and what it stands on by `related`, makes them.
 fn made_by<'s>(
     store: &'s Store,
@@ -119,30 +147,43 @@ fn made_by<'s>(
     lower: Proposal,
 ) -> Result<Below<'s>> {
     let on = On { proposal: lower.id.clone(), revision: lower.current().event.clone() };
-    let mut made = BTreeMap::new();
-    let (mut top, mut height) = (lower, 0);
-    loop {
-        height += 1;
-        if height > MOST_HIGH {
-            let message = format!("the stack of {} is {MOST_HIGH} proposals high", on.proposal);
-            return Err(Error::new(&codes::INVALID_ARGUMENT, message)
-                .with("proposal_id", on.proposal.as_str())
-                .hint("wait for the decision on what lies below"));
-        }
-        for change in &top.current().changes {
-            // What stands higher is met first.
-            if !made.contains_key(&change.path) {
-                let after = change.after.as_ref().map(|entry| store.file(entry)).transpose()?;
-                made.insert(change.path.clone(), after);
-            }
-        }
-        let next = |lower: &&Lower| !lower.is_revised;
-        let next = related.get(&top.id).and_then(|related| related.stands_on.iter().find(next));
-        match next {
-            Some(next) => top = view.proposal(&next.id)?,
-            None => return Ok(Below { files: store.files()?, made, on }),
-        }
+    let mut made = made_below(store, view, related, &lower.id)?;
+    make(store, &lower, &mut made)?;
+    Ok(Below { files: store.files()?, made, on: Some(on) })
+}
+
+/// What those make that `id` stands on by `related`.
+fn made_below(
+    store: &Store,
+    view: &View,
+    related: &BTreeMap<ProposalId, Relations>,
+    id: &ProposalId,
+) -> Result<BTreeMap<RepoPath, Option<File>>> {
+    let below = stack_below(related, id, MOST_HIGH, |lower| !lower.is_revised);
+    if below.is_too_high || below.taken.len() == MOST_HIGH {
+        let message = format!("the stack of {id} is {MOST_HIGH} proposals high");
+        return Err(Error::new(&codes::INVALID_ARGUMENT, message)
+            .with("proposal_id", id.as_str())
+            .hint("wait for the decision on what lies below"));
     }
+    let mut made = BTreeMap::new();
+    for id in &below.taken {
+        make(store, &view.proposal(id)?, &mut made)?;
+    }
+    Ok(made)
+}
+
+/// Adds what `proposal` makes.
+fn make(
+    store: &Store,
+    proposal: &Proposal,
+    made: &mut BTreeMap<RepoPath, Option<File>>,
+) -> Result<()> {
+    for change in &proposal.current().changes {
+        let after = change.after.as_ref().map(|entry| store.file(entry)).transpose()?;
+        made.insert(change.path.clone(), after);
+    }
+    Ok(())
 }
 
 /// `edits`, which do not fit the files as `error` says, on the only pending proposal of the caller's
@@ -155,7 +196,7 @@ pub(super) fn own(
     session: &Session<'_>,
     error: Error,
     edits: Vec<Edit>,
-) -> Result<(Changeset, On)> {
+) -> Result<(Changeset, Option<On>)> {
     let Session { store, caller, now } = session;
     let given = error.details().iter().find(|(key, _)| *key == "path");
     let named = |edit: &&Edit| {
@@ -300,8 +341,8 @@ pub struct Above {
 struct Upper {
     proposal: Proposal,
     changeset: Changeset,
-    /// Which one it stands on.
-    on: ProposalId,
+    /// Which of these it stands on, from below.
+    on: Vec<ProposalId>,
     /// It is the same proposer's.
     is_own: bool,
 }
@@ -320,7 +361,9 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
         let mut next = Vec::new();
         for (id, related) in &related {
             let is_on = |lower: &&Lower| !lower.is_revised && at.contains(&lower.id);
-            let Some(on) = related.stands_on.iter().find(is_on) else { continue };
+            if !related.stands_on.iter().any(|lower| is_on(&lower)) {
+                continue;
+            }
             if *id == lower.id || uppers.iter().any(|upper| upper.proposal.id == *id) {
                 continue;
             }
@@ -328,7 +371,7 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
             let is_own = proposal.is_proposed_by(&lower.actor, Some(&lower.lane));
             // What cannot be read now cannot be rebased either.
             let changeset = store.changeset(&proposal.current().changes)?;
-            uppers.push(Upper { proposal, changeset, on: on.id.clone(), is_own });
+            uppers.push(Upper { proposal, changeset, on: Vec::new(), is_own });
             next.push(id.clone());
         }
         if next.is_empty() {
@@ -336,7 +379,34 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
         }
         at = next;
     }
-    Ok(Above { lower: lower.clone(), uppers })
+    let ids: BTreeSet<ProposalId> =
+        uppers.iter().map(|upper| &upper.proposal.id).chain([&lower.id]).cloned().collect();
+    for upper in &mut uppers {
+        let is_one = |lower: &Lower| !lower.is_revised && ids.contains(&lower.id);
+        let needed = related.get(&upper.proposal.id).map_or_else(Vec::new, |it| it.needed(is_one));
+        let on = needed.into_iter().filter(|lower| is_one(lower));
+        upper.on = on.map(|lower| lower.id.clone()).collect();
+    }
+    Ok(Above { uppers: from_below(&lower.id, uppers), lower: lower.clone() })
+}
+
+/// `uppers` so that each comes behind those that it stands on. Those that go round in a circle, as
+/// fetched ones may, come last.
+fn from_below(lower: &ProposalId, uppers: Vec<Upper>) -> Vec<Upper> {
+    let (mut placed, mut ordered) = (BTreeSet::from([lower.clone()]), Vec::new());
+    let mut left = uppers;
+    for _ in 0..left.len() {
+        let is_next = |upper: &Upper| upper.on.iter().all(|on| placed.contains(on));
+        let (next, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_next);
+        left = others;
+        if next.is_empty() {
+            break;
+        }
+        placed.extend(next.iter().map(|upper| upper.proposal.id.clone()));
+        ordered.extend(next);
+    }
+    ordered.extend(left);
+    ordered
 }
 
 /// Some files as they will be; of all others each change finds what it started from.
@@ -400,18 +470,27 @@ impl Above {
         )]);
         for upper in self.uppers {
             let id = upper.proposal.id.clone();
-            let rebased = match lowers.get(&upper.on) {
-                Some((files, revision)) if upper.is_own && upper.is_as_it_was(writer)? => {
-                    let rebased = upper.rebased(store, files)?;
-                    rebased.map(|changeset| (files.clone(), revision.clone(), changeset))
+            let below: Option<Vec<_>> = upper.on.iter().map(|on| lowers.get(on)).collect();
+            let files: Option<BTreeMap<_, _>> =
+                below.map(|below| below.into_iter().flat_map(|(files, _)| files.clone()).collect());
+            let rebased = match files {
+                Some(files) if upper.is_own && upper.is_as_it_was(writer)? => {
+                    upper.rebased(store, &files)?.map(|changeset| (files, changeset))
                 }
                 _ => None,
             };
-            let Some((files, revision, changeset)) = rebased else {
+            let Some((files, changeset)) = rebased else {
                 followed.left.push(id);
                 continue;
             };
-            let on = Some(On { proposal: upper.on, revision });
+            let at = |proposal: &ProposalId| {
+                let (_, revision) = lowers.get(proposal)?;
+                Some(On { proposal: proposal.clone(), revision: revision.clone() })
+            };
+            let on = match upper.proposal.current().on.clone() {
+                Some(on) => at(&on.proposal).or(Some(on)),
+                None => upper.on.last().and_then(at),
+            };
             let new = NewRevision { on, ..NewRevision::new(&changeset, RevisionReason::Rebase) };
             let revised = writer.revise(authority, &id, new)?;
             lowers.insert(id.clone(), (made(files, &changeset), revised.id));

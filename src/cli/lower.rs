@@ -40,7 +40,8 @@ impl LowerArgs {
         }
         let related = relations::relations(store, view, context.now)?;
         let (begun, order) = (BTreeSet::new(), Vec::new());
-        let mut stack = Stack { related: &related, view, args: self, begun, order };
+        let taken = 0;
+        let mut stack = Stack { related: &related, view, args: self, begun, order, taken };
         let mut left_out = Vec::new();
         for proposal in &proposals {
             stack.place(proposal, &proposals, 0, &mut left_out)?;
@@ -97,6 +98,8 @@ struct Stack<'a> {
     /// circle, and none is placed twice.
     begun: BTreeSet<ProposalId>,
     order: Vec<Proposal>,
+    /// How many of these were not named.
+    taken: usize,
 }
 
 impl Stack<'_> {
@@ -110,24 +113,28 @@ impl Stack<'_> {
         if !self.begun.insert(proposal.id.clone()) {
             return Ok(());
         }
-        let lower = self.related.get(&proposal.id).map_or(&[][..], |found| &found.stands_on);
-        let is_settled = lower.iter().any(|lower| self.begun.contains(&lower.id));
-        if let (false, Some(first)) = (is_settled, lower.first()) {
-            let among = named.iter().find(|other| lower.iter().any(|lower| lower.id == other.id));
-            let usable = lower.iter().find(|lower| !lower.is_revised);
-            match (among, usable) {
-                (Some(other), _) if depth < MOST_HIGH => {
+        let among = |id: &ProposalId| named.iter().find(|other| other.id == *id);
+        let related = self.related.get(&proposal.id);
+        let needed = related.map_or_else(Vec::new, |found| {
+            found.needed(|lower| self.begun.contains(&lower.id) || among(&lower.id).is_some())
+        });
+        for lower in needed {
+            if self.begun.contains(&lower.id) {
+                continue;
+            }
+            let has_room = depth < MOST_HIGH && self.taken < MOST_HIGH;
+            let takes = self.args.with_lower && !lower.is_revised && has_room;
+            match among(&lower.id) {
+                Some(other) if depth < MOST_HIGH => {
                     self.place(other, named, depth + 1, left_out)?
                 }
-                (None, Some(usable)) if self.args.with_lower && depth < MOST_HIGH => {
-                    let other = self.view.proposal(&usable.id)?;
+                None if takes => {
+                    self.taken += 1;
+                    let other = self.view.proposal(&lower.id)?;
                     self.place(&other, named, depth + 1, left_out)?;
                 }
                 _ if self.args.alone => {}
-                (_, usable) => {
-                    let lower = usable.unwrap_or(first);
-                    left_out.push((proposal.id.clone(), lower.id.clone(), lower.is_revised));
-                }
+                _ => left_out.push((proposal.id.clone(), lower.id.clone(), lower.is_revised)),
             }
         }
         self.order.push(proposal.clone());

@@ -105,7 +105,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let (taken, notes) = taken.map_or((None, Vec::new()), |it| (Some(it.draft), it.notes));
     let source = match taken {
         Some(draft) => Some(draft),
-        None => args.source.read(context, &session, below.id())?,
+        None => args.source.read(context, &session, below.clone())?,
     };
     let draft = match source {
         Some(draft) => draft,

@@ -73,18 +73,93 @@ impl Others {
 /// What a proposal has to do with the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Relations {
-    /// What it starts from is what these make, and stands nowhere else; where several make the same,
-    /// any of them will do.
+    /// What it starts from is what these make, and stands nowhere else: see [`Relations::needed`].
     pub stands_on: Vec<Lower>,
+    /// For each file that it starts from so, the places in `stands_on` of those that make it.
+    ways: Vec<Vec<usize>>,
     /// These change the same lines of the same content otherwise: not all of them can be applied.
     pub same_lines: Others,
     /// These change the same files, elsewhere or of other content.
     pub same_file: Others,
 }
 
+impl Relations {
+    /// Those that it has to be applied after, oldest first. Of several that make the same file one will do: that is
+    /// one of which `has` is true, or else the oldest at the revision that it starts from, or the oldest.
+    pub fn needed(&self, has: impl Fn(&Lower) -> bool) -> Vec<&Lower> {
+        let mut needed: BTreeSet<usize> = BTreeSet::new();
+        // What only one makes is needed anyway.
+        let mut files: Vec<&Vec<usize>> = self.ways.iter().collect();
+        files.sort_by_key(|ways| ways.len());
+        for ways in files {
+            if ways.iter().any(|way| needed.contains(way)) {
+                continue;
+            }
+            let first = |test: &dyn Fn(&Lower) -> bool| {
+                ways.iter().copied().find(|at| test(&self.stands_on[*at]))
+            };
+            let way = first(&has).or_else(|| first(&|lower| !lower.is_revised));
+            needed.extend(way.or(ways.first().copied()));
+        }
+        needed.into_iter().map(|at| &self.stands_on[at]).collect()
+    }
+
+    /// Makes it stand on `lower`.
+    fn add(&mut self, lower: Lower) {
+        self.ways.push(vec![self.stands_on.len()]);
+        self.stands_on.push(lower);
+    }
+}
+
+/// What a proposal stands on, and what that stands on in turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StackBelow {
+    /// Those that are taken, from below.
+    pub taken: Vec<ProposalId>,
+    /// One that is needed and is not taken.
+    pub lacks: Option<Lower>,
+    /// There are more.
+    pub is_too_high: bool,
+}
+
+/// What `id` stands on by `related`, as far as `takes` takes it; at most `most` proposals.
+pub fn stack_below(
+    related: &BTreeMap<ProposalId, Relations>,
+    id: &ProposalId,
+    most: usize,
+    takes: impl Fn(&Lower) -> bool,
+) -> StackBelow {
+    let lower_of = |id: &ProposalId| -> Vec<&Lower> {
+        related.get(id).map_or_else(Vec::new, |found| found.needed(&takes))
+    };
+    let mut below = StackBelow::default();
+    // A path down, each with what of it is left to see; fetched ones may go round in a circle.
+    let mut begun = BTreeSet::from([id.clone()]);
+    let mut path = vec![(id, lower_of(id).into_iter())];
+    while let Some((at, left)) = path.last_mut() {
+        match left.next() {
+            Some(lower) if !takes(lower) => below.lacks = below.lacks.or(Some(lower.clone())),
+            Some(lower) if begun.contains(&lower.id) => {}
+            Some(_) if begun.len() > most => below.is_too_high = true,
+            Some(lower) => {
+                begun.insert(lower.id.clone());
+                path.push((&lower.id, lower_of(&lower.id).into_iter()));
+            }
+            None => {
+                let done = (*at).clone();
+                path.pop();
+                if !path.is_empty() {
+                    below.taken.push(done);
+                }
+            }
+        }
+    }
+    below
+}
+
 /// The relations of `open`, which come in the order in which they were made; those with none are left
-/// out. `recorded` says of proposals which pending one they were made on, which counts instead of what
-/// their contents say. `is_present` tells whether HEAD or the work tree has that content of that file.
+/// out. `recorded` says of proposals which pending one they were made on: of files that this one makes, or one that
+/// it stands on itself, contents say nothing else. `is_present` tells whether HEAD or the work tree has that content of that file.
 ///
 /// Of files that very many change, not all are compared: see [`MOST_PAIRS`] and [`MOST_LOWER`].
 pub fn relations(
@@ -103,7 +178,8 @@ pub fn relations(
         }
     }
     let mut found = vec![Relations::default(); open.len()];
-    let mut lower = vec![BTreeSet::new(); open.len()];
+    // Of each file the ones that make what it starts from.
+    let mut ways: Vec<BTreeSet<Vec<(usize, bool)>>> = vec![BTreeSet::new(); open.len()];
     for (path, touches) in &by_path {
         let older = earlier.get(path);
         // What those before make of it, who did not start from the same.
@@ -120,7 +196,8 @@ pub fn relations(
                     }
                 }
                 if !on.is_empty() && !is_present(path, base) {
-                    lower[*at].extend(on);
+                    on.sort_unstable();
+                    ways[*at].insert(on);
                 }
             }
             if let Some(after) = touch.after.as_ref().filter(|_| touch.after != touch.before) {
@@ -130,20 +207,34 @@ pub fn relations(
     }
     let places: HashMap<&ProposalId, usize> =
         open.iter().enumerate().map(|(at, open)| (&open.id, at)).collect();
-    for (at, lower) in lower.iter_mut().enumerate() {
-        if let Some(on) = recorded.get(&open[at].id) {
-            *lower = places.get(&on.id).map(|at| (*at, false)).into_iter().collect();
-            found[at].stands_on.push(on.clone());
-            continue;
+    let on = |at: usize| recorded.get(&open[at].id);
+    let mut lower: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); open.len()];
+    for (at, files) in ways.iter().enumerate() {
+        let mut said = BTreeSet::new();
+        if let Some(on) = on(at) {
+            found[at].add(on.clone());
+            if let Some(first) = places.get(&on.id) {
+                lower[at].insert(*first);
+                said = reached(*first, |at| match on_of(recorded, open, &places, at) {
+                    Some(on) => vec![on],
+                    None => ways[at].iter().flatten().map(|(other, _)| *other).collect(),
+                });
+            }
         }
-        for (other, is_revised) in &*lower {
-            let (id, is_revised) = (open[*other].id.clone(), *is_revised);
-            found[at].stands_on.push(Lower { id, is_revised });
+        let left = files.iter().filter(|on| !on.iter().any(|(other, _)| said.contains(other)));
+        // In the order of age.
+        let all: BTreeSet<(usize, bool)> = left.clone().flatten().copied().collect();
+        let mut place = HashMap::new();
+        for (other, is_revised) in all {
+            lower[at].insert(other);
+            place.insert((other, is_revised), found[at].stands_on.len());
+            found[at].stands_on.push(Lower { id: open[other].id.clone(), is_revised });
         }
+        found[at].ways.extend(left.map(|on| on.iter().map(|one| place[one]).collect()));
     }
     let [same_lines, same_file] = pairs(by_path.values());
     for pair @ (one, other) in &same_file {
-        if lower[*other].iter().any(|(below, _)| below == one) {
+        if lower[*other].contains(one) {
             continue;
         }
         let is_same = same_lines.binary_search(pair).is_ok();
@@ -162,10 +253,36 @@ pub fn relations(
         // Its files are nobody else's.
         let related = found.entry(id.clone()).or_default();
         if related.stands_on.is_empty() {
-            related.stands_on.push(on.clone());
+            related.add(on.clone());
         }
     }
     found
+}
+
+/// The place of the one that `open[at]` was made on, where that is known and among them.
+fn on_of(
+    recorded: &BTreeMap<ProposalId, Lower>,
+    open: &[Open],
+    places: &HashMap<&ProposalId, usize>,
+    at: usize,
+) -> Option<usize> {
+    places.get(&recorded.get(&open[at].id)?.id).copied()
+}
+
+/// How many proposals are looked at for what one stands on by way of another.
+const MOST_REACHED: usize = 256;
+
+/// `first`, and what it stands on.
+fn reached(first: usize, lower: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize> {
+    let (mut reached, mut next) = (BTreeSet::from([first]), vec![first]);
+    while let Some(at) = next.pop() {
+        for below in lower(at) {
+            if reached.len() < MOST_REACHED && reached.insert(below) {
+                next.push(below);
+            }
+        }
+    }
+    reached
 }
 
 /// Who touches a file, oldest first.

@@ -142,7 +142,7 @@ pub fn call_patch(session: &Session<'_>, arguments: Value) -> Result<Value> {
                 instead_of: known.instead_of,
                 ..Details::default()
             };
-            let draft = patched(session, patch, (known.strip, Some(STRIP)), known.on)?;
+            let draft = patched(session, patch, (known.strip, Some(STRIP)), known.on.into())?;
             let recorded = app::propose::propose(session, draft, details)?;
             Ok(Proposed::new(&recorded))
         },
@@ -169,10 +169,10 @@ pub(super) fn patched(
     session: &Session<'_>,
     patch: String,
     (strip, strip_is_said): (Option<usize>, Option<&'static str>),
-    on: Option<String>,
+    ground: Ground,
 ) -> Result<Draft> {
     let options = Options { strip, strip_is_said, ..Options::default() };
-    let source = Source::Patch { bytes: patch.into_bytes(), options, on };
+    let source = Source::Patch { bytes: patch.into_bytes(), options, ground };
     // Its remarks are of the patch; where its hunks went is in the draft.
     capture::capture(session, &source, &mut Vec::new())
 }

@@ -121,7 +121,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
                 }
                 (Some(edits), None) if take.is_none() => propose::draft(session, edits, &below)?,
                 (None, Some(patch)) if take.is_none() => {
-                    propose::patched(session, patch, (None, None), below.id())?
+                    propose::patched(session, patch, (None, None), below)?
                 }
                 (None, None) if known.description.is_some() || expires_in.is_some() => {
                     Draft::present(store, &proposal, InputForm::Tool)?

@@ -135,6 +135,8 @@ mod shell_denied;
 mod shell_languages;
 mod show;
 mod stack;
+#[cfg(unix)]
+mod stack_several;
 mod statements;
 mod status;
 mod store;

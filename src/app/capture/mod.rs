@@ -40,9 +40,8 @@ pub enum Source {
         bytes: Vec<u8>,
         /// How it is read.
         options: Options,
-        /// The pending proposal that makes the files which it is held against; the files as they are
-        /// now without.
-        on: Option<String>,
+        /// Whose files it is held against.
+        ground: Ground,
     },
     /// What is not committed, staged or not, untracked files included.
     Worktree {
@@ -89,19 +88,14 @@ pub enum Remark {
 pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>) -> Result<Draft> {
     let store = session.store;
     let (changeset, form) = match source {
-        Source::Patch { bytes, options, on: Some(id) } => {
-            let below = stack::below(session, id)?;
-            let (changeset, adapted) = whole_patch(store, &below, bytes, options, remarks)?;
-            return Ok(Draft {
-                on: Some(below.on()),
-                adapted,
-                ..Draft::new(store, changeset, InputForm::Patch)?
-            });
-        }
-        Source::Patch { bytes, options, on: None } => {
-            let files = store.files()?;
-            let (changeset, adapted) = whole_patch(store, &*files, bytes, options, remarks)?;
-            return Ok(Draft { adapted, ..Draft::new(store, changeset, InputForm::Patch)? });
+        Source::Patch { bytes, options, ground } => {
+            let below = ground.made(session)?;
+            let (changeset, adapted) = match &below {
+                Some(below) => whole_patch(store, below, bytes, options, remarks)?,
+                None => whole_patch(store, &*store.files()?, bytes, options, remarks)?,
+            };
+            let on = below.and_then(|below| below.on());
+            return Ok(Draft { on, adapted, ..Draft::new(store, changeset, InputForm::Patch)? });
         }
         Source::Worktree { specs, base, .. } => {
             if specs.is_empty() && session.caller.actor.kind == ActorKind::Agent {
@@ -135,7 +129,7 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
 /// Carries `edits` out on the files that `ground` says. `form` is what the proposal records.
 ///
 /// # Errors
-/// Those of matching, of [`stack::below`], and of [`Draft::new`].
+/// Those of matching, of [`Ground::made`], and of [`Draft::new`].
 pub fn edits(
     session: &Session<'_>,
     edits: Vec<Edit>,
@@ -143,14 +137,13 @@ pub fn edits(
     form: InputForm,
 ) -> Result<Draft> {
     let store = session.store;
+    if let Some(below) = ground.made(session)? {
+        let changeset = snippet::compile(edits, &below)?;
+        return Ok(Draft { on: below.on(), ..Draft::new(store, changeset, form)? });
+    }
     match ground {
-        Ground::On(id) => {
-            let below = stack::below(session, id)?;
-            let changeset = snippet::compile(edits, &below)?;
-            Ok(Draft { on: Some(below.on()), ..Draft::new(store, changeset, form)? })
-        }
-        Ground::Files => on_files(session, edits, form),
         Ground::Any if session.session().is_none() => on_files(session, edits, form),
+        Ground::Files | Ground::On(_) | Ground::Below(_) => on_files(session, edits, form),
         Ground::Any => {
             let again = edits.clone();
             let error = match on_files(session, edits, form.clone()) {
@@ -158,7 +151,7 @@ pub fn edits(
                 other => return other,
             };
             let (changeset, on) = stack::own(session, error, again)?;
-            Ok(Draft { on: Some(on), ..Draft::new(store, changeset, form)? })
+            Ok(Draft { on, ..Draft::new(store, changeset, form)? })
         }
     }
 }

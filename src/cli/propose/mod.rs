@@ -129,7 +129,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut meta = args.meta;
     let on = meta.on.take();
     let is_json = args.from_json.is_some();
-    let draft = match args.source.read(context, &session, on.clone())? {
+    let draft = match args.source.read(context, &session, on.clone().into())? {
         Some(draft) => draft,
         None => {
             let edits = compile(context, &store, args.edits, args.from_json, &mut meta)?;

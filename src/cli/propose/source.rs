@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use crate::app::capture::{self, Remark, Source, TakenBack};
+use crate::app::stack::Ground;
 use crate::app::{Draft, Session};
 use crate::changeset::patch::limits;
 use crate::cli::patch::ReadArgs;
@@ -55,7 +56,7 @@ impl SourceArgs {
         Err(Error::new(&codes::USAGE, message).hint("leave it out, or name a patch with --patch"))
     }
 
-    /// Reads the source that was given, if one was; a patch on what the proposal `on` makes.
+    /// Reads the source that was given, if one was; a patch on `ground`.
     ///
     /// # Errors
     /// `usage`; those of [`capture::capture`].
@@ -63,13 +64,13 @@ impl SourceArgs {
         self,
         context: &Context,
         session: &Session<'_>,
-        on: Option<String>,
+        ground: Ground,
     ) -> Result<Option<Draft>> {
         self.refuse_unused()?;
         let reverse = self.read.reverse;
         let source = if let Some(file) = &self.patch {
             let bytes = paths::content(context, file, limits::PATCH as u64 + 1)?;
-            Source::Patch { bytes, options: self.read.options(), on }
+            Source::Patch { bytes, options: self.read.options(), ground }
         } else if let Some(specs) = self.worktree {
             let base = context.path_base(session.store);
             Source::Worktree { specs, base, take_back: !self.keep }

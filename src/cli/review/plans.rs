@@ -10,7 +10,7 @@ use crate::check::relations;
 use crate::decide::{self, Ahead, Made, Part, Residue, Shown};
 use crate::error::{Error, Result};
 use crate::proposal::event::RevisionReason;
-use crate::proposal::relations::Relations;
+use crate::proposal::relations::{Lower, Relations};
 use crate::proposal::{Proposal, ProposalId};
 use crate::review::model::Verdict;
 use crate::review::terminal::{Order, Outlook};
@@ -108,10 +108,9 @@ impl Plans {
     /// `error`, a conflict of `order`, with the proposal that it stands on by `related`, where that is not
     /// applied with it.
     fn name_missing(&self, error: Error, order: &Order, related: Option<&Relations>) -> Error {
-        let lower = related.and_then(|related| related.stands_on.first());
-        let Some(lower) = lower.filter(|lower| !self.0.contains_key(&lower.id)) else {
-            return error;
-        };
+        let is_taken = |lower: &Lower| self.0.contains_key(&lower.id);
+        let needed = related.map_or_else(Vec::new, |related| related.needed(is_taken));
+        let Some(lower) = needed.into_iter().find(|lower| !is_taken(lower)) else { return error };
         let message = format!("it stands on {}, which is not taken", lower.id);
         Error::new(&codes::CONFLICT, message).with("stands_on", lower.id.as_str()).hint(format!(
             "take that one too, or settle this one once it is decided: aye review {}",

@@ -24,8 +24,8 @@ pub enum Loaded {
 pub struct Content {
     /// Event id of its newest revision.
     pub revision: String,
-    /// It is shown on top of this one, which it stands on and does not fit without.
-    pub on: Option<ProposalId>,
+    /// It is shown on top of these, which it stands on and does not fit without; often none.
+    pub on: Vec<ProposalId>,
     /// What it changes: what would be written to the present files, where that is not what was
     /// proposed.
     pub changes: Vec<FileChange>,

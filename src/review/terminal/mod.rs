@@ -68,7 +68,7 @@ pub struct Terminal<'h> {
     /// Revision looked at, for each proposal that was reached.
     revisions: Vec<Option<String>>,
     /// On top of which other proposal each was shown.
-    grounds: Vec<Option<ProposalId>>,
+    grounds: Vec<Vec<ProposalId>>,
     /// What is on disk of each.
     keeping: Vec<Keeping>,
     /// Those that were decided here and could not be written.
@@ -102,7 +102,7 @@ pub fn run(
     overview: bool,
 ) -> Result<End> {
     let revisions = vec![None; tickets.len()];
-    let grounds = vec![None; tickets.len()];
+    let grounds = vec![Vec::new(); tickets.len()];
     let keeping = tickets.iter().map(|_| Keeping::default()).collect();
     let session = Session::new(tickets);
     let (content, painter, shown) = (None, None, None);

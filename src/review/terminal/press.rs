@@ -335,7 +335,7 @@ impl Terminal<'_> {
         let at = self.session.position();
         // A trial is made on HEAD, which does not have what was only taken in this session.
         let on = self.content.as_ref().filter(|(shown, _)| *shown == at);
-        if let Some(lower) = on.and_then(|(_, content)| content.on.as_ref()) {
+        if let Some(lower) = on.and_then(|(_, content)| content.on.first()) {
             let text = format!("not tried: it stands on {lower}, which is not applied");
             self.tell(Role::Warn, &text)?;
             self.dim(format_args!(

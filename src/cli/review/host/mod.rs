@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::patience;
 use crate::prompt::Hold;
 use crate::proposal::event::Subject;
+use crate::proposal::relations::Lower;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Actor, Note, Proposal, ProposalId, Status};
 use crate::render::overview::Group;
@@ -133,37 +134,33 @@ impl<'c> CliHost<'c> {
         Ok(marks::grouped(&all, marks, now, |id| self.numbers.get(id).copied().flatten()))
     }
 
-    /// What `proposal` comes to once those are applied that it stands on, and the one of them that it was
-    /// made on. `None` unless all of them can be taken in this session, and it fits then.
+    /// What `proposal` comes to once those are applied that it stands on, with these. `None` unless all of them can be taken in this session, and it fits then.
     fn on_lower(
         &self,
         view: &View,
         proposal: &Proposal,
         related: &Marks,
         not_taken: &BTreeSet<ProposalId>,
-    ) -> Result<Option<(ProposalId, Visible)>> {
-        let mut below: Vec<&ProposalId> = Vec::new();
-        let lower_of = |id: &ProposalId| {
-            related.relations(id)?.stands_on.iter().find(|lower| !lower.is_revised)
-        };
-        while let Some(lower) = lower_of(below.last().copied().unwrap_or(&proposal.id)) {
+    ) -> Result<Option<(Vec<ProposalId>, Visible)>> {
+        let takes = |lower: &Lower| {
             let is_here = matches!(self.numbers.get(&lower.id), Some(Some(_)));
-            if !is_here || not_taken.contains(&lower.id) || below.len() == relations::MOST_HIGH {
-                return Ok(None);
-            }
-            below.push(&lower.id);
-        }
-        let (Some(on), Ok(mut ahead)) = (below.first(), Ahead::new(self.store)) else {
-            return Ok(None);
+            is_here && !lower.is_revised && !not_taken.contains(&lower.id)
         };
-        for id in below.iter().rev() {
+        let below = related.below(&proposal.id, takes);
+        let needed = related.relations(&proposal.id).map_or_else(Vec::new, |it| it.needed(takes));
+        if needed.is_empty() || below.is_too_high || below.lacks.is_some() {
+            return Ok(None);
+        }
+        let Ok(mut ahead) = Ahead::new(self.store) else { return Ok(None) };
+        for id in &below.taken {
             let shown = ahead.show(self.store, view, &view.proposal(id)?, None, None);
             if !shown.is_ok_and(|shown| shown.plan.refusal().is_none()) {
                 return Ok(None);
             }
         }
         let visible = decide::visible_on(self.store, view, proposal, Some(&ahead))?;
-        Ok(visible.refusal.is_none().then(|| ((*on).clone(), visible)))
+        let on = needed.into_iter().map(|lower| lower.id.clone()).collect();
+        Ok(visible.refusal.is_none().then_some((on, visible)))
     }
 
     /// What all that is pending has to do with each other.
@@ -209,10 +206,11 @@ impl Host for CliHost<'_> {
             true => self.on_lower(&view, &proposal, &related, not_taken)?,
             false => None,
         };
-        let (on, visible) = on.map_or((None, visible), |(on, visible)| (Some(on), visible));
+        let (on, visible) = on.unwrap_or((Vec::new(), visible));
         let mut base = base(self.store, &visible);
-        if let Some(lower) = &on {
-            base = format!("{base} on top of {lower}");
+        if !on.is_empty() {
+            let named: Vec<String> = on.iter().map(ProposalId::to_string).collect();
+            base = format!("{base} on top of {}", named.join(" and "));
         }
         let changeset = match Changeset::new(visible.changes) {
             Ok(changeset) => changeset,
