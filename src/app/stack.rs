@@ -8,7 +8,7 @@ use super::Session;
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
 use crate::changeset::snippet::{self, Edit};
-use crate::changeset::{Changeset, File, RepoPath, Snapshot};
+use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot};
 use crate::check::relations::{self, MOST_HIGH};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::{Extend, On, RevisionReason, Subject};
@@ -92,6 +92,10 @@ impl Snapshot for Below<'_> {
 
     fn expect(&self, paths: &[&RepoPath]) {
         self.files.expect(paths);
+    }
+
+    fn announce(&self, changes: &[FileChange]) -> Result<()> {
+        self.files.announce(changes)
     }
 
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {

@@ -226,7 +226,16 @@ pub trait Snapshot {
         None
     }
 
-    /// What git stores of `bytes`, written to `path`; `None` if they stay as they are.
+    /// Says what is about to be written, all of it: attributes may be among it, by which git reads the rest.
+    ///
+    /// # Errors
+    /// As [`Snapshot::stored`].
+    fn announce(&self, changes: &[FileChange]) -> Result<()> {
+        let _ = changes;
+        Ok(())
+    }
+
+    /// What git stores of `bytes`, written to `path` with all that was announced; `None` if they stay as they are.
     ///
     /// # Errors
     /// If the repository's attributes cannot be read.
@@ -251,6 +260,7 @@ pub trait Snapshot {
 /// # Errors
 /// As [`Snapshot::stored`].
 pub(crate) fn store_form(changes: &mut [FileChange], files: &dyn Snapshot) -> Result<()> {
+    files.announce(changes)?;
     for change in changes {
         let Some(after) = &mut change.after else { continue };
         if let Some(stored) = files.stored(&change.path, &after.bytes)? {

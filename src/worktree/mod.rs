@@ -245,8 +245,12 @@ impl Snapshot for Reader<'_> {
         *self.ahead.borrow_mut() = Ahead::start(&self.tree.root, paths, self.tree.size_limit);
     }
 
+    fn announce(&self, changes: &[FileChange]) -> Result<()> {
+        self.tree.announce(changes)
+    }
+
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.tree.to_git(path, bytes)
+        self.tree.stored(path, bytes)
     }
 
     fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
@@ -261,8 +265,13 @@ impl Snapshot for Worktree {
         self.reader().file(path)
     }
 
+    fn announce(&self, changes: &[FileChange]) -> Result<()> {
+        Self::expect(self, changes.iter().map(|change| (&change.path, change.after.as_ref())))
+    }
+
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.to_git(path, bytes)
+        let Some(present) = self.conversion.as_deref() else { return Ok(None) };
+        present.expected().unwrap_or(present).to_git(path, bytes)
     }
 
     fn merges_lines(&self, path: &RepoPath) -> Result<bool> {

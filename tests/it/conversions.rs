@@ -174,6 +174,66 @@ fn a_file_stored_with_crlf_keeps_it_under_auto() {
     assert_eq!(repo.git(&["diff", "--cached", "--numstat"]), "2\t1\ta");
 }
 
+/// What another tool has committed with CRLF, as a new file or over one without: a checkout cannot be told from it.
+#[test]
+fn a_commit_with_crlf_is_proposed_as_git_would_store_it() {
+    let lines = "one\ntwo\n";
+    let repo = Repo::with(&[("a", lines), ("kept", "k\r\n"), (".gitattributes", "* text=auto\n")]);
+    let blob = |text: &str| {
+        let args = ["hash-object", "-w", "--stdin", "--no-filters"];
+        repo.program("git").args(&args).stdin(text).run().ok().out().trim().to_owned()
+    };
+    let stage = |path: &str, text: &str| {
+        let info = format!("100644,{},{path}", blob(text));
+        repo.git(&["update-index", "--add", "--cacheinfo", &info]);
+    };
+    stage("kept", "k\r\n");
+    repo.git(&["commit", "-q", "-m", "CRLF"]);
+    let before = repo.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    for (path, text) in [("new", "x\r\ny\r\n"), ("a", "one\r\ntwo\r\n"), ("kept", "k\r\nl\r\n")] {
+        stage(path, text);
+    }
+    repo.git(&["commit", "-q", "-m", "Of another tool"]);
+    let topic = repo.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    repo.git(&["reset", "-q", "--hard", &before]);
+    let was = repo.text("kept");
+    let id = id(&repo.aye(&["propose", "--commit", &topic]));
+    let has = |path: &str| repo.git(&["show", &format!("refs/aye/pending/{id}:{path}")]);
+    assert_eq!((has("new").as_str(), has("kept").as_str()), ("x\ny", "k\r\nl\r"));
+    repo.aye(&["diff", &id]).ok().lacks("+++ b/a\n");
+    repo.aye(&["apply", "--yes", &id]).ok();
+    repo.aye(&["undo", "--yes", &id]).ok();
+    assert!(!repo.exists("new"));
+    assert_eq!((repo.text("kept"), repo.text("a").as_str()), (was, lines));
+    repo.aye(&["apply", "--yes", "--commit", "-m", "Mine", &id]).ok();
+    assert_eq!(repo.git(&["show", "HEAD:new"]), "x\ny");
+    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+}
+
+/// Attributes that come with the files that they are about.
+#[test]
+fn new_attributes_hold_for_what_comes_with_them() {
+    let repo = Repo::with(&[("a", "a\n"), (".gitattributes", "* text=auto\n")]);
+    repo.let_flags_decide();
+    let before = repo.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    repo.write("dos/.gitattributes", "* -text\n");
+    repo.write("dos/x", "1\r\n2\r\n");
+    repo.commit("As it is");
+    let topic = repo.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let patch = repo.try_git(&["diff", "--binary", &before, &topic]).ok().out();
+    repo.git(&["reset", "-q", "--hard", &before]);
+    for id in [
+        id(&repo.aye(&["propose", "--commit", &topic])),
+        id(&repo.aye_stdin(&["propose", "--patch", "-"], &patch)),
+    ] {
+        repo.aye(&["apply", "--yes", "--index", &id]).ok();
+        assert_eq!(repo.read("dos/x"), b"1\r\n2\r\n");
+        assert_eq!(repo.git(&["diff", "--cached", "--stat", &topic]), "");
+        repo.aye(&["undo", "--yes", &id]).ok();
+        assert!(!repo.exists("dos/x"));
+    }
+}
+
 /// A filter program is never run: patches and edits work on the bytes in the work tree, and what
 /// would have to be compared with a commit is refused.
 #[test]

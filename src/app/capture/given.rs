@@ -1,6 +1,6 @@
 //! Files that a patch may name by absolute paths, as coding agents do.
 
-use crate::changeset::{File, RepoPath, Snapshot};
+use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
 use crate::store::Store;
 
@@ -27,6 +27,10 @@ impl Snapshot for Given<'_> {
 
     fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
         self.store.below_top(path)
+    }
+
+    fn announce(&self, changes: &[FileChange]) -> Result<()> {
+        self.files.announce(changes)
     }
 
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {

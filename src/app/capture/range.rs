@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use crate::changeset::patch;
-use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath};
+use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes};
 use crate::repository::BY_GIT;
 use crate::store::Store;
@@ -97,9 +97,28 @@ pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> 
         let (before, after) = (file(old_mode, old_id, &path)?, file(new_mode, new_id, &path)?);
         changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
     }
+    in_stored_form(&mut changes, &*store.files()?)?;
     let changeset = Changeset::new(changes)?;
     store.refuse_foreign(changeset.changes().iter().map(|change| &change.path), BY_GIT)?;
     Ok(changeset)
+}
+
+/// Brings what a commit has of text that was never normalised into the form that git would store: it could
+/// not be told from what was written to the work tree otherwise. What has been so before stays so, as git
+/// leaves it.
+fn in_stored_form(changes: &mut [FileChange], files: &dyn Snapshot) -> Result<()> {
+    files.announce(changes)?;
+    for change in changes {
+        let before = change.before.as_ref().map(|file| files.stored(&change.path, &file.bytes));
+        if before.transpose()?.flatten().is_some() {
+            continue;
+        }
+        let Some(after) = &mut change.after else { continue };
+        if let Some(stored) = files.stored(&change.path, &after.bytes)? {
+            after.bytes = stored;
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn mode_of(mode: &str, path: &RepoPath) -> Result<Mode> {
