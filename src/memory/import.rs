@@ -104,7 +104,7 @@ pub fn requests(
             };
             let operation = json!({
                 "operation": "append_section", "path": path, "heading": part.heading,
-                "heading_level": 2, "content": format!("## {}\n\n{}\n", part.heading, body.trim()),
+                "heading_level": 2, "content": format!("## {}\n\n{}\n", part.heading, without_blank_ends(&body)),
             });
             let request = ask(intent, &part.heading, operation);
             let (source, path) = (note.name.clone(), path.to_owned());
@@ -134,7 +134,7 @@ fn parts(text: &str, title: &str) -> Vec<Part> {
         if !body.trim().is_empty() {
             let words = heading.split_whitespace().collect::<Vec<_>>().join(" ");
             let heading = if words.is_empty() { title.to_owned() } else { words };
-            found.push(Part { heading, body: body.trim().to_owned() });
+            found.push(Part { heading, body: without_blank_ends(&body).to_owned() });
         }
     };
     push(title, &text[document.start.min(first)..first]);
@@ -147,17 +147,31 @@ fn parts(text: &str, title: &str) -> Vec<Part> {
     found
 }
 
-/// Headings inside a part, one deeper where it was of the first level; ids of other programs go.
+/// `text` without the blank lines in front of it, and the blanks behind it. What its first line is indented by may be
+/// what makes it code.
+fn without_blank_ends(text: &str) -> &str {
+    let mut rest = text.trim_end();
+    while let Some((_, below)) = rest.split_once('\n').filter(|(line, _)| line.trim().is_empty()) {
+        rest = below;
+    }
+    rest
+}
+
+/// Headings inside a part, one deeper where it was of the first level; ids of other programs, which stand right
+/// below a heading, go.
 fn deeper(body: &str, level: u8) -> String {
     let document = markdown::parse(body);
     let heads: BTreeSet<usize> = document.sections.iter().map(markdown::Section::start).collect();
-    let (mut out, mut at) = (String::new(), 0);
+    let (mut out, mut at, mut is_below_head) = (String::new(), 0, true);
     for line in markdown::lines::iter(body) {
-        let is_head = heads.contains(&at) && line.trim_start().starts_with('#');
+        let starts = heads.contains(&at);
+        let is_head = starts && line.trim_start().starts_with('#');
         at += line.len();
-        if line.trim_start().starts_with("<!-- @id:") {
+        if is_below_head && line.trim_start().starts_with("<!-- @id:") {
             continue;
         }
+        let is_underline = line.trim_end().bytes().all(|b| matches!(b, b'=' | b'-'));
+        is_below_head = starts || is_below_head && is_underline;
         if is_head && level == 1 && !line.trim_start().starts_with("######") {
             out.push('#');
         }

@@ -46,6 +46,18 @@ fn sections_of_an_instruction_file_are_staged_with_their_source() {
 }
 
 #[test]
+fn what_a_section_begins_with_stays_as_it_is_indented() {
+    let repo = store();
+    let code = "    # Full build\n    make run\n\nThen:\n\n```html\n<!-- @id: kept -->\n```\n";
+    repo.write("AGENTS.md", format!("# Notes\n\n## Run it\n<!-- @id: theirs -->\n\n\n{code}\n\n"));
+    let answer = repo.aye(&["memory", "import", "AGENTS.md", "--json"]).ok().json();
+    let id = answer["sections"][0]["staging_id"].as_str().expect("staged");
+    repo.aye(&["memory", "apply", id, "--yes"]).ok();
+    let page = repo.text(".agent-memory/conventions.md");
+    assert!(page.contains(&format!("\n\n{code}")) && !page.contains("theirs"), "{page}");
+}
+
+#[test]
 fn directories_of_other_memories_are_read() {
     let repo = store();
     let outer = repo.outer().join("bank");
