@@ -8,6 +8,13 @@
 
 use std::collections::HashSet;
 
+/// The `i` without a dot. It is a letter of Turkish, Azerbaijani and others, and stands between ASCII letters there,
+/// so that alone it says nothing; a word with it may read as another one ([`Twins`]).
+pub const DOTLESS_I: char = 'ı';
+
+/// Fewest letters of such a word: endings such as `'ın` are words of their own beside `in`.
+const FEWEST_WITH_DOTLESS_I: usize = 4;
+
 /// True when `c` is not ASCII and looks like an ASCII letter or digit.
 pub fn is_lookalike(c: char) -> bool {
     matches!(c,
@@ -22,7 +29,7 @@ pub fn is_lookalike(c: char) -> bool {
         // Armenian
         | 'օ' | 'ս' | 'հ' | 'ց' | 'զ' | 'ո' | 'Օ' | 'Տ' | 'Լ'
         // Latin letters that are not what they look like
-        | 'ı' | 'ɑ' | 'ɡ' | 'ɩ' | 'ʋ' | 'ꞁ' | 'Ɩ' | 'ǀ' | 'ⅼ' | 'ⅰ' | 'ⅽ' | 'ⅾ' | 'ⅿ' | 'ⅴ' | 'ⅹ'
+        | 'ɑ' | 'ɡ' | 'ɩ' | 'ʋ' | 'ꞁ' | 'Ɩ' | 'ǀ' | 'ⅼ' | 'ⅰ' | 'ⅽ' | 'ⅾ' | 'ⅿ' | 'ⅴ' | 'ⅹ'
         // Cherokee and Lisu
         | '\u{13a0}'..='\u{13f4}' | '\u{ab70}'..='\u{abbf}' | '\u{a4d0}'..='\u{a4f7}'
         // Full width, and letters of mathematics
@@ -153,9 +160,9 @@ impl Twins {
 }
 
 /// What `word` reads as, if each of its letters is a look-alike and there are two at least: single
-/// letters are words of their own in many languages.
+/// letters are words of their own in many languages. Or if all but the [`DOTLESS_I`] in it are ASCII.
 fn skeleton(word: &str) -> Option<String> {
-    let mut letters = 0;
+    let (mut letters, mut plain) = (0, 0);
     let mut out = String::with_capacity(word.len());
     for c in word.chars() {
         match twin(c) {
@@ -164,10 +171,17 @@ fn skeleton(word: &str) -> Option<String> {
                 out.push(twin);
             }
             None if c == '_' || c.is_ascii_digit() => out.push(c),
+            None if c.is_ascii_alphabetic() && word.contains(DOTLESS_I) => {
+                plain += 1;
+                out.push(c);
+            }
             None => return None,
         }
     }
-    (letters > 1).then_some(out)
+    match plain {
+        0 => (letters > 1).then_some(out),
+        _ => (letters > 0 && letters + plain >= FEWEST_WITH_DOTLESS_I).then_some(out),
+    }
 }
 
 /// The words of `text`, each with where it starts.
@@ -219,6 +233,14 @@ mod tests {
         assert_eq!(twins.twin("\u{43e}\u{43a}"), Some("ok"));
         assert_eq!(twins.find("= \u{43e}\u{43a}();"), [2, 4]);
         assert_eq!(twins.find("\u{43e}\u{43d} \u{43e}"), [] as [usize; 0]);
+        // An i without a dot is a letter like others, but for a word that is spelt with one.
+        let twins = Twins::of(["if admin or adm\u{131}n in \u{131}n".as_bytes()]);
+        assert_eq!(twins.find("adm\u{131}n in \u{131}n"), [3]);
+        assert_eq!(
+            Twins::of(["a\u{11f}ac\u{131} adm\u{131}n".as_bytes()]).find("adm\u{131}n"),
+            [] as [usize; 0]
+        );
+        assert_eq!(find("a\u{11f}ac\u{131}"), [] as [usize; 0]);
         let alone = Twins::of(["\u{43e}\u{43a}".as_bytes()]);
         assert_eq!(alone.twin("\u{43e}\u{43a}"), None);
     }

@@ -28,3 +28,19 @@ pub fn is_bidi_control(c: char) -> bool {
 pub fn is_control(c: char) -> bool {
     matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
 }
+
+/// True where a zero-width joiner or non-joiner is ordinary writing: in an emoji sequence, or
+/// between letters of Arabic, Syriac, the Indic scripts, Mongolian.
+pub fn joins(before: Option<char>, next: Option<char>) -> bool {
+    let emoji = |c: char| matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{20e3}');
+    let joining = |c: char| {
+        matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
+            | '\u{1780}'..='\u{18af}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
+    };
+    match (before, next) {
+        (Some(a), Some(b)) => emoji(a) && emoji(b) || joining(a) && joining(b),
+        // A non-joiner at the end of a Persian or Indic word.
+        (Some(a), None) => joining(a),
+        _ => false,
+    }
+}

@@ -138,3 +138,17 @@ fn a_diff_of_what_does_not_fit_says_so() {
         assert!(!proposed.err().contains("does not fit"), "{proposed}");
     }
 }
+
+/// Persian, Turkish and sequences of emoji are read as they are written; elsewhere what nobody sees is shown.
+#[test]
+fn other_scripts_are_shown_as_they_are() {
+    let repo = Repo::with(&[("a", "x\n")]);
+    let lines = "می\u{200c}خواهم\nçalışan ağacı\n\u{1f469}\u{200d}\u{1f4bb}\na\u{200d}b\n";
+    let id = repo.aye(&["propose", "a", "--content", lines, "-q"]).ok().id();
+    let shown = repo.aye(&["diff", &id, "--color", "never"]).ok();
+    shown
+        .says("+می\u{200c}خواهم\n")
+        .says("+çalışan ağacı\n")
+        .says("+\u{1f469}\u{200d}\u{1f4bb}\n")
+        .says("+a\\u{200d}b\n");
+}

@@ -27,6 +27,12 @@ pub(super) struct Piece {
     pub(super) look: Look,
 }
 
+/// Whether the character at `offset` is one that Persian, Indic scripts and emoji are written with.
+fn is_joiner(text: &str, offset: usize, c: char) -> bool {
+    let next = || text[offset + c.len_utf8()..].chars().next();
+    matches!(c, '\u{200c}' | '\u{200d}') && text::joins(text[..offset].chars().next_back(), next())
+}
+
 /// What lies over the plain text of a line. Ranges are in bytes, ascending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Layers<'a> {
@@ -77,7 +83,7 @@ pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
                 out.push(if c == ' ' { "·" } else { "→" }, Look::Blank);
             } else if c == '\t' {
                 out.push_at(here, "\t");
-            } else if text::is_unsafe(c) {
+            } else if text::is_unsafe(c) && !is_joiner(text, offset, c) {
                 out.push(&escape::line(c.encode_utf8(&mut [0; 4])), Look::Mark);
             } else if stacked > 4
                 || (stacked > 0 && here == 0)

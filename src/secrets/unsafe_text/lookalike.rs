@@ -49,8 +49,10 @@ fn mixed(word: &str) -> Option<(usize, String)> {
     if !word.contains(|c: char| c.is_ascii_alphabetic()) {
         return None;
     }
-    let (at, c, twin) =
-        word.char_indices().find_map(|(at, c)| Some((at, c, lookalike::twin(c)?)))?;
+    let (at, c, twin) = word
+        .char_indices()
+        .filter(|(_, c)| *c != lookalike::DOTLESS_I)
+        .find_map(|(at, c)| Some((at, c, lookalike::twin(c)?)))?;
     // Formulas such as `μs`, `Δx` and `kα` pair one foreign letter with one of ours.
     let is_formula = word.chars().count() <= 2;
     (!is_formula).then(|| {
@@ -79,6 +81,7 @@ mod tests {
         let found = |text: &str| check(text.as_bytes()).len();
         assert_eq!(found("if admin ok();\nif admin ок();\n"), 1);
         assert_eq!(found("если ок\n"), 0);
+        assert_eq!(found("if admin ok();\nif admın ok();\n"), 1);
         assert_eq!(found("a = 1 # а не b\n"), 0);
     }
 
@@ -103,8 +106,16 @@ mod tests {
     #[test]
     fn words_of_one_script_do_not() {
         for text in [
-            "Привет мир", "naïve Übergröße", "μs Δx α", "価格API", "Ελληνικά", "git-команда",
+            "Привет мир",
+            "naïve Übergröße",
+            "μs Δx α",
+            "価格API",
+            "Ελληνικά",
+            "git-команда",
             "HTTP-сервер",
+            "çalışan ağacı değiştirmeden",
+            "dosyaları listele",
+            "Yıldırım",
         ] {
             assert_eq!(check(text.as_bytes()), [], "{text}");
         }
