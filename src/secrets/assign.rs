@@ -4,6 +4,8 @@
 //! Not a pattern but a small reader: from the keyword outwards to the name it is part of, over
 //! the operator, to the value; then [`super::value`] says whether the value is a secret.
 
+use bstr::ByteSlice as _;
+
 use super::finding::{Category, Span, rank};
 use super::value;
 
@@ -260,11 +262,19 @@ fn operator(text: &[u8], mut at: usize, name: &Name, class: Class) -> Option<usi
         }
         b'!' if text.get(spaces + 1) == Some(&b'=') => spaces + 2,
         // `setenv("PASSWORD", "…")`, but not `f("password"), "…"`.
-        b',' if name.quoted && at == name.end + 1 => spaces + 1,
+        b',' if name.quoted && at == name.end + 1 && is_text(text, spaces + 1) => spaces + 1,
         // Elixir: `config :shop, :password, "…"`.
         b',' if name.start > 0 && text[name.start - 1] == b':' => spaces + 1,
         // SQL: `CREATE ROLE app PASSWORD '…'`.
-        b'\'' if class == Class::Password && spaced && !name.quoted && name.env_style => spaces,
+        b'\''
+            if class == Class::Password
+                && spaced
+                && !name.quoted
+                && name.env_style
+                && !text[..name.start].ends_with(b"$") =>
+        {
+            spaces
+        }
         // The text of an element may be on a line of its own.
         b'>' if !spaced => {
             let rest = &text[spaces + 1..(spaces + 80).min(text.len())];
@@ -290,6 +300,24 @@ fn operator(text: &[u8], mut at: usize, name: &Name, class: Class) -> Option<usi
     };
     let start = skip_spaces(text, after);
     Some(if name.quoted { ways::behind_value(text, start) } else { start })
+}
+
+/// Whether an argument of its own begins at `at`: a string, as it is, in a call, or by name. Neither `timeout=0.01`
+/// nor a list of words (`'TEXT', 'PASSWORD', 'CHECKBOX'`).
+fn is_text(text: &[u8], at: usize) -> bool {
+    let rest = &text[skip_spaces(text, at)..];
+    let word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':');
+    let head = rest.iter().take(24).take_while(|b| word(b)).count();
+    let rest = match rest[head..].trim_start() {
+        [b'(', ..] if head > 0 => return true,
+        [b'=', rest @ ..] if head > 0 => rest.trim_start(),
+        _ => rest,
+    };
+    let rest =
+        rest.trim_start_with(|c| matches!(c, 'b' | 'r' | 'f' | 'u' | 'L' | '@' | '&' | '\\'));
+    let Some((quote @ (b'"' | b'\'' | b'`'), string)) = rest.split_first() else { return false };
+    let string = &string[..string.find_byte(*quote).unwrap_or(0)];
+    !string.iter().all(|b| b.is_ascii_uppercase() || *b == b'_')
 }
 
 /// After `name:`, the position past a type and its `=`, if that is what stands there.

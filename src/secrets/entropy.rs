@@ -105,6 +105,8 @@ fn known_context(text: &[u8], start: usize, end: usize) -> bool {
     // File names, domains, crypt strings and the segments of a token another rule knows: `main.Xy….js`.
     if start > 0 && matches!(text[start - 1], b'.' | b'@' | b'%' | b'$' | b'\\')
         || matches!(text.get(end), Some(b'.'))
+        // The id of a mail: `<CA+EOSB…@mail.example>`.
+        || start > 0 && text[start - 1] == b'<' && text.get(end) == Some(&b'@')
     {
         return true;
     }
@@ -152,6 +154,8 @@ fn known_context(text: &[u8], start: usize, end: usize) -> bool {
                 | b';'
                 | b'\r'
                 | b'|'
+                // In a comment: the signature of a script.
+                | b'#'
         )
     };
     let rest = &text[end..(end + 12).min(text.len())];

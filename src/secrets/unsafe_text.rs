@@ -193,28 +193,16 @@ fn misleading(
         '\r' if next == Some('\n') => None,
         '\r' => Some(("control", "carriage return without a line feed")),
         '\u{feff}' if first => None,
-        '\u{200c}' | '\u{200d}' if joins(before, next) => None,
+        '\u{200c}' | '\u{200d}' if text::joins(before, next) => None,
         // Ideographic variants of one character.
         '\u{e0100}'..='\u{e01ef}' => None,
+        // A page break, as GNU sources have it.
+        '\u{c}' if before.is_none_or(|c| c == '\n') || next == Some('\n') => None,
+        // These reorder nothing but signs next to them.
+        '\u{200e}' | '\u{200f}' | '\u{61c}' => Some(("invisible", "directional mark")),
         c if text::is_bidi_control(c) => Some(("bidi_control", "bidirectional control")),
         c if text::is_control(c) => Some(("control", "control character")),
         _ => Some(("invisible", "invisible character")),
-    }
-}
-
-/// True where a zero-width joiner or non-joiner is ordinary writing: in an emoji sequence, or
-/// between letters of Arabic, Syriac, the Indic scripts, Mongolian.
-fn joins(before: Option<char>, next: Option<char>) -> bool {
-    let emoji = |c: char| matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{20e3}');
-    let joining = |c: char| {
-        matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
-            | '\u{1780}'..='\u{18af}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
-    };
-    match (before, next) {
-        (Some(a), Some(b)) => emoji(a) && emoji(b) || joining(a) && joining(b),
-        // A non-joiner at the end of a Persian or Indic word.
-        (Some(a), None) => joining(a),
-        _ => false,
     }
 }
 

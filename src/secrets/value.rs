@@ -208,9 +208,9 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
 
 /// True where a template, a variable or a mask stands for the value.
 pub(super) fn is_template(value: &[u8]) -> bool {
-    const TEMPLATES: [&[u8]; 14] = [
+    const TEMPLATES: [&[u8]; 15] = [
         b"${", b"{{", b"$(", b"<%", b"#{", b"%(", b"}}", b"***", b"...", b"$[", b"@{",
-        b"\xe2\x80\xa6", b"\xe2\x80\xa2", b"env.",
+        b"\xe2\x80\xa6", b"\xe2\x80\xa2", b"env.", b"@env:",
     ];
     if TEMPLATES.iter().any(|t| find(value, t).is_some()) {
         return true;

@@ -186,6 +186,47 @@ fn text_that_misleads_is_shown_and_never_printed_raw() {
     repo.aye(&["scan", "--no-text"]).ok().lacks("b.md");
 }
 
+/// Lines of public repositories.
+#[test]
+fn what_real_sources_are_full_of_is_no_finding() {
+    let repo = Repo::with(&[("a", "a\n")]);
+    let base64 = |seed: u8| {
+        let text = [token(seed), token(seed + 1)].concat();
+        text.replace("ghp_", "x9").chars().take(64).collect::<String>()
+    };
+    let signature: String = (0..3).map(|n| format!("# {}\n", base64(2 * n))).collect();
+    for (name, text) in [
+        (
+            "a.py",
+            "session.run(\"pwd\", timeout=0.01)\nargs(cmd=\"pwd\", yield_time_ms=0, tty=True)\n",
+        ),
+        ("ci.psm1", "$path = Join-Path $PWD 'OpenCover.zip'\n"),
+        ("html.vim", "'type': ['TEXT', 'PASSWORD', 'CHECKBOX', 'RADIO', 'SUBMIT']\n"),
+        ("m.json", "{\"username\": \"@env:DEV_USER\", \"password\": \"@env:DEV_PASSWORD_1\"}\n"),
+        (
+            "s.ps1",
+            &format!("# SIG # Begin signature block\n{signature}# SIG # End signature block\n"),
+        ),
+        ("mail.adoc", &format!("see <{}@mail.gmail.com>.\n", base64(9))),
+        ("tr.md", "Müsait diff araçlarını göster; çalışan ağacı, dosyaları\n"),
+        ("pom.xml", "<developers>\n  <developer>\n    <id>x</id>\n  </developer>\n</developers>\n"),
+        ("gen.js", "results[inst].push(...one[inst]);\n"),
+        ("gnu.c", "adder\n\u{c}\nnext page\n"),
+    ] {
+        repo.write(name, text);
+        let run = repo.aye(&["scan", name]).ok();
+        assert!(run.out().contains("no secrets"), "{name}: {}", run.out());
+        repo.remove(name);
+    }
+    // What is an argument of its own is one still.
+    let text = format!("setenv(\"PASSWORD\", \"{}\", 1)\n", &token(4)[4..20]);
+    repo.write("set.c", text);
+    repo.aye(&["scan", "set.c"]).exits(1);
+    // A mark for the direction of text reorders nothing by itself.
+    repo.write("loc.h", "L\"\u{c95}\u{cbe}\u{200e}\"\n");
+    repo.aye(&["scan", "loc.h"]).ok().says("directional mark U+200E");
+}
+
 #[test]
 fn odd_files_do_no_harm() {
     let repo = Repo::with(&[("binary.bin", [&b"\0\x01"[..], token(1).as_bytes()].concat())]);

@@ -39,7 +39,7 @@ const PHRASES: &[(&str, &[&str], &str)] = &[
     (
         "speaks as the system",
         &["system", "<|im_", "[inst]", "<<sys>>", "developer", "instruction", "assistant"],
-        r"(?:<\|im_(?:start|end)\|>|\[/?inst\]|<</?sys>>|</?(?:system|assistant|developer)(?:[_-](?:prompt|message|reminder|instructions?))?>|(?:new|updated|additional|revised|real|actual|hidden|secret|urgent|important) (?:system |developer )?(?:instructions?|directives?|system prompt)\s{0,2}:|begin (?:new )?system (?:prompt|message)|(?:reveal|print|repeat|show|leak|output) (?:me )?(?:your|the) (?:full |entire |hidden )?(?:system|initial|developer) (?:prompt|message|instructions))",
+        r"(?:<\|im_(?:start|end)\|>|\B\[/?inst\]|<</?sys>>|</?(?:system|assistant)(?:[_-](?:prompt|message|reminder|instructions?))?>|</?developer[_-](?:prompt|message|reminder|instructions?)>|(?:new|updated|additional|revised|real|actual|hidden|secret|urgent|important) (?:system |developer )?(?:instructions?|directives?|system prompt)\s{0,2}:|begin (?:new )?system (?:prompt|message)|(?:reveal|print|repeat|show|leak|output) (?:me )?(?:your|the) (?:full |entire |hidden )?(?:system|initial|developer) (?:prompt|message|instructions))",
     ),
     (
         "asks to keep something from people",
@@ -210,6 +210,8 @@ mod tests {
             "This model reads the configuration.",
             "Skip the cache when testing.",
             "Instructions: run make.",
+            "results[inst].push(...one[inst]);",
+            "<developers>\n  <developer>\n    <id>x</id>",
         ] {
             assert_eq!(check(text.as_bytes()), [], "{text}");
         }
