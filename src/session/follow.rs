@@ -1,6 +1,7 @@
 //! The tree of a session follows what its files are compared with: what was applied of a proposal, what was
 //! rejected, what the checkout has become. What its agent has edited since is merged, and never lost.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -8,11 +9,11 @@ use bstr::{BString, ByteSlice as _};
 use gix::index::entry::Mode as IndexMode;
 
 use super::read::{self, Entries, mode_of};
+use super::renamed::{Renamed, Sides, Way, stored};
 use crate::beneath::{FileKind, open_last};
 use crate::changeset::merge::preferring_theirs;
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
-use crate::proposal::Entry;
 use crate::repository::Repository;
 use crate::worktree::{Worktree, is_temporary, why};
 
@@ -77,36 +78,55 @@ enum Stays {
 fn lead(
     repository: &Repository,
     tree: &Path,
-    (from, to): (&str, &str),
+    commits: (&str, &str),
     stays: Stays,
 ) -> Result<Followed> {
     let mut followed = Followed::default();
-    if from == to {
+    if commits.0 == commits.1 {
         return Ok(followed);
     }
     let inside = read::at(repository, tree)?;
-    let [from, to] = [from, to].map(|commit| read::index(&inside, commit));
-    let (from, to) = (read::entries(&from?), read::entries(&to?));
+    let index = |commit| read::index(&inside, commit).map(|index| read::entries(&index));
+    let (from, to) = (index(commits.0)?, index(commits.1)?);
     let differs = |path: &&BString| from.get(*path) != to.get(*path);
     let paths: BTreeSet<&BString> = from.keys().chain(to.keys()).filter(differs).collect();
     sweep(tree, &paths);
-    let step = Step { repository, worktree: inside.worktree()?, from: &from, to: &to, stays };
+    let worktree = inside.worktree()?;
+    let sides = Sides {
+        repository,
+        tree,
+        worktree: &worktree,
+        commit: commits.0,
+        from: &from,
+        to: &to,
+        paths: &paths,
+    };
+    // What the agent has done elsewhere removes nothing that it has under another name here.
+    let renamed = sides.renamed(stays == Stays::Coming)?;
+    let step = Step { repository, worktree: &worktree, from: &from, to: &to, stays };
     // A file in the place of a directory comes after what was in it.
     let (gone, written): (Vec<_>, Vec<_>) =
-        paths.into_iter().partition(|path| !to.contains_key(*path));
+        paths.iter().copied().partition(|path| !to.contains_key(*path));
+    let mut done = BTreeSet::new();
     for path in gone.into_iter().chain(written) {
-        let shown = path.to_string();
-        match step.file(path) {
+        if done.contains(path) {
+            continue;
+        }
+        let way = renamed.way(path);
+        let shown = way.at.to_string();
+        match step.settle(&way, &renamed) {
             Ok(Outcome::Same) => {}
             Ok(Outcome::Moved) => followed.moved.push(shown),
             Ok(Outcome::Met) if stays == Stays::Coming => followed.met.push(shown),
             Ok(Outcome::Met) => followed.kept.push((shown, MET.to_owned())),
-            Ok(Outcome::Kept(why)) => followed.kept.push((shown, why.to_owned())),
+            Ok(Outcome::Kept(why)) => followed.kept.push((shown, why.into_owned())),
             Err(error) => {
                 let why = why(&shown, &error);
                 followed.kept.push((shown, why));
+                continue;
             }
         }
+        done.extend(Some(way.to).filter(|to| to != path));
     }
     Ok(followed)
 }
@@ -142,92 +162,117 @@ enum Outcome {
     /// It was written, but for lines that the agent had edited, too; or over those.
     Met,
     /// It stays as it is.
-    Kept(&'static str),
+    Kept(Cow<'static, str>),
 }
 
 struct Step<'a> {
     repository: &'a Repository,
-    worktree: Worktree,
+    worktree: &'a Worktree,
     from: &'a Entries,
     to: &'a Entries,
     stays: Stays,
 }
 
 impl Step<'_> {
-    fn file(&self, path: &BString) -> Result<Outcome> {
-        let is_other =
-            |entries: &Entries| entries.get(path).is_some_and(|(mode, _)| mode_of(*mode).is_none());
-        let is_submodule = |entries: &Entries| {
-            entries.get(path).is_some_and(|(mode, _)| *mode == IndexMode::COMMIT)
+    /// Does what is to come to the file of `way`. Where nobody can say which file it has become, it is put back.
+    fn settle(&self, way: &Way, renamed: &Renamed) -> Result<Outcome> {
+        let Some(others) = renamed.unclear(&way.from) else { return self.file(way) };
+        if let Some(after) = stored(self.repository, self.to, &way.to)? {
+            self.worktree.write_stored(&RepoPath::from_tree(&way.at)?, &after)?;
+        }
+        let why = format!(
+            "was changed elsewhere, and is back as it is there: whether it has become {} here is not clear",
+            others.join(" or ")
+        );
+        Ok(Outcome::Kept(why.into()))
+    }
+
+    fn file(&self, way: &Way) -> Result<Outcome> {
+        let (of_from, of_to) = (self.from.get(&way.from), self.to.get(&way.to));
+        let is_other = |entry: Option<&(IndexMode, _)>| {
+            entry.is_some_and(|(mode, _)| mode_of(*mode).is_none())
         };
-        if is_submodule(self.to) {
+        let is_submodule =
+            |entry: Option<&(IndexMode, _)>| entry.is_some_and(|it| it.0 == IndexMode::COMMIT);
+        if is_submodule(of_to) {
             // It follows by itself: `submodules::follow`.
             return Ok(Outcome::Same);
         }
-        if is_submodule(self.from) {
-            return Ok(Outcome::Kept("is no submodule any more, and its files stay"));
+        if is_submodule(of_from) {
+            return Ok(kept("is no submodule any more, and its files stay"));
         }
-        if is_other(self.to) || is_other(self.from) {
-            return Ok(Outcome::Kept("is a symlink"));
+        if is_other(of_to) || is_other(of_from) {
+            return Ok(kept("is a symlink"));
         }
-        let place = RepoPath::from_tree(path)?;
-        let (before, after) = (self.stored(self.from, path)?, self.stored(self.to, path)?);
-        let now = self.worktree.file(&place)?;
-        if now.is_none() && self.repository.is_left_out(&place.display().to_string()) {
+        let [here, place] = [&way.now, &way.at].map(RepoPath::from_tree);
+        let (here, place) = (here?, place?);
+        let before = stored(self.repository, self.from, &way.from)?;
+        let after = stored(self.repository, self.to, &way.to)?;
+        let now = self.worktree.file(&here)?;
+        if now.is_none() && self.repository.is_left_out(&here.display().to_string()) {
             return Ok(Outcome::Same);
         }
-        if now == after {
-            return Ok(Outcome::Same);
+        let (wanted, outcome) = self.merged(&place, before, after, now.as_ref())?;
+        if way.at != way.now || wanted != now {
+            match wanted {
+                Some(file) => self.worktree.write_stored(&place, &file)?,
+                None => drop(self.worktree.remove_file(&place)?),
+            }
         }
-        let (wanted, outcome) = match (before, after, now) {
-            (before, after, now) if before == now => (after, Outcome::Moved),
-            (before, Some(after), Some(now)) if self.stays == Stays::Coming => {
-                let base = before.as_ref().map(|file| file.bytes.as_slice()).unwrap_or_default();
-                let merged = match self.worktree.merges_lines(&place)? {
-                    true => preferring_theirs(base, &now.bytes, &after.bytes),
-                    false => None,
-                };
-                let mode = mode(before.as_ref(), &now, &after);
-                let (bytes, met) = merged.unwrap_or_else(|| (after.bytes.clone(), true));
-                (Some(File { bytes, mode }), if met { Outcome::Met } else { Outcome::Moved })
-            }
-            (_, after, _) if self.stays == Stays::Coming => (after, Outcome::Met),
-            (before, Some(after), Some(now)) => {
-                let base = before.as_ref().map(|file| file.bytes.as_slice()).unwrap_or_default();
-                let merged = match self.worktree.merges_lines(&place)? {
-                    true => preferring_theirs(base, &after.bytes, &now.bytes),
-                    false => None,
-                };
-                let Some((bytes, met)) = merged else {
-                    return Ok(Outcome::Kept(
-                        "your edits are kept: it is binary, and was changed elsewhere",
-                    ));
-                };
-                let mode = mode(before.as_ref(), &after, &now);
-                if bytes == now.bytes && mode == now.mode {
-                    return Ok(Outcome::Met);
-                }
-                (Some(File { bytes, mode }), if met { Outcome::Met } else { Outcome::Moved })
-            }
-            (_, None, _) => {
-                return Ok(Outcome::Kept("your edits are kept: without them it would be gone"));
-            }
-            (_, Some(_), None) => {
-                return Ok(Outcome::Kept("stays removed: it was changed elsewhere"));
-            }
-        };
-        match wanted {
-            Some(file) => self.worktree.write_stored(&place, &file)?,
-            None => drop(self.worktree.remove_file(&place)?),
+        if way.at == way.now {
+            return Ok(outcome);
         }
-        Ok(outcome)
+        self.worktree.remove_file(&here)?;
+        Ok(if matches!(outcome, Outcome::Same) { Outcome::Moved } else { outcome })
     }
 
-    fn stored(&self, entries: &Entries, path: &BString) -> Result<Option<File>> {
-        let Some((mode, id)) = entries.get(path) else { return Ok(None) };
-        let entry = Entry::new(id.to_string(), mode_of(*mode).unwrap_or_default());
-        Ok(Some(File { bytes: self.repository.blob(&entry.id)?, mode: entry.file_mode() }))
+    /// What is to be at `place`, where what leads from `before` to `after` is done to `now`.
+    fn merged(
+        &self,
+        place: &RepoPath,
+        before: Option<File>,
+        after: Option<File>,
+        now: Option<&File>,
+    ) -> Result<(Option<File>, Outcome)> {
+        let base = before.as_ref().map(|file| file.bytes.as_slice()).unwrap_or_default();
+        let is_coming = self.stays == Stays::Coming;
+        let lines = |ours: &File, theirs: &File| -> Result<_> {
+            let merges = self.worktree.merges_lines(place)?;
+            Ok(merges.then(|| preferring_theirs(base, &ours.bytes, &theirs.bytes)).flatten())
+        };
+        let named = |met: bool| if met { Outcome::Met } else { Outcome::Moved };
+        Ok(match (&before, after, now) {
+            (_, after, now) if after.as_ref() == now => (after, Outcome::Same),
+            (before, after, now) if before.as_ref() == now => (after, Outcome::Moved),
+            // Nothing has changed but its name.
+            (before, after, Some(now)) if *before == after => (Some(now.clone()), Outcome::Same),
+            (before, Some(after), Some(now)) if is_coming => {
+                let mode = mode(before.as_ref(), now, &after);
+                let (bytes, met) = lines(now, &after)?.unwrap_or((after.bytes, true));
+                (Some(File { bytes, mode }), named(met))
+            }
+            (_, after, _) if is_coming => (after, Outcome::Met),
+            (before, Some(after), Some(now)) => match lines(&after, now)? {
+                Some((bytes, met)) => {
+                    let file = File { bytes, mode: mode(before.as_ref(), &after, now) };
+                    let met = met || file == *now;
+                    (Some(file), named(met))
+                }
+                None => {
+                    let why = "your edits are kept: it is binary, and was changed elsewhere";
+                    (Some(now.clone()), kept(why))
+                }
+            },
+            (_, None, now) => {
+                (now.cloned(), kept("your edits are kept: without them it would be gone"))
+            }
+            (_, Some(_), None) => (None, kept("stays removed: it was changed elsewhere")),
+        })
     }
+}
+
+fn kept(why: &'static str) -> Outcome {
+    Outcome::Kept(why.into())
 }
 
 /// The mode that both sides agree on, or else that of the one that stays.

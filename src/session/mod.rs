@@ -18,6 +18,7 @@ pub mod link;
 pub mod named;
 pub mod read;
 pub mod record;
+mod renamed;
 pub mod spool;
 pub mod staged;
 pub mod submodules;

@@ -117,6 +117,7 @@ mod run_beside;
 mod run_checkouts;
 mod run_elsewhere;
 mod run_interrupted;
+mod run_renames;
 mod run_shared;
 mod run_tools;
 mod run_trouble;

@@ -1,0 +1,160 @@
+//! Files that an agent has renamed in the tree of its session, while somebody decided on them, or edited them in the
+//! checkout.
+
+use std::path::PathBuf;
+
+use crate::support::record::{apply, reject};
+use crate::support::{Repo, Run};
+
+fn lines(changed: &[(usize, &str)]) -> String {
+    let line = |at: usize| {
+        let found = changed.iter().find(|(line, _)| *line == at);
+        found.map_or_else(|| format!("line {at}\n"), |(_, text)| format!("{text}\n"))
+    };
+    (1..=30).map(line).collect()
+}
+
+/// A session whose agent has run `script`, with its tree.
+fn session(repo: &Repo, script: &str) -> PathBuf {
+    agent(repo, script).ok();
+    repo.aye(&["session", "path", "x"]).ok().out().trim_end().into()
+}
+
+fn agent(repo: &Repo, script: &str) -> Run {
+    let run = ["run", "--keep", "--name", "x", "--", "sh", "-c", script];
+    repo.cmd(&run).env("AYE_AGENT", "robo").run()
+}
+
+fn pending(repo: &Repo) -> String {
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+/// The files of the pending proposal and the lines that it adds and removes.
+fn proposed(repo: &Repo) -> String {
+    let patch =
+        repo.aye(&["diff", &pending(repo), "--patch", "--proposed", "--no-pager"]).ok().out();
+    let is_said = |line: &&str| {
+        let is_file = line.starts_with("+++") || line.starts_with("---");
+        !is_file && line.starts_with(['+', '-']) || line.starts_with("rename ")
+    };
+    patch.lines().filter(is_said).collect::<Vec<_>>().join("\n")
+}
+
+fn read(tree: &std::path::Path, path: &str) -> String {
+    std::fs::read_to_string(tree.join(path)).expect("read")
+}
+
+const EDIT: &str = "sed -i '20s/.*/AGENT/' b.txt";
+const MOVED: &str = "rename from b.txt\nrename to m.txt";
+
+fn repo() -> Repo {
+    Repo::with(&[("b.txt", &lines(&[]))])
+}
+
+#[test]
+fn what_a_person_made_of_a_proposal_goes_into_the_file_that_was_renamed() {
+    let repo = repo();
+    let tree = session(&repo, EDIT);
+    let id = pending(&repo);
+    std::fs::rename(tree.join("b.txt"), tree.join("m.txt")).expect("rename");
+    repo.aye(&["revise", &id, "b.txt", "--old", "line 20", "--new", "PERSON"]).ok();
+    apply(&repo, &id);
+    repo.aye(&["session", "submit", "x"]).ok();
+    assert_eq!(proposed(&repo), MOVED);
+    apply(&repo, &pending(&repo));
+    assert_eq!(repo.text("m.txt"), lines(&[(20, "PERSON")]));
+}
+
+#[test]
+fn what_was_rejected_is_taken_out_of_the_file_that_was_renamed() {
+    let repo = repo();
+    let tree = session(&repo, EDIT);
+    std::fs::rename(tree.join("b.txt"), tree.join("m.txt")).expect("rename");
+    reject(&repo, &pending(&repo), "no");
+    repo.aye(&["session", "submit", "x"]).ok();
+    assert_eq!(proposed(&repo), MOVED);
+    // A new file goes as a whole, whatever it is called by then.
+    reject(&repo, &pending(&repo), "no");
+    let tree = session(&repo, "test -e b.txt && test ! -e m.txt && seq 40 >n.txt");
+    std::fs::rename(tree.join("n.txt"), tree.join("o.txt")).expect("rename");
+    reject(&repo, &pending(&repo), "no");
+    agent(&repo, "test ! -e n.txt && test ! -e o.txt").ok().notes("nothing changed");
+}
+
+/// Where the rename was rejected, what the agent has edited since is in the file that is back.
+#[test]
+fn edits_of_a_file_whose_rename_was_rejected_are_of_the_file_that_is_back() {
+    let repo = repo();
+    let tree = session(&repo, "mv b.txt m.txt && sed -i '20s/.*/AGENT/' m.txt");
+    std::fs::write(tree.join("m.txt"), lines(&[(3, "LATER"), (20, "AGENT")])).expect("write");
+    reject(&repo, &pending(&repo), "no");
+    repo.aye(&["session", "submit", "x"]).ok();
+    assert_eq!(proposed(&repo), "-line 3\n+LATER");
+    assert!(!tree.join("m.txt").exists());
+}
+
+#[test]
+fn what_a_person_edits_in_the_checkout_goes_into_the_file_that_was_renamed() {
+    let repo = repo();
+    let tree = session(&repo, "mv b.txt m.txt && sed -i '20s/.*/AGENT/' m.txt");
+    let edit = format!("{MOVED}\n-line 20\n+AGENT");
+    repo.write("b.txt", lines(&[(10, "PERSON")]));
+    repo.aye(&["session", "sync", "x"]).ok();
+    assert_eq!(read(&tree, "m.txt"), lines(&[(10, "PERSON"), (20, "AGENT")]));
+    assert_eq!(proposed(&repo), edit);
+    // And out of it.
+    repo.aye(&["session", "sync", "x", "--onto", "head"]).ok();
+    assert_eq!(read(&tree, "m.txt"), lines(&[(20, "AGENT")]));
+    assert_eq!(proposed(&repo), edit);
+    // Where both meet, it is said of the file as it is called now.
+    repo.write("b.txt", lines(&[(20, "PERSON")]));
+    let synced = repo.aye(&["session", "sync", "x"]);
+    synced.exits(5).notes("m.txt: your edits are kept where they meet");
+    assert_eq!(read(&tree, "m.txt"), lines(&[(20, "AGENT")]));
+}
+
+#[test]
+fn a_file_that_was_renamed_here_and_there_has_the_edits_of_both() {
+    let repo = repo();
+    let tree = session(&repo, "mv b.txt m.txt && sed -i '20s/.*/AGENT/' m.txt");
+    repo.git(&["mv", "b.txt", "n.txt"]);
+    repo.write("n.txt", lines(&[(10, "PERSON")]));
+    repo.commit("Renamed");
+    repo.aye(&["session", "sync", "x"]).ok();
+    assert_eq!(proposed(&repo), "rename from n.txt\nrename to m.txt\n-line 20\n+AGENT");
+    repo.git(&["mv", "n.txt", "m.txt"]);
+    repo.commit("Renamed again");
+    repo.aye(&["session", "sync", "x"]).ok();
+    assert_eq!(proposed(&repo), "-line 20\n+AGENT");
+    // Only there.
+    repo.git(&["mv", "m.txt", "o.txt"]);
+    repo.commit("Renamed once more");
+    repo.aye(&["session", "sync", "x"]).ok();
+    assert_eq!(proposed(&repo), "-line 20\n+AGENT");
+    assert_eq!(read(&tree, "o.txt"), lines(&[(10, "PERSON"), (20, "AGENT")]));
+}
+
+/// Nothing of a person's is proposed away on a guess.
+#[test]
+fn a_file_of_which_nobody_can_say_what_it_has_become_is_put_back() {
+    let repo = repo();
+    let tree = session(&repo, "mv b.txt m.txt && cp m.txt n.txt");
+    repo.write("b.txt", lines(&[(10, "PERSON")]));
+    let synced = repo.aye(&["session", "sync", "x"]);
+    synced.exits(5).notes("b.txt: was changed elsewhere").notes("n.txt or m.txt");
+    assert_eq!(read(&tree, "b.txt"), lines(&[(10, "PERSON")]));
+    assert!(!proposed(&repo).contains("PERSON"));
+    // Of two that were alike, one is left.
+    let twins = Repo::with(&[("a.txt", &lines(&[])), ("b.txt", &lines(&[]))]);
+    session(&twins, "rm a.txt && mv b.txt m.txt");
+    twins.write("b.txt", lines(&[(10, "PERSON")]));
+    twins.aye(&["session", "sync", "x"]).exits(5).notes("has become m.txt here is not clear");
+    assert!(!proposed(&twins).contains("PERSON"));
+    // Names say it where contents do not.
+    let twins = Repo::with(&[("a.txt", &lines(&[])), ("b.txt", &lines(&[]))]);
+    session(&twins, "mkdir d && mv a.txt b.txt d");
+    twins.write("b.txt", lines(&[(10, "PERSON")]));
+    twins.aye(&["session", "sync", "x"]).ok();
+    assert!(!proposed(&twins).contains("line"));
+}
