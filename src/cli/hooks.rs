@@ -31,6 +31,13 @@ pub struct Args {
     command: Sub,
 }
 
+impl Args {
+    /// Whether hooks are installed or removed.
+    pub(super) fn writes(&self) -> bool {
+        matches!(self.command, Sub::Install { .. } | Sub::Uninstall { .. })
+    }
+}
+
 #[derive(Debug, clap::Subcommand)]
 enum Sub {
     /// Install hooks (all, or those named).

@@ -84,7 +84,7 @@ impl Context {
         store.announce(&self.announced);
         store.run_by(self.agent_run());
         store.project_with(crate::memory::service::decide::project);
-        if self.var(AYE_TRY).is_some() || store.is_trial() {
+        if self.is_in_trial(Some(&store)) {
             store.in_trial();
         }
         if self.caller(&store).actor.kind == ActorKind::Ci {
@@ -158,6 +158,21 @@ impl Context {
         }
         let marker = actor::agent_marker(|name| self.var(name))?;
         Some((marker.agent.to_owned(), marker.variable))
+    }
+
+    /// Whether the command is one of a trial, by the environment or by the work tree that it runs in.
+    fn is_in_trial(&self, store: Option<&Store>) -> bool {
+        self.var(AYE_TRY).is_some() || store.is_some_and(Store::is_trial)
+    }
+
+    /// Refuses a command of a trial, whoever it is by its environment: it may be what the proposal itself has
+    /// brought.
+    ///
+    /// # Errors
+    /// `in_trial`.
+    pub(super) fn refuse_trial(&self) -> Result<()> {
+        let found = Store::discover(&self.directory).ok();
+        if self.is_in_trial(found.as_ref()) { Err(Store::refused_in_trial()) } else { Ok(()) }
     }
 
     /// Refuses an agent what a person alone does to this clone and to what holds agents to the gate: to

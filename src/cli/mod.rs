@@ -322,6 +322,25 @@ fn named(args: &[OsString]) -> Option<Cli> {
 }
 
 impl Command {
+    /// Whether the command changes, without a decision, files of the checkout, what holds agents to the gate, or
+    /// what a clone and its sessions keep.
+    fn writes_undecided(&self) -> bool {
+        match self {
+            Self::Init(_) => true,
+            Self::Gc(args) => !args.dry_run,
+            Self::Hooks(args) => args.writes(),
+            Self::Memory(args) => matches!(args.command, memory::Command::Init(_)),
+            Self::Agents(agents::Args { command }) => {
+                use agents::Command::{Install, Remove};
+                matches!(command, Some(Install(_) | Remove(_)))
+            }
+            Self::Session(session::Args { command }) => {
+                matches!(command, Some(session::Command::End { discard: true, .. }))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the command has its results in `format`: some forms are for reports only.
     fn prints(&self, format: Format) -> bool {
         match format {
@@ -337,6 +356,9 @@ impl Command {
 }
 
 fn run(context: &mut Context, command: Command) -> Result<Exit> {
+    if command.writes_undecided() {
+        context.refuse_trial()?;
+    }
     match command {
         Command::Init(args) => init::run(context, args),
         Command::Scan(args) => scan::run(context, args),

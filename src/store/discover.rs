@@ -201,17 +201,19 @@ impl Store {
     /// # Errors
     /// `in_trial`.
     pub fn require_no_trial(&self) -> Result<()> {
-        if !self.in_trial {
-            return Ok(());
-        }
-        Err(Error::new(
+        if self.in_trial { Err(Self::refused_in_trial()) } else { Ok(()) }
+    }
+
+    /// The refusal of what a command of a trial would decide, or write without a decision.
+    pub fn refused_in_trial() -> Error {
+        Error::new(
             &codes::IN_TRIAL,
             "a command that aye try runs decides nothing, and writes nothing in a person's name",
         )
         .hint(
             "decide once the trial is over; a test of aye itself runs it without AYE_TRY, in a \
                repository of its own",
-        ))
+        )
     }
 
     /// What the views of this store meet in lanes of other clones goes to `notices`.

@@ -173,6 +173,50 @@ fn a_command_of_a_trial_decides_nothing_and_writes_nothing_in_a_persons_name() {
     assert_clean(&repo);
 }
 
+/// Nor does it take the gate away, or write where nobody decides.
+#[test]
+fn a_command_of_a_trial_changes_neither_hooks_nor_sessions_nor_lanes() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok();
+    repo.aye(&["agents", "install", "claude-code"]).ok();
+    let keep = ["run", "--keep", "--name", "s", "--", "sh", "-c", "echo new >new; echo {} >.x"];
+    repo.cmd(&keep).env("AYE_AGENT", "robo").run().ok();
+    let tree = repo.aye(&["session", "path", "s"]).ok().out();
+    std::fs::write(format!("{}/unproposed", tree.trim()), "work\n").expect("write");
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let aye = env!("CARGO_BIN_EXE_aye");
+    let run = |script: &str| {
+        repo.aye(&["try", &id, "--no-record", "--", "sh", "-c", &format!("{script}\n"), aye])
+    };
+    let state = || {
+        let hooks = repo.aye(&["hooks", "status", "--json"]).ok().out();
+        let sessions = repo.aye(&["session", "list", "--json"]).ok().out();
+        let refs = repo.git(&["for-each-ref", "refs/aye"]);
+        (hooks, sessions, refs, repo.git(&["status", "--porcelain"]))
+    };
+    let before = state();
+    let words = [
+        "hooks install",
+        "hooks uninstall",
+        "agents install gemini --project",
+        "agents install gemini --user",
+        "agents remove claude-code",
+        "session end s --discard",
+        "gc --now --keep 0",
+        "memory init",
+        "init --agents",
+    ];
+    for words in words {
+        for actor in ["", "CI=1 ", "AYE_AGENT=robo "] {
+            let script = format!("cd ../../../.. && {actor}\"$0\" {words}");
+            run(&script).exits(4).notes("error[in_trial]");
+        }
+        run(&format!("env -u AYE_TRY \"$0\" {words}")).exits(4).notes("error[in_trial]");
+    }
+    run("cd ../../../.. && \"$0\" hooks status && \"$0\" session list && \"$0\" gc -n").ok();
+    assert_eq!(state(), before);
+}
+
 #[test]
 fn all_kinds_of_changes_are_there() {
     let repo = Repo::with(FILES);
