@@ -50,10 +50,10 @@ enum Sub {
     Install {
         #[command(flatten)]
         which: Which,
-        /// Overwrite a hook of ours that was edited.
+        /// Overwrite a hook of ours that was edited. Not for agents.
         #[arg(long)]
         force: bool,
-        /// Install into a hooks directory that all your repositories share.
+        /// Install into a hooks directory that all your repositories share. Not for agents.
         #[arg(long)]
         shared: bool,
     },
@@ -156,7 +156,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> Result<Exit> {
     // What no other command can read, a hook could only let pass.
-    Store::discover(&context.directory)?;
+    let found = Store::discover(&context.directory)?;
     let place = Place::find(&context.directory)?;
     if let Some(manager) = Manager::detect(&place) {
         let is_missing = |hook: &Hook| manager.runs(&place, *hook).is_none();
@@ -168,6 +168,7 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
     }
     place.require_own(shared)?;
     let program = program()?;
+    refuse_agents(context, &found, &place, &program, (force, shared))?;
     let setting = place.setting(&program);
     for hook in which {
         hooks::require_unedited(&place.directory, *hook, setting, force)?;
@@ -189,6 +190,38 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
         ));
     }
     print(context, &place, &program, &done)
+}
+
+/// Holds an agent to what `aye agents install` holds it to: nothing in the checkout from the run of a session, and no
+/// hook that is there made to do something else.
+fn refuse_agents(
+    context: &Context,
+    found: &Store,
+    place: &Place,
+    program: &str,
+    (force, shared): (bool, bool),
+) -> Result<()> {
+    let flags = [(force, " --force"), (shared, " --shared")];
+    let flags: String =
+        flags.into_iter().filter_map(|(given, name)| given.then_some(name)).collect();
+    let command = &format!("aye hooks install{flags}");
+    // The tree of a session is its agent's, and so are its hooks.
+    if context.refuse_session(found).is_ok() {
+        context.refuse_agents_in_session(found, "install hooks in the checkout", command)?;
+        if place.in_work_tree() {
+            context.refuse_agents_scaffold(command)?;
+        }
+    }
+    if force {
+        context.refuse_agents("overwrite hooks that were edited", command)?;
+    }
+    if shared {
+        context.refuse_agents("install hooks for other repositories", command)?;
+    }
+    if hooks::runs_another(&place.directory, place.setting(program))? {
+        context.refuse_agents("have hooks run another aye than the one they name", command)?;
+    }
+    Ok(())
 }
 
 fn uninstall(context: &mut Context, which: &[Hook], force: bool) -> Result<Exit> {

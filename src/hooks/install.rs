@@ -119,6 +119,20 @@ pub fn install(
     Ok(outcome)
 }
 
+/// Whether a hook of ours in `directory` runs another aye than that of `setting`.
+///
+/// # Errors
+/// `io_error` if a file that exists cannot be read.
+pub fn runs_another(directory: &Path, setting: Setting<'_>) -> Result<bool> {
+    for hook in Hook::ALL {
+        let Some(bytes) = read(&directory.join(hook.name()))? else { continue };
+        if script::kind(&bytes) != ScriptKind::Foreign && !script::runs(&bytes, setting.program) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn persist(file: tempfile::NamedTempFile, path: &Path) -> Result<()> {
     file.persist(path)
         .map(drop)

@@ -14,7 +14,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use install::{
-    InstallOutcome, State, install, require_room, require_unedited, runs_chained, state, uninstall,
+    InstallOutcome, State, install, require_room, require_unedited, runs_another, runs_chained,
+    state, uninstall,
 };
 pub use managers::Manager;
 pub use place::{Place, obstacle};

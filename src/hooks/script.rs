@@ -11,6 +11,8 @@
 //! Why a script: a link to the program would be left dangling when that goes, and git passes over
 //! such a hook in silence; a copy would grow old; a program of two lines cannot be read.
 
+use bstr::ByteSlice as _;
+
 use super::Hook;
 use crate::text::shell::quote;
 
@@ -58,6 +60,12 @@ pub fn kind(bytes: &[u8]) -> ScriptKind {
         Some((_, written)) if written == sum(body) => ScriptKind::Ours,
         _ => ScriptKind::Edited,
     }
+}
+
+/// Whether `bytes`, a hook of ours, runs the aye at `program`.
+pub fn runs(bytes: &[u8], program: &str) -> bool {
+    let own = format!("aye={}", quote(program));
+    bytes.lines().any(|line| line == own.as_bytes())
 }
 
 fn sum(body: &str) -> String {

@@ -826,3 +826,64 @@ fn the_frameworks_manifest_is_complete() {
         assert_eq!(run.status, 0, "{hook}: {}", run.err());
     }
 }
+
+/// As with `aye agents install`: an agent may hold itself to the gate, and no more.
+#[test]
+fn an_agent_installs_hooks_and_makes_none_of_them_another() {
+    let repo = Repo::with(FILES);
+    repo.agent("robo", &["hooks", "install"]).ok().says("installed");
+    repo.agent("robo", &["hooks", "install"]).ok().says("installed already");
+    let hook = ".git/hooks/pre-commit";
+    let installed = repo.text(hook);
+    let refused = |run: Run, what: &str| {
+        run.fails("human_approval_required", 4).notes(what).notes("aye hooks install");
+    };
+    // What a person has added stays.
+    let edited = format!("{installed}# my own\n");
+    repo.write(hook, &edited);
+    repo.agent("robo", &["hooks", "install"]).fails("hook_changed", 5);
+    refused(repo.agent("robo", &["hooks", "install", "--force"]), "overwrite hooks");
+    assert_eq!(repo.text(hook), edited);
+    repo.aye(&["hooks", "install", "--force"]).ok();
+    assert_eq!(repo.text(hook), installed);
+    // Nor does it have them run what it can write itself.
+    let other = repo.outer().join("aye");
+    copy_aye(&repo, &other);
+    let by = |program: &std::path::Path| repo.program(program).args(&["hooks", "install"]);
+    refused(by(&other).env("AYE_AGENT", "robo").run(), "another aye");
+    std::fs::remove_file(repo.path(hook)).expect("remove");
+    refused(by(&other).env("AYE_AGENT", "robo").run(), "another aye");
+    by(&other).run().ok();
+    let shared = repo.outer().join("shared");
+    let config = repo.user_config(&[("core.hooksPath", &shared.to_string_lossy())]);
+    let install = repo.cmd(&["hooks", "install", "--shared"]).env("AYE_AGENT", "robo");
+    refused(install.env("GIT_CONFIG_GLOBAL", config).run(), "other repositories");
+    assert!(!shared.exists());
+}
+
+#[test]
+fn from_the_run_of_a_session_no_hook_of_the_checkout_is_written() {
+    let repo = Repo::with(FILES);
+    script(&repo, ".githooks/pre-commit", "exit 0");
+    repo.commit("Hooks");
+    let aye = env!("CARGO_BIN_EXE_aye");
+    let install = || {
+        let words = format!("'{aye}' -C '{}' hooks install", repo.root().display());
+        let run = ["run", "--", "sh", "-c", &words];
+        repo.cmd(&run).env("AYE_AGENT", "robo").run().exits(4).notes("error[in_session]");
+        assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    };
+    install();
+    assert!(!repo.exists(".git/hooks/pre-commit"));
+    repo.git(&["config", "core.hooksPath", ".githooks"]);
+    install();
+    // Those of its own tree are its own.
+    let own = format!("'{aye}' hooks install");
+    repo.cmd(&["run", "--", "sh", "-c", &own]).env("AYE_AGENT", "robo").run().ok();
+    // Outside of one, it writes no files where direct writes are gated.
+    repo.write(".agent-memory/policy.toml", "gate = true\n");
+    repo.commit("Gate");
+    let run = repo.agent("robo", &["hooks", "install"]);
+    run.fails("human_approval_required", 4).notes("gated");
+    repo.aye(&["hooks", "install"]).ok();
+}
