@@ -223,6 +223,30 @@ impl Git {
         self
     }
 
+    /// Runs no program of the filter driver `name`, and takes it for one that need not run.
+    #[must_use]
+    pub fn without_filter(mut self, name: &[u8]) -> Self {
+        for (key, value) in [("clean", ""), ("process", ""), ("required", "false")] {
+            let setting = [b"filter.", name, b".", key.as_bytes()].concat();
+            let setting = setting.to_os_str_lossy();
+            let mut word = OsString::new();
+            // `-c` ends the key at the first `=`; git before 2.31 does not know the other way, and fails.
+            if name.contains(&b'=') {
+                let variable = format!("AYE_FILTER_{key}");
+                word.push("--config-env=");
+                word.push(&setting);
+                word.push(format!("={variable}"));
+                self = self.env(variable, value);
+            } else {
+                self.settings.push("-c".into());
+                word.push(&setting);
+                word.push(format!("={value}"));
+            }
+            self.settings.push(word);
+        }
+        self
+    }
+
     /// Adds an argument. The first is the git command.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {

@@ -9,10 +9,13 @@ use crate::store::Store;
 
 /// Git in this very repository, where a path is a path.
 pub(super) fn git(store: &Store) -> Result<Git> {
+    Ok(literally(store.git()?))
+}
+
+fn literally(git: Git) -> Git {
     let others = ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
-    let git = store.git()?.env("GIT_LITERAL_PATHSPECS", "1");
     // Git takes none of them beside it.
-    Ok(others.into_iter().fold(git, |git, name| git.env(name, "0")))
+    others.into_iter().fold(git.env("GIT_LITERAL_PATHSPECS", "1"), |git, name| git.env(name, "0"))
 }
 
 /// As [`git`], for taking `paths` from the work tree where files that were just written got other
@@ -130,7 +133,10 @@ pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
     for some in chunks(paths) {
         with_index(store, || {
             let git = match born {
-                true => git(store)?.args(["reset", "--quiet", "HEAD", "--"]),
+                // It looks at all files that have changed, not only at these.
+                true => {
+                    literally(store.git_without_filters()?).args(["reset", "--quiet", "HEAD", "--"])
+                }
                 false => git(store)?.args(["rm", "--quiet", "--cached", "--ignore-unmatch", "--"]),
             };
             git.args(some.iter().map(RepoPath::to_path)).run()

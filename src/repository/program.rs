@@ -1,5 +1,9 @@
 //! The `git` program on a repository that was opened.
 
+use std::collections::BTreeSet;
+
+use bstr::ByteSlice as _;
+
 use crate::error::{Error, Result};
 use crate::git::{self, Git};
 
@@ -36,5 +40,28 @@ impl Repository {
             git = git.env("GIT_INDEX_FILE", index);
         }
         Ok(git.env("GIT_DIR", git_dir))
+    }
+
+    /// As [`Repository::git`], without the filter programs that the repository's own configuration names: where a
+    /// file goes through one, git compares it as it lies in the work tree.
+    ///
+    /// # Errors
+    /// As [`Repository::git`]; `git_failed` if the configuration cannot be read.
+    pub fn git_without_filters(&self) -> Result<Git> {
+        // Asked of git itself, which knows what it includes on which conditions.
+        let args = ["config", "-z", "--show-scope", "--name-only", "--get-regexp", r"^filter\."];
+        let named = self.git()?.args(args).answer()?;
+        let mut fields = named.stdout.split(|byte| *byte == 0);
+        let mut drivers = BTreeSet::new();
+        while let (Some(scope), Some(key)) = (fields.next(), fields.next()) {
+            // `filter.NAME.KEY`, the name with dots of its own.
+            let rest = key.strip_prefix(b"filter.").unwrap_or_default();
+            if let Some(at) = rest.rfind_byte(b'.')
+                && (scope == b"local" || scope == b"worktree")
+            {
+                drivers.insert(&rest[..at]);
+            }
+        }
+        Ok(drivers.into_iter().fold(self.git()?, Git::without_filter))
     }
 }

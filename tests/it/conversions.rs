@@ -263,6 +263,37 @@ fn filter_programs_are_not_run_and_their_files_are_taken_as_they_lie() {
     repo.aye(&["propose", "--worktree", "big.dat"]).ok();
 }
 
+/// Whatever git would have to run to compare a file whose time, or whose content, has changed.
+#[test]
+fn nothing_that_the_repository_names_as_a_filter_runs_to_compare_a_file() {
+    for name in ["evil", "e.vi\u{e4}l", "a=b"] {
+        let repo = Repo::with(&[("a", "a\n"), ("b", "b\n")]);
+        let ran = repo.outer().join("ran");
+        let section = format!("[filter {name:?}]\n");
+        let included = repo.outer().join("included");
+        let text = format!("{section}process = touch {0}; cat\nrequired = true\n", ran.display());
+        std::fs::write(&included, text).expect("write");
+        let path = ".git/config";
+        let include = format!("[includeIf \"onbranch:main\"]\npath = {}\n", included.display());
+        let clean = format!("{section}clean = touch {}; cat\n", ran.display());
+        repo.write(path, repo.text(path) + &include + &clean);
+        repo.write(".gitattributes", format!("a filter={name}\n"));
+        // Compared as it lies there, it is the same, or cannot be proposed.
+        for (content, code) in [("a\n", "no_change"), ("A\n", "filtered_file")] {
+            repo.write("a", content);
+            let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+            let file = std::fs::File::options().write(true).open(repo.path("a")).expect("open");
+            file.set_modified(later).expect("touch");
+            repo.aye(&["propose", "--worktree", "a"]).fails(code, 6);
+            assert!(!ran.exists(), "{name}: a program of the repository's was run");
+        }
+        // The others can be proposed.
+        repo.write("b", "B\n");
+        repo.aye(&["propose", "--worktree", "b"]).ok();
+        assert!(!ran.exists(), "{name}: a program of the repository's was run");
+    }
+}
+
 /// What git stores of such a file is not for everybody who gets the objects: `git-crypt`, say.
 #[test]
 fn a_proposal_about_a_filtered_file_is_for_nobody_else_and_git_commits_it() {

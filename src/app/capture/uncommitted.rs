@@ -38,7 +38,7 @@ pub(super) fn uncommitted(
         refuse_unmatched(store, specs)?;
     }
     let status = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"];
-    let raw = here(store, specs.base)?
+    let raw = at(store, specs.base, store.git_without_filters()?)
         .env("GIT_OPTIONAL_LOCKS", "0")
         .args(status)
         .args(["--ignore-submodules=dirty", "--"])
@@ -139,8 +139,11 @@ pub(super) struct Uncommitted<'a> {
 
 /// Git, in the directory that pathspecs are relative to.
 pub(super) fn here(store: &Store, base: &Path) -> Result<Git> {
-    let git = store.git()?;
-    Ok(if store.prefix(base).is_some() { git.directory(base) } else { git })
+    Ok(at(store, base, store.git()?))
+}
+
+fn at(store: &Store, base: &Path, git: Git) -> Git {
+    if store.prefix(base).is_some() { git.directory(base) } else { git }
 }
 
 /// Refuses the pathspecs that match nothing that git knows or would add, as `git add` does.
