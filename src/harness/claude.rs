@@ -19,14 +19,17 @@ pub static CLIENT: Client = Client {
     agent: NAME,
     is_tried: true,
     hooks: &[
-        ("PreToolUse", Some("Edit|MultiEdit|Write|NotebookEdit|Bash")),
+        ("PreToolUse", Some("Edit|MultiEdit|Write|NotebookEdit|Bash|Monitor|PowerShell")),
         ("SessionStart", None),
         ("UserPromptSubmit", None),
         ("Stop", None),
         ("WorktreeCreate", None),
     ],
     // Of a command that fails, or is interrupted, only the second is asked.
-    after: &[("PostToolUse", Some("Bash")), ("PostToolUseFailure", Some("Bash"))],
+    after: &[
+        ("PostToolUse", Some("Bash|PowerShell")),
+        ("PostToolUseFailure", Some("Bash|PowerShell")),
+    ],
     before: "PreToolUse",
     way: Way::Enter,
     // By `onFailure`, which 2.1.197 does not know.
@@ -36,7 +39,7 @@ pub static CLIENT: Client = Client {
     settings: Settings::Entries(entry),
 };
 
-const NAMES: Names = Names {
+pub(super) const NAMES: Names = Names {
     moments: &[
         ("PreToolUse", Moment::Tool),
         ("PostToolUse", Moment::After),
@@ -52,6 +55,8 @@ const NAMES: Names = Names {
         ("Write", ToolKind::Edit(Field::Path("file_path"))),
         ("NotebookEdit", ToolKind::Edit(Field::Path("notebook_path"))),
         ("Bash", ToolKind::Shell(None)),
+        ("Monitor", ToolKind::Monitor(None)),
+        ("PowerShell", ToolKind::ForeignShell),
     ],
 };
 

@@ -36,7 +36,7 @@ pub static CLIENT: Client = Client {
     settings: Settings::Entries(entry),
 };
 
-const NAMES: Names = Names {
+pub(super) const NAMES: Names = Names {
     moments: &[
         ("BeforeTool", Moment::Tool),
         ("AfterTool", Moment::After),

@@ -82,10 +82,26 @@ fn spell(path: &str, quote: Quote, is_escaped: bool) -> String {
     out
 }
 
+/// The home directory at the beginning of `text`, in bytes, and `below` behind it.
+fn at_home(text: &str, below: &str, quote: Quote) -> Option<(usize, Spelled)> {
+    let home = HOMES.iter().find(|home| text.starts_with(**home))?;
+    Some((home.len(), spelled(&text[home.len()..], below, quote)?))
+}
+
+/// How a shell calls the home directory.
+const HOMES: [&str; 3] = ["~", "$HOME", "${HOME}"];
+
 /// `command` with the absolute path `top`, wherever it stands as a path of its own or before a slash, as
-/// `tree`: as it is, and as it is escaped or quoted for a shell. What a shell makes of a path otherwise is not seen.
-pub fn in_command(command: &str, top: &str, tree: &str) -> String {
+/// `tree`: as it is, as it is escaped or quoted for a shell, and from the home directory, in which it is `below`
+/// (`/src/shop`). What a shell makes of a path otherwise is not seen.
+pub fn in_command(command: &str, top: &str, tree: &str, below: Option<&str>) -> String {
     let is_part = |c: char| c.is_alphanumeric() || "_-.~/".contains(c);
+    // Whether a path ends before `after`, which is in `quote`.
+    let ends = |after: &str, quote: Quote| {
+        let after = after.trim_start_matches(['\'', '"']);
+        let goes_on = after.starts_with('\\') && quote == Quote::None;
+        after.starts_with('/') || !after.starts_with(is_part) && !goes_on
+    };
     let first = top.chars().next().unwrap_or('/');
     let mut out = String::with_capacity(command.len());
     let (mut rest, mut quote) = (command, Quote::None);
@@ -97,12 +113,9 @@ pub fn in_command(command: &str, top: &str, tree: &str) -> String {
                 (rest, quote) = (&rest[found.len..], found.quote);
                 continue;
             }
-            let ends = |found: &Spelled| {
-                let after = rest[found.len..].trim_start_matches(['\'', '"']);
-                let goes_on = after.starts_with('\\') && found.quote == Quote::None;
-                after.starts_with('/') || !after.starts_with(is_part) && !goes_on
-            };
-            if let Some(found) = spelled(rest, top, quote).filter(ends) {
+            if let Some(found) =
+                spelled(rest, top, quote).filter(|found| ends(&rest[found.len..], found.quote))
+            {
                 // No shell would read it so: it is text, such as a file that is written.
                 let is_text = quote == Quote::None && rest.starts_with(top) && !is_plain(top);
                 if is_text {
@@ -114,6 +127,17 @@ pub fn in_command(command: &str, top: &str, tree: &str) -> String {
                 (rest, quote) = (&rest[found.len..], found.quote);
                 continue;
             }
+        }
+        if "~$".contains(c)
+            && !out.chars().next_back().is_some_and(is_part)
+            && let Some(below) = below
+            && let Some((home, found)) = at_home(rest, below, quote)
+                .filter(|(home, found)| ends(&rest[home + found.len..], found.quote))
+        {
+            out += &spell(tree, quote, found.is_escaped);
+            out += &found.quotes;
+            (rest, quote) = (&rest[home + found.len..], found.quote);
+            continue;
         }
         out.push(c);
         rest = &rest[c.len_utf8()..];
@@ -147,12 +171,12 @@ mod tests {
             ("cat <<E\nthat's /r\nE\nls /r", "cat <<E\nthat's /t\nE\nls /t"),
             ("ls", "ls"),
         ] {
-            assert_eq!(in_command(command, "/r", "/t"), expected);
+            assert_eq!(in_command(command, "/r", "/t", None), expected);
         }
         // A checkout in which the trees lie, such as one of a home directory.
         let command = "cd /r/state/t || exit\ncat /r/a";
         assert_eq!(
-            in_command(command, "/r", "/r/state/t"),
+            in_command(command, "/r", "/r/state/t", None),
             "cd /r/state/t || exit\ncat /r/state/t/a"
         );
     }
@@ -172,7 +196,7 @@ mod tests {
             ("/a$b", "cat \"/a\\$b/c\" '/a$b/c' /a\\$b", "cat \"/t/c\" '/t/c' /t"),
             ("/a(b)&c", "cat /a\\(b\\)\\&c/d", "cat /t/d"),
         ] {
-            assert_eq!(in_command(command, top, "/t"), expected);
+            assert_eq!(in_command(command, top, "/t", None), expected);
         }
     }
 
@@ -183,16 +207,31 @@ mod tests {
             ("cat \"/r/a\"", "cat \"/m y\\$'/t/a\""),
             ("cat '/r/a'", "cat '/m y$'\\''/t/a'"),
         ] {
-            assert_eq!(in_command(command, "/r", "/m y$'/t"), expected);
+            assert_eq!(in_command(command, "/r", "/m y$'/t", None), expected);
         }
         let command = "cd /a\\ b/t && cat /a\\ b/c";
-        assert_eq!(in_command(command, "/a b", "/a b/t"), "cd /a\\ b/t && cat /a\\ b/t/c");
+        assert_eq!(in_command(command, "/a b", "/a b/t", None), "cd /a\\ b/t && cat /a\\ b/t/c");
+    }
+
+    #[test]
+    fn a_path_from_the_home_directory_is_seen() {
+        for (command, expected) in [
+            ("cat ~/r/a >$HOME/r/b; ls ${HOME}/r", "cat /t/a >/t/b; ls /t"),
+            ("cat \"$HOME/r/a\" \"${HOME}\"/r/a", "cat \"/t/a\" \"/t\"/a"),
+            ("sh -c 'cd ~/r && git -C $HOME/r/ log'", "sh -c 'cd /t && git -C /t/ log'"),
+            ("a=~/r b=$HOME/'r'/c", "a=/t b=/t''/c"),
+            ("ls ~ ~/ ~/rest $HOME/r.bak ~x/r \\$HOME/r x~/r $HOMER/r ~/x/r", "="),
+        ] {
+            let expected = if expected == "=" { command } else { expected };
+            assert_eq!(in_command(command, "/h/r", "/t", Some("/r")), expected);
+        }
+        assert_eq!(in_command("cat ~/a\\ b/c", "/h/a b", "/t", Some("/a b")), "cat /t/c");
     }
 
     proptest! {
         #[test]
         fn any_command_without_the_path_stays_as_it_is(command in any::<String>()) {
-            prop_assert_eq!(in_command(&command, "/no where", "/t"), command);
+            prop_assert_eq!(in_command(&command, "/no where", "/t", Some("/no where")), command);
         }
     }
 }

@@ -207,6 +207,8 @@ pub enum Event {
     Shell {
         /// The command.
         command: String,
+        /// What runs it.
+        shell: Shell,
         /// Where it is to run, where that is not the working directory.
         directory: Option<PathBuf>,
         /// All that the tool is called with, of which `command` is a part.
@@ -230,6 +232,17 @@ pub enum Event {
     },
     /// The client wants a work tree of that name.
     Tree(String),
+}
+
+/// What runs a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shell {
+    /// A shell in POSIX's language.
+    Posix,
+    /// The same, while the agent goes on: its end is never reported.
+    Background,
+    /// A shell of another language, for which nothing is rewritten.
+    Foreign,
 }
 
 /// What the client is to do.

@@ -18,7 +18,7 @@ pub static CLIENT: Client = Client {
     agent: "qwen-code",
     is_tried: true,
     hooks: &[
-        ("PreToolUse", Some("edit|write_file|run_shell_command")),
+        ("PreToolUse", Some("edit|write_file|notebook_edit|run_shell_command|monitor")),
         ("SessionStart", None),
         ("UserPromptSubmit", None),
         ("Stop", None),
@@ -32,7 +32,7 @@ pub static CLIENT: Client = Client {
     settings: Settings::Entries(entry),
 };
 
-const NAMES: Names = Names {
+pub(super) const NAMES: Names = Names {
     moments: &[
         ("PreToolUse", Moment::Tool),
         ("PostToolUse", Moment::After),
@@ -43,7 +43,9 @@ const NAMES: Names = Names {
     tools: &[
         ("edit", ToolKind::Edit(Field::Path("file_path"))),
         ("write_file", ToolKind::Edit(Field::Path("file_path"))),
+        ("notebook_edit", ToolKind::Edit(Field::Path("notebook_path"))),
         ("run_shell_command", ToolKind::Shell(Some("directory"))),
+        ("monitor", ToolKind::Monitor(Some("directory"))),
     ],
 };
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::redirect::{Field, paths};
-use super::{Call, Event};
+use super::{Call, Event, Shell};
 
 /// What a tool does.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,10 @@ pub enum ToolKind {
     Read(Field),
     /// It runs a command, in the directory that this key names.
     Shell(Option<&'static str>),
+    /// The same, while the agent goes on.
+    Monitor(Option<&'static str>),
+    /// It runs a command of another language than a POSIX shell's.
+    ForeignShell,
 }
 
 /// When a hook is asked.
@@ -138,14 +142,20 @@ pub fn judge(names: &Names, event: &str, said: Said) -> Result<Call, String> {
                     paths(&said.input, field)?;
                     Event::Read { input: said.input, field }
                 }
-                Some(ToolKind::Shell(directory)) => shell(said.input, directory)?,
+                Some(ToolKind::Shell(directory)) => shell(said.input, directory, Shell::Posix)?,
+                // What Claude Code's Monitor may open in the place of a command.
+                Some(ToolKind::Monitor(_)) if is_socket(&said.input) => Event::Other,
+                Some(ToolKind::Monitor(directory)) => {
+                    shell(said.input, directory, Shell::Background)?
+                }
+                Some(ToolKind::ForeignShell) => shell(said.input, None, Shell::Foreign)?,
             }
         }
         Moment::After => {
             let kind = names.tools.iter().find(|(name, _)| *name == said.tool);
             match kind {
                 // Some clients do not repeat what a tool was called with.
-                Some((_, ToolKind::Shell(_))) => Event::Ran {
+                Some((_, ToolKind::Shell(_) | ToolKind::ForeignShell)) => Event::Ran {
                     command: said.input["command"].as_str().unwrap_or_default().to_owned(),
                 },
                 _ => Event::Other,
@@ -163,12 +173,16 @@ pub fn judge(names: &Names, event: &str, said: Said) -> Result<Call, String> {
     Ok(Call { session, model, part, directory, event })
 }
 
-fn shell(input: Value, directory: Option<&'static str>) -> Result<Event, String> {
+fn is_socket(input: &Value) -> bool {
+    input.get("ws").is_some() && input.get("command").is_none()
+}
+
+fn shell(input: Value, directory: Option<&'static str>, shell: Shell) -> Result<Event, String> {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     let command = text("command").ok_or("the tool's input has no command")?.to_owned();
     let directory = match directory.and_then(|key| input.get(key)) {
         None | Some(Value::Null) => None,
         Some(path) => Some(path.as_str().ok_or("the directory is not a text")?.into()),
     };
-    Ok(Event::Shell { command, directory, input })
+    Ok(Event::Shell { command, shell, directory, input })
 }

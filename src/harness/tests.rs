@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::redirect::Field;
+use super::sent::ToolKind;
 use super::*;
 
 /// What the client `name` sends before a tool, in session `s` from `/r`.
@@ -32,6 +33,37 @@ fn before(name: &str, tool: &str, input: &Value) -> Vec<u8> {
 fn event(name: &str, tool: &str, input: &Value) -> Result<Event, String> {
     let client = client(name).unwrap();
     (client.read)(client.before, &before(name, tool, input)).map(|call| call.event)
+}
+
+/// A tool that writes and that the installed hooks are not asked about is not gated, whatever is read of it.
+#[test]
+fn hooks_are_asked_about_the_tools_that_are_read_and_no_others() {
+    for client in CLIENTS {
+        let matcher = |wanted: &str| {
+            let hook = client.installed(true).find(|(event, _)| *event == wanted);
+            hook.and_then(|(_, tools)| tools).map(|tools| tools.split('|').collect::<Vec<_>>())
+        };
+        let Some(tools) = matcher(client.before) else { continue };
+        for tool in &tools {
+            let input = json!({"command": "ls", "file_path": "a", "notebook_path": "a"});
+            let event = event(client.name, tool, &input).unwrap();
+            assert_ne!(event, Event::Other, "{} {tool}", client.name);
+        }
+        let known = match client.name {
+            claude::NAME => claude::NAMES.tools,
+            gemini::NAME => gemini::NAMES.tools,
+            qwen::NAME => qwen::NAMES.tools,
+            name => panic!("{name}"),
+        };
+        assert_eq!(known.iter().map(|(tool, _)| *tool).collect::<Vec<_>>(), tools);
+        let is_shell =
+            |kind: &ToolKind| matches!(kind, ToolKind::Shell(_) | ToolKind::ForeignShell);
+        let shells: Vec<&str> =
+            known.iter().filter(|(_, kind)| is_shell(kind)).map(|(tool, _)| *tool).collect();
+        for (after, _) in client.after {
+            assert_eq!(matcher(after).unwrap(), shells, "{after}");
+        }
+    }
 }
 
 /// Copilot before 1.0, and its documentation.
@@ -74,6 +106,12 @@ fn edits_and_commands_that_were_recorded_are_understood() {
         ),
         (
             "qwen",
+            "notebook_edit",
+            json!({"notebook_path": "/r/a.txt", "cell_id": "c", "new_source": "x"}),
+            Field::Path("notebook_path"),
+        ),
+        (
+            "qwen",
             "edit",
             json!({"file_path": "/r/a.txt", "old_string": "two"}),
             Field::Path("file_path"),
@@ -97,20 +135,28 @@ fn edits_and_commands_that_were_recorded_are_understood() {
             Event::Edit { files: vec![PathBuf::from(path)], input: input.clone(), field };
         assert_eq!(event(name, tool, &input), Ok(expected), "{name} {tool}");
     }
-    for (name, tool) in [
-        ("claude-code", "Bash"),
-        ("codex", "Bash"),
-        ("gemini", "run_shell_command"),
-        ("qwen", "run_shell_command"),
-        ("copilot", "bash"),
-        ("opencode", "bash"),
+    for (name, tool, shell) in [
+        ("claude-code", "Bash", Shell::Posix),
+        ("claude-code", "Monitor", Shell::Background),
+        ("claude-code", "PowerShell", Shell::Foreign),
+        ("codex", "Bash", Shell::Posix),
+        ("gemini", "run_shell_command", Shell::Posix),
+        ("qwen", "run_shell_command", Shell::Posix),
+        ("qwen", "monitor", Shell::Background),
+        ("copilot", "bash", Shell::Posix),
+        ("copilot", "powershell", Shell::Foreign),
+        ("opencode", "bash", Shell::Posix),
     ] {
         let input = json!({ "command": "ls", "description": "x" });
-        let expected = Event::Shell { command: "ls".into(), directory: None, input: input.clone() };
+        let (command, directory) = ("ls".to_owned(), None);
+        let expected = Event::Shell { command, shell, directory, input: input.clone() };
         assert_eq!(event(name, tool, &input), Ok(expected), "{name}");
         assert!(event(name, tool, &json!({ "command": ["ls"] })).is_err(), "{name}");
         assert!(event(name, tool, &json!("ls")).is_err(), "{name}");
     }
+    let socket = json!({ "ws": { "url": "ws://localhost" }, "timeout_ms": 1000 });
+    assert_eq!(event("claude-code", "Monitor", &socket), Ok(Event::Other));
+    assert!(event("claude-code", "Monitor", &json!({ "ws": {}, "command": 5 })).is_err());
 }
 
 #[test]

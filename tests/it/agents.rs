@@ -144,6 +144,31 @@ fn commands_of_the_checkout_run_in_the_tree() {
     assert_eq!(repo.text("b.txt"), "bee\n");
 }
 
+/// Claude Code's other ways to run a command.
+#[test]
+fn a_monitor_runs_in_the_tree_and_powershell_is_sent_there() {
+    let repo = Repo::with(FILES);
+    let run = |tool: &str, directory: PathBuf| {
+        let input = json!({ "command": "echo wasp >>b.txt", "description": "Watch" });
+        let more = json!({ "tool_name": tool, "tool_input": input, "cwd": directory });
+        call(&repo, "s", "PreToolUse", more)
+    };
+    let updated = run("Monitor", repo.path("")).ok().json();
+    let updated = updated["hookSpecificOutput"]["updatedInput"]["command"].clone();
+    let updated = updated.as_str().expect("a command");
+    assert!(updated.starts_with("cd ") && updated.ends_with("|| exit\necho wasp >>b.txt"));
+    assert!(refused(run("PowerShell", repo.path("src"))).contains("EnterWorktree"));
+    let tree = enter(&repo);
+    for tool in ["Monitor", "PowerShell"] {
+        assert_eq!(run(tool, tree.join("src")).ok().out(), "");
+    }
+    // The installed hooks ask about them.
+    repo.aye(&["agents", "install", "claude-code", "--mode", "strict"]).ok();
+    let settings = repo.text(".claude/settings.json");
+    assert!(settings.contains("|Bash|Monitor|PowerShell\""), "{settings}");
+    assert!(settings.contains("\"Bash|PowerShell\""), "{settings}");
+}
+
 #[test]
 fn a_verdict_is_told_once_and_with_its_reason() {
     let repo = Repo::with(FILES);

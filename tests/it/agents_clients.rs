@@ -202,6 +202,87 @@ fn a_client_that_rewrites_nothing_is_given_the_path() {
 }
 
 #[test]
+fn notebooks_and_monitors_of_qwen_are_held() {
+    let repo = Repo::with(FILES);
+    let notebook = |path: PathBuf| {
+        let input = json!({ "notebook_path": path, "cell_id": "c", "new_source": "print()" });
+        tool(&repo, "qwen", "notebook_edit", &input)
+    };
+    let monitor = |text: &str| {
+        let input = json!({ "command": text, "description": "watch" });
+        tool(&repo, "qwen", "monitor", &input)
+    };
+    let reason = refused("qwen", &notebook(repo.path("n.ipynb")));
+    let tree = tree(&repo);
+    assert!(reason.contains(tree.to_str().expect("UTF-8")), "{reason}");
+    assert_eq!(notebook(tree.join("n.ipynb")), Value::Null);
+    refused("qwen", &monitor("echo wasp >>b.txt"));
+    assert_eq!(monitor(&format!("cd {} && echo wasp >>b.txt", tree.display())), Value::Null);
+    repo.aye(&["agents", "install", "qwen"]).ok();
+    let settings = std::fs::read_to_string(repo.outer().join("home/.qwen/settings.json"));
+    assert!(settings.expect("settings").contains("|notebook_edit|run_shell_command|monitor\""));
+}
+
+#[test]
+fn copilots_powershell_is_sent_into_the_tree() {
+    let repo = Repo::with(FILES);
+    let run = |text: &str| tool(&repo, "copilot", "powershell", &json!({ "command": text }));
+    let reason = refused("copilot", &run("Set-Content b.txt wasp"));
+    let goes = format!("cd {};", tree(&repo).display());
+    assert!(reason.ends_with(&goes.replace("cd /", "cd '/").replace(';', "';")), "{reason}");
+    assert_eq!(run(&format!("{goes} Set-Content b.txt wasp")), Value::Null);
+    refused("copilot", &run(&format!("{goes} Set-Content {}/b.txt wasp", repo.root().display())));
+}
+
+/// The checkout is named by its path, and from the home directory, by a command that runs somewhere else.
+#[test]
+fn a_command_that_runs_elsewhere_and_names_the_checkout_means_the_tree() {
+    for (name, shell, key) in [
+        ("opencode", "bash", "workdir"),
+        ("gemini", "run_shell_command", "dir_path"),
+        ("qwen", "run_shell_command", "directory"),
+        ("cursor", "Shell", "working_directory"),
+    ] {
+        let repo = Repo::with(FILES);
+        let elsewhere = repo.outer().join("elsewhere");
+        std::fs::create_dir(&elsewhere).expect("make");
+        let run =
+            |text: &str| tool(&repo, name, shell, &json!({ "command": text, key: elsewhere }));
+        let harmless = run("echo x >b.txt");
+        assert!(harmless.is_null() || harmless == json!({}), "{name}: {harmless}");
+        let answer = run(&format!("echo wasp >>{}/b.txt", repo.root().display()));
+        if !REWRITTEN.contains(&name) {
+            assert!(refused(name, &answer).contains(tree(&repo).to_str().expect("UTF-8")));
+            continue;
+        }
+        let expected = format!("echo wasp >>{}/b.txt", tree(&repo).display());
+        assert_eq!(rewritten(name, &answer)["command"], expected, "{name}");
+    }
+}
+
+#[test]
+fn a_checkout_that_is_named_from_the_home_directory_is_the_tree() {
+    let repo = Repo::with(FILES);
+    let home = repo.root().parent().expect("a directory").to_owned();
+    let name = repo.root().file_name().expect("a name").to_str().expect("UTF-8").to_owned();
+    for text in ["~/R/b.txt", "$HOME/R/b.txt", "\"${HOME}/R/b.txt\"", "\"$HOME\"/R/b.txt"] {
+        let text = format!("echo wasp >>{}", text.replace('R', &name));
+        let call = json!({"session_id": "s", "cwd": repo.root(), "hook_event_name": "PreToolUse",
+            "tool_name": "Bash", "tool_input": { "command": text }});
+        let cmd = repo.cmd(&["agents", "hook", "codex", "PreToolUse"]).env("HOME", &home);
+        let cmd = cmd.env("XDG_STATE_HOME", repo.outer().join("home/.local/state"));
+        let input = rewritten("codex", &cmd.stdin(call.to_string().as_bytes()).run().ok().json());
+        let text = input["command"].as_str().expect("a command").to_owned();
+        repo.program("sh").args(&["-c", &text]).env("HOME", &home).run().ok();
+        assert_eq!(repo.text("b.txt"), "bee\n", "{text}");
+    }
+    assert_eq!(
+        std::fs::read_to_string(tree(&repo).join("b.txt")).expect("read").lines().count(),
+        5
+    );
+}
+
+#[test]
 fn what_is_guarded_is_refused_by_every_client() {
     let repo = Repo::with(FILES);
     edit(&repo, "codex", "b.txt");

@@ -113,6 +113,39 @@ fn an_edit_of_a_linked_work_tree_of_the_same_repository_is_refused() {
     assert_eq!(edit(&repo, repo.root(), &other.path("b.txt")).out(), "");
 }
 
+/// Codex names the directory of the command, and not its own: that is where it starts its hooks, or has a tree already.
+#[test]
+fn a_command_outside_of_any_repository_that_names_the_checkout_means_the_tree() {
+    let repo = Repo::with(FILES);
+    let outer = repo.outer().to_owned();
+    let ask = |client: &str, start: &Path, project: Option<&Path>, text: &str| {
+        let call = json!({"session_id": "s", "cwd": outer, "hook_event_name": "PreToolUse",
+            "tool_name": "Bash", "tool_input": { "command": text }});
+        let start = start.to_str().expect("UTF-8");
+        let mut cmd = repo.cmd(&["-C", start, "agents", "hook", client, "PreToolUse"]);
+        if let Some(project) = project {
+            cmd = cmd.env("CLAUDE_PROJECT_DIR", project);
+        }
+        cmd.stdin(call.to_string().as_bytes()).run().ok().out()
+    };
+    let text = format!("echo wasp >>{}", repo.path("b.txt").display());
+    // Nothing here knows of the repository.
+    assert_eq!(ask("codex", &outer, None, &text), "");
+    assert_eq!(ask("codex", repo.root(), None, "echo wasp >>b.txt"), "");
+    repo.aye(&["session"]).ok().notes("no sessions");
+    let moved = ask("claude-code", &outer, Some(&repo.path("src")), &text);
+    assert!(moved.contains("/aye/trees/"), "{moved}");
+    let moved = ask("codex", &repo.path("src"), None, &text);
+    let moved: Value = serde_json::from_str(&moved).expect("JSON");
+    let list = repo.aye(&["session", "list", "--json"]).ok().json();
+    let tree = list["sessions"][0]["tree"].as_str().expect("a tree").to_owned();
+    let expected = format!("echo wasp >>{tree}/b.txt");
+    assert_eq!(moved["hookSpecificOutput"]["updatedInput"]["command"], expected);
+    // By the tree that the session has now.
+    assert!(ask("codex", &outer, None, &text).contains(&expected));
+    assert_eq!(ask("codex", &outer, None, "echo wasp >>b.txt"), "");
+}
+
 #[test]
 fn a_repository_that_cannot_be_opened_is_closed() {
     let repo = Repo::with(FILES);

@@ -84,6 +84,47 @@ fn what_a_command_writes_is_put_back_and_proposed() {
     assert!(repo.aye(&["diff", &id]).ok().out().contains("+three"));
 }
 
+/// Codex names the directory of the command; it starts its hooks in its own.
+#[test]
+fn a_command_that_runs_elsewhere_and_names_the_checkout_is_put_back() {
+    let repo = Repo::with(FILES);
+    let command = format!("echo wasp >>{}", repo.path("c.txt").display());
+    let sent = |event: &str| {
+        let mut call = shell(&command);
+        call["cwd"] = json!(repo.outer());
+        hook(&repo, event, call)
+    };
+    assert_eq!(sent("PreToolUse").out(), "");
+    repo.program("sh").args(&["-c", &command]).run().ok();
+    sent("PostToolUse").says("c.txt");
+    assert_eq!(repo.text("c.txt"), "sea\n");
+    hook(&repo, "Stop", json!({}));
+    assert_eq!(list(&repo)["count"], 1);
+}
+
+/// Of what Claude Code's Monitor runs no end is reported.
+#[test]
+fn what_a_monitor_writes_is_named_when_the_agent_stops() {
+    let repo = Repo::with(FILES);
+    let ask = |event: &str, more: Value| {
+        let mut call = json!({"session_id": "s", "cwd": repo.root(), "hook_event_name": event});
+        call.as_object_mut().expect("object").extend(more.as_object().cloned().unwrap_or_default());
+        let cmd = repo.cmd(&["agents", "hook", "claude-code", event, "--strict"]);
+        cmd.stdin(call.to_string().as_bytes()).run().ok()
+    };
+    for tool in ["Monitor", "PowerShell"] {
+        let command = format!("echo {tool} >>c.txt");
+        let call = json!({ "tool_name": tool, "tool_input": { "command": command } });
+        assert_eq!(ask("PreToolUse", call.clone()).out(), "");
+        repo.program("sh").args(&["-c", &command]).run().ok();
+        if tool == "PowerShell" {
+            ask("PostToolUse", call).says("c.txt");
+            assert_eq!(repo.text("c.txt"), "sea\nMonitor\n");
+        }
+    }
+    ask("Stop", json!({})).says("c.txt");
+}
+
 /// The next commit is the person's: nothing of the agent's is in it.
 #[test]
 fn what_a_command_stages_is_not_staged_once_it_is_put_back() {

@@ -9,57 +9,86 @@ use super::{begin, enter};
 use crate::cli::Context;
 use crate::error::Result;
 use crate::harness::in_command::in_command;
-use crate::harness::{Answer, Call, Way};
+use crate::harness::{Answer, Call, Shell, Way};
 use crate::text::shell;
 
-/// Lets a command that is started in the checkout run in the session's tree.
+/// Lets a command that is started in the checkout, or names it, run in the session's tree.
 pub(super) fn shell_command(
     context: &mut Context,
     place: &Place,
     call: &Call,
     directory: &Path,
-    (command, input): (&str, &serde_json::Value),
+    (command, shell, input): (&str, Shell, &serde_json::Value),
 ) -> Result<Answer> {
     let here = resolve(directory);
     let (real, Some(top), _) = &place.real else { return Ok(Answer::Nothing) };
     let tree = place.tree();
     let is_inside = here.starts_with(real);
-    let named = |command: &str, top: &Path| {
-        in_command(command, &top.to_string_lossy(), &tree.to_string_lossy())
+    let spellings = [directory, &call.directory];
+    let moved = moved(context, command, (top, &tree.to_string_lossy()), &spellings);
+    let inside = match here.strip_prefix(top) {
+        Ok(_) if is_inside => return Ok(Answer::Nothing),
+        Ok(inside) => Some(inside),
+        // From elsewhere, such as the tree, the checkout is named by its path.
+        Err(_) if moved == command => return Ok(Answer::Nothing),
+        Err(_) => None,
     };
-    let moved = match spelled(directory, &here, top) {
-        Some(other) => named(&named(command, top), &other),
-        None => named(command, top),
-    };
-    let Ok(inside) = here.strip_prefix(top) else {
-        // From the tree the checkout is named by its path.
-        let mut input = input.clone();
-        input["command"] = moved.as_str().into();
-        return Ok(match place.client.way {
-            _ if !is_inside || moved == command => Answer::Nothing,
-            Way::Name => Answer::Refuse(format!("Not run, and not an error: {}", enter(place))),
-            Way::Enter | Way::Rewrite => Answer::Rewrite(input),
-        });
-    };
-    if is_inside {
-        return Ok(Answer::Nothing);
-    }
-    if place.is_strict {
-        return watch(context, place, call, directory, (command, input));
+    if place.is_strict && !is_inside {
+        return watch(context, place, call, directory, (command, shell, input));
     }
     begin(context, place, &place.name)?;
-    if place.client.way == Way::Name {
-        return Ok(match goes_to(command, &tree) && moved == command {
-            true => Answer::Nothing,
-            false => Answer::Refuse(format!("Not run, and not an error: {}", enter(place))),
-        });
+    if place.client.way == Way::Name || shell == Shell::Foreign {
+        let goes_on = if shell == Shell::Foreign { ";" } else { "&&" };
+        if inside.is_some() && moved == command && goes_to(command, &tree, goes_on) {
+            return Ok(Answer::Nothing);
+        }
+        let way = match place.client.way {
+            Way::Rewrite => format!(
+                "Edits of this repository go through review, and only commands for a POSIX shell are moved into the \
+                 work tree of this session. Begin each command with: cd {}{goes_on}",
+                shell::quote(&tree.to_string_lossy())
+            ),
+            Way::Enter | Way::Name => enter(place),
+        };
+        return Ok(Answer::Refuse(format!("Not run, and not an error: {way}")));
     }
-    let inner: PathBuf = tree.join(inside).components().collect();
-    let inner = if inner.is_dir() { inner } else { tree.clone() };
+    let text = match inside {
+        None => moved,
+        Some(inside) => {
+            let inner: PathBuf = tree.join(inside).components().collect();
+            let inner = if inner.is_dir() { inner } else { tree.clone() };
+            format!("cd {} || exit\n{moved}", shell::quote(&inner.to_string_lossy()))
+        }
+    };
     let mut input = input.clone();
-    let quoted = shell::quote(&inner.to_string_lossy());
-    input["command"] = format!("cd {quoted} || exit\n{moved}").into();
+    input["command"] = text.into();
     Ok(Answer::Rewrite(input))
+}
+
+/// `command` with the checkout at `top` as `tree`, also as it is called from the home directory, and where
+/// `spellings` lead into it through a symlink.
+fn moved(
+    context: &Context,
+    command: &str,
+    (top, tree): (&Path, &str),
+    spellings: &[&Path],
+) -> String {
+    let homes = context.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let homes: Vec<PathBuf> = homes.into_iter().flat_map(|home| [resolve(&home), home]).collect();
+    let named = |command: &str, top: &Path| {
+        let below = homes.iter().find_map(|home| top.strip_prefix(home).ok());
+        let below = below.filter(|below| !below.as_os_str().is_empty());
+        let below = below.map(|below| format!("/{}", below.to_string_lossy()));
+        in_command(command, &top.to_string_lossy(), tree, below.as_deref())
+    };
+    let others = spellings.iter().filter_map(|path| spelled(path, &resolve(path), top));
+    others.fold(named(command, top), |command, other| named(&command, &other))
+}
+
+/// Whether `command` names the checkout at `top`, which `spelling` leads into.
+pub(super) fn names(context: &Context, command: &str, top: &Path, spelling: &Path) -> bool {
+    // No path has it.
+    moved(context, command, (top, "\0"), &[spelling]) != command
 }
 
 /// The checkout at `top`, as the client spells it: through a symlink, where it was started through one.
@@ -69,15 +98,15 @@ fn spelled(directory: &Path, here: &Path, top: &Path) -> Option<PathBuf> {
     (other != top && resolve(other) == top).then(|| other.to_owned())
 }
 
-/// Whether a command begins by going into `tree`, or ends where it cannot.
-pub(super) fn goes_to(command: &str, tree: &Path) -> bool {
+/// Whether a command begins by going into `tree`, before `goes_on`.
+fn goes_to(command: &str, tree: &Path, goes_on: &str) -> bool {
     let tree = tree.to_string_lossy();
     let words = [shell::quote(&tree), format!("\"{tree}\""), tree.into_owned()];
     let rest = command.trim_start().strip_prefix("cd ").map(str::trim_start);
     rest.is_some_and(|rest| {
         words.iter().filter_map(|word| rest.strip_prefix(word.as_str())).any(|rest| {
             let rest = rest.strip_prefix('/').unwrap_or(rest).trim_start();
-            rest.is_empty() || rest.starts_with("&&")
+            rest.is_empty() || rest.starts_with(goes_on)
         })
     })
 }

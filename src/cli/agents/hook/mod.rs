@@ -135,10 +135,10 @@ fn answer(
         Event::Other => Ok(Answer::Nothing),
         Event::Edit { files, input, field } => edit(context, &place, call, files, (input, *field)),
         Event::Read { input, field } => Ok(look(&place, call, input, *field)),
-        Event::Shell { command, directory, input } => {
+        Event::Shell { command, shell, directory, input } => {
             let directory = directory.as_ref().map(|directory| call.directory.join(directory));
             let directory = directory.as_ref().unwrap_or(&call.directory);
-            shell_command(context, &place, call, directory, (command, input))
+            shell_command(context, &place, call, directory, (command, *shell, input))
         }
         Event::Ran { command } => ran(context, &place, call, command),
         Event::Begin => Ok(Answer::Inform(match told(context, &place)? {

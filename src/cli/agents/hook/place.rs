@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::super::real::{Real, resolve};
 use super::super::target;
+use super::command::names;
 use crate::actor::AYE_SESSION;
 use crate::cli::{Context, session as sessions};
 use crate::error::{Error, Result};
@@ -35,12 +36,12 @@ impl Place {
         call: &Call,
         is_strict: bool,
     ) -> Result<Option<Self>> {
-        let Some(found) = discover(call)? else { return Ok(None) };
+        let Some((found, directory)) = discover(context, call)? else { return Ok(None) };
         let state = context.state_directory()?;
         let (mut store, around) = match context.session_around(&found) {
             Some((store, around)) => (store, Some(around)),
             // What such a tree says of itself is its agent's, and runs no git here.
-            None if resolve(&call.directory).starts_with(resolve(&home::all_trees(&state))) => {
+            None if resolve(&directory).starts_with(resolve(&home::all_trees(&state))) => {
                 return Err(Error::new(
                     &SESSION_RECORD_INVALID,
                     "the git directory of this session's work tree is not as it was made",
@@ -75,22 +76,53 @@ impl Place {
     }
 }
 
-/// The repository that the client works in. Where its directory is gone, as after its work tree was removed, an
-/// edit is still one of the repository that it names a file of.
-pub(super) fn discover(call: &Call) -> Result<Option<Store>> {
+/// The repository that the client works in, and a directory in it. Where its own directory is gone, as after its work
+/// tree was removed, an edit is still one of the repository that it names a file of; and a command that is started
+/// outside of any repository one of that which the client was started in, or has a tree of, if it names that.
+fn discover(context: &Context, call: &Call) -> Result<Option<(Store, PathBuf)>> {
     if let Some(found) = at(&call.directory)? {
-        return Ok(Some(found));
+        return Ok(Some((found, call.directory.clone())));
     }
-    let Event::Edit { files, .. } = &call.event else { return Ok(None) };
-    if call.directory.exists() {
-        return Ok(None);
+    match &call.event {
+        Event::Edit { files, .. } if !call.directory.exists() => {
+            for file in files {
+                let file = call.directory.join(file);
+                if let Some(near) = near(&file)
+                    && let Some(found) = at(near)?
+                {
+                    return Ok(Some((found, call.directory.clone())));
+                }
+            }
+            Ok(None)
+        }
+        Event::Shell { command, .. } | Event::Ran { command } => started(context, call, command),
+        _ => Ok(None),
     }
-    for file in files {
-        let file = call.directory.join(file);
-        if let Some(near) = near(&file)
-            && let Some(found) = at(near)?
-        {
-            return Ok(Some(found));
+}
+
+/// Variables by which clients name the project to their hooks.
+const PROJECTS: [&str; 5] = [
+    "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "COPILOT_PROJECT_DIR",
+    "CURSOR_PROJECT_DIR",
+];
+
+/// The repository that `command` names, among that of the client's project, that of the directory in which it starts its
+/// hooks, and those in which the session has a tree.
+fn started(context: &Context, call: &Call, command: &str) -> Result<Option<(Store, PathBuf)>> {
+    let projects = PROJECTS.iter().filter_map(|name| context.var(name)).map(PathBuf::from);
+    let mut places: Vec<PathBuf> = projects.filter(|path| path.is_absolute()).collect();
+    places.push(context.directory.clone());
+    let name = name_of(&call.session, "");
+    let trees = context.state_directory().ok().map(|state| home::all_trees(&state));
+    let trees = trees.and_then(|trees| std::fs::read_dir(trees).ok()).into_iter().flatten();
+    let trees = trees.flatten().map(|entry| entry.path().join(&name));
+    places.extend(trees.filter(|tree| tree.is_dir()));
+    for place in places {
+        let Some(found) = at(&place)? else { continue };
+        let around = context.session_around(&found).and_then(|(store, _)| store.work_dir());
+        let Some(top) = around.or_else(|| found.work_dir()) else { continue };
+        if names(context, command, &resolve(&top), &place) {
+            return Ok(Some((found, place)));
         }
     }
     Ok(None)

@@ -16,7 +16,7 @@ use crate::cli::Context;
 #[cfg(unix)]
 use crate::cli::shell::only_reads;
 use crate::error::Result;
-use crate::harness::{Answer, Call};
+use crate::harness::{Answer, Call, Shell};
 use crate::session::guard::{Before, Claim, Files, Found};
 use crate::session::home::Watching;
 use crate::session::untracked;
@@ -35,10 +35,10 @@ pub(super) fn watch(
     place: &Place,
     call: &Call,
     directory: &Path,
-    (command, input): (&str, &serde_json::Value),
+    (command, shell, input): (&str, Shell, &serde_json::Value),
 ) -> Result<Answer> {
     let part = call.part.as_str();
-    if only_reads(context, directory, command) {
+    if shell != Shell::Foreign && only_reads(context, directory, command) {
         pass(place, part)?;
         return Ok(Answer::Nothing);
     }
@@ -56,7 +56,8 @@ pub(super) fn watch(
         }
         watched.running.remove(at);
     }
-    let is_background = ["run_in_background", "is_background"].iter().any(|key| input[key] == true);
+    let said = ["run_in_background", "is_background"].iter().any(|key| input[key] == true);
+    let is_background = said || shell == Shell::Background;
     watched.running.push(Running {
         command: command.to_owned(),
         part: part.to_owned(),
