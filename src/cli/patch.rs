@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use super::agents::hook_gate;
 use super::{Context, Format, output, paths};
 use crate::changeset::patch::{Action, Options, limits};
 use crate::error::{Exit, Result};
@@ -13,7 +14,7 @@ use crate::tools::apply_patch::{self, Request, Response};
 /// Reads what git diff, git format-patch, git show and diff -u print, and what coding agents
 /// write; names in it start at the repository's top, in a subdirectory too. Answers in YAML unless
 /// asked otherwise. Where `aye.gate` is true in git configuration or `gate` in the repository's
-/// policy, and where a patch of an agent, a build machine or a caller without a terminal touches
+/// policy, where a patch is an agent's and `aye agents` has hooks here, and where one of an agent, a build machine or a caller without a terminal touches
 /// .agent-memory/, the patch becomes a proposal instead. A command of `aye try` applies none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -115,6 +116,7 @@ fn attempt(context: &mut Context, args: Args) -> Result<Result<String>> {
         propose: args.propose,
         message: args.message,
         attended: context.is_attended(),
+        gate: hook_gate(context, &store, &session.caller),
     };
     apply_patch::run(&session, &request, |response| {
         context.rendered(Format::Yaml, &response, || text(&response))

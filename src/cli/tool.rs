@@ -3,14 +3,15 @@
 use serde_json::Value;
 
 use super::Context;
+use super::agents::hook_gate;
 use crate::actor::AYE_AGENT;
 use crate::app::Session;
 use crate::error::Result;
 use crate::mcp::client;
 use crate::proposal::{ActorKind, Caller};
 use crate::store::Store;
-use crate::tools::memory_propose_update;
 use crate::tools::registry::{Answer, Run, Tool};
+use crate::tools::{apply_patch, memory_propose_update};
 
 /// A client of the tool server, which serves agents alone.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +51,15 @@ pub fn run(
                 caller: caller(context, &store, client),
                 now: context.now,
             };
-            run(&session, name, arguments).map(Answer::from).map_err(named)
+            let gate = match name {
+                "apply_patch" => hook_gate(context, &store, &session.caller),
+                _ => None,
+            };
+            let answer = match gate {
+                Some(_) => apply_patch::call(&session, gate, arguments),
+                None => run(&session, name, arguments),
+            };
+            answer.map(Answer::from).map_err(named)
         }
         #[cfg(unix)]
         Run::Command(run) => run(&|| super::shell::lend(context), context.now, arguments),

@@ -40,6 +40,8 @@ pub struct Request {
     pub message: Option<String>,
     /// A person sits at a terminal, as far as can be seen.
     pub attended: bool,
+    /// What gates it beside the repository's settings.
+    pub gate: Option<Gate>,
 }
 
 /// Response of the tool. The first four fields are the contract's own.
@@ -189,17 +191,22 @@ pub struct Parameters {
     message: Option<String>,
 }
 
-/// Calls the tool with `arguments`: see [`Parameters`].
+/// Calls the tool with `arguments`: see [`Parameters`]. `gate` is as in [`Request`].
 ///
 /// # Errors
 /// As [`run`]; `missing_parameter`, `invalid_parameter`.
-pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
+pub fn call(session: &Session<'_>, gate: Option<Gate>, arguments: Value) -> Result<Value> {
     let Arguments { known, ignored } = Arguments::<Parameters>::read(arguments, "{\"patch\": …}")?;
-    let answer = act(session, known, &ignored);
+    let answer = act(session, gate, known, &ignored);
     answer.map_err(|error| beside(error, ignored))
 }
 
-fn act(session: &Session<'_>, known: Parameters, ignored: &[String]) -> Result<Value> {
+fn act(
+    session: &Session<'_>,
+    gate: Option<Gate>,
+    known: Parameters,
+    ignored: &[String],
+) -> Result<Value> {
     let request = Request {
         patch: required("patch", known.patch, ignored)?.into_bytes(),
         options: Options {
@@ -215,6 +222,7 @@ fn act(session: &Session<'_>, known: Parameters, ignored: &[String]) -> Result<V
         propose: known.propose,
         message: known.message,
         attended: false,
+        gate,
     };
     run(session, &request, |response| {
         serde_json::to_value(Response { ignored_parameters: ignored.to_vec(), ..response })
@@ -243,7 +251,7 @@ pub fn run<R>(
             // Before files are written of which nothing could be recorded, let alone undone.
             store.require_no_trial()?;
             store.require_lane()?;
-            store.gate()?
+            store.gate()?.or(request.gate)
         }
     };
     if request.dry_run || request.propose || gate.is_some() {

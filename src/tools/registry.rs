@@ -74,7 +74,7 @@ pub static TOOLS: &[Tool] = &[
         bare: false,
         input: reads::<apply_patch::Parameters>,
         failure: apply_patch::failure,
-        run: Run::Repository(|session, _, arguments| apply_patch::call(session, arguments)),
+        run: Run::Repository(|session, _, arguments| apply_patch::call(session, None, arguments)),
     },
     Tool {
         names: &["changes", "propose_change", "review_changes"],

@@ -373,3 +373,41 @@ fn the_repository_may_be_another_one_or_none() {
     assert_eq!(client.fails("list", json!({}))["code"], "not_a_repository");
     client.ends();
 }
+
+/// Where hooks refuse edits of the checkout, no tool of aye's own writes there for an agent.
+#[test]
+fn a_patch_of_an_agent_waits_where_hooks_are_installed() {
+    let patch = |new: &str| {
+        format!("*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+{new}\n*** End Patch")
+    };
+    for args in [
+        &["claude-code", "--local"][..],
+        &["claude-code", "--user", "--mode", "strict"],
+        &["codex"],
+        &["opencode", "--project"],
+    ] {
+        let repo = Repo::with(FILES);
+        repo.aye(&[&["agents", "install"], args].concat()).ok();
+        let mut client = Client::named(&repo, "claude-code");
+        let answer = client.call("apply_patch", json!({ "patch": patch("mcp") }));
+        assert_eq!((&answer["gated"], &answer["patch_applied"]), (&json!(true), &json!(false)));
+        let message = answer["message"].as_str().expect("a message");
+        assert!(message.contains("hooks of `aye agents`"), "{message}");
+        client.ends();
+        let call = json!({ "patch": patch("call") }).to_string();
+        repo.aye(&["call", "apply_patch", &call]).ok().says("gated: true");
+        repo.cmd(&["patch", "-"]).env("AYE_AGENT", "codex").stdin(patch("agent")).run().ok();
+        assert_eq!(repo.text("a.txt"), "one\ntwo\n", "{args:?}");
+        assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 3);
+        // A person's is not held, nor what only tries it out.
+        repo.cmd(&["patch", "--dry-run", "-"]).stdin(patch("dry")).run().ok();
+        repo.cmd(&["patch", "-"]).stdin(patch("person")).run().ok();
+        assert_eq!(repo.text("a.txt"), "person\ntwo\n", "{args:?}");
+    }
+    // A guide gates nothing, and without any there is no gate.
+    let repo = Repo::with(FILES);
+    repo.aye(&["agents", "install", "windsurf"]).ok();
+    let mut client = Client::named(&repo, "claude-code");
+    assert_eq!(client.call("apply_patch", json!({ "patch": patch("1") }))["patch_applied"], true);
+    client.ends();
+}

@@ -14,6 +14,9 @@ use crate::error::{Exit, Result};
 use crate::harness::{
     Client, claude, codex, copilot, cursor, gemini, guide, opencode, qwen, taught,
 };
+use crate::proposal::{ActorKind, Caller};
+use crate::repository::Gate;
+use crate::store::Store;
 
 pub use canary::Tested;
 pub use install::{installed, is_tracked, take_out};
@@ -122,6 +125,14 @@ impl Harness {
             Self::Kiro => &taught::KIRO,
         }
     }
+}
+
+/// What gates a patch of `caller` that would be written at once: the hooks of any client that are installed for the
+/// checkout, where it is an agent's. In the tree of a session nothing does.
+pub fn hook_gate(context: &Context, store: &Store, caller: &Caller) -> Option<Gate> {
+    let is_held = caller.actor.kind == ActorKind::Agent && !store.is_in_session();
+    let top = store.work_dir().filter(|_| is_held)?;
+    target::has_hooks(context, &top).then_some(Gate::Hooks)
 }
 
 /// Runs the command.

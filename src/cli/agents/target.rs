@@ -306,16 +306,26 @@ pub(super) fn guards(context: &Context, directory: &Path, files: &[PathBuf]) -> 
     Some(format!("{} hooks agents up to the review, and is not edited by one.", found.display()))
 }
 
+/// Whether hooks of any client are there for the project at `top`, in its settings or in the user's own.
+pub(super) fn has_hooks(context: &Context, top: &Path) -> bool {
+    let all = all(context, Some(top), context.state_directory().ok().as_deref());
+    all.iter()
+        .any(|target| is_there(target) && !matches!(target.client.settings, Settings::Guide(_)))
+}
+
 /// Whether hooks of `client` are there for the project at `top`, in its settings or in the user's own.
 pub(super) fn is_installed(context: &Context, client: &Client, top: &Path) -> bool {
     let all = targets_of(context, Some(top)).unwrap_or_default();
-    let mut own = all.iter().filter(|target| target.client.name == client.name);
+    all.iter().any(|target| target.client.name == client.name && is_there(target))
+}
+
+/// Whether the hooks that `target` is for are in it.
+fn is_there(target: &Target) -> bool {
+    if !matches!(target.kind, Kind::Hooks) {
+        return false;
+    }
     // What cannot be read is no reason to let anything pass.
-    own.any(|target| match (&target.kind, read(&target.path)) {
-        (Kind::Hooks, Ok(text)) => text.is_some_and(|text| target.has(&text)),
-        (Kind::Hooks, Err(_)) => true,
-        _ => false,
-    })
+    read(&target.path).map_or(true, |text| text.is_some_and(|text| target.has(&text)))
 }
 
 pub(super) fn unreadable(path: &Path, why: &str) -> Error {

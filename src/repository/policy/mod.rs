@@ -31,6 +31,8 @@ pub enum Gate {
     Memory,
     /// The change is not a person's, and of a file that instructs agents.
     Instructions,
+    /// The change is an agent's, and hooks refuse edits of the checkout.
+    Hooks,
 }
 
 impl Gate {
@@ -41,6 +43,7 @@ impl Gate {
             Self::Policy => PATH,
             Self::Memory => ".agent-memory/ is changed without a person at a terminal",
             Self::Instructions => "what instructs agents is changed without a person",
+            Self::Hooks => "hooks of `aye agents` refuse edits of the checkout by agents",
         }
     }
 }
