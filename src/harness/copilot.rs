@@ -50,11 +50,14 @@ const NAMES: Names = Names {
         ("bash", ToolKind::Shell(None)),
         ("powershell", ToolKind::ForeignShell),
         ("view", ToolKind::Read(Field::Path("path"))),
-        ("grep", ToolKind::Read(Field::Search("path"))),
-        ("rg", ToolKind::Read(Field::Search("path"))),
-        ("glob", ToolKind::Read(Field::Search("path"))),
+        ("grep", ToolKind::Read(PLACES)),
+        ("rg", ToolKind::Read(PLACES)),
+        ("glob", ToolKind::Read(PLACES)),
     ],
 };
+
+/// Its searches take the second where the first is not there.
+const PLACES: Field = Field::Places(&["paths", "path"]);
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

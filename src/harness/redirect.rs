@@ -11,6 +11,9 @@ pub enum Field {
     AnyOf(&'static [&'static str]),
     /// One path, under this key; the working directory where it is left out.
     Search(&'static str),
+    /// One path or a list of them, under the first of these keys that is there; the working directory, under the
+    /// first, where there is none.
+    Places(&'static [&'static str]),
     /// A patch in the envelope of `apply_patch`, under this key.
     Patch(&'static str),
 }
@@ -33,7 +36,12 @@ pub fn paths(input: &Value, field: Field) -> Result<Vec<String>, String> {
         Field::AnyOf(keys) => paths(input, Field::Path(first_of(input, keys)?)),
         Field::Search(key) => match input.get(key) {
             None | Some(Value::Null) => Ok(Vec::new()),
-            Some(path) => Ok(vec![path.as_str().ok_or("the path is not a text")?.to_owned()]),
+            Some(path) => Ok(vec![path_of(path)?]),
+        },
+        Field::Places(keys) => match key_of(input, keys).map(|key| &input[key]) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(list)) => list.iter().map(path_of).collect(),
+            Some(path) => Ok(vec![path_of(path)?]),
         },
         Field::Patch(key) => {
             let patch = text(key).ok_or("the tool's input has no patch")?;
@@ -56,6 +64,15 @@ pub fn paths(input: &Value, field: Field) -> Result<Vec<String>, String> {
             Ok(found)
         }
     }
+}
+
+fn path_of(value: &Value) -> Result<String, String> {
+    value.as_str().map(str::to_owned).ok_or_else(|| "the path is not a text".to_owned())
+}
+
+/// The first of `keys` that is there.
+fn key_of(input: &Value, keys: &[&'static str]) -> Option<&'static str> {
+    keys.iter().copied().find(|key| !input[*key].is_null())
 }
 
 fn first_of(input: &Value, keys: &'static [&'static str]) -> Result<&'static str, String> {
@@ -88,6 +105,15 @@ pub fn redirect(
         }
         Field::Search(key) => {
             input[key] = named.first().map_or_else(|| Ok(here.to_owned()), |path| to(path))?.into();
+        }
+        Field::Places(keys) => {
+            let key = key_of(&input, keys).unwrap_or(keys[0]);
+            input[key] = match &input[key] {
+                Value::Array(_) if !named.is_empty() => {
+                    named.iter().map(|path| to(path)).collect::<Result<_, _>>()?
+                }
+                _ => named.first().map_or_else(|| Ok(here.to_owned()), |path| to(path))?.into(),
+            };
         }
         Field::Patch(key) => {
             let patch = input[key].as_str().unwrap_or_default().to_owned();
@@ -170,6 +196,22 @@ mod tests {
     fn a_search_without_a_path_is_one_of_the_tree() {
         assert_eq!(moved(&json!({}), Field::Search("p")).unwrap(), json!({ "p": "/t" }));
         assert_eq!(moved(&json!({"p": "a"}), Field::Search("p")).unwrap(), json!({ "p": "/t/a" }));
+    }
+
+    #[test]
+    fn places_are_under_the_first_key_that_is_there() {
+        for (input, expected) in [
+            (json!({}), json!({"p": "/t"})),
+            (json!({"p": null, "q": null}), json!({"p": "/t", "q": null})),
+            (json!({"q": "a"}), json!({"q": "/t/a"})),
+            (json!({"p": ["a", "b"], "q": "c"}), json!({"p": ["/t/a", "/t/b"], "q": "c"})),
+            (json!({"p": []}), json!({"p": "/t"})),
+        ] {
+            assert_eq!(moved(&input, Field::Places(&["p", "q"])).unwrap(), expected);
+        }
+        for input in [json!({"p": 5}), json!({"p": ["a", 5]})] {
+            assert!(moved(&input, Field::Places(&["p"])).is_err(), "{input}");
+        }
     }
 
     proptest! {

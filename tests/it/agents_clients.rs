@@ -234,6 +234,31 @@ fn copilots_powershell_is_sent_into_the_tree() {
     refused("copilot", &run(&format!("{goes} Set-Content {}/b.txt wasp", repo.root().display())));
 }
 
+/// Its searches name one place or several, under `paths`; where that is not there, `path` counts.
+#[test]
+fn searches_of_copilot_find_what_was_written() {
+    let repo = Repo::with(FILES);
+    edit(&repo, "copilot", repo.path("b.txt").to_str().expect("UTF-8"));
+    let (tree, top) = (tree(&repo), repo.root());
+    for (mut input, key, expected) in [
+        (json!({}), "paths", json!(tree)),
+        (json!({ "paths": "src" }), "paths", json!(tree.join("src"))),
+        (json!({ "paths": top }), "paths", json!(tree)),
+        (
+            json!({ "paths": ["b.txt", top.join("src"), "/etc"] }),
+            "paths",
+            json!([tree.join("b.txt"), tree.join("src"), "/etc"]),
+        ),
+        (json!({ "path": "src" }), "path", json!(tree.join("src"))),
+    ] {
+        input["pattern"] = json!("wasp");
+        for name in ["grep", "rg", "glob"] {
+            let moved = rewritten("copilot", &tool(&repo, "copilot", name, &input));
+            assert_eq!(moved[key], expected, "{name} {input}");
+        }
+    }
+}
+
 /// The checkout is named by its path, and from the home directory, by a command that runs somewhere else.
 #[test]
 fn a_command_that_runs_elsewhere_and_names_the_checkout_means_the_tree() {
