@@ -388,3 +388,32 @@ fn no_road_of_an_agent_writes_one() {
         assert!(proposal["risks"].to_string().contains("instructs"), "{proposal:#}");
     }
 }
+
+/// Settings by which clients load plugins and start servers, and the rules of clients that aye does not hook up.
+#[test]
+fn files_of_many_clients_wait_for_a_person() {
+    let repo = Repo::with(FILES);
+    for path in [
+        ".github/copilot/settings.json",
+        ".github/lsp.json",
+        ".agent/rules/x.md",
+        ".agent/skills/x/SKILL.md",
+        ".agent/workflows/x.md",
+        ".factory/hooks.json",
+        ".factory/droids/x.md",
+        "CRUSH.md",
+        "crush.json",
+        ".crush.json",
+        ".kilocode/rules/x.md",
+        ".qoder/rules/x.md",
+        "IFLOW.md",
+        ".iflow/settings.json",
+        "CODEBUDDY.md",
+        ".codebuddy/settings.json",
+        ".openhands/microagents/x.md",
+    ] {
+        let patch = format!("*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch");
+        repo.cmd(&["patch", "-"]).env("AYE_AGENT", "codex").stdin(patch).run().ok();
+        assert!(!repo.path(path).exists(), "{path}");
+    }
+}
