@@ -423,7 +423,8 @@ impl Repo {
             .env("TZ", "UTC")
             .env("TERM", "dumb")
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            // Not there, and not a device: git puts a file of its own in the place of what it writes to.
+            .env("GIT_CONFIG_GLOBAL", self.outer().join("no-gitconfig"))
             .env("GIT_TERMINAL_PROMPT", "0")
             // What git writes is no subject of a test; what aye writes reaches the disk.
             .env("GIT_TEST_FSYNC", "0")
