@@ -129,18 +129,20 @@ fn under<'s>(session: &Session<'s>, id: &ProposalId) -> Result<Below<'s>> {
     let view = store.view()?;
     let related = relations::relations(store, &view, *now)?;
     let recorded = view.proposal(id)?.current().on.clone();
-    let (mut made, mut on) = (BTreeMap::new(), None);
+    let (mut order, mut on) = (Vec::new(), None);
     let needed = related.get(id).map_or_else(Vec::new, |related| related.needed(|_| false));
     for lower in needed {
         let lower = view.proposal(&lower.id)?;
-        let of_one = made_by(store, &view, &related, lower)?;
-        made.extend(of_one.made);
+        let below = below_of(&related, &lower.id)?.into_iter().chain([lower.id.clone()]);
+        // One that several stand on is in front of them all.
+        let new = below.filter(|id| !order.contains(id)).collect::<Vec<_>>();
+        order.extend(new);
         // Where it was made on one of them, that stays on record.
-        on = on.or(of_one.on.filter(|on| {
-            recorded.as_ref().is_some_and(|recorded| recorded.proposal == on.proposal)
-        }));
+        if recorded.as_ref().is_some_and(|recorded| recorded.proposal == lower.id) {
+            on = Some(On { revision: lower.current().event.clone(), proposal: lower.id });
+        }
     }
-    Ok(Below { files: store.files()?, made, on })
+    Ok(Below { files: store.files()?, made: made_in(store, &view, &order)?, on })
 }
 
 /// The files as `lower`, and what it stands on by `related`, makes them.
@@ -151,18 +153,12 @@ fn made_by<'s>(
     lower: Proposal,
 ) -> Result<Below<'s>> {
     let on = On { proposal: lower.id.clone(), revision: lower.current().event.clone() };
-    let mut made = made_below(store, view, related, &lower.id)?;
-    make(store, &lower, &mut made)?;
-    Ok(Below { files: store.files()?, made, on: Some(on) })
+    let order = [below_of(related, &lower.id)?, vec![lower.id]].concat();
+    Ok(Below { files: store.files()?, made: made_in(store, view, &order)?, on: Some(on) })
 }
 
-/// What those make that `id` stands on by `related`.
-fn made_below(
-    store: &Store,
-    view: &View,
-    related: &BTreeMap<ProposalId, Relations>,
-    id: &ProposalId,
-) -> Result<BTreeMap<RepoPath, Option<File>>> {
+/// What `id` stands on by `related`, from below.
+fn below_of(related: &BTreeMap<ProposalId, Relations>, id: &ProposalId) -> Result<Vec<ProposalId>> {
     let below = stack_below(related, id, MOST_HIGH, |lower| !lower.is_revised);
     if below.is_too_high || below.taken.len() == MOST_HIGH {
         let message = format!("the stack of {id} is {MOST_HIGH} proposals high");
@@ -170,24 +166,23 @@ fn made_below(
             .with("proposal_id", id.as_str())
             .hint("wait for the decision on what lies below"));
     }
-    let mut made = BTreeMap::new();
-    for id in &below.taken {
-        make(store, &view.proposal(id)?, &mut made)?;
-    }
-    Ok(made)
+    Ok(below.taken)
 }
 
-/// Adds what `proposal` makes.
-fn make(
+/// What the proposals `order` make, one after the other.
+fn made_in(
     store: &Store,
-    proposal: &Proposal,
-    made: &mut BTreeMap<RepoPath, Option<File>>,
-) -> Result<()> {
-    for change in &proposal.current().changes {
-        let after = change.after.as_ref().map(|entry| store.file(entry)).transpose()?;
-        made.insert(change.path.clone(), after);
+    view: &View,
+    order: &[ProposalId],
+) -> Result<BTreeMap<RepoPath, Option<File>>> {
+    let mut made = BTreeMap::new();
+    for id in order {
+        for change in &view.proposal(id)?.current().changes {
+            let after = change.after.as_ref().map(|entry| store.file(entry)).transpose()?;
+            made.insert(change.path.clone(), after);
+        }
     }
-    Ok(())
+    Ok(made)
 }
 
 /// `edits`, which do not fit the files as `error` says, on the only pending proposal of the caller's
@@ -464,32 +459,35 @@ impl Above {
             let before = change.before.as_ref().map(|entry| store.file(entry)).transpose()?;
             files.insert(change.path.clone(), before);
         }
-        let made = |mut files: BTreeMap<RepoPath, Option<File>>, changes: &Changeset| {
-            files.extend(changes.changes().iter().map(|c| (c.path.clone(), c.after.clone())));
-            files
-        };
-        let mut lowers = BTreeMap::from([(
-            self.lower.id.clone(),
-            (made(files, changeset), revision.to_owned()),
-        )]);
+        extend(&mut files, changeset);
+        // From below, as they are revised.
+        let (id, revision) = (self.lower.id.clone(), revision.to_owned());
+        let mut lowers = vec![Revised { id, revision, files, below: BTreeSet::new() }];
         for upper in self.uppers {
             let id = upper.proposal.id.clone();
-            let below: Option<Vec<_>> = upper.on.iter().map(|on| lowers.get(on)).collect();
-            let files: Option<BTreeMap<_, _>> =
-                below.map(|below| below.into_iter().flat_map(|(files, _)| files.clone()).collect());
-            let rebased = match files {
-                Some(files) if upper.is_own && upper.is_as_it_was(writer)? => {
-                    upper.rebased(store, &files)?.map(|changeset| (files, changeset))
+            let of = |on: &ProposalId| lowers.iter().find(|lower| lower.id == *on);
+            let direct: Option<Vec<&Revised>> = upper.on.iter().map(of).collect();
+            let below: Option<BTreeSet<ProposalId>> = direct.map(|direct| {
+                let all = |lower: &Revised| {
+                    [&lower.below, &BTreeSet::from([lower.id.clone()])].map(Clone::clone)
+                };
+                direct.into_iter().flat_map(all).flatten().collect()
+            });
+            let rebased = match below {
+                Some(below) if upper.is_own && upper.is_as_it_was(writer)? => {
+                    let its = lowers.iter().filter(|lower| below.contains(&lower.id));
+                    let files = its.flat_map(|lower| lower.files.clone()).collect();
+                    upper.rebased(store, &files)?.map(|changeset| (below, changeset))
                 }
                 _ => None,
             };
-            let Some((files, changeset)) = rebased else {
+            let Some((below, changeset)) = rebased else {
                 followed.left.push(id);
                 continue;
             };
             let at = |proposal: &ProposalId| {
-                let (_, revision) = lowers.get(proposal)?;
-                Some(On { proposal: proposal.clone(), revision: revision.clone() })
+                let revision = of(proposal)?.revision.clone();
+                Some(On { proposal: proposal.clone(), revision })
             };
             let on = match upper.proposal.current().on.clone() {
                 Some(on) => at(&on.proposal).or(Some(on)),
@@ -497,11 +495,27 @@ impl Above {
             };
             let new = NewRevision { on, ..NewRevision::new(&changeset, RevisionReason::Rebase) };
             let revised = writer.revise(authority, &id, new)?;
-            lowers.insert(id.clone(), (made(files, &changeset), revised.id));
+            let mut files = BTreeMap::new();
+            extend(&mut files, &changeset);
+            lowers.push(Revised { id: id.clone(), revision: revised.id, files, below });
             followed.rebased.push(id);
         }
         Ok(followed)
     }
+}
+
+/// A proposal with the revision that it was given.
+struct Revised {
+    id: ProposalId,
+    revision: String,
+    /// What it makes.
+    files: BTreeMap<RepoPath, Option<File>>,
+    /// Those that it stands on, of these.
+    below: BTreeSet<ProposalId>,
+}
+
+fn extend(files: &mut BTreeMap<RepoPath, Option<File>>, changes: &Changeset) {
+    files.extend(changes.changes().iter().map(|c| (c.path.clone(), c.after.clone())));
 }
 
 impl Upper {

@@ -85,7 +85,7 @@ pub struct Relations {
 
 impl Relations {
     /// Those that it has to be applied after, oldest first. Of several that make the same file one will do: that is
-    /// one of which `has` is true, or else the oldest at the revision that it starts from, or the oldest.
+    /// one of which `has` is true, or else the oldest; those that have been revised since come last.
     pub fn needed(&self, has: impl Fn(&Lower) -> bool) -> Vec<&Lower> {
         let mut needed: BTreeSet<usize> = BTreeSet::new();
         // What only one makes is needed anyway.
@@ -98,7 +98,9 @@ impl Relations {
             let first = |test: &dyn Fn(&Lower) -> bool| {
                 ways.iter().copied().find(|at| test(&self.stands_on[*at]))
             };
-            let way = first(&has).or_else(|| first(&|lower| !lower.is_revised));
+            let way = first(&|lower| !lower.is_revised && has(lower))
+                .or_else(|| first(&|lower| !lower.is_revised))
+                .or_else(|| first(&has));
             needed.extend(way.or(ways.first().copied()));
         }
         needed.into_iter().map(|at| &self.stands_on[at]).collect()
@@ -217,7 +219,7 @@ pub fn relations(
                 lower[at].insert(*first);
                 said = reached(*first, |at| match on_of(recorded, open, &places, at) {
                     Some(on) => vec![on],
-                    None => ways[at].iter().flatten().map(|(other, _)| *other).collect(),
+                    None => only_ways(&ways[at]).collect(),
                 });
             }
         }
@@ -269,10 +271,16 @@ fn on_of(
     places.get(&recorded.get(&open[at].id)?.id).copied()
 }
 
+/// Those that alone make a file.
+fn only_ways(ways: &BTreeSet<Vec<(usize, bool)>>) -> impl Iterator<Item = usize> {
+    let only = ways.iter().filter_map(|way| if let [one] = way[..] { Some(one) } else { None });
+    only.map(|(other, _)| other)
+}
+
 /// How many proposals are looked at for what one stands on by way of another.
 const MOST_REACHED: usize = 256;
 
-/// `first`, and what it stands on.
+/// `first`, and what it cannot stand without.
 fn reached(first: usize, lower: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize> {
     let (mut reached, mut next) = (BTreeSet::from([first]), vec![first]);
     while let Some(at) = next.pop() {

@@ -37,11 +37,7 @@ fn scene(meets: bool) -> Scene {
 
 impl Scene {
     fn stands_on(&self, id: &str) -> Vec<String> {
-        let list = self.repo.aye(&["list", "--json"]).ok().json();
-        let all = list["proposals"].as_array().expect("a list").clone();
-        let item = all.into_iter().find(|item| item["proposal_id"] == id).expect("listed");
-        let ids = item["stands_on"].as_array().cloned().unwrap_or_default();
-        ids.iter().map(|id| id.as_str().expect("an id").to_owned()).collect()
+        below(&self.repo, id)
     }
 
     fn has_all(&self) {
@@ -51,11 +47,7 @@ impl Scene {
 
     /// Applies it on top of the others, at the revisions that they have now.
     fn apply_all(&self) {
-        let named = |id: &String| {
-            let shown = self.repo.aye(&["show", id, "--json"]).ok().json();
-            format!("{id}@{}", &shown["revision"].as_str().expect("one")[..12])
-        };
-        let [both, a, b] = [&self.both, &self.a, &self.b].map(named);
+        let [both, a, b] = [&self.both, &self.a, &self.b].map(|id| named(&self.repo, id));
         self.repo.aye(&["apply", "--yes", &both, &a, &b]).ok();
     }
 
@@ -130,4 +122,103 @@ fn a_review_shows_it_on_top_of_all_of_them() {
     t.sees("]? ").types("y").sees("]? ").types("y").sees("Write these").types("y");
     assert_eq!(t.ends(), 0);
     scene.has_all();
+}
+
+/// A of `f` and `h`; on it B of `f` and C of `h` and `g`; U of `f` and `g` on those two.
+fn diamond(over: &str) -> (Repo, [String; 4]) {
+    let lines: String = (1..=40).map(|n| format!("line {n}.\n")).collect();
+    let repo = Repo::with(&[("f", lines.as_str()), ("g", lines.as_str()), ("h", lines.as_str())]);
+    let main = repo.git(&["symbolic-ref", "--short", "HEAD"]).trim().to_owned();
+    repo.git(&["checkout", "-q", "-b", "topic"]);
+    let steps: [&[(&str, &str, &str)]; 4] = [
+        &[("f", "line 3.", "f of A"), ("h", "line 3.", "h of A")],
+        &[("f", "line 20.", "f of B")],
+        &[("h", "line 20.", "h of C"), ("g", "line 3.", "g of C")],
+        &[("f", over, "f of U"), ("g", "line 35.", "g of U")],
+    ];
+    for step in steps {
+        for (path, old, new) in step {
+            repo.write(path, repo.text(path).replace(old, new));
+        }
+        repo.commit("Step");
+    }
+    repo.git(&["checkout", "-q", &main]);
+    let ids = ["topic~3", "topic~2", "topic~1", "topic"]
+        .map(|rev| repo.agent("codex", &["propose", "--commit", rev, "-q"]).ok().id());
+    (repo, ids)
+}
+
+fn named(repo: &Repo, id: &str) -> String {
+    let shown = repo.aye(&["show", id, "--json"]).ok().json();
+    format!("{id}@{}", &shown["revision"].as_str().expect("one")[..12])
+}
+
+fn below(repo: &Repo, id: &str) -> Vec<String> {
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    let all = list["proposals"].as_array().expect("a list").clone();
+    let item = all.into_iter().find(|item| item["proposal_id"] == id).expect("listed");
+    let ids = item["stands_on"].as_array().cloned().unwrap_or_default();
+    ids.iter().map(|id| id.as_str().expect("an id").to_owned()).collect()
+}
+
+#[test]
+fn what_both_sides_stand_on_hides_nothing_of_either() {
+    let (repo, [_, b, c, u]) = diamond("line 35.");
+    let args = ["revise", &u, "--edit", "f", "--old", "f of B", "--new", "f of B, by U"];
+    let args = [&args[..], &["--edit", "g", "--old", "g of C", "--new", "g of C, by U"]].concat();
+    repo.agent("codex", &args).ok();
+    assert_eq!(below(&repo, &u), [b, c]);
+}
+
+#[test]
+fn a_revision_at_the_bottom_is_followed_on_both_sides() {
+    for over in ["line 35.", "f of B"] {
+        let (repo, [a, b, c, u]) = diamond(over);
+        let args = ["revise", &a, "--edit", "f", "--old", "line 3.", "--new", "f of A again"];
+        let args = [&args[..], &["--edit", "h", "--old", "line 3.", "--new", "h of A"]].concat();
+        let answer = repo.agent("codex", &[&args[..], &["--json"]].concat()).ok().json();
+        assert_eq!(answer["rebased"].as_array().map(Vec::len), Some(3), "{answer:#}");
+        assert_eq!(below(&repo, &u).len(), 2);
+        let all = [&u, &a, &c, &b].map(|id| named(&repo, id));
+        let some: Vec<&str> = all[..3].iter().map(String::as_str).collect();
+        let run = repo.aye(&[&["apply", "--yes"], &some[..]].concat()).fails("stands_on", 5);
+        run.notes(&b);
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        repo.aye(&[&["apply", "--yes"], &all[..]].concat()).ok();
+        let files = ["f", "g", "h"].map(|path| repo.text(path)).concat();
+        for text in ["f of A again", "h of C", "g of C", "f of U", "g of U"] {
+            assert!(files.contains(text), "{text}: {files}");
+        }
+    }
+}
+
+#[test]
+fn one_that_was_revised_is_no_stand_in_for_one_that_was_not() {
+    let lines: String = (1..=30).map(|n| format!("line {n}.\n")).collect();
+    let repo = Repo::with(&[("a", lines.as_str()), ("g", lines.as_str())]);
+    let two = ["propose", "--edit", "a", "--old", "line 3.", "--new", "three", "--edit", "g"];
+    let two = [&two[..], &["--old", "line 3.", "--new", "g", "-q"]].concat();
+    let first = repo.agent("codex", &two).ok().id();
+    let other = repo
+        .agent("gemini", &["propose", "a", "--old", "line 3.", "--new", "three", "-q"])
+        .ok()
+        .id();
+    let on = ["propose", "--on", &first, "a", "--old", "line 20.", "--new", "twenty", "-q"];
+    let recorded = repo.agent("claude", &on).ok().id();
+    // It starts from what only the first makes of `g`, whatever makes `a`.
+    let top = ["propose", "--on", &recorded, "--edit", "a", "--old", "line 25.", "--new", "25"];
+    let top = [&top[..], &["--edit", "g", "--old", "line 20.", "--new", "g 20", "-q"]].concat();
+    let top = repo.agent("claude", &top).ok().id();
+    repo.aye(&["apply", &other, &recorded, &top, "--yes"]).fails("stands_on", 5).notes(&first);
+    repo.git(&["checkout", "-q", "-b", "topic"]);
+    repo.write("a", lines.replace("line 3.", "three"));
+    repo.commit("As both make it");
+    repo.write("a", repo.text("a").replace("line 10.", "ten"));
+    repo.commit("On it");
+    repo.git(&["checkout", "-q", "-"]);
+    let upper = repo.agent("claude", &["propose", "--commit", "topic", "-q"]).ok().id();
+    repo.agent("codex", &["revise", &first, "g", "--old", "line 3.", "--new", "g"]).ok();
+    repo.aye(&["apply", &named(&repo, &first), &upper, "--with-lower", "--yes"]).ok();
+    assert!(repo.text("a").contains("three") && repo.text("a").contains("ten"));
+    repo.aye(&["show", &other]).ok().says("applied");
 }
