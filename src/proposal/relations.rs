@@ -504,5 +504,50 @@ mod tests {
                 prop_assert!(matches!(merged, Merged::Clean(_)), "{merged:?}");
             }
         }
+
+        /// Of each file that somebody makes, one who makes it is needed; and all that is needed is below, in order.
+        #[test]
+        fn of_each_file_somebody_is_needed(
+            files in proptest::collection::vec(
+                proptest::collection::btree_map(0u8..3, (0u8..4, 0u8..4), 1..4), 1..9,
+            ),
+            recorded in proptest::collection::vec((0usize..9, 0usize..9, any::<bool>()), 0..3),
+            known in proptest::collection::btree_set(0usize..9, 0..5),
+        ) {
+            let one = |(n, files): (usize, &BTreeMap<u8, (u8, u8)>)| {
+                let touch = |(path, (before, after)): (&u8, &(u8, u8))| Touch {
+                    path: path.to_string(),
+                    before: Some(entry(&before.to_string())),
+                    after: Some(entry(&after.to_string())),
+                    lines: None,
+                };
+                Open { id: id(n), touches: files.iter().map(touch).collect(), earlier: Vec::new() }
+            };
+            let all: Vec<Open> = files.iter().enumerate().map(one).collect();
+            let recorded = recorded.into_iter().filter(|(upper, lower, _)| upper != lower);
+            let recorded: BTreeMap<_, _> = recorded
+                .map(|(upper, lower, is_revised)| (id(upper), Lower { id: id(lower), is_revised }))
+                .collect();
+            let found = relations(&all, &recorded, |_, entry| entry.id == "0");
+            let known: BTreeSet<ProposalId> = known.into_iter().map(id).collect();
+            for (upper, related) in &found {
+                let needed = related.needed(|lower| known.contains(&lower.id));
+                for way in &related.ways {
+                    let of = |at: &usize| needed.contains(&&related.stands_on[*at]);
+                    prop_assert!(way.iter().any(of), "{related:?}");
+                }
+                let below = stack_below(&found, upper, 20, |lower| !lower.is_revised);
+                prop_assert!(!below.is_too_high && !below.taken.contains(upper));
+                let distinct: BTreeSet<_> = below.taken.iter().collect();
+                prop_assert_eq!(distinct.len(), below.taken.len());
+                // Only recorded ones go round in a circle.
+                for (at, one) in below.taken.iter().enumerate().filter(|_| recorded.is_empty()) {
+                    let Some(related) = found.get(one) else { continue };
+                    for lower in related.needed(|lower| !lower.is_revised) {
+                        prop_assert!(below.taken[..at].contains(&lower.id), "{below:?}");
+                    }
+                }
+            }
+        }
     }
 }
