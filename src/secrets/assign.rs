@@ -262,7 +262,7 @@ fn operator(text: &[u8], mut at: usize, name: &Name, class: Class) -> Option<usi
         }
         b'!' if text.get(spaces + 1) == Some(&b'=') => spaces + 2,
         // `setenv("PASSWORD", "…")`, but not `f("password"), "…"`.
-        b',' if name.quoted && at == name.end + 1 && is_text(text, spaces + 1) => spaces + 1,
+        b',' if name.quoted && at == name.end + 1 && is_argument(text, spaces + 1) => spaces + 1,
         // Elixir: `config :shop, :password, "…"`.
         b',' if name.start > 0 && text[name.start - 1] == b':' => spaces + 1,
         // SQL: `CREATE ROLE app PASSWORD '…'`.
@@ -302,22 +302,26 @@ fn operator(text: &[u8], mut at: usize, name: &Name, class: Class) -> Option<usi
     Some(if name.quoted { ways::behind_value(text, start) } else { start })
 }
 
-/// Whether an argument of its own begins at `at`: a string, as it is, in a call, or by name. Neither `timeout=0.01`
-/// nor a list of words (`'TEXT', 'PASSWORD', 'CHECKBOX'`).
-fn is_text(text: &[u8], at: usize) -> bool {
+/// Whether what begins at `at` may be the value of the argument before it: neither another one by name, such as
+/// `timeout=0.01`, nor the next one of a list of words (`'TEXT', 'PASSWORD', 'CHECKBOX'`).
+fn is_argument(text: &[u8], at: usize) -> bool {
     let rest = &text[skip_spaces(text, at)..];
-    let word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':');
-    let head = rest.iter().take(24).take_while(|b| word(b)).count();
-    let rest = match rest[head..].trim_start() {
-        [b'(', ..] if head > 0 => return true,
-        [b'=', rest @ ..] if head > 0 => rest.trim_start(),
-        _ => rest,
-    };
-    let rest =
-        rest.trim_start_with(|c| matches!(c, 'b' | 'r' | 'f' | 'u' | 'L' | '@' | '&' | '\\'));
-    let Some((quote @ (b'"' | b'\'' | b'`'), string)) = rest.split_first() else { return false };
+    let head =
+        rest.iter().take(LONGEST_NAME).take_while(|b| b.is_ascii_alphanumeric() || **b == b'_');
+    let head = head.count();
+    if let [b'=', value @ ..] = rest[head..].trim_start()
+        && head > 0
+        && !matches!(value.first(), Some(b'=' | b'>'))
+    {
+        return value
+            .trim_start()
+            .first()
+            .is_some_and(|b| !b.is_ascii_digit() && !b.is_ascii_uppercase());
+    }
+    let Some((quote @ (b'"' | b'\'' | b'`'), string)) = rest.split_first() else { return true };
     let string = &string[..string.find_byte(*quote).unwrap_or(0)];
-    !string.iter().all(|b| b.is_ascii_uppercase() || *b == b'_')
+    let is_shouted = string.iter().all(|b| b.is_ascii_uppercase() || *b == b'_');
+    !is_shouted || !value::is_wordy(string)
 }
 
 /// After `name:`, the position past a type and its `=`, if that is what stands there.

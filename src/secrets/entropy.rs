@@ -106,7 +106,7 @@ fn known_context(text: &[u8], start: usize, end: usize) -> bool {
     if start > 0 && matches!(text[start - 1], b'.' | b'@' | b'%' | b'$' | b'\\')
         || matches!(text.get(end), Some(b'.'))
         // The id of a mail: `<CA+EOSB…@mail.example>`.
-        || start > 0 && text[start - 1] == b'<' && text.get(end) == Some(&b'@')
+        || start > 0 && text[start - 1] == b'<' && is_domain(&text[end..])
     {
         return true;
     }
@@ -154,14 +154,17 @@ fn known_context(text: &[u8], start: usize, end: usize) -> bool {
                 | b';'
                 | b'\r'
                 | b'|'
-                // In a comment: the signature of a script.
-                | b'#'
         )
     };
     let rest = &text[end..(end + 12).min(text.len())];
     // Also where the wrapped data are a string in another format.
     let rest = rest.iter().position(|b| matches!(b, b'\n' | b'\\')).map_or(rest, |p| &rest[..p]);
     let alone = line.iter().all(bare) && rest.iter().all(bare);
+    // In comments, as the signature of a script has it, with other such lines.
+    let in_comment = |b: &u8| bare(b) || *b == b'#';
+    if line.contains(&b'#') && line.iter().all(in_comment) && rest.iter().all(in_comment) {
+        return continues(text, start - line.len()) || goes_on(text, end);
+    }
     // The last line of an element's text.
     let closes = line.iter().all(bare) && text[end..].trim_ascii_start().starts_with(b"</");
     closes && continues(text, start - line.len())
@@ -177,12 +180,30 @@ fn is_content_id(token: &[u8]) -> bool {
             .all(|b| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l'))
 }
 
+/// Whether `rest` begins with the domain of an address, up to its bracket.
+fn is_domain(rest: &[u8]) -> bool {
+    let Some(rest) = rest.strip_prefix(b"@") else { return false };
+    let end = rest.iter().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-')));
+    end.is_some_and(|end| rest[end] == b'>' && rest[..end].contains(&b'.'))
+}
+
 /// True when the line before the one at `start` is a line of wrapped data.
 fn continues(text: &[u8], start: usize) -> bool {
     let Some(end) = start.checked_sub(1) else { return false };
     let floor = end.saturating_sub(200);
     let before = &text[floor..end];
-    let line = before.iter().rposition(|b| *b == b'\n').map_or(before, |p| &before[p + 1..]);
+    is_wrapped(before.iter().rposition(|b| *b == b'\n').map_or(before, |p| &before[p + 1..]))
+}
+
+/// True when the line behind the one that goes on at `end` is a line of wrapped data.
+fn goes_on(text: &[u8], end: usize) -> bool {
+    let window = &text[end..(end + 240).min(text.len())];
+    let mut lines = window.split(|b| *b == b'\n');
+    lines.nth(1).is_some_and(is_wrapped)
+}
+
+/// True for a line that is hardly more than one long run.
+fn is_wrapped(line: &[u8]) -> bool {
     let run = line.split(|b| !runs::is_part(*b)).map(<[u8]>::len).max().unwrap_or(0);
     run >= 40 && run + 8 >= line.len()
 }

@@ -208,11 +208,11 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
 
 /// True where a template, a variable or a mask stands for the value.
 pub(super) fn is_template(value: &[u8]) -> bool {
-    const TEMPLATES: [&[u8]; 15] = [
+    const TEMPLATES: [&[u8]; 14] = [
         b"${", b"{{", b"$(", b"<%", b"#{", b"%(", b"}}", b"***", b"...", b"$[", b"@{",
-        b"\xe2\x80\xa6", b"\xe2\x80\xa2", b"env.", b"@env:",
+        b"\xe2\x80\xa6", b"\xe2\x80\xa2", b"env.",
     ];
-    if TEMPLATES.iter().any(|t| find(value, t).is_some()) {
+    if TEMPLATES.iter().any(|t| find(value, t).is_some()) || is_variable(value) {
         return true;
     }
     let inner = |open: u8, close: u8| value.first() == Some(&open) && value.last() == Some(&close);
@@ -227,6 +227,14 @@ pub(super) fn is_template(value: &[u8]) -> bool {
     let name =
         |v: &[u8]| !v.is_empty() && v.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_');
     matches!(value.first(), Some(b'$' | b'%' | b'&')) && name(&value[1..]) && is_name(&value[1..])
+}
+
+/// True for `@env:NAME`.
+fn is_variable(value: &[u8]) -> bool {
+    let name = value.strip_prefix(b"@env:");
+    name.is_some_and(|name| {
+        name.iter().all(|b| b.is_ascii_uppercase() || b"_0123456789".contains(b))
+    })
 }
 
 /// True for a run of one filler character, such as `xxxxxxxx`, `********`, `00000000`.

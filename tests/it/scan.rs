@@ -219,9 +219,20 @@ fn what_real_sources_are_full_of_is_no_finding() {
         repo.remove(name);
     }
     // What is an argument of its own is one still.
-    let text = format!("setenv(\"PASSWORD\", \"{}\", 1)\n", &token(4)[4..20]);
-    repo.write("set.c", text);
-    repo.aye(&["scan", "set.c"]).exits(1);
+    let secret = &token(4)[4..28];
+    for text in [
+        format!("setenv(\"PASSWORD\", \"{secret}\", 1)"),
+        format!("props.put(\"password\", new String(\"{secret}\"));"),
+        format!("cfg.set(\"api_key\", process.env.API_KEY || \"{secret}\");"),
+        format!("parser.add(\"--api-token\", default=\"{secret}\")"),
+        format!("password = \"{secret}@env:X\""),
+        format!("# {}", base64(6)),
+        format!("key <{}@prod>", base64(6)),
+    ] {
+        repo.write("set.c", format!("{text}\n"));
+        repo.aye(&["scan", "set.c"]).exits(1);
+    }
+    repo.remove("set.c");
     // A mark for the direction of text reorders nothing by itself.
     repo.write("loc.h", "L\"\u{c95}\u{cbe}\u{200e}\"\n");
     repo.aye(&["scan", "loc.h"]).ok().says("directional mark U+200E");
