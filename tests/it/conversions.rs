@@ -210,6 +210,31 @@ fn a_commit_with_crlf_is_proposed_as_git_would_store_it() {
     repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
 }
 
+/// Text that was stored as it is before `text` was set, and a commit that normalises it and edits it.
+#[test]
+fn a_commit_that_normalises_a_file_is_its_edit() {
+    let repo = Repo::with(&[("f.txt", "one\r\ntwo\r\nthree\r\n")]);
+    repo.write(".gitattributes", "*.txt text\n");
+    repo.git(&["add", ".gitattributes"]);
+    repo.git(&["commit", "-q", "-m", "Attributes"]);
+    let main = repo.git(&["rev-parse", "HEAD"]);
+    repo.write("f.txt", "one\nTWO\nthree\n");
+    repo.commit("Normalised");
+    let topic = repo.git(&["rev-parse", "HEAD"]);
+    let patch = repo.try_git(&["diff", "--binary", &main, &topic]).ok().out();
+    for by in ["commit", "patch"] {
+        repo.git(&["reset", "-q", "--hard", &main]);
+        let id = match by {
+            "commit" => id(&repo.aye(&["propose", "--commit", &topic])),
+            _ => id(&repo.aye_stdin(&["propose", "--patch", "-"], &patch)),
+        };
+        repo.aye(&["apply", "--yes", &id]).ok();
+        assert_eq!(repo.git(&["diff", "--stat", &topic]), "", "{by}");
+        repo.aye(&["undo", "--yes", &id]).ok();
+        assert!(!repo.text("f.txt").contains("TWO"));
+    }
+}
+
 /// Attributes that come with the files that they are about.
 #[test]
 fn new_attributes_hold_for_what_comes_with_them() {

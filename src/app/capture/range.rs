@@ -103,19 +103,16 @@ pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> 
     Ok(changeset)
 }
 
-/// Brings what a commit has of text that was never normalised into the form that git would store: it could
-/// not be told from what was written to the work tree otherwise. What has been so before stays so, as git
-/// leaves it.
+/// Brings what commits have of text that was never normalised into the form that git would store, as files are read
+/// from the work tree: what was written there could not be told from it otherwise.
 fn in_stored_form(changes: &mut [FileChange], files: &dyn Snapshot) -> Result<()> {
     files.announce(changes)?;
     for change in changes {
-        let before = change.before.as_ref().map(|file| files.stored(&change.path, &file.bytes));
-        if before.transpose()?.flatten().is_some() {
-            continue;
-        }
-        let Some(after) = &mut change.after else { continue };
-        if let Some(stored) = files.stored(&change.path, &after.bytes)? {
-            after.bytes = stored;
+        let sides = [&mut change.before, &mut change.after];
+        for file in sides.into_iter().flatten() {
+            if let Some(stored) = files.stored(&change.path, &file.bytes)? {
+                file.bytes = stored;
+            }
         }
     }
     Ok(())
