@@ -214,11 +214,13 @@ fn a_commit_with_crlf_is_proposed_as_git_would_store_it() {
 #[test]
 fn a_commit_that_normalises_a_file_is_its_edit() {
     let repo = Repo::with(&[("f.txt", "one\r\ntwo\r\nthree\r\n")]);
+    repo.let_flags_decide();
     repo.write(".gitattributes", "*.txt text\n");
     repo.git(&["add", ".gitattributes"]);
     repo.git(&["commit", "-q", "-m", "Attributes"]);
     let main = repo.git(&["rev-parse", "HEAD"]);
     repo.write("f.txt", "one\nTWO\nthree\n");
+    repo.write(".gitattributes", "*.txt text=auto\n");
     repo.commit("Normalised");
     let topic = repo.git(&["rev-parse", "HEAD"]);
     let patch = repo.try_git(&["diff", "--binary", &main, &topic]).ok().out();

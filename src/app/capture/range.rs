@@ -104,16 +104,22 @@ pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> 
 }
 
 /// Brings what commits have of text that was never normalised into the form that git would store, as files are read
-/// from the work tree: what was written there could not be told from it otherwise.
+/// from the work tree: what was written there could not be told from it otherwise. What was there before is read by the
+/// attributes of now, what comes by those that come with it.
 fn in_stored_form(changes: &mut [FileChange], files: &dyn Snapshot) -> Result<()> {
+    let store = |path: &RepoPath, file: &mut Option<File>| -> Result<()> {
+        let Some(file) = file else { return Ok(()) };
+        if let Some(stored) = files.stored(path, &file.bytes)? {
+            file.bytes = stored;
+        }
+        Ok(())
+    };
+    for change in &mut *changes {
+        store(&change.path, &mut change.before)?;
+    }
     files.announce(changes)?;
     for change in changes {
-        let sides = [&mut change.before, &mut change.after];
-        for file in sides.into_iter().flatten() {
-            if let Some(stored) = files.stored(&change.path, &file.bytes)? {
-                file.bytes = stored;
-            }
-        }
+        store(&change.path, &mut change.after)?;
     }
     Ok(())
 }
