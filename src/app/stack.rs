@@ -462,17 +462,14 @@ impl Above {
         extend(&mut files, changeset);
         // From below, as they are revised.
         let (id, revision) = (self.lower.id.clone(), revision.to_owned());
-        let mut lowers = vec![Revised { id, revision, files, below: BTreeSet::new() }];
+        let mut lowers =
+            vec![Revised { id, revision, files, stack: BTreeSet::from([self.lower.id.clone()]) }];
         for upper in self.uppers {
             let id = upper.proposal.id.clone();
             let of = |on: &ProposalId| lowers.iter().find(|lower| lower.id == *on);
             let direct: Option<Vec<&Revised>> = upper.on.iter().map(of).collect();
-            let below: Option<BTreeSet<ProposalId>> = direct.map(|direct| {
-                let all = |lower: &Revised| {
-                    [&lower.below, &BTreeSet::from([lower.id.clone()])].map(Clone::clone)
-                };
-                direct.into_iter().flat_map(all).flatten().collect()
-            });
+            let below: Option<BTreeSet<ProposalId>> = direct
+                .map(|direct| direct.into_iter().flat_map(|lower| &lower.stack).cloned().collect());
             let rebased = match below {
                 Some(below) if upper.is_own && upper.is_as_it_was(writer)? => {
                     let its = lowers.iter().filter(|lower| below.contains(&lower.id));
@@ -481,7 +478,7 @@ impl Above {
                 }
                 _ => None,
             };
-            let Some((below, changeset)) = rebased else {
+            let Some((mut stack, changeset)) = rebased else {
                 followed.left.push(id);
                 continue;
             };
@@ -497,7 +494,8 @@ impl Above {
             let revised = writer.revise(authority, &id, new)?;
             let mut files = BTreeMap::new();
             extend(&mut files, &changeset);
-            lowers.push(Revised { id: id.clone(), revision: revised.id, files, below });
+            stack.insert(id.clone());
+            lowers.push(Revised { id: id.clone(), revision: revised.id, files, stack });
             followed.rebased.push(id);
         }
         Ok(followed)
@@ -510,8 +508,8 @@ struct Revised {
     revision: String,
     /// What it makes.
     files: BTreeMap<RepoPath, Option<File>>,
-    /// Those that it stands on, of these.
-    below: BTreeSet<ProposalId>,
+    /// It, and those of these that it stands on.
+    stack: BTreeSet<ProposalId>,
 }
 
 fn extend(files: &mut BTreeMap<RepoPath, Option<File>>, changes: &Changeset) {

@@ -147,7 +147,7 @@ fn parts(text: &str, title: &str) -> Vec<Part> {
     found
 }
 
-/// `text` without the blank lines in front of it, and the blanks behind it. What its first line is indented by may be
+/// `text` without the blank lines in front of it, and the whitespace behind it. What its first line is indented by may be
 /// what makes it code.
 fn without_blank_ends(text: &str) -> &str {
     let mut rest = text.trim_end();

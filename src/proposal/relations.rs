@@ -209,19 +209,23 @@ pub fn relations(
     }
     let places: HashMap<&ProposalId, usize> =
         open.iter().enumerate().map(|(at, open)| (&open.id, at)).collect();
-    let on = |at: usize| recorded.get(&open[at].id);
+    // The place of the one that each was made on, where that is among them.
+    let made_on: Vec<Option<usize>> = open
+        .iter()
+        .map(|open| recorded.get(&open.id).and_then(|on| places.get(&on.id)).copied())
+        .collect();
     let mut lower: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); open.len()];
     for (at, files) in ways.iter().enumerate() {
         let mut said = BTreeSet::new();
-        if let Some(on) = on(at) {
+        if let Some(on) = recorded.get(&open[at].id) {
             found[at].add(on.clone());
-            if let Some(first) = places.get(&on.id) {
-                lower[at].insert(*first);
-                said = reached(*first, |at| match on_of(recorded, open, &places, at) {
-                    Some(on) => vec![on],
-                    None => only_ways(&ways[at]).collect(),
-                });
-            }
+        }
+        if let Some(first) = made_on[at] {
+            lower[at].insert(first);
+            said = reached(first, |at| match made_on[at] {
+                Some(on) => vec![on],
+                None => only_ways(&ways[at]).collect(),
+            });
         }
         let left = files.iter().filter(|on| !on.iter().any(|(other, _)| said.contains(other)));
         // In the order of age.
@@ -259,16 +263,6 @@ pub fn relations(
         }
     }
     found
-}
-
-/// The place of the one that `open[at]` was made on, where that is known and among them.
-fn on_of(
-    recorded: &BTreeMap<ProposalId, Lower>,
-    open: &[Open],
-    places: &HashMap<&ProposalId, usize>,
-    at: usize,
-) -> Option<usize> {
-    places.get(&recorded.get(&open[at].id)?.id).copied()
 }
 
 /// Those that alone make a file.

@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use crate::changeset::patch;
-use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot};
+use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot, store_form};
 use crate::error::{Error, Result, codes};
 use crate::repository::BY_GIT;
 use crate::store::Store;
@@ -107,21 +107,13 @@ pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> 
 /// from the work tree: what was written there could not be told from it otherwise. What was there before is read by the
 /// attributes of now, what comes by those that come with it.
 fn in_stored_form(changes: &mut [FileChange], files: &dyn Snapshot) -> Result<()> {
-    let store = |path: &RepoPath, file: &mut Option<File>| -> Result<()> {
-        let Some(file) = file else { return Ok(()) };
-        if let Some(stored) = files.stored(path, &file.bytes)? {
-            file.bytes = stored;
-        }
-        Ok(())
-    };
     for change in &mut *changes {
-        store(&change.path, &mut change.before)?;
+        let Some(before) = &mut change.before else { continue };
+        if let Some(stored) = files.stored(&change.path, &before.bytes)? {
+            before.bytes = stored;
+        }
     }
-    files.announce(changes)?;
-    for change in changes {
-        store(&change.path, &mut change.after)?;
-    }
-    Ok(())
+    store_form(changes, files)
 }
 
 pub(super) fn mode_of(mode: &str, path: &RepoPath) -> Result<Mode> {
