@@ -95,7 +95,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         verb: Verb::Reject,
         proposals: &proposals,
         yes: args.yes.is_given(),
-        question: &format!("Reject {}?", args.which.subject(&store, &proposals)),
+        question: &format!("Reject {}?", args.which.subject(&store, &proposals, false)),
         command: &format!("aye reject {}", ids.join(" ")),
     };
     let by_flag = context.by_flag(&store, &asking)?;
@@ -185,7 +185,7 @@ fn dry_run(
         group: Some(group.to_owned()),
         proposals: proposals.iter().map(item).collect(),
     };
-    let subject = args.which.subject(store, proposals);
+    let subject = args.which.subject(store, proposals, false);
     context.emit(Format::Text, &answer, || {
         let line = |item: &RejectedItem| {
             format!("{}  would be rejected: {}\n", item.proposal_id, escape::name(&item.file_path))

@@ -176,8 +176,8 @@ impl Batch {
     }
 
     /// `12 proposals by claude, +84 −31 in 9 files`: what a question about them is about; the ids where
-    /// they were named.
-    pub fn subject(&self, store: &Store, proposals: &[Proposal]) -> String {
+    /// they were named. `with_lower`: with what those named stand on.
+    pub fn subject(&self, store: &Store, proposals: &[Proposal], with_lower: bool) -> String {
         if !self.is_filter() {
             let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
             return ids.join(", ");
@@ -197,6 +197,9 @@ impl Batch {
         }
         if let Some(most) = self.max_lines {
             text += &format!(" of at most {most} lines");
+        }
+        if with_lower {
+            text += " with what they stand on";
         }
         let (mut counts, mut files) = (Counts::default(), BTreeSet::new());
         for proposal in proposals {

@@ -15,11 +15,16 @@ const FORMAT: &str = "aye-group@1";
 const FEWEST: usize = 4;
 
 /// The digest, in hex, of applying `shown` in this order: a line for each with the first event of the
-/// proposal, the revision, and the SHA-256 of the manifest of what it writes (`-` where it does not fit).
-pub fn of_apply<'s>(shown: impl IntoIterator<Item = &'s Shown>) -> String {
+/// proposal, the revision, and the SHA-256 of the manifest of what it writes (`-` where it does not fit), with
+/// foreign changes approved too if it `takes_residue`.
+pub fn of_apply<'s>(shown: impl IntoIterator<Item = &'s Shown>, takes_residue: bool) -> String {
     let line = |shown: &Shown| {
         let fits = shown.plan.refusal().is_none();
-        let manifest = fits.then(|| sha256::hex(&shown.manifest.to_bytes()));
+        let bytes = || match takes_residue {
+            true => shown.with_residue().to_bytes(),
+            false => shown.manifest.to_bytes(),
+        };
+        let manifest = fits.then(|| sha256::hex(&bytes()));
         line(&shown.proposal, manifest.as_deref())
     };
     digest("apply", shown.into_iter().map(line))

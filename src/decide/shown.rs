@@ -102,13 +102,18 @@ impl Shown {
 
     /// Records that the foreign changes were shown and are approved too.
     pub fn take_residue(&mut self) {
+        self.manifest = self.with_residue();
+    }
+
+    /// The manifest that [`Shown::take_residue`] makes.
+    pub fn with_residue(&self) -> Manifest {
         let mut records = self.manifest.records().to_vec();
         for record in &mut records {
             if record.residue == Taken::NotTaken {
                 record.residue = Taken::Taken;
             }
         }
-        self.manifest = Manifest::new(records);
+        Manifest::new(records)
     }
 
     /// Whether the foreign changes are approved too.

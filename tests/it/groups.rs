@@ -66,6 +66,55 @@ fn a_group_is_applied_by_the_digest_of_what_was_shown() {
     assert!(data(&repo, 3).iter().all(|data| data["group"] == digest.as_str()));
 }
 
+/// The command that a dry run prints at its end.
+fn printed(run: &crate::support::Run) -> Vec<String> {
+    let out = run.out();
+    let (_, command) = out.rsplit_once("exactly these: aye ").expect("a command");
+    command.split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_a_dry_run_prints_decides_just_that() {
+    for (filter, flag) in [(true, "--with-lower"), (true, "--alone"), (false, "--alone")] {
+        let repo = Repo::with(&[("a", &(1..=40).map(|at| format!("{at}\n")).collect::<String>())]);
+        let lower =
+            repo.agent("claude", &["propose", "a", "--old", "\n5\n", "--new", "\nV\n"]).id();
+        let upper = ["propose", "--on", &lower, "a", "--old", "\n25\n", "--new", "\nXXV\n"];
+        let upper = repo.agent("codex", &upper).id();
+        let other =
+            repo.agent("codex", &["propose", "a", "--old", "\n35\n", "--new", "\nXXXV\n"]).id();
+        let named = if filter { vec!["--by", "codex"] } else { vec![upper.as_str(), &other] };
+        let args = [&["apply"][..], &named, &[flag, "--index", "--dry-run"]].concat();
+        let mut run = repo.aye(&args).ok();
+        if flag == "--with-lower" {
+            run = run.says("3 proposals by codex with what they stand on, +3 −3 in 1 file; ");
+        }
+        let command = printed(&run);
+        repo.aye(&command.iter().map(String::as_str).collect::<Vec<_>>()).ok();
+        let found = repo.text("a");
+        assert_eq!(found.contains("\nV\n"), flag == "--with-lower", "{found}");
+        assert!(found.contains("\nXXV\n") && found.contains("\nXXXV\n"), "{found}");
+        assert_eq!(repo.git(&["diff", "--cached", "--name-only"]).trim(), "a");
+    }
+}
+
+/// `--take-residue` approves more than was shown without it.
+#[test]
+fn a_digest_is_of_foreign_changes_too() {
+    let (repo, ids) = scene();
+    repo.write("a", "1\n2\n3\nmine\n");
+    let apply = |more: &[&str]| repo.aye(&[&["apply", &ids[0], &ids[1]], more].concat());
+    let plain = printed(&apply(&["--dry-run"]).ok());
+    let taking = printed(&apply(&["--take-residue", "--dry-run"]).ok());
+    assert!(taking.contains(&"--take-residue".to_owned()), "{taking:?}");
+    let (plain, taking) = (plain.last().expect("a digest"), taking.last().expect("a digest"));
+    apply(&[taking]).fails("changed_since_shown", 5);
+    apply(&["--take-residue", plain]).fails("changed_since_shown", 5);
+    apply(&["--take-residue", taking]).ok();
+    let group = data(&repo, 1)[0]["group"].as_str().expect("a digest").to_owned();
+    assert!(group.starts_with(taking.trim_start_matches("--yes=")), "{group} {taking}");
+}
+
 #[test]
 fn what_is_not_what_was_shown_is_refused_whole() {
     let changes: [fn(&Repo, &[String]); 3] = [

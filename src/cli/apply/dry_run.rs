@@ -3,7 +3,7 @@
 use super::answer::{Answer, Failed, FileItem, Item, text_with};
 use super::conflicts::{collides_with, related};
 use super::preview::{already, residue};
-use super::{Args, digest_of};
+use super::{Args, digest_of, flags};
 use crate::cli::{Context, Format, pager, show};
 use crate::decide::{Part, Shown};
 use crate::error::{Exit, Result};
@@ -30,7 +30,7 @@ pub(super) fn dry_run(
     // What hunks are counted by may have changed since they were looked at.
     let is_bound = args.which.is_filter() || proposals.len() > 1 || is_unclear;
     let is_group = is_bound && !shown.is_empty();
-    let group = is_group.then(|| digest_of(shown));
+    let group = is_group.then(|| digest_of(shown, args.take_residue));
     let answer =
         Answer { dry_run: true, group, failed, ..Answer::of("aye/apply@1", fits, items.collect()) };
     let fitting: Vec<Proposal> = shown
@@ -38,7 +38,7 @@ pub(super) fn dry_run(
         .filter(|shown| shown.plan.refusal().is_none())
         .map(|shown| shown.proposal.clone())
         .collect();
-    let subject = args.which.subject(store, &fitting);
+    let subject = args.which.subject(store, &fitting, args.lower.with_lower);
     let heading = |at: usize| match (shown.get(at), collides_with(shown, at, &related)) {
         (_, Some(other)) => format!("does not fit on top of {other}"),
         (Some(shown), None) if shown.plan.refusal().is_some() => "does not fit as it is".into(),
@@ -60,7 +60,7 @@ pub(super) fn dry_run(
         }
         diffs += &residue(shown, &options);
     }
-    let command = format!("aye apply{}", args.part.flags());
+    let command = format!("aye apply{}", flags(args));
     if let Some(group) = answer.group.as_ref().filter(|_| !fitting.is_empty()) {
         diffs += &args.which.group_line(&command, &subject, group, &fitting);
     }

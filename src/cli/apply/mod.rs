@@ -137,7 +137,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.which.is_filter() {
         (proposals, failed) = fitting(context, &store, proposals)?;
     }
-    let subject = args.which.subject(&store, &proposals);
+    let subject = args.which.subject(&store, &proposals, args.lower.with_lower);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let command = format!("aye apply {}{}", ids.join(" "), flags(&args));
     let question = match effect {
@@ -188,9 +188,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             refuse_conflicts(context, &store, &proposals, &shown)?;
         }
         let named = args.yes.digest();
-        let group = (is_group || named.is_some()).then(|| digest_of(&shown));
-        if let (Some(named), Some(group)) = (named, &group) {
-            decide::group::require_same(named, group)?;
+        if let Some(named) = named {
+            decide::group::require_same(named, &digest_of(&shown, args.take_residue))?;
         }
         let mut take_residue = args.take_residue;
         if asks {
@@ -210,6 +209,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if markers {
             return markers::write_markers(context, &store, &shown);
         }
+        let group = is_group.then(|| digest_of(&shown, take_residue));
         if take_residue {
             shown.iter_mut().for_each(Shown::take_residue);
         }
@@ -217,7 +217,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             message: args.message.clone(),
             part: chosen.part.clone(),
             take_residue,
-            group: group.filter(|_| is_group),
+            group,
             seen,
             ..Request::all(effect)
         };
@@ -241,8 +241,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 /// The digest of those of `shown` that fit: see [`decide::group`].
-fn digest_of(shown: &[Shown]) -> String {
-    decide::group::of_apply(shown.iter().filter(|shown| shown.plan.refusal().is_none()))
+fn digest_of(shown: &[Shown], takes_residue: bool) -> String {
+    let fitting = shown.iter().filter(|shown| shown.plan.refusal().is_none());
+    decide::group::of_apply(fitting, takes_residue)
 }
 
 /// Those of `proposals`, which a filter names, that can be planned, with their plans; says which cannot.
@@ -343,6 +344,7 @@ fn flags(args: &Args) -> String {
         (args.commit, " --commit"),
         (args.conflict_markers, " --conflict-markers"),
         (args.take_residue, " --take-residue"),
+        (args.lower.with_lower, " --with-lower"),
         (args.lower.alone, " --alone"),
     ];
     set.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag).collect::<String>()

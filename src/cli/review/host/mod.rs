@@ -420,7 +420,8 @@ impl Host for CliHost<'_> {
     fn group(&mut self, orders: &[&Order]) -> Result<String> {
         let rejects = orders.iter().all(|order| matches!(order.verdict, Verdict::Reject { .. }));
         if !rejects {
-            return Ok(decide::group::of_apply(self.planned.of(orders)));
+            // Foreign changes are approved one proposal at a time.
+            return Ok(decide::group::of_apply(self.planned.of(orders), false));
         }
         let view = self.store.view()?;
         let now = self.now();
