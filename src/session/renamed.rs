@@ -95,7 +95,7 @@ impl Sides<'_> {
             }
         }
         for (path, at) in &there.clear {
-            if self.is_there(path) && !self.is_there(at) {
+            if self.is_there(path) && !self.is_there(at) && !self.is_another(path) {
                 let [from, to, now, at] = [path, at, path, at].map(Clone::clone);
                 found.ways.insert(path.clone(), Way { from, to, now, at });
             }
@@ -105,19 +105,30 @@ impl Sides<'_> {
         Ok(found)
     }
 
-    /// The renames in the tree. It is read only where one of the files is gone.
+    /// The renames in the tree. It is read only where one of the files is gone, or has made way for another.
     fn here(&self) -> Result<Moves> {
         let is_gone = |path: &&&BString| {
             is_file(self.from, path)
-                && !self.is_there(path)
-                && !self.repository.is_left_out(&path.to_string())
+                && match self.is_there(path) {
+                    true => !self.to.contains_key(**path) && self.is_another(path),
+                    false => !self.repository.is_left_out(&path.to_string()),
+                }
         };
         let gone: BTreeSet<&BString> = self.paths.iter().filter(is_gone).copied().collect();
         if gone.is_empty() {
             return Ok(Moves::default());
         }
-        let left = read::left(self.repository, self.tree, None, self.commit)?;
-        Ok(Moves::of(left.changes, |path| gone.contains(path)))
+        let mut changes = read::left(self.repository, self.tree, None, self.commit)?.changes;
+        let mut others = Vec::new();
+        for change in &mut changes {
+            if change.after.is_some() && gone.contains(&change.path.as_bstr().to_owned()) {
+                let gone = FileChange { after: None, ..change.clone() };
+                change.before = None;
+                others.push(gone);
+            }
+        }
+        changes.extend(others);
+        Ok(Moves::of(changes, |path| gone.contains(path)))
     }
 
     /// The renames in what is to come, of files that are renamed in the tree, too, or edited there.
@@ -159,6 +170,19 @@ impl Sides<'_> {
             }
         }
         Ok(Moves::of(changes, |path| wanted.contains(path)))
+    }
+
+    /// Whether the tree has another file at `path`, which is too little like the one of `from` to be its next state.
+    fn is_another(&self, path: &BString) -> bool {
+        let now = RepoPath::from_tree(path).and_then(|path| self.worktree.file(&path));
+        // What cannot be read is said of it later.
+        let (Ok(Some(now)), Ok(Some(before))) = (now, stored(self.repository, self.from, path))
+        else {
+            return false;
+        };
+        let (before, now) = (before.bytes.as_slice(), now.bytes.as_slice());
+        before != now
+            && (is_apart(before.len(), now.len(), RENAMED) || similarity(before, now) < RENAMED)
     }
 
     /// Whether the tree has anything at `path`.

@@ -94,6 +94,29 @@ fn edits_of_a_file_whose_rename_was_rejected_are_of_the_file_that_is_back() {
     assert!(!tree.join("m.txt").exists());
 }
 
+/// Nor does a new file of that name become the one that is back.
+#[test]
+fn a_new_file_under_a_rejected_name_stays_what_it_is() {
+    let edit = "mv b.txt m.txt && sed -i '20s/.*/AGENT/' m.txt";
+    let repo = repo();
+    let tree = session(&repo, edit);
+    std::fs::write(tree.join("m.txt"), "key notes\n").expect("write");
+    reject(&repo, &pending(&repo), "no");
+    repo.aye(&["session", "submit", "x"]).ok().notes("m.txt: your edits are kept");
+    assert_eq!((read(&tree, "b.txt"), read(&tree, "m.txt")), (lines(&[]), "key notes\n".into()));
+    assert_eq!(proposed(&repo), "+key notes");
+    // Where the file has moved on, it is that one.
+    let repo = self::repo();
+    let tree = session(&repo, edit);
+    std::fs::rename(tree.join("m.txt"), tree.join("o.txt")).expect("rename");
+    std::fs::write(tree.join("m.txt"), "key notes\n").expect("write");
+    reject(&repo, &pending(&repo), "no");
+    repo.aye(&["session", "submit", "x"]).ok();
+    assert_eq!((read(&tree, "o.txt"), read(&tree, "m.txt")), (lines(&[]), "key notes\n".into()));
+    assert!(!tree.join("b.txt").exists());
+    assert_eq!(proposed(&repo), "+key notes\nrename from b.txt\nrename to o.txt");
+}
+
 #[test]
 fn what_a_person_edits_in_the_checkout_goes_into_the_file_that_was_renamed() {
     let repo = repo();
