@@ -1,6 +1,6 @@
 //! Sessions as commands see them: where their trees lie, and what is in one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Context;
 use crate::actor::AYE_SESSION;
@@ -36,9 +36,15 @@ impl Context {
         let name = found.config(tree::SESSION)?;
         let repository = found.config(tree::REPOSITORY)?;
         let store = Store::discover(repository.as_ref()).ok()?;
-        let home = Home::open(store.common_dir(), &self.state_directory().ok()?).ok()??;
-        let around = home.around(&found.work_dir()?)?;
-        (around == name).then_some((store, name))
+        let tree = found.work_dir()?;
+        let is_here = |state: &Path| {
+            let home = Home::open(store.common_dir(), state).ok().flatten();
+            home.and_then(|home| home.around(&tree)).is_some_and(|around| around == name)
+        };
+        let own = self.state_directory().ok();
+        let is_known = own.is_some_and(|state| is_here(&state))
+            || Home::state_around(store.common_dir(), &tree).is_some_and(|state| is_here(&state));
+        is_known.then_some((store, name))
     }
 
     /// What is done for the agent `name`, by its run or its hook, which `marker` names.

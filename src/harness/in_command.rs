@@ -91,11 +91,24 @@ fn at_home(text: &str, below: &str, quote: Quote) -> Option<(usize, Spelled)> {
 /// How a shell calls the home directory.
 const HOMES: [&str; 3] = ["~", "$HOME", "${HOME}"];
 
+/// Whether `c` belongs to the same path as what is before or behind it.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || "_-.~/".contains(c)
+}
+
+/// Whether `before` ends in short options, behind which a path may stand at once: `make -C/src`.
+fn is_option(before: &str) -> bool {
+    let dash = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric());
+    dash.len() < before.len()
+        && dash
+            .strip_suffix('-')
+            .is_some_and(|outer| !outer.chars().next_back().is_some_and(is_part))
+}
+
 /// `command` with the absolute path `top`, wherever it stands as a path of its own or before a slash, as
 /// `tree`: as it is, as it is escaped or quoted for a shell, and from the home directory, in which it is `below`
 /// (`/src/shop`). What a shell makes of a path otherwise is not seen.
 pub fn in_command(command: &str, top: &str, tree: &str, below: Option<&str>) -> String {
-    let is_part = |c: char| c.is_alphanumeric() || "_-.~/".contains(c);
     // Whether a path ends before `after`, which is in `quote`.
     let ends = |after: &str, quote: Quote| {
         let after = after.trim_start_matches(['\'', '"']);
@@ -106,7 +119,7 @@ pub fn in_command(command: &str, top: &str, tree: &str, below: Option<&str>) -> 
     let mut out = String::with_capacity(command.len());
     let (mut rest, mut quote) = (command, Quote::None);
     while let Some(c) = rest.chars().next() {
-        if c == first && !out.chars().next_back().is_some_and(is_part) {
+        if c == first && (!out.chars().next_back().is_some_and(is_part) || is_option(&out)) {
             // Where the checkout is a directory above the trees, they are in it.
             if let Some(found) = spelled(rest, tree, quote) {
                 out += &rest[..found.len];
@@ -129,7 +142,7 @@ pub fn in_command(command: &str, top: &str, tree: &str, below: Option<&str>) -> 
             }
         }
         if "~$".contains(c)
-            && !out.chars().next_back().is_some_and(is_part)
+            && (!out.chars().next_back().is_some_and(is_part) || c == '$' && is_option(&out))
             && let Some(below) = below
             && let Some((home, found)) = at_home(rest, below, quote)
                 .filter(|(home, found)| ends(&rest[home + found.len..], found.quote))
@@ -169,6 +182,11 @@ mod tests {
             ("ls /rest /x/r /r-2 /r.bak /r\\ 2/a", "ls /rest /x/r /r-2 /r.bak /r\\ 2/a"),
             ("printf '/r\\n'; echo it\\'s /r", "printf '/t\\n'; echo it\\'s /t"),
             ("cat <<E\nthat's /r\nE\nls /r", "cat <<E\nthat's /t\nE\nls /t"),
+            ("make -C/r -I/r/b '-C/r' \"-xd/r\"", "make -C/t -I/t/b '-C/t' \"-xd/t\""),
+            (
+                "ls read-only/r -C/rest a-b/r --c/r -/r x-C/r",
+                "ls read-only/r -C/rest a-b/r --c/r -/r x-C/r",
+            ),
             ("ls", "ls"),
         ] {
             assert_eq!(in_command(command, "/r", "/t", None), expected);
@@ -220,6 +238,7 @@ mod tests {
             ("cat \"$HOME/r/a\" \"${HOME}\"/r/a", "cat \"/t/a\" \"/t\"/a"),
             ("sh -c 'cd ~/r && git -C $HOME/r/ log'", "sh -c 'cd /t && git -C /t/ log'"),
             ("a=~/r b=$HOME/'r'/c", "a=/t b=/t''/c"),
+            ("make -C$HOME/r -C~/r", "make -C/t -C~/r"),
             ("ls ~ ~/ ~/rest $HOME/r.bak ~x/r \\$HOME/r x~/r $HOMER/r ~/x/r", "="),
         ] {
             let expected = if expected == "=" { command } else { expected };

@@ -152,6 +152,14 @@ impl Home {
         self.trees.join(name)
     }
 
+    /// The user's state directory that `tree` lies in, if it is the tree of a session of the repository whose
+    /// common git directory is `common_dir`: some clients start a tool server without `XDG_STATE_HOME`.
+    pub fn state_around(common_dir: &Path, tree: &Path) -> Option<PathBuf> {
+        let below = trees(common_dir, Path::new("")).components().count() + 1;
+        let state = tree.ancestors().nth(below)?;
+        tree.starts_with(trees(common_dir, state)).then(|| state.to_owned())
+    }
+
     /// The session whose tree `directory` is in, if it is in one.
     pub fn around(&self, directory: &Path) -> Option<String> {
         let directory = std::fs::canonicalize(directory).ok()?;

@@ -122,7 +122,7 @@ fn commands_of_the_checkout_run_in_the_tree() {
     let updated = bash(repo.path("src")).json()["hookSpecificOutput"]["updatedInput"].clone();
     assert_eq!(updated["description"], "Edit");
     let command = updated["command"].as_str().expect("a command").to_owned();
-    assert!(command.contains("/src' || exit\nsed"), "{command}");
+    assert!(command.contains("/src' && cd . || exit\nsed"), "{command}");
     let tree = enter(&repo);
     assert_eq!(bash(tree.join("src")).out(), "");
     // Nor does a command of the tree that names the checkout write there.

@@ -181,6 +181,17 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     if !args.dry_run && args.harnesses.contains(&Harness::Codex) {
         context
             .note("codex skips hooks that are not trusted: run /hooks in codex, and trust aye's");
+        let lost: String = ["CODEX_HOME", "XDG_STATE_HOME"]
+            .into_iter()
+            .filter(|name| context.var(name).is_some())
+            .map(|name| format!(" --env {name}=\"${name}\""))
+            .collect();
+        if !lost.is_empty() {
+            context.note(&format!(
+                "codex starts tool servers without these variables, and aye's would not see the hooks: \
+                 codex mcp add aye{lost} -- aye mcp"
+            ));
+        }
     }
     answer(context, items)
 }

@@ -57,7 +57,8 @@ pub(super) fn shell_command(
         Some(inside) => {
             let inner: PathBuf = tree.join(inside).components().collect();
             let inner = if inner.is_dir() { inner } else { tree.clone() };
-            format!("cd {} || exit\n{moved}", shell::quote(&inner.to_string_lossy()))
+            // Twice: `cd -` and `$OLDPWD` would be the checkout.
+            format!("cd {} && cd . || exit\n{moved}", shell::quote(&inner.to_string_lossy()))
         }
     };
     let mut input = input.clone();
