@@ -21,7 +21,7 @@ fn every_commit_goes_back_and_forth() {
     let count = match std::env::var("AYE_REPLAY_COMMITS") {
         Ok(count) => count.parse().expect("a number in AYE_REPLAY_COMMITS"),
         Err(_) if source.is_some() => 200,
-        Err(_) => 40,
+        Err(_) => 24,
     };
     let repo = match &source {
         Some(path) => {

@@ -46,9 +46,9 @@ fn fixture() -> Repo {
     repo.write("src/lib.rs", "// TODO: less\npub fn two() {}\n");
     repo.write("untracked.txt", "new\n");
     repo.write("ignored.log", "log\n");
-    repo.write(".env", "SECRET=hunter2\n");
-    repo.write("key.pem", "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n");
-    repo.write("id_rsa", "hunter2\n");
+    repo.write(".env", "SECRET=hunter2corpus\n");
+    repo.write("key.pem", "-----BEGIN RSA PRIVATE KEY-----\nhunter2corpus\n");
+    repo.write("id_rsa", "hunter2corpus\n");
     repo.write("evil.sh", "#!/bin/sh\nrm -f victim.txt; echo x > pwned.txt\n");
     repo.chmod("evil.sh", 0o755);
     for (name, text) in
@@ -59,10 +59,10 @@ fn fixture() -> Repo {
     repo.symlink("README.md", "link.txt");
     let home = repo.outer().join("home");
     for (path, text) in [
-        (".ssh/id_ed25519", "hunter2"),
+        (".ssh/id_ed25519", "hunter2corpus"),
         (".ssh/config", "x"),
-        (".aws/credentials", "hunter2"),
-        (".netrc", "hunter2"),
+        (".aws/credentials", "hunter2corpus"),
+        (".netrc", "hunter2corpus"),
         ("victim", "x"),
     ] {
         let path = home.join(path);
@@ -194,7 +194,7 @@ fn the_sandbox_alone_changes_nothing() {
         let outcome = run::run_unchecked(&argv, &request, &world).unwrap();
         assert_eq!(outcome.sandbox, "landlock+seccomp");
         let text = String::from_utf8_lossy(&outcome.output);
-        assert!(!text.contains("hunter2"), "{command:?}: {text}");
+        assert!(!text.contains("hunter2corpus"), "{command:?}: {text}");
         text.contains("ermi") || text.contains("ermitted")
     };
     let mut stopped = 0;
@@ -211,7 +211,7 @@ fn the_sandbox_alone_changes_nothing() {
         assert_unchanged(&before, repo.outer(), &format!("something up to {:?}", some.last()));
     }
     // The commands did try, and without the sandbox they would have found something.
-    let aims = "grep -rs hunter2 .env key.pem id_rsa $HOME/.ssh $HOME/.aws $HOME/.netrc";
+    let aims = "grep -rs hunter2corpus .env key.pem id_rsa $HOME/.ssh $HOME/.aws $HOME/.netrc";
     let mut found = Command::new(shell);
     let found = found
         .args(["-c", aims])
@@ -219,7 +219,7 @@ fn the_sandbox_alone_changes_nothing() {
         .env("HOME", repo.outer().join("home"))
         .output()
         .expect("the fixture");
-    assert_eq!(String::from_utf8_lossy(&found.stdout).matches("hunter2").count(), 6);
+    assert_eq!(String::from_utf8_lossy(&found.stdout).matches("hunter2corpus").count(), 6);
     assert!(stopped > 150, "only {stopped} commands were stopped by the kernel");
 }
 
@@ -250,7 +250,7 @@ fn the_sandbox_reaches_nobody_and_leaves_nobody_behind() {
         let outcome = run(&script);
         let text = String::from_utf8_lossy(&outcome.output);
         assert_ne!(outcome.exit_code, 0, "{script}: {text}");
-        assert!(!text.contains("hunter2"), "{script}: {text}");
+        assert!(!text.contains("hunter2corpus"), "{script}: {text}");
     }
     // A program in a process group of its own does not outlive the time.
     run("set -m; sleep 61.25 & sleep 61.25");
