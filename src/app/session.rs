@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use crate::changeset::Changeset;
 use crate::changeset::entry::entries;
+use crate::changeset::{Changeset, RepoPath};
 use crate::decide::{self, verdict};
 use crate::error::{Error, Result};
 use crate::git;
@@ -78,7 +78,7 @@ pub fn begin(
     home.begin(held)?;
     let kind = base;
     let make = || {
-        let base = tree::base(store, kind)?;
+        let base = base_of(store, kind, now)?;
         let tree = home.tree(&held.name);
         let mut back = tree::make(store, &held.name, &tree, kind, &base)?;
         back.extend(link::link(store, &tree)?);
@@ -298,6 +298,29 @@ fn go_on(
     Ok(Followed::default())
 }
 
+/// What a session starts from, as [`tree::base`] has it, with the new files that were applied here and that nobody
+/// has added to the index yet.
+///
+/// # Errors
+/// Those of [`tree::base`] and of the store.
+fn base_of(store: &Store, kind: Base, now: DateTime<Utc>) -> Result<String> {
+    let mut applied = Vec::new();
+    let view = store.view()?;
+    if kind != Base::Head && view.last_applied(1)?.is_some() {
+        for name in tree::untracked(store)? {
+            // Another repository is listed as a directory.
+            let Ok(path) = RepoPath::from_tree(&name) else { continue };
+            let written = decide::written_here(store, &view, now, &path, None)?.flatten();
+            let at = store.work_dir().map(|top| top.join(path.to_path()));
+            let facts = at.filter(|_| written.is_some()).and_then(|at| at.symlink_metadata().ok());
+            if facts.is_some_and(|facts| facts.is_file()) {
+                applied.push(name);
+            }
+        }
+    }
+    tree::base(store, kind, &applied)
+}
+
 /// Lets the tree of session `name` follow the checkout, after the decision on what it proposed last. What is
 /// pending gets a revision on the files as they are.
 ///
@@ -310,10 +333,10 @@ pub fn sync(
     name: &str,
     onto: Base,
 ) -> Result<(Followed, Option<Submitted>)> {
-    let Session { store, .. } = session;
+    let Session { store, now, .. } = session;
     let mut followed = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
-    let base = tree::base(store, onto)?;
+    let base = base_of(store, onto, *now)?;
     let tree = home.tree(name);
     let mut more = follow::follow(store, &tree, &record.base, &base)?;
     more.join(submodules::follow(store, name, &tree, (&record.base, &base), onto)?);

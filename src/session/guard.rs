@@ -85,7 +85,7 @@ impl Before {
     /// # Errors
     /// As [`tree::base`] and [`tree::head`]; those of git.
     pub fn look(repository: &Repository) -> Result<Self> {
-        let commit = tree::base(repository, Base::Unsettled)?;
+        let commit = tree::base(repository, Base::Unsettled, &[])?;
         let head = tree::head(repository)?;
         let staged = Staged::of(repository, &head)?;
         Ok(Self { head, commit, untracked: Untracked::of(repository)?, staged })

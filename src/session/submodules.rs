@@ -31,7 +31,7 @@ impl Submodule {
     /// `object_missing` where it does not have the commit that is recorded; those of [`tree::base`].
     pub fn base(&self, kind: Base) -> Result<String> {
         if kind != Base::Head {
-            return tree::base(&self.repository, kind);
+            return tree::base(&self.repository, kind, &[]);
         }
         if self.id().is_some_and(|id| self.repository.repo().find_commit(id).is_ok()) {
             return Ok(self.recorded.clone());

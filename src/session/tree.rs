@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 
 use super::submodules::{self, Submodules};
 use super::{codes, spool};
@@ -66,12 +66,13 @@ pub fn head(repository: &Repository) -> Result<String> {
     head.id().map(|id| id.to_string()).ok_or_else(no_commit)
 }
 
-/// The commit that a tree starts from: HEAD, or one above it with what is not committed. Untracked files
-/// are not in it. Where the branch has no commit yet, an unsettled one starts from what is tracked.
+/// The commit that a tree starts from: HEAD, or one above it with what is not committed. Of untracked files only
+/// `besides` are in it, paths from the top. Where the branch has no commit yet, an unsettled one starts from what is
+/// tracked.
 ///
 /// # Errors
 /// `no_commit`; `git_failed`, as where a merge is not settled.
-pub fn base(repository: &Repository, base: Base) -> Result<String> {
+pub fn base(repository: &Repository, base: Base, besides: &[BString]) -> Result<String> {
     const MESSAGE: &str = "What the checkout held and had not committed";
     let may_be_unmerged = base == Base::Unsettled;
     if may_be_unmerged && repository.repo().head().is_ok_and(|head| head.is_unborn()) {
@@ -86,7 +87,8 @@ pub fn base(repository: &Repository, base: Base) -> Result<String> {
     // Where only times have changed, git fails without a word, and has written them down by then.
     let create = || git(repository)?.args(["stash", "create"]).text();
     let tree = match create().or_else(|_| create()) {
-        Ok(stashed) if stashed.trim().is_empty() => return Ok(head),
+        Ok(stashed) if stashed.trim().is_empty() && besides.is_empty() => return Ok(head),
+        Ok(stashed) if stashed.trim().is_empty() => format!("{head}^{{tree}}"),
         Ok(stashed) if !is_beyond_stash(repository)? => {
             format!("{}^{{tree}}", stashed.trim())
         }
@@ -101,7 +103,32 @@ pub fn base(repository: &Repository, base: Base) -> Result<String> {
             )
         })?,
     };
+    let tree = if besides.is_empty() { tree } else { with(repository, &tree, besides)? };
     commit(repository, &tree, Some(&head), MESSAGE)
+}
+
+/// The untracked files of the work tree that are not ignored, by their paths from the top.
+///
+/// # Errors
+/// `git_failed`.
+pub fn untracked(repository: &Repository) -> Result<Vec<BString>> {
+    let Some(top) = repository.work_dir() else { return Ok(Vec::new()) };
+    let args = ["ls-files", "-z", "--others", "--exclude-standard"];
+    let listed = git(repository)?.directory(&top).args(args).run()?;
+    Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BString::from).collect())
+}
+
+/// `tree` with `files` of the work tree as well, as they are there.
+fn with(repository: &Repository, tree: &str, files: &[BString]) -> Result<String> {
+    let failed = |error: std::io::Error| Error::io("make a temporary index", &error);
+    let scratch = tempfile::tempdir().map_err(failed)?;
+    let index = scratch.path().join("index");
+    let git = || Ok::<_, Error>(git(repository)?.env("GIT_INDEX_FILE", &index));
+    git()?.args(["read-tree", tree]).run()?;
+    let top = repository.work_dir().unwrap_or_else(|| repository.common_dir().to_owned());
+    let args = ["update-index", "--add", "--replace", "-z", "--stdin"];
+    git()?.directory(&top).args(args).stdin(bstr::join("\0", files)).run()?;
+    Ok(git()?.args(["write-tree"]).text()?.trim().to_owned())
 }
 
 /// Whether `text`, which anybody may have written, is an object id in hex. It need not be here.

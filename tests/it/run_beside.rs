@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::support::record::apply;
 use crate::support::{Repo, Run};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "bee\n")];
@@ -239,4 +240,53 @@ fn a_hostile_git_directory_is_read_to_its_end() {
         run(&repo, text).ok().notes("nothing changed");
         none_is_left(&repo);
     }
+}
+
+/// A new file that was applied is the person's as any other one, before it is committed, too.
+#[test]
+fn what_was_applied_and_not_committed_is_in_the_tree() {
+    let repo = Repo::with(FILES);
+    let session = |name: &str, script: &str| {
+        let args = ["run", "--keep", "--name", name, "--", "sh", "-c", script];
+        repo.cmd(&args).env("AYE_AGENT", "robo").run()
+    };
+    let pending = || {
+        let list = repo.aye(&["list", "--json"]).ok().json();
+        list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned()
+    };
+    session("x", "seq 30 >new.txt; git mv b.txt moved.txt").ok();
+    repo.write("notes.txt", "mine\n");
+    apply(&repo, &pending());
+    let tree = std::path::PathBuf::from(repo.aye(&["session", "path", "x"]).ok().out().trim_end());
+    let read = |path: &str| std::fs::read_to_string(tree.join(path)).ok();
+    // The agent goes on, and so does the person.
+    let edited = read("new.txt").expect("the file").replace("20\n", "TWENTY\n");
+    std::fs::write(tree.join("new.txt"), &edited).expect("write");
+    repo.aye(&["session", "submit", "x"]).ok();
+    let text = repo.text("new.txt").replace("\n3\n", "\nTHREE\n");
+    repo.write("new.txt", &text);
+    repo.aye(&["session", "sync", "x"]).ok();
+    assert_eq!(read("new.txt"), Some(edited.replace("\n3\n", "\nTHREE\n")));
+    assert!(read("moved.txt").is_some() && read("b.txt").is_none() && read("notes.txt").is_none());
+    repo.aye(&["list"]).ok().says("+1 −1").lacks("conflict");
+    // Another session begins with it.
+    session(
+        "y",
+        "test -f moved.txt && ! test -e b.txt && grep -q THREE new.txt && sed -i s/30/X/ new.txt",
+    )
+    .ok();
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(list["count"], 2, "{list:#}");
+    let apply_all: Vec<&str> = list["proposals"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|item| item["proposal_id"].as_str().expect("an id"))
+        .collect();
+    apply_all.iter().for_each(|id| apply(&repo, id));
+    assert_eq!(repo.text("new.txt"), edited.replace("\n3\n", "\nTHREE\n").replace("30\n", "X\n"));
+    // Of HEAD it is not.
+    session("z", "true").ok();
+    repo.aye(&["session", "sync", "x", "--onto", "head"]).ok();
+    assert!(read("new.txt").is_none() && read("b.txt").is_some());
 }

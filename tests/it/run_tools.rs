@@ -86,11 +86,12 @@ fn a_patch_to_be_proposed_is_refused_in_the_tree() {
     repo.aye(&["list"]).ok().notes("nothing pending");
 }
 
-/// Records that an aye without the session's state directory has made in the tree's own repository.
+/// Records that an aye to which the tree is a repository like any other has made there.
 #[test]
 fn a_lane_in_the_tree_is_nothing_to_merge() {
     let repo = repo();
-    let text = format!("XDG_STATE_HOME=/nowhere $AYE call apply_patch {}", patch("a.txt", "two"));
+    let call = patch("a.txt", "two");
+    let text = format!("git config --unset aye.session; $AYE call apply_patch {call}");
     let ended = run(&repo, &text).ok().notes("git update-ref -d refs/aye/log/");
     assert!(!ended.err().contains("merge refs") && !ended.err().contains("git merge"), "{ended}");
 }
