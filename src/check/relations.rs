@@ -8,8 +8,8 @@ use super::commits;
 use super::fit::Fit;
 use crate::changeset::RepoPath;
 use crate::error::Result;
-use crate::proposal::ProposalId;
 use crate::proposal::relations::{Lower, Relations};
+use crate::proposal::{Proposal, ProposalId};
 use crate::store::{Store, View};
 
 /// A stack is no higher than this: what is deeper is not looked for.
@@ -34,6 +34,40 @@ pub fn relations(
         commits::entry_at(store, head, &path).as_ref() == Some(entry)
             || fit.holds(&path).flatten().as_ref() == Some(entry)
     })
+}
+
+/// The same of `proposal` alone. The others are read only where one of them may touch what it does.
+///
+/// # Errors
+/// As [`relations`].
+pub fn of(
+    store: &Store,
+    view: &View,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+) -> Result<Relations> {
+    match has_others(view, now, std::slice::from_ref(proposal))? {
+        true => Ok(relations(store, view, now)?.remove(&proposal.id).unwrap_or_default()),
+        false => Ok(Relations::default()),
+    }
+}
+
+/// Whether any of `proposals` was made on another one, or shares a file with another pending one.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn has_others(view: &View, now: DateTime<Utc>, proposals: &[Proposal]) -> Result<bool> {
+    for proposal in proposals {
+        if proposal.current().on.is_some() {
+            return Ok(true);
+        }
+        for change in &proposal.current().changes {
+            if view.touching(&change.path, now)?.len() > 1 {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// `stands on prop_x`, with the first of several.

@@ -35,18 +35,26 @@ impl LowerArgs {
         proposals: Vec<Proposal>,
         asks: bool,
     ) -> Result<Vec<Proposal>> {
-        if !self.has_others(context, view, &proposals)? {
+        if !relations::has_others(view, context.now, &proposals)? {
             return Ok(proposals);
         }
         let related = relations::relations(store, view, context.now)?;
         let (begun, order) = (BTreeSet::new(), Vec::new());
         let taken = 0;
-        let mut stack = Stack { related: &related, view, args: self, begun, order, taken };
+        let too_high = None;
+        let mut stack =
+            Stack { related: &related, view, args: self, begun, order, taken, too_high };
         let mut left_out = Vec::new();
         for proposal in &proposals {
             stack.place(proposal, &proposals, 0, &mut left_out)?;
         }
         let order = stack.order;
+        if let Some(lower) = stack.too_high.filter(|_| self.with_lower) {
+            let message = format!("what is to be applied stands on more than {MOST_HIGH} others");
+            return Err(Error::new(&codes::STANDS_ON, message)
+                .with("lower", lower.as_str())
+                .hint(format!("begin further below: aye apply {lower} --with-lower")));
+        }
         for (upper, lower, is_revised) in left_out {
             let of = if is_revised { "an earlier revision of " } else { "" };
             if !asks {
@@ -57,21 +65,6 @@ impl LowerArgs {
             ));
         }
         Ok(order)
-    }
-
-    /// Whether any of `proposals` shares a file with another pending one.
-    fn has_others(&self, context: &Context, view: &View, proposals: &[Proposal]) -> Result<bool> {
-        for proposal in proposals {
-            if proposal.current().on.is_some() {
-                return Ok(true);
-            }
-            for change in &proposal.current().changes {
-                if view.touching(&change.path, context.now)?.len() > 1 {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
     }
 }
 
@@ -100,6 +93,8 @@ struct Stack<'a> {
     order: Vec<Proposal>,
     /// How many of these were not named.
     taken: usize,
+    /// One that is needed below so many.
+    too_high: Option<ProposalId>,
 }
 
 impl Stack<'_> {
@@ -134,6 +129,7 @@ impl Stack<'_> {
                     self.place(&other, named, depth + 1, left_out)?;
                 }
                 _ if self.args.alone => {}
+                _ if !has_room && !lower.is_revised => self.too_high = Some(lower.id.clone()),
                 _ => left_out.push((proposal.id.clone(), lower.id.clone(), lower.is_revised)),
             }
         }

@@ -6,10 +6,12 @@ use super::which::One;
 use super::{Context, Format, diff, pager};
 use crate::changeset::instructions::Instructions;
 use crate::changeset::{Changeset, RepoPath, sensitive};
+use crate::check::relations;
 use crate::error::{Error, Exit, Result};
 use crate::proposal::conversation::{Place, SayingKind};
 use crate::proposal::document::Document;
 use crate::proposal::event::Subject;
+use crate::proposal::relations::Lower;
 use crate::proposal::{ActorKind, ChangeRecord, Proposal, Status};
 use crate::render::age;
 use crate::render::style::{Palette, Role};
@@ -53,10 +55,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         None => None,
     };
-    drop(view);
     let status = proposal.status(context.now);
+    let stands_on = match status {
+        Status::Pending => relations::of(&store, &view, context.now, &proposal)?.stands_on,
+        _ => Vec::new(),
+    };
+    drop(view);
     if context.format_or(Format::Text) != Format::Text {
         let mut document = Document::new(&proposal, status, &store.places(&proposal));
+        document.stands_on = stands_on.iter().map(|lower| lower.id.to_string()).collect();
         document.audience = Some(audience.as_str().to_owned());
         document.decision_audience = heard.map(|heard| heard.as_str().to_owned());
         let changes = &proposal.current().changes;
@@ -71,7 +78,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let snapshot = store.repo().config_snapshot();
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     let readable = Readable::load(&store, &proposal.current().changes)?;
-    let mut text = header(&proposal, status, &audience, &palette, context.now);
+    let mut text = header(&proposal, status, &audience, &stands_on, &palette, context.now);
     if let Some(heard) = heard {
         let of = match &heard {
             Audience::Default => "for the default remote".to_owned(),
@@ -138,6 +145,7 @@ pub fn header(
     proposal: &Proposal,
     status: Status,
     audience: &Audience,
+    stands_on: &[Lower],
     palette: &Palette,
     now: chrono::DateTime<chrono::Utc>,
 ) -> String {
@@ -203,8 +211,12 @@ pub fn header(
         let reason = escape::line(revision.reason.as_str()).into_owned();
         field("revision", format!("{} ({reason}) by {by}, {kind}{session}, {ago}", at + 1));
     }
+    if let Some(below) = relations::stands_on(stands_on) {
+        field("stands on", below.trim_start_matches("stands on ").to_owned());
+    }
     if status == Status::Pending {
-        field("decide", format!("aye apply {}", proposal.at_revision()));
+        let lower = if stands_on.is_empty() { "" } else { " --with-lower" };
+        field("decide", format!("aye apply {}{lower}", proposal.at_revision()));
     }
     if let Some(mark) = proposal.mark() {
         let by = escape::name(&mark.by.to_string());

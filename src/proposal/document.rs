@@ -39,6 +39,10 @@ pub struct Document {
     /// The proposal whose result the current revision was made on, and at which revision of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<On>,
+    /// Pending proposals that make what it starts from, where nothing else has it: it is applied after them. Absent in
+    /// `proposal.yaml`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stands_on: Vec<String>,
     /// Whom it is for: `default` (the default remote), `private` (nobody else), or the name of another
     /// remote. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -347,6 +351,7 @@ impl Document {
             related_task_id: proposal.related_task_id.clone(),
             instead_of: proposal.instead_of.as_ref().map(ToString::to_string),
             on: current.on.clone(),
+            stands_on: Vec::new(),
             audience: None,
             decision_audience: None,
             proposed_by: proposal.proposed_by.clone(),

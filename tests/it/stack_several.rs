@@ -222,3 +222,46 @@ fn one_that_was_revised_is_no_stand_in_for_one_that_was_not() {
     assert!(repo.text("a").contains("three") && repo.text("a").contains("ten"));
     repo.aye(&["show", &other]).ok().says("applied");
 }
+
+#[test]
+fn show_and_diff_name_what_a_proposal_stands_on() {
+    let Scene { repo, a, b, both } = scene(true);
+    let shown = repo.aye(&["show", &both]).ok();
+    shown.says(&format!("stands on  {a} and 1 more\n")).says(" --with-lower\n");
+    let json = repo.aye(&["show", &both, "--json"]).ok().json();
+    assert_eq!(json["stands_on"], serde_json::json!([a, b]));
+    repo.aye(&["diff", &both])
+        .ok()
+        .notes(&format!("note: it stands on {a} and 1 more, and it does"));
+    repo.aye(&["show", &a]).ok().lacks("stands on").lacks("--with-lower");
+    // Two beside each other are no reason for the third.
+    let dry = ["apply", &a, &both, "--dry-run", "--json"];
+    let items = repo.aye(&dry).exits(5).json()["proposals"].clone();
+    assert_eq!(items[1]["proposal_id"], both.as_str(), "{items:#}");
+    assert!(items[1].get("collides_with").is_none(), "{items:#}");
+}
+
+#[test]
+fn more_than_can_be_taken_along_is_said() {
+    let repo = Repo::with(&[("a", "0\n")]);
+    for n in 1..=23 {
+        repo.write("a", format!("{n}\n"));
+        repo.commit("Count");
+    }
+    let commits = repo.git(&["rev-list", "--reverse", "HEAD~23..HEAD"]);
+    repo.git(&["reset", "-q", "--hard", "HEAD~23"]);
+    let propose = |commit: &str| repo.agent("codex", &["propose", "--commit", commit, "-q"]);
+    let ids: Vec<String> = commits.lines().map(|commit| propose(commit).ok().id()).collect();
+    let top = ids.last().expect("a proposal");
+    for more in [&["--yes"][..], &["--dry-run"]] {
+        let run = repo.aye(&[&["apply", top, "--with-lower"], more].concat());
+        let run = run.fails("stands_on", 5).notes("stands on more than 20 others");
+        let err = run.err();
+        let (_, hint) = err.rsplit_once("begin further below: aye ").expect("a hint");
+        let hint = hint.lines().next().expect("a command");
+        assert_eq!(hint, format!("apply {} --with-lower", ids[1]));
+    }
+    repo.aye(&["apply", &ids[1], "--with-lower", "--yes"]).ok();
+    repo.aye(&["apply", top, "--with-lower", "--yes"]).ok();
+    assert_eq!(repo.text("a"), "23\n");
+}

@@ -42,7 +42,7 @@ pub fn refuse_conflicts(
 }
 
 /// The proposal before the one `at` that is in its way: one that writes a file in which that one has a
-/// conflict. Of several, one that changes the same lines, or else the last.
+/// conflict. Of several, one that changes the same lines, or else the last, unless it lacks what it stands on.
 pub(super) fn collides_with<'s>(
     shown: &'s [Shown],
     at: usize,
@@ -59,7 +59,11 @@ pub(super) fn collides_with<'s>(
         shown.iter().take(at).filter(writes).map(|before| &before.proposal.id).collect();
     let same_lines = related.get(&this.proposal.id).map(|found| &found.same_lines.named);
     let is_same = |id: &&&ProposalId| same_lines.is_some_and(|named| named.contains(id));
-    ids.iter().rev().find(is_same).or(ids.last()).copied()
+    let is_before = |id: &ProposalId| shown.iter().take(at).any(|other| other.proposal.id == *id);
+    let lacks = related.get(&this.proposal.id).is_some_and(|found| {
+        found.needed(|lower| is_before(&lower.id)).iter().any(|lower| !is_before(&lower.id))
+    });
+    ids.iter().rev().find(is_same).or(ids.last().filter(|_| !lacks)).copied()
 }
 
 /// What the pending proposals have to do with each other, asked where one does not fit.

@@ -7,6 +7,7 @@ pub use document::Document;
 use super::which::One;
 use super::{Context, Format, difftool, pager, paths, show};
 use crate::changeset::{Changeset, RepoPath};
+use crate::check::relations;
 use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::Subject;
@@ -169,8 +170,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             already(context, &visible);
         }
         if let Some(refusal) = visible.refusal.as_ref().filter(|_| !args.proposed) {
+            let found = relations::of(&store, &store.view()?, context.now, &proposal)?;
+            let below = relations::stands_on(&found.stands_on);
+            let below = below.map(|below| format!("it {below}, and ")).unwrap_or_default();
             context.note(&format!(
-                "note: it does not fit the files as they are ({}); this is what was proposed",
+                "note: {below}it does not fit the files as they are ({}); this is what was proposed",
                 escape::line(refusal.message())
             ));
         }

@@ -94,8 +94,10 @@ impl Painter {
             let wanted = options.palette.is_on() && options.syntax;
             wanted.then(|| Syntax::of(path.as_bstr(), diff.after().bytes())).flatten()
         };
+        // Of a file that is new it is part of what is proposed: a script of such lines does not run.
         let crlf = |bytes: &[u8]| {
-            bytes.split_inclusive(|b| *b == b'\n').all(|line| line.ends_with(b"\r\n"))
+            let mut lines = bytes.split_inclusive(|b| *b == b'\n');
+            !bytes.is_empty() && lines.all(|line| line.ends_with(b"\r\n"))
         };
         let both_crlf = crlf(diff.before().bytes()) && crlf(diff.after().bytes());
         Self {

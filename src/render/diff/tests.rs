@@ -122,6 +122,7 @@ fn what_cannot_be_seen_is_written_out() {
 #[test]
 fn line_ends_are_shown_where_they_change_and_not_where_they_are_the_rule() {
     assert_eq!(plain("a\r\n", "a\n", Layout::Unified), "@@ -1 +1 @@\n-a\\r\n+a\n");
+    assert_eq!(plain("", "a\r\n", Layout::Unified), "@@ -0,0 +1 @@\n+a\\r\n");
     assert_eq!(plain("a\r\n", "b\r\n", Layout::Unified), "@@ -1 +1 @@\n-a\n+b\n");
     assert_eq!(
         plain("a\n", "a", Layout::Unified),
