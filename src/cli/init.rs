@@ -59,8 +59,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.git_log {
         keep_log_readable(&store)?;
     }
+    // What is not tracked is in no work tree of a session either.
+    let commit =
+        format!("commit {} so that the team and agents' sessions have it", files.to_commit());
     let next = [
-        "commit .agent-memory/ so that the team shares it",
         "tell your agents: `aye propose PATH --old … --new … -m WHY`, or `aye call changes`",
         "review what they propose: `aye review`",
         "hold commits to it: `aye hooks install`",
@@ -70,7 +72,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         "keep `git log --all` and its decorations free of aye's refs: `aye init --git-log`"
             .to_owned()
     });
-    let next = unnamed.into_iter().chain(next.map(str::to_owned)).chain(log).collect();
+    let next =
+        unnamed.into_iter().chain([commit]).chain(next.map(str::to_owned)).chain(log).collect();
     let ready = Ready { schema: "aye/init@1", success: true, files, next };
     context.emit(Format::Text, &ready, || {
         let mut out = String::new();

@@ -147,3 +147,14 @@ fn a_name_with_a_line_break_is_refused_before_anything_is_written() {
         std::fs::read_to_string(odd.join(".agent-memory/meta/manifest.yaml")).expect("read");
     assert!(manifest.contains("name: 'x y: z'"), "{manifest}");
 }
+
+#[test]
+fn the_files_with_the_block_for_agents_are_to_be_committed_too() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.aye(&["init"]).ok().says("next: commit .agent-memory/ so").lacks("AGENTS.md");
+    repo.aye(&["init", "--agents"]).ok().says("next: commit .agent-memory/ and AGENTS.md so");
+    repo.write("CLAUDE.md", "# Ours\n");
+    repo.aye(&["memory", "init", "--agents"])
+        .ok()
+        .says("next: commit .agent-memory/, AGENTS.md and CLAUDE.md, then");
+}

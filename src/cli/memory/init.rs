@@ -42,6 +42,20 @@ pub struct Initialized {
     pub kept: Vec<String>,
 }
 
+impl Initialized {
+    /// What there is to commit, in words: the store, and the files that have the block for agents.
+    pub fn to_commit(&self) -> String {
+        let files = self.created.iter().chain(&self.kept).map(String::as_str);
+        let mut others: Vec<&str> = files.filter(|path| !path.starts_with(DIR)).collect();
+        others.sort_unstable();
+        match others[..] {
+            [] => format!("{DIR}/"),
+            [one] => format!("{DIR}/ and {one}"),
+            _ => format!("{DIR}/, {}", others.join(" and ")),
+        }
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -59,7 +73,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if answer.answer.created.is_empty() {
             out += "nothing to do: the store is complete\n";
         } else {
-            out += "next: commit .agent-memory/, then `aye memory context` is what agents read\n";
+            let files = answer.answer.to_commit();
+            out +=
+                &format!("next: commit {files}, then `aye memory context` is what agents read\n");
         }
         out
     })?;
