@@ -411,3 +411,23 @@ fn a_patch_of_an_agent_waits_where_hooks_are_installed() {
     assert_eq!(client.call("apply_patch", json!({ "patch": patch("1") }))["patch_applied"], true);
     client.ends();
 }
+
+/// The hooks of one work tree refuse edits of the others of its repository.
+#[test]
+fn hooks_of_another_work_tree_hold_a_patch_too() {
+    let repo = Repo::with(FILES);
+    let linked = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", "-b", "l", linked.to_str().expect("UTF-8")]);
+    let patch =
+        json!({ "patch": "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+eins\n two\n" });
+    let call = || {
+        let run = repo.cmd(&["call", "apply_patch", &patch.to_string()]).dir(&linked);
+        run.env("AYE_AGENT", "claude").run().ok()
+    };
+    repo.aye(&["agents", "install", "claude-code", "--local"]).ok();
+    call().says("gated: true");
+    assert_eq!(std::fs::read(linked.join("a.txt")).expect("the file"), b"one\ntwo\n");
+    repo.aye(&["agents", "remove", "claude-code", "--local"]).ok();
+    call().lacks("gated: true");
+    assert_eq!(std::fs::read(linked.join("a.txt")).expect("the file"), b"eins\ntwo\n");
+}

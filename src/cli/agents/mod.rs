@@ -128,11 +128,13 @@ impl Harness {
 }
 
 /// What gates a patch of `caller` that would be written at once: the hooks of any client that are installed for the
-/// checkout, where it is an agent's. In the tree of a session nothing does.
+/// checkout, or for another work tree of the same repository, where it is an agent's: they refuse edits of all of
+/// these. In the tree of a session nothing does.
 pub fn hook_gate(context: &Context, store: &Store, caller: &Caller) -> Option<Gate> {
     let is_held = caller.actor.kind == ActorKind::Agent && !store.is_in_session();
-    let top = store.work_dir().filter(|_| is_held)?;
-    target::has_hooks(context, &top).then_some(Gate::Hooks)
+    store.work_dir().filter(|_| is_held)?;
+    let mut tops = store.work_trees().into_iter();
+    tops.any(|top| target::has_hooks(context, &top)).then_some(Gate::Hooks)
 }
 
 /// Runs the command.
