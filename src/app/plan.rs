@@ -34,13 +34,15 @@ pub struct Updated {
 /// nothing.
 ///
 /// # Errors
-/// `change`'s own, and those of the store.
+/// `change`'s own, `in_trial`, and those of the store.
 pub fn update(
     session: &Session<'_>,
     key: &Key,
     change: impl FnOnce(&TaskPlan) -> Result<(TaskPlan, Option<String>)>,
 ) -> Result<Updated> {
     let Session { store, caller, now } = session;
+    // It replaces what the person and the agents have there, whoever asks.
+    store.require_no_trial()?;
     let updated = store.write(&caller.actor, *now, |writer| {
         let current = current(&writer.view, key)?;
         let empty = TaskPlan::default();

@@ -504,7 +504,7 @@ fn pending(session: &Session<'_>, id: &str) -> Result<Proposal> {
 /// decided. They are recorded as marks, and people go on deciding on the proposal.
 ///
 /// # Errors
-/// `human_approval_required`, and those of the store.
+/// `human_approval_required`, `in_trial`, and those of the store.
 fn mark(
     session: &Session<'_>,
     proposal: &Proposal,
@@ -519,6 +519,9 @@ fn mark(
         }
         Marked::Rejected => ("reject", Verb::Mark, Word::Mark(verdict)),
     };
+    if verb == Verb::Mark {
+        store.require_no_trial()?;
+    }
     let command = format!("aye {command} {}", proposal.id);
     let proposals = std::slice::from_ref(proposal);
     let evidence = Evidence::Tool;

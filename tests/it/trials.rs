@@ -173,6 +173,34 @@ fn a_command_of_a_trial_decides_nothing_and_writes_nothing_in_a_persons_name() {
     assert_clean(&repo);
 }
 
+/// An unmarked caller of a tool counts as an agent, and a mark reads as a decision.
+#[test]
+fn a_command_of_a_trial_marks_nothing_and_leaves_the_plan() {
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    let plan = |step: &str| {
+        serde_json::json!({ "plan": [{ "step": step, "status": "pending" }] }).to_string()
+    };
+    repo.aye(&["call", "update_plan", &plan("mine")]).ok();
+    let before = repo.aye(&["log", "--json"]).ok().out();
+    let aye = env!("CARGO_BIN_EXE_aye");
+    for (tool, arguments) in [
+        ("changes", serde_json::json!({ "action": "reject", "proposal_id": id }).to_string()),
+        ("changes", serde_json::json!({ "action": "apply", "proposal_id": id }).to_string()),
+        ("update_plan", plan("theirs")),
+    ] {
+        for before in ["", "cd ../../../.. && "] {
+            let script = format!("{before}\"$0\" call {tool} \"$1\"");
+            let try_it = ["try", &id, "--no-record", "--", "sh", "-c", &script, aye, &arguments];
+            repo.aye(&try_it).exits(4).says("in_trial");
+        }
+    }
+    let script = "cd ../../../.. && AYE_AGENT=bot \"$0\" plan add more";
+    repo.aye(&["try", &id, "--no-record", "--", "sh", "-c", script, aye]).exits(4);
+    assert_eq!(repo.aye(&["log", "--json"]).ok().out(), before);
+    repo.aye(&["plan"]).ok().says("mine").lacks("theirs").lacks("more");
+}
+
 /// Nor does it take the gate away, or write where nobody decides.
 #[test]
 fn a_command_of_a_trial_changes_neither_hooks_nor_sessions_nor_lanes() {
