@@ -31,16 +31,30 @@ use message::{CALL, Failure, Request, codes};
 /// of messages that came in during a call.
 const MOST: u64 = 128 << 20;
 
+/// Most calls of `wait` that are under way beside the others: each is a process.
+const MOST_WAITS: usize = 16;
+
+/// A call under way.
+struct Call {
+    request: Request,
+    cancel: Cancel,
+    /// What comes behind it is answered meanwhile.
+    is_beside: bool,
+}
+
+/// A line that was read, or the end of them.
+type Came = (std::io::Result<Read>, Vec<u8>);
+
 /// What there is to see to.
 enum Event {
     /// A message has come, or the end of them.
-    Came(std::io::Result<Read>, Vec<u8>),
+    Came(Came),
     /// The tool that was called has answered.
-    Answered(Value),
+    Answered(Arc<Call>, Value),
 }
 
-/// Answers the messages of `input` on `output` until the input ends, one after the other; but while a tool is called
-/// a `ping` is answered, and the call can be cancelled.
+/// Answers the messages of `input` on `output` until the input ends, one after the other; but a `wait` holds nothing up
+/// that comes behind it, and while another tool is called a `ping` is answered. Each call can be cancelled.
 ///
 /// # Errors
 /// `io_error` if either cannot be used any more. A client that is gone is the end of the input.
@@ -56,91 +70,105 @@ pub fn serve(
         let mut line = Vec::new();
         let read = read_line(&mut input, &mut line);
         let is_last = matches!(read, Ok(Read::End) | Err(_));
-        came.put(Event::Came(read, line));
+        came.put(Event::Came((read, line)));
         if is_last {
             return;
         }
     };
     std::thread::Builder::new().spawn(read).map_err(no_thread)?;
     let server = Server::default();
-    let mut kept = VecDeque::new();
+    let (server, events) = (&server, &*events);
     std::thread::scope(|scope| {
-        while let Some((read, line)) = kept.pop_front().or_else(|| match events.take() {
-            Event::Came(read, line) => Some((read, line)),
-            Event::Answered(_) => None,
-        }) {
-            let request = match read.map_err(|error| Error::io("read from the client", &error))? {
-                Read::End => break,
-                Read::Line => message::read(&line),
-                Read::TooLong => Err(message::too_long(MOST)),
+        let start = |call: Arc<Call>| {
+            let run = move || {
+                let answer = server.answer(&call.request, host, &call.cancel);
+                events.put_now(Event::Answered(call, answer));
             };
-            let answer = match request {
-                Err(answer) => Some(answer),
-                Ok(None) => None,
-                Ok(Some(request)) if request.method != CALL => {
-                    Some(server.answer(&request, host, &Cancel::default()))
-                }
-                Ok(Some(request)) => {
-                    let (server, events) = (&server, &*events);
-                    let call = Arc::new((request, Cancel::default()));
-                    let called = Arc::clone(&call);
-                    let run = move || {
-                        let answer = server.answer(&called.0, host, &called.1);
-                        events.put_now(Event::Answered(answer));
-                    };
-                    std::thread::Builder::new().spawn_scoped(scope, run).map_err(no_thread)?;
-                    let quick = |request: &Request| server.answer(request, host, &call.1);
-                    attend(events, &mut kept, &mut output, &call, quick)
-                }
-            };
-            if let Some(answer) = answer
-                && !send(&mut output, &answer)?
-            {
-                break;
-            }
-        }
-        Ok(())
+            std::thread::Builder::new().spawn_scoped(scope, run).map(drop).map_err(no_thread)
+        };
+        let quick = |request: &Request| server.answer(request, host, &Cancel::default());
+        let mut calls = Vec::new();
+        let served = attend(events, &mut output, &mut calls, start, quick);
+        // Nobody waits for them any more.
+        calls.iter().for_each(|call| call.cancel.cancel());
+        served
     })
 }
 
-/// Sees to what comes in during a call, and returns the answer to that, if it was not cancelled.
+/// Sees to `events` until the input has ended and all `calls` are answered, or the client is gone.
 fn attend(
     events: &Inbox<Event>,
-    kept: &mut VecDeque<(std::io::Result<Read>, Vec<u8>)>,
     output: &mut impl Write,
-    call: &(Request, Cancel),
+    calls: &mut Vec<Arc<Call>>,
+    start: impl Fn(Arc<Call>) -> Result<()>,
+    quick: impl Fn(&Request) -> Value,
+) -> Result<()> {
+    let (mut kept, mut is_over) = (VecDeque::new(), false);
+    while !is_over || !calls.is_empty() {
+        let is_held = calls.iter().any(|call| !call.is_beside);
+        let next = if is_held { None } else { kept.pop_front() };
+        let answer = match next.map_or_else(|| events.take(), Event::Came) {
+            Event::Answered(call, answer) => {
+                calls.retain(|other| !Arc::ptr_eq(other, &call));
+                (!call.cancel.is_ended()).then_some(answer)
+            }
+            Event::Came((read, line)) => match message::cancelled(&line) {
+                Some(id) => {
+                    let named = calls.iter().filter(|call| call.request.id == id);
+                    named.for_each(|call| call.cancel.cancel());
+                    let is_other =
+                        |line: &[u8]| !matches!(message::read(line), Ok(Some(it)) if it.id == id);
+                    kept.retain(|(_, line): &Came| is_other(line));
+                    None
+                }
+                None if is_held => meanwhile((read, line), &mut kept, &quick),
+                None => match read.map_err(|error| Error::io("read from the client", &error))? {
+                    Read::End => {
+                        is_over = true;
+                        None
+                    }
+                    Read::TooLong => Some(message::too_long(MOST)),
+                    Read::Line => match message::read(&line) {
+                        Err(answer) => Some(answer),
+                        Ok(None) => None,
+                        Ok(Some(request)) if request.method != CALL => Some(quick(&request)),
+                        Ok(Some(request)) => {
+                            let is_beside = server::is_wait(&request) && calls.len() < MOST_WAITS;
+                            let cancel = Cancel::default();
+                            let call = Arc::new(Call { request, cancel, is_beside });
+                            start(Arc::clone(&call))?;
+                            calls.push(call);
+                            None
+                        }
+                    },
+                },
+            },
+        };
+        if let Some(answer) = answer
+            && !send(output, &answer)?
+        {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The answer to what comes in during a call that holds it up, if it has one already; otherwise it is `kept`.
+fn meanwhile(
+    (read, line): Came,
+    kept: &mut VecDeque<Came>,
     quick: impl Fn(&Request) -> Value,
 ) -> Option<Value> {
-    let (call, cancel) = call;
-    loop {
-        let (read, line) = match events.take() {
-            Event::Answered(answer) => return (!cancel.is_ended()).then_some(answer),
-            Event::Came(read, line) => (read, line),
-        };
-        if let Some(id) = message::cancelled(&line) {
-            if id == call.id {
-                cancel.cancel();
-            }
-            let is_other =
-                |line: &[u8]| !matches!(message::read(line), Ok(Some(it)) if it.id == id);
-            kept.retain(|(_, line)| is_other(line));
-            continue;
+    let size: usize = kept.iter().map(|(_, line)| line.len()).sum();
+    match message::read(&line) {
+        Ok(Some(request)) if request.method == "ping" => Some(quick(&request)),
+        Ok(Some(request)) if (size + line.len()) as u64 > MOST => {
+            let failure = Failure::new(codes::INTERNAL_ERROR, "too much waits for a call");
+            Some(message::failed(&request.id, failure))
         }
-        let size: usize = kept.iter().map(|(_, line)| line.len()).sum();
-        let answer = match message::read(&line) {
-            Ok(Some(request)) if request.method == "ping" => quick(&request),
-            Ok(Some(request)) if (size + line.len()) as u64 > MOST => {
-                let failure = Failure::new(codes::INTERNAL_ERROR, "too much waits for a call");
-                message::failed(&request.id, failure)
-            }
-            _ => {
-                kept.push_back((read, line));
-                continue;
-            }
-        };
-        // Nobody waits for it any more.
-        if !matches!(send(output, &answer), Ok(true)) {
-            cancel.cancel();
+        _ => {
+            kept.push_back((read, line));
+            None
         }
     }
 }

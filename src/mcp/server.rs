@@ -10,6 +10,7 @@ use super::message::{self, Failure, Request, codes};
 use super::schema;
 use crate::error::{Exit, Result};
 use crate::tools::registry::{Answer, TOOLS, Tool};
+use crate::tools::wait;
 
 /// Revisions that begin with `initialize`, the newest first.
 const HANDSHAKE: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -36,6 +37,12 @@ const OFFERED: [&str; 15] = [
     "readonly_shell", "update_plan", "memory_propose_update", "memory_search", "memory_context",
     "changes", "apply_patch",
 ];
+
+/// Whether `request` calls the tool that does nothing but wait.
+pub fn is_wait(request: &Request) -> bool {
+    let name = request.params.get("name").and_then(Value::as_str);
+    request.method == message::CALL && name == Some(wait::NAME)
+}
 
 /// Whoever runs the tools.
 pub trait Host: Sync {

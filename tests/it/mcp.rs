@@ -153,6 +153,61 @@ fn an_agent_proposes_waits_and_hears_the_decision() {
     client.ends();
 }
 
+/// A `wait` may take 50 seconds, and clients give a call up after 60.
+#[test]
+fn a_wait_holds_up_no_other_call() {
+    let repo = Repo::with(FILES);
+    let mut client = Client::named(&repo, "codex-mcp-client");
+    let one = client.proposes("a.txt", "one", "eins");
+    let two = client.proposes("b.txt", "bee", "wasp");
+    for id in [&one, &two] {
+        let params = json!({ "name": "wait", "arguments": { "proposal_id": id } });
+        let request =
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        client.send(&request.to_string());
+    }
+    assert_eq!(client.call("list", json!({}))["count"], 2);
+    client.proposes("a.txt", "two", "zwei");
+    // Each wait is for its own.
+    reject(&repo, &two, "no");
+    let second = client.receive();
+    assert_eq!(second["id"], two.as_str());
+    assert_eq!(second["result"]["structuredContent"]["status"], "rejected");
+    assert_eq!(client.ask("tools/list", json!({}))["error"], Value::Null);
+    // Nor does the end of the input end it: whoever asks by a pipe has the answer.
+    drop(client.input.take());
+    reject(&repo, &one, "no");
+    assert_eq!(client.receive()["id"], one.as_str());
+    client.ends();
+}
+
+/// What writes holds up what comes behind it, and a `wait` there waits for the same turn.
+#[test]
+fn what_waits_for_its_turn_is_dropped_by_a_cancellation() {
+    let repo = Repo::with(FILES);
+    let mut client = Client::named(&repo, "codex-mcp-client");
+    let id = client.proposes("a.txt", "two", "TWO");
+    let lock = std::fs::File::options().write(true).open(repo.path(".git/aye/lock"));
+    let lock = lock.expect("the lock");
+    lock.lock().expect("to hold it");
+    let call = |id: &str, tool: &str, arguments: Value| {
+        let params = json!({ "name": tool, "arguments": arguments });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
+    };
+    client.send(&call("writes", "comment", json!({ "proposal_id": id, "body": "so" })));
+    client.send(&call("dropped", "list", json!({})));
+    client.send(&call("waits", "wait", json!({ "proposal_id": id, "timeout_s": 0 })));
+    let params = json!({ "requestId": "dropped" });
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+    client.send(&cancel.to_string());
+    client.send(r#"{"jsonrpc":"2.0","id":"alive","method":"ping"}"#);
+    assert_eq!(client.receive()["id"], "alive");
+    lock.unlock().expect("to let go");
+    assert_eq!(client.receive()["id"], "writes");
+    assert_eq!(client.receive()["id"], "waits");
+    client.ends();
+}
+
 /// A client pings to learn whether the server lives, and gives a call up when its person presses Esc.
 #[test]
 fn while_a_call_waits_a_ping_is_answered_and_the_call_can_be_cancelled() {
@@ -171,7 +226,7 @@ fn while_a_call_waits_a_ping_is_answered_and_the_call_can_be_cancelled() {
     client.send(&request("first", "tools/call", wait.clone()));
     client.send(&request("alive", "ping", json!({})));
     assert_eq!(client.receive(), json!({ "jsonrpc": "2.0", "id": "alive", "result": {} }));
-    // One that has not begun is dropped, and one of another id goes on.
+    // One of another id goes on.
     client.send(&request("second", "tools/call", wait.clone()));
     client.send(&cancel("second"));
     client.send(&cancel("unheard-of"));
