@@ -1,7 +1,7 @@
 //! Changes that are about to be proposed.
 
-use crate::changeset::Changeset;
 use crate::changeset::patch::FileReport;
+use crate::changeset::{Changeset, FileChange};
 use crate::error::Result;
 use crate::proposal::Proposal;
 use crate::proposal::event::{InputForm, On};
@@ -43,6 +43,20 @@ impl Draft {
         let current = proposal.current();
         let draft = Self::new(store, store.changeset(&current.changes)?, form)?;
         Ok(Self { on: current.on.clone(), ..draft })
+    }
+
+    /// `changes`, made of the present ones of `proposal`, on what it stands on.
+    ///
+    /// # Errors
+    /// As [`Draft::new`]; `no_change` where nothing is left of the proposal.
+    pub(super) fn amended(
+        store: &Store,
+        proposal: &Proposal,
+        changes: Vec<FileChange>,
+        form: InputForm,
+    ) -> Result<Self> {
+        let draft = Self::new(store, Changeset::new(changes)?, form)?;
+        Ok(Self { on: proposal.current().on.clone(), ..draft })
     }
 
     /// The changes.

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use super::capture::{TakeBack, TakenBack};
+use super::dropped::{Dropped, dropped};
 use super::stack::{self, Followed};
 use super::{Draft, Session};
 use crate::changeset::patch::FileReport;
@@ -47,6 +48,8 @@ pub struct Recorded {
     pub adapted: Vec<FileReport>,
     /// What became of the proposals that stand on it, where it was revised.
     pub followed: Followed,
+    /// What the revision before held, and this one does not.
+    pub dropped: Vec<Dropped>,
 }
 
 impl Recorded {
@@ -59,6 +62,7 @@ impl Recorded {
             taken_back: TakenBack::default(),
             adapted: Vec::new(),
             followed: Followed::default(),
+            dropped: Vec::new(),
         }
     }
 }
@@ -105,7 +109,8 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
     })?;
     let taken_back = back.map(|back| back.run(store, &proposal.id)).transpose()?;
     let (taken_back, followed) = (taken_back.unwrap_or_default(), Followed::default());
-    Ok(Recorded { proposal, duplicate, warnings, taken_back, adapted, followed })
+    let dropped = Vec::new();
+    Ok(Recorded { proposal, duplicate, warnings, taken_back, adapted, followed, dropped })
 }
 
 /// What a new revision is to say.
@@ -136,6 +141,9 @@ pub fn revise(
     let back = TakeBack::of(session, &draft)?;
     let warnings = gate::proposal(store, &draft.changeset)?;
     let uppers = stack::above(session, proposal)?;
+    // What cannot be read any more is not worth the revision that may replace it.
+    let earlier = store.changeset(&proposal.current().changes).unwrap_or_default();
+    let dropped = dropped(earlier.changes(), &draft.changeset);
     let adapted = draft.adapted;
     let (proposal, followed) = store.write(authority.actor(), session.now, |writer| {
         let on = draft.on.clone();
@@ -165,7 +173,7 @@ pub fn revise(
         Ok((writer.view.proposal(id)?, followed))
     })?;
     let taken_back = back.map(|back| back.run(store, id)).transpose()?.unwrap_or_default();
-    Ok(Recorded { proposal, duplicate: false, warnings, taken_back, adapted, followed })
+    Ok(Recorded { proposal, duplicate: false, warnings, taken_back, adapted, followed, dropped })
 }
 
 /// Makes `rest`, the changes of `proposal` that a decision excluded, a pending proposal of its own.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::comment::{MOST, find};
 use super::{Draft, Session};
-use crate::changeset::{Changeset, RepoPath, anchor};
+use crate::changeset::{RepoPath, anchor};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::{Comment, InputForm, Subject};
 use crate::proposal::{Proposal, codes as proposal_codes};
@@ -77,8 +77,7 @@ pub fn take(
             ..Comment::default()
         });
     }
-    let current = proposal.current();
-    let mut changes = store.changeset(&current.changes)?.into_changes();
+    let mut changes = store.changeset(&proposal.current().changes)?.into_changes();
     for (path, mut taken) in by_path {
         // From the last line up, so that numbers hold.
         taken.sort_by_key(|(lines, _)| std::cmp::Reverse(lines.start));
@@ -104,10 +103,7 @@ pub fn take(
         // They lead to the text before.
         change.snippets.clear();
     }
-    changes.retain(|change| change.before != change.after || change.origin.is_some());
-    let mut draft = Draft::new(store, Changeset::new(changes)?, form)?;
-    draft.on = current.on.clone();
-    Ok(Taken { draft, notes })
+    Ok(Taken { draft: Draft::amended(store, proposal, changes, form)?, notes })
 }
 
 fn invalid(message: String) -> Error {

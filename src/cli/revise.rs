@@ -10,13 +10,15 @@ use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::InputForm;
 use crate::proposal::{Proposal, Status, codes as proposal_codes};
 use crate::store::{Filter, Store};
+use crate::text::escape;
 use crate::tools::revise::Revised;
 
 /// Replace the changes of a pending proposal by new ones; the id stays.
 ///
 /// The edits are made on the files as they are now, or as the pending proposal makes them that this
-/// one stands on, and replace everything the proposal held. Proposals of the same proposer that stand
-/// on this one are rebased.
+/// one stands on, and replace everything the proposal held: what is not in it any more is printed.
+/// Edits whose --old text is not in the files, but in what the proposal itself makes of them, are made
+/// on that, and the rest of it stays. Proposals of the same proposer that stand on this one are rebased.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye revise m4k8 src/app.ts --old 'let x = 1' --new 'let x = 3'
@@ -123,7 +125,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
                 None => args.edits.read(context, &store, limit)?,
             };
             if !edits.is_empty() {
-                capture::edits(&session, edits, &below, InputForm::Snippet)
+                capture::amend(&session, &proposal, edits, &below, InputForm::Snippet)
                     .map_err(|error| if is_json { error } else { propose::name_flag(error) })
                     .map_err(|error| capture::name_moved(&store, &proposal, error))?
             } else if message.is_some() || args.expires_in.is_some() {
@@ -146,6 +148,10 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     context.emit(Format::Text, &answer, || {
         let named = revised.at_revision();
         let mut out = format!("{}  revision {}  {named}\n", revised.id, revised.revisions.len());
+        for file in &answer.dropped {
+            let hunks: String = file.hunks.iter().map(|hunk| format!(" {hunk}")).collect();
+            out += &format!("  not in it any more: {}{hunks}\n", escape::line(&file.file_path));
+        }
         for upper in &answer.rebased {
             out += &format!("  {upper} stands on it, and was rebased\n");
         }

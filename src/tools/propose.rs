@@ -15,6 +15,7 @@ use crate::app::stack::Ground;
 use crate::app::{self, Draft, Session};
 use crate::changeset::RepoPath;
 use crate::changeset::patch::Options;
+use crate::changeset::snippet::Edit;
 use crate::error::{Error, Result};
 use crate::proposal::event::InputForm;
 use crate::repository::{DURATION, parse_duration};
@@ -120,7 +121,8 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
             instead_of: known.instead_of,
             ..Details::default()
         };
-        let draft = draft(session, edits, &known.on.into())?;
+        let edits = given(session, edits)?;
+        let draft = capture::edits(session, edits, &known.on.into(), InputForm::Tool)?;
         let recorded = app::propose::propose(session, draft, details)?;
         Ok(Proposed::new(&recorded))
     })
@@ -149,19 +151,14 @@ pub fn call_patch(session: &Session<'_>, arguments: Value) -> Result<Value> {
     )
 }
 
-/// What `edits` make of the files.
-pub(super) fn draft(session: &Session<'_>, edits: Vec<JsonEdit>, ground: &Ground) -> Result<Draft> {
+/// `edits` in the engine's words.
+pub(super) fn given(session: &Session<'_>, edits: Vec<JsonEdit>) -> Result<Vec<Edit>> {
     if edits.is_empty() {
         return Err(Error::new(&codes::INVALID_PARAMETER, "the list 'edits' is empty")
             .with("parameter", "edits")
             .hint(format!("the arguments look like {EXAMPLE}")));
     }
-    capture::edits(
-        session,
-        compile(edits, |path| session.store.given(path))?,
-        ground,
-        InputForm::Tool,
-    )
+    compile(edits, |path| session.store.given(path))
 }
 
 /// What a patch makes of the files: how many components of its paths to leave out, and how the caller says so.

@@ -9,7 +9,7 @@ use super::arguments::required;
 use super::edits::JsonEdit;
 use super::{Arguments, codes, propose};
 use crate::app::propose::{Recorded, Revision};
-use crate::app::{self, Draft, Session, stack, suggestion};
+use crate::app::{self, Draft, Session, capture, stack, suggestion};
 use crate::decide;
 use crate::error::{Error, Result};
 use crate::proposal::Status;
@@ -44,6 +44,9 @@ pub struct Revised {
     /// Those that stand on an earlier revision: somebody else's, and those that do not fit this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_rebased: Vec<String>,
+    /// What the revision before held, and this one does not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedItem>,
     /// Secrets and personal data in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -51,6 +54,17 @@ pub struct Revised {
     /// those hunks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub adapted: Vec<FileItem>,
+}
+
+/// What is not changed any more of one file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DroppedItem {
+    /// The file.
+    pub file_path: String,
+    /// The hunks, without context, as in a unified diff: `@@ -1 +1 @@`; none where the whole file is not in the
+    /// proposal any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hunks: Vec<String>,
 }
 
 impl Revised {
@@ -67,20 +81,30 @@ impl Revised {
             expires_at: timestamp(revised.expires_at),
             rebased: recorded.followed.rebased.iter().map(ToString::to_string).collect(),
             not_rebased: recorded.followed.left.iter().map(ToString::to_string).collect(),
+            dropped: recorded
+                .dropped
+                .iter()
+                .map(|it| DroppedItem {
+                    file_path: it.path.display().to_string(),
+                    hunks: it.hunks.clone(),
+                })
+                .collect(),
             warnings: recorded.warnings.clone(),
             adapted: recorded.adapted.iter().cloned().map(FileItem::new).collect(),
         }
     }
 }
 
-/// Arguments of the tool: `edits` or `patch` replace everything the proposal held, `take` changes the lines
-/// of suggestions in it; without any of them only the description or the time changes.
+/// Arguments of the tool: `edits` or `patch` replace everything the proposal held (`dropped` in the answer says
+/// what is not in it any more); but edits whose old content is not in the files, and in what the proposal makes of
+/// them, change that, and the rest of it stays. `take` changes the lines of suggestions in it; without any of them
+/// only the description or the time changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The proposal.
     #[schemars(required)]
     proposal_id: Option<String>,
-    /// The edits, made on the files as they are now.
+    /// The edits, made on the files as they are now, or on the proposal's own content where they fit that alone.
     edits: Option<Vec<JsonEdit>>,
     /// A patch instead of edits.
     patch: Option<String>,
@@ -119,7 +143,10 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
                     notes = taken.notes;
                     taken.draft
                 }
-                (Some(edits), None) if take.is_none() => propose::draft(session, edits, &below)?,
+                (Some(edits), None) if take.is_none() => {
+                    let edits = propose::given(session, edits)?;
+                    capture::amend(session, &proposal, edits, &below, InputForm::Tool)?
+                }
                 (None, Some(patch)) if take.is_none() => {
                     propose::patched(session, patch, (None, None), below)?
                 }

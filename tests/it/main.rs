@@ -111,6 +111,7 @@ mod review_property;
 mod review_shown;
 mod review_trials;
 mod review_two;
+mod revise;
 mod rules;
 mod run;
 mod run_beside;

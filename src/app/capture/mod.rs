@@ -1,5 +1,6 @@
 //! Changes read from where they are: edits, a patch, the work tree, a commit, a range of commits.
 
+mod amend;
 mod given;
 mod range;
 mod take_back;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use bstr::ByteSlice as _;
 use chrono::{DateTime, Utc};
 
+pub use amend::amend;
 use given::Given;
 pub(super) use range::resolve;
 use range::{between, ends, parent};

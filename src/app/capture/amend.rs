@@ -1,0 +1,71 @@
+//! Edits as the next revision of a proposal: on the files, or on what it makes of them itself.
+
+use super::super::stack::Ground;
+use super::super::{Draft, Session};
+use super::{edits, is_missing, refuse_left_out};
+use crate::changeset::snippet::{self, Edit};
+use crate::changeset::{Changeset, codes};
+use crate::error::{Error, Result};
+use crate::proposal::Proposal;
+use crate::proposal::event::InputForm;
+use crate::store::Store;
+
+/// Carries `given` out for the next revision of `proposal`: on the files that `ground` says, in place of all that it
+/// held; or, where they do not fit these, on what it makes of them itself, and the rest of it stays. All of them on
+/// the one, or all on the other. `form` is what the proposal records.
+///
+/// # Errors
+/// Those of [`edits`].
+pub fn amend(
+    session: &Session<'_>,
+    proposal: &Proposal,
+    given: Vec<Edit>,
+    ground: &Ground,
+    form: InputForm,
+) -> Result<Draft> {
+    let error = match edits(session, given.clone(), ground, form.clone()) {
+        Err(error) if is_missing(&error) => error,
+        other => return other,
+    };
+    let on = Ground::On(proposal.id.to_string());
+    let Ok(Some(own)) = on.made(session) else { return Err(error) };
+    match snippet::compile(given, &own) {
+        Ok(edited) => on_own(session.store, proposal, edited, form),
+        Err(found) => Err(nearer(proposal, error, found)),
+    }
+}
+
+/// The changes of `proposal` with those of `edited` on top.
+fn on_own(store: &Store, proposal: &Proposal, edited: Changeset, form: InputForm) -> Result<Draft> {
+    refuse_left_out(store, &edited)?;
+    let mut changes = store.changeset(&proposal.current().changes)?.into_changes();
+    for edit in edited.into_changes() {
+        match changes.iter_mut().find(|change| change.path == edit.path) {
+            Some(change) => {
+                change.after = edit.after;
+                // They lead to the text before.
+                change.snippets.clear();
+            }
+            None => changes.push(edit),
+        }
+    }
+    Draft::amended(store, proposal, changes, form)
+}
+
+/// Of the failures on the files and on what `proposal` makes of them, the one that is about the text that was meant.
+fn nearer(proposal: &Proposal, on_files: Error, on_own: Error) -> Error {
+    let id = proposal.id.as_str();
+    let is_own = |(key, named): &(&str, serde_json::Value)| *key == "pending" && named == id;
+    if !is_missing(&on_own) {
+        return on_own;
+    }
+    if !on_files.details().iter().any(is_own) {
+        return on_files;
+    }
+    let both = format!("all edits have to fit the files, or all what {id} makes of them");
+    let hint = match on_own.hint_text() {
+        Some(hint) if on_own.is(&codes::OLD_CONTENT_NOT_FOUND) => format!("{hint}\n{both}"),
+        _ => both,
+    };
+    on_own.hint(hint)
+}

@@ -1,0 +1,113 @@
+//! What a proposal held, and its next revision does not hold any more.
+
+use std::ops::Range;
+
+use crate::changeset::hunks::Diff;
+use crate::changeset::{Changeset, FileChange, RepoPath, anchor};
+
+/// What is not changed any more of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// The file.
+    pub path: RepoPath,
+    /// The hunks, without context; none where the file is not in the proposal any more.
+    pub hunks: Vec<String>,
+}
+
+/// What of `earlier` nothing in `later` has taken the place of: the files that it does not change, and the hunks
+/// at whose lines it leaves the file as it was. Where these lines have changed meanwhile, nothing is said of them.
+pub fn dropped(earlier: &[FileChange], later: &Changeset) -> Vec<Dropped> {
+    let of = |change: &FileChange| {
+        let is_of = |later: &&FileChange| {
+            later.path == change.path || later.origin.as_ref() == Some(&change.path)
+        };
+        let hunks = match later.changes().iter().find(is_of) {
+            Some(later) => hunks(change, later),
+            None => Some(Vec::new()),
+        };
+        hunks.map(|hunks| Dropped { path: change.path.clone(), hunks })
+    };
+    earlier.iter().filter_map(of).collect()
+}
+
+/// The hunks of `earlier` that are not in `later`; `None` where all are.
+fn hunks(earlier: &FileChange, later: &FileChange) -> Option<Vec<String>> {
+    let text = |change: &FileChange| {
+        let sides = change.before.clone().zip(change.after.clone());
+        sides.filter(|(before, after)| !before.is_binary() && !after.is_binary())
+    };
+    let ((old, had), (new, has)) = (text(earlier)?, text(later)?);
+    let (had, has) = (Diff::new(&*old.bytes, &*had.bytes), Diff::new(&*new.bytes, &*has.bytes));
+    let is_left = |lines: &Range<usize>| {
+        let now = anchor::follow(&old.bytes, &new.bytes, lines.clone());
+        now.is_some_and(|now| !has.edits().iter().any(|edit| meet(&edit.before, &now)))
+    };
+    let edits = had.edits().iter().enumerate().filter(|(_, edit)| is_left(&edit.before));
+    let left: Vec<String> = edits.map(|(at, _)| had.hunk(at..at + 1, 0).to_string()).collect();
+    (!left.is_empty()).then_some(left)
+}
+
+/// Whether two runs of lines of a file have one in common; an empty one, where lines are inserted, also meets what
+/// it borders on.
+fn meet(one: &Range<usize>, other: &Range<usize>) -> bool {
+    match one.is_empty() || other.is_empty() {
+        true => one.start <= other.end && other.start <= one.end,
+        false => one.start < other.end && other.start < one.end,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changeset::File;
+
+    fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
+        let file = |text: &str| File::regular(text.as_bytes().to_vec());
+        FileChange {
+            path: RepoPath::new(path).unwrap(),
+            before: before.map(file),
+            after: after.map(file),
+            origin: None,
+            snippets: Vec::new(),
+        }
+    }
+
+    fn said(earlier: &[FileChange], later: Vec<FileChange>) -> Vec<String> {
+        let dropped = dropped(earlier, &Changeset::new(later).unwrap());
+        let shown = |it: Dropped| format!("{} {}", it.path.display(), it.hunks.join(" "));
+        dropped.into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn files_and_hunks_that_nothing_replaces_are_dropped() {
+        let earlier = [
+            change("a", Some("1\n2\n3\n4\n"), Some("one\n2\n3\nfour\n")),
+            change("b", None, Some("new\n")),
+        ];
+        let a = |after| change("a", Some("1\n2\n3\n4\n"), Some(after));
+        assert_eq!(said(&earlier, vec![a("1\nzwei\n3\n4\n")]), ["a @@ -1 +1 @@ @@ -4 +4 @@", "b "]);
+        let other = change("b", None, Some("other\n"));
+        assert_eq!(said(&earlier, vec![a("eins\n2\n3\n4\n"), other]), ["a @@ -4 +4 @@"]);
+        let all = vec![a("eins\n2\n3\nvier\n"), change("b", Some("x\n"), None)];
+        assert!(said(&earlier, all).is_empty());
+    }
+
+    #[test]
+    fn lines_that_have_moved_are_found_and_those_that_have_changed_are_not_said() {
+        let earlier = [change("a", Some("1\n2\n3\n"), Some("1\n2\nthree\n"))];
+        let now = |before, after| vec![change("a", Some(before), Some(after))];
+        assert_eq!(said(&earlier, now("0\n1\n2\n3\n", "0\none\n2\n3\n")), ["a @@ -3 +3 @@"]);
+        assert!(said(&earlier, now("0\n1\n2\n3\n", "0\n1\n2\ndrei\n")).is_empty());
+        assert!(said(&earlier, now("1\n2\nthree\n", "one\n2\nthree\n")).is_empty());
+    }
+
+    #[test]
+    fn a_rename_is_no_loss_of_the_old_name() {
+        let earlier = [change("a", Some("1\n"), Some("one\n"))];
+        let moved = FileChange {
+            origin: Some(RepoPath::new("a").unwrap()),
+            ..change("b", None, Some("one\n"))
+        };
+        assert!(said(&earlier, vec![change("a", Some("1\n"), None), moved]).is_empty());
+    }
+}
