@@ -33,7 +33,7 @@ use staging::Staging;
 pub use staging::restage;
 
 use crate::changeset::RepoPath;
-use crate::changeset::plan::{Planned, Resolution};
+use crate::changeset::plan::{Planned, Resolution, Resolved};
 use crate::error::Result;
 use crate::proposal::event::Effect;
 use crate::proposal::{Actor, Proposal};
@@ -75,6 +75,18 @@ pub struct Made {
     pub warning: Option<String>,
 }
 
+/// The files of `plan` that have, or had, more than what `proposal` puts there.
+fn edited<'p>(plan: &'p Resolution, proposal: &Proposal) -> Vec<&'p RepoPath> {
+    let is_made = |file: &Planned| {
+        let mut changes = proposal.current().changes.iter();
+        changes.any(|change| change.path == file.path && change.before.is_none())
+            && (file.now.is_none() || file.now == file.after)
+    };
+    let is_derived = |file: &Planned| matches!(file.outcome, Resolved::Derived(_));
+    let files = plan.files.iter().filter(|file| file.now.is_some());
+    files.filter(|file| !is_derived(file) && !is_made(file)).map(|file| &file.path).collect()
+}
+
 /// Writes the files of `plan`, all or none, as `wanted`; `record` records the decision, and gets
 /// the commit where one was made, which names `reviewers`. Where it fails everything is put back;
 /// but where the commit was made, all stays as it is committed.
@@ -103,7 +115,7 @@ pub(crate) fn write(
         store.refuse_other_case(written, &paths)?;
     }
     match wanted.effect {
-        Effect::Commit => refuse::refuse_uncommitted(store, &paths)?,
+        Effect::Commit => refuse::refuse_uncommitted(store, &paths, &edited(plan, proposal))?,
         Effect::Index => refuse::refuse_unstaged(store, files())?,
         Effect::Files | Effect::MarkOnly => {}
     }

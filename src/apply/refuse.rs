@@ -18,13 +18,13 @@ use crate::proposal::{Entry, Proposal};
 use crate::store::Store;
 
 /// Refuses to commit where one of `paths` has changes of its own that the commit would sweep in.
-/// A file that git does not know yet has nothing to be told apart from.
+/// Those of `edited` are more than what the commit is to be of, also where git does not know them yet.
 ///
 /// Nor is a file committed of which git stores something else than is approved.
 ///
 /// # Errors
 /// `uncommitted_changes`, `index_locked`, `filtered_file`.
-pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath]) -> Result<()> {
+pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath], edited: &[&RepoPath]) -> Result<()> {
     store.refuse_foreign(paths, "apply it without --commit, then commit it with git")?;
     refuse_locked_index(store)?;
     if head(store)?.is_none() {
@@ -32,6 +32,12 @@ pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath]) -> Result<()> {
     }
     if let Ok(index) = store.repo().index_or_empty() {
         paths.iter().try_for_each(|path| refuse_unseen(&index, path))?;
+        let is_known = |path: &RepoPath| {
+            index.entry_range(path.as_bstr()).is_some() || store.id_in_head(path).is_some()
+        };
+        if let Some(path) = edited.iter().find(|path| !is_known(path)) {
+            return Err(taken_along(&path.display().to_string()));
+        }
     }
     for some in chunks(paths) {
         let found = git(store)?

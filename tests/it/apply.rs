@@ -336,6 +336,24 @@ fn a_new_file_and_a_deleted_one_are_committed_too() {
     assert_eq!(repo.git(&["status", "--porcelain", "--", "new dir", "b.txt"]), "");
 }
 
+/// Nor is a file that git does not know taken along with an edit of it.
+#[test]
+fn a_commit_of_an_edit_refuses_an_untracked_file() {
+    let repo = repo();
+    repo.write("u.txt", "one\ntwo\n");
+    let id = propose(&repo, "u.txt", "two", "TWO");
+    let before = files(&repo);
+    for more in [&["--yes", "--commit"][..], &["--yes", "--commit", "--take-residue"]] {
+        repo.aye(&[&["apply", &id], more].concat()).fails("uncommitted_changes", 5);
+        assert_eq!(files(&repo), before);
+    }
+    // One that is made has nothing else in it, not even where it is there already.
+    let made = repo.agent("bot", &["propose", "new.txt", "--content", "new\n"]).ok().id();
+    repo.write("new.txt", "new\n");
+    repo.aye(&["apply", &made, "--yes", "--commit"]).ok();
+    assert_eq!(repo.git(&["show", "--format=", "--name-only", "HEAD"]).trim(), "new.txt");
+}
+
 #[test]
 fn a_commit_refuses_to_take_someones_own_changes_along() {
     let repo = repo();
