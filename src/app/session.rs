@@ -151,7 +151,7 @@ pub fn follow(
         None => return go_on(store, home, changing, record, Some(submitted), None),
     };
     // What was left out and is pending stays in the files.
-    let wanted = rest.as_ref().map_or(&base, |(_, with)| with);
+    let wanted = rest.as_ref().map_or(&base, |rest| &rest.with);
     let followed = match home.state(name) {
         State::Gone => Followed::default(),
         _ => follow::follow(store, &home.tree(name), &submitted, wanted)?,
@@ -164,12 +164,13 @@ pub fn follow(
     let is_applied = proposal.as_ref().is_some_and(|it| it.status(*now) == Status::Applied);
     record.untold.push(Untold {
         proposal: is_news.then_some(id),
-        rest: rest.as_ref().map(|(rest, _)| rest.id.to_string()),
+        rest: rest.as_ref().map(|rest| rest.proposal.id.to_string()),
         kept: followed.kept.clone(),
         stays: is_applied && base == submitted,
     });
+    let base = rest.as_ref().map_or(base, |rest| rest.without.clone());
     go_on(store, home, changing, record, Some(base), None)?;
-    if let Some((rest, with)) = rest {
+    if let Some(LeftOut { proposal: rest, with, .. }) = rest {
         let mut record = home.record(name)?;
         record.revision = Some(rest.current().event.clone());
         record.proposal = Some(rest.id.to_string());
@@ -180,13 +181,18 @@ pub fn follow(
     Ok(followed)
 }
 
-/// The pending proposal that was made of what the decision on `proposal` left out (`--split-rest`), and a commit
-/// above `base` with it.
-fn left_out(
-    session: &Session<'_>,
-    proposal: &Proposal,
-    base: &str,
-) -> Result<Option<(Proposal, String)>> {
+/// What a decision left out (`--split-rest`).
+struct LeftOut {
+    /// The pending proposal that was made of it.
+    proposal: Proposal,
+    /// The commit that it starts from: with what a person has in its files.
+    without: String,
+    /// The commit with it.
+    with: String,
+}
+
+/// What the decision on `proposal` left out, above the commit `base`.
+fn left_out(session: &Session<'_>, proposal: &Proposal, base: &str) -> Result<Option<LeftOut>> {
     let Session { store, now, .. } = session;
     let Some(decision) = proposal.decision() else { return Ok(None) };
     let (by, status) = (Some(proposal.proposed_by.clone()), Some(Status::Pending));
@@ -199,8 +205,10 @@ fn left_out(
             && rest.revisions.len() == 1
             && view.is_from_here(store, &rest.first_event)?;
         if is_rest {
-            let with = store.commit_above(base, rest.current(), "What a decision left out")?;
-            return Ok(Some((rest, with)));
+            let (current, message) = (rest.current(), "What a decision left out");
+            let without = store.commit_below(base, current, message)?;
+            let with = store.commit_above(&without, current, message)?;
+            return Ok(Some(LeftOut { proposal: rest, without, with }));
         }
     }
     Ok(None)
@@ -334,9 +342,10 @@ pub fn sync(
     onto: Base,
 ) -> Result<(Followed, Option<Submitted>)> {
     let Session { store, now, .. } = session;
+    // First of all, so that nothing is followed where the checkout cannot be.
+    let base = base_of(store, onto, *now)?;
     let mut followed = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
-    let base = base_of(store, onto, *now)?;
     let tree = home.tree(name);
     let mut more = follow::follow(store, &tree, &record.base, &base)?;
     more.join(submodules::follow(store, name, &tree, (&record.base, &base), onto)?);

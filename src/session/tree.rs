@@ -99,7 +99,8 @@ pub fn base(repository: &Repository, base: Base, besides: &[BString]) -> Result<
         // It has no way with a file that is only meant to be added, or with a symlink where a directory was.
         Err(error) => staged_by_copy(repository, may_be_unmerged)?.ok_or_else(|| {
             error.hint(
-                "settle what is unmerged first, or start from the commit: aye run --base head",
+                "settle what is unmerged first, or take the commit: aye run --base head, \
+                 aye session sync --onto head",
             )
         })?,
     };

@@ -22,6 +22,17 @@ impl Store {
         self.above(base, Batch::new(&self.repo), leaves, revision.at, message)
     }
 
+    /// The commit with the files that `revision` changes as they were before, by the time of the revision.
+    ///
+    /// # Errors
+    /// As [`Store::commit_above`].
+    pub fn commit_below(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
+        // What comes from elsewhere was there; the change of that place says so.
+        let changes = revision.changes.iter().filter(|change| change.origin.is_none());
+        let leaves = changes.map(|change| pending::leaf(&change.path, &change.before)).collect();
+        self.above(base, Batch::new(&self.repo), leaves, revision.at, message)
+    }
+
     /// The commit with `files` as they are here; those that are `None` are gone.
     ///
     /// # Errors

@@ -290,3 +290,51 @@ fn what_was_applied_and_not_committed_is_in_the_tree() {
     repo.aye(&["session", "sync", "x", "--onto", "head"]).ok();
     assert!(read("new.txt").is_none() && read("b.txt").is_some());
 }
+
+/// What is left out of a proposal is made on the files as they are; the lines of a person in them stay theirs.
+#[test]
+fn a_persons_lines_beside_what_was_left_out_are_not_the_agents() {
+    let lines = |name: &str| (1..=20).map(|n| format!("{name} line {n}\n")).collect::<String>();
+    let repo = Repo::with(&[("a.txt", &lines("a")), ("b.txt", &lines("b"))]);
+    let script = "sed -i 's/^a line 5$/FIVE/' a.txt; sed -i 's/^b line 15$/B15/' b.txt";
+    let args = ["run", "--keep", "--name", "x", "--", "sh", "-c", script];
+    repo.cmd(&args).env("AYE_AGENT", "robo").run().ok();
+    repo.write("b.txt", lines("b").replace("b line 2\n", "USER\n"));
+    let id = repo.aye(&["list", "--json"]).ok().json()["proposals"][0]["proposal_id"].clone();
+    let part = ["apply", id.as_str().expect("an id"), "--hunks", "1", "--split-rest"];
+    let shown = repo.aye(&[&part[..], &["--dry-run"]].concat()).ok().out();
+    let (_, digest) = shown.trim_end().rsplit_once(' ').expect("a digest");
+    repo.aye(&[&part[..], &[digest]].concat()).ok();
+    repo.aye(&["session", "submit", "x"]).ok().notes("as before");
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(list["count"], 1, "{list:#}");
+    // Thrown away, they are gone from the tree too.
+    repo.git(&["checkout", "b.txt"]);
+    repo.aye(&["session", "sync", "x"]).ok();
+    let tree = PathBuf::from(repo.aye(&["session", "path", "x"]).ok().out().trim_end());
+    let text = std::fs::read_to_string(tree.join("b.txt")).expect("read");
+    assert_eq!(text, lines("b").replace("b line 15\n", "B15\n"));
+}
+
+#[test]
+fn where_the_checkout_cannot_be_followed_nothing_is() {
+    let repo = Repo::with(&[("a.txt", "1\n2\n3\n4\n"), ("d.txt", "d\n")]);
+    let args = ["run", "--keep", "--name", "x", "--", "sed", "-i", "s/3/three/", "a.txt"];
+    repo.cmd(&args).env("AYE_AGENT", "robo").run().ok();
+    let main = repo.git(&["symbolic-ref", "--short", "HEAD"]).trim().to_owned();
+    repo.git(&["checkout", "-q", "-b", "other"]);
+    repo.write("d.txt", "O\n");
+    repo.git(&["commit", "-qam", "o"]);
+    repo.git(&["checkout", "-q", &main]);
+    repo.write("d.txt", "M\n");
+    repo.git(&["commit", "-qam", "m"]);
+    let id = repo.aye(&["list", "--json"]).ok().json()["proposals"][0]["proposal_id"].clone();
+    repo.aye(&["reject", id.as_str().expect("an id"), "--reason", "no", "--yes"]).ok();
+    let tree = PathBuf::from(repo.aye(&["session", "path", "x"]).ok().out().trim_end());
+    std::fs::write(tree.join("a.txt"), "1\nTWO\nthree\n4\n").expect("write");
+    repo.try_git(&["merge", "-q", "other"]).exits(1);
+    repo.aye(&["session", "sync", "x"]).fails("git_failed", 4).notes("sync --onto head");
+    repo.git(&["merge", "--abort"]);
+    let submitted = repo.aye(&["session", "submit", "x"]);
+    submitted.ok().notes("a.txt: your edits are kept where they meet");
+}
