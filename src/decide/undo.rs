@@ -57,7 +57,14 @@ fn refuse_moved(
     plan: &Resolution,
     files: &dyn Snapshot,
 ) -> Result<()> {
-    let is_gone = |file: &&Planned| file.now.is_none() && file.outcome == Resolved::Already;
+    let is_gone = |file: &&Planned| {
+        let is_missing = |conflict: &Conflict| conflict.reason == Reason::Missing;
+        file.now.is_none()
+            && match &file.outcome {
+                Resolved::Conflict(conflict) => is_missing(conflict),
+                outcome => *outcome == Resolved::Already,
+            }
+    };
     let mut gone = plan.files.iter().filter(is_gone).peekable();
     if gone.peek().is_none() || proposal.subject != Subject::Code {
         return Ok(());
@@ -107,10 +114,10 @@ pub fn undo(
     let worktree = store.worktree()?;
     let reader = worktree.reader();
     let plan = subject::back(store, seen, decision, &reader)?;
+    refuse_moved(store, seen, &plan, &reader)?;
     if let Some(refusal) = plan.refusal() {
         return Err(conflict(refusal, &seen.id));
     }
-    refuse_moved(store, seen, &plan, &reader)?;
     if shown.is_some_and(|shown| *shown != plan) {
         let message = "its files were edited while you decided, so something else would be written";
         return Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
@@ -128,9 +135,8 @@ pub fn undo(
         record(store, authority, now, seen, &at, Some(&planned), written)
     })?;
     let mut notes = Vec::new();
-    if decision.effect == Some(Effect::Index) {
-        notes.extend(super::unstage::unstage(store, &decision.written));
-    }
+    let staged_by_aye = decision.effect == Some(Effect::Index);
+    notes.extend(super::unstage::unstage(store, &decision.written, staged_by_aye));
     let undone = Undone { files: planned.plan.files, commit, notes };
     if undone.puts_back() {
         return Ok(undone);

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::proposal::Entry;
 use crate::proposal::event::Written;
 use crate::store::Store;
+use crate::text::shell;
 
 /// What the index has of a file that was applied and staged.
 enum InIndex {
@@ -22,13 +23,22 @@ enum InIndex {
     Mixed,
 }
 
-/// Takes what was `written` and staged out of the index, as `git apply -R --cached` would; says what stays.
-pub(super) fn unstage(store: &Store, written: &[Written]) -> Option<String> {
+/// Takes what was `written` and staged out of the index, as `git apply -R --cached` would; says what stays. What a
+/// person has staged together with changes of theirs, and not aye itself (`staged_by_aye`), stays.
+pub(super) fn unstage(store: &Store, written: &[Written], staged_by_aye: bool) -> Option<String> {
     let (mut ours, mut among, mut other) = (Vec::new(), Vec::new(), None);
-    for file in written.iter().filter(|file| file.before != file.after) {
+    let mut theirs = Vec::new();
+    // What is committed is in the index, too, and is no matter of staging.
+    let differs = |file: &Written| {
+        let index = files::in_index(store, &file.path);
+        index.is_some_and(|now| now.map(|entry| entry.id) != store.id_in_head(&file.path))
+    };
+    let written = written.iter().filter(|file| file.before != file.after);
+    for file in written.filter(|file| staged_by_aye || differs(file)) {
         match staged(store, file).unwrap_or(InIndex::Mixed) {
             InIndex::Nothing => {}
             InIndex::Alone => ours.push(file.path.clone()),
+            _ if !staged_by_aye => theirs.push(shell::quote(&file.path.display().to_string())),
             InIndex::Among(rest) => among.push((&file.path, rest)),
             InIndex::Mixed => other = other.or(Some(&file.path)),
         }
@@ -40,7 +50,11 @@ pub(super) fn unstage(store: &Store, written: &[Written]) -> Option<String> {
     let why = match (unstaged.and_then(|()| restage(store, &among)), other) {
         (Err(error), _) => error.message().to_owned(),
         (Ok(()), Some(other)) => format!("{} had other changes staged", other.display()),
-        (Ok(()), None) => return None,
+        (Ok(()), None) if theirs.is_empty() => return None,
+        (Ok(()), None) => {
+            let files = theirs.join(" ");
+            return Some(format!("the change is still staged: git restore --staged {files}"));
+        }
     };
     Some(format!("the change may still be staged ({why}); look: git diff --cached"))
 }

@@ -158,3 +158,49 @@ fn what_else_the_index_says_of_the_file_stays() {
     assert!(entry.starts_with("100755 "), "{entry}");
     assert_eq!(repo.git(&["show", ":a.txt"]), lines("3", "9").trim_end());
 }
+
+/// What a person has staged of it leaves the index, too: the next commit would have it.
+#[test]
+fn what_a_person_has_staged_of_it_leaves_the_index() {
+    for is_reset in [false, true] {
+        let repo = Repo::with(&[("a.txt", &lines("3", "9"))]);
+        let id = propose(&repo, "a.txt", "3", "three");
+        if is_reset {
+            repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+            repo.git(&["reset", "-q", "--soft", "HEAD~1"]);
+        } else {
+            repo.aye(&["apply", &id, "--yes"]).ok();
+            repo.git(&["add", "a.txt"]);
+        }
+        repo.aye(&["undo", &id, "--yes"]).ok();
+        assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    }
+    // With changes of theirs it stays, and that is said.
+    let repo = Repo::with(&[("a.txt", &lines("3", "9"))]);
+    let id = propose(&repo, "a.txt", "3", "three");
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.write("a.txt", lines("three", "nine"));
+    repo.git(&["add", "a.txt"]);
+    repo.aye(&["undo", &id, "--yes"]).ok().notes("still staged: git restore --staged 'a.txt'");
+    assert_eq!(repo.git(&["show", ":a.txt"]), lines("three", "nine").trim_end());
+    // What is committed is nothing that is staged.
+    let id = propose(&repo, "a.txt", "5", "five");
+    repo.git(&["commit", "-qam", "mine"]);
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    let run = repo.aye(&["undo", &id, "--yes"]).ok();
+    assert!(!run.err().contains("staged"), "{run}");
+    assert_eq!(repo.git(&["diff", "--cached", "--name-only"]), "");
+}
+
+#[test]
+fn where_the_file_was_moved_that_is_said() {
+    let repo = Repo::with(&[("a.txt", &lines("3", "9"))]);
+    let id = propose(&repo, "a.txt", "3", "three");
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    repo.git(&["mv", "a.txt", "aa.txt"]);
+    repo.git(&["commit", "-qm", "move"]);
+    for flags in [&["--yes"][..], &["--dry-run"]] {
+        let run = repo.aye(&[&["undo", &id], flags].concat());
+        run.fails("conflict", 5).notes("a.txt was moved to aa.txt since");
+    }
+}
