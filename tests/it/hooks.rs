@@ -887,3 +887,39 @@ fn from_the_run_of_a_session_no_hook_of_the_checkout_is_written() {
     run.fails("human_approval_required", 4).notes("gated");
     repo.aye(&["hooks", "install"]).ok();
 }
+
+/// What was committed before is named again where its change was taken out and comes back.
+#[test]
+fn what_comes_back_after_a_revert_is_named_again() {
+    let trailer = |repo: &Repo, id: &str| {
+        repo.git(&["log", "-1", "--format=%B"]).contains(&format!("Proposal-Id: {id}"))
+    };
+    for is_undone in [true, false] {
+        let repo = Repo::with(FILES);
+        repo.aye(&["hooks", "install"]).ok();
+        let id = propose(&repo, "a.txt", "one", "eins");
+        apply(&repo, &id);
+        commit(&repo, "First").ok();
+        assert!(trailer(&repo, &id));
+        if is_undone {
+            repo.aye(&["undo", &id, "--yes"]).ok();
+            commit(&repo, "Undone").ok();
+            apply(&repo, &id);
+        } else {
+            repo.git(&["revert", "--no-edit", "HEAD"]);
+            repo.write("a.txt", "eins\ntwo\n");
+        }
+        commit(&repo, "Again").ok();
+        assert!(trailer(&repo, &id), "{is_undone}");
+        let head = repo.git(&["rev-parse", "HEAD"]);
+        assert!(proposal(&repo, &id).commits.contains(&head));
+        repo.aye(&["check", "--range", "HEAD~1..", "--require-proposal"]).ok();
+        // What only passes by there is not.
+        let next = propose(&repo, "a.txt", "eins", "uno");
+        apply(&repo, &next);
+        commit(&repo, "Next").ok();
+        repo.write("a.txt", "eins\ntwo\n");
+        commit(&repo, "Back").ok();
+        assert!(!trailer(&repo, &id), "{is_undone}");
+    }
+}

@@ -46,7 +46,8 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
         None => commits::entry_at(&store, head, path),
     };
     let mut proposals = Vec::new();
-    for (proposal, approved) in applied_among(&store, &view, context, &staged)? {
+    let parent = |path: &RepoPath| commits::entry_at(&store, head, path);
+    for (proposal, approved) in applied_among(&store, &view, context, &staged, parent)? {
         let touched = approved.steps.iter().any(|step| staged.contains_key(step.path.as_bstr()));
         if !touched || !is_held(&store, &view, &proposal, &approved, lookup)? {
             continue;

@@ -278,7 +278,8 @@ fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &str) -> 
 /// names (a rebased or amended commit may change less, and still be their commit).
 fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Result<Vec<Proposal>> {
     let changes = tree_changes(store.repo(), commit.parent_tree, commit.tree)?;
-    let mut found = applied_among(store, view, context, &changes)?;
+    let parent = |path: &RepoPath| commits::entry_at(store, commit.parent_tree, path);
+    let mut found = applied_among(store, view, context, &changes, parent)?;
     for name in &commit.proposal_ids {
         if let Ok(proposal) = view.find(name)
             && !found.iter().any(|(known, _)| known.id == proposal.id)
@@ -311,12 +312,14 @@ pub(super) fn is_held(
 }
 
 /// Applied proposals that change one of the files of `changes`, each with what it holds now, and that no
-/// commit holds yet which HEAD leads to.
+/// commit holds yet which HEAD leads to; or that one held, and `parent`, what the files are changed from, has again
+/// as it was before.
 pub(super) fn applied_among(
     store: &Store,
     view: &View,
     context: &Context,
     changes: &BTreeMap<BString, Option<Entry>>,
+    parent: impl Fn(&RepoPath) -> Option<Entry>,
 ) -> Result<Vec<(Proposal, Cover)>> {
     let mut found: Vec<(Proposal, Cover)> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -337,7 +340,8 @@ pub(super) fn applied_among(
             // left it as it is now, so history is asked last.
             let is_due = commits.peek().is_none()
                 || leaves(&proposal, changes)
-                    && !commits.any(|commit| is_in_history(store, commit));
+                    && (is_back(&proposal, changes, &parent)
+                        || !commits.any(|commit| is_in_history(store, commit)));
             if is_due {
                 let approved = approved::applied(store, &proposal);
                 found.extend(approved.map(|approved| (proposal, approved)));
@@ -356,6 +360,19 @@ fn leaves(proposal: &Proposal, changes: &BTreeMap<BString, Option<Entry>>) -> bo
     let written = proposal.decision().map_or(&[][..], |decision| &decision.written);
     written.iter().any(|file| is_now(&file.path, &file.after))
         || proposal.current().changes.iter().any(|change| is_now(&change.path, &change.after))
+}
+
+/// Whether a file of `changes` becomes what the applied `proposal` has made of it, from what that was made of: its
+/// commit was reverted, or it was undone and applied again.
+fn is_back(
+    proposal: &Proposal,
+    changes: &BTreeMap<BString, Option<Entry>>,
+    parent: impl Fn(&RepoPath) -> Option<Entry>,
+) -> bool {
+    let written = proposal.decision().map_or(&[][..], |decision| &decision.written);
+    written.iter().filter(|file| file.before != file.after).any(|file| {
+        changes.get(file.path.as_bstr()) == Some(&file.after) && parent(&file.path) == file.before
+    })
 }
 
 /// Whether HEAD leads to `commit` (hex).
