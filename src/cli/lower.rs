@@ -49,7 +49,7 @@ impl LowerArgs {
             stack.place(proposal, &proposals, 0, &mut left_out)?;
         }
         let order = stack.order;
-        if let Some(lower) = stack.too_high.filter(|_| self.with_lower) {
+        if let Some(lower) = stack.too_high {
             let message = format!("what is to be applied stands on more than {MOST_HIGH} others");
             return Err(Error::new(&codes::STANDS_ON, message)
                 .with("lower", lower.as_str())
@@ -93,7 +93,7 @@ struct Stack<'a> {
     order: Vec<Proposal>,
     /// How many of these were not named.
     taken: usize,
-    /// One that is needed below so many.
+    /// One that is to be taken along, below as many as are.
     too_high: Option<ProposalId>,
 }
 
@@ -129,7 +129,9 @@ impl Stack<'_> {
                     self.place(&other, named, depth + 1, left_out)?;
                 }
                 _ if self.args.alone => {}
-                _ if !has_room && !lower.is_revised => self.too_high = Some(lower.id.clone()),
+                _ if self.args.with_lower && !has_room && !lower.is_revised => {
+                    self.too_high = Some(lower.id.clone());
+                }
                 _ => left_out.push((proposal.id.clone(), lower.id.clone(), lower.is_revised)),
             }
         }

@@ -261,6 +261,11 @@ fn more_than_can_be_taken_along_is_said() {
         let hint = hint.lines().next().expect("a command");
         assert_eq!(hint, format!("apply {} --with-lower", ids[1]));
     }
+    // Named one by one, from above, they are too many as well.
+    let all: Vec<&str> = ids.iter().rev().map(String::as_str).collect();
+    let all = [&["apply", "--yes"][..], &all].concat();
+    repo.aye(&all).fails("stands_on", 5).notes("which is pending");
+    assert_eq!(repo.text("a"), "0\n");
     repo.aye(&["apply", &ids[1], "--with-lower", "--yes"]).ok();
     repo.aye(&["apply", top, "--with-lower", "--yes"]).ok();
     assert_eq!(repo.text("a"), "23\n");
