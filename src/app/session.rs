@@ -312,9 +312,12 @@ fn go_on(
 /// # Errors
 /// Those of [`tree::base`] and of the store.
 fn base_of(store: &Store, kind: Base, now: DateTime<Utc>) -> Result<String> {
+    if kind == Base::Head {
+        return tree::base(store, kind, &[]);
+    }
     let mut applied = Vec::new();
     let view = store.view()?;
-    if kind != Base::Head && view.last_applied(1)?.is_some() {
+    if view.last_applied(1)?.is_some() {
         for name in tree::untracked(store)? {
             // Another repository is listed as a directory.
             let Ok(path) = RepoPath::from_tree(&name) else { continue };

@@ -75,16 +75,16 @@ pub struct Made {
     pub warning: Option<String>,
 }
 
-/// The files of `plan` that have, or had, more than what `proposal` puts there.
+/// The files of `plan` that are there with more than what `proposal` puts there.
 fn edited<'p>(plan: &'p Resolution, proposal: &Proposal) -> Vec<&'p RepoPath> {
-    let is_made = |file: &Planned| {
-        let mut changes = proposal.current().changes.iter();
-        changes.any(|change| change.path == file.path && change.before.is_none())
-            && (file.now.is_none() || file.now == file.after)
+    let changes = &proposal.current().changes;
+    let makes = |path: &RepoPath| changes.iter().any(|it| it.path == *path && it.before.is_none());
+    let is_edited = |file: &&Planned| {
+        let is_derived = matches!(file.outcome, Resolved::Derived(_));
+        let is_made = file.now == file.after && makes(&file.path);
+        file.now.is_some() && !is_derived && !is_made
     };
-    let is_derived = |file: &Planned| matches!(file.outcome, Resolved::Derived(_));
-    let files = plan.files.iter().filter(|file| file.now.is_some());
-    files.filter(|file| !is_derived(file) && !is_made(file)).map(|file| &file.path).collect()
+    plan.files.iter().filter(is_edited).map(|file| &file.path).collect()
 }
 
 /// Writes the files of `plan`, all or none, as `wanted`; `record` records the decision, and gets

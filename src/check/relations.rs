@@ -72,11 +72,16 @@ pub fn has_others(view: &View, now: DateTime<Utc>, proposals: &[Proposal]) -> Re
 
 /// `stands on prop_x`, with the first of several.
 pub fn stands_on(lower: &[Lower]) -> Option<String> {
+    named(lower).map(|lower| format!("stands on {lower}"))
+}
+
+/// `prop_x and 2 more`: those that something stands on.
+pub fn named(lower: &[Lower]) -> Option<String> {
     let (first, more) = lower.split_first()?;
     let revised = if first.is_revised { " (an earlier revision)" } else { "" };
     let others = match more.len() {
         0 => String::new(),
         count => format!(" and {count} more"),
     };
-    Some(format!("stands on {}{revised}{others}", first.id))
+    Some(format!("{}{revised}{others}", first.id))
 }

@@ -211,8 +211,8 @@ pub fn header(
         let reason = escape::line(revision.reason.as_str()).into_owned();
         field("revision", format!("{} ({reason}) by {by}, {kind}{session}, {ago}", at + 1));
     }
-    if let Some(below) = relations::stands_on(stands_on) {
-        field("stands on", below.trim_start_matches("stands on ").to_owned());
+    if let Some(lower) = relations::named(stands_on) {
+        field("stands on", lower);
     }
     if status == Status::Pending {
         let lower = if stands_on.is_empty() { "" } else { " --with-lower" };

@@ -58,12 +58,11 @@ fn refuse_moved(
     files: &dyn Snapshot,
 ) -> Result<()> {
     let is_gone = |file: &&Planned| {
-        let is_missing = |conflict: &Conflict| conflict.reason == Reason::Missing;
-        file.now.is_none()
-            && match &file.outcome {
-                Resolved::Conflict(conflict) => is_missing(conflict),
-                outcome => *outcome == Resolved::Already,
-            }
+        let is_missing = matches!(
+            file.outcome,
+            Resolved::Already | Resolved::Conflict(Conflict { reason: Reason::Missing, .. })
+        );
+        file.now.is_none() && is_missing
     };
     let mut gone = plan.files.iter().filter(is_gone).peekable();
     if gone.peek().is_none() || proposal.subject != Subject::Code {

@@ -121,8 +121,7 @@ pub fn untracked(repository: &Repository) -> Result<Vec<BString>> {
 
 /// `tree` with `files` of the work tree as well, as they are there.
 fn with(repository: &Repository, tree: &str, files: &[BString]) -> Result<String> {
-    let failed = |error: std::io::Error| Error::io("make a temporary index", &error);
-    let scratch = tempfile::tempdir().map_err(failed)?;
+    let scratch = tempfile::tempdir().map_err(no_index)?;
     let index = scratch.path().join("index");
     let git = || Ok::<_, Error>(git(repository)?.env("GIT_INDEX_FILE", &index));
     git()?.args(["read-tree", tree]).run()?;
@@ -169,13 +168,12 @@ fn is_beyond_stash(repository: &Repository) -> Result<bool> {
 /// The tree that `git add --update` would stage, by a copy of the index; `None` where that has something unmerged,
 /// unless it may. Then it may also have what git cannot read, such as a pipe, in the place of a file, which is gone.
 fn staged_by_copy(repository: &Repository, may_be_unmerged: bool) -> Result<Option<String>> {
-    let failed = |error: std::io::Error| Error::io("make a temporary index", &error);
-    let scratch = tempfile::tempdir().map_err(failed)?;
+    let scratch = tempfile::tempdir().map_err(no_index)?;
     let index = scratch.path().join("index");
     match std::fs::copy(repository.repo().index_path(), &index) {
         // Nothing has been staged yet.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        copied => drop(copied.map_err(failed)?),
+        copied => drop(copied.map_err(no_index)?),
     }
     let git = || Ok::<_, Error>(git(repository)?.env("GIT_INDEX_FILE", &index));
     if !may_be_unmerged && !git()?.args(["ls-files", "--unmerged"]).run()?.is_empty() {
@@ -194,6 +192,10 @@ fn staged_by_copy(repository: &Repository, may_be_unmerged: bool) -> Result<Opti
         git()?.directory(&top).args(args).stdin(left).run()?;
     }
     Ok(Some(git()?.args(["write-tree"]).text()?.trim().to_owned()))
+}
+
+fn no_index(error: std::io::Error) -> Error {
+    Error::io("make a temporary index", &error)
 }
 
 /// Git in the repository itself, without the programs that its configuration names: monitor and hooks.

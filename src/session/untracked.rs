@@ -58,15 +58,13 @@ impl Untracked {
     /// # Errors
     /// Those of git.
     pub fn of(repository: &Repository) -> Result<Self> {
-        let args = ["ls-files", "-z", "--others", "--exclude-standard"];
         let Some(top) = repository.work_dir() else { return Ok(Self(Some(Vec::new()))) };
-        let list = tree::git(repository)?.directory(&top).args(args).run()?;
-        let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        let paths: BTreeSet<&[u8]> = paths.take(MOST + 1).collect();
+        let paths: BTreeSet<BString> =
+            tree::untracked(repository)?.into_iter().take(MOST + 1).collect();
         if paths.len() > MOST {
             return Ok(Self(None));
         }
-        let known = |path: &[u8]| Some((BString::from(path), facts(&top, path)?));
+        let known = |path: BString| facts(&top, &path).map(|facts| (path, facts));
         Ok(Self(Some(paths.into_iter().filter_map(known).collect())))
     }
 

@@ -41,12 +41,12 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
     let sides = if source == "merge" { commits::sides(&store) } else { Vec::new() };
     let staged = commits::staged(&store)?;
     let head = commits::head_tree(&store);
+    let parent = |path: &RepoPath| commits::entry_at(&store, head, path);
     let lookup = |path: &RepoPath| match staged.get(path.as_bstr()) {
         Some(entry) => entry.clone(),
-        None => commits::entry_at(&store, head, path),
+        None => parent(path),
     };
     let mut proposals = Vec::new();
-    let parent = |path: &RepoPath| commits::entry_at(&store, head, path);
     for (proposal, approved) in applied_among(&store, &view, context, &staged, parent)? {
         let touched = approved.steps.iter().any(|step| staged.contains_key(step.path.as_bstr()));
         if !touched || !is_held(&store, &view, &proposal, &approved, lookup)? {
