@@ -1,10 +1,12 @@
 //! What came in while somebody was reviewing, and the user's own command that is told of it; single commands
 //! of the day that ask for no id.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::json;
 
-use crate::support::Repo;
 use crate::support::terminal::Terminal;
+use crate::support::{Repo, until};
 
 fn scene() -> Repo {
     let files = ["a.txt", "b.txt", "c.txt"].map(|name| (name, "one\ntwo\nthree\n"));
@@ -56,22 +58,33 @@ fn a_review_without_news_says_nothing_of_them() {
     t.ends();
 }
 
-/// A pipe that a command writes to when it is run, and the user's configuration that names that command.
-fn told(repo: &Repo) -> (std::path::PathBuf, String) {
-    let pipe = repo.outer().join("told");
-    repo.program("mkfifo").args(&[&pipe]).run().ok();
+/// A file that a command adds a line to when it is run, and the user's configuration that names that command.
+fn told(repo: &Repo) -> (PathBuf, String) {
+    let file = repo.outer().join("told");
     let line = format!(
-        "tell() {{ echo \"$1 $AYE_NEWS $AYE_BY: $AYE_DESCRIPTION\" > '{}'; }}; tell",
-        pipe.display()
+        "tell() {{ echo \"$1 $AYE_NEWS $AYE_BY: $AYE_DESCRIPTION\" >> '{}'; }}; tell",
+        file.display()
     );
     let config = repo.user_config(&[("aye.notifyCommand", &line)]);
-    (pipe, config.to_string_lossy().into_owned())
+    (file, config.to_string_lossy().into_owned())
+}
+
+/// Line `number`, counted from 0, that the command has added to `file`: nobody waits for it but the test.
+#[track_caller]
+fn heard(file: &Path, number: usize) -> String {
+    let mut line = None;
+    until("the command is told", || {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        line = text.split_inclusive('\n').nth(number).map(str::to_owned);
+        line.as_ref().is_some_and(|line| line.ends_with('\n'))
+    });
+    line.expect("a line")
 }
 
 #[test]
 fn the_users_own_command_is_told_of_each_new_proposal_and_revision() {
     let repo = scene();
-    let (pipe, config) = told(&repo);
+    let (file, config) = told(&repo);
     // The repository's own configuration may be an agent's work.
     let bad = repo.outer().join("bad");
     repo.git(&["config", "aye.notifyCommand", &format!("touch '{}'; true", bad.display())]);
@@ -81,11 +94,11 @@ fn the_users_own_command_is_told_of_each_new_proposal_and_revision() {
     };
     let args = ["propose", "a.txt", "--old", "two", "--new", "2", "-m", "Count\u{1b}[2J", "-q"];
     let id = run(&args);
-    let said = std::fs::read_to_string(&pipe).unwrap();
+    let said = heard(&file, 0);
     assert!(said.starts_with(&format!("{id} proposed bot: Count")), "{said}");
     assert!(!said.contains('\u{1b}'), "{said:?}");
     run(&["revise", &id, "a.txt", "--old", "two", "--new", "two!", "-q"]);
-    let said = std::fs::read_to_string(&pipe).unwrap();
+    let said = heard(&file, 1);
     assert!(said.starts_with(&format!("{id} revised bot: ")), "{said}");
     assert!(!bad.exists());
 }
@@ -93,18 +106,18 @@ fn the_users_own_command_is_told_of_each_new_proposal_and_revision() {
 #[test]
 fn a_person_is_not_told_of_what_they_propose() {
     let repo = scene();
-    let (pipe, config) = told(&repo);
+    let (file, config) = told(&repo);
     let args = ["propose", "a.txt", "--old", "two", "--new", "2", "-m", "Mine", "-q"];
     repo.cmd(&args).env("GIT_CONFIG_GLOBAL", &config).run().ok();
     let args = ["propose", "b.txt", "--old", "two", "--new", "2", "-m", "Bot's", "-q"];
     repo.cmd(&args).env("AYE_AGENT", "bot").env("GIT_CONFIG_GLOBAL", &config).run().ok();
-    assert!(std::fs::read_to_string(&pipe).unwrap().contains("Bot's"));
+    assert!(heard(&file, 0).contains("Bot's"));
 }
 
 #[test]
 fn a_proposal_through_the_protocol_is_told_of_too() {
     let repo = scene();
-    let (pipe, config) = told(&repo);
+    let (file, config) = told(&repo);
     let messages = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {},
@@ -117,7 +130,7 @@ fn a_proposal_through_the_protocol_is_told_of_too() {
     let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
     let server = repo.cmd(&["mcp"]).env("GIT_CONFIG_GLOBAL", &config).stdin(lines);
     let out = server.run().ok().out();
-    let said = std::fs::read_to_string(&pipe).unwrap();
+    let said = heard(&file, 0);
     let id = said.split(' ').next().unwrap();
     assert!(out.contains(id), "{out} {said}");
     assert_eq!(said, format!("{id} proposed bot: By tool\n"));
