@@ -1,11 +1,13 @@
 //! What exactly people have approved, and whether a commit holds it.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
 use super::commits::{self, Commit};
 use crate::changeset::RepoPath;
+use crate::changeset::merge::{Merged, Sides, merge};
 use crate::decide::steps::{self, Said};
 use crate::error::Result;
 use crate::proposal::steps::Step;
@@ -138,7 +140,17 @@ enum Candidate<'a> {
     /// A cover.
     Proven(&'a Cover),
     /// What a record says, which is not proven yet.
-    Claimed { at: DateTime<Utc>, said: Said, proposal: Rc<Proposal> },
+    Claimed { at: DateTime<Utc>, said: Said, proposal: Rc<Proposal>, standing: Standing },
+}
+
+/// Whether what a candidate approves still is.
+enum Standing {
+    /// It is.
+    Stands,
+    /// An apply, by its event, that was taken back: on a way that goes on with that alone.
+    Undone(String),
+    /// Takes the apply of this event back.
+    TakesBack(String),
 }
 
 impl Candidate<'_> {
@@ -154,6 +166,21 @@ impl Candidate<'_> {
             Self::Proven(cover) => &cover.steps,
             Self::Claimed { said, .. } => said.claimed(),
         }
+    }
+
+    /// What is still to be taken back behind it, where `open` was before it.
+    fn after<'s>(&'s self, open: &BTreeSet<&'s str>) -> BTreeSet<&'s str> {
+        let mut open = open.clone();
+        match self {
+            Self::Claimed { standing: Standing::Undone(event), .. } => {
+                open.insert(event);
+            }
+            Self::Claimed { standing: Standing::TakesBack(event), .. } => {
+                open.remove(event.as_str());
+            }
+            Self::Claimed { standing: Standing::Stands, .. } | Self::Proven(_) => {}
+        }
+        open
     }
 
     fn is_proven(&self, store: &Store) -> bool {
@@ -176,39 +203,98 @@ fn covers_of(
     // No clock: what was applied or approved stays so.
     for summary in view.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
         let is_decided = summary.status == Status::Applied || !summary.approvals.is_empty();
-        if is_decided && except.is_none_or(|except| except.id != summary.id) {
-            let proposal = Rc::new(view.proposal(&summary.id)?);
-            let claimed = each(store, &proposal, |at, said| {
-                Ok(Candidate::Claimed { at, said, proposal: Rc::clone(&proposal) })
-            });
-            found.extend(claimed.unwrap_or_default());
+        let is_except = except.is_some_and(|except| except.id == summary.id);
+        if is_except || !is_decided && !summary.is_undone {
+            continue;
+        }
+        let proposal = Rc::new(view.proposal(&summary.id)?);
+        let claimed = |at: DateTime<Utc>, said: Said, standing: Standing| {
+            let proposal = Rc::clone(&proposal);
+            Candidate::Claimed { at, said, proposal, standing }
+        };
+        let stands = |at, said| Ok(claimed(at, said, Standing::Stands));
+        found.extend(each(store, &proposal, stands).unwrap_or_default());
+        for undone in &proposal.undone {
+            let Some(undo) = undone.taken_back.as_ref().filter(|_| !proposal.contested) else {
+                continue;
+            };
+            let (Ok(made), Ok(back)) = (
+                steps::of_undone(store, &proposal, undone),
+                steps::of_undo(store, &proposal, undone),
+            ) else {
+                continue;
+            };
+            found.push(claimed(undone.at, made, Standing::Undone(undone.event.clone())));
+            found.push(claimed(undo.at, back, Standing::TakesBack(undone.event.clone())));
         }
     }
     found.sort_by_key(Candidate::at);
     Ok(found)
 }
 
-/// True where `candidates`, in this order, lead `path` from one content to another. Only those on the
-/// way are proven, which may take a merge.
+/// How many ways are followed through what was taken back later.
+const MOST: usize = 256;
+
+/// True where `candidates`, in this order, lead `path` from one content to another. What was taken back later counts
+/// where that is on the way, too. Only those on the way are proven, which may take a merge.
 fn reaches(
     store: &Store,
     candidates: &[Candidate<'_>],
     path: &RepoPath,
     [from, to]: [&Option<Entry>; 2],
 ) -> bool {
-    let mut reached = vec![from.clone()];
+    // Each content with the applies on the way to it that are still to be taken back.
+    let mut reached: Vec<(Option<Entry>, BTreeSet<&str>)> = vec![(from.clone(), BTreeSet::new())];
     for candidate in candidates {
         let steps = candidate.steps().iter().filter(|step| step.path == *path);
-        let fits = |step: &Step| reached.contains(&step.before);
-        if steps.clone().any(fits) && candidate.is_proven(store) {
-            for step in steps {
-                if reached.contains(&step.before) {
-                    reached.push(step.after.clone());
+        let fits = |step: &Step| reached.iter().any(|(content, _)| *content == step.before);
+        if !steps.clone().any(fits) || !candidate.is_proven(store) {
+            continue;
+        }
+        for step in steps {
+            let here = reached.iter().filter(|(content, _)| *content == step.before);
+            let next: Vec<_> = here.map(|(_, open)| candidate.after(open)).collect();
+            for open in next {
+                let is_new = !reached.iter().any(|(at, known)| *at == step.after && *known == open);
+                if is_new && (open.is_empty() || reached.len() < MOST) {
+                    reached.push((step.after.clone(), open));
                 }
             }
         }
     }
-    reached.contains(to)
+    reached.iter().any(|(content, open)| content == to && open.is_empty())
+}
+
+/// Whether `made` is what a merge of lines makes of a step that `cover` approves and of what the commit is made on,
+/// as `git rebase`, `git cherry-pick` and `git commit -p` do. The step itself is one.
+///
+/// # Errors
+/// `object_missing`.
+pub fn is_merged(
+    store: &Store,
+    cover: &Cover,
+    path: &RepoPath,
+    [parent, made]: [&Option<Entry>; 2],
+) -> Result<bool> {
+    for step in cover.steps.iter().filter(|step| step.path == *path) {
+        if (&step.before, &step.after) == (parent, made) {
+            return Ok(true);
+        }
+        let (Some(before), Some(after)) = (&step.before, &step.after) else { continue };
+        let (Some(ours), Some(made)) = (parent, made) else { continue };
+        let mode = if ours.mode == before.mode { &after.mode } else { &ours.mode };
+        if made.mode != *mode {
+            continue;
+        }
+        let [base, ours, theirs, made] =
+            [before, ours, after, made].map(|entry| store.file(entry).map(|file| file.bytes));
+        let (base, ours, theirs, made) = (base?, ours?, theirs?, made?);
+        let merged = merge(&base, &ours, &theirs, Sides { ours: "", theirs: "" });
+        if matches!(merged, Merged::Clean(bytes) if bytes == made) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// True for decisions that checks count: a person's, not contested; or what the memory manifest

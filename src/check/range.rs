@@ -12,7 +12,6 @@ use super::touched::Pending;
 use super::{Concern, FailOn, Scope, instructions};
 use crate::changeset::RepoPath;
 use crate::changeset::instructions::Instructions;
-use crate::changeset::merge::{Merged, Sides, merge};
 use crate::error::Result;
 use crate::proposal::state::Decision;
 use crate::proposal::{Actor, Entry, Proposal, Status, codes, trailers};
@@ -314,31 +313,11 @@ impl Claims<'_> {
         Ok(None)
     }
 
-    /// Whether the commit has at `path` what a merge of lines makes of the approved step and of what its parent
-    /// has there, as `git rebase` and `git cherry-pick` do.
+    /// As [`approved::is_merged`], for a commit that is no merge itself.
     fn is_merged(&self, cover: &Cover, path: &RepoPath) -> Result<bool> {
         let entry = |tree| commits::entry_at(self.store, tree, path);
-        let commit = self.commit;
-        let (Some(ours), Some(made), true) =
-            (entry(commit.parent_tree), entry(Some(commit.tree)), commit.merged.is_empty())
-        else {
-            return Ok(false);
-        };
-        for step in cover.steps.iter().filter(|step| step.path == *path) {
-            let (Some(before), Some(after)) = (&step.before, &step.after) else { continue };
-            let mode = if ours.mode == before.mode { &after.mode } else { &ours.mode };
-            if made.mode != *mode {
-                continue;
-            }
-            let [base, ours, theirs, made] = [before, &ours, after, &made]
-                .map(|entry| self.store.file(entry).map(|file| file.bytes));
-            let (base, ours, theirs, made) = (base?, ours?, theirs?, made?);
-            let merged = merge(&base, &ours, &theirs, Sides { ours: "", theirs: "" });
-            if matches!(merged, Merged::Clean(bytes) if bytes == made) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let sides = [&entry(self.commit.parent_tree), &entry(Some(self.commit.tree))];
+        Ok(self.commit.merged.is_empty() && approved::is_merged(self.store, cover, path, sides)?)
     }
 
     /// Files that instruct agents, which the commit changes.

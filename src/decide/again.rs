@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use bstr::ByteSlice as _;
 
 use super::subject;
+use crate::changeset::plan::{Resolved, inverse};
 use crate::changeset::{Changeset, File, FileChange, RepoPath};
 use crate::error::Result;
 use crate::memory::markdown;
@@ -44,9 +45,7 @@ pub(super) fn first_other<'s>(
     let before = |step: &Step| ChangeRecord { after: None, ..record(step) };
     records.extend(steps.iter().chain(beside).map(before));
     let mut changes = store.sides(&records)?;
-    let there = changes.split_off(revision.changes.len()).into_iter();
-    let files: BTreeMap<RepoPath, File> =
-        there.filter_map(|change| Some((change.path, change.before?))).collect();
+    let files = files_before(changes.split_off(revision.changes.len()));
     let plan = subject::lines(Changeset::new(changes)?.changes(), proposal, &files)?;
     let planned: BTreeMap<_, _> =
         plan.files.iter().map(|file| (&file.path, file.after.as_ref())).collect();
@@ -57,6 +56,48 @@ pub(super) fn first_other<'s>(
         }
     }
     Ok(None)
+}
+
+/// The first of `steps`, which an undo says it made, that does not take back what its apply `approved` and
+/// `wrote`, both proven. Contents are read only where a file had changed since.
+///
+/// # Errors
+/// As [`first_other`].
+pub(super) fn first_not_back<'s>(
+    store: &Store,
+    proposal: &Proposal,
+    (approved, wrote): (&[Step], &[Step]),
+    steps: &'s [Step],
+) -> Result<Option<&'s Step>> {
+    let is_inverse = |step: &&Step| {
+        let is_it = |made: &Step| {
+            made.path == step.path && made.before == step.after && made.after == step.before
+        };
+        approved.iter().any(is_it)
+    };
+    let others: Vec<&Step> = steps.iter().filter(|step| !is_inverse(step)).collect();
+    if others.is_empty() || proposal.subject == Subject::Memory {
+        return Ok(others.first().copied());
+    }
+    let before = |step: &Step| ChangeRecord { after: None, ..record(step) };
+    let records: Vec<_> = wrote.iter().map(record).chain(steps.iter().map(before)).collect();
+    let mut changes = store.sides(&records)?;
+    let files = files_before(changes.split_off(wrote.len()));
+    let plan = subject::lines(&inverse(&changes), proposal, &files)?;
+    for step in others {
+        let planned = plan.files.iter().find(|file| file.path == step.path);
+        let planned = planned.filter(|file| !matches!(file.outcome, Resolved::Conflict(_)));
+        let Some(planned) = planned else { return Ok(Some(step)) };
+        if planned.after.as_ref().map(|file| store.entry_of(file)).transpose()? != step.after {
+            return Ok(Some(step));
+        }
+    }
+    Ok(None)
+}
+
+/// What `changes` start from.
+fn files_before(changes: Vec<FileChange>) -> BTreeMap<RepoPath, File> {
+    changes.into_iter().filter_map(|change| Some((change.path, change.before?))).collect()
 }
 
 /// The path of the first of `made` with a line that neither was there nor stands in `changes`, those of

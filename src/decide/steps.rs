@@ -28,6 +28,8 @@ pub struct Said {
     written: Vec<Step>,
     /// The files that were already as the revision makes them.
     there: Vec<Step>,
+    /// The apply that these steps take back.
+    back: Option<Box<Decision>>,
 }
 
 /// The record of the decision on the applied `proposal`, which approves nothing where it is not applied.
@@ -48,6 +50,42 @@ pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> R
     Said::of(proposal, &approval.revision, &manifest)
 }
 
+/// The record of `undone`, an apply of `proposal` that was taken back: what it approved until then.
+///
+/// # Errors
+/// As [`of`].
+pub fn of_undone(store: &Store, proposal: &Proposal, undone: &Decision) -> Result<Said> {
+    said(store, proposal, undone)
+}
+
+/// The record of the undo by which a person has taken the apply `undone` back: what it put back. Approves
+/// nothing where no person did, or where it is of version 0.1.0.
+///
+/// # Errors
+/// As [`of`].
+pub fn of_undo(store: &Store, proposal: &Proposal, undone: &Decision) -> Result<Said> {
+    let Some(undo) = undone.taken_back.as_ref().filter(|undo| undo.is_by_a_person()) else {
+        return Ok(Said::default());
+    };
+    let recorded = Recorded {
+        event: &undo.event,
+        statement: &undo.statement,
+        by: &undo.by,
+        evidence: &undo.evidence,
+        revision: &undone.revision,
+        verdicts: &[Verdict::Undo],
+    };
+    let (_, manifest) = recorded.read(store, proposal)?;
+    let manifest = manifest.unwrap_or_default();
+    let steps = manifest.records().iter().map(|record| Step {
+        path: record.path.clone(),
+        before: entry(&record.now),
+        after: entry(&record.after),
+    });
+    let approved = steps.filter(|step| step.before != step.after).collect();
+    Ok(Said { approved, back: Some(Box::new(undone.clone())), ..Said::on(&undone.revision) })
+}
+
 fn said(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Said> {
     let revision = &decision.revision;
     let own = || Said { approved: of_revision(proposal, revision), ..Said::on(revision) };
@@ -58,9 +96,7 @@ fn said(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Said>
         None => {
             let mut said = Said::on(revision);
             for file in &decision.written {
-                let (path, before) = (file.path.clone(), file.before.clone());
-                let step = Step { path, before, after: file.after.clone() };
-                said.add(proposal, step, file.outcome == FileOutcome::Already);
+                said.add(proposal, Step::from(file), file.outcome == FileOutcome::Already);
             }
             said.consistent(proposal)
         }
@@ -129,7 +165,18 @@ impl Said {
     /// # Errors
     /// `statement_invalid`, `object_missing`, `proposal_archived`: then nothing is approved.
     pub fn proven(&self, store: &Store, proposal: &Proposal) -> Result<&[Step]> {
-        match again::first_other(store, proposal, &self.revision, &self.written, &self.there)? {
+        let other = match &self.back {
+            Some(undone) => {
+                let said = said(store, proposal, undone)?;
+                let made = (said.proven(store, proposal)?, said.written.as_slice());
+                again::first_not_back(store, proposal, made, &self.approved)?
+            }
+            None => {
+                let (written, there) = (&self.written, &self.there);
+                again::first_other(store, proposal, &self.revision, written, there)?
+            }
+        };
+        match other {
             Some(step) => Err(contradicts(proposal, step)),
             None => Ok(&self.approved),
         }
@@ -242,9 +289,9 @@ pub fn read(
         by: &decision.by,
         evidence: &decision.evidence,
         revision: &decision.revision,
-        verdicts: match proposal.state {
-            State::Applied(_) => &[Verdict::Apply],
-            State::Rejected(_) | State::Pending => &[Verdict::Reject, Verdict::Withdraw],
+        verdicts: match decision.effect {
+            Some(_) => &[Verdict::Apply],
+            None => &[Verdict::Reject, Verdict::Withdraw],
         },
     };
     let (statement, manifest) = recorded.read(store, proposal)?;

@@ -67,6 +67,8 @@ pub struct Proposal {
     pub undone: Vec<Decision>,
     /// Commits known to contain it.
     pub commits: Vec<String>,
+    /// How many of these were known before an apply was taken back: they hold that one, and no later one.
+    pub earlier_commits: usize,
     /// What tools said became of it, oldest first. Never a decision.
     pub marks: Vec<MarkRecord>,
     /// Approvals of people that wrote nothing, oldest first; of one person and revision the newest.
@@ -182,14 +184,41 @@ pub struct Decision {
     pub evidence: Evidence,
     /// The decision statement; `None` for decisions of version 0.1.0.
     pub statement: Option<BlobRef>,
+    /// How it was taken back, where that is an apply and was.
+    pub taken_back: Option<TakenBack>,
 }
 
 impl Decision {
     /// True where a person approved: what checks and trailers may count.
     pub fn is_by_a_person(&self) -> bool {
-        self.by.kind == ActorKind::Human
-            && matches!(self.evidence, Evidence::Terminal | Evidence::Flag)
+        is_by_a_person(&self.by, &self.evidence)
     }
+}
+
+/// How an apply was taken back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TakenBack {
+    /// Id of the event that records it, hex.
+    pub event: String,
+    /// Who.
+    pub by: Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// What shows that the actor decided.
+    pub evidence: Evidence,
+    /// The decision statement; its manifest names the files that were put back.
+    pub statement: BlobRef,
+}
+
+impl TakenBack {
+    /// As [`Decision::is_by_a_person`].
+    pub fn is_by_a_person(&self) -> bool {
+        is_by_a_person(&self.by, &self.evidence)
+    }
+}
+
+fn is_by_a_person(by: &Actor, evidence: &Evidence) -> bool {
+    by.kind == ActorKind::Human && matches!(evidence, Evidence::Terminal | Evidence::Flag)
 }
 
 /// A request for changes.
@@ -452,6 +481,12 @@ impl Proposal {
             State::Pending => None,
             State::Applied(decision) | State::Rejected(decision) => Some(decision),
         }
+    }
+
+    /// The commits known to contain it as it is decided now, the newest last.
+    pub fn committed(&self) -> impl Iterator<Item = &String> {
+        let decided = self.decision().and_then(|decision| decision.commit.as_ref());
+        decided.into_iter().chain(self.commits.iter().skip(self.earlier_commits))
     }
 
     /// What was written by the decision, as far as this clone may put it back: all of it where the

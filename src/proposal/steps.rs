@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::audit::MEMORY;
-use super::event::{FileOutcome, Subject};
+use super::event::{FileOutcome, Subject, Written};
 use super::state::Decision;
 use super::{ChangeRecord, Entry, Proposal};
 use crate::changeset::RepoPath;
@@ -24,6 +24,13 @@ pub struct Step {
 pub struct Own<'p> {
     changes: HashMap<&'p RepoPath, &'p ChangeRecord>,
     subject: Subject,
+}
+
+impl From<&Written> for Step {
+    fn from(file: &Written) -> Self {
+        let (path, before) = (file.path.clone(), file.before.clone());
+        Self { path, before, after: file.after.clone() }
+    }
 }
 
 impl<'p> Own<'p> {
@@ -69,11 +76,7 @@ pub fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
     let written = decision.written.iter();
     written
         .flat_map(|file| {
-            let step = Step {
-                path: file.path.clone(),
-                before: file.before.clone(),
-                after: file.after.clone(),
-            };
+            let step = Step::from(file);
             match file.outcome {
                 FileOutcome::Already => of_revision(proposal, &decision.revision)
                     .into_iter()

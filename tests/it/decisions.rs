@@ -552,6 +552,62 @@ fn a_decision_on_another_proposal_hides_no_planted_line() {
     repo.aye(&["apply", &id, "--dry-run"]).ok().says("+PLANTED");
 }
 
+/// The lane of `repo`, which ends with an undo, as somebody else's that says the undo made `now` out of `a.txt`
+/// instead of `was`.
+fn says_put_back(repo: &Repo, was: &str, now: &str) {
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    let name = lane.rsplit('/').next().expect("a name");
+    let text = |path: &str| String::from_utf8(blob(repo, &format!("{lane}:{path}"))).expect("text");
+    let store = |text: &str| hostile::fed(repo, &["hash-object", "-w", "--stdin"], text);
+    let [old, new] = [was, now].map(|text| (store(text), sha256(repo, text)));
+    let with = |text: &str, (old, new): (&(String, String), &(String, String))| {
+        text.replace(&old.0, &new.0).replace(&old.1, &new.1)
+    };
+    let named = |text: &str| (store(text), sha256(repo, text));
+    let (manifest, statement) = (text("manifest-0001"), text("statement-0001"));
+    let forged = with(&manifest, (&old, &new));
+    let stated = with(&statement, (&named(&manifest), &named(&forged)));
+    let event = with(&text("event.json"), (&old, &new));
+    let event = with(&event, (&named(&statement), &named(&stated)));
+    let files = [("event.json", event), ("manifest-0001", forged), ("statement-0001", stated)];
+    let entries = files.map(|(name, text)| format!("100644 blob {}\t{name}\n", store(&text)));
+    let tree = hostile::fed(repo, &["mktree"], entries.concat());
+    let tip = repo.git(&["commit-tree", &tree, "-p", &format!("{lane}^"), "-m", "undo"]);
+    std::fs::remove_dir_all(repo.path(".git/aye")).expect("removed");
+    repo.git(&["update-ref", "-d", &lane]);
+    repo.git(&["update-ref", &format!("refs/aye/remotes/other/{name}"), &tip]);
+}
+
+/// A person's undo is approved as an apply is, and as that held to what it can have come to.
+#[test]
+fn what_is_put_back_is_what_stood_before() {
+    for is_changed_since in [false, true] {
+        for is_forged in [false, true] {
+            let repo = Repo::with(&[("a.txt", numbers(&[])), ("b.txt", "b\n".into())]);
+            let id = propose(&repo, "a.txt", "\n5\n", "\nfive\n");
+            repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+            if is_changed_since {
+                repo.write("a.txt", numbers(&[(5, "five"), (25, "later")]));
+                repo.git(&["commit", "-qam", "Later"]);
+            }
+            repo.aye(&["undo", &id, "--yes"]).ok();
+            let back = repo.text("a.txt");
+            let made = if is_forged { back.replace("15", "PLANTED") } else { back.clone() };
+            says_put_back(&repo, &back, &made);
+            assert_eq!(show(&repo, &id)["status"], "pending");
+            let other = propose(&repo, "b.txt", "b", "B");
+            apply(&repo, &other);
+            repo.write("a.txt", &made);
+            commit_as(&repo, &other);
+            let run = repo.aye(&LAST);
+            match is_forged {
+                true => run.exits(1).says("error[extra_file]: a.txt"),
+                false => run.lacks("error["),
+            };
+        }
+    }
+}
+
 #[test]
 fn a_foreign_lane_does_not_launder_a_rejection() {
     for knows in [false, true] {

@@ -13,13 +13,13 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 
 use answers::Answers;
-use records::{applied, mark, rejected, start};
+use records::{applied, mark, rejected, start, taken_back};
 
 use super::event::{Apply, Approve, Comment, Data, Effect, How, Marked, Stamped, Subject, release};
 use super::forks::lane_of;
 pub use super::order::order;
 use super::state::{
-    Approval, ChangesRequested, CheckResult, Proposal, Remark, Resolved, Revision, State,
+    Approval, ChangesRequested, CheckResult, Decision, Proposal, Remark, Resolved, Revision, State,
 };
 use super::{ActorKind, rules};
 
@@ -299,8 +299,10 @@ impl<'a> Fold<'a> {
         for (decided, state) in standing {
             if which(&state) && saw(stamped, decided) {
                 self.end_approvals();
-                if let State::Applied(decision) = state {
-                    self.proposal.undone.push(decision);
+                if let (State::Applied(decision), Data::Undo(undo)) = (state, &stamped.event.data) {
+                    let taken_back = taken_back(stamped, undo);
+                    self.proposal.undone.push(Decision { taken_back, ..decision });
+                    self.proposal.earlier_commits = self.proposal.commits.len();
                 }
             } else {
                 self.standing.push((decided, state));

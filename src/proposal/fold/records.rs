@@ -1,8 +1,8 @@
 //! What events become in the state of a proposal.
 
-use super::super::event::{Apply, Data, Marked, Reject, RevisionReason, Stamped};
+use super::super::event::{Apply, Data, Marked, Reject, RevisionReason, Stamped, Undo};
 use super::super::forks::lane_of;
-use super::super::state::{Decision, MarkRecord, Proposal, Revision, State};
+use super::super::state::{Decision, MarkRecord, Proposal, Revision, State, TakenBack};
 
 pub(super) fn start(first: &Stamped) -> Option<Proposal> {
     let Data::Propose(propose) = &first.event.data else { return None };
@@ -43,6 +43,7 @@ pub(super) fn start(first: &Stamped) -> Option<Proposal> {
         checks: Vec::new(),
         undone: Vec::new(),
         commits: Vec::new(),
+        earlier_commits: 0,
         marks: Vec::new(),
         approvals: Vec::new(),
         needs: None,
@@ -74,6 +75,7 @@ pub(super) fn applied(stamped: &Stamped, apply: &Apply) -> Decision {
         withdrawn: false,
         evidence: apply.evidence.clone().unwrap_or_else(|| apply.how.into()),
         statement: apply.statement.clone(),
+        taken_back: None,
     }
 }
 
@@ -92,5 +94,17 @@ pub(super) fn rejected(stamped: &Stamped, reject: &Reject) -> Decision {
         withdrawn: reject.withdrawn,
         evidence: reject.evidence.clone().unwrap_or_else(|| reject.how.into()),
         statement: reject.statement.clone(),
+        taken_back: None,
     }
+}
+
+/// `None` for what version 0.1.0 recorded, which says neither.
+pub(super) fn taken_back(stamped: &Stamped, undo: &Undo) -> Option<TakenBack> {
+    Some(TakenBack {
+        event: stamped.id.clone(),
+        by: stamped.event.actor.clone(),
+        at: stamped.event.time,
+        evidence: undo.evidence.clone()?,
+        statement: undo.statement.clone()?,
+    })
 }

@@ -74,6 +74,8 @@ pub struct Summary {
     pub author: String,
     /// Approvals by people that wrote nothing, oldest first; of very many the newest.
     pub approvals: Vec<Approval>,
+    /// An apply of it was taken back.
+    pub is_undone: bool,
     /// Whom it is for.
     pub audience: Audience,
     /// The lanes that hold its first event, or a publication of it, one behind the other.
@@ -83,7 +85,8 @@ pub struct Summary {
 pub(super) const SUMMARY: &str =
     "SELECT id, prefix, subject, state, domain, task, proposed_by, created,
     expires, description, path, files, added, removed, revisions, comments, changes_requested,
-    contested, checked, digest, marked, recorded_by, author, revision, approvals, needs, owners FROM proposal";
+    contested, checked, digest, marked, recorded_by, author, revision, approvals, needs, owners, undone
+    FROM proposal";
 
 /// Whether one is pending though it is on record that it has run out: the clock was set back.
 pub(super) const REVIVED: &str = "SELECT id FROM proposal INDEXED BY proposal_revived
@@ -537,5 +540,6 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
         needs: row.get(25)?,
         audience: Audience::Default,
         owners: row.get(26)?,
+        is_undone: row.get(27)?,
     })
 }

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 33;
+const VERSION: i64 = 34;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -86,7 +86,8 @@ CREATE TABLE proposal (
     revisions INTEGER NOT NULL, comments INTEGER NOT NULL, changes_requested INTEGER NOT NULL,
     contested INTEGER NOT NULL, checked INTEGER, marked TEXT, recorded_by TEXT NOT NULL,
     author TEXT NOT NULL, revision TEXT NOT NULL, approvals TEXT, staging TEXT, decided INTEGER,
-    needs TEXT, owners TEXT NOT NULL DEFAULT '', lower TEXT, lower_revision TEXT
+    needs TEXT, owners TEXT NOT NULL DEFAULT '', lower TEXT, lower_revision TEXT,
+    undone INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE TABLE folded (id TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE INDEX proposal_open ON proposal (created, id) WHERE state = 'pending'
@@ -132,7 +133,7 @@ CREATE TABLE bound (
 CREATE TABLE risk (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 33;
+PRAGMA user_version = 34;
 COMMIT;
 ";
 
