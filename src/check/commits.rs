@@ -6,10 +6,12 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use crate::actor::authors;
-use crate::changeset::RepoPath;
+use crate::changeset::{File, RepoPath};
+use crate::decide;
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::Entry;
+use crate::proposal::steps::Step;
 use crate::scan::codes;
 use crate::store::{Store, tree_changes, tree_entry as entry};
 
@@ -210,6 +212,17 @@ pub fn entry_at(store: &Store, tree: Option<ObjectId>, path: &RepoPath) -> Optio
     let tree = store.repo().find_tree(tree?).ok()?;
     let found = tree.lookup_entry(path.components().map(|name| name.to_vec())).ok()??;
     (!found.mode().is_tree()).then(|| entry(found.mode(), found.object_id()))
+}
+
+/// Whether `found`, the file of a commit, has what `step` changes, whatever else it holds; not where that cannot be
+/// told.
+pub fn has(store: &Store, step: &Step, found: Option<Entry>) -> bool {
+    let mut there: BTreeMap<RepoPath, File> = BTreeMap::new();
+    if let Some(entry) = found {
+        let Ok(file) = store.file(&entry) else { return false };
+        there.insert(step.path.clone(), file);
+    }
+    decide::contains(store, step, &there).unwrap_or(false)
 }
 
 /// The tree of HEAD; `None` before the first commit.

@@ -1,16 +1,15 @@
 //! Applied proposals that something has swept away: a `git checkout` or `stash` beside the apply.
 
-use std::collections::BTreeMap;
-
 use chrono::{DateTime, Duration, Utc};
 
 use super::{Concern, FailOn, Scope, commits};
-use crate::changeset::{File, RepoPath, Snapshot as _};
+use crate::changeset::{RepoPath, Snapshot as _};
 use crate::decide;
 use crate::error::Result;
 use crate::proposal::event::Written;
 use crate::proposal::state::Decision;
 use crate::proposal::statement::Target;
+use crate::proposal::steps::Step;
 use crate::proposal::{Entry, Proposal, Status};
 use crate::report::Finding;
 use crate::store::sight::Sight;
@@ -18,7 +17,7 @@ use crate::store::{Filter, Store, View};
 use crate::worktree::Worktree;
 
 /// How long after the decision is looked: by then the change is committed, or given up on purpose.
-const DAYS: i64 = 7;
+pub const DAYS: i64 = 7;
 
 /// How many proposals, the newest, and files of each are looked at.
 const MOST: usize = 50;
@@ -68,7 +67,7 @@ pub fn findings(
         let id = &proposal.id;
         let short: String = id.as_str().chars().take("prop_".len() + (*prefix).max(4)).collect();
         let message = format!("{id} is applied, and neither the work tree nor HEAD has it");
-        let place = match &decision.commit {
+        let place = match proposal.committed().last() {
             Some(commit) => {
                 format!("git keeps its commit for a while: `git branch NAME {commit:.12}`")
             }
@@ -132,14 +131,38 @@ impl Look<'_> {
             }
             let Some(Some(target)) = &target else { return Ok(None) };
             let base = decide::base_at(store, target, &written.path);
-            let is_as_before = now == written.before || (now == base && in_head == id(&base));
+            let is_as_before = now == written.before
+                || (in_head == id(&now) && (now == base || self.is_below(decision, written, &now)));
             let is_swept =
                 is_as_before || self.was_swept_before_another(decision, target, written, &base)?;
-            if is_swept && !self.was_committed(target, written)? {
+            // What was put back and applied again may be in what it was applied on.
+            if is_swept && !self.has(self.head, written) && !self.was_committed(target, written)? {
                 return Ok(Some(written));
             }
         }
         Ok(None)
+    }
+
+    /// Whether what was `written` was applied on top of others that were applied to a file which was `now`: they went
+    /// with it.
+    fn is_below(&self, decision: &Decision, written: &Written, now: &Option<Entry>) -> bool {
+        let mut earlier: Vec<&Decision> =
+            self.applied.iter().filter_map(|(proposal, _)| proposal.decision()).collect();
+        earlier.retain(|earlier| earlier.at < decision.at);
+        earlier.sort_unstable_by_key(|earlier| std::cmp::Reverse(earlier.at));
+        let mut below = vec![&written.before];
+        for step in earlier.iter().flat_map(|earlier| &earlier.written) {
+            if step.path == written.path && below.contains(&&step.after) {
+                below.push(&step.before);
+            }
+        }
+        below.contains(&now)
+    }
+
+    /// Whether `tree`, that of a commit, has what was `written`.
+    fn has(&self, tree: Option<gix::ObjectId>, written: &Written) -> bool {
+        let found = commits::entry_at(self.store, tree, &written.path);
+        commits::has(self.store, &Step::from(written), found)
     }
 
     /// Whether HEAD's history has what was `written` since `target`, and so says as well who took it out again, as a `git revert`
@@ -148,13 +171,7 @@ impl Look<'_> {
         let store = self.store;
         let path = &written.path;
         for id in commits::of_file(store, path, target.commit.as_deref(), MOST)? {
-            let tree = commits::read(store, id)?.tree;
-            let file = match commits::entry_at(store, Some(tree), path) {
-                Some(entry) => Some((path.clone(), store.file(&entry)?)),
-                None => None,
-            };
-            let there: BTreeMap<RepoPath, File> = file.into_iter().collect();
-            if decide::contains(store, written, &there).unwrap_or(false) {
+            if self.has(Some(commits::read(store, id)?.tree), written) {
                 return Ok(true);
             }
         }
@@ -183,7 +200,7 @@ impl Look<'_> {
             let landed = decide::target(self.store, self.view, proposal, later)?;
             if landed.is_some_and(|landed| landed.name == target.name) {
                 // What can no longer be compared is not called lost.
-                let contains = decide::contains(self.store, written, self.tree);
+                let contains = decide::contains(self.store, &Step::from(written), self.tree);
                 return Ok(!contains.unwrap_or(true));
             }
         }
@@ -202,11 +219,10 @@ impl Look<'_> {
         let Some(target) = decide::target(self.store, self.view, proposal, decision)? else {
             return Ok(None);
         };
-        if decide::is_here(self.store, &target) {
-            return Ok(Some(target));
-        }
-        let Some(commit) = decision.commit.as_deref().filter(|_| target.name.is_none()) else {
-            return Ok(None);
+        let is_here = decide::is_here(self.store, &target);
+        // A branch may have got what was applied on a detached HEAD.
+        let Some(commit) = proposal.committed().last().filter(|_| target.name.is_none()) else {
+            return Ok(is_here.then_some(target));
         };
         // A branch that is made, or deleted, later says otherwise.
         sight.into_iter().for_each(Sight::doubt);

@@ -15,6 +15,7 @@ use crate::proposal::event::{
     Apply, BlobRef, Comment, Effect, FileOutcome, InputForm, Note, Subject, Written, digest, lists,
 };
 use crate::proposal::statement::Verdict;
+use crate::proposal::steps::Step;
 use crate::proposal::{Actor, Authority, ChangeRecord, Data, Proposal, ProposalId, trailers};
 use crate::store::{NewProposal, NewRevision, Store, Writer};
 
@@ -487,7 +488,7 @@ fn ask_about(
 ) -> Result<ProposalId> {
     let store = writer.store();
     let changes: Result<Vec<FileChange>> =
-        amended.iter().map(|written| subject::change(store, written)).collect();
+        amended.iter().map(|written| subject::change(store, &Step::from(written))).collect();
     let id = commit.map_or("", |commit| commit.id.get(..12).unwrap_or(&commit.id));
     let new = NewProposal {
         changeset: Changeset::new(changes?)?,

@@ -15,6 +15,7 @@ use crate::memory::lock::Lock;
 use crate::memory::service::decide as memory;
 use crate::proposal::event::{Committed as EventCommitted, Subject, Written};
 use crate::proposal::state::Decision;
+use crate::proposal::steps::Step;
 use crate::proposal::{Actor, Authority, Entry, Note, Proposal};
 use crate::store::{Store, View};
 
@@ -160,32 +161,33 @@ pub(super) fn written_back(
     snapshot: &dyn Snapshot,
 ) -> Result<Resolution> {
     let written = written.iter().filter(|file| file.before != file.after);
-    let changes: Result<Vec<FileChange>> = written.map(|file| change(store, file)).collect();
+    let changes: Result<Vec<FileChange>> =
+        written.map(|file| change(store, &Step::from(file))).collect();
     plan(&inverse(&changes?), snapshot, Sides { ours: "current", theirs: "before" })
 }
 
-/// `written` as a change.
+/// `step` as a change.
 ///
 /// # Errors
 /// `object_missing`.
-pub(super) fn change(store: &Store, written: &Written) -> Result<FileChange> {
+pub(super) fn change(store: &Store, step: &Step) -> Result<FileChange> {
     let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
     Ok(FileChange {
-        path: written.path.clone(),
-        before: file(&written.before)?,
-        after: file(&written.after)?,
+        path: step.path.clone(),
+        before: file(&step.before)?,
+        after: file(&step.after)?,
         origin: None,
         snippets: Vec::new(),
     })
 }
 
-/// Whether the file of `snapshot` has what `written` changed, whatever else has changed in it.
+/// Whether the file of `snapshot` has what `step` changes, whatever else has changed in it.
 ///
 /// # Errors
 /// `object_missing`, and those of the snapshot.
-pub fn contains(store: &Store, written: &Written, snapshot: &dyn Snapshot) -> Result<bool> {
+pub fn contains(store: &Store, step: &Step, snapshot: &dyn Snapshot) -> Result<bool> {
     let sides = Sides { ours: "current", theirs: "applied" };
-    let plan = plan(&[change(store, written)?], snapshot, sides)?;
+    let plan = plan(&[change(store, step)?], snapshot, sides)?;
     Ok(plan.is_already_there())
 }
 

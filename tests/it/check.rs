@@ -411,6 +411,68 @@ fn what_was_committed_on_a_detached_head_that_was_left_is_reported() {
     repo.aye(&["check"]).ok();
 }
 
+/// What was taken back and applied again before that was committed is in HEAD all the time.
+#[test]
+fn what_head_has_is_not_missing() {
+    let repo = Repo::with(&[("a.txt", "one\n2\n3\n4\n5\n6\nseven\n")]);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    undo(&repo, &id);
+    repo.write("a.txt", repo.text("a.txt").replace("seven", "mine"));
+    apply(&repo, &id);
+    repo.git(&["checkout", "--quiet", "a.txt"]);
+    assert!(repo.text("a.txt").starts_with("eins"));
+    repo.aye(&["check"]).ok().lacks("applied_missing");
+}
+
+/// One applied on top of another goes with it.
+#[test]
+fn each_of_several_that_a_reset_takes_out_is_missing() {
+    let missing = |id: &str| format!("{id} is applied, and neither the work tree nor HEAD has it");
+    for commits in [&["--commit"][..], &[]] {
+        let repo = Repo::with(&[("a.txt", "one\n2\n3\n4\n5\n6\nseven\n8\n9\n10\n11\n")]);
+        // Decided in another order than proposed.
+        let upper = propose(&repo, "a.txt", "11", "elf");
+        let first = propose(&repo, "a.txt", "one", "eins");
+        let second = propose(&repo, "a.txt", "seven", "sieben");
+        for id in [&first, &second, &upper] {
+            repo.aye(&[&["apply", id, "--yes"], commits].concat()).ok();
+            if commits.is_empty() {
+                repo.commit("By hand");
+            }
+        }
+        repo.aye(&["check"]).ok();
+        repo.git(&["reset", "--quiet", "--hard", "HEAD~3"]);
+        let run = repo.aye(&["check"]).exits(1).says(&missing(&first));
+        run.says(&missing(&second)).says(&missing(&upper));
+        repo.git(&["reset", "--quiet", "--hard", "HEAD@{1}"]);
+        repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+        let run = repo.aye(&["check"]).exits(1).says(&missing(&upper));
+        run.lacks(&missing(&first)).lacks(&missing(&second));
+    }
+}
+
+/// What was applied on a detached HEAD is where it was committed.
+#[test]
+fn what_a_branch_has_of_a_detached_head_is_not_missing_on_another() {
+    let repo = Repo::with(FILES);
+    repo.aye(&["hooks", "install"]).ok();
+    repo.git(&["checkout", "--quiet", "--detach"]);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &id);
+    repo.git(&["checkout", "--quiet", "-"]);
+    repo.git(&["commit", "--quiet", "-am", "On the branch"]);
+    repo.git(&["checkout", "--quiet", "HEAD~1"]);
+    repo.aye(&["check"]).ok().lacks("applied_missing");
+    // Where none has it, git can still give it back.
+    repo.git(&["checkout", "--quiet", "-"]);
+    let commit = repo.git(&["rev-parse", "--short=12", "HEAD"]);
+    repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    repo.git(&["checkout", "--quiet", "--detach"]);
+    let run = repo.later(&["check"]).run().exits(1).says("applied_missing");
+    run.says(&format!("`git branch NAME {commit}`"));
+}
+
 /// A look that found everything there is not repeated while HEAD and the files are the same, and
 /// hides nothing once they are not.
 #[test]
