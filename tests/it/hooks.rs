@@ -923,3 +923,177 @@ fn what_comes_back_after_a_revert_is_named_again() {
         assert!(!trailer(&repo, &id), "{is_undone}");
     }
 }
+
+const LINES: &str = "one\n2\n3\n4\n5\n6\nseven\n8\n9\n10\n11\n12\nthirteen\n";
+
+fn ids(repo: &Repo) -> Vec<String> {
+    let body = repo.git(&["log", "-1", "--format=%B"]);
+    let ids = body.lines().filter_map(|line| line.strip_prefix("Proposal-Id: "));
+    ids.map(str::to_owned).collect()
+}
+
+fn holds_what_was_approved(repo: &Repo) {
+    let range = ["check", "--range", "HEAD~1..", "--require-proposal"];
+    // What was taken back is pending again, and its file was touched.
+    repo.aye(&range).lacks("error[");
+}
+
+/// A commit is named after what it brings, whatever was applied and taken back around that.
+#[test]
+fn a_commit_names_what_it_brings_between_applies_and_undos() {
+    let repo = Repo::with(&[("a.txt", LINES)]);
+    repo.aye(&["hooks", "install"]).ok();
+    let p = propose(&repo, "a.txt", "one", "eins");
+    let q = propose(&repo, "a.txt", "seven", "sieben");
+    let undo = |id: &str| repo.aye(&["undo", id, "--yes"]).ok();
+    // Before anything of it is committed.
+    for id in [&p, &q] {
+        apply(&repo, id);
+    }
+    undo(&p);
+    commit(&repo, "The second").ok();
+    assert_eq!(ids(&repo), [q.as_str()]);
+    holds_what_was_approved(&repo);
+    apply(&repo, &p);
+    commit(&repo, "The first").ok();
+    assert_eq!(ids(&repo), [p.as_str()]);
+    holds_what_was_approved(&repo);
+    // Taken back in the commit of another.
+    let r = propose(&repo, "a.txt", "thirteen", "dreizehn");
+    apply(&repo, &r);
+    undo(&p);
+    commit(&repo, "The third").ok();
+    assert_eq!(ids(&repo), [r.as_str()]);
+    holds_what_was_approved(&repo);
+    apply(&repo, &p);
+    commit(&repo, "The first again").ok();
+    assert_eq!(ids(&repo), [p.as_str()]);
+    holds_what_was_approved(&repo);
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    assert!(proposal(&repo, &p).commits.contains(&head));
+    assert_eq!(proposal(&repo, &q).commits.len(), 1);
+    // Of three on top of each other the one in the middle goes.
+    let last: Vec<String> = [("eins", "uno"), ("sieben", "siete"), ("dreizehn", "trece")]
+        .map(|(old, new)| propose(&repo, "a.txt", old, new))
+        .into();
+    for id in &last {
+        apply(&repo, id);
+    }
+    undo(&last[1]);
+    commit(&repo, "Two of three").ok();
+    assert_eq!(ids(&repo), [last[0].as_str(), last[2].as_str()]);
+    holds_what_was_approved(&repo);
+}
+
+/// What was applied again onto other lines, beneath another, is no less new than alone.
+#[test]
+fn what_is_applied_again_beneath_another_is_named_again() {
+    let repo = Repo::with(&[("a.txt", LINES)]);
+    repo.aye(&["hooks", "install"]).ok();
+    let p = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &p);
+    commit(&repo, "First").ok();
+    repo.aye(&["undo", &p, "--yes"]).ok();
+    commit(&repo, "Undone").ok();
+    let q = propose(&repo, "a.txt", "seven", "sieben");
+    apply(&repo, &q);
+    commit(&repo, "Another").ok();
+    let r = propose(&repo, "a.txt", "thirteen", "dreizehn");
+    apply(&repo, &p);
+    apply(&repo, &r);
+    commit(&repo, "Both").ok();
+    assert_eq!(ids(&repo), [p.as_str(), r.as_str()]);
+    holds_what_was_approved(&repo);
+    // Nothing of it is in the next one.
+    let s = propose(&repo, "a.txt", "10", "zehn");
+    apply(&repo, &s);
+    commit(&repo, "Next").ok();
+    assert_eq!(ids(&repo), [s.as_str()]);
+}
+
+/// What HEAD has all the time is brought by no commit, though it was taken back and applied again in between.
+#[test]
+fn what_was_never_out_of_head_is_not_named_again() {
+    let repo = Repo::with(&[("a.txt", LINES)]);
+    repo.aye(&["hooks", "install"]).ok();
+    let p = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &p);
+    commit(&repo, "First").ok();
+    repo.write("a.txt", repo.text("a.txt").replace("thirteen", "mine"));
+    repo.aye(&["undo", &p, "--yes"]).ok();
+    apply(&repo, &p);
+    assert_eq!(commit(&repo, "A line of mine").ok().err(), "");
+    assert!(ids(&repo).is_empty());
+    assert_eq!(proposal(&repo, &p).commits.len(), 1);
+}
+
+/// What a person has put back was approved as what was applied was.
+#[test]
+fn an_undo_goes_with_what_else_is_committed() {
+    for path in ["a.txt", "b.txt"] {
+        let repo = Repo::with(&[("a.txt", LINES), ("b.txt", LINES)]);
+        repo.aye(&["hooks", "install"]).ok();
+        let p = propose(&repo, "a.txt", "one", "eins");
+        apply(&repo, &p);
+        commit(&repo, "First").ok();
+        let q = propose(&repo, path, "seven", "sieben");
+        repo.aye(&["undo", &p, "--yes"]).ok();
+        apply(&repo, &q);
+        let run = commit(&repo, "Both").ok();
+        assert!(!run.err().contains("warning"), "{run}");
+        assert_eq!(ids(&repo), [q.as_str()]);
+        holds_what_was_approved(&repo);
+        // What was approved until it was undone is not by that alone.
+        repo.write("a.txt", repo.text("a.txt").replace("one", "eins"));
+        let r = propose(&repo, "b.txt", "thirteen", "dreizehn");
+        apply(&repo, &r);
+        let run = commit(&repo, "And by hand what was undone").ok();
+        assert!(run.err().contains("warning"), "{run}");
+        let range = ["check", "--range", "HEAD~1.."];
+        repo.aye(&range).exits(1).says("error[extra_file]: a.txt");
+    }
+}
+
+/// A person who touches the file up before the commit learns why it has no trailers.
+#[test]
+fn a_commit_that_has_more_than_was_approved_is_told_why_it_names_nothing() {
+    let repo = Repo::with(&[("a.txt", LINES), ("b.txt", LINES)]);
+    repo.aye(&["hooks", "install"]).ok();
+    let p = propose(&repo, "a.txt", "one", "eins");
+    apply(&repo, &p);
+    let applied = repo.text("a.txt");
+    repo.write("a.txt", applied.replace("thirteen", "mine"));
+    let run = commit(&repo, "More").ok();
+    let note = format!("note: the commit does not name {p}: a.txt has more than was approved");
+    assert!(run.err().contains(&note), "{run}");
+    // The next one is not to blame for it.
+    repo.write("a.txt", repo.text("a.txt").replace("mine", "ours"));
+    assert_eq!(commit(&repo, "Next").ok().err(), "");
+    // Its lines alone are what was approved.
+    let q = propose(&repo, "b.txt", "one", "eins");
+    repo.write("b.txt", LINES.replace("thirteen", "mine"));
+    apply(&repo, &q);
+    let both = repo.text("b.txt");
+    repo.write("b.txt", LINES.replace("one", "eins"));
+    commit(&repo, "Alone").ok();
+    assert_eq!(ids(&repo), [q.as_str()]);
+    holds_what_was_approved(&repo);
+    repo.write("b.txt", both);
+    assert_eq!(commit(&repo, "The rest").ok().err(), "");
+    assert!(ids(&repo).is_empty());
+    // Another message has no trailers of the one before.
+    let r = propose(&repo, "b.txt", "seven", "sieben");
+    apply(&repo, &r);
+    commit(&repo, "With it").ok();
+    let run = repo.try_git(&["commit", "-q", "--amend", "-m", "Renamed"]).ok();
+    let note = format!("note: the commit holds {r} and does not say so (git commit --amend");
+    assert!(run.err().contains(&note), "{run}");
+    repo.git(&["commit", "-q", "--amend", "--no-edit", "--trailer", &format!("Proposal-Id: {r}")]);
+    holds_what_was_approved(&repo);
+    // Moved before it is committed.
+    let s = propose(&repo, "b.txt", "10", "zehn");
+    apply(&repo, &s);
+    repo.git(&["mv", "b.txt", "c.txt"]);
+    let run = commit(&repo, "Moved").ok();
+    assert!(run.err().contains(&format!("{s}: b.txt goes to c.txt with it")), "{run}");
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bstr::ByteSlice as _;
 
-use super::run::{applied_among, is_held};
+use super::run::{Of, applied_among};
 use crate::changeset::RepoPath;
 use crate::check::commits;
 use crate::cli::Context;
@@ -46,18 +46,24 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
         Some(entry) => entry.clone(),
         None => parent(path),
     };
+    let of = Of { store: &store, view: &view };
     let mut proposals = Vec::new();
     for (proposal, approved) in applied_among(&store, &view, context, &staged, parent)? {
         let touched = approved.steps.iter().any(|step| staged.contains_key(step.path.as_bstr()));
-        if !touched || !is_held(&store, &view, &proposal, &approved, lookup)? {
-            continue;
-        }
-        // What a side of a merge brings is named by its own commits.
-        let is_brought = |side: &gix::ObjectId| {
-            let lookup = |path: &RepoPath| commits::entry_at(&store, Some(*side), path);
-            is_held(&store, &view, &proposal, &approved, lookup)
+        let is_named = if !touched {
+            false
+        } else if sides.is_empty() {
+            of.is_brought(&proposal, &approved, parent, lookup)?
+        } else {
+            // What a side of a merge brings is named by its own commits.
+            let is_in = |side: &gix::ObjectId| {
+                let lookup = |path: &RepoPath| commits::entry_at(&store, Some(*side), path);
+                of.is_held(&proposal, &approved, lookup)
+            };
+            of.is_held(&proposal, &approved, lookup)?
+                && !sides.iter().map(is_in).collect::<Result<Vec<bool>>>()?.contains(&true)
         };
-        if !sides.iter().map(is_brought).collect::<Result<Vec<bool>>>()?.contains(&true) {
+        if is_named {
             proposals.push(proposal);
         }
     }

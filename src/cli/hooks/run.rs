@@ -6,19 +6,21 @@ use std::ffi::OsString;
 use std::io::Read as _;
 
 use bstr::BString;
+use chrono::Duration;
 
 use super::message;
 use crate::changeset::RepoPath;
-use crate::check::approved::{self, Cover};
+use crate::check::approved::{self, Approved, Cover};
 use crate::check::commits::{self, Commit};
-use crate::check::{Concern, Scope, range, touched::Pending};
+use crate::check::{Concern, Scope, missing, range, touched::Pending};
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
 use crate::git::COMMITTING;
 use crate::hooks::Hook;
 use crate::proposal::event::Committed;
-use crate::proposal::{Entry, Note, Proposal, Status};
+use crate::proposal::steps::Step;
+use crate::proposal::{Entry, Note, Proposal, ProposalId, Status};
 use crate::report::{Finding, Level, Report, Rule};
 use crate::store::refused::{self, Sent};
 use crate::store::{Audience, Filter, Store, View, tree_changes};
@@ -221,13 +223,10 @@ fn post_commit(context: &mut Context) -> Result<()> {
     let Ok(head) = store.repo().head_id() else { return Ok(()) };
     let commit = commits::read(&store, head.detach())?;
     let id = commit.id.to_string();
-    let held: Vec<Proposal> = held(&store, &view, context, &commit)?
-        .into_iter()
-        .filter(|proposal| {
-            let decision = proposal.decision().and_then(|decision| decision.commit.as_ref());
-            !proposal.commits.contains(&id) && decision != Some(&id)
-        })
-        .collect();
+    let mut found = held(&store, &view, context, &commit)?;
+    say_unnamed(context, &view, &commit, &found);
+    found.held.retain(|proposal| !proposal.committed().any(|known| *known == id));
+    let held = found.held;
     if held.is_empty() {
         return Ok(());
     }
@@ -274,46 +273,171 @@ fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &str) -> 
     Ok(())
 }
 
-/// The applied proposals that `commit` holds as approved: those it changes files of, and those it
-/// names (a rebased or amended commit may change less, and still be their commit).
-fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Result<Vec<Proposal>> {
-    let changes = tree_changes(store.repo(), commit.parent_tree, commit.tree)?;
-    let parent = |path: &RepoPath| commits::entry_at(store, commit.parent_tree, path);
-    let mut found = applied_among(store, view, context, &changes, parent)?;
-    for name in &commit.proposal_ids {
-        if let Ok(proposal) = view.find(name)
-            && !found.iter().any(|(known, _)| known.id == proposal.id)
-        {
-            let approved = approved::applied(store, &proposal);
-            found.extend(approved.map(|approved| (proposal, approved)));
-        }
-    }
-    let lookup = |path: &RepoPath| commits::entry_at(store, Some(commit.tree), path);
-    let mut held = Vec::new();
-    for (proposal, approved) in found {
-        if !approved.steps.is_empty() && is_held(store, view, &proposal, &approved, lookup)? {
-            held.push(proposal);
-        }
-    }
-    Ok(held)
+/// What a commit has of applied proposals.
+#[derive(Default)]
+struct Held {
+    /// Those that it holds as approved: of those it changes files of what it brings, and those it names (a
+    /// rebased or amended commit may change less, and still be their commit).
+    held: Vec<Proposal>,
+    /// Those that it brings otherwise than as approved, and how, in words.
+    mixed: Vec<(ProposalId, String)>,
 }
 
-/// True if `lookup` gives every file as it was approved, or as later proposals have made it.
-pub(super) fn is_held(
+/// What `commit` has of applied proposals.
+fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Result<Held> {
+    let changes = tree_changes(store.repo(), commit.parent_tree, commit.tree)?;
+    let parent = |path: &RepoPath| commits::entry_at(store, commit.parent_tree, path);
+    let lookup = |path: &RepoPath| commits::entry_at(store, Some(commit.tree), path);
+    let of = Of { store, view };
+    let is_merge = !commit.merged.is_empty();
+    let mut result = Held::default();
+    for (proposal, approved) in applied_among(store, view, context, &changes, parent)? {
+        let is_held = match is_merge {
+            true => of.is_held(&proposal, &approved, lookup)?,
+            false => of.is_brought(&proposal, &approved, parent, lookup)?,
+        };
+        if is_held {
+            result.held.push(proposal);
+        } else if !is_merge && proposal.committed().next().is_none() {
+            let mixed = mixed(store, context, &proposal, commit, &changes);
+            result.mixed.extend(mixed.map(|said| (proposal.id, said)));
+        }
+    }
+    for name in &commit.proposal_ids {
+        if let Ok(proposal) = view.find(name)
+            && !result.held.iter().any(|known| known.id == proposal.id)
+            && let Some(approved) = approved::applied(store, &proposal)
+            && of.is_held(&proposal, &approved, lookup)?
+        {
+            result.held.push(proposal);
+        }
+    }
+    Ok(result)
+}
+
+/// Says of a commit without the trailers of what was applied that it has that: on a line, for nothing is wrong.
+fn say_unnamed(context: &Context, view: &View, commit: &Commit, found: &Held) {
+    if !commit.merged.is_empty() {
+        return;
+    }
+    let named: Vec<ProposalId> =
+        commit.proposal_ids.iter().filter_map(|name| Some(view.find(name).ok()?.id)).collect();
+    let unnamed: Vec<&ProposalId> =
+        found.held.iter().map(|held| &held.id).filter(|id| !named.contains(id)).collect();
+    if let [first, rest @ ..] = &unnamed[..] {
+        context.note(&format!(
+            "note: the commit holds {first}{} and does not say so (git commit --amend --no-edit \
+             --trailer 'Proposal-Id: {first}')",
+            and_more(rest.len())
+        ));
+    }
+    if let [(id, how), rest @ ..] = &found.mixed[..] {
+        let more = and_more(rest.len());
+        context.note(&format!("note: the commit does not name {id}: {}{more}", escape::line(how)));
+    }
+}
+
+/// How `commit`, which makes `changes`, brings what was written for `proposal`, where that was lately and is not
+/// exactly what was approved.
+fn mixed(
     store: &Store,
-    view: &View,
+    context: &Context,
     proposal: &Proposal,
-    approved: &Cover,
-    lookup: impl Fn(&RepoPath) -> Option<Entry>,
-) -> Result<bool> {
-    let (at, files) = (approved.at, approved.files());
-    let different = approved::first_difference(store, view, proposal, at, &files, lookup)?;
-    Ok(different.is_none())
+    commit: &Commit,
+    changes: &BTreeMap<BString, Option<Entry>>,
+) -> Option<String> {
+    let decision = proposal.decision()?;
+    if context.now - decision.at >= Duration::days(missing::DAYS) {
+        return None;
+    }
+    let written = decision.written.iter().filter(|file| file.before != file.after);
+    written.filter(|file| changes.contains_key(file.path.as_bstr())).find_map(|file| {
+        let path = file.path.display();
+        let is_moved = changes.get(file.path.as_bstr()) == Some(&None) && file.after.is_some();
+        if is_moved {
+            let mut there = changes.iter().filter(|(_, entry)| **entry == file.after);
+            return there.next().map(|(to, _)| format!("{path} goes to {to} with it"));
+        }
+        let step = Step::from(file);
+        let has = |tree| commits::has(store, &step, commits::entry_at(store, tree, &file.path));
+        (has(Some(commit.tree)) && !has(commit.parent_tree)).then(|| {
+            format!("{path} has more than was approved (git commit -p takes some lines alone)")
+        })
+    })
+}
+
+fn and_more(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(", and {count} more like it") }
+}
+
+/// Where approved contents are looked up.
+#[derive(Clone, Copy)]
+pub(super) struct Of<'a> {
+    /// What holds them.
+    pub store: &'a Store,
+    /// What was decided.
+    pub view: &'a View,
+}
+
+impl Of<'_> {
+    /// True if `lookup` gives every file as it was `approved` of `proposal`, or as later proposals have made it.
+    pub(super) fn is_held(
+        self,
+        proposal: &Proposal,
+        approved: &Cover,
+        lookup: impl Fn(&RepoPath) -> Option<Entry>,
+    ) -> Result<bool> {
+        Ok(self.difference(proposal, approved, &approved.files(), lookup)?.is_none())
+    }
+
+    fn difference<'f>(
+        self,
+        proposal: &Proposal,
+        approved: &Cover,
+        files: &'f [Approved],
+        lookup: impl Fn(&RepoPath) -> Option<Entry>,
+    ) -> Result<Option<&'f Approved>> {
+        let Self { store, view } = self;
+        approved::first_difference(store, view, proposal, approved.at, files, lookup)
+    }
+
+    /// True if a commit that takes files from what `parent` gives to what `made` does brings what was `approved`
+    /// of `proposal`: it is that very step, or it holds that and `parent` has it neither as approved nor among
+    /// other changes.
+    pub(super) fn is_brought(
+        self,
+        proposal: &Proposal,
+        approved: &Cover,
+        parent: impl Fn(&RepoPath) -> Option<Entry>,
+        made: impl Fn(&RepoPath) -> Option<Entry>,
+    ) -> Result<bool> {
+        let is_step = |path: &RepoPath| -> Result<bool> {
+            let sides = [&parent(path), &made(path)];
+            Ok(sides[0] != sides[1] && approved::is_merged(self.store, approved, path, sides)?)
+        };
+        let files = approved.files();
+        for file in &files {
+            let file = std::slice::from_ref(file);
+            let other = self.difference(proposal, approved, file, &made)?;
+            if let Some((path, _)) = other
+                && !is_step(path)?
+            {
+                return Ok(false);
+            }
+        }
+        for (path, _) in &files {
+            if is_step(path)? {
+                return Ok(true);
+            }
+        }
+        let lacks = |step: &Step| !commits::has(self.store, step, parent(&step.path));
+        Ok(approved.steps.iter().any(lacks) && !self.is_held(proposal, approved, &parent)?)
+    }
 }
 
 /// Applied proposals that change one of the files of `changes`, each with what it holds now, and that no
 /// commit holds yet which HEAD leads to; or that one held, and `parent`, what the files are changed from, has again
-/// as it was before.
+/// as it was before. What is known of an apply that was taken back says nothing of the one that stands.
 pub(super) fn applied_among(
     store: &Store,
     view: &View,
@@ -334,14 +458,12 @@ pub(super) fn applied_among(
                 continue;
             }
             let proposal = view.proposal(&summary.id)?;
-            let decided = proposal.decision().and_then(|decision| decision.commit.as_ref());
-            let mut commits = proposal.commits.iter().chain(decided).peekable();
             // What was reset, or committed on another branch. Few of what was ever committed to a file have
             // left it as it is now, so history is asked last.
-            let is_due = commits.peek().is_none()
+            let is_due = proposal.committed().next().is_none()
                 || leaves(&proposal, changes)
                     && (is_back(&proposal, changes, &parent)
-                        || !commits.any(|commit| is_in_history(store, commit)));
+                        || !proposal.committed().any(|commit| is_in_history(store, commit)));
             if is_due {
                 let approved = approved::applied(store, &proposal);
                 found.extend(approved.map(|approved| (proposal, approved)));
