@@ -190,7 +190,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     }
     if count == 0 {
-        context.note("nothing has happened yet");
+        if args.limit != Some(0) {
+            context.note("nothing has happened yet");
+        }
         return Ok(Exit::Done);
     }
     let snapshot = store.repo().config_snapshot();

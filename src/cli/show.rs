@@ -342,6 +342,13 @@ pub(super) fn notice_all<'p>(
 }
 
 /// The lines of `notices`.
+/// Says of a file that is not there only because the sparse checkout excludes it, by `refusal`, what to do.
+pub(super) fn notice_sparse(context: &Context, store: &Store, refusal: &Error) {
+    if let (Some(path), Some(hint)) = (store.left_out(refusal), store.sparse_hint(refusal)) {
+        context.note(&format!("note: {}: {}", escape::line(&path), escape::line(&hint)));
+    }
+}
+
 fn notice_lines(notices: &[String]) -> Vec<String> {
     let shown = notices.iter().take(SHOWN).map(|notice| format!("! {}", escape::line(notice)));
     let more = notices.len().saturating_sub(SHOWN);

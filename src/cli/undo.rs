@@ -76,7 +76,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     let plan = decide::undo::preview(&store, &proposal)?;
     if args.dry_run {
-        return dry_run(context, &proposal, &plan);
+        return dry_run(context, &store, &proposal, &plan);
     }
     if let Some(refusal) = plan.refusal() {
         return Err(decide::undo::conflict(refusal, &proposal.id));
@@ -371,8 +371,16 @@ fn undo_patch(context: &mut Context, store: &Store, id: &str, args: &Args) -> Re
     Ok(Exit::Done)
 }
 
-fn dry_run(context: &mut Context, proposal: &Proposal, plan: &Resolution) -> Result<Exit> {
+fn dry_run(
+    context: &mut Context,
+    store: &Store,
+    proposal: &Proposal,
+    plan: &Resolution,
+) -> Result<Exit> {
     let fits = plan.refusal().is_none();
+    if let Some(why) = decide::undo::elsewhere(store, proposal, &plan.files) {
+        context.note(&format!("note: nothing would be put back: {}", escape::line(&why)));
+    }
     let answer = answer(proposal, &plan.files, None, true, fits);
     let heading = if fits { "would be undone" } else { "cannot be undone as it is" };
     context.emit(Format::Text, &answer, || text(&answer, heading))?;

@@ -30,10 +30,14 @@ pub struct Undone {
 impl Undone {
     /// True unless the files were as before already. A generated page follows the files, whichever they are.
     pub fn puts_back(&self) -> bool {
-        let is_back_already =
-            |file: &Planned| matches!(file.outcome, Resolved::Already | Resolved::Derived(_));
-        !self.files.iter().all(is_back_already)
+        puts_back(&self.files)
     }
+}
+
+fn puts_back(files: &[Planned]) -> bool {
+    let is_back_already =
+        |file: &Planned| matches!(file.outcome, Resolved::Already | Resolved::Derived(_));
+    !files.iter().all(is_back_already)
 }
 
 /// Plans taking the apply of `proposal` back. Writes nothing.
@@ -136,18 +140,25 @@ pub fn undo(
     let mut notes = Vec::new();
     let staged_by_aye = decision.effect == Some(Effect::Index);
     notes.extend(super::unstage::unstage(store, &decision.written, staged_by_aye));
-    let undone = Undone { files: planned.plan.files, commit, notes };
-    if undone.puts_back() {
-        return Ok(undone);
+    let files = planned.plan.files;
+    let nothing = elsewhere(store, seen, &files);
+    notes.extend(nothing.map(|why| format!("nothing was put back: {why}")));
+    Ok(Undone { files, commit, notes })
+}
+
+/// Why taking back what was applied of `proposal` comes to nothing in `files`, and where else it is; `None` where
+/// something is put back.
+pub fn elsewhere(store: &Store, proposal: &Proposal, files: &[Planned]) -> Option<String> {
+    let decision = proposal.decision()?;
+    if decision.written.is_empty() || puts_back(files) {
+        return None;
     }
     let had_it = decision.written.iter().filter(|file| file.before == file.after).count();
     if had_it == decision.written.len() {
-        let note =
-            "nothing was put back: the files had the change before it was applied".to_owned();
-        return Ok(Undone { notes: [undone.notes, vec![note]].concat(), ..undone });
+        return Some("the files had the change before it was applied".to_owned());
     }
     let files = if had_it == 0 { "the files here" } else { "the files that it wrote" };
-    let where_else = match &undone.commit {
+    let where_else = match &decision.commit {
         Some(commit) => {
             format!(
                 "commit {commit:.12} stays where it is: `git branch --all --contains {commit:.12}`"
@@ -156,8 +167,7 @@ pub fn undo(
         None if store.has_linked() => "another work tree that it was applied in may".to_owned(),
         None => "look for it in `git stash list`".to_owned(),
     };
-    let note = format!("nothing was put back: {files} do not have the change; {where_else}");
-    Ok(Undone { notes: [undone.notes, vec![note]].concat(), ..undone })
+    Some(format!("{files} do not have the change; {where_else}"))
 }
 
 /// A plan's refusal, with what to do about it.

@@ -10,9 +10,17 @@ impl Repository {
     /// `error`, if it is about a file that is not there because the sparse checkout leaves it out,
     /// with that as its hint.
     pub fn name_sparse(&self, error: Error) -> Error {
-        let Some(path) = self.left_out(&error) else { return error };
+        match self.sparse_hint(&error) {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+
+    /// What to do about `error`, if it is about a file that the sparse checkout leaves out.
+    pub fn sparse_hint(&self, error: &Error) -> Option<String> {
+        let path = self.left_out(error)?;
         let directory = path.rsplit_once('/').map_or(path.as_str(), |(directory, _)| directory);
-        error.hint(format!(
+        Some(format!(
             "the sparse checkout excludes it from the work tree; `git sparse-checkout add \
              '{directory}'` brings it there"
         ))

@@ -234,6 +234,8 @@ fn an_undo_of_what_was_there_before_the_apply_does_not_send_for_it() {
     let id = propose(&repo, "src/a.txt", "two", "TWO");
     repo.write("src/a.txt", FILE.replace("two", "TWO"));
     repo.aye(&["apply", &id, "--yes"]).ok().says("already");
+    let dry = repo.aye(&["undo", &id, "--dry-run"]).ok();
+    dry.notes("nothing would be put back: the files had the change before it was applied");
     let undone = repo.aye(&["undo", &id, "--yes"]).ok();
     let undone =
         undone.notes("nothing was put back: the files had the change before it was applied");

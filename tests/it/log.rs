@@ -51,7 +51,9 @@ fn rows_line_up_across_pages() {
     let column = lines[0].find("WHAT").expect("a title");
     assert!(lines[1..].iter().all(|line| line[column..].starts_with("comment")), "{}", lines[1]);
     for (limit, expected) in [("0", 0), ("1", 2), ("500", 501), ("501", 502), ("1000", 1_001)] {
-        let some = repo.aye(&["log", "-n", limit]).ok().out();
+        let run = repo.aye(&["log", "-n", limit]).ok();
+        assert_eq!(run.err(), "", "{limit}");
+        let some = run.out();
         assert_eq!(some.lines().count(), expected, "{limit}");
         if let Some(last) = some.lines().last() {
             let same = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,5 +1,6 @@
 //! `aye patch` and the apply_patch tool: what is applied, what is refused, and what is said.
 
+use crate::support::record::propose;
 use crate::support::{self, Repo};
 use serde_json::{Value, json};
 
@@ -687,6 +688,12 @@ fn a_file_that_the_sparse_checkout_leaves_out_is_said_to_be() {
     run.fails("file_not_found", 3).notes("git sparse-checkout add 'out'");
     let run = repo.aye(&["propose", "out/b", "--old", "1", "--new", "2"]);
     run.fails("file_not_found", 3).notes("git sparse-checkout add 'out'");
+    repo.git(&["sparse-checkout", "add", "out"]);
+    let id = propose(&repo, "out/b", "1", "3");
+    repo.git(&["sparse-checkout", "set", "in"]);
+    for args in [&["diff", &id][..], &["apply", &id, "--dry-run"]] {
+        repo.aye(args).notes("git sparse-checkout add 'out'");
+    }
     repo.git(&["sparse-checkout", "add", "out"]);
     repo.aye_stdin(&["patch"], patch).ok();
     assert_eq!(repo.text("out/b"), "2\n");

@@ -64,6 +64,9 @@ pub(super) fn dry_run(
     if let Some(group) = answer.group.as_ref().filter(|_| !fitting.is_empty()) {
         diffs += &args.which.group_line(&command, &subject, group, &fitting);
     }
+    for refusal in shown.iter().filter_map(|shown| shown.plan.refusal()) {
+        show::notice_sparse(context, store, &refusal);
+    }
     show::notice_all(context, store, proposals);
     context.emit(Format::Text, &answer, || text_with(&answer, heading) + &diffs)?;
     Ok(if fits { Exit::Done } else { Exit::Conflict })

@@ -177,6 +177,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 "note: {below}it does not fit the files as they are ({}); this is what was proposed",
                 escape::line(refusal.message())
             ));
+            show::notice_sparse(context, &store, refusal);
         }
         if !args.proposed && visible.planned && !visible.changes.is_empty() {
             context.note(PLANNED.trim_end());
