@@ -61,7 +61,8 @@ pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath], edited: &[&RepoPath
 pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
     let Ok(head) = store.repo().head_id() else { return Ok(()) };
     let head = head.to_string();
-    let written = proposal.decision().map_or(&[][..], |decision| &decision.written);
+    let decision = proposal.apply_here(&store.own_lanes());
+    let written = decision.map_or(&[][..], |decision| &decision.written);
     for file in written.iter().filter(|file| file.outcome != FileOutcome::Derived) {
         let base = entry_in(store, &head, &file.path)?;
         if base.is_some() && base != file.before {

@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 
 use super::commits::{self, Commit};
 use crate::changeset::RepoPath;
-use crate::changeset::merge::{Merged, Sides, merge};
 use crate::decide::steps::{self, Said};
 use crate::error::Result;
+use crate::proposal::state::Decision;
 use crate::proposal::steps::Step;
 use crate::proposal::{Entry, Proposal, Status};
 use crate::store::{Filter, Store, View};
@@ -60,13 +60,13 @@ fn each<T>(
     if proposal.contested {
         return Ok(Vec::new());
     }
-    let decision = proposal.decision().filter(|_| counts(proposal));
-    let decided = decision.map(|decision| (decision.at, steps::of(store, proposal)));
+    let decided = proposal.applies().filter(|decision| is_counted(proposal, decision));
+    let decided = decided.map(|decision| (decision.at, steps::of(store, proposal, decision)));
     let approved = proposal
         .approvals_in_force()
         .map(|approval| (approval.at, steps::of_approval(store, proposal, approval)));
     let (mut found, mut failed) = (Vec::new(), None);
-    for (at, said) in decided.into_iter().chain(approved) {
+    for (at, said) in decided.chain(approved) {
         match said.and_then(|said| read(at, said)) {
             Ok(one) => found.push(one),
             Err(error) => failed = failed.or(Some(error)),
@@ -78,13 +78,13 @@ fn each<T>(
     }
 }
 
-/// The files that the decision on the applied `proposal` approved: what the apply wrote (merged
+/// The files that the decision on the applied `proposal`, this clone's where it has one, approved: what the apply wrote (merged
 /// results included), or what the revision decided on says, where the apply only marked. Empty
 /// unless applied, and where the record of the decision cannot be believed.
 pub fn applied(store: &Store, proposal: &Proposal) -> Option<Cover> {
-    let at = proposal.decision()?.at;
-    let said = steps::of(store, proposal).ok()?;
-    Some(Cover { at, steps: said.proven(store, proposal).ok()?.to_vec() })
+    let decision = proposal.apply_here(&store.own_lanes())?;
+    let said = steps::of(store, proposal, decision).ok()?;
+    Some(Cover { at: decision.at, steps: said.proven(store, proposal).ok()?.to_vec() })
 }
 
 /// The first of `approved`, the files of `proposal` that were approved at `at`, that `lookup` gives
@@ -218,10 +218,9 @@ fn covers_of(
             let Some(undo) = undone.taken_back.as_ref().filter(|_| !proposal.contested) else {
                 continue;
             };
-            let (Ok(made), Ok(back)) = (
-                steps::of_undone(store, &proposal, undone),
-                steps::of_undo(store, &proposal, undone),
-            ) else {
+            let (Ok(made), Ok(back)) =
+                (steps::of(store, &proposal, undone), steps::of_undo(store, &proposal, undone))
+            else {
                 continue;
             };
             found.push(claimed(undone.at, made, Standing::Undone(undone.event.clone())));
@@ -265,41 +264,14 @@ fn reaches(
     reached.iter().any(|(content, open)| content == to && open.is_empty())
 }
 
-/// Whether `made` is what a merge of lines makes of a step that `cover` approves and of what the commit is made on,
-/// as `git rebase`, `git cherry-pick` and `git commit -p` do. The step itself is one.
-///
-/// # Errors
-/// `object_missing`.
-pub fn is_merged(
-    store: &Store,
-    cover: &Cover,
-    path: &RepoPath,
-    [parent, made]: [&Option<Entry>; 2],
-) -> Result<bool> {
-    for step in cover.steps.iter().filter(|step| step.path == *path) {
-        if (&step.before, &step.after) == (parent, made) {
-            return Ok(true);
-        }
-        let (Some(before), Some(after)) = (&step.before, &step.after) else { continue };
-        let (Some(ours), Some(made)) = (parent, made) else { continue };
-        let mode = if ours.mode == before.mode { &after.mode } else { &ours.mode };
-        if made.mode != *mode {
-            continue;
-        }
-        let [base, ours, theirs, made] =
-            [before, ours, after, made].map(|entry| store.file(entry).map(|file| file.bytes));
-        let (base, ours, theirs, made) = (base?, ours?, theirs?, made?);
-        let merged = merge(&base, &ours, &theirs, Sides { ours: "", theirs: "" });
-        if matches!(merged, Merged::Clean(bytes) if bytes == made) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// True where an apply of the proposal counts for checks, and none is contested.
+pub fn counts(proposal: &Proposal) -> bool {
+    !proposal.contested && proposal.applies().any(|decision| is_counted(proposal, decision))
 }
 
-/// True for decisions that checks count: a person's, not contested; or what the memory manifest
-/// let pass, whose files lie in the memory directory.
-pub fn counts(proposal: &Proposal) -> bool {
+/// True for applies that checks count: a person's; or what the memory manifest let pass, whose files lie in the
+/// memory directory.
+fn is_counted(proposal: &Proposal, decision: &Decision) -> bool {
     let by_manifest = || {
         proposal.subject == crate::proposal::event::Subject::Memory
             && proposal
@@ -308,10 +280,7 @@ pub fn counts(proposal: &Proposal) -> bool {
                 .iter()
                 .all(|change| crate::memory::disk::store_path(&change.path).is_some())
     };
-    !proposal.contested
-        && proposal.decision().is_some_and(|decision| {
-            decision.effect.is_some() && (decision.is_by_a_person() || by_manifest())
-        })
+    decision.effect.is_some() && (decision.is_by_a_person() || by_manifest())
 }
 
 /// True where `commit` changes `path` only as was approved: each step from what its parent has to

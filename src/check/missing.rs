@@ -57,9 +57,10 @@ pub fn findings(
         }
     }
     let head = commits::head_tree(store);
+    let own = store.own_lanes();
     let look = Look { store, view, tree: &tree, head, applied: &applied };
     for (proposal, prefix) in &applied {
-        let Some(decision) = proposal.decision() else { continue };
+        let Some(decision) = proposal.apply_here(&own) else { continue };
         if proposal.contested || !scope.takes(proposal) {
             continue;
         }

@@ -7,6 +7,7 @@ pub mod commits;
 pub mod fit;
 pub mod instructions;
 pub mod lanes;
+pub mod merged;
 pub mod missing;
 pub mod policy;
 pub mod range;

@@ -9,7 +9,7 @@ use gix::ObjectId;
 use super::approved::{self, Cover, counts, first_difference, is_covered};
 use super::commits::{self, Commit};
 use super::touched::Pending;
-use super::{Concern, FailOn, Scope, instructions};
+use super::{Concern, FailOn, Scope, instructions, merged};
 use crate::changeset::RepoPath;
 use crate::changeset::instructions::Instructions;
 use crate::error::Result;
@@ -200,9 +200,11 @@ impl Claims<'_> {
             };
             (Concern::NotApplied, message, hint)
         } else if proposal.contested {
-            let message =
-                format!("commit {short} names {id}, which two clones decided differently");
-            (Concern::Contested, message, format!("aye show {id}"))
+            let message = format!(
+                "commit {short} names {id}, which two clones decided differently: {}",
+                proposal.decided()
+            );
+            (Concern::Contested, message, proposal.settle())
         } else if !counts(proposal) {
             let by = proposal.decision().map(|decision| decision.by.name.clone());
             let by = by.unwrap_or_default();
@@ -313,11 +315,12 @@ impl Claims<'_> {
         Ok(None)
     }
 
-    /// As [`approved::is_merged`], for a commit that is no merge itself.
+    /// As [`merged::is_merged`], for a commit that is no merge itself.
     fn is_merged(&self, cover: &Cover, path: &RepoPath) -> Result<bool> {
         let entry = |tree| commits::entry_at(self.store, tree, path);
         let sides = [&entry(self.commit.parent_tree), &entry(Some(self.commit.tree))];
-        Ok(self.commit.merged.is_empty() && approved::is_merged(self.store, cover, path, sides)?)
+        let covers = (cover, self.claimed.as_slice());
+        Ok(self.commit.merged.is_empty() && merged::is_merged(self.store, covers, path, sides)?)
     }
 
     /// Files that instruct agents, which the commit changes.
@@ -387,14 +390,15 @@ impl Claims<'_> {
         // of those who approved.
         let missing = known.iter().find(|proposal| {
             let is_named = |who: &Actor| named.contains(&trailers::person(who));
-            match trailers::reviewer(proposal) {
-                Some(who) => !is_named(who),
+            let mut deciders = trailers::reviewers(proposal).peekable();
+            match deciders.peek() {
+                Some(_) => !deciders.any(is_named),
                 None => !proposal.approvals_in_force().any(|approval| is_named(&approval.by)),
             }
         })?;
         let mut decided: Vec<Actor> = Vec::new();
         for proposal in known {
-            trailers::add(&mut decided, trailers::reviewer(proposal).cloned());
+            trailers::add(&mut decided, trailers::reviewers(proposal).cloned());
             let approvals = proposal.approvals_in_force();
             trailers::add(&mut decided, approvals.map(|approval| approval.by.clone()));
         }

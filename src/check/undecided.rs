@@ -17,8 +17,8 @@ pub struct Subject {
     pub short: String,
     /// Its status at the time of the check.
     pub status: Status,
-    /// Decided differently in two clones.
-    pub contested: bool,
+    /// Decided differently in two clones: who did, and what settles it.
+    pub contested: Option<[String; 2]>,
     /// The version of aye that can read what may be a decision.
     pub needs: Option<String>,
     /// What a tool's caller says became of it, and that caller's name.
@@ -51,6 +51,7 @@ impl Subject {
             request: request.map(|request| (request.by.name.clone(), request.reason.clone())),
             path: path.map(|change| change.path.as_bstr().to_owned()),
             description: proposal.description.clone(),
+            contested: proposal.contested.then(|| [proposal.decided(), proposal.settle()]),
             ..Self::of(summary)
         }
     }
@@ -63,7 +64,7 @@ impl Subject {
             id,
             short,
             status: summary.status,
-            contested: summary.contested,
+            contested: None,
             needs: summary.needs.clone(),
             mark: None,
             request: None,
@@ -81,6 +82,7 @@ impl Subject {
     pub fn is_told(summary: &Summary) -> bool {
         // A path that is no text is not quite itself there.
         summary.marked.is_none()
+            && !summary.contested
             && !summary.changes_requested
             && !summary.path.contains(char::REPLACEMENT_CHARACTER)
     }
@@ -121,10 +123,11 @@ fn finding(
     let pending = subject.status == Status::Pending;
     let (id, short) = (&subject.id, &subject.short);
     let left = subject.expires_at - now;
-    let (concern, message, hint) = if subject.contested {
+    let (concern, message, hint) = if let Some([decided, settle]) = &subject.contested {
         let status = subject.status.as_str();
-        let message = format!("{id} was decided differently in two clones (counts as {status})");
-        (Concern::Contested, message, format!("aye show {short}"))
+        let message =
+            format!("{id} was decided differently in two clones: {decided} (counts as {status})");
+        (Concern::Contested, message, settle.clone())
     } else if !pending {
         return None;
     } else if let Some(version) = &subject.needs {

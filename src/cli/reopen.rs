@@ -10,6 +10,7 @@ use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, Status};
 use crate::render::age;
 use crate::store::Store;
+use crate::text::escape;
 
 /// Make a rejected or withdrawn proposal pending again, or cancel a request for changes.
 ///
@@ -66,7 +67,9 @@ impl Again {
     pub(super) fn words(self) -> &'static str {
         match self.status {
             Status::Expired => "expired",
-            _ => "pending again",
+            Status::Pending => "pending again",
+            Status::Applied => "still applied",
+            Status::Rejected => "still rejected",
         }
     }
 }
@@ -78,12 +81,17 @@ impl Again {
 /// If the store cannot be read.
 pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Result<Again> {
     let (id, now) = (&before.id, context.now);
-    if before.expires_at > now {
+    if before.expires_at > now && before.beside.is_empty() {
         return Ok(Again { status: Status::Pending });
     }
     let proposal = store.view()?.proposal(id)?;
     let status = proposal.status(now);
     match status {
+        Status::Applied | Status::Rejected => context.note(&format!(
+            "note: {id} was {} in another clone, and that stands",
+            escape::line(&proposal.decided())
+        )),
+        _ if before.expires_at > now => {}
         Status::Expired => context.note(&format!(
             "note: the time of {id} has run out, and only a person who undoes a decision gives it more; \
              propose it again, or bring its text back: aye restore {id}"

@@ -244,7 +244,7 @@ pub fn header(
     }
     if let Some(decision) = proposal.decision() {
         let by = escape::name(&decision.by.to_string());
-        let word = if decision.withdrawn { "withdrawn" } else { status.as_str() };
+        let word = proposal.state.word();
         let evidence = escape::line(decision.evidence.as_str()).into_owned();
         let who = match decision.is_by_a_person() || decision.withdrawn {
             true => String::new(),
@@ -257,6 +257,18 @@ pub fn header(
         if let Some(commit) = &decision.commit {
             field("commit", commit.clone());
         }
+    }
+    for state in proposal.beside.iter().map(|beside| &beside.state) {
+        let Some(decision) = state.decision() else { continue };
+        let (by, ago) = (escape::name(&decision.by.to_string()), age::ago(decision.at, now));
+        let how = if state.is_like(&proposal.state) { "alike" } else { "differently" };
+        field(state.word(), format!("{ago} by {by}, {how}, in another clone"));
+        if let Some(reason) = &decision.reason {
+            field("reason", escape::line(reason).into_owned());
+        }
+    }
+    if proposal.contested {
+        field("settle", proposal.settle());
     }
     for commit in &proposal.commits {
         field("commit", escape::line(commit).into_owned());

@@ -14,7 +14,7 @@ use crate::proposal::event::{BlobRef, Evidence, FileOutcome};
 use crate::proposal::state::{Approval, Decision};
 use crate::proposal::statement::Verdict;
 use crate::proposal::steps::{Own, Step, of_events, of_revision};
-use crate::proposal::{Actor, Entry, Proposal, ProposalId, State, codes, trailers};
+use crate::proposal::{Actor, Entry, Proposal, ProposalId, codes, trailers};
 use crate::store::{Store, View};
 
 /// What the record of a decision or an approval says: the steps that it claims, and what proves them.
@@ -32,15 +32,6 @@ pub struct Said {
     back: Option<Box<Decision>>,
 }
 
-/// The record of the decision on the applied `proposal`, which approves nothing where it is not applied.
-///
-/// # Errors
-/// `statement_invalid`, `object_missing`: then nothing is approved.
-pub fn of(store: &Store, proposal: &Proposal) -> Result<Said> {
-    let State::Applied(decision) = &proposal.state else { return Ok(Said::default()) };
-    said(store, proposal, decision)
-}
-
 /// The record of an `approval`, by which a person approved steps without writing them.
 ///
 /// # Errors
@@ -48,14 +39,6 @@ pub fn of(store: &Store, proposal: &Proposal) -> Result<Said> {
 pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Said> {
     let manifest = approved(store, proposal, approval)?;
     Said::of(proposal, &approval.revision, &manifest)
-}
-
-/// The record of `undone`, an apply of `proposal` that was taken back: what it approved until then.
-///
-/// # Errors
-/// As [`of`].
-pub fn of_undone(store: &Store, proposal: &Proposal, undone: &Decision) -> Result<Said> {
-    said(store, proposal, undone)
 }
 
 /// The record of the undo by which a person has taken the apply `undone` back: what it put back. Approves
@@ -86,7 +69,11 @@ pub fn of_undo(store: &Store, proposal: &Proposal, undone: &Decision) -> Result<
     Ok(Said { approved, back: Some(Box::new(undone.clone())), ..Said::on(&undone.revision) })
 }
 
-fn said(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Said> {
+/// The record of `decision`, an apply of `proposal`: what it approves, or has approved until it was taken back.
+///
+/// # Errors
+/// `statement_invalid`, `object_missing`: then nothing is approved.
+pub fn of(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Said> {
     let revision = &decision.revision;
     let own = || Said { approved: of_revision(proposal, revision), ..Said::on(revision) };
     match read(store, proposal, decision)? {
@@ -167,7 +154,7 @@ impl Said {
     pub fn proven(&self, store: &Store, proposal: &Proposal) -> Result<&[Step]> {
         let other = match &self.back {
             Some(undone) => {
-                let said = said(store, proposal, undone)?;
+                let said = of(store, proposal, undone)?;
                 let made = (said.proven(store, proposal)?, said.written.as_slice());
                 again::first_not_back(store, proposal, made, &self.approved)?
             }
@@ -223,13 +210,13 @@ pub fn approvers(store: &Store, proposal: &Proposal, manifest: &Manifest) -> Vec
     proposal.approvals_in_force().filter(same).cloned().collect()
 }
 
-/// The people who reviewed what was applied: who decided, then who had approved exactly that; each
+/// The people who reviewed what was applied here: who decided, then who had approved exactly that; each
 /// once, and nobody but people.
 pub fn reviewers(store: &Store, proposal: &Proposal) -> Vec<Actor> {
-    let mut found: Vec<Actor> = trailers::reviewer(proposal).cloned().into_iter().collect();
-    if let State::Applied(decision) = &proposal.state
-        && let Ok(Some((_, Some(manifest)))) = read(store, proposal, decision)
-    {
+    let Some(decision) = proposal.apply_here(&store.own_lanes()) else { return Vec::new() };
+    let by_a_person = decision.is_by_a_person().then(|| decision.by.clone());
+    let mut found: Vec<Actor> = by_a_person.into_iter().collect();
+    if let Ok(Some((_, Some(manifest)))) = read(store, proposal, decision) {
         let approvers = approvers(store, proposal, &manifest);
         trailers::add(&mut found, approvers.into_iter().map(|approval| approval.by));
     }
@@ -397,14 +384,14 @@ impl<'v> Explained<'v> {
     fn believed(&mut self, id: &ProposalId, step: &Step) -> Result<Believed> {
         if !self.verified.contains_key(id) {
             let proposal = self.store.verified_proposal(self.view, id)?;
-            let decision = proposal.decision().filter(|decision| decision.is_by_a_person());
-            let steps = decision.map(|decision| {
-                let said = of(self.store, &proposal).unwrap_or_default();
+            let mut steps = Steps::default();
+            for decision in proposal.applies().filter(|decision| decision.is_by_a_person()) {
+                let said = of(self.store, &proposal, decision).unwrap_or_default();
                 let proven = said.proven(self.store, &proposal).map(<[Step]>::to_vec);
-                let claimed = of_events(&proposal, decision);
-                Steps { claimed, approved: proven.unwrap_or_default() }
-            });
-            self.verified.insert(id.clone(), steps.unwrap_or_default());
+                steps.claimed.extend(of_events(&proposal, decision));
+                steps.approved.extend(proven.unwrap_or_default());
+            }
+            self.verified.insert(id.clone(), steps);
         }
         Ok(match self.verified.get(id) {
             Some(steps) if steps.approved.contains(step) => Believed::Yes,

@@ -146,7 +146,7 @@ pub(super) fn back(
         return Ok(Resolution { files: Vec::new() });
     }
     match proposal.subject {
-        Subject::Memory => memory::preview_undo(store, proposal),
+        Subject::Memory => memory::preview_undo(store, proposal, decision),
         Subject::Code => written_back(store, &decision.written, snapshot),
     }
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Patch, Subject, Undo, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::statement::Verdict;
-use crate::proposal::{Authority, Data, Proposal, ProposalId, Stamped, State, codes};
+use crate::proposal::{Authority, Data, Proposal, ProposalId, Stamped, codes};
 use crate::store::{Store, View};
 
 /// What an undo came to.
@@ -46,7 +46,7 @@ fn puts_back(files: &[Planned]) -> bool {
 /// `not_applied`, `object_missing`, `changed_since_shown` where another clone says what stood
 /// before, and what the work tree refuses.
 pub fn preview(store: &Store, proposal: &Proposal) -> Result<Resolution> {
-    let decision = applied(proposal)?;
+    let decision = applied(store, proposal)?;
     require_own_before(store, proposal, decision)?;
     let worktree = store.worktree()?;
     let plan = subject::back(store, proposal, decision, &worktree)?;
@@ -103,7 +103,7 @@ pub fn undo(
     shown: Option<&Resolution>,
 ) -> Result<Undone> {
     let seen = &super::verified(store, seen)?;
-    let decision = applied(seen)?;
+    let decision = applied(store, seen)?;
     require_own_before(store, seen, decision)?;
     let commit = decision.commit.clone();
     // The lane tip is the one that was seen, HEAD the one that is there.
@@ -149,7 +149,7 @@ pub fn undo(
 /// Why taking back what was applied of `proposal` comes to nothing in `files`, and where else it is; `None` where
 /// something is put back.
 pub fn elsewhere(store: &Store, proposal: &Proposal, files: &[Planned]) -> Option<String> {
-    let decision = proposal.decision()?;
+    let decision = applied(store, proposal).ok()?;
     if decision.written.is_empty() || puts_back(files) {
         return None;
     }
@@ -177,23 +177,20 @@ pub fn conflict(refusal: Error, id: &ProposalId) -> Error {
         .hint("nothing was written; the same lines have changed since, so revert it by hand")
 }
 
-fn applied(proposal: &Proposal) -> Result<&Decision> {
-    match &proposal.state {
-        State::Applied(decision) => Ok(decision),
-        State::Pending | State::Rejected(_) => Err(Error::new(
-            &codes::NOT_APPLIED,
-            format!("{} is not applied, so there is nothing to undo", proposal.id),
-        )
-        .hint(format!("`aye show {}` prints its state", proposal.id))),
-    }
+/// The apply that is taken back: this clone's, where several stand.
+fn applied<'p>(store: &Store, proposal: &'p Proposal) -> Result<&'p Decision> {
+    proposal.apply_here(&store.own_lanes()).ok_or_else(|| {
+        let message = format!("{} is not applied, so there is nothing to undo", proposal.id);
+        Error::new(&codes::NOT_APPLIED, message)
+            .hint(format!("`aye show {}` prints its state", proposal.id))
+    })
 }
 
 /// Refuses to write content of which only another clone says that it stood there before: what is
 /// put back comes from the revision, or from a decision of the own lane.
 fn require_own_before(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<()> {
     let own = store.own_lanes();
-    let own = own.iter().find(|lane| Some(*lane) == proposal.decision_lane.as_ref());
-    let restorable = proposal.restorable(own.map(String::as_str));
+    let restorable = proposal.restorable(decision, &own);
     let known = |written: &&Written| {
         written.before == written.after || restorable.iter().any(|known| known == *written)
     };
@@ -220,9 +217,8 @@ fn record(
 ) -> Result<()> {
     store.write(authority.actor(), now, |writer| {
         let proposal = writer.view.proposal(&seen.id)?;
-        applied(&proposal)?;
+        let revision = applied(store, &proposal)?.revision.clone();
         require_quiet(writer, seen, at)?;
-        let revision = applied(&proposal)?.revision.clone();
         let digest = proposal.revision(&revision).map(super::digest_of).unwrap_or_default();
         let draft = Draft {
             authority,
@@ -351,10 +347,10 @@ pub fn last(store: &Store, view: &View) -> Result<Vec<Proposal>> {
             }
             let proposal = view.proposal(id)?;
             let is_request = matches!(event.data, Data::RequestChanges(_));
-            let stands = match (is_request, proposal.decision(), &proposal.changes_requested) {
-                (false, Some(decision), _) => decision.event == entry.stamped.id,
-                (true, None, Some(request)) => request.at == event.time,
-                _ => false,
+            let stands = match (is_request, &proposal.changes_requested) {
+                (false, _) => proposal.decisions().any(|made| made.event == entry.stamped.id),
+                (true, Some(request)) => proposal.decision().is_none() && request.at == event.time,
+                (true, None) => false,
             };
             if stands && known.insert(proposal.id.clone()) {
                 before = Some(event.time);

@@ -153,9 +153,9 @@ pub fn say_besides(
 
 fn require_rejected(proposal: &Proposal) -> Result<()> {
     match &proposal.state {
-        State::Rejected(_) => Ok(()),
+        _ if proposal.is_rejected() => Ok(()),
         State::Pending if proposal.changes_requested.is_some() => Ok(()),
-        State::Pending | State::Applied(_) => Err(Error::new(
+        _ => Err(Error::new(
             &codes::NOT_REJECTED,
             format!("{} is not rejected, so there is nothing to reopen", proposal.id),
         )

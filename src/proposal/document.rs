@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conversation::Place;
 use super::event::{Entry, Evidence, How, Marked, On, RevisionReason, Subject, timestamp};
-use super::state::{self, ChangesRequested, Decision, Revision};
+use super::state::{self, ChangesRequested, Decision, Revision, State};
 use super::{Actor, ActorKind, Proposal, Status};
 use crate::changeset::FileChange;
 use crate::changeset::entry::entries;
@@ -76,6 +76,9 @@ pub struct Document {
     pub requests: Vec<Request>,
     /// The decision, if there is one.
     pub decision: Option<DecisionOutcome>,
+    /// Decisions of clones that did not know of that one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_decisions: Vec<OtherDecision>,
     /// Why it was rejected.
     pub rejection_reason: Option<String>,
     /// Every revision with its author, oldest first.
@@ -217,6 +220,18 @@ pub struct DecisionOutcome {
     pub revision: String,
     /// The commit made with it.
     pub commit: Option<String>,
+}
+
+/// A decision that stands beside the one that counts.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct OtherDecision {
+    /// What it says: applied or rejected.
+    pub status: Status,
+    /// Why.
+    pub reason: Option<String>,
+    /// Who made it, and how.
+    #[serde(flatten)]
+    pub decision: DecisionOutcome,
 }
 
 /// A comment.
@@ -366,6 +381,11 @@ impl Document {
             changes_requested: proposal.changes_requested.as_ref().map(request),
             requests: proposal.requests.iter().map(request).collect(),
             decision: proposal.decision().map(outcome),
+            other_decisions: proposal
+                .beside
+                .iter()
+                .filter_map(|other| beside(&other.state))
+                .collect(),
             rejection_reason: rejected.and_then(|decision| decision.reason.clone()),
             history: proposal
                 .revisions
@@ -504,6 +524,13 @@ fn request(request: &ChangesRequested) -> Request {
         at: timestamp(request.at),
         reason: request.reason.clone(),
     }
+}
+
+fn beside(state: &State) -> Option<OtherDecision> {
+    let decision = state.decision()?;
+    let status =
+        if matches!(state, State::Applied(_)) { Status::Applied } else { Status::Rejected };
+    Some(OtherDecision { status, reason: decision.reason.clone(), decision: outcome(decision) })
 }
 
 fn outcome(decision: &Decision) -> DecisionOutcome {

@@ -294,10 +294,11 @@ pub(super) mod tests {
             let standing = history.standing(&order);
             let proposal = fold::fold(&events).unwrap();
             let is_apply = |n: &usize| matches!(events[*n].event.data, Data::Apply(_));
-            prop_assert_eq!(
-                decided(&proposal),
-                (standing.len() > 1, standing.iter().any(is_apply))
-            );
+            // All of them are of one revision.
+            let is_applied = standing.iter().any(is_apply);
+            let is_contested = is_applied && !standing.iter().all(is_apply);
+            prop_assert_eq!(decided(&proposal), (is_contested, is_applied));
+            prop_assert_eq!(proposal.decisions().count(), standing.len());
             prop_assert_eq!(proposal.state == State::Pending, standing.is_empty());
             let mut turned = events.clone();
             turned.rotate_left(turn % events.len());

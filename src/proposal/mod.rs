@@ -5,6 +5,7 @@
 pub mod actor;
 pub mod audit;
 pub mod authority;
+pub mod beside;
 pub mod canonical;
 pub mod conversation;
 pub mod document;

@@ -51,7 +51,10 @@ pub struct Proposal {
     /// The lane that the decision comes from, if there is one.
     #[serde(default)]
     pub decision_lane: Option<String>,
-    /// Two clones decided differently without knowing of each other.
+    /// The other decisions that stand, made in clones that did not know of each other, the earliest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<super::beside::Beside>,
+    /// One of these differs: another verdict, or an apply of another revision.
     pub contested: bool,
     /// An event that records the expiry exists.
     pub expiry_recorded: Option<DateTime<Utc>>,
@@ -475,37 +478,15 @@ impl Proposal {
         self.checks.iter().rev().find(|result| result.check.revision == *now)
     }
 
-    /// The decision, if there is one.
+    /// The decision, if there is one; of several that stand the one that counts.
     pub fn decision(&self) -> Option<&Decision> {
-        match &self.state {
-            State::Pending => None,
-            State::Applied(decision) | State::Rejected(decision) => Some(decision),
-        }
+        self.state.decision()
     }
 
     /// The commits known to contain it as it is decided now, the newest last.
     pub fn committed(&self) -> impl Iterator<Item = &String> {
-        let decided = self.decision().and_then(|decision| decision.commit.as_ref());
-        decided.into_iter().chain(self.commits.iter().skip(self.earlier_commits))
-    }
-
-    /// What was written by the decision, as far as this clone may put it back: all of it where the
-    /// decision is of this clone's `own` lane. Of another one only what the revision decided on
-    /// says too, for what a file held here before nobody else can know.
-    pub fn restorable(&self, own: Option<&str>) -> Vec<Written> {
-        let Some(decision) = self.decision() else { return Vec::new() };
-        let mut written = decision.written.clone();
-        if own.is_none() || self.decision_lane.as_deref() != own {
-            let changes = self.revision(&decision.revision).map(|found| found.changes.as_slice());
-            written.retain(|written| {
-                changes.unwrap_or_default().iter().any(|change| {
-                    change.path == written.path
-                        && change.before == written.before
-                        && change.after == written.after
-                })
-            });
-        }
-        written
+        let decided = self.applies().filter_map(|decision| decision.commit.as_ref());
+        decided.chain(self.commits.iter().skip(self.earlier_commits))
     }
 
     /// Refuses to decide where a newer version of aye may have done so.

@@ -74,9 +74,10 @@ pub fn add(reviewers: &mut Vec<Actor>, more: impl IntoIterator<Item = Actor>) {
     }
 }
 
-/// The person whose decision on `proposal` may be named as a review.
-pub fn reviewer(proposal: &Proposal) -> Option<&Actor> {
-    proposal.decision().filter(|decision| decision.is_by_a_person()).map(|decision| &decision.by)
+/// The people whose decision on the applied `proposal` may be named as a review: several where they decided alike
+/// without knowing of each other.
+pub fn reviewers(proposal: &Proposal) -> impl Iterator<Item = &Actor> {
+    proposal.applies().filter(|decision| decision.is_by_a_person()).map(|decision| &decision.by)
 }
 
 /// `Name <address>`, or the name alone.

@@ -340,13 +340,13 @@ pub(super) fn named(batch: &mut Batch<'_>, part: &[u8]) -> Result<(ObjectId, Str
 }
 
 impl View {
-    /// Whether the proposal `id` was decided, all clones agree, this version understands all of it,
+    /// Whether the proposal `id` was decided, one decision alone stands, this version understands all of it,
     /// and nothing has been said of it since `before`, in milliseconds.
     fn is_settled(&self, id: &ProposalId, before: i64) -> Result<bool> {
         let Ok(proposal) = self.proposal(id) else { return Ok(false) };
         let is_decided = proposal.state != State::Pending;
         Ok(is_decided
-            && !proposal.contested
+            && proposal.beside.is_empty()
             && proposal.needs.is_none()
             && self.last_said(id)?.is_some_and(|time| time < before))
     }

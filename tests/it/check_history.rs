@@ -77,6 +77,30 @@ fn an_approved_step_that_git_has_merged_is_held() {
     repo.aye(&check).exits(1).says("content_differs").says(&id);
 }
 
+/// One commit of several, as a squash merge makes it, onto another change of the same file.
+#[test]
+fn several_approved_steps_in_one_commit_are_merged_one_after_the_other() {
+    let repo = repo();
+    repo.git(&["switch", "-q", "-c", "side"]);
+    let ids = [commit(&repo, "3", "three"), commit(&repo, "9", "nine")];
+    repo.git(&["switch", "-q", "-"]);
+    repo.write("n.txt", NUMBERS.replace("6\n", "six\n"));
+    repo.commit("Theirs");
+    repo.git(&["merge", "-q", "--squash", "side"]);
+    let [p, r] = &ids;
+    let message = format!("Side (#1)\n\nProposal-Id: {p}\nProposal-Id: {r}");
+    repo.git(&["commit", "-q", "-m", &message]);
+    let check = ["check", "--range", "HEAD~1..HEAD", "--require-proposal"];
+    repo.aye(&check).ok().lacks("content_differs");
+    // Neither may be missing, nor anything else be there.
+    let squashed = repo.text("n.txt");
+    for other in [squashed.replace("nine", "9"), squashed.replace("12", "x")] {
+        repo.write("n.txt", other);
+        repo.git(&["commit", "-q", "-a", "--no-verify", "--amend", "--no-edit"]);
+        repo.aye(&check).exits(1).says("content_differs").says(r);
+    }
+}
+
 /// A decision that was taken back, with the commit that follows: the range ends without it.
 #[test]
 fn what_was_taken_back_and_is_gone_at_the_end_is_no_finding() {

@@ -23,6 +23,7 @@ mod approve;
 mod arrows;
 mod audiences;
 mod bad_input;
+mod beside;
 mod blame;
 mod changes_tool;
 mod check;

@@ -12,7 +12,7 @@ use super::message;
 use crate::changeset::RepoPath;
 use crate::check::approved::{self, Approved, Cover};
 use crate::check::commits::{self, Commit};
-use crate::check::{Concern, Scope, missing, range, touched::Pending};
+use crate::check::{Concern, Scope, merged, missing, range, touched::Pending};
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
@@ -346,7 +346,7 @@ fn mixed(
     commit: &Commit,
     changes: &BTreeMap<BString, Option<Entry>>,
 ) -> Option<String> {
-    let decision = proposal.decision()?;
+    let decision = proposal.apply_here(&store.own_lanes())?;
     if context.now - decision.at >= Duration::days(missing::DAYS) {
         return None;
     }
@@ -413,7 +413,7 @@ impl Of<'_> {
     ) -> Result<bool> {
         let is_step = |path: &RepoPath| -> Result<bool> {
             let sides = [&parent(path), &made(path)];
-            Ok(sides[0] != sides[1] && approved::is_merged(self.store, approved, path, sides)?)
+            Ok(sides[0] != sides[1] && merged::is_merged(self.store, (approved, &[]), path, sides)?)
         };
         let files = approved.files();
         for file in &files {
@@ -479,8 +479,8 @@ fn leaves(proposal: &Proposal, changes: &BTreeMap<BString, Option<Entry>>) -> bo
     let is_now = |path: &RepoPath, after: &Option<Entry>| {
         changes.get(path.as_bstr()).is_some_and(|found| found == after)
     };
-    let written = proposal.decision().map_or(&[][..], |decision| &decision.written);
-    written.iter().any(|file| is_now(&file.path, &file.after))
+    let mut written = proposal.applies().flat_map(|decision| &decision.written);
+    written.any(|file| is_now(&file.path, &file.after))
         || proposal.current().changes.iter().any(|change| is_now(&change.path, &change.after))
 }
 
@@ -491,8 +491,8 @@ fn is_back(
     changes: &BTreeMap<BString, Option<Entry>>,
     parent: impl Fn(&RepoPath) -> Option<Entry>,
 ) -> bool {
-    let written = proposal.decision().map_or(&[][..], |decision| &decision.written);
-    written.iter().filter(|file| file.before != file.after).any(|file| {
+    let written = proposal.applies().flat_map(|decision| &decision.written);
+    written.filter(|file| file.before != file.after).any(|file| {
         changes.get(file.path.as_bstr()) == Some(&file.after) && parent(&file.path) == file.before
     })
 }

@@ -11,6 +11,7 @@ use crate::memory::disk::{Disk, repo_path};
 use crate::memory::merge::{Labels, merge};
 use crate::memory::plan::{Files, index_page};
 use crate::proposal::Proposal;
+use crate::proposal::state::Decision;
 use crate::store::Store;
 
 /// The files of a snapshot, as planning reads them.
@@ -154,14 +155,14 @@ pub fn patience(store: &Store, proposal: &Proposal) -> Result<std::time::Duratio
     Ok(std::time::Duration::from_secs(seconds))
 }
 
-/// Plans taking the apply of a memory proposal back, section by section, with the generated page.
+/// Plans taking `decision`, an apply of a memory proposal, back, section by section, with the generated page.
 /// Writes nothing.
 ///
 /// # Errors
 /// `not_applied`, `conflict`, and those of the store and the work tree.
-pub fn preview_undo(store: &Store, proposal: &Proposal) -> Result<Resolution> {
+pub fn preview_undo(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Resolution> {
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
-    let mut plan = service.plan_undo(proposal)?;
+    let mut plan = service.plan_undo(proposal, decision)?;
     let page = service.page_after(&plan.files, &service.worktree, &service.disk())?;
     plan.files.extend(page);
     plan.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));

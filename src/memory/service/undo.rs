@@ -6,23 +6,17 @@ use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
 use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
 use crate::memory::merge::{Labels, merge};
+use crate::proposal::Proposal;
 use crate::proposal::event::Written;
-use crate::proposal::{Proposal, State, codes};
+use crate::proposal::state::Decision;
 
 impl Service<'_> {
-    /// Plans putting back the sections that `proposal` changed. Writes nothing.
+    /// Plans putting back the sections that `decision` on `proposal` changed. Writes nothing.
     ///
     /// # Errors
-    /// `not_applied`, `conflict` naming the sections that were changed since, and those of the
+    /// `conflict` naming the sections that were changed since, and those of the
     /// store and the work tree.
-    pub fn plan_undo(&self, proposal: &Proposal) -> Result<Resolution> {
-        let State::Applied(decision) = &proposal.state else {
-            return Err(Error::new(
-                &codes::NOT_APPLIED,
-                format!("{} is not applied, so there is nothing to undo", proposal.id),
-            )
-            .hint("`aye memory log` lists what was applied"));
-        };
+    pub fn plan_undo(&self, proposal: &Proposal, decision: &Decision) -> Result<Resolution> {
         let mut files = Vec::new();
         for written in &decision.written {
             files.extend(self.plan_file(proposal, written)?);

@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 use answers::Answers;
 use records::{applied, mark, rejected, start, taken_back};
 
+use super::beside::Beside;
 use super::event::{Apply, Approve, Comment, Data, Effect, How, Marked, Stamped, Subject, release};
 use super::forks::lane_of;
 pub use super::order::order;
@@ -50,11 +51,17 @@ pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
     let approvals = fold.approvals();
     let Fold { mut proposal, standing, .. } = fold;
     proposal.approvals = approvals;
-    proposal.contested = standing.len() > 1;
+    let mut standing: Vec<Beside> = standing
+        .into_iter()
+        .map(|(decision, state)| Beside { lane: decision.event.lane.clone(), state })
+        .collect();
     // The highest rank, the earliest of those.
-    if let Some((decision, state)) = standing.into_iter().rev().max_by_key(|(_, state)| rank(state))
-    {
-        proposal.decision_lane = Some(decision.event.lane.clone());
+    standing.sort_by_key(|decided| std::cmp::Reverse(rank(&decided.state)));
+    let mut standing = standing.into_iter();
+    if let Some(Beside { lane, state }) = standing.next() {
+        proposal.beside = standing.collect();
+        proposal.contested = proposal.beside.iter().any(|beside| !beside.state.is_like(&state));
+        proposal.decision_lane = Some(lane);
         proposal.state = state;
     }
     Some(proposal)

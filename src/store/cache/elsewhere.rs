@@ -9,7 +9,7 @@ use crate::changeset::{FileChange, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::event::Written;
 use crate::proposal::state::Decision;
-use crate::proposal::{ChangeRecord, Data, Entry, Event, Proposal, ProposalId, State};
+use crate::proposal::{ChangeRecord, Data, Entry, Event, Proposal, ProposalId};
 use crate::store::purged::{PurgedLines, brought, says_something};
 use crate::store::{Audience, Store, lists};
 
@@ -230,13 +230,9 @@ fn leads_to(proposal: &Proposal, path: &RepoPath, entry: &Entry) -> bool {
     if changes.any(|change| is_it(&change.path, change.after.as_ref())) {
         return true;
     }
-    let applied = match &proposal.state {
-        State::Applied(decision) => Some(decision),
-        State::Pending | State::Rejected(_) => None,
-    };
     let all = |decision: &Decision| {
         let mut written = decision.written.iter().chain(&decision.amended);
         written.any(|file| is_it(&file.path, file.after.as_ref()))
     };
-    applied.into_iter().chain(&proposal.undone).any(all)
+    proposal.applies().chain(&proposal.undone).any(all)
 }

@@ -256,11 +256,9 @@ fn approve(
             .prepare_cached("DELETE FROM approved WHERE proposal = ?1")?
             .execute([proposal.id.as_str()])?;
     }
-    let State::Applied(decision) = &proposal.state else { return Ok(()) };
-    if !decision.is_by_a_person() {
-        return Ok(());
-    }
-    for (number, step) in (0_i64..).zip(steps::of_events(proposal, decision)) {
+    let decided = proposal.applies().filter(|decision| decision.is_by_a_person());
+    let steps = decided.flat_map(|decision| steps::of_events(proposal, decision));
+    for (number, step) in (0_i64..).zip(steps) {
         tables.approved.execute(params![
             proposal.id.as_str(),
             number,

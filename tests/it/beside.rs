@@ -1,0 +1,176 @@
+//! Decisions that people make in clones that do not know of each other yet: alike ones are one answer, others are
+//! contested until somebody settles it.
+
+use crate::support::clones::{clone, fetch, join, push};
+use crate::support::{Repo, Run};
+use serde_json::Value;
+
+const FILE: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
+
+/// The repository of whoever proposes, and those of two people.
+struct Team {
+    proposer: Repo,
+    ada: Repo,
+    bob: Repo,
+    _server: Repo,
+}
+
+impl Team {
+    fn new() -> (Self, String) {
+        let (proposer, server) = (Repo::with(&[("a.txt", FILE)]), Repo::bare());
+        join(&proposer, &server);
+        proposer.git(&["push", "-q", "origin", "main"]);
+        let id = proposer.aye(&["propose", "a.txt", "--old", "5", "--new", "five", "-q"]).ok().id();
+        push(&proposer);
+        let (ada, bob) = (clone(&server), clone(&server));
+        (Self { proposer, ada, bob, _server: server }, id)
+    }
+
+    fn all(&self) -> [&Repo; 3] {
+        [&self.proposer, &self.ada, &self.bob]
+    }
+
+    fn sync(&self) {
+        for repo in [&self.ada, &self.bob] {
+            push(repo);
+        }
+        for repo in self.all() {
+            fetch(repo);
+        }
+    }
+
+    /// What each says of the proposal, which is the same everywhere.
+    #[track_caller]
+    fn state(&self, id: &str) -> Value {
+        let [first, rest @ ..] = self.all().map(|repo| show(repo, id));
+        for other in rest {
+            assert_eq!(other, first);
+        }
+        first
+    }
+}
+
+fn show(repo: &Repo, id: &str) -> Value {
+    repo.aye(&["show", id, "--json"]).ok().json()
+}
+
+fn as_bob(repo: &Repo, args: &[&str]) -> Run {
+    let bob = [("NAME", "Bob"), ("EMAIL", "bob@example.com")];
+    let mut command = repo.cmd(args);
+    for (key, value) in bob {
+        for who in ["AUTHOR", "COMMITTER"] {
+            command = command.env(&format!("GIT_{who}_{key}"), value);
+        }
+    }
+    command.run()
+}
+
+#[test]
+fn two_people_who_decide_alike_agree() {
+    for words in [&["apply"][..], &["reject", "--reason", "no"]] {
+        let (team, id) = Team::new();
+        let args = [words, &[&id, "--yes"]].concat();
+        team.ada.aye(&args).ok();
+        as_bob(&team.bob, &args).ok();
+        team.sync();
+        let state = team.state(&id);
+        assert_eq!(state["contested"], false, "{state}");
+        assert_eq!(state["other_decisions"][0]["status"], state["status"]);
+        for repo in team.all() {
+            repo.aye(&["check"]).lacks("contested");
+            repo.aye(&["show", &id]).ok().says("Bob").says(", alike, in another clone");
+        }
+    }
+}
+
+/// The usual day: one commits, the other pulls that, still sees the proposal pending and applies it.
+#[test]
+fn what_both_have_applied_is_reviewed_by_either_and_taken_back_whole() {
+    let (team, id) = Team::new();
+    let apply = ["apply", &id, "--yes", "--commit"];
+    team.ada.aye(&apply).ok();
+    team.ada.git(&["push", "-q", "origin", "main"]);
+    team.bob.git(&["pull", "-q", "origin", "main"]);
+    as_bob(&team.bob, &["apply", &id, "--yes"]).ok();
+    team.sync();
+    let range = ["check", "--range", "HEAD~1..HEAD", "--require-proposal"];
+    for repo in [&team.ada, &team.bob] {
+        repo.aye(&["check"]).ok();
+        repo.aye(&range).ok();
+        repo.remove(".git/aye/cache.sqlite");
+        repo.aye(&range).ok();
+    }
+    // Whoever wrote nothing takes back what the other has written.
+    as_bob(&team.bob, &["undo", &id, "--yes"]).ok();
+    assert_eq!(team.bob.text("a.txt"), FILE);
+    team.sync();
+    assert_eq!(team.state(&id)["status"], "pending");
+}
+
+/// Each has lines of their own beside it, and what each has approved is known by their own record.
+#[test]
+fn each_takes_back_what_they_have_written() {
+    let (team, id) = Team::new();
+    let own = |mine: &str| FILE.replace("12", mine);
+    team.ada.write("a.txt", own("ada's"));
+    team.bob.write("a.txt", own("bob's"));
+    team.ada.aye(&["apply", &id, "--yes"]).ok();
+    as_bob(&team.bob, &["apply", &id, "--yes"]).ok();
+    team.sync();
+    assert_eq!(team.state(&id)["contested"], false);
+    for (repo, mine) in [(&team.ada, "ada's"), (&team.bob, "bob's")] {
+        let copy = repo.copy();
+        as_bob(&copy, &["undo", &id, "--yes"]).ok();
+        assert_eq!(copy.text("a.txt"), own(mine));
+    }
+    // Bob's commit is Bob's, whoever was earlier.
+    team.bob.aye(&["hooks", "install"]).ok();
+    team.bob.write("a.txt", FILE.replace('5', "five"));
+    team.bob.git(&["add", "a.txt"]);
+    team.bob.git(&["commit", "-qm", "Alone"]);
+    let message = team.bob.git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains(&format!("Proposal-Id: {id}")), "{message}");
+    assert!(message.contains("Reviewed-by: Bob"), "{message}");
+    team.bob.aye(&["check", "--range", "HEAD~1.."]).ok();
+}
+
+/// An apply and a rejection: both are shown, and either can be let stand.
+#[test]
+fn a_contested_proposal_is_settled_either_way() {
+    for (word, becomes) in [("undo", "rejected"), ("reopen", "applied")] {
+        let (team, id) = Team::new();
+        team.ada.aye(&["apply", &id, "--yes"]).ok();
+        as_bob(&team.bob, &["reject", &id, "--yes", "--reason", "not good"]).ok();
+        team.sync();
+        let state = team.state(&id);
+        assert_eq!((&state["status"], &state["contested"]), (&"applied".into(), &true.into()));
+        let other = &state["other_decisions"][0];
+        assert_eq!((&other["status"], &other["reason"]), (&"rejected".into(), &"not good".into()));
+        for repo in team.all() {
+            let run = repo.aye(&["check"]).exits(1).says("rejected by Bob (counts as applied)");
+            run.says(&format!("aye reopen {id}")).says(&format!("aye undo {id}"));
+            let shown = repo.aye(&["show", &id]).ok().says("by Bob").says("not good");
+            shown.says(&format!("aye reopen {id}"));
+        }
+        let run = team.ada.aye(&[word, &id, "--yes"]).ok().says(&format!("still {becomes}"));
+        run.notes("in another clone, and that stands");
+        team.sync();
+        let state = team.state(&id);
+        assert_eq!((&state["status"], &state["contested"]), (&becomes.into(), &false.into()));
+        assert!(state.get("other_decisions").is_none(), "{state}");
+        for repo in team.all() {
+            repo.aye(&["check"]).lacks("contested");
+        }
+    }
+}
+
+/// A clone that never had the code has nothing to put back.
+#[test]
+fn an_undo_where_the_code_never_was_settles_it_too() {
+    let (team, id) = Team::new();
+    team.ada.aye(&["apply", &id, "--yes"]).ok();
+    as_bob(&team.bob, &["reject", &id, "--yes", "--reason", "not good"]).ok();
+    team.sync();
+    team.proposer.aye(&["undo", &id, "--yes"]).ok().says("still rejected");
+    assert_eq!(team.proposer.text("a.txt"), FILE);
+}
