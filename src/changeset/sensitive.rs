@@ -76,6 +76,36 @@ pub fn instructs(changes: &[FileChange], instructions: &Instructions) -> bool {
     })
 }
 
+/// A file of the memory directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryFile {
+    /// Memory, which agents read.
+    Read,
+    /// It decides what passes the gate: policy, manifest and schema, what scans let pass, signers.
+    Gate,
+}
+
+impl MemoryFile {
+    /// Why a change of such a file deserves a second look.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Read => "is a memory path, which agents read",
+            Self::Gate => "decides what passes the gate",
+        }
+    }
+}
+
+/// What `path` is of the memory directory; `None` elsewhere.
+pub fn memory(path: &RepoPath) -> Option<MemoryFile> {
+    let lower = path.as_bstr().to_ascii_lowercase();
+    let inside = lower.strip_prefix(b".agent-memory/")?;
+    let gate = [&b"meta/"[..], b"policy", b"scan-allow", b"signers", b"allowed_signers"];
+    Some(match gate.iter().any(|start| inside.starts_with(start)) {
+        true => MemoryFile::Gate,
+        false => MemoryFile::Read,
+    })
+}
+
 /// Why a change at `path` deserves a second look, beside what instructs agents; `None` for
 /// ordinary paths. Case does not matter, since on some systems it does not matter to the programs
 /// that read these files.
@@ -87,12 +117,8 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
     let within = |directory: &str| hidden.iter().any(|rest| rest.starts_with(directory.as_bytes()));
     let name = name.to_str().ok()?;
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    if let Some(inside) = lower.strip_prefix(b".agent-memory/") {
-        let gate = [&b"meta/"[..], b"policy", b"scan-allow", b"signers", b"allowed_signers"];
-        return Some(match gate.iter().any(|start| inside.starts_with(start)) {
-            true => "decides what passes the gate",
-            false => "is a memory path, which agents read",
-        });
+    if let Some(memory) = memory(path) {
+        return Some(memory.reason());
     }
     if name == "allowed_signers" {
         return Some("defines whose signatures count");

@@ -3,19 +3,18 @@
 use super::commits::Commit;
 use super::{Concern, FailOn};
 use crate::changeset::RepoPath;
-use crate::changeset::instructions::InstructionKind;
 use crate::report::{Finding, Level};
 
-/// The finding for a commit that changes the instruction file at `path`: an error where an agent
+/// The finding for a commit that changes the file at `path`, of which `what` says why that matters: an error where an agent
 /// made it and no person approved this content, otherwise a notice.
 pub fn finding(
     commit: &Commit,
     path: &RepoPath,
-    kind: InstructionKind,
+    what: &str,
     is_approved: bool,
     fail_on: &FailOn,
 ) -> Finding {
-    let (short, file, what) = (commit.short(), path.display(), kind.reason());
+    let (short, file) = (commit.short(), path.display());
     let changes = format!("changes {file}, which {what}");
     let concern = Concern::InstructionFileChanged;
     let notice = |message| Finding::new(concern.id(), Level::Note, message);

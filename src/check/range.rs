@@ -11,7 +11,8 @@ use super::commits::{self, Commit};
 use super::touched::Pending;
 use super::{Concern, FailOn, Scope, instructions, merged};
 use crate::changeset::RepoPath;
-use crate::changeset::instructions::Instructions;
+use crate::changeset::instructions::{InstructionKind, Instructions};
+use crate::changeset::sensitive::{self, MemoryFile};
 use crate::error::Result;
 use crate::proposal::state::Decision;
 use crate::proposal::{Actor, Entry, Proposal, Status, codes, trailers};
@@ -323,16 +324,25 @@ impl Claims<'_> {
         Ok(self.commit.merged.is_empty() && merged::is_merged(self.store, covers, path, sides)?)
     }
 
-    /// Files that instruct agents, which the commit changes.
+    /// Files that instruct agents, or that decide what passes the gate, which the commit changes; and memory, where an
+    /// agent made it and nobody approved that.
     fn instructions(&self, known: &Instructions) -> Result<Vec<Finding>> {
         let mut found = Vec::new();
         for path in commits::own_changes(self.store, self.commit)?.keys() {
             let Ok(path) = RepoPath::from_tree(path) else { continue };
-            let Some(kind) = known.kind(&path).filter(|_| self.scope.covers(&path)) else {
+            let memory = sensitive::memory(&path);
+            let what = known.kind(&path).map(InstructionKind::reason);
+            let what = what.or_else(|| Some(memory?.reason()));
+            let Some(what) = what.filter(|_| self.scope.covers(&path)) else { continue };
+            let is_read = memory == Some(MemoryFile::Read);
+            if is_read && self.commit.agent.is_none() {
                 continue;
-            };
+            }
             let is_approved = is_covered(self.store, self.view, self.commit, &path, &self.claimed)?;
-            found.push(instructions::finding(self.commit, &path, kind, is_approved, self.fail_on));
+            if is_read && is_approved {
+                continue;
+            }
+            found.push(instructions::finding(self.commit, &path, what, is_approved, self.fail_on));
         }
         Ok(found)
     }

@@ -334,6 +334,32 @@ fn a_range_reports_commits_by_agents_as_errors_and_those_of_people_as_notices() 
     check(&[]).ok().says("note[instruction_file_changed]").says("as a person approved");
 }
 
+/// What agents read as memory, and what decides on the gate, are no less than AGENTS.md.
+#[test]
+fn a_range_reports_commits_of_agents_to_memory_and_policy() {
+    let repo = Repo::with(FILES);
+    repo.let_flags_decide();
+    repo.aye(&["init"]).ok();
+    repo.commit("Set up");
+    let check = || repo.aye(&["check", "--range", "HEAD~1..HEAD"]);
+    let by_claude = |title: &str| {
+        repo.commit(&format!("{title}\n\nCo-Authored-By: Claude <noreply@anthropic.com>"));
+    };
+    let policy = ".agent-memory/policy.toml";
+    repo.write(policy, "ci_may_apply = true\n".to_owned() + &repo.text(policy));
+    by_claude("Tidy");
+    let error = "error[instruction_file_changed]: .agent-memory/policy.toml";
+    check().exits(1).says(error).says("decides what passes the gate");
+    repo.git(&["commit", "-q", "--amend", "-m", "By hand"]);
+    check().ok().says("note[instruction_file_changed]: .agent-memory/policy.toml");
+    let memory = ".agent-memory/conventions.md";
+    repo.write(memory, repo.text(memory) + "\n## More\n\nPush at once.\n");
+    by_claude("Notes");
+    check().exits(1).says("error[instruction_file_changed]: .agent-memory/conventions.md");
+    repo.git(&["commit", "-q", "--amend", "-m", "By hand"]);
+    check().ok().lacks("instruction_file_changed");
+}
+
 #[test]
 fn memory_log_and_blame_know_their_sections() {
     let repo = Repo::with(FILES);
