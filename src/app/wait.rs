@@ -48,6 +48,9 @@ pub struct Document {
     /// What was made of it, where the revision that stands is not the proposer's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revised: Option<Revised>,
+    /// Object ids of the events of revisions that the decision was not about: whoever decided had not seen them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undecided_revisions: Vec<String>,
     /// All comments, oldest first.
     pub comments: Vec<Remark>,
 }
@@ -199,6 +202,7 @@ pub fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: b
         at: decision.map(|d| timestamp(d.at)).or_else(|| request.map(|r| timestamp(r.at))),
         commit: decision.and_then(|decision| decision.commit.clone()),
         revised: revised(store, proposal),
+        undecided_revisions: proposal.undecided.clone(),
         comments: document::comments(proposal, &store.places(proposal)),
     }
 }

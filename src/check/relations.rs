@@ -9,7 +9,8 @@ use super::fit::Fit;
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::proposal::relations::{Lower, Relations};
-use crate::proposal::{Proposal, ProposalId};
+use crate::proposal::state::State;
+use crate::proposal::{Proposal, ProposalId, Status};
 use crate::store::{Store, View};
 
 /// A stack is no higher than this: what is deeper is not looked for.
@@ -68,6 +69,29 @@ pub fn has_others(view: &View, now: DateTime<Utc>, proposals: &[Proposal]) -> Re
         }
     }
     Ok(false)
+}
+
+/// What became of the proposal that the pending `proposal` was made on, where that can no longer be applied as it was:
+/// `prop_x, which was rejected`.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn made_on(view: &View, now: DateTime<Utc>, proposal: &Proposal) -> Result<Option<String>> {
+    let Some(on) = &proposal.current().on else { return Ok(None) };
+    if proposal.status(now) != Status::Pending {
+        return Ok(None);
+    }
+    let Ok(lower) = view.proposal(&on.proposal) else { return Ok(None) };
+    let became = match &lower.state {
+        State::Pending if lower.status(now) == Status::Expired => "has expired",
+        State::Rejected(decision) if decision.withdrawn => "was withdrawn",
+        State::Rejected(_) => "was rejected",
+        State::Applied(_) if lower.current().event != on.revision => {
+            "was applied in part, or in another revision"
+        }
+        State::Pending | State::Applied(_) => return Ok(None),
+    };
+    Ok(Some(format!("{}, which {became}", on.proposal)))
 }
 
 /// `stands on prop_x`, with the first of several.

@@ -60,6 +60,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Status::Pending => relations::of(&store, &view, context.now, &proposal)?.stands_on,
         _ => Vec::new(),
     };
+    let made_on = relations::made_on(&view, context.now, &proposal)?;
     drop(view);
     if context.format_or(Format::Text) != Format::Text {
         let mut document = Document::new(&proposal, status, &store.places(&proposal));
@@ -78,7 +79,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let snapshot = store.repo().config_snapshot();
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     let readable = Readable::load(&store, &proposal.current().changes)?;
-    let mut text = header(&proposal, status, &audience, &stands_on, &palette, context.now);
+    let below = (stands_on.as_slice(), made_on.as_deref());
+    let mut text = header(&proposal, status, &audience, below, &palette, context.now);
     if let Some(heard) = heard {
         let of = match &heard {
             Audience::Default => "for the default remote".to_owned(),
@@ -145,7 +147,7 @@ pub fn header(
     proposal: &Proposal,
     status: Status,
     audience: &Audience,
-    stands_on: &[Lower],
+    (stands_on, made_on): (&[Lower], Option<&str>),
     palette: &Palette,
     now: chrono::DateTime<chrono::Utc>,
 ) -> String {
@@ -209,13 +211,29 @@ pub fn header(
             false => ", not the proposer",
         };
         let reason = escape::line(revision.reason.as_str()).into_owned();
-        field("revision", format!("{} ({reason}) by {by}, {kind}{session}, {ago}", at + 1));
+        let undecided = match proposal.undecided.contains(&revision.event) {
+            true => ": not decided, made at the same time in another clone",
+            false => "",
+        };
+        let number = at + 1;
+        field(
+            "revision",
+            format!("{number} ({reason}) by {by}, {kind}{session}, {ago}{undecided}"),
+        );
     }
     if let Some(lower) = relations::named(stands_on) {
         field("stands on", lower);
     }
+    if let Some(lower) = made_on {
+        field("made on", lower.to_owned());
+    }
     if status == Status::Pending {
-        let lower = if stands_on.is_empty() { "" } else { " --with-lower" };
+        // A lower one that was revised since is not what this one was made on.
+        let lower = match stands_on {
+            [] => "",
+            _ if stands_on.iter().any(|lower| lower.is_revised) => " --alone",
+            _ => " --with-lower",
+        };
         field("decide", format!("aye apply {}{lower}", proposal.at_revision()));
     }
     if let Some(mark) = proposal.mark() {
@@ -402,9 +420,12 @@ fn said(
         let who = palette.paint(Role::Title, escape::name(&saying.by.titled()));
         let place = saying.place().map(|place| format!(" on {}", escape::name(&place)));
         let what = match saying.kind {
-            SayingKind::Comment => "",
-            SayingKind::Request => " requests changes",
-            SayingKind::Answered => " requested changes, and a revision answered",
+            SayingKind::Comment => String::new(),
+            SayingKind::Request => match saying.earlier {
+                Some(number) => format!(" requests changes of revision {number}"),
+                None => " requests changes".to_owned(),
+            },
+            SayingKind::Answered => " requested changes, and a revision answered".to_owned(),
         };
         let mut title =
             format!("\n{who} {}{}{what}", age::ago(saying.at, now), place.unwrap_or_default());

@@ -123,6 +123,9 @@ fn text(document: &Document) -> String {
             None => text += "  (its content is not in this clone)\n",
         }
     }
+    if !document.undecided_revisions.is_empty() {
+        text += "what you have revised meanwhile was not part of that: propose it anew, if it is wanted still\n";
+    }
     let is_pending = document.status == Status::Pending;
     for remark in &document.comments {
         for line in told::comment(&document.proposal_id, remark, is_pending) {

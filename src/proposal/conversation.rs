@@ -47,7 +47,7 @@ pub struct Saying<'p> {
     /// Where its lines are, as far as that was looked up.
     pub place: Option<&'p Place>,
     /// Number of the revision it was said about, where that is not the present one.
-    earlier: Option<usize>,
+    pub earlier: Option<usize>,
 }
 
 impl<'p> Saying<'p> {
@@ -109,9 +109,8 @@ impl Proposal {
             place: places.get(at),
             earlier: self.earlier_revision(remark.comment.revision.as_deref()),
         });
-        let open = self.changes_requested.is_some();
-        let requests = self.requests.iter().enumerate().map(|(n, request)| Saying {
-            kind: match open && n + 1 == self.requests.len() {
+        let requests = self.requests.iter().map(|request| Saying {
+            kind: match request.is_open {
                 true => SayingKind::Request,
                 false => SayingKind::Answered,
             },
@@ -120,7 +119,7 @@ impl Proposal {
             body: request.reason.as_deref(),
             remark: None,
             place: None,
-            earlier: None,
+            earlier: self.earlier_revision(request.revision.as_deref()),
         });
         let mut said: Vec<_> = remarks.chain(requests).collect();
         said.sort_by_key(|saying| saying.at);

@@ -76,6 +76,10 @@ pub struct Document {
     pub requests: Vec<Request>,
     /// The decision, if there is one.
     pub decision: Option<DecisionOutcome>,
+    /// Revisions, by their events as in `history`, that were made without knowing of the decision, and on which
+    /// nobody has decided.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undecided_revisions: Vec<String>,
     /// Decisions of clones that did not know of that one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_decisions: Vec<OtherDecision>,
@@ -381,6 +385,7 @@ impl Document {
             changes_requested: proposal.changes_requested.as_ref().map(request),
             requests: proposal.requests.iter().map(request).collect(),
             decision: proposal.decision().map(outcome),
+            undecided_revisions: proposal.undecided.clone(),
             other_decisions: proposal
                 .beside
                 .iter()

@@ -54,7 +54,10 @@ pub struct Proposal {
     /// The other decisions that stand, made in clones that did not know of each other, the earliest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<super::beside::Beside>,
-    /// One of these differs: another verdict, or an apply of another revision.
+    /// The revisions that whoever made the decision that counts had not seen, by their events, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<String>,
+    /// One of `beside` differs: another verdict, or an apply of another revision.
     pub contested: bool,
     /// An event that records the expiry exists.
     pub expiry_recorded: Option<DateTime<Utc>>,
@@ -233,6 +236,12 @@ pub struct ChangesRequested {
     pub at: DateTime<Utc>,
     /// What should change.
     pub reason: Option<String>,
+    /// The event of the revision that they looked at, where that is on record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// Nobody who had seen it has answered it by a revision, nor taken it back.
+    #[serde(default)]
+    pub is_open: bool,
 }
 
 /// A comment with its author.
@@ -345,13 +354,13 @@ impl Proposal {
         }
     }
 
-    /// The newest revision; of an applied proposal the one that was applied. Another clone may have revised it
+    /// The newest revision; of a decided proposal the one that was decided on. Another clone may have revised it
     /// meanwhile, which is news once the decision is taken back.
     pub fn current(&self) -> &Revision {
-        if let State::Applied(decision) = &self.state
-            && let Some(applied) = self.revision(&decision.revision)
+        if let Some(decision) = self.decision()
+            && let Some(decided) = self.revision(&decision.revision)
         {
-            return applied;
+            return decided;
         }
         // The fold starts every proposal with one revision and never removes any.
         &self.revisions[self.revisions.len() - 1]

@@ -174,3 +174,61 @@ fn an_undo_where_the_code_never_was_settles_it_too() {
     team.proposer.aye(&["undo", &id, "--yes"]).ok().says("still rejected");
     assert_eq!(team.proposer.text("a.txt"), FILE);
 }
+
+/// A revision by the agent at the same time: what was said of the one before it is about that alone.
+#[test]
+fn what_was_said_of_one_revision_is_not_said_of_another() {
+    let words = [
+        &["apply"][..],
+        &["reject", "--reason", "no"],
+        &["comment", "-m", "other words", "--request-changes"],
+    ];
+    for words in words {
+        for is_first in [true, false] {
+            let (team, id) = Team::new();
+            let say = || match words[0] {
+                "comment" => {
+                    let args = [&["comment", &id][..], &words[1..]].concat();
+                    as_bob(&team.bob, &args).ok();
+                }
+                _ => {
+                    as_bob(&team.bob, &[words, &[&id, "--yes"]].concat()).ok();
+                }
+            };
+            let revise =
+                || team.proposer.aye(&["revise", &id, "a.txt", "--old", "5", "--new", "V"]).ok();
+            // The order in time says nothing.
+            if is_first {
+                say();
+                revise();
+            } else {
+                revise();
+                say();
+            }
+            push(&team.proposer);
+            team.sync();
+            let state = team.state(&id);
+            let history = &state["history"];
+            assert_eq!(history.as_array().map(Vec::len), Some(2), "{state}");
+            let [first, second] = [&history[0]["revision"], &history[1]["revision"]];
+            let shown = team.ada.aye(&["show", &id]).ok();
+            if words[0] == "comment" {
+                assert_eq!(state["changes_requested"]["reason"], "other words", "{state}");
+                shown.says("requests changes of revision 1").lacks("a revision answered");
+                // Answered by whoever knows of it.
+                team.proposer.aye(&["revise", &id, "a.txt", "--old", "5", "--new", "5.0"]).ok();
+                assert!(show(&team.proposer, &id)["changes_requested"].is_null());
+                continue;
+            }
+            assert_eq!((&state["revision"], &state["decision"]["revision"]), (first, first));
+            assert_eq!(&state["undecided_revisions"][0], second);
+            shown.says("+five").lacks("+V").says("not decided");
+            let told = team.proposer.aye(&["wait", &id, "--timeout", "1s"]);
+            told.says("was not part of that");
+            // Once the decision is taken back, the newest one is pending.
+            let word = if words[0] == "apply" { "undo" } else { "reopen" };
+            team.bob.aye(&[word, &id, "--yes"]).ok();
+            assert_eq!(&show(&team.bob, &id)["revision"], second);
+        }
+    }
+}

@@ -284,3 +284,51 @@ fn what_was_made_on_an_earlier_revision_is_never_taken_along() {
     }
     assert!(repo.text("f").contains("line 5"));
 }
+
+/// Whoever reads of it learns what is in the way: no file has changed.
+#[test]
+fn what_was_made_on_another_says_what_became_of_that() {
+    for (words, became) in [
+        (&["reject", "--yes"][..], "was rejected"),
+        (&["apply", "--hunks", "1", "--yes"], "was applied in part"),
+    ] {
+        let repo = Repo::with(&[("a.txt", numbers())]);
+        repo.let_flags_decide();
+        let edit = |old: &str, new: &str| {
+            let (old, new) = (format!("\n{old}\n"), format!("\n{new}\n"));
+            json!({ "file_path": "a.txt", "old_content": old, "new_content": new })
+        };
+        let edits = json!({ "edits": [edit("3", "three"), edit("15", "fifteen")] });
+        let from = ["propose", "--from-json", "-", "-q"];
+        let lower = repo.cmd(&from).env("AYE_AGENT", "claude").stdin(edits.to_string());
+        let lower = lower.run().ok().id();
+        let on = ["propose", "--on", &lower, "a.txt", "--old", "fifteen", "--new", "FIFTEEN", "-q"];
+        let upper = repo.agent("codex", &on).ok().id();
+        repo.aye(&[&[words[0], &lower], &words[1..]].concat()).ok();
+        let said = format!("made on {lower}, which {became}");
+        repo.aye(&["show", &upper]).ok().says(&format!("made on    {lower}, which {became}"));
+        repo.aye(&["diff", &upper]).notes(&said);
+        repo.aye(&["apply", &upper, "--yes"]).exits(5).notes(&said);
+    }
+}
+
+/// What stands on an earlier revision is not applied with the present one, nor said to be.
+#[test]
+fn what_stands_on_an_earlier_revision_is_to_be_applied_alone() {
+    let repo = Repo::with(&[("a.txt", numbers())]);
+    repo.let_flags_decide();
+    let edits = ["propose", "a.txt", "--old", "\n3\n", "--new", "\nthree\n", "-q"];
+    let lower = repo.agent("claude", &edits).ok().id();
+    let on = ["propose", "--on", &lower, "a.txt", "--old", "\n15\n", "--new", "\nfifteen\n", "-q"];
+    let upper = repo.agent("codex", &on).ok().id();
+    repo.agent("claude", &["revise", &lower, "a.txt", "--old", "\n4\n", "--new", "\nfour\n"]).ok();
+    repo.aye(&["show", &upper]).ok().says("(an earlier revision)").says(" --alone");
+    for more in ["--dry-run", "--yes"] {
+        repo.aye(&["apply", &upper, "--with-lower", more]).fails("stands_on", 5);
+    }
+    repo.aye(&["apply", &upper, "--alone", "--yes"]).ok();
+}
+
+fn numbers() -> String {
+    (1..=20).map(|n| format!("{n}\n")).collect()
+}

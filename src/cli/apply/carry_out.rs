@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::answer::{Answer, Failed, Item, text};
+use super::conflicts::name_lower;
 use super::preview::{for_reviewer, not_approved};
 use crate::apply::codes::COMMIT_DIFFERS;
 use crate::cli::part::Chosen;
@@ -45,7 +46,9 @@ impl Decided<'_> {
             let request = Request { after_commit, made, ..self.request.clone() };
             let (now, shown) = (context.now, self.shown.get(at));
             let applied = decide::apply(store, self.authority, now, proposal, &request, shown);
-            let applied = match applied.map_err(|error| for_reviewer(error, &proposal.id)) {
+            let named =
+                |error| name_lower(context, store, proposal, for_reviewer(error, &proposal.id));
+            let applied = match applied.map_err(named) {
                 Ok(applied) => applied,
                 // Each proposal is applied whole, and of a group those that can be.
                 Err(error) if self.args.which.is_filter() && !(items.is_empty() && is_only) => {

@@ -27,7 +27,7 @@ pub fn refuse_conflicts(
         let refusal = plan.and_then(|plan| decide::apply::conflict(plan, &proposal.id));
         let Some(error) = refusal else { continue };
         let Some(other) = collides_with(shown, at, &related) else {
-            return Err(store.name_sparse(error));
+            return Err(store.name_sparse(name_lower(context, store, proposal, error)));
         };
         let (id, other) = (&proposal.id, other.to_string());
         let message = format!("{id} does not fit on top of {other}, which is to be applied first");
@@ -39,6 +39,21 @@ pub fn refuse_conflicts(
             )));
     }
     Ok(())
+}
+
+/// `error` of applying `proposal`; a conflict, where what that was made on is not there any more, with that as its hint.
+pub fn name_lower(context: &Context, store: &Store, proposal: &Proposal, error: Error) -> Error {
+    if !error.is(&crate::changeset::codes::CONFLICT) {
+        return error;
+    }
+    let view = store.view();
+    match view.and_then(|view| relations::made_on(&view, context.now, proposal)) {
+        Ok(Some(lower)) => error.hint(format!(
+            "nothing was written; it was made on {lower}: `aye revise {}` gives it again on the present files",
+            proposal.id
+        )),
+        _ => error,
+    }
 }
 
 /// The proposal before the one `at` that is in its way: one that writes a file in which that one has a

@@ -98,7 +98,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.look()?;
     let mut proposals = args.which.pending(context, &store, &view)?;
-    let asks = args.dry_run || (!args.yes.is_given() && context.interactive());
+    // What cannot be taken along is refused at once where nobody would be asked, as without --dry-run.
+    let is_tried = args.dry_run && !args.lower.with_lower;
+    let asks = is_tried || (!args.yes.is_given() && context.interactive());
     proposals = args.lower.settle(context, &store, &view, proposals, asks)?;
     if args.yes.is_given() && !args.dry_run {
         args.which.refuse_unseen("aye apply", &args.yes, &proposals)?;

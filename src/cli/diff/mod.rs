@@ -171,7 +171,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         if let Some(refusal) = visible.refusal.as_ref().filter(|_| !args.proposed) {
             let found = relations::of(&store, &store.view()?, context.now, &proposal)?;
-            let below = relations::stands_on(&found.stands_on);
+            let below = match relations::made_on(&store.view()?, context.now, &proposal)? {
+                Some(lower) => Some(format!("was made on {lower}")),
+                None => relations::stands_on(&found.stands_on),
+            };
             let below = below.map(|below| format!("it {below}, and ")).unwrap_or_default();
             context.note(&format!(
                 "note: {below}it does not fit the files as they are ({}); this is what was proposed",

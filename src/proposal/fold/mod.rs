@@ -37,7 +37,8 @@ pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
     let mut fold = Fold {
         proposal: start(first)?,
         standing: Vec::new(),
-        requested: None,
+        requested: Vec::new(),
+        revisions: vec![*first],
         answers: Answers::default(),
         comments: HashMap::new(),
         commits: HashSet::new(),
@@ -49,19 +50,27 @@ pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
         fold.step(stamped);
     }
     let approvals = fold.approvals();
-    let Fold { mut proposal, standing, .. } = fold;
+    let Fold { mut proposal, standing, requested, revisions, .. } = fold;
     proposal.approvals = approvals;
-    let mut standing: Vec<Beside> = standing
-        .into_iter()
-        .map(|(decision, state)| Beside { lane: decision.event.lane.clone(), state })
-        .collect();
+    for (_, at) in &requested {
+        proposal.requests[*at].is_open = true;
+    }
+    proposal.changes_requested = requested.last().map(|(_, at)| proposal.requests[*at].clone());
+    let unseen = |decision: &Stamped| {
+        let not_seen = revisions.iter().filter(|revision| !saw(decision, revision));
+        not_seen.map(|revision| revision.id.clone()).collect()
+    };
     // The highest rank, the earliest of those.
-    standing.sort_by_key(|decided| std::cmp::Reverse(rank(&decided.state)));
+    let mut standing = standing;
+    standing.sort_by_key(|(_, state)| std::cmp::Reverse(rank(state)));
     let mut standing = standing.into_iter();
-    if let Some(Beside { lane, state }) = standing.next() {
-        proposal.beside = standing.collect();
+    if let Some((decision, state)) = standing.next() {
+        let lane = |decision: &Stamped| decision.event.lane.clone();
+        proposal.undecided = unseen(decision);
+        proposal.beside =
+            standing.map(|(other, state)| Beside { lane: lane(other), state }).collect();
         proposal.contested = proposal.beside.iter().any(|beside| !beside.state.is_like(&state));
-        proposal.decision_lane = Some(lane);
+        proposal.decision_lane = Some(lane(decision));
         proposal.state = state;
     }
     Some(proposal)
@@ -85,8 +94,10 @@ struct Fold<'a> {
     /// The decisions that stand, in causal order. More than one where clones decided without
     /// knowing of each other; taking one back leaves the others.
     standing: Vec<(&'a Stamped, State)>,
-    /// The newest request for changes that no revision has answered.
-    requested: Option<&'a Stamped>,
+    /// The requests for changes that nobody who had seen them has answered by a revision, by their places.
+    requested: Vec<(&'a Stamped, usize)>,
+    /// The events of the revisions.
+    revisions: Vec<&'a Stamped>,
     /// Every rejection, and everything that has taken one back, or a request.
     answers: Answers<'a>,
     /// The places of the comments, by their events.
@@ -117,13 +128,16 @@ impl<'a> Fold<'a> {
                 // A person may revise anything; an agent or a build machine only its own.
                 let may = event.actor.kind == ActorKind::Human
                     || proposal.is_proposed_by(&event.actor, Some(&event.lane));
-                if !self.standing.is_empty() || !may {
+                // Whoever knew that it was decided revises nothing; a decision that its maker had not seen was not
+                // about this either.
+                let knew = self.standing.iter().any(|(decision, _)| saw(stamped, decision));
+                if knew || !may {
                     return;
                 }
                 proposal.description = revise.description.clone().or(proposal.description.take());
                 proposal.expires_at = revise.expires_at.unwrap_or(proposal.expires_at);
-                proposal.changes_requested = None;
-                self.requested = None;
+                self.requested.retain(|(request, _)| !saw(stamped, request));
+                self.revisions.push(stamped);
                 proposal.revisions.push(Revision {
                     event: stamped.id.clone(),
                     commit: String::new(),
@@ -143,10 +157,11 @@ impl<'a> Fold<'a> {
                     by: event.actor.clone(),
                     at: event.time,
                     reason: request.reason.clone(),
+                    revision: request.revision.clone(),
+                    is_open: false,
                 };
-                proposal.requests.push(request.clone());
-                proposal.changes_requested = Some(request);
-                self.requested = Some(stamped);
+                self.requested.push((stamped, proposal.requests.len()));
+                proposal.requests.push(request);
                 self.end_approvals();
             }
             Data::Apply(apply) => match self.counts(stamped, apply) {
@@ -317,17 +332,16 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Takes the request for changes back that the writer of `stamped` had seen, unless it had seen a
+    /// Takes the requests for changes back that the writer of `stamped` had seen, unless it had seen a
     /// rejection since: then it is that which was taken back.
     fn take_request_back(&mut self, stamped: &Stamped) {
-        let Some(request) = self.requested.filter(|request| saw(stamped, request)) else { return };
-        if stamped.event.actor.kind != ActorKind::Agent
-            && self.standing.is_empty()
-            && !self.answers.is_rejected_since(stamped, request)
-        {
-            self.proposal.changes_requested = None;
-            self.requested = None;
+        if stamped.event.actor.kind == ActorKind::Agent || !self.standing.is_empty() {
+            return;
         }
+        let answers = &self.answers;
+        self.requested.retain(|(request, _)| {
+            !saw(stamped, request) || answers.is_rejected_since(stamped, request)
+        });
     }
 }
 

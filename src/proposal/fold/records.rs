@@ -36,6 +36,7 @@ pub(super) fn start(first: &Stamped) -> Option<Proposal> {
         state: State::Pending,
         decision_lane: None,
         beside: Vec::new(),
+        undecided: Vec::new(),
         contested: false,
         expiry_recorded: None,
         changes_requested: None,
