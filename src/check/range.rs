@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::proposal::state::Decision;
 use crate::proposal::{Actor, Entry, Proposal, Status, codes, trailers};
 use crate::report::{Finding, Level};
-use crate::store::{Store, View};
+use crate::store::{Audience, Store, View};
 
 /// Findings over the commits `ids`, oldest first ([`commits::list`]): those that touch files with pending proposals, and those that claim a proposal of `scope` and do not hold exactly what
 /// a person approved. With `require_proposal`, those that claim none, too. The last one of a shallow clone is not
@@ -59,6 +59,9 @@ pub fn findings(
                 |proposal: &&Proposal| finding.is_none() || claims.taken_back(proposal).is_some();
             held.extend(proposal.as_ref().filter(is_it).map(|proposal| proposal.id.to_string()));
             claimed.extend(finding);
+            if let Some(proposal) = &proposal {
+                claimed.extend(claims.private(proposal)?);
+            }
             known.extend(proposal);
         }
         if may_touch {
@@ -155,7 +158,7 @@ impl Claims<'_> {
                 } else {
                     format!("commit {short} names the proposal '{name}', which is not known here")
                 };
-                let hint = "fetch the lane that has it (git fetch origin '+refs/aye/log/*:refs/aye/remotes/origin/*'), or correct the trailer";
+                let hint = "fetch the lane that has it (git fetch origin '+refs/aye/log/*:refs/aye/remotes/origin/*'; a private one is in its writer's clone alone), or correct the trailer";
                 let finding = fail_on.finding(Concern::UnknownProposal, message).hint(hint);
                 return Ok((Some(finding), None));
             }
@@ -168,6 +171,20 @@ impl Claims<'_> {
             .decided(&proposal)
             .map_or_else(|| self.content(&proposal), |finding| Ok(Some(finding)))?;
         Ok((finding, Some(proposal)))
+    }
+
+    /// A notice that nobody else can know the proposal that is claimed.
+    fn private(&self, proposal: &Proposal) -> Result<Option<Finding>> {
+        if self.view.audience(&proposal.id)? != Audience::Private {
+            return Ok(None);
+        }
+        let (short, id) = (self.commit.short(), proposal.id.as_str());
+        let message = format!(
+            "commit {short} names {id}, which is private: to everybody else it is an unknown proposal"
+        );
+        let finding = Finding::new(Concern::UnknownProposal.id(), Level::Note, message);
+        let hint = "before others check the commit: git commit --amend, and take its trailers out";
+        Ok(Some(finding.hint(hint).proposal(id)))
     }
 
     /// What is wrong with the decision on the proposal that is claimed.

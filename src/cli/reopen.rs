@@ -38,6 +38,7 @@ pub struct Args {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = store.view()?.find(&args.id)?;
+    verdict::require_rejected(&proposal)?;
     let proposals = std::slice::from_ref(&proposal);
     let asking = Asking {
         verb: Verb::Reopen,

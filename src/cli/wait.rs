@@ -88,7 +88,7 @@ fn any(context: &mut Context, store: &Store, limit: Option<Duration>) -> Result<
 }
 
 fn span(text: &str) -> Result<Duration> {
-    if text == "0" {
+    if matches!(text, "0" | "0s" | "0m" | "0h") {
         return Ok(Duration::ZERO);
     }
     parse_duration(text).and_then(|span| span.to_std().ok()).ok_or_else(|| {

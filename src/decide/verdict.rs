@@ -151,7 +151,11 @@ pub fn say_besides(
     })
 }
 
-fn require_rejected(proposal: &Proposal) -> Result<()> {
+/// Refuses to take a no back where none stands.
+///
+/// # Errors
+/// `not_rejected`.
+pub fn require_rejected(proposal: &Proposal) -> Result<()> {
     match &proposal.state {
         _ if proposal.is_rejected() => Ok(()),
         State::Pending if proposal.changes_requested.is_some() => Ok(()),

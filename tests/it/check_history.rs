@@ -211,3 +211,14 @@ fn a_range_without_commits_is_said_to_have_none() {
     let run = check("HEAD~1..HEAD");
     assert_eq!(run.err(), "");
 }
+
+/// Nobody else can know a private proposal, which its own clone says while that can still be changed.
+#[test]
+fn a_commit_that_names_a_private_proposal_says_so() {
+    let repo = repo();
+    let args = ["propose", "n.txt", "--old", "3", "--new", "three", "--private", "-q"];
+    let id = repo.aye(&args).ok().id();
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    let run = repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    run.says("note[unknown_proposal]").says("which is private").says("git commit --amend");
+}

@@ -376,7 +376,9 @@ fn only_the_proposer_withdraws() {
 fn only_a_person_reopens() {
     let repo = hello();
     let id = propose(&repo, "a.txt", "hello", "x");
-    repo.aye(&["reopen", &id, "--yes"]).fails("not_rejected", 5);
+    for yes in [&["--yes"][..], &[]] {
+        repo.aye(&[&["reopen", &id], yes].concat()).fails("not_rejected", 5);
+    }
     repo.agent("codex", &["withdraw", &id]).ok();
     repo.agent("codex", &["reopen", &id, "--yes"]).fails("human_approval_required", 4);
     repo.aye(&["reopen", &id]).fails("confirmation_required", 4);

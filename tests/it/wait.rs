@@ -66,7 +66,9 @@ fn the_time_may_be_over_first() {
     let json = repo.aye(&["wait", &id, "--timeout", "1s", "--json"]).exits(124).json();
     assert_eq!(json["timed_out"], true);
     repo.aye(&["wait", &id, "--timeout", "soon"]).fails("usage", 2);
-    repo.aye(&["wait", &id, "--timeout", "0"]).exits(124);
+    for none in ["0", "0s"] {
+        repo.aye(&["wait", &id, "--timeout", none]).exits(124);
+    }
     repo.aye(&["wait", "prop_zzzzzzzzzz"]).fails("proposal_not_found", 3);
 }
 
