@@ -12,6 +12,7 @@ use crate::hooks::{self, Hook, InstallOutcome, Manager, Place, State, kept};
 use crate::store::Store;
 
 mod message;
+mod pushed;
 mod run;
 
 /// Install, show or remove git hooks.

@@ -598,6 +598,43 @@ fn a_push_is_held_to_the_proposals_its_commits_name() {
     stopped(range(repo.cmd(&["hooks", "run", "pre-push"])));
 }
 
+/// The pre-commit framework names the first ref alone, and no commit where a whole history is sent.
+#[test]
+fn what_is_not_for_a_remote_is_refused_under_the_pre_commit_framework_too() {
+    let repo = Repo::with(FILES);
+    repo.git(&["remote", "add", "origin", "../origin.git"]);
+    repo.git(&["remote", "add", "up", "../up.git"]);
+    let private = ["propose", "a.txt", "--old", "one", "--new", "eins", "--private"];
+    repo.agent("codex", &private).ok();
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/private"]);
+    let name = lane.rsplit('/').next().expect("a lane");
+    let push = |local: &str, there: &str, remote: &str| {
+        repo.cmd(&["hooks", "run", "pre-push"])
+            .stdin("")
+            .env("PRE_COMMIT_LOCAL_BRANCH", local)
+            .env("PRE_COMMIT_REMOTE_BRANCH", there)
+            .env("PRE_COMMIT_REMOTE_NAME", remote)
+            .env("PRE_COMMIT_REMOTE_URL", format!("../{remote}.git"))
+    };
+    let refused = |run: Run| {
+        let run = run.exits(1);
+        assert!((run.out() + &run.err()).contains("lane_not_for_remote"), "{run}");
+    };
+    let there = format!("refs/aye/log/{name}");
+    refused(push(&lane, &there, "origin").run());
+    refused(push("HEAD", &lane, "origin").run());
+    // By its commit alone, too.
+    refused(push(&repo.git(&["rev-parse", "--short", &lane]), "refs/heads/x", "origin").run());
+    let own = format!("refs/aye/for/up/{name}");
+    repo.git(&["update-ref", &own, &lane]);
+    refused(push(&own, &there, "origin").run());
+    repo.git(&["update-ref", "-d", &own]);
+    push("refs/heads/main", "refs/heads/main", "origin").run().ok();
+    // The commits of a whole history.
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "x\n\nProposal-Id: prop_aaaaaaaaaa"]);
+    push("refs/heads/main", "refs/heads/main", "origin").run().exits(1);
+}
+
 #[test]
 fn an_earlier_push_hook_still_reads_what_is_pushed() {
     let repo = Repo::with(FILES);

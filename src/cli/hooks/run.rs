@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::io::Read as _;
 
 use bstr::BString;
 use chrono::Duration;
 
 use super::message;
+use super::pushed::{Push, is_zero};
 use crate::changeset::RepoPath;
 use crate::check::approved::{self, Approved, Cover};
 use crate::check::commits::{self, Commit};
@@ -76,29 +76,19 @@ fn say(context: &mut Context, report: &Report) -> Result<Exit> {
     Ok(exit)
 }
 
-/// One line of what git tells a pre-push hook, as far as it sends something.
-struct Pushed {
-    /// The ref here and the ref there, where they are known.
-    names: Option<(String, String)>,
-    local: String,
-    remote: String,
-}
-
 fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     let mut report = check::report().rules([Rule::new(
         "lane_not_for_remote",
         "A lane is pushed to a remote that it is not for",
         "push refs/aye/log/* alone",
     )]);
-    let remote = args.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let url = args.get(1).map(|url| url.to_string_lossy().into_owned()).unwrap_or_default();
-    let pushed = pushed(context)?;
+    let opened = context.store_here();
+    let found = opened.as_ref().ok();
+    let Push { remote, url, refs: pushed } = Push::read(context, args, found)?;
     if pushed.is_empty() {
         return Ok(report);
     }
     // Before anything else can go wrong: what goes to the wrong remote cannot be taken back.
-    let opened = context.store_here();
-    let found = opened.as_ref().ok();
     let is_for =
         |name: &str| name == remote || found.is_some_and(|store| store.remote_has_url(name, &url));
     for push in &pushed {
@@ -172,40 +162,6 @@ fn not_for_them(why: String) -> Finding {
         "push `refs/aye/log/*`; for another remote than the default one: \
          git push R 'refs/aye/for/R/*:refs/aye/log/*'",
     )
-}
-
-/// The refs being pushed, from standard input, or from the variables of the
-/// pre-commit framework.
-fn pushed(context: &Context) -> Result<Vec<Pushed>> {
-    let var = |name: &str| context.var(name).map(|value| value.to_string_lossy().into_owned());
-    if let Some(local) = var("PRE_COMMIT_TO_REF") {
-        let remote = var("PRE_COMMIT_FROM_REF").unwrap_or_else(|| "0".into());
-        let names = None;
-        return Ok(if is_zero(&local) {
-            Vec::new()
-        } else {
-            vec![Pushed { names, local, remote }]
-        });
-    }
-    let mut text = String::new();
-    let read = std::io::stdin().lock().read_to_string(&mut text);
-    read.map_err(|e| Error::io("read the refs that are pushed", &e))?;
-    let mut pushed = Vec::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split(' ').collect();
-        let [name, local, remote_name, remote] = words[..] else { continue };
-        // Deleting needs no check.
-        let hex = |id: &str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_hexdigit());
-        if !is_zero(local) && hex(local) && hex(remote) {
-            let names = Some((name.to_owned(), remote_name.to_owned()));
-            pushed.push(Pushed { names, local: local.to_owned(), remote: remote.to_owned() });
-        }
-    }
-    Ok(pushed)
-}
-
-fn is_zero(id: &str) -> bool {
-    id.bytes().all(|byte| byte == b'0')
 }
 
 /// Records the new commit on the proposals it holds.
