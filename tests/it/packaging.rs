@@ -155,6 +155,23 @@ fn github_action_installs_and_checks() {
     let report: Value = serde_json::from_slice(&report).expect("JSON");
     assert_eq!(report["version"], "2.1.0");
     assert_eq!(report["runs"][0]["results"][0]["ruleId"], "unknown_proposal");
+    // What cannot be checked is said, and has no report that could be sent on.
+    let output = temporary.join("output");
+    for (range, why) in
+        [("", "names no commits to check"), ("nowhere..HEAD", "error[invalid_range]")]
+    {
+        std::fs::write(&output, "").expect("emptied");
+        build
+            .step(script(1), &[("RANGE", range), ("FAIL_ON", "")])
+            .exits(3)
+            .says("::error")
+            .says(why);
+        assert_eq!(std::fs::read_to_string(&output).expect("it is read"), "");
+    }
+    // A new branch has nothing before it.
+    let zeros = format!("{}..HEAD", "0".repeat(40));
+    let new = [("RANGE", &*zeros), ("DEFAULT", "main"), ("FAIL_ON", "")];
+    build.step(script(1), &new).exits(1).says("unknown_proposal");
     // The archive has to be the one that was named.
     let wrong = [("VERSION", VERSION), ("FROM", release), ("AYE_SHA256", "00")];
     build.step(script(0), &wrong).exits(1);
