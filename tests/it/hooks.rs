@@ -779,6 +779,21 @@ fn what_is_advised_for_an_old_husky_runs() {
     }
 }
 
+/// Where the lines of git were read by another, the hook looks at what is checked out.
+#[test]
+fn a_push_of_which_nothing_is_told_is_looked_at_all_the_same() {
+    let repo = Repo::with(FILES);
+    repo.git(&["init", "-q", "--bare", "../origin.git"]);
+    repo.git(&["remote", "add", "origin", "../origin.git"]);
+    repo.git(&["push", "-q", "origin", "main"]);
+    let hook = |url: &str| repo.cmd(&["hooks", "run", "pre-push", "origin", url]).stdin("").run();
+    let run = hook("../origin.git").ok();
+    assert_eq!(run.out() + &run.err(), "");
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "x\n\nProposal-Id: prop_aaaaaaaaaa"]);
+    let run = hook("../origin.git").exits(1).notes("nothing told the hook what is pushed");
+    assert!((run.out() + &run.err()).contains("unknown_proposal"), "{run}");
+}
+
 #[test]
 fn status_sees_what_a_manager_runs_already() {
     let repo = Repo::with(FILES);

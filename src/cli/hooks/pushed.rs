@@ -29,6 +29,8 @@ pub(super) struct Push {
     pub url: String,
     /// What is sent; what is deleted needs no check.
     pub refs: Vec<Ref>,
+    /// That nothing was named, so that `refs` has what might be.
+    pub is_guessed: bool,
 }
 
 impl Push {
@@ -54,12 +56,20 @@ impl Push {
         if let Some(local) = to.or_else(|| Some(resolved(store, &names.as_ref()?.0))) {
             let from = var("PRE_COMMIT_FROM_REF").unwrap_or_else(|| "0".into());
             let sent = (!is_zero(&local)).then_some(Ref { names, local, remote: from });
-            return Ok(Self { remote, url, refs: sent.into_iter().collect() });
+            let refs = sent.into_iter().collect();
+            return Ok(Self { remote, url, refs, is_guessed: false });
         }
         let mut text = String::new();
         let read = std::io::stdin().lock().read_to_string(&mut text);
         read.map_err(|e| Error::io("read the refs that are pushed", &e))?;
-        Ok(Self { remote, url, refs: text.lines().filter_map(of_line).collect() })
+        // Git runs the hook without a line where all is there already, or is rejected; so it is where what comes
+        // before it has read the lines. A URL that has no name says nothing of what is there.
+        let is_guessed = text.trim().is_empty() && !remote.is_empty() && remote != url;
+        let refs = match is_guessed {
+            true => store.and_then(head).into_iter().collect(),
+            false => text.lines().filter_map(of_line).collect(),
+        };
+        Ok(Self { remote, url, refs, is_guessed })
     }
 }
 
@@ -67,6 +77,12 @@ impl Push {
 fn resolved(store: Option<&Store>, name: &str) -> String {
     let id = store.and_then(|store| store.repo().rev_parse_single(name).ok());
     id.map_or_else(|| name.to_owned(), |id| id.to_string())
+}
+
+/// What is checked out, as if it were new there.
+fn head(store: &Store) -> Option<Ref> {
+    let local = store.repo().head_id().ok()?.to_string();
+    Some(Ref { names: None, local, remote: "0".to_owned() })
 }
 
 fn of_line(line: &str) -> Option<Ref> {

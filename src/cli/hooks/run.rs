@@ -84,7 +84,7 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     )]);
     let opened = context.store_here();
     let found = opened.as_ref().ok();
-    let Push { remote, url, refs: pushed } = Push::read(context, args, found)?;
+    let Push { remote, url, refs: pushed, is_guessed } = Push::read(context, args, found)?;
     if pushed.is_empty() {
         return Ok(report);
     }
@@ -152,6 +152,13 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
                 report.push(finding);
             }
         }
+    }
+    if is_guessed && !report.findings().is_empty() {
+        context.note(&format!(
+            "note: nothing told the hook what is pushed, so what HEAD has and '{}' has not was checked (git names \
+             nothing where all is there already; a line above aye's may have read it)",
+            escape::line(&remote)
+        ));
     }
     Ok(report)
 }
