@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::install::{can_run, read};
-use super::{Hook, Place, State, codes};
+use super::{Hook, Place, State, codes, script};
 use crate::error::Error;
+use crate::text::shell::quote;
 
 /// A program that writes and rewrites hooks itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -138,7 +139,15 @@ impl Manager {
                     if is_direct(place) && !path.exists() {
                         lines.push(format!("echo '#!/bin/sh' > .husky/{name}"));
                     }
-                    lines.push(format!("echo 'aye hooks run {name} \"$@\"' >> .husky/{name}"));
+                    lines.push(match hook {
+                        Hook::PrePush => above_what_reads(),
+                        _ => {
+                            // What is there may end without a line feed, and more may be put behind it.
+                            let run = format!("aye hooks run {name} \"$@\" || exit");
+                            let line = quote(&guarded(*hook, &run));
+                            format!("printf '\\n%s\\n' {line} >> .husky/{name}")
+                        }
+                    });
                     if is_direct(place) && !can_run(&path) {
                         lines.push(format!("chmod +x .husky/{name}"));
                     }
@@ -149,15 +158,16 @@ impl Manager {
                 for hook in hooks {
                     let name = hook.name();
                     let arguments = match hook {
-                        Hook::PrepareCommitMsg | Hook::CommitMsg => " {0}",
-                        _ => "",
+                        Hook::PrePush | Hook::PrepareCommitMsg | Hook::CommitMsg => " {0}",
+                        Hook::PreCommit | Hook::PostCommit => "",
                     };
                     let stdin = match hook {
                         Hook::PrePush => ", use_stdin: true",
                         _ => "",
                     };
+                    let line = guarded(*hook, &format!("aye hooks run {name}{arguments}"));
                     lines.push(format!(
-                        "{name}: {{ commands: {{ aye: {{ run: 'aye hooks run {name}{arguments}'{stdin} }} }} }}"
+                        "{name}: {{ commands: {{ aye: {{ run: '{line}'{stdin} }} }} }}"
                     ));
                 }
             }
@@ -167,9 +177,11 @@ impl Manager {
                 lines.push("  hooks:".to_owned());
                 for hook in hooks {
                     let name = hook.name();
+                    let line = guarded(*hook, &format!("aye hooks run {name} \"$@\""));
+                    let entry = format!("sh -c '{line}' aye").replace('"', "\\\"");
                     lines.push(format!(
-                        "    - {{ id: aye-{name}, name: aye {name}, entry: aye hooks run {name}, \
-                         language: system, always_run: true, pass_filenames: {}, stages: [{name}] }}",
+                        "    - {{ id: aye-{name}, name: aye {name}, entry: \"{entry}\", language: system, \
+                         always_run: true, pass_filenames: {}, stages: [{name}] }}",
                         matches!(hook, Hook::PrepareCommitMsg | Hook::CommitMsg)
                     ));
                 }
@@ -178,6 +190,29 @@ impl Manager {
         }
         lines.join("\n")
     }
+}
+
+/// The shell's line that does `run` for `hook` where there is aye: its file is for all who work on the
+/// repository, some without it.
+fn guarded(hook: Hook, run: &str) -> String {
+    let lost = script::lost(hook);
+    format!(
+        "if command -v aye >/dev/null 2>&1; then {run}; \
+         else echo \"warning: aye is not here, so {lost}\" >&2; fi"
+    )
+}
+
+/// The command that puts aye above all other lines of husky's pre-push hook, and hands what it has read on to
+/// them: one that comes before (that of Git LFS does) would leave it nothing.
+fn above_what_reads() -> String {
+    let run = "printf '%s\\n' \"$refs\" | aye hooks run pre-push \"$@\" || exit";
+    let line = guarded(Hook::PrePush, run);
+    let lines = ["#!/bin/sh", "refs=$(cat)", &line, "exec <<REFS", "$refs", "REFS"].map(quote);
+    let file = ".husky/pre-push";
+    format!(
+        "{{ printf '%s\\n' {}; cat {file} 2>/dev/null; }} > {file}.new; cat {file}.new > {file}; rm {file}.new",
+        lines.join(" ")
+    )
 }
 
 /// Whether git itself runs the files of husky that hold the commands, as before its version 9.

@@ -97,13 +97,6 @@ fn body(hook: Hook, setting: Setting<'_>, beside: &str) -> String {
             ("if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\" || exit $?\nfi\n", "", "")
         }
     };
-    let lost = match hook {
-        Hook::PreCommit => "this commit was not checked for pending proposals",
-        Hook::PrePush => "this push was not checked for pending proposals",
-        Hook::PrepareCommitMsg => "no Proposal-Id trailers were added",
-        Hook::CommitMsg => "a message of nothing but trailers was not looked for",
-        Hook::PostCommit => "the commit was not recorded on its proposals",
-    };
     let shortcut = match hook {
         Hook::PreCommit if setting.beside_store => SHORTCUT,
         _ => "",
@@ -136,7 +129,19 @@ fn body(hook: Hook, setting: Setting<'_>, beside: &str) -> String {
         when = hook.when_chained(),
         beside = quote(beside),
         program = quote(setting.program),
+        lost = lost(hook),
     )
+}
+
+/// What a commit or push goes without where there is no aye to run.
+pub(super) fn lost(hook: Hook) -> &'static str {
+    match hook {
+        Hook::PreCommit => "this commit was not checked for pending proposals",
+        Hook::PrePush => "this push was not checked for pending proposals",
+        Hook::PrepareCommitMsg => "no Proposal-Id trailers were added",
+        Hook::CommitMsg => "a message of nothing but trailers was not looked for",
+        Hook::PostCommit => "the commit was not recorded on its proposals",
+    }
 }
 
 /// Ends the hook where the stamp says that nothing is pending: the same lanes, one way of storing

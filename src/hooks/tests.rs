@@ -117,10 +117,12 @@ fn advice_for_managers_is_valid_in_their_own_format() {
     let lefthook = Manager::Lefthook.advice(&place, &Hook::ALL);
     let yaml = lefthook.lines().skip(1).collect::<Vec<_>>().join("\n");
     let value: serde_json::Value = serde_yaml::from_str(&yaml).unwrap();
-    assert_eq!(value["pre-push"]["commands"]["aye"]["run"], "aye hooks run pre-push");
+    let run = value["pre-push"]["commands"]["aye"]["run"].as_str().unwrap();
+    assert!(run.contains("then aye hooks run pre-push {0}; else"), "{run}");
     let advice = Manager::PreCommit.advice(&place, &[Hook::PreCommit]);
     let yaml: Vec<&str> = advice.lines().skip(1).take(3).collect();
     let value: serde_json::Value = serde_yaml::from_str(&yaml.join("\n")).unwrap();
-    assert_eq!(value[0]["hooks"][0]["entry"], "aye hooks run pre-commit");
+    let entry = value[0]["hooks"][0]["entry"].as_str().unwrap();
+    assert!(entry.contains("then aye hooks run pre-commit \"$@\"; else"), "{entry}");
     assert_eq!(value[0]["hooks"][0]["pass_filenames"], false);
 }

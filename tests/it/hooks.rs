@@ -767,16 +767,37 @@ fn what_is_advised_for_an_old_husky_runs() {
     repo.git(&["config", "core.hooksPath", ".husky"]);
     let hints = repo.aye(&["hooks", "install"]).fails("hooks_managed", 4).err();
     let lines = hints.lines().map(|line| line.trim().trim_start_matches("hint: "));
-    let lines: Vec<&str> =
-        lines.filter(|line| line.starts_with("echo ") || line.starts_with("chmod ")).collect();
+    let lines: Vec<&str> = lines
+        .filter(|line| ["echo ", "chmod ", "printf ", "{ "].iter().any(|it| line.starts_with(it)))
+        .collect();
     repo.program("sh").args(&["-c", &lines.join("\n")]).run().ok();
     for hook in ["pre-commit", "pre-push", "prepare-commit-msg", "commit-msg", "post-commit"] {
         let text = repo.text(&format!(".husky/{hook}"));
-        assert_eq!(text.matches("#!/bin/sh").count(), 1, "{hook}: {text}");
+        assert!(text.starts_with("#!/bin/sh"), "{hook}: {text}");
         assert_eq!(repo.mode(&format!(".husky/{hook}")) & 0o111, 0o111, "{hook}");
         let said = format!("run by husky (.husky/{hook})");
         repo.aye(&["hooks", "status"]).ok().says(&said).lacks("hint");
     }
+    // Those who have no aye go on, and so does what stands below.
+    repo.write(".husky/pre-push", repo.text(".husky/pre-push") + "\ncat > pushed; echo below\n");
+    repo.git(&["init", "-q", "--bare", "../origin.git"]);
+    repo.git(&["remote", "add", "origin", "../origin.git"]);
+    let git = |args: &[&str]| repo.program("git").args(args).env("PATH", WITHOUT_AYE).run();
+    let run =
+        git(&["commit", "-q", "--allow-empty", "-m", "x\n\nProposal-Id: prop_aaaaaaaaaa"]).ok();
+    run.notes("warning: aye is not here, so this commit was not checked");
+    git(&["push", "-q", "origin", "HEAD~1:refs/heads/main"])
+        .ok()
+        .notes("this push was not checked");
+    assert!(repo.text("pushed").starts_with("HEAD~1 "), "{}", repo.text("pushed"));
+    // With it, the push is held to what it was told, which is read below as well.
+    let aye = std::path::Path::new(env!("CARGO_BIN_EXE_aye")).parent().expect("a directory");
+    let path = format!("{}:{WITHOUT_AYE}", aye.display());
+    let git = |args: &[&str]| repo.program("git").args(args).env("PATH", &path).run();
+    git(&["push", "-q", "origin", "HEAD~1:refs/heads/other"]).ok().says("below");
+    assert!(repo.text("pushed").ends_with(" 0000000000000000000000000000000000000000\n"));
+    let run = git(&["push", "-q", "origin", "main"]).exits(1);
+    assert!((run.out() + &run.err()).contains("unknown_proposal"), "{run}");
 }
 
 /// Where the lines of git were read by another, the hook looks at what is checked out.
@@ -794,6 +815,9 @@ fn a_push_of_which_nothing_is_told_is_looked_at_all_the_same() {
     assert!((run.out() + &run.err()).contains("unknown_proposal"), "{run}");
 }
 
+/// Where aye is not; the programs of the system are.
+const WITHOUT_AYE: &str = "/usr/local/bin:/usr/bin:/bin";
+
 #[test]
 fn status_sees_what_a_manager_runs_already() {
     let repo = Repo::with(FILES);
@@ -805,8 +829,8 @@ fn status_sees_what_a_manager_runs_already() {
     status
         .says("pre-commit          run by husky (.husky/pre-commit)")
         .lacks(">> .husky/pre-commit")
-        .says(">> .husky/pre-push");
-    repo.aye(&["hooks", "install"]).fails("hooks_managed", 4).notes(">> .husky/pre-push");
+        .says("> .husky/pre-push");
+    repo.aye(&["hooks", "install"]).fails("hooks_managed", 4).notes("> .husky/pre-push");
     repo.aye(&["hooks", "install", "--pre-commit"]).ok().says("run by husky").lacks("hint");
     let json = repo.aye(&["hooks", "status", "--json"]).ok().json();
     assert_eq!(
@@ -873,9 +897,18 @@ fn the_frameworks_manifest_is_complete() {
             assert!(hook[key].as_str().is_some_and(|value| !value.is_empty()), "{key}: {hook}");
         }
         // The command is one this aye has.
-        let words: Vec<&str> = hook["entry"].as_str().unwrap().split(' ').skip(1).collect();
-        let run = repo.cmd(&words).stdin("").run();
-        assert_eq!(run.status, 0, "{hook}: {}", run.err());
+        let entry = hook["entry"].as_str().unwrap();
+        let aye = std::path::Path::new(env!("CARGO_BIN_EXE_aye")).parent().unwrap();
+        let with = format!("{}:{WITHOUT_AYE}", aye.display());
+        let run =
+            |path: &str| repo.program("sh").args(&["-c", entry]).env("PATH", path).stdin("").run();
+        let done = run(&with);
+        assert_eq!(done.status, 0, "{hook}: {}", done.err());
+        assert!(!done.err().contains("aye is not here"), "{done}");
+        // What is installed already may not be so for all who work on the repository.
+        if hook["language"] == "system" {
+            run(WITHOUT_AYE).ok().notes("warning: aye is not here");
+        }
     }
 }
 
