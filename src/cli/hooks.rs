@@ -44,7 +44,8 @@ enum Sub {
     /// Install hooks (all, or those named).
     ///
     /// Honours core.hooksPath. Where husky, lefthook or pre-commit own the hooks, nothing is
-    /// written; what to add to their configuration is printed.
+    /// written; what to add to their configuration is printed. Only beside pre-commit a pre-push
+    /// hook is installed, since of several refs that tells its hooks the first alone.
     #[command(
         after_help = "Examples:\n  aye hooks install\n  aye hooks install --pre-commit --pre-push"
     )]
@@ -109,6 +110,14 @@ impl Which {
         let named: Vec<Hook> = Hook::ALL.into_iter().filter(is_named).collect();
         if named.is_empty() { Hook::ALL.to_vec() } else { named }
     }
+
+    /// What names `hook` on the command line.
+    fn flag(hook: Hook) -> &'static str {
+        match hook {
+            Hook::CommitMsg => Hook::PrepareCommitMsg.name(),
+            _ => hook.name(),
+        }
+    }
 }
 
 /// The document of `hooks install`, `uninstall` and `status`.
@@ -159,24 +168,33 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
     // What no other command can read, a hook could only let pass.
     let found = Store::discover(&context.directory)?;
     let place = Place::find(&context.directory)?;
+    let mut which = which.to_vec();
     if let Some(manager) = Manager::detect(&place) {
-        let is_missing = |hook: &Hook| manager.runs(&place, *hook).is_none();
-        let missing: Vec<Hook> = which.iter().copied().filter(is_missing).collect();
-        return match missing.is_empty() {
-            true => status_of(context, which),
-            false => Err(manager.refusal(&place, &missing)),
-        };
+        let is_beside = |hook: &Hook| is_beside(manager, &place, *hook);
+        let lacks = |hook: &&Hook| manager.runs(&place, **hook).is_none() && !is_beside(hook);
+        let missing: Vec<Hook> = which.iter().filter(lacks).copied().collect();
+        // What it cannot see of a push, ours sees beside it.
+        let is_push = |hook: &Hook| manager == Manager::PreCommit && *hook == Hook::PrePush;
+        if !missing.iter().all(is_push) {
+            return Err(manager.refusal(&place, &missing));
+        }
+        let own: Vec<Hook> =
+            which.iter().filter(|hook| is_push(hook) || is_beside(hook)).copied().collect();
+        if own.is_empty() {
+            return status_of(context, &which);
+        }
+        which = own;
     }
     place.require_own(shared)?;
     let program = program()?;
     refuse_agents(context, &found, &place, &program, (force, shared))?;
     let setting = place.setting(&program);
-    for hook in which {
+    for hook in &which {
         hooks::require_unedited(&place.directory, *hook, setting, force)?;
         hooks::require_room(&place.directory, *hook, setting)?;
     }
     let mut done = Vec::new();
-    for hook in which {
+    for hook in &which {
         done.push((*hook, hooks::install(&place.directory, *hook, setting, force)?));
     }
     if place.in_work_tree() {
@@ -191,6 +209,12 @@ fn install(context: &mut Context, which: &[Hook], force: bool, shared: bool) -> 
         ));
     }
     print(context, &place, &program, &done)
+}
+
+/// Whether a hook of ours runs beside those of `manager`: the pre-commit framework leaves one alone, or moves and
+/// runs it.
+fn is_beside(manager: Manager, place: &Place, hook: Hook) -> bool {
+    manager == Manager::PreCommit && hooks::is_installed(&place.directory, hook)
 }
 
 /// Holds an agent to what `aye agents install` holds it to: nothing in the checkout from the run of a session, and no
@@ -302,7 +326,9 @@ fn status_of(context: &mut Context, which: &[Hook]) -> Result<Exit> {
     for hook in which.iter().copied() {
         let (state, chained) = hooks::state(&place.directory, hook, place.setting(&program))?;
         let managed = manager.is_some_and(|manager| {
-            manager.runs(&place, hook).is_some() && manager.is_active(&place, hook, state)
+            let is_named = manager.runs(&place, hook).is_some();
+            is_named && manager.is_active(&place, hook)
+                || hooks::moved(&place.directory, hook).is_some()
         });
         entries.push(Entry { hook, state, chained, managed, outcome: None });
     }
@@ -315,8 +341,10 @@ fn status_of(context: &mut Context, which: &[Hook]) -> Result<Exit> {
         if let Some(manager) = manager {
             text += &format!("{} manages these hooks\n", manager.name());
             let hooks = document.hooks.iter().map(|entry| entry.hook);
-            let missing: Vec<Hook> =
-                hooks.filter(|hook| manager.runs(&place, *hook).is_none()).collect();
+            let lacks = |hook: &Hook| {
+                manager.runs(&place, *hook).is_none() && !is_beside(manager, &place, *hook)
+            };
+            let missing: Vec<Hook> = hooks.filter(lacks).collect();
             for line in manager.advice(&place, &missing).lines().filter(|_| !missing.is_empty()) {
                 text += &format!("hint: {line}\n");
             }
@@ -375,14 +403,8 @@ fn document(place: &Place, manager: Option<Manager>, hooks: Vec<Entry>) -> Docum
 }
 
 fn describe(entry: &Entry, place: &Place, manager: Option<Manager>) -> String {
-    if let Some((manager, file)) =
-        manager.and_then(|manager| Some((manager, manager.runs(place, entry.hook)?)))
-    {
-        let file = crate::text::escape::line(&file);
-        return match manager.is_active(place, entry.hook, entry.state) {
-            true => format!("run by {} ({file})", manager.name()),
-            false => format!("in {file}, {}", manager.activation(&file, entry.hook)),
-        };
+    if let Some(said) = manager.and_then(|manager| describe_managed(entry.hook, place, manager)) {
+        return said;
     }
     let state = match entry.state {
         State::Absent => "not installed",
@@ -397,6 +419,35 @@ fn describe(entry: &Entry, place: &Place, manager: Option<Manager>) -> String {
         (true, false) => format!("{state} (the earlier hook is kept, but not executable)"),
         (false, _) => state.to_owned(),
     }
+}
+
+/// What `manager` runs of aye for `hook`, or would; `None` where that is no matter of it.
+fn describe_managed(hook: Hook, place: &Place, manager: Manager) -> Option<String> {
+    let name = manager.name();
+    let file = manager.runs(place, hook).map(|file| crate::text::escape::line(&file).into_owned());
+    let moved = hooks::moved(&place.directory, hook)
+        .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    Some(match (file, moved) {
+        (None, None) => return None,
+        (None, Some(moved)) => format!("run by {name} ({moved})"),
+        (Some(file), Some(moved)) if hook == Hook::PrePush => {
+            format!("run by {name} ({moved}; {file} for the first ref)")
+        }
+        (Some(file), Some(moved)) => format!(
+            "run by {name} twice ({moved}, {file}); `aye hooks uninstall --{}` ends the first",
+            Which::flag(hook)
+        ),
+        (Some(file), None) if !manager.is_active(place, hook) => {
+            if is_beside(manager, place, hook) {
+                return None;
+            }
+            format!("in {file}, {}", manager.activation(place, &file, hook))
+        }
+        (Some(file), None) if manager == Manager::PreCommit && hook == Hook::PrePush => format!(
+            "run by {name} ({file}) for the first ref; `aye hooks install --pre-push` for all"
+        ),
+        (Some(file), None) => format!("run by {name} ({file})"),
+    })
 }
 
 /// The running program, as a hook should call it.

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::script::{self, ScriptKind, Setting};
-use super::{Hook, codes, kept};
+use super::{Hook, Manager, codes, kept};
 use crate::error::{Error, Result};
 
 /// What is in the place of a hook.
@@ -53,8 +53,17 @@ pub enum InstallOutcome {
 /// # Errors
 /// `io_error` if a file that exists cannot be read.
 pub fn state(directory: &Path, hook: Hook, setting: Setting<'_>) -> Result<(State, bool)> {
+    state_at(&own_path(directory, hook), directory, hook, setting)
+}
+
+fn state_at(
+    path: &Path,
+    directory: &Path,
+    hook: Hook,
+    setting: Setting<'_>,
+) -> Result<(State, bool)> {
     let chained = kept::find(directory, hook).is_some();
-    let state = match read(&directory.join(hook.name()))? {
+    let state = match read(path)? {
         None => State::Absent,
         Some(bytes) => match script::kind(&bytes) {
             ScriptKind::Foreign => State::Other,
@@ -68,6 +77,27 @@ pub fn state(directory: &Path, hook: Hook, setting: Setting<'_>) -> Result<(Stat
     Ok((state, chained))
 }
 
+/// Where the pre-commit framework, whose own hook is in the place of `hook`, has moved the one that it found. It
+/// runs that first, with all that git hands to the hook, and puts it back when it is uninstalled.
+fn beside_framework(directory: &Path, hook: Hook) -> Option<PathBuf> {
+    let is_there = Manager::PreCommit.wrote(&directory.join(hook.name()));
+    is_there.then(|| directory.join(format!("{}.legacy", hook.name())))
+}
+
+/// The hook of ours that the pre-commit framework runs, beside its own.
+pub fn moved(directory: &Path, hook: Hook) -> Option<PathBuf> {
+    beside_framework(directory, hook).filter(|path| is_ours(path))
+}
+
+/// Whether one of ours runs for `hook`, edited or not.
+pub fn is_installed(directory: &Path, hook: Hook) -> bool {
+    is_ours(&own_path(directory, hook))
+}
+
+fn own_path(directory: &Path, hook: Hook) -> PathBuf {
+    moved(directory, hook).unwrap_or_else(|| directory.join(hook.name()))
+}
+
 fn text(directory: &Path, hook: Hook, setting: Setting<'_>) -> String {
     script::text(hook, setting, &kept::name(directory))
 }
@@ -78,7 +108,8 @@ pub(super) fn is_ours(path: &Path) -> bool {
         .is_ok_and(|bytes| bytes.is_some_and(|bytes| script::kind(&bytes) != ScriptKind::Foreign))
 }
 
-/// Installs `hook` in `directory`, for the aye of `setting`. At no moment is an earlier hook missing.
+/// Installs `hook` in `directory`, for the aye of `setting`. At no moment is an earlier hook missing. Where the
+/// pre-commit framework has the hook, ours goes beside it, to where that keeps one that it found.
 ///
 /// # Errors
 /// `hook_changed` if ours was edited (`force` overwrites it), `hook_in_the_way` if the earlier
@@ -89,8 +120,8 @@ pub fn install(
     setting: Setting<'_>,
     force: bool,
 ) -> Result<InstallOutcome> {
-    let (state, chained) = state(directory, hook, setting)?;
-    let path = directory.join(hook.name());
+    let path = beside_framework(directory, hook).unwrap_or_else(|| directory.join(hook.name()));
+    let (state, chained) = state_at(&path, directory, hook, setting)?;
     let outcome = match state {
         State::Installed => InstallOutcome::Unchanged,
         State::Edited if !force => return Err(edited(&path)),
@@ -125,7 +156,7 @@ pub fn install(
 /// `io_error` if a file that exists cannot be read.
 pub fn runs_another(directory: &Path, setting: Setting<'_>) -> Result<bool> {
     for hook in Hook::ALL {
-        let Some(bytes) = read(&directory.join(hook.name()))? else { continue };
+        let Some(bytes) = read(&own_path(directory, hook))? else { continue };
         if script::kind(&bytes) != ScriptKind::Foreign && !script::runs(&bytes, setting.program) {
             return Ok(true);
         }
@@ -151,7 +182,7 @@ pub fn uninstall(
     force: bool,
 ) -> Result<InstallOutcome> {
     let (state, chained) = state(directory, hook, setting)?;
-    let path = directory.join(hook.name());
+    let path = own_path(directory, hook);
     match state {
         State::Other => return Ok(InstallOutcome::NotOurs),
         State::Absent if !chained => return Ok(InstallOutcome::NotOurs),
@@ -184,7 +215,7 @@ pub fn require_unedited(
     force: bool,
 ) -> Result<()> {
     match state(directory, hook, setting)? {
-        (State::Edited, _) if !force => Err(edited(&directory.join(hook.name()))),
+        (State::Edited, _) if !force => Err(edited(&own_path(directory, hook))),
         _ => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::install::{can_run, read};
-use super::{Hook, Place, State, codes, script};
+use super::{Hook, Place, codes, script};
 use crate::error::Error;
 use crate::text::shell::quote;
 
@@ -38,17 +38,25 @@ impl Manager {
             return Some(Self::Husky);
         }
         for hook in Hook::ALL {
-            let Ok(Some(text)) = read(&place.directory.join(hook.name())) else { continue };
-            let text = String::from_utf8_lossy(&text);
-            if text.contains("pre-commit.com") || text.contains("-mpre_commit") {
-                return Some(Self::PreCommit);
-            }
-            if text.contains("lefthook") {
-                return Some(Self::Lefthook);
+            let path = place.directory.join(hook.name());
+            let mut those = [Self::PreCommit, Self::Lefthook].into_iter();
+            if let Some(manager) = those.find(|manager| manager.wrote(&path)) {
+                return Some(manager);
             }
         }
         let top = place.top.as_deref()?;
         LEFTHOOK_FILES.iter().any(|file| top.join(file).is_file()).then_some(Self::Lefthook)
+    }
+
+    /// Whether git would run it by the hook that is the file `path`.
+    pub(super) fn wrote(self, path: &Path) -> bool {
+        let Ok(Some(text)) = read(path) else { return false };
+        let text = String::from_utf8_lossy(&text);
+        match self {
+            Self::Husky => can_run(path),
+            Self::Lefthook => text.contains("lefthook"),
+            Self::PreCommit => text.contains("pre-commit.com") || text.contains("-mpre_commit"),
+        }
     }
 
     /// Its name.
@@ -98,22 +106,19 @@ impl Manager {
         Some(shown.display().to_string())
     }
 
-    /// Whether it runs what its configuration names for `hook`, in whose place there is `state`: the
-    /// pre-commit framework has each kind of hook installed by itself, the others all. What git itself runs
-    /// of husky has to be executable.
-    pub fn is_active(self, place: &Place, hook: Hook, state: State) -> bool {
-        match self {
-            Self::PreCommit => state != State::Absent,
-            Self::Husky => !is_direct(place) || can_run(&place.directory.join(hook.name())),
-            Self::Lefthook => true,
-        }
+    /// Whether git runs it for `hook`: what its configuration names there is run only then. Its own hooks are in
+    /// no commit, so a fresh clone has none of them, nor has a linked work tree those of husky.
+    pub fn is_active(self, place: &Place, hook: Hook) -> bool {
+        self.wrote(&place.directory.join(hook.name()))
     }
 
     /// What makes active what its configuration names for `hook`, behind the name of its file.
-    pub fn activation(self, file: &str, hook: Hook) -> String {
+    pub fn activation(self, place: &Place, file: &str, hook: Hook) -> String {
         match self {
-            Self::Husky => format!("not executable: chmod +x {file}"),
-            _ => format!("not installed: pre-commit install -t {}", hook.name()),
+            Self::Husky if is_direct(place) => format!("not executable: chmod +x {file}"),
+            Self::Husky => "not installed: npx husky".to_owned(),
+            Self::Lefthook => "not installed: lefthook install".to_owned(),
+            Self::PreCommit => format!("not installed: pre-commit install -t {}", hook.name()),
         }
     }
 
@@ -186,6 +191,13 @@ impl Manager {
                     ));
                 }
                 lines.push("then `pre-commit install -t <stage>` for each stage".to_owned());
+                if hooks.contains(&Hook::PrePush) {
+                    lines.push(
+                        "of several refs that are pushed, pre-commit names the first alone; \
+                         `aye hooks install --pre-push` puts aye beside it, for all of them"
+                            .to_owned(),
+                    );
+                }
             }
         }
         lines.join("\n")

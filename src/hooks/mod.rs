@@ -2,7 +2,8 @@
 //!
 //! An existing hook is never edited: it moves aside under its own name, is run first by ours, and
 //! moves back on uninstall. Where a hook manager owns the directory, nothing is installed and the
-//! error says what to add to the manager's own configuration.
+//! error says what to add to the manager's own configuration; but for a pre-push hook beside that of
+//! the pre-commit framework, which cannot see all of a push.
 
 pub mod install;
 pub mod kept;
@@ -14,8 +15,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use install::{
-    InstallOutcome, State, install, require_room, require_unedited, runs_another, runs_chained,
-    state, uninstall,
+    InstallOutcome, State, install, is_installed, moved, require_room, require_unedited,
+    runs_another, runs_chained, state, uninstall,
 };
 pub use managers::Manager;
 pub use place::{Place, obstacle};
