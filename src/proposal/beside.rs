@@ -84,14 +84,19 @@ impl Proposal {
         here.next().map(|(decision, _)| decision).or_else(|| self.applies().next())
     }
 
+    /// Whether `decision`, an apply that stands, is of one of the lanes `own`.
+    pub fn is_of(&self, decision: &Decision, own: &[String]) -> bool {
+        let mut lanes = self.applies_by_lane();
+        let lane = lanes.find(|(made, _)| made.event == decision.event).and_then(|(_, lane)| lane);
+        lane.is_some_and(|lane| own.iter().any(|own| own == lane))
+    }
+
     /// What was written by `decision`, an apply that stands, as far as this clone may put it back: all of it where
     /// that is of one of this clone's lanes, `own`. Of another one only what the revision decided on
     /// says too, for what a file held here before nobody else can know.
     pub fn restorable(&self, decision: &Decision, own: &[String]) -> Vec<Written> {
-        let mut lanes = self.applies_by_lane();
-        let lane = lanes.find(|(made, _)| made.event == decision.event).and_then(|(_, lane)| lane);
         let mut written = decision.written.clone();
-        if !lane.is_some_and(|lane| own.iter().any(|own| own == lane)) {
+        if !self.is_of(decision, own) {
             let changes = self.revision(&decision.revision).map(|found| found.changes.as_slice());
             written.retain(|written| {
                 changes.unwrap_or_default().iter().any(|change| {

@@ -171,7 +171,8 @@ fn an_undo_where_the_code_never_was_settles_it_too() {
     team.ada.aye(&["apply", &id, "--yes"]).ok();
     as_bob(&team.bob, &["reject", &id, "--yes", "--reason", "not good"]).ok();
     team.sync();
-    team.proposer.aye(&["undo", &id, "--yes"]).ok().says("still rejected");
+    let run = team.proposer.aye(&["undo", &id, "--yes"]).ok().says("still rejected");
+    run.notes("Ada Reviewer applied it in another clone");
     assert_eq!(team.proposer.text("a.txt"), FILE);
 }
 
