@@ -9,6 +9,7 @@ pub mod capture;
 pub mod comment;
 pub mod dropped;
 pub mod inside;
+pub mod later;
 pub mod listing;
 pub mod plan;
 pub mod proposable;
@@ -22,6 +23,7 @@ pub mod trial;
 pub mod wait;
 
 mod draft;
+mod left_out;
 
 pub use draft::Draft;
 

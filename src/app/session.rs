@@ -15,10 +15,11 @@ use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
 use crate::session::tree::Base;
 use crate::session::{Record, beside, head, link, read, record, spool, submodules, tree};
-use crate::store::{Filter, Store};
+use crate::store::Store;
 
+use super::left_out::{LeftOut, left_out};
 use super::propose::{self, Details, Recorded, Revision};
-use super::{Draft, Session, proposable, recall, wait};
+use super::{Draft, Session, later, proposable, recall, wait};
 
 /// What became of the files of a session.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub struct Submitted {
     pub passed_over: Vec<(String, String)>,
     /// Files in which edits stand where a decision wanted others, and why. Untrusted.
     pub kept: Vec<(String, String)>,
+    /// What there is to say of the decision that the files followed, in words. Untrusted.
+    pub said: Vec<String>,
 }
 
 /// A proposal with the files of a session.
@@ -128,12 +131,21 @@ pub fn follow(
     let mut record = recall::record(store, home, name)?;
     let Some(id) = record.proposal.clone() else { return Ok(Followed::default()) };
     let proposal = store.view()?.find(&id).ok();
-    let submitted = record.submitted.clone().unwrap_or_else(|| record.base.clone());
+    let earlier = match &proposal {
+        Some(proposal) => later::earlier(store, &record, proposal)?,
+        None => None,
+    };
+    let submitted = match &earlier {
+        // What it has proposed since nobody has decided on.
+        Some(earlier) => earlier.files.clone(),
+        None => record.submitted.clone().unwrap_or_else(|| record.base.clone()),
+    };
     let mut rest = None;
     let base = match proposal.as_ref().map(|proposal| (proposal, proposal.status(*now))) {
         Some((proposal, Status::Pending)) => {
             return follow_revision(store, home, changing, record, proposal);
         }
+        Some((_, Status::Applied)) if earlier.is_some() => submitted.clone(),
         Some((proposal, Status::Applied)) => {
             let message = "What a session goes on from";
             let base = store.commit_above(&record.base, proposal.current(), message)?;
@@ -152,10 +164,11 @@ pub fn follow(
     };
     // What was left out and is pending stays in the files.
     let wanted = rest.as_ref().map_or(&base, |rest| &rest.with);
-    let followed = match home.state(name) {
+    let mut followed = match home.state(name) {
         State::Gone => Followed::default(),
         _ => follow::follow(store, &home.tree(name), &submitted, wanted)?,
     };
+    followed.said.extend(proposal.as_ref().filter(|_| earlier.is_some()).map(later::said));
     let decision = proposal.as_ref().and_then(Proposal::decision);
     let at = decision.map(|decision| decision.at.to_rfc3339());
     // What its agent has withdrawn is no news to it.
@@ -166,7 +179,8 @@ pub fn follow(
         proposal: is_news.then_some(id),
         rest: rest.as_ref().map(|rest| rest.proposal.id.to_string()),
         kept: followed.kept.clone(),
-        stays: is_applied && base == submitted,
+        stays: is_applied && base == submitted && earlier.as_ref().is_none_or(|it| it.is_other),
+        later: earlier.is_some(),
     });
     let base = rest.as_ref().map_or(base, |rest| rest.without.clone());
     go_on(store, home, changing, record, Some(base), None)?;
@@ -179,39 +193,6 @@ pub fn follow(
         home.write(changing, &record)?;
     }
     Ok(followed)
-}
-
-/// What a decision left out (`--split-rest`).
-struct LeftOut {
-    /// The pending proposal that was made of it.
-    proposal: Proposal,
-    /// The commit that it starts from: with what a person has in its files.
-    without: String,
-    /// The commit with it.
-    with: String,
-}
-
-/// What the decision on `proposal` left out, above the commit `base`.
-fn left_out(session: &Session<'_>, proposal: &Proposal, base: &str) -> Result<Option<LeftOut>> {
-    let Session { store, now, .. } = session;
-    let Some(decision) = proposal.decision() else { return Ok(None) };
-    let (by, status) = (Some(proposal.proposed_by.clone()), Some(Status::Pending));
-    let view = store.view()?;
-    let pending = view.proposals(&Filter { status, by, ..Filter::default() }, *now)?;
-    for summary in pending {
-        let rest = view.proposal(&summary.id)?;
-        let is_rest = rest.instead_of.as_ref() == Some(&proposal.id)
-            && rest.created_at >= decision.at
-            && rest.revisions.len() == 1
-            && view.is_from_here(store, &rest.first_event)?;
-        if is_rest {
-            let (current, message) = (rest.current(), "What a decision left out");
-            let without = store.commit_below(base, current, message)?;
-            let with = store.commit_above(&without, current, message)?;
-            return Ok(Some(LeftOut { proposal: rest, without, with }));
-        }
-    }
-    Ok(None)
 }
 
 /// Whether `theirs`, the commit with the files of the current revision of `proposal`, has others than `submitted`,
@@ -281,7 +262,7 @@ fn follow_revision(
     }
     record.revision = Some(current.event.clone());
     let (proposal, kept) = (record.proposal.clone(), followed.kept.clone());
-    record.untold.push(Untold { proposal, rest: None, kept, stays });
+    record.untold.push(Untold { proposal, rest: None, kept, stays, later: false });
     home.write(changing, &record)?;
     Ok(followed)
 }
@@ -382,7 +363,7 @@ pub fn submit(
     details: Details,
 ) -> Result<Submitted> {
     let Session { store, caller, now } = session;
-    let kept = follow(session, home, changing, name)?.kept;
+    let Followed { kept, said, .. } = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
     let base = record.base.clone();
     // Whatever it names is pending now.
@@ -403,7 +384,7 @@ pub fn submit(
             go_on(store, home, changing, record, None, None)?;
         }
         passed_over.extend(beside::of(store, &home.tree(name), name, &[&base]));
-        return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept });
+        return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept, said });
     }
     let changeset = Changeset::new(changes)?;
     let lines = entries(changeset.changes()).iter().fold((0, 0), |(added, removed), entry| {
@@ -438,7 +419,7 @@ pub fn submit(
             let submitted = record.submitted.as_ref().unwrap_or(&base);
             passed_over.extend(beside::of(store, &home.tree(name), name, &[&base, submitted]));
             let outcome = Some(SubmitOutcome::Elsewhere(proposal));
-            return Ok(Submitted { outcome, lines, passed_over, kept });
+            return Ok(Submitted { outcome, lines, passed_over, kept, said });
         }
         Some(proposal) if may_revise => {
             let proposals = std::slice::from_ref(&proposal);
@@ -472,7 +453,7 @@ pub fn submit(
     record.proposal = Some(proposal.id.to_string());
     // It is proposed, also where this fails: the next command knows by what was noted before.
     drop(held.and_then(|()| home.write(changing, &record)));
-    Ok(Submitted { outcome: Some(outcome), lines, passed_over, kept })
+    Ok(Submitted { outcome: Some(outcome), lines, passed_over, kept, said })
 }
 
 /// What an agent has to be told of its session.
@@ -484,6 +465,8 @@ pub struct News {
     pub rests: Vec<(String, String)>,
     /// Those that were made another in another clone, which the tree does not have: their ids.
     pub stays: Vec<String>,
+    /// Those that were decided where their last revision was not known: their ids.
+    pub later: Vec<String>,
     /// Files in which its edits stand where others were to come, and why. Untrusted.
     pub kept: Vec<(String, String)>,
 }
@@ -497,10 +480,11 @@ fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Recor
     let mut record = recall::record(store, home, name)?;
     let mut news = News::default();
     let view = store.view()?;
-    for Untold { proposal, rest, kept, stays } in std::mem::take(&mut record.untold) {
+    for Untold { proposal, rest, kept, stays, later } in std::mem::take(&mut record.untold) {
         news.kept.extend(kept);
         news.rests.extend(proposal.clone().zip(rest));
         news.stays.extend(proposal.clone().filter(|_| stays));
+        news.later.extend(proposal.clone().filter(|_| later));
         let found = proposal.and_then(|id| view.find(&id).ok());
         news.verdicts
             .extend(found.map(|found| wait::document(store, &found, found.status(*now), false)));

@@ -2,6 +2,7 @@
 
 mod lines;
 
+use lines::said;
 pub(super) use lines::{met, say, summary};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -410,9 +411,7 @@ fn sync(
     let session = context.session_of_agent(store, agent, "aye run");
     let (followed, done) = app::session::sync(&session, home, &changing, name, onto.into())?;
     if context.format_or(Format::Text) == Format::Text {
-        for line in met(&followed.kept) {
-            context.note(&line);
-        }
+        said(&followed.said).chain(met(&followed.kept)).for_each(|line| context.note(&line));
         match followed.moved.len() {
             0 if followed.kept.is_empty() => {
                 context.note(&format!("aye: session {name} stays as it is"));
@@ -450,7 +449,7 @@ pub(super) fn follow(
     let changing = home.change(name)?;
     let session = context.session_of_agent(store, agent, "aye run");
     let followed = app::session::follow(&session, home, &changing, name)?;
-    met(&followed.kept).iter().for_each(|line| context.note(line));
+    said(&followed.said).chain(met(&followed.kept)).for_each(|line| context.note(&line));
     Ok(())
 }
 
@@ -469,12 +468,13 @@ fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
         return Ok(());
     }
     let record = app::recall::record(store, home, name)?;
-    let base = record.submitted.as_ref().unwrap_or(&record.base);
+    let base = app::later::proposed(store, &record)?;
     let tree = home.tree(name);
     let read::Left { changes, passed_over: mut others } =
-        read::left(store, &tree, Some(name), base)?;
+        read::left(store, &tree, Some(name), &base)?;
     let changes = app::proposable::only(store, changes, &mut others)?;
-    others.extend(beside::of(store, &tree, name, &[&record.base, base]));
+    let submitted = record.submitted.as_ref().unwrap_or(&base);
+    others.extend(beside::of(store, &tree, name, &[&record.base, submitted]));
     // Submitting proposes what is in the files and can be; what else there is says itself what it is.
     let (what, submit) = match (others.first(), changes.is_empty()) {
         (Some((_, why)), true) => (format!(", which {why}"), String::new()),

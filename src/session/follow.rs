@@ -26,6 +26,8 @@ pub struct Followed {
     pub kept: Vec<(String, String)>,
     /// Files in which edits of the agent have made way for others, as [`overrule`] has it. Untrusted.
     pub met: Vec<String>,
+    /// What there is to say of the decision that it follows, in words. Untrusted.
+    pub said: Vec<String>,
 }
 
 impl Followed {
@@ -34,6 +36,7 @@ impl Followed {
         self.moved.extend(other.moved);
         self.kept.extend(other.kept);
         self.met.extend(other.met);
+        self.said.extend(other.said);
     }
 
     /// The same, of files in the directory `name`.
@@ -43,6 +46,7 @@ impl Followed {
             moved: self.moved.into_iter().map(at).collect(),
             kept: self.kept.into_iter().map(|(path, why)| (at(path), why)).collect(),
             met: self.met.into_iter().map(at).collect(),
+            said: self.said,
         }
     }
 }

@@ -76,6 +76,9 @@ pub struct Untold {
     /// Another clone has made something else of it, which the tree does not have.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stays: bool,
+    /// It was decided where the last revision was not known: what that has beside it stays in the tree.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub later: bool,
 }
 
 impl Record {

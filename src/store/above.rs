@@ -7,6 +7,8 @@ use gix::objs::{Kind, Tree};
 
 use super::objects::Batch;
 use super::{Store, pending, trees, write};
+use crate::changeset::merge::Sides;
+use crate::changeset::plan::{Resolved, plan};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::{Actor, ActorKind, Revision};
@@ -20,6 +22,32 @@ impl Store {
         let changes = revision.changes.iter();
         let leaves = changes.map(|change| pending::leaf(&change.path, &change.after)).collect();
         self.above(base, Batch::new(&self.repo), leaves, revision.at, message)
+    }
+
+    /// As [`Store::commit_above`], of a revision that was made on other files than those of `base`: what it changed
+    /// is changed there, and where that does not fit its own file stands.
+    ///
+    /// # Errors
+    /// As [`Store::commit_above`].
+    pub fn commit_onto(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
+        let planned = || -> Result<Vec<(RepoPath, Option<File>)>> {
+            let commit = ObjectId::from_hex(base.as_bytes())
+                .map_err(|error| Error::bug(error.to_string()))?;
+            let changes = self.changeset(&revision.changes)?.into_changes();
+            let sides = Sides { ours: "", theirs: "" };
+            let plan = plan(&changes, &*self.files_of(commit)?, sides)?;
+            let made = changes.into_iter().zip(plan.files);
+            Ok(made
+                .map(|(change, planned)| match planned.outcome {
+                    Resolved::Conflict(_) => (change.path, change.after),
+                    _ => (planned.path, planned.after),
+                })
+                .collect())
+        };
+        match planned() {
+            Ok(files) => self.commit_with(base, files, revision.at, message),
+            Err(_) => self.commit_above(base, revision, message),
+        }
     }
 
     /// The commit with the files that `revision` changes as they were before, by the time of the revision.

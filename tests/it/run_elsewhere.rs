@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::support::clones::{clone, fetch, push};
-use crate::support::record::apply;
+use crate::support::record::{apply, reject};
 use crate::support::{Cmd, Repo};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("test.sh", "echo pass\n")];
@@ -131,4 +131,90 @@ fn what_another_clone_calls_the_rest_of_a_decision_does_not_come_in() {
     exchange(&other, &here);
     let ran = agent(&here, "sh test.sh").run().ok();
     assert_eq!(ran.out(), "pass\n", "{ran}");
+}
+
+/// The session has a second revision, with a new file, of which the other clone knows nothing.
+fn revised() -> (Repo, Repo, String, Repo) {
+    let (here, other, id, server) = pair();
+    agent(&here, "sed -i 1ifirst a.txt; echo new >new.txt").run().ok().notes("revised: 2 files");
+    (here, other, id, server)
+}
+
+/// What is pending, and what the tree holds, once the session has followed.
+#[track_caller]
+fn goes_on_with(here: &Repo, id: &str, word: &str, lines: &str, diff: &[&str]) {
+    here.aye(&["session", "end", "x"]).exits(4).notes("holds work that no proposal has");
+    here.aye(&["session", "submit", "x"])
+        .ok()
+        .notes(&format!("{id} was {word} by"))
+        .notes("2 files +2 −0");
+    assert_eq!(std::fs::read_to_string(tree(here).join("a.txt")).expect("read"), lines);
+    assert_eq!(std::fs::read_to_string(tree(here).join("new.txt")).expect("read"), "new\n");
+    let pending = here.aye(&["list", "--json"]).ok().json();
+    // Beside what the other clone may have made a proposal of.
+    let mut all = pending["proposals"].as_array().expect("a list").iter();
+    let new = all.find(|it| it["description"].as_str().is_some_and(|it| it.starts_with("What")));
+    let new = new.expect("a proposal")["proposal_id"].as_str().expect("an id");
+    assert_ne!(new, id);
+    let shown = here.aye(&["diff", new, "--proposed", "--no-pager"]).ok();
+    diff.iter().fold(shown, |shown, line| shown.says(line));
+}
+
+#[test]
+fn what_was_revised_before_another_clone_applied_what_it_knew_is_proposed_anew() {
+    let (here, other, id, _server) = revised();
+    apply(&other, &id);
+    exchange(&other, &here);
+    goes_on_with(&here, &id, "applied", "first\none\nTWO\n", &["+first", " TWO", "+new"]);
+}
+
+#[test]
+fn what_was_revised_before_another_clone_rejected_what_it_knew_is_proposed_anew() {
+    let (here, other, id, _server) = revised();
+    reject(&other, &id, "loud");
+    exchange(&other, &here);
+    goes_on_with(&here, &id, "rejected", "first\none\ntwo\n", &["+first", " two", "+new"]);
+}
+
+/// The decision may be the earlier one by the clock, so that the revision counts for nothing.
+#[test]
+fn what_was_revised_after_another_clone_applied_what_it_knew_is_proposed_anew() {
+    let (here, other, id, _server) = pair();
+    apply(&other, &id);
+    agent(&here, "sed -i 1ifirst a.txt; echo new >new.txt").run().ok().notes("revised: 2 files");
+    exchange(&other, &here);
+    goes_on_with(&here, &id, "applied", "first\none\nTWO\n", &["+first", " TWO", "+new"]);
+}
+
+#[test]
+fn what_was_revised_before_another_clone_applied_a_part_is_proposed_anew() {
+    for more in [&[][..], &["--split-rest"]] {
+        let (here, other, id, _server) = pair();
+        agent(&here, "sed -i s/one/ONE/ a.txt; sed -i s/pass/PASS/ test.sh").run().ok();
+        exchange(&here, &other);
+        agent(&here, "sed -i 1ifirst a.txt; echo new >new.txt")
+            .run()
+            .ok()
+            .notes("revised: 3 files");
+        let shown = other.aye(&["show", &id, "--json"]).ok().json();
+        let id = format!("{id}@{}", shown["revision"].as_str().expect("a revision"));
+        other.aye(&[&["apply", &id, "--hunks", "1", "--yes"], more].concat()).ok();
+        exchange(&other, &here);
+        let (id, _) = id.split_once('@').expect("a revision");
+        goes_on_with(&here, id, "applied", "first\nONE\nTWO\n", &["+first", "+new"]);
+    }
+}
+
+/// The checkout moved on between both revisions: no line of it becomes the agent's.
+#[test]
+fn what_the_tree_has_followed_between_is_not_proposed_as_its_own() {
+    let (here, other, id, _server) = pair();
+    here.write("test.sh", "echo passed\n");
+    here.write("a.txt", "zero\n\none\ntwo\n");
+    here.commit("Beside");
+    here.aye(&["session", "sync", "x"]).ok();
+    agent(&here, "sed -i 1ifirst a.txt; echo new >new.txt").run().ok();
+    apply(&other, &id);
+    exchange(&other, &here);
+    goes_on_with(&here, &id, "applied", "first\nzero\n\none\nTWO\n", &["+first", " zero", "+new"]);
 }

@@ -19,6 +19,11 @@ pub(in crate::cli) fn met(kept: &[(String, String)]) -> Vec<String> {
     lines
 }
 
+/// What there is to say of a decision, in lines.
+pub(in crate::cli) fn said(said: &[String]) -> impl Iterator<Item = String> {
+    said.iter().map(|what| format!("aye: {}", escape::line(what)))
+}
+
 /// Says what was proposed, and what was not.
 pub(in crate::cli) fn say(context: &Context, done: &Submitted) {
     let lines = summary(done);
@@ -32,7 +37,7 @@ pub(in crate::cli) fn say(context: &Context, done: &Submitted) {
 
 /// What was proposed, and what was not, in lines; none where nothing changed.
 pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
-    let mut lines = met(&done.kept);
+    let mut lines: Vec<String> = said(&done.said).chain(met(&done.kept)).collect();
     for (path, why) in done.passed_over.iter().take(MOST) {
         let (path, why) = (escape::name(path), escape::line(why));
         lines.push(format!("aye: not proposed: {path} {why}"));

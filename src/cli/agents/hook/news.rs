@@ -21,8 +21,9 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
         rest.map(|(_, rest)| rest.as_str())
     };
     let of = |of: &wait::Document| {
-        let stays = news.stays.contains(&of.proposal_id);
-        verdict(of, rest(of), stays)
+        let has = |ids: &[String]| ids.contains(&of.proposal_id);
+        let tree = Tree { stays: has(&news.stays), later: has(&news.later) };
+        verdict(of, rest(of), tree)
     };
     let heading = (!news.verdicts.is_empty()).then(|| told::TO_WEIGH.to_owned());
     let mut texts: Vec<String> = heading.into_iter().collect();
@@ -37,9 +38,18 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out; the
-/// tree `stays` without what another clone has made of it.
-pub(super) fn verdict(news: &wait::Document, rest: Option<&str>, stays: bool) -> String {
+/// What the work tree has of a decision.
+#[derive(Clone, Copy, Default)]
+struct Tree {
+    /// It stays without what another clone has made of the proposal.
+    stays: bool,
+    /// It has a later revision than was known where it was decided.
+    later: bool,
+}
+
+/// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out.
+fn verdict(news: &wait::Document, rest: Option<&str>, tree: Tree) -> String {
+    let Tree { stays, later } = tree;
     let by = news.actor.as_ref().map_or_else(|| "a reviewer".to_owned(), told::name);
     let id = &news.proposal_id;
     let mut text = match (news.status, news.changes_requested) {
@@ -54,6 +64,13 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>, stays: bool) ->
                  you edit from now on takes its place."
             )
         }
+        (Status::Applied, _) if later => format!(
+            "Your proposal {id} was applied by {by} in another clone as it was before your last revision."
+        ),
+        (Status::Rejected, _) if later => format!(
+            "Your proposal {id} was rejected by {by} in another clone as it was before your last revision; the edits \
+             that were known there are out of the work tree."
+        ),
         (Status::Applied, _) => {
             match news.revised.as_ref().map(|revised| revised.reason.as_str()) {
                 Some("partial") => match rest {
@@ -91,6 +108,9 @@ pub(super) fn verdict(news: &wait::Document, rest: Option<&str>, stays: bool) ->
              work tree."
         ),
     };
+    if later {
+        text += " What your last revision has beside that stays in the work tree, and is proposed anew when you stop.";
+    }
     let mut lines = Vec::new();
     if let Some(reason) = &news.reason {
         lines.extend(told::labelled("Reason", reason));
