@@ -8,6 +8,7 @@ pub mod blame;
 pub mod capture;
 pub mod comment;
 pub mod dropped;
+pub mod ground;
 pub mod inside;
 pub mod later;
 pub mod listing;

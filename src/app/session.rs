@@ -148,7 +148,7 @@ pub fn follow(
         Some((_, Status::Applied)) if earlier.is_some() => submitted.clone(),
         Some((proposal, Status::Applied)) => {
             let message = "What a session goes on from";
-            let base = store.commit_above(&record.base, proposal.current(), message)?;
+            let base = store.commit_onto(&record.base, proposal.current(), message)?;
             if is_foreign(store, proposal, &submitted, &base)? {
                 submitted.clone()
             } else {

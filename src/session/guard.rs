@@ -60,6 +60,11 @@ pub struct Found {
     /// Those that git does not track, that are not there any more or that the command names, and what became of
     /// them: nobody has a copy.
     pub lost: Vec<(String, String)>,
+    /// The commit that the session's tree is compared with from now on, where the command has found its files
+    /// otherwise; the tree has followed.
+    pub base: Option<String>,
+    /// Files in which edits in the session's tree stand where those had others, and why. Untrusted.
+    pub kept: Vec<(String, String)>,
     /// There are too many untracked files to compare them.
     pub is_over_limit: bool,
     /// Git has pruned what the checkout was, and nothing can be compared.
@@ -77,6 +82,8 @@ pub struct Claim<'a> {
     pub is_late: bool,
     /// What aye itself has written since.
     pub decided: &'a Decided,
+    /// The commit that the session's tree is compared with.
+    pub base: &'a str,
 }
 
 impl Before {
@@ -106,14 +113,9 @@ impl Before {
         repository: &Repository,
         earlier: &Self,
         paths: &BTreeSet<BString>,
-        above: impl FnOnce(&str, Files) -> Result<String>,
+        above: impl Fn(&str, Files) -> Result<String>,
     ) -> Result<()> {
-        let [was, is] = [&earlier.commit, &self.commit].map(|id| read::index(repository, id));
-        let (was, is) = (read::entries(&was?), read::entries(&is?));
-        let mut files = Files::new();
-        for path in paths.iter().filter(|path| was.get(*path) != is.get(*path)) {
-            files.push((RepoPath::from_tree(path)?, stored(repository, &was, path)?));
-        }
+        let files = differing(repository, (&self.commit, &earlier.commit), paths.iter())?;
         if !files.is_empty() {
             self.commit = above(&self.commit, files)?;
         }
@@ -132,7 +134,7 @@ impl Before {
         repository: &Repository,
         tree: &Path,
         claim: Claim<'_>,
-        above: impl FnOnce(&str, Files) -> Result<String>,
+        above: impl Fn(&str, Files) -> Result<String>,
     ) -> Result<Found> {
         let mut found = Found::default();
         let Some(top) = repository.work_dir() else { return Ok(found) };
@@ -254,6 +256,13 @@ impl Before {
             }
         }
         let after = above(&self.commit, files)?;
+        // What the command found in its files is where its edits start, and none of them.
+        let ground = differing(repository, (claim.base, &self.commit), named.iter())?;
+        if !ground.is_empty() {
+            let base = above(claim.base, ground)?;
+            found.kept = follow::follow(repository, tree, claim.base, &base)?.kept;
+            found.base = Some(base);
+        }
         // The files did not have what was put back: what this command has made of them comes later.
         let followed = follow::overrule(repository, tree, &self.commit, &after)?;
         let [from, to] = [&after, &self.commit].map(|commit| read::index(repository, commit));
@@ -322,6 +331,20 @@ impl Before {
         const MAYBE: &str = "was staged otherwise while the command ran: git diff --cached";
         found.left.extend(others.iter().map(|path| (path.to_string(), MAYBE.to_owned())));
     }
+}
+
+/// Those of `paths` that are not the same in the two commits, as they are in the second.
+fn differing<'p>(
+    repository: &Repository,
+    commits: (&str, &str),
+    paths: impl Iterator<Item = &'p BString>,
+) -> Result<Files> {
+    let [from, to] = [commits.0, commits.1].map(|id| read::index(repository, id));
+    let (from, to) = (read::entries(&from?), read::entries(&to?));
+    paths
+        .filter(|path| from.get(*path) != to.get(*path))
+        .map(|path| Ok((RepoPath::from_tree(path)?, stored(repository, &to, path)?)))
+        .collect()
 }
 
 /// What git stores of the file `path`, of which `entries` are.

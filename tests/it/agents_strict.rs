@@ -917,3 +917,70 @@ fn a_pipe_in_the_place_of_a_file_is_named_and_keeps_no_command_from_running() {
     repo.git(&["checkout", "a.txt"]);
     is_put_back_and_proposed(&repo, &["+x"]);
 }
+
+/// The text of a file of ten lines, with some of them otherwise.
+fn ten(other: &[(usize, &str)]) -> String {
+    let line = |at| other.iter().find(|it| it.0 == at).map(|it| it.1.to_owned());
+    (1..=10).map(|at| line(at).unwrap_or_else(|| format!("line {at}")) + "\n").collect()
+}
+
+/// What the pending proposal makes of the checkout, in the file `c.txt`.
+fn applied(repo: &Repo) -> String {
+    hook(repo, "Stop", json!({}));
+    let list = list(repo);
+    assert_eq!(list["count"], 1, "{list}");
+    let id = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    repo.aye(&["diff", &id, "--proposed", "--no-pager"]).ok().lacks("+PERSON");
+    crate::support::record::apply(repo, &id);
+    repo.text("c.txt")
+}
+
+#[test]
+fn what_the_person_has_changed_since_is_where_a_command_starts() {
+    let six = "sed -i 's/^line 6$/AGENT/' c.txt";
+    let five = "sed -i 's/^PERSON$/AGENT/' c.txt";
+    let cases = [(six, &[(5, "PERSON"), (6, "AGENT")][..]), (five, &[(5, "AGENT")])];
+    for ((command, made), is_committed) in cases.iter().flat_map(|it| [(it, true), (it, false)]) {
+        let repo = Repo::with(&[("a.txt", "one\ntwo\n"), ("c.txt", &ten(&[]))]);
+        runs(&repo, "sed -i s/one/1/ a.txt", || {});
+        hook(&repo, "Stop", json!({}));
+        repo.write("c.txt", ten(&[(5, "PERSON")]));
+        if is_committed {
+            repo.commit("By a person");
+        }
+        let told = runs(&repo, command, || {});
+        assert!(told.contains("\nc.txt") && !told.contains("made way"), "{told}");
+        assert_eq!(repo.text("c.txt"), ten(&[(5, "PERSON")]));
+        assert_eq!(applied(&repo), ten(made));
+        assert_eq!(repo.text("a.txt"), "1\ntwo\n");
+    }
+}
+
+#[test]
+fn what_the_person_has_changed_since_beside_edits_of_the_agent_stays_the_persons() {
+    let repo = Repo::with(&[("c.txt", &ten(&[]))]);
+    runs(&repo, "sed -i 's/^line 2$/TWO/' c.txt", || {});
+    hook(&repo, "Stop", json!({}));
+    repo.write("c.txt", ten(&[(5, "PERSON")]));
+    runs(&repo, "sed -i 's/^line 6$/AGENT/' c.txt", || {});
+    // Decided while the last edit is not proposed yet.
+    let id = list(&repo)["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    crate::support::record::apply(&repo, &id);
+    assert_eq!(repo.text("c.txt"), ten(&[(2, "TWO"), (5, "PERSON")]));
+    assert_eq!(applied(&repo), ten(&[(2, "TWO"), (5, "PERSON"), (6, "AGENT")]));
+}
+
+#[test]
+fn a_file_that_the_person_has_changed_and_a_command_removes_is_proposed_to_be_removed() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\n"), ("c.txt", &ten(&[]))]);
+    runs(&repo, "sed -i s/one/1/ a.txt", || {});
+    hook(&repo, "Stop", json!({}));
+    repo.write("c.txt", ten(&[(5, "PERSON")]));
+    runs(&repo, "rm c.txt", || {});
+    assert_eq!(repo.text("c.txt"), ten(&[(5, "PERSON")]));
+    hook(&repo, "Stop", json!({}));
+    let id = list(&repo)["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    repo.aye(&["diff", &id, "--proposed", "--no-pager"]).ok().says("-PERSON");
+    crate::support::record::apply(&repo, &id);
+    assert!(!repo.root().join("c.txt").exists());
+}

@@ -11,14 +11,15 @@ use std::time::SystemTime;
 use bstr::BString;
 
 use super::place::Place;
-use super::{begin, decided};
+use super::{begin, decided, session};
+use crate::app::ground;
 use crate::cli::Context;
 #[cfg(unix)]
 use crate::cli::shell::only_reads;
 use crate::error::Result;
 use crate::harness::{Answer, Call, Shell};
 use crate::session::guard::{Before, Claim, Files, Found};
-use crate::session::home::Watching;
+use crate::session::home::{Changing, Watching};
 use crate::session::untracked;
 use crate::session::watched::{MOST, Running, Watched};
 use crate::text::escape;
@@ -48,11 +49,13 @@ pub(super) fn watch(
     let changing = place.home.change(&place.name)?;
     let mut watched = place.home.watched(&changing);
     watched.pass(part);
-    tell(context, place, &watching, &mut watched, |it| it.part == part && it.is_outlived)?;
+    tell(context, place, (&watching, &changing), &mut watched, |it| {
+        it.part == part && it.is_outlived
+    })?;
     while watched.running.len() >= MOST {
         let at = watched.running.iter().position(|it| it.is_over).unwrap_or_default();
         if !watched.running[at].is_told {
-            settle(context, place, &watching, &mut watched, (at, End::Unknown))?;
+            settle(context, place, (&watching, &changing), &mut watched, (at, End::Unknown))?;
         }
         watched.running.remove(at);
     }
@@ -118,7 +121,7 @@ pub(super) fn ran(context: &Context, place: &Place, call: &Call, command: &str) 
     // Of a command that reads only, nothing is remembered.
     let Some(at) = watched.ended(&call.part, command) else { return Ok(Answer::Nothing) };
     if !watched.running[at].is_background {
-        settle(context, place, &watching, &mut watched, (at, End::Reported))?;
+        settle(context, place, (&watching, &changing), &mut watched, (at, End::Reported))?;
         let ended = watched.running.remove(at);
         watched.outlive(&ended.part, ended.began);
     }
@@ -137,7 +140,7 @@ pub(super) fn interrupted(context: &Context, place: &Place) -> Result<Option<Str
     let watching = home.watch()?;
     let changing = home.change(name)?;
     let mut watched = home.watched(&changing);
-    tell(context, place, &watching, &mut watched, |it| it.part.is_empty())?;
+    tell(context, place, (&watching, &changing), &mut watched, |it| it.part.is_empty())?;
     let text = std::mem::take(&mut watched.untold).join("\n\n");
     home.keep_watched(&changing, &watched)?;
     Ok((!text.is_empty()).then_some(text))
@@ -148,7 +151,7 @@ pub(super) fn interrupted(context: &Context, place: &Place) -> Result<Option<Str
 fn tell(
     context: &Context,
     place: &Place,
-    watching: &Watching,
+    held: (&Watching, &Changing),
     watched: &mut Watched,
     is_over: impl Fn(&Running) -> bool,
 ) -> Result<()> {
@@ -158,7 +161,7 @@ fn tell(
             at += 1;
             continue;
         }
-        let found = settle(context, place, watching, watched, (at, End::Unknown))?;
+        let found = settle(context, place, held, watched, (at, End::Unknown))?;
         watched.running[at].is_told = true;
         if found.is_pruned {
             watched.running.remove(at);
@@ -177,7 +180,8 @@ pub(super) fn ended(context: &Context, place: &Place) -> Result<Vec<String>> {
     let mut watched = home.watched(&changing);
     let mut left: Vec<(String, String)> = Vec::new();
     while let Some(at) = watched.running.iter().position(|it| !it.is_over) {
-        let found = settle(context, place, &watching, &mut watched, (at, End::Unknown))?;
+        let found =
+            settle(context, place, (&watching, &changing), &mut watched, (at, End::Unknown))?;
         let it = &mut watched.running[at];
         (it.is_told, it.is_over) = (true, true);
         // Of one in the background no end is reported.
@@ -231,7 +235,7 @@ enum End {
 fn settle(
     context: &Context,
     place: &Place,
-    watching: &Watching,
+    held: (&Watching, &Changing),
     watched: &mut Watched,
     (at, end): (usize, End),
 ) -> Result<Found> {
@@ -246,11 +250,20 @@ fn settle(
     let others: Vec<String> = others.map(|(_, other)| other.command.clone()).collect();
     let decided = decided::since(store, &it.tips)?;
     let is_late = end == End::Unknown;
-    let claim = Claim { command: &it.command, others: &others, is_late, decided: &decided };
+    let session = session(context, place);
+    let base = match is_late {
+        true => home.record(name)?.base,
+        false => ground::base(&session, home, held.1)?,
+    };
+    let claim =
+        Claim { command: &it.command, others: &others, is_late, decided: &decided, base: &base };
     let above = |base: &str, files: Files| {
         store.commit_with(base, files, context.now, "What a command wrote")
     };
-    let found = it.before.compare(store, &home.tree(name), claim, above)?;
+    let mut found = it.before.compare(store, &home.tree(name), claim, above)?;
+    if let Some(base) = found.base.take() {
+        ground::moved(&session, home, held.1, base, std::mem::take(&mut found.kept))?;
+    }
     if !found.back.is_empty() {
         // What it had written until they began is not what was there before them. Where that cannot be noted,
         // nothing is put back any more.
@@ -261,7 +274,7 @@ fn settle(
             }
         };
         watched.running.iter_mut().for_each(note);
-        for other in home.watching(watching).iter().filter(|other| *other != name) {
+        for other in home.watching(held.0).iter().filter(|other| *other != name) {
             if let Ok(changing) = home.change(other) {
                 let mut watched = home.watched(&changing);
                 watched.running.iter_mut().for_each(note);
