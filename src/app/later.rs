@@ -1,11 +1,7 @@
 //! What a session has proposed after what a decision in another clone was about.
 
-use std::collections::BTreeSet;
-
 use crate::error::Result;
 use crate::proposal::Proposal;
-use crate::proposal::event::Data;
-use crate::proposal::fold::saw;
 use crate::session::Record;
 use crate::store::Store;
 
@@ -29,24 +25,18 @@ pub fn earlier(store: &Store, record: &Record, proposal: &Proposal) -> Result<Op
     if view.is_from_here(store, &decision.event)? {
         return Ok(None);
     }
-    let Some(decided) = view.event(&decision.event)? else { return Ok(None) };
-    let log = view.log(Some(&proposal.id), None)?;
-    let (mut known, mut is_later) = (BTreeSet::new(), false);
-    for event in log.iter().map(|entry| &entry.stamped) {
-        let is_revision = matches!(event.event.data, Data::Propose(_) | Data::Revise(_));
-        if !is_revision || !view.is_from_here(store, &event.id)? {
+    let (mut last, mut is_later) = (None, false);
+    for revision in &proposal.revisions {
+        if !view.is_from_here(store, &revision.event)? {
             continue;
         }
-        let actor = &event.event.actor;
-        if event.id == decision.revision || saw(&decided, event) {
-            known.insert(event.id.as_str());
-        } else {
-            // Of somebody else's the tree has only what it has followed.
-            is_later |= (&actor.name, actor.kind) == (&proposal.actor.name, proposal.actor.kind)
-                || record.revision.as_ref() == Some(&event.id);
+        if !proposal.undecided.contains(&revision.event) {
+            last = Some(revision);
+            continue;
         }
+        // Of somebody else's the tree has only what it has followed.
+        is_later |= proposal.is_own(revision) || record.revision.as_ref() == Some(&revision.event);
     }
-    let last = proposal.revisions.iter().rfind(|it| known.contains(it.event.as_str()));
     let Some(last) = last.filter(|_| is_later) else { return Ok(None) };
     let files = store.commit_onto(&record.base, last, "What a decision was about")?;
     Ok(Some(Earlier { files, is_other: last.event != decision.revision }))

@@ -37,7 +37,7 @@ impl Push {
     /// Of a hook that was run with `args`; `store` is what the names are looked up in, if it can be opened.
     ///
     /// # Errors
-    /// `io_error` if standard input cannot be read; those of [`commits::list`].
+    /// `io_error` if standard input cannot be read; those of the store.
     pub(super) fn read(
         context: &Context,
         args: &[OsString],

@@ -46,16 +46,6 @@ impl View {
         LogPages { view: self, id, left, last: None, budget: Budget::default() }
     }
 
-    /// The event `id` (hex), with the positions that its writer had seen, which [`View::log`] leaves out.
-    ///
-    /// # Errors
-    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
-    pub fn event(&self, id: &str) -> Result<Option<Stamped>> {
-        let _ = self.by(Index::Event);
-        let found = self.events("WHERE id = ?1 AND part IS NULL", [id])?.pop();
-        Ok(found.map(|entry| entry.stamped))
-    }
-
     /// Whether this clone itself has recorded the event `id` (hex): it is in a lane of `store`'s own, at a
     /// position that this has come to. What others add to a lane of the same name is not.
     ///
