@@ -227,3 +227,22 @@ fn the_git_directory_of_a_tree_runs_nothing_outside_of_it() {
     // Its work is not lost.
     repo.aye(&["session", "submit", name.expect("a name")]).ok().notes("2 files");
 }
+
+/// A person's `git switch` may take the directory away in which the client was started.
+#[test]
+fn a_turn_that_ends_where_its_directory_is_gone_is_proposed() {
+    let repo = Repo::with(FILES);
+    let started = repo.path("src");
+    let input = json!({ "command": "echo x >../b.txt" });
+    let moved = tool(&repo, &started, "Bash", &input).json();
+    let moved = moved["hookSpecificOutput"]["updatedInput"]["command"].clone();
+    let args = ["-c", moved.as_str().expect("a command")];
+    let args = ["-c", "cd src && eval \"$1\"", "sh", args[1]];
+    repo.program("sh").args(&args).run().ok();
+    std::fs::remove_dir_all(&started).expect("removed");
+    hook(&repo, &started, "Stop", json!({}));
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(list["proposals"][0]["file_path"], "b.txt", "{list}");
+    let news = hook(&repo, &started, "SessionStart", json!({ "source": "resume" }));
+    assert!(!news.out().is_empty());
+}

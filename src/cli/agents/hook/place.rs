@@ -77,7 +77,8 @@ impl Place {
 }
 
 /// The repository that the client works in, and a directory in it. Where its own directory is gone, as after its work
-/// tree was removed, an edit is still one of the repository that it names a file of; and a command that is started
+/// tree was removed, an edit is still one of the repository that it names a file of, and the end of a turn one of that which the directory was in;
+/// and a command that is started
 /// outside of any repository one of that which the client was started in, or has a tree of, if it names that.
 fn discover(context: &Context, call: &Call) -> Result<Option<(Store, PathBuf)>> {
     if let Some(found) = at(&call.directory)? {
@@ -96,6 +97,11 @@ fn discover(context: &Context, call: &Call) -> Result<Option<(Store, PathBuf)>> 
             Ok(None)
         }
         Event::Shell { command, .. } | Event::Ran { command } => started(context, call, command),
+        // What a turn left behind is proposed all the same.
+        _ if !call.directory.exists() => {
+            let Some(near) = near(&call.directory) else { return Ok(None) };
+            Ok(at(near)?.map(|found| (found, near.to_owned())))
+        }
         _ => Ok(None),
     }
 }
