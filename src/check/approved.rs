@@ -9,9 +9,9 @@ use super::commits::{self, Commit};
 use crate::changeset::RepoPath;
 use crate::decide::steps::{self, Said};
 use crate::error::Result;
-use crate::proposal::state::Decision;
+use crate::proposal::state::{Decision, State};
 use crate::proposal::steps::Step;
-use crate::proposal::{Entry, Proposal, Status};
+use crate::proposal::{Entry, Proposal, ProposalId, Status};
 use crate::store::{Filter, Store, View};
 
 /// A file as approved: its content, or `None` where it was to be deleted.
@@ -20,6 +20,8 @@ pub type Approved = (RepoPath, Option<Entry>);
 /// What one decision, or one approval that wrote nothing, covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cover {
+    /// What was approved.
+    pub proposal: ProposalId,
     /// When.
     pub at: DateTime<Utc>,
     /// Each file from one content to another.
@@ -46,7 +48,8 @@ impl Cover {
 /// `statement_invalid`, `object_missing` where no record of it can be believed.
 pub fn covers(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
     each(store, proposal, |at, said| {
-        Ok(Cover { at, steps: said.proven(store, proposal)?.to_vec() })
+        let steps = said.proven(store, proposal)?.to_vec();
+        Ok(Cover { proposal: proposal.id.clone(), at, steps })
     })
 }
 
@@ -84,7 +87,8 @@ fn each<T>(
 pub fn applied(store: &Store, proposal: &Proposal) -> Option<Cover> {
     let decision = proposal.apply_here(&store.own_lanes())?;
     let said = steps::of(store, proposal, decision).ok()?;
-    Some(Cover { at: decision.at, steps: said.proven(store, proposal).ok()?.to_vec() })
+    let steps = said.proven(store, proposal).ok()?.to_vec();
+    Some(Cover { proposal: proposal.id.clone(), at: decision.at, steps })
 }
 
 /// The first of `approved`, the files of `proposal` that were approved at `at`, that `lookup` gives
@@ -168,10 +172,17 @@ impl Candidate<'_> {
         }
     }
 
-    /// What is still to be taken back behind it, where `open` was before it.
-    fn after<'s>(&'s self, open: &BTreeSet<&'s str>) -> BTreeSet<&'s str> {
+    /// What is still to be taken back behind it, where `open` was before it; `None` where it counts for nothing: of a
+    /// proposal that was applied again, an undo is approved only together with the apply that it takes back.
+    fn after<'s>(&'s self, open: &BTreeSet<&'s str>) -> Option<BTreeSet<&'s str>> {
         let mut open = open.clone();
         match self {
+            Self::Claimed { standing: Standing::TakesBack(event), proposal, .. }
+                if matches!(proposal.state, State::Applied(_))
+                    && !open.contains(event.as_str()) =>
+            {
+                return None;
+            }
             Self::Claimed { standing: Standing::Undone(event), .. } => {
                 open.insert(event);
             }
@@ -180,7 +191,7 @@ impl Candidate<'_> {
             }
             Self::Claimed { standing: Standing::Stands, .. } | Self::Proven(_) => {}
         }
-        open
+        Some(open)
     }
 
     fn is_proven(&self, store: &Store) -> bool {
@@ -214,15 +225,15 @@ fn covers_of(
         };
         let stands = |at, said| Ok(claimed(at, said, Standing::Stands));
         found.extend(each(store, &proposal, stands).unwrap_or_default());
-        for undone in &proposal.undone {
-            let Some(undo) = undone.taken_back.as_ref().filter(|_| !proposal.contested) else {
-                continue;
-            };
-            let (Ok(made), Ok(back)) =
-                (steps::of(store, &proposal, undone), steps::of_undo(store, &proposal, undone))
+        let undos = proposal.undone.iter().zip(&proposal.undos);
+        for (undone, undo) in undos.filter(|_| !proposal.contested) {
+            let made = steps::of(store, &proposal, undone);
+            let (Ok(made), Ok(back)) = (made, steps::of_undo(store, &proposal, (undone, undo)))
             else {
                 continue;
             };
+            // Lines that were taken along are not what the undo takes back.
+            let made = made.without_residue();
             found.push(claimed(undone.at, made, Standing::Undone(undone.event.clone())));
             found.push(claimed(undo.at, back, Standing::TakesBack(undone.event.clone())));
         }
@@ -252,7 +263,7 @@ fn reaches(
         }
         for step in steps {
             let here = reached.iter().filter(|(content, _)| *content == step.before);
-            let next: Vec<_> = here.map(|(_, open)| candidate.after(open)).collect();
+            let next: Vec<_> = here.filter_map(|(_, open)| candidate.after(open)).collect();
             for open in next {
                 let is_new = !reached.iter().any(|(at, known)| *at == step.after && *known == open);
                 if is_new && (open.is_empty() || reached.len() < MOST) {

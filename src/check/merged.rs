@@ -5,15 +5,12 @@ use super::approved::Cover;
 use crate::changeset::merge::{Merged, Sides, merge};
 use crate::changeset::{File, RepoPath};
 use crate::error::Result;
-use crate::proposal::Entry;
 use crate::proposal::steps::Step;
+use crate::proposal::{Entry, ProposalId};
 use crate::store::Store;
 
-/// How many contents are followed.
-const MOST: usize = 64;
-
 /// Whether a commit that has `made` of `path`, and its parent `parent`, has a step that `cover` approves merged into
-/// what the parent has; with others of `beside`, one after the other, where it holds several. The step itself, on
+/// what the parent has; with those of `beside`, one after the other, where it holds several. The step itself, on
 /// the very content that it was approved for, is one.
 ///
 /// # Errors
@@ -32,29 +29,27 @@ pub fn is_merged(
     if own.any(|step| (&step.before, &step.after) == (parent, made)) {
         return Ok(true);
     }
-    let mut covers: Vec<&Cover> = beside.iter().filter(|other| *other != cover).collect();
-    covers.push(cover);
-    covers.sort_by_key(|cover| cover.at);
+    let mut covers: Vec<&Cover> = vec![cover];
+    for other in beside.iter().filter(|other| other.proposal != cover.proposal) {
+        covers.insert(covers.partition_point(|earlier| earlier.at <= other.at), other);
+    }
     let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
-    let made = file(made)?;
-    // What is reached, and whether by a step of `cover`.
-    let mut reached: Vec<(Option<File>, bool)> = vec![(file(parent)?, false)];
+    let mut content = file(parent)?;
+    // Of one proposal that several people have approved, one of the approvals.
+    let mut taken: Vec<&ProposalId> = Vec::new();
     for one in covers {
         for step in one.steps.iter().filter(at_path) {
+            if taken.contains(&&one.proposal) {
+                break;
+            }
             let (before, after) = (file(&step.before)?, file(&step.after)?);
-            for at in 0..reached.len() {
-                let (content, has_it) = &reached[at];
-                let next =
-                    merged([&before, content, &after]).map(|next| (next, *has_it || one == cover));
-                if let Some(next) =
-                    next.filter(|next| reached.len() < MOST && !reached.contains(next))
-                {
-                    reached.push(next);
-                }
+            if let Some(next) = merged([&before, &content, &after]) {
+                content = next;
+                taken.push(&one.proposal);
             }
         }
     }
-    Ok(reached.contains(&(made, true)))
+    Ok(taken.contains(&&cover.proposal) && content == file(made)?)
 }
 
 /// What `after`, made of `base`, makes of `ours`; `None` where these do not merge.

@@ -147,10 +147,12 @@ impl Look<'_> {
     /// Whether what was `written` was applied on top of others that were applied to a file which was `now`: they went
     /// with it.
     fn is_below(&self, decision: &Decision, written: &Written, now: &Option<Entry>) -> bool {
-        let mut earlier: Vec<&Decision> =
-            self.applied.iter().filter_map(|(proposal, _)| proposal.decision()).collect();
-        earlier.retain(|earlier| earlier.at < decision.at);
-        earlier.sort_unstable_by_key(|earlier| std::cmp::Reverse(earlier.at));
+        let mut earlier: Vec<&Decision> = Vec::new();
+        for (proposal, _) in self.applied {
+            if let Some(other) = proposal.decision().filter(|other| other.at < decision.at) {
+                earlier.insert(earlier.partition_point(|later| later.at >= other.at), other);
+            }
+        }
         let mut below = vec![&written.before];
         for step in earlier.iter().flat_map(|earlier| &earlier.written) {
             if step.path == written.path && below.contains(&&step.after) {

@@ -212,7 +212,7 @@ pub fn header(
         };
         let reason = escape::line(revision.reason.as_str()).into_owned();
         let undecided = match proposal.undecided.contains(&revision.event) {
-            true => ": not decided, made at the same time in another clone",
+            true => ": not decided, made at the same time",
             false => "",
         };
         let number = at + 1;
@@ -276,11 +276,11 @@ pub fn header(
             field("commit", commit.clone());
         }
     }
-    for state in proposal.beside.iter().map(|beside| &beside.state) {
+    for state in &proposal.beside {
         let Some(decision) = state.decision() else { continue };
         let (by, ago) = (escape::name(&decision.by.to_string()), age::ago(decision.at, now));
-        let how = if state.is_like(&proposal.state) { "alike" } else { "differently" };
-        field(state.word(), format!("{ago} by {by}, {how}, in another clone"));
+        let how = if proposal.is_like(state, &proposal.state) { "alike" } else { "differently" };
+        field(state.word(), format!("{ago} by {by}, {how}"));
         if let Some(reason) = &decision.reason {
             field("reason", escape::line(reason).into_owned());
         }

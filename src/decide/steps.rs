@@ -41,18 +41,22 @@ pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> R
     Said::of(proposal, &approval.revision, &manifest)
 }
 
-/// The record of the undo by which a person has taken the apply `undone` back: what it put back. Approves
+/// The record of `undo`, by which a person has taken the apply `undone` back: what it put back. Approves
 /// nothing where no person did, or where it is of version 0.1.0.
 ///
 /// # Errors
 /// As [`of`].
-pub fn of_undo(store: &Store, proposal: &Proposal, undone: &Decision) -> Result<Said> {
-    let Some(undo) = undone.taken_back.as_ref().filter(|undo| undo.is_by_a_person()) else {
+pub fn of_undo(
+    store: &Store,
+    proposal: &Proposal,
+    (undone, undo): (&Decision, &Decision),
+) -> Result<Said> {
+    let Some(statement) = undo.statement.as_ref().filter(|_| undo.is_by_a_person()) else {
         return Ok(Said::default());
     };
     let recorded = Recorded {
         event: &undo.event,
-        statement: &undo.statement,
+        statement,
         by: &undo.by,
         evidence: &undo.evidence,
         revision: &undone.revision,
@@ -91,6 +95,12 @@ pub fn of(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Sai
 }
 
 impl Said {
+    /// The same without the lines that were approved only in that they were taken along.
+    pub fn without_residue(mut self) -> Self {
+        self.approved.retain(|step| self.written.contains(step));
+        self
+    }
+
     fn on(revision: &str) -> Self {
         Self { revision: revision.to_owned(), ..Self::default() }
     }

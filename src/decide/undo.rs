@@ -164,7 +164,7 @@ pub fn elsewhere(store: &Store, proposal: &Proposal, files: &[Planned]) -> Optio
                 "commit {commit:.12} stays where it is: `git branch --all --contains {commit:.12}`"
             )
         }
-        None if !proposal.is_of(decision, &store.own_lanes()) => {
+        None if !decision.is_of(&store.own_lanes()) => {
             format!("{} applied it in another clone", decision.by.name)
         }
         None if store.has_linked() => "another work tree that it was applied in may".to_owned(),

@@ -1,19 +1,8 @@
 //! Decisions that clones have made without knowing of each other: which are alike, and what settles others.
 
-use serde::{Deserialize, Serialize};
-
 use super::Proposal;
 use super::event::Written;
 use super::state::{Decision, State};
-
-/// A decision that stands beside the one that counts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
-    /// The lane that it comes from.
-    pub lane: String,
-    /// Never pending.
-    pub state: State,
-}
 
 impl State {
     /// The decision, if there is one.
@@ -33,14 +22,12 @@ impl State {
             Self::Rejected(_) => "rejected",
         }
     }
+}
 
-    /// Whether two clones that decided so have decided alike: both said nay, or aye to the same revision.
-    pub fn is_like(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Applied(a), Self::Applied(b)) => a.revision == b.revision,
-            (Self::Rejected(_), Self::Rejected(_)) | (Self::Pending, Self::Pending) => true,
-            _ => false,
-        }
+impl Decision {
+    /// Whether it is of one of the lanes `own`.
+    pub fn is_of(&self, own: &[String]) -> bool {
+        own.contains(&self.lane)
     }
 }
 
@@ -51,7 +38,20 @@ impl Proposal {
     }
 
     fn states(&self) -> impl Iterator<Item = &State> {
-        std::iter::once(&self.state).chain(self.beside.iter().map(|beside| &beside.state))
+        std::iter::once(&self.state).chain(&self.beside)
+    }
+
+    /// Whether two clones that decided so have decided alike: both said nay, or aye to the same changes. Of a part that
+    /// is taken each makes a revision of its own.
+    pub fn is_like(&self, one: &State, other: &State) -> bool {
+        match (one, other) {
+            (State::Applied(a), State::Applied(b)) => {
+                let changes = |made: &Decision| Some(&self.revision(&made.revision)?.changes);
+                a.revision == b.revision || changes(a).is_some() && changes(a) == changes(b)
+            }
+            (State::Rejected(_), State::Rejected(_)) | (State::Pending, State::Pending) => true,
+            _ => false,
+        }
     }
 
     /// Whether a no stands, beside whatever else.
@@ -62,33 +62,22 @@ impl Proposal {
     /// The applies that stand of the revision that counts, that one first: several where people have applied it
     /// in clones that did not know of each other.
     pub fn applies(&self) -> impl Iterator<Item = &Decision> {
-        self.applies_by_lane().map(|(decision, _)| decision)
-    }
-
-    fn applies_by_lane(&self) -> impl Iterator<Item = (&Decision, Option<&str>)> {
-        let first = [(&self.state, self.decision_lane.as_deref())].into_iter();
-        let beside = self.beside.iter().map(|beside| (&beside.state, Some(beside.lane.as_str())));
-        first.chain(beside).filter_map(|(state, lane)| match state {
-            State::Applied(decision) if state.is_like(&self.state) => Some((decision, lane)),
+        self.states().filter_map(|state| match state {
+            State::Applied(decision) if self.is_like(state, &self.state) => Some(decision),
             _ => None,
         })
     }
 
-    /// The apply that stands and was made in the clone with the lanes `own`, if that wrote anything; else the one
-    /// that counts. What was written here nobody else knows as well.
+    /// The apply that stands and was made in the clone with the lanes `own`, if that wrote anything, like the one that
+    /// counts or not; else that one. What was written here nobody else knows as well.
     pub fn apply_here(&self, own: &[String]) -> Option<&Decision> {
-        let is_here = |lane: Option<&str>| lane.is_some_and(|lane| own.iter().any(|o| o == lane));
-        let writes =
-            |decision: &Decision| decision.written.iter().any(|file| file.before != file.after);
-        let mut here = self.applies_by_lane().filter(|(made, lane)| is_here(*lane) && writes(made));
-        here.next().map(|(decision, _)| decision).or_else(|| self.applies().next())
-    }
-
-    /// Whether `decision`, an apply that stands, is of one of the lanes `own`.
-    pub fn is_of(&self, decision: &Decision, own: &[String]) -> bool {
-        let mut lanes = self.applies_by_lane();
-        let lane = lanes.find(|(made, _)| made.event == decision.event).and_then(|(_, lane)| lane);
-        lane.is_some_and(|lane| own.iter().any(|own| own == lane))
+        let writes = |made: &Decision| made.written.iter().any(|file| file.before != file.after);
+        let is_here = |made: &&Decision| made.is_of(own) && writes(made);
+        let all = self.states().filter_map(|state| match state {
+            State::Applied(decision) => Some(decision),
+            _ => None,
+        });
+        all.into_iter().find(is_here).or_else(|| self.applies().next())
     }
 
     /// What was written by `decision`, an apply that stands, as far as this clone may put it back: all of it where
@@ -96,7 +85,7 @@ impl Proposal {
     /// says too, for what a file held here before nobody else can know.
     pub fn restorable(&self, decision: &Decision, own: &[String]) -> Vec<Written> {
         let mut written = decision.written.clone();
-        if !self.is_of(decision, own) {
+        if !decision.is_of(own) {
             let changes = self.revision(&decision.revision).map(|found| found.changes.as_slice());
             written.retain(|written| {
                 changes.unwrap_or_default().iter().any(|change| {

@@ -234,7 +234,6 @@ pub struct OtherDecision {
     /// Why.
     pub reason: Option<String>,
     /// Who made it, and how.
-    #[serde(flatten)]
     pub decision: DecisionOutcome,
 }
 
@@ -386,11 +385,7 @@ impl Document {
             requests: proposal.requests.iter().map(request).collect(),
             decision: proposal.decision().map(outcome),
             undecided_revisions: proposal.undecided.clone(),
-            other_decisions: proposal
-                .beside
-                .iter()
-                .filter_map(|other| beside(&other.state))
-                .collect(),
+            other_decisions: proposal.beside.iter().filter_map(beside).collect(),
             rejection_reason: rejected.and_then(|decision| decision.reason.clone()),
             history: proposal
                 .revisions

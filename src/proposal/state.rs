@@ -48,12 +48,9 @@ pub struct Proposal {
     pub revisions: Vec<Revision>,
     /// Decided or not, by the events alone (the clock is asked in [`Proposal::status`]).
     pub state: State,
-    /// The lane that the decision comes from, if there is one.
-    #[serde(default)]
-    pub decision_lane: Option<String>,
     /// The other decisions that stand, made in clones that did not know of each other, the earliest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<super::beside::Beside>,
+    pub beside: Vec<State>,
     /// The revisions that whoever made the decision that counts had not seen, by their events, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<String>,
@@ -71,6 +68,8 @@ pub struct Proposal {
     pub checks: Vec<CheckResult>,
     /// Applies that were taken back, oldest first.
     pub undone: Vec<Decision>,
+    /// The undo of each of these: what its statement says of the files is what was put back.
+    pub undos: Vec<Decision>,
     /// Commits known to contain it.
     pub commits: Vec<String>,
     /// How many of these were known before an apply was taken back: they hold that one, and no later one.
@@ -164,6 +163,8 @@ pub enum State {
 /// A decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
+    /// The lane that it comes from.
+    pub lane: String,
     /// Id of the event that records it, hex.
     pub event: String,
     /// Who.
@@ -190,41 +191,14 @@ pub struct Decision {
     pub evidence: Evidence,
     /// The decision statement; `None` for decisions of version 0.1.0.
     pub statement: Option<BlobRef>,
-    /// How it was taken back, where that is an apply and was.
-    pub taken_back: Option<TakenBack>,
 }
 
 impl Decision {
     /// True where a person approved: what checks and trailers may count.
     pub fn is_by_a_person(&self) -> bool {
-        is_by_a_person(&self.by, &self.evidence)
+        self.by.kind == ActorKind::Human
+            && matches!(self.evidence, Evidence::Terminal | Evidence::Flag)
     }
-}
-
-/// How an apply was taken back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TakenBack {
-    /// Id of the event that records it, hex.
-    pub event: String,
-    /// Who.
-    pub by: Actor,
-    /// When.
-    pub at: DateTime<Utc>,
-    /// What shows that the actor decided.
-    pub evidence: Evidence,
-    /// The decision statement; its manifest names the files that were put back.
-    pub statement: BlobRef,
-}
-
-impl TakenBack {
-    /// As [`Decision::is_by_a_person`].
-    pub fn is_by_a_person(&self) -> bool {
-        is_by_a_person(&self.by, &self.evidence)
-    }
-}
-
-fn is_by_a_person(by: &Actor, evidence: &Evidence) -> bool {
-    by.kind == ActorKind::Human && matches!(evidence, Evidence::Terminal | Evidence::Flag)
 }
 
 /// A request for changes.

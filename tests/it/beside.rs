@@ -78,7 +78,7 @@ fn two_people_who_decide_alike_agree() {
         assert_eq!(state["other_decisions"][0]["status"], state["status"]);
         for repo in team.all() {
             repo.aye(&["check"]).lacks("contested");
-            repo.aye(&["show", &id]).ok().says("Bob").says(", alike, in another clone");
+            repo.aye(&["show", &id]).ok().says("Bob").says(", alike");
         }
     }
 }
@@ -231,5 +231,58 @@ fn what_was_said_of_one_revision_is_not_said_of_another() {
             team.bob.aye(&[word, &id, "--yes"]).ok();
             assert_eq!(&show(&team.bob, &id)["revision"], second);
         }
+    }
+}
+
+/// A part is a revision of each one's own: the same part is the same answer, another one is not, and whoever takes it
+/// back puts back what was written there.
+#[test]
+fn parts_of_a_proposal_are_alike_where_they_are_the_same() {
+    for (other, contested) in [("1", false), ("2", true)] {
+        let (team, _) = Team::new();
+        let edit = |old: &str, new: &str| serde_json::json!({ "file_path": "a.txt", "old_content": old, "new_content": new });
+        let edits = serde_json::json!({ "edits": [edit("2\n3", "two\n3"), edit("11", "eleven")] });
+        let from = ["propose", "--from-json", "-", "-q"];
+        let id = team.proposer.aye_stdin(&from, edits.to_string()).ok().id();
+        push(&team.proposer);
+        team.sync();
+        team.ada.aye(&["apply", &id, "--hunks", "1", "--yes"]).ok();
+        as_bob(&team.bob, &["apply", &id, "--hunks", other, "--yes"]).ok();
+        let theirs = team.bob.text("a.txt");
+        assert_ne!(theirs, FILE);
+        team.sync();
+        let state = team.state(&id);
+        assert_eq!(state["contested"], contested, "{state}");
+        assert!(state.get("undecided_revisions").is_none(), "{state}");
+        as_bob(&team.bob, &["undo", &id, "--yes"]).ok();
+        assert_eq!(team.bob.text("a.txt"), FILE);
+        team.sync();
+        assert_eq!(team.state(&id)["status"], "pending");
+    }
+}
+
+/// Two people have approved one insertion, and it was committed twice.
+#[test]
+fn what_two_people_have_approved_is_approved_once() {
+    let (team, _) = Team::new();
+    let retry = |count: usize| format!("begin\n{}end\n", "retry();\n".repeat(count));
+    for repo in [&team.ada, &team.bob, &team.proposer] {
+        repo.write("r.txt", retry(2));
+        repo.commit("Retry");
+    }
+    let edit =
+        ["propose", "r.txt", "--old", "retry();\nend", "--new", "retry();\nretry();\nend", "-q"];
+    let id = team.proposer.aye(&edit).ok().id();
+    push(&team.proposer);
+    team.sync();
+    as_bob(&team.bob, &["apply", &id, "--yes"]).ok();
+    team.ada.write("r.txt", retry(2).replace("begin\nretry();\n", "begin\nretry();\nMY\n"));
+    team.ada.aye(&["apply", &id, "--yes"]).ok();
+    team.sync();
+    for (count, exit) in [(3, 0), (4, 1)] {
+        team.bob.write("r.txt", retry(count));
+        team.bob.git(&["commit", "-qam", &format!("x\n\nProposal-Id: {id}")]);
+        team.bob.aye(&["check", "--range", "HEAD~1.."]).exits(exit);
+        team.bob.git(&["reset", "-q", "--hard", "HEAD~1"]);
     }
 }

@@ -222,3 +222,50 @@ fn a_commit_that_names_a_private_proposal_says_so() {
     let run = repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
     run.says("note[unknown_proposal]").says("which is private").says("git commit --amend");
 }
+
+/// Of what two people have approved the commit has one, however many there are in it.
+#[test]
+fn many_steps_are_merged_and_each_of_them_once() {
+    let repo = repo();
+    repo.git(&["switch", "-q", "-c", "side"]);
+    let ids: Vec<String> =
+        (2..=10).map(|n| commit(&repo, &format!("\n{n}\n"), &format!("\nn{n}\n"))).collect();
+    repo.git(&["switch", "-q", "-"]);
+    repo.write("n.txt", NUMBERS.replace("12\n", "twelve\n"));
+    repo.commit("Theirs");
+    repo.git(&["merge", "-q", "--squash", "side"]);
+    let trailers: String = ids.iter().map(|id| format!("Proposal-Id: {id}\n")).collect();
+    repo.git(&["commit", "-q", "-m", &format!("Side (#1)\n\n{trailers}")]);
+    repo.aye(&["check", "--range", "HEAD~1..HEAD", "--require-proposal"]).ok();
+}
+
+/// What was taken along with an apply that was undone was never approved by itself, nor is the way back of an apply
+/// that was taken back before the one that stands.
+#[test]
+fn an_undo_approves_no_more_than_it_puts_back() {
+    let repo = repo();
+    let planted = NUMBERS.replace("12\n", "PLANTED\n");
+    let q = propose(&repo, "n.txt", "3", "three");
+    repo.write("n.txt", &planted);
+    repo.aye(&["apply", &q, "--yes", "--take-residue"]).ok();
+    repo.aye(&["undo", &q, "--yes"]).ok();
+    assert_eq!(repo.text("n.txt"), planted);
+    let other = propose(&repo, "a.txt", "a", "b");
+    apply(&repo, &other);
+    repo.git(&["commit", "-q", "-am", &format!("x\n\nProposal-Id: {other}")]);
+    let check = ["check", "--range", "HEAD~1..HEAD"];
+    repo.aye(&check).exits(1).says("error[extra_file]: n.txt");
+
+    repo.write("n.txt", NUMBERS);
+    repo.commit("Back");
+    for word in ["apply", "undo", "apply"] {
+        repo.aye(&[word, &q, "--yes"]).ok();
+    }
+    repo.git(&["commit", "-q", "-am", &format!("x\n\nProposal-Id: {q}")]);
+    repo.aye(&check).ok();
+    repo.write("n.txt", NUMBERS);
+    let other = propose(&repo, "a.txt", "b", "c");
+    apply(&repo, &other);
+    repo.git(&["commit", "-q", "-am", &format!("x\n\nProposal-Id: {other}")]);
+    repo.aye(&check).exits(1).says("error[extra_file]: n.txt");
+}

@@ -13,14 +13,13 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 
 use answers::Answers;
-use records::{applied, mark, rejected, start, taken_back};
+use records::{applied, mark, rejected, start, undo};
 
-use super::beside::Beside;
 use super::event::{Apply, Approve, Comment, Data, Effect, How, Marked, Stamped, Subject, release};
 use super::forks::lane_of;
 pub use super::order::order;
 use super::state::{
-    Approval, ChangesRequested, CheckResult, Decision, Proposal, Remark, Resolved, Revision, State,
+    Approval, ChangesRequested, CheckResult, Proposal, Remark, Resolved, Revision, State,
 };
 use super::{ActorKind, rules};
 
@@ -60,17 +59,19 @@ pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
         let not_seen = revisions.iter().filter(|revision| !saw(decision, revision));
         not_seen.map(|revision| revision.id.clone()).collect()
     };
-    // The highest rank, the earliest of those.
     let mut standing = standing;
-    standing.sort_by_key(|(_, state)| std::cmp::Reverse(rank(state)));
-    let mut standing = standing.into_iter();
-    if let Some((decision, state)) = standing.next() {
-        let lane = |decision: &Stamped| decision.event.lane.clone();
+    // The highest rank, the earliest of those.
+    let first = standing.iter().enumerate().rev().max_by_key(|(_, (_, state))| rank(state));
+    if let Some((at, _)) = first {
+        let (decision, state) = standing.remove(at);
+        let decided: Vec<&str> = std::iter::once(&state)
+            .chain(standing.iter().map(|(_, state)| state))
+            .filter_map(|state| Some(state.decision()?.revision.as_str()))
+            .collect();
         proposal.undecided = unseen(decision);
-        proposal.beside =
-            standing.map(|(other, state)| Beside { lane: lane(other), state }).collect();
-        proposal.contested = proposal.beside.iter().any(|beside| !beside.state.is_like(&state));
-        proposal.decision_lane = Some(lane(decision));
+        proposal.undecided.retain(|revision| !decided.contains(&revision.as_str()));
+        proposal.beside = standing.into_iter().map(|(_, state)| state).collect();
+        proposal.contested = proposal.beside.iter().any(|beside| !proposal.is_like(beside, &state));
         proposal.state = state;
     }
     Some(proposal)
@@ -321,9 +322,9 @@ impl<'a> Fold<'a> {
         for (decided, state) in standing {
             if which(&state) && saw(stamped, decided) {
                 self.end_approvals();
-                if let (State::Applied(decision), Data::Undo(undo)) = (state, &stamped.event.data) {
-                    let taken_back = taken_back(stamped, undo);
-                    self.proposal.undone.push(Decision { taken_back, ..decision });
+                if let (State::Applied(decision), Data::Undo(said)) = (state, &stamped.event.data) {
+                    self.proposal.undos.push(undo(stamped, said, &decision.revision));
+                    self.proposal.undone.push(decision);
                     self.proposal.earlier_commits = self.proposal.commits.len();
                 }
             } else {

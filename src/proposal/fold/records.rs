@@ -1,8 +1,8 @@
 //! What events become in the state of a proposal.
 
-use super::super::event::{Apply, Data, Marked, Reject, RevisionReason, Stamped, Undo};
+use super::super::event::{Apply, Data, Evidence, Marked, Reject, RevisionReason, Stamped, Undo};
 use super::super::forks::lane_of;
-use super::super::state::{Decision, MarkRecord, Proposal, Revision, State, TakenBack};
+use super::super::state::{Decision, MarkRecord, Proposal, Revision, State};
 
 pub(super) fn start(first: &Stamped) -> Option<Proposal> {
     let Data::Propose(propose) = &first.event.data else { return None };
@@ -34,7 +34,6 @@ pub(super) fn start(first: &Stamped) -> Option<Proposal> {
             on: propose.on.clone(),
         }],
         state: State::Pending,
-        decision_lane: None,
         beside: Vec::new(),
         undecided: Vec::new(),
         contested: false,
@@ -44,6 +43,7 @@ pub(super) fn start(first: &Stamped) -> Option<Proposal> {
         comments: Vec::new(),
         checks: Vec::new(),
         undone: Vec::new(),
+        undos: Vec::new(),
         commits: Vec::new(),
         earlier_commits: 0,
         marks: Vec::new(),
@@ -64,6 +64,7 @@ pub(super) fn mark(
 
 pub(super) fn applied(stamped: &Stamped, apply: &Apply) -> Decision {
     Decision {
+        lane: stamped.event.lane.clone(),
         event: stamped.id.clone(),
         by: stamped.event.actor.clone(),
         at: stamped.event.time,
@@ -77,12 +78,12 @@ pub(super) fn applied(stamped: &Stamped, apply: &Apply) -> Decision {
         withdrawn: false,
         evidence: apply.evidence.clone().unwrap_or_else(|| apply.how.into()),
         statement: apply.statement.clone(),
-        taken_back: None,
     }
 }
 
 pub(super) fn rejected(stamped: &Stamped, reject: &Reject) -> Decision {
     Decision {
+        lane: stamped.event.lane.clone(),
         event: stamped.id.clone(),
         by: stamped.event.actor.clone(),
         at: stamped.event.time,
@@ -96,17 +97,26 @@ pub(super) fn rejected(stamped: &Stamped, reject: &Reject) -> Decision {
         withdrawn: reject.withdrawn,
         evidence: reject.evidence.clone().unwrap_or_else(|| reject.how.into()),
         statement: reject.statement.clone(),
-        taken_back: None,
     }
 }
 
-/// `None` for what version 0.1.0 recorded, which says neither.
-pub(super) fn taken_back(stamped: &Stamped, undo: &Undo) -> Option<TakenBack> {
-    Some(TakenBack {
+pub(super) fn undo(stamped: &Stamped, undo: &Undo, revision: &str) -> Decision {
+    // Version 0.1.0 has not recorded it.
+    let evidence = undo.evidence.clone().unwrap_or(Evidence::Tool);
+    Decision {
+        lane: stamped.event.lane.clone(),
         event: stamped.id.clone(),
         by: stamped.event.actor.clone(),
         at: stamped.event.time,
-        evidence: undo.evidence.clone()?,
-        statement: undo.statement.clone()?,
-    })
+        how: evidence.how(),
+        revision: revision.to_owned(),
+        reason: None,
+        effect: None,
+        commit: None,
+        written: Vec::new(),
+        amended: Vec::new(),
+        withdrawn: false,
+        evidence,
+        statement: undo.statement.clone(),
+    }
 }

@@ -100,8 +100,8 @@ impl View {
         if self.is_plain() {
             return Ok(Audience::Default);
         }
-        let lane = self.proposal(id)?.decision_lane;
-        let lane = lane.as_deref().map(crate::proposal::forks::lane_of);
+        let proposal = self.proposal(id)?;
+        let lane = proposal.decision().map(|made| crate::proposal::forks::lane_of(&made.lane));
         match lane.and_then(|lane| self.audiences().of_lane(lane)) {
             Some(audience) => Ok(audience),
             None => self.audience(id),
