@@ -48,7 +48,8 @@ pub struct Document {
     /// What was made of it, where the revision that stands is not the proposer's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revised: Option<Revised>,
-    /// Object ids of the events of revisions that the decision was not about: whoever decided had not seen them.
+    /// Object ids of the events of the proposer's revisions that the decision was not about: whoever decided had not
+    /// seen them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undecided_revisions: Vec<String>,
     /// All comments, oldest first.
@@ -183,6 +184,13 @@ fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
     Some(Revised { by: actor.name.clone(), actor, reason: current.reason.clone(), diff })
 }
 
+/// What its proposer has revised without knowing of the decision.
+fn undecided(proposal: &Proposal) -> Vec<String> {
+    let revisions = proposal.revisions.iter().filter(|revision| proposal.is_own(revision));
+    let events = revisions.map(|revision| &revision.event);
+    events.filter(|event| proposal.undecided.contains(event)).cloned().collect()
+}
+
 /// What there is to say about `proposal`, whose status is `status`.
 pub fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: bool) -> Document {
     let request = proposal.changes_requested.as_ref().filter(|_| status == Status::Pending);
@@ -202,7 +210,7 @@ pub fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: b
         at: decision.map(|d| timestamp(d.at)).or_else(|| request.map(|r| timestamp(r.at))),
         commit: decision.and_then(|decision| decision.commit.clone()),
         revised: revised(store, proposal),
-        undecided_revisions: proposal.undecided.clone(),
+        undecided_revisions: undecided(proposal),
         comments: document::comments(proposal, &store.places(proposal)),
     }
 }

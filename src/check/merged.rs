@@ -35,18 +35,30 @@ pub fn is_merged(
     }
     let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
     let mut content = file(parent)?;
-    // Of one proposal that several people have approved, one of the approvals.
+    let next = |step: &Step, content: &Option<File>| -> Result<Option<Option<File>>> {
+        Ok(merged([&file(&step.before)?, content, &file(&step.after)?]))
+    };
+    // Of one proposal that several people have approved, one of the approvals; none where one is there already.
     let mut taken: Vec<&ProposalId> = Vec::new();
-    for one in covers {
+    for one in covers.iter().copied() {
+        if taken.contains(&&one.proposal) {
+            continue;
+        }
+        let all = beside.iter().filter(|other| *other != cover).chain([cover]);
+        let mut is_there = false;
+        for step in all.filter(|it| it.proposal == one.proposal).flat_map(|it| &it.steps) {
+            is_there |= at_path(&step) && next(step, &content)?.as_ref() == Some(&content);
+        }
+        let mut reached = is_there.then(|| content.clone());
         for step in one.steps.iter().filter(at_path) {
-            if taken.contains(&&one.proposal) {
-                break;
-            }
-            let (before, after) = (file(&step.before)?, file(&step.after)?);
-            if let Some(next) = merged([&before, &content, &after]) {
-                content = next;
-                taken.push(&one.proposal);
-            }
+            reached = match reached {
+                None => next(step, &content)?,
+                some => some,
+            };
+        }
+        if let Some(reached) = reached {
+            content = reached;
+            taken.push(&one.proposal);
         }
     }
     Ok(taken.contains(&&cover.proposal) && content == file(made)?)
