@@ -59,6 +59,6 @@ pub(super) fn said(proposal: &Proposal) -> String {
     let (id, decided) = (&proposal.id, proposal.decided());
     format!(
         "{id} was {decided} in another clone as it was before its last revision; what that has beside it stays in \
-         the files, and is proposed anew"
+         the files, and is proposed again"
     )
 }

@@ -81,9 +81,9 @@ fn each<T>(
     }
 }
 
-/// The files that the decision on the applied `proposal`, this clone's where it has one, approved: what the apply wrote (merged
-/// results included), or what the revision decided on says, where the apply only marked. Empty
-/// unless applied, and where the record of the decision cannot be believed.
+/// The files that the decision on the applied `proposal`, this clone's where it has one, approved: what the
+/// apply wrote (merged results included), or what the revision decided on says, where the apply only marked.
+/// Empty unless applied, and where the record of the decision cannot be believed.
 pub fn applied(store: &Store, proposal: &Proposal) -> Option<Cover> {
     let decision = proposal.apply_here(&store.own_lanes())?;
     let said = steps::of(store, proposal, decision).ok()?;

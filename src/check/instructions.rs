@@ -5,8 +5,8 @@ use super::{Concern, FailOn};
 use crate::changeset::RepoPath;
 use crate::report::{Finding, Level};
 
-/// The finding for a commit that changes the file at `path`, of which `what` says why that matters: an error where an agent
-/// made it and no person approved this content, otherwise a notice.
+/// The finding for a commit that changes the file at `path`, of which `what` says why that matters: an error
+/// where an agent made it and no person approved this content, otherwise a notice.
 pub fn finding(
     commit: &Commit,
     path: &RepoPath,

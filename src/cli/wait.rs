@@ -124,7 +124,7 @@ fn text(document: &Document) -> String {
         }
     }
     if !document.undecided_revisions.is_empty() {
-        text += "what you have revised meanwhile was not part of that: propose it anew, if it is wanted still\n";
+        text += "what you have revised meanwhile was not part of that: propose it again, if it is wanted still\n";
     }
     let is_pending = document.status == Status::Pending;
     for remark in &document.comments {

@@ -161,7 +161,7 @@ fn goes_on_with(here: &Repo, id: &str, word: &str, lines: &str, diff: &[&str]) {
 }
 
 #[test]
-fn what_was_revised_before_another_clone_applied_what_it_knew_is_proposed_anew() {
+fn what_was_revised_before_another_clone_applied_what_it_knew_is_proposed_again() {
     let (here, other, id, _server) = revised();
     apply(&other, &id);
     exchange(&other, &here);
@@ -169,7 +169,7 @@ fn what_was_revised_before_another_clone_applied_what_it_knew_is_proposed_anew()
 }
 
 #[test]
-fn what_was_revised_before_another_clone_rejected_what_it_knew_is_proposed_anew() {
+fn what_was_revised_before_another_clone_rejected_what_it_knew_is_proposed_again() {
     let (here, other, id, _server) = revised();
     reject(&other, &id, "loud");
     exchange(&other, &here);
@@ -178,7 +178,7 @@ fn what_was_revised_before_another_clone_rejected_what_it_knew_is_proposed_anew(
 
 /// The decision may be the earlier one by the clock, so that the revision counts for nothing.
 #[test]
-fn what_was_revised_after_another_clone_applied_what_it_knew_is_proposed_anew() {
+fn what_was_revised_after_another_clone_applied_what_it_knew_is_proposed_again() {
     let (here, other, id, _server) = pair();
     apply(&other, &id);
     agent(&here, "sed -i 1ifirst a.txt; echo new >new.txt").run().ok().notes("revised: 2 files");
@@ -187,7 +187,7 @@ fn what_was_revised_after_another_clone_applied_what_it_knew_is_proposed_anew() 
 }
 
 #[test]
-fn what_was_revised_before_another_clone_applied_a_part_is_proposed_anew() {
+fn what_was_revised_before_another_clone_applied_a_part_is_proposed_again() {
     for more in [&[][..], &["--split-rest"]] {
         let (here, other, id, _server) = pair();
         agent(&here, "sed -i s/one/ONE/ a.txt; sed -i s/pass/PASS/ test.sh").run().ok();

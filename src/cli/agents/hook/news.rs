@@ -109,7 +109,7 @@ fn verdict(news: &wait::Document, rest: Option<&str>, tree: Tree) -> String {
         ),
     };
     if later {
-        text += " What your last revision has beside that stays in the work tree, and is proposed anew when you stop.";
+        text += " What your last revision has beside that stays in the work tree, and is proposed again when you stop.";
     }
     let mut lines = Vec::new();
     if let Some(reason) = &news.reason {
