@@ -113,6 +113,49 @@ fn an_edit_of_a_linked_work_tree_of_the_same_repository_is_refused() {
     assert_eq!(edit(&repo, repo.root(), &other.path("b.txt")).out(), "");
 }
 
+/// The same conversation, resumed in a linked work tree: other files, and another tree for them.
+#[test]
+fn a_session_that_goes_on_in_a_linked_work_tree_has_a_tree_of_that() {
+    let repo = Repo::with(FILES);
+    let linked = repo.outer().join("linked");
+    repo.git(&["worktree", "add", "-q", "-b", "l", linked.to_str().expect("UTF-8")]);
+    std::fs::write(linked.join("b.txt"), "wasp\n").expect("write");
+    repo.git(&["-C", linked.to_str().expect("UTF-8"), "commit", "-qam", "wasp"]);
+    let ask = |directory: &Path, event: &str, more: Value| {
+        let mut call = json!({"session_id": "s", "cwd": directory, "hook_event_name": event});
+        call.as_object_mut().expect("object").extend(more.as_object().cloned().unwrap_or_default());
+        let cmd = repo.cmd(&["agents", "hook", "codex", event]);
+        cmd.stdin(call.to_string().as_bytes()).run().ok()
+    };
+    let bash = |directory: &Path, text: &str| {
+        let call = json!({ "tool_name": "Bash", "tool_input": { "command": text } });
+        let run = ask(directory, "PreToolUse", call);
+        let input = run.json()["hookSpecificOutput"]["updatedInput"]["command"].clone();
+        let text = input.as_str().map_or_else(|| text.to_owned(), str::to_owned);
+        let shell =
+            std::process::Command::new("sh").args(["-c", &text]).current_dir(directory).output();
+        String::from_utf8(shell.expect("sh").stdout).expect("UTF-8")
+    };
+    assert_eq!(bash(repo.root(), "cat b.txt; echo 1 >>src/a.txt"), "bee\n");
+    assert_eq!(bash(&linked, "cat b.txt; echo ant >>b.txt"), "wasp\n");
+    // From outside, named by its path.
+    let text = format!("cat {}", linked.join("b.txt").display());
+    assert_eq!(bash(repo.outer(), &text), "wasp\nant\n");
+    assert_eq!(bash(repo.root(), "cat src/a.txt"), "one\ntwo\n1\n");
+    for directory in [repo.root(), &linked] {
+        ask(directory, "Stop", json!({}));
+    }
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    let listed = list["proposals"].as_array().expect("an array");
+    let ids: Vec<&str> = listed.iter().filter_map(|one| one["proposal_id"].as_str()).collect();
+    assert_eq!(ids.len(), 2, "{ids:?}");
+    let there = ids.iter().find(|id| repo.aye(&["diff", id]).ok().out().contains("+ant"));
+    repo.cmd(&["-C", linked.to_str().expect("UTF-8"), "apply", there.expect("there"), "--yes"])
+        .run()
+        .ok();
+    assert_eq!(std::fs::read_to_string(linked.join("b.txt")).expect("read"), "wasp\nant\n");
+}
+
 /// Codex names the directory of the command, and not its own: that is where it starts its hooks, or has a tree already.
 #[test]
 fn a_command_outside_of_any_repository_that_names_the_checkout_means_the_tree() {

@@ -58,7 +58,7 @@ impl Place {
         let run = context.var(AYE_SESSION).map(|name| name.to_string_lossy().into_owned());
         store.run_by(context.run_of(run.as_ref().unwrap_or(&call.session), call.model.as_deref()));
         let name = around.filter(|around| run.as_ref() == Some(around));
-        let name = name.unwrap_or_else(|| name_of(&call.session, ""));
+        let name = name.unwrap_or_else(|| name_of(&call.session, "", &store));
         let top = store.work_dir().map(|top| resolve(&top));
         let real = (resolve(&home.tree(&name)), top, resolve(store.common_dir()));
         Ok(Some(Self { home, name, store, client, is_strict, real }))
@@ -118,11 +118,13 @@ fn started(context: &Context, call: &Call, command: &str) -> Result<Option<(Stor
     let projects = PROJECTS.iter().filter_map(|name| context.var(name)).map(PathBuf::from);
     let mut places: Vec<PathBuf> = projects.filter(|path| path.is_absolute()).collect();
     places.push(context.directory.clone());
-    let name = name_of(&call.session, "");
-    let trees = context.state_directory().ok().map(|state| home::all_trees(&state));
-    let trees = trees.and_then(|trees| std::fs::read_dir(trees).ok()).into_iter().flatten();
-    let trees = trees.flatten().map(|entry| entry.path().join(&name));
-    places.extend(trees.filter(|tree| tree.is_dir()));
+    let (name, state) = (short(&call.session, ""), context.state_directory().ok());
+    let listed = |directory: PathBuf| std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let repositories = state.into_iter().flat_map(|state| listed(home::all_trees(&state)));
+    // In each, also that of a linked work tree.
+    let trees = repositories.flat_map(|repository| listed(repository.path()));
+    let ours = trees.filter(|tree| tree.file_name().to_string_lossy().starts_with(&name));
+    places.extend(ours.map(|tree| tree.path()).filter(|tree| tree.is_dir()));
     for place in places {
         let Some(found) = at(&place)? else { continue };
         let around = context.session_around(&found).and_then(|(store, _)| store.work_dir());
@@ -209,8 +211,19 @@ pub(super) fn elsewhere(
     Ok(None)
 }
 
-/// Name of the session that belongs to the client's own, and to a work tree that it asks for by name.
-pub(super) fn name_of(session: &str, tree: &str) -> String {
+/// Name of the session that belongs to the client's own, and to a work tree that it asks for by name. A client that
+/// goes on in another work tree of the repository, as when it is resumed there, has another branch's files before it.
+pub(super) fn name_of(session: &str, tree: &str, store: &Store) -> String {
+    let name = short(session, tree);
+    let git = store.repo().git_dir();
+    match git.file_name().filter(|_| git != store.repo().common_dir()) {
+        Some(linked) => format!("{name}w{}", &sha256::hex(linked.as_encoded_bytes())[..4]),
+        None => name,
+    }
+}
+
+/// The name as it is in the main work tree, and as it begins in a linked one.
+fn short(session: &str, tree: &str) -> String {
     let hash = sha256::hex(format!("{session}\0{tree}").as_bytes());
     format!("c{}", &hash[..8])
 }
