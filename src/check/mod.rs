@@ -9,6 +9,7 @@ pub mod instructions;
 pub mod lanes;
 pub mod merged;
 pub mod missing;
+mod moved;
 pub mod policy;
 pub mod range;
 pub mod relations;

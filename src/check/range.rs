@@ -6,10 +6,10 @@ use bstr::BString;
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
 
-use super::approved::{self, Cover, counts, first_difference, is_covered};
+use super::approved::{Cover, counts, first_difference, is_covered};
 use super::commits::{self, Commit};
 use super::touched::Pending;
-use super::{Concern, FailOn, Scope, instructions, merged};
+use super::{Concern, FailOn, Scope, instructions, merged, moved};
 use crate::changeset::RepoPath;
 use crate::changeset::instructions::{InstructionKind, Instructions};
 use crate::changeset::sensitive::{self, MemoryFile};
@@ -47,7 +47,7 @@ pub fn findings(
         let mut approved = Vec::new();
         for name in &commit.proposal_ids {
             if let Ok(proposal) = view.find(name) {
-                approved.extend(approved::covers(store, &proposal).unwrap_or_default());
+                approved.extend(moved::covers(store, view, &commit, &proposal).unwrap_or_default());
             }
         }
         let claims =
@@ -265,7 +265,7 @@ impl Claims<'_> {
     /// Whether the commit holds what was approved, and came to it by approved steps only: as the
     /// decision has it, or one of the approvals that wrote nothing.
     fn content(&self, proposal: &Proposal) -> Result<Option<Finding>> {
-        let covers = match approved::covers(self.store, proposal) {
+        let covers = match moved::covers(self.store, self.view, self.commit, proposal) {
             Ok(covers) => covers,
             Err(error) => {
                 let finding =
@@ -370,10 +370,10 @@ impl Claims<'_> {
         for proposal in known {
             let revision = proposal.revisions.iter().flat_map(|revision| &revision.changes);
             named.extend(revision.map(|change| change.path.clone()));
-            let covers = approved::covers(self.store, proposal).unwrap_or_default();
-            let steps = covers.into_iter().flat_map(|cover| cover.steps);
-            named.extend(steps.map(|step| step.path));
         }
+        named.extend(
+            self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| step.path.clone()),
+        );
         let mut found = Vec::new();
         let by_git = std::cell::OnceCell::new();
         for (path, entry) in &commits::own_changes(self.store, self.commit)? {

@@ -77,6 +77,34 @@ fn an_approved_step_that_git_has_merged_is_held() {
     repo.aye(&check).exits(1).says("content_differs").says(&id);
 }
 
+/// As [`an_approved_step_that_git_has_merged_is_held`], where the other branch has moved the file.
+#[test]
+fn an_approved_step_in_a_file_that_has_moved_is_held() {
+    for to in ["dir/n.txt", "AGENTS.md"] {
+        let repo = repo();
+        repo.git(&["switch", "-q", "-c", "upstream"]);
+        std::fs::create_dir(repo.path("dir")).expect("made");
+        repo.git(&["mv", "n.txt", to]);
+        repo.commit("Moved");
+        repo.write(to, NUMBERS.replace("12\n", "twelve\n"));
+        repo.commit("Theirs");
+        repo.git(&["switch", "-q", "-"]);
+        let id = commit(&repo, "3", "three");
+        repo.git(&["rebase", "-q", "upstream"]);
+        let check = ["check", "--range", "HEAD~1..HEAD"];
+        if to == "AGENTS.md" {
+            repo.aye(&check).exits(1).says("content_differs").says(&id);
+            continue;
+        }
+        repo.aye(&check).ok().lacks("extra_file");
+        for other in [NUMBERS, &repo.text(to).replace('7', "x")] {
+            repo.write(to, other);
+            repo.git(&["commit", "-q", "-a", "--no-verify", "--amend", "--no-edit"]);
+            repo.aye(&check).exits(1).says("content_differs").says(&id);
+        }
+    }
+}
+
 /// One commit of several, as a squash merge makes it, onto another change of the same file.
 #[test]
 fn several_approved_steps_in_one_commit_are_merged_one_after_the_other() {
