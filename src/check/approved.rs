@@ -294,8 +294,8 @@ fn is_counted(proposal: &Proposal, decision: &Decision) -> bool {
     decision.effect.is_some() && (decision.is_by_a_person() || by_manifest())
 }
 
-/// True where `commit` changes `path` only as was approved: each step from what its parent has to
-/// what it has itself. `claimed` is what was approved of the proposals that it names: they may have
+/// True where `commit` changes `path` only as was approved: each step from what its parent, or the first of them that
+/// has something else, has to what it has itself. `claimed` is what was approved of the proposals that it names: they may have
 /// made other files too, such as the index of memory.
 ///
 /// # Errors
@@ -307,8 +307,10 @@ pub fn is_covered(
     path: &RepoPath,
     claimed: &[Cover],
 ) -> Result<bool> {
-    let from = commits::entry_at(store, commit.parent_tree, path);
     let to = commits::entry_at(store, Some(commit.tree), path);
+    let parents = std::iter::once(&commit.parent_tree).chain(&commit.merged);
+    let mut others = parents.map(|tree| commits::entry_at(store, *tree, path));
+    let from = others.find(|from| *from != to).unwrap_or_else(|| to.clone());
     let mut candidates = covers_of(store, view, path, None)?;
     candidates.extend(claimed.iter().map(Candidate::Proven));
     candidates.sort_by_key(Candidate::at);

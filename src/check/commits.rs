@@ -164,47 +164,65 @@ fn named(message: &[u8], key: &[u8]) -> Vec<String> {
 /// # Errors
 /// As [`tree_changes`].
 pub fn own_changes(store: &Store, commit: &Commit) -> Result<BTreeMap<BString, Option<Entry>>> {
-    let parents = &commit.merged;
-    // Compared with nothing, all of a merge would be its own.
-    if !parents.is_empty() && (commit.parent_tree.is_none() || parents.contains(&None)) {
-        return Ok(BTreeMap::new());
-    }
-    let mut own = tree_changes(store.repo(), commit.parent_tree, commit.tree)?;
-    for parent in parents {
-        let others = tree_changes(store.repo(), *parent, commit.tree)?;
+    let mut each = changes(store, commit)?.into_iter();
+    let mut own = each.next().unwrap_or_default();
+    for others in each {
         own.retain(|path, _| others.contains_key(path));
     }
     Ok(own)
 }
 
+/// What `commit` holds otherwise than each of its parents; nothing for a merge of which one is not here.
+///
+/// # Errors
+/// As [`tree_changes`].
+pub fn changes(store: &Store, commit: &Commit) -> Result<Vec<BTreeMap<BString, Option<Entry>>>> {
+    let parents = &commit.merged;
+    // Compared with nothing, all of a merge would be its own.
+    if !parents.is_empty() && (commit.parent_tree.is_none() || parents.contains(&None)) {
+        return Ok(Vec::new());
+    }
+    let parents = std::iter::once(&commit.parent_tree).chain(parents);
+    parents.map(|parent| tree_changes(store.repo(), *parent, commit.tree)).collect()
+}
+
 /// Whether `commit` merges two others and is what git makes of them: all that it holds was changed
-/// elsewhere.
+/// elsewhere, and nothing of it is left out. Git before 2.38 cannot say the second.
 ///
 /// # Errors
 /// As [`tree_changes`]; `git_not_found`.
 pub fn is_merge_as_git_makes_it(store: &Store, commit: &Commit) -> Result<bool> {
-    if commit.merged.is_empty() || commit.parent_tree.is_none() || commit.merged.contains(&None) {
+    if commit.merged.len() != 1 || commit.parent_tree.is_none() || commit.merged.contains(&None) {
         return Ok(false);
     }
-    if own_changes(store, commit)?.is_empty() {
-        return Ok(true);
+    match merged_by_git(store, commit)? {
+        Some(made) => Ok(made.is_clean && made.tree == commit.tree),
+        None => Ok(own_changes(store, commit)?.is_empty()),
     }
-    Ok(merged_by_git(store, commit)? == Some(commit.tree))
 }
 
-/// The tree that git makes of the two commits that `commit` merges, with the files that both have changed; `None`
-/// where it merges fewer or more, where edits meet, and with git before 2.38.
+/// What git makes of the two commits that a third one merges.
+#[derive(Clone, Copy, Debug)]
+pub struct ByGit {
+    /// The files, with those that both have changed.
+    pub tree: ObjectId,
+    /// Whether nowhere edits meet.
+    pub is_clean: bool,
+}
+
+/// What git makes of the two commits that `commit` merges; `None` where it merges fewer or more, and with git before
+/// 2.38.
 ///
 /// # Errors
 /// `git_not_found`.
-pub fn merged_by_git(store: &Store, commit: &Commit) -> Result<Option<ObjectId>> {
+pub fn merged_by_git(store: &Store, commit: &Commit) -> Result<Option<ByGit>> {
     if commit.merged.len() != 1 {
         return Ok(None);
     }
     let [one, two] = [1, 2].map(|parent| format!("{}^{parent}", commit.id));
     let answer = git_here(store).args(["merge-tree", "--write-tree", &one, &two]).answer()?;
-    let tree = ObjectId::from_hex(answer.stdout.trim_end()).ok();
-    Ok(tree.filter(|_| answer.ok()))
+    let tree = answer.stdout.lines().next().and_then(|line| ObjectId::from_hex(line).ok());
+    Ok(tree.map(|tree| ByGit { tree, is_clean: answer.ok() }))
 }
 
 /// What `tree` holds at `path`.

@@ -65,7 +65,7 @@ pub fn is_merged(
 }
 
 /// What `after`, made of `base`, makes of `ours`; `None` where these do not merge.
-fn merged([base, ours, after]: [&Option<File>; 3]) -> Option<Option<File>> {
+pub(super) fn merged([base, ours, after]: [&Option<File>; 3]) -> Option<Option<File>> {
     if ours == base {
         return Some(after.clone());
     }

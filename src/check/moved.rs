@@ -1,11 +1,14 @@
-//! What was approved of a file that another branch has moved meanwhile, where a rebase or a cherry-pick has it now.
+//! What was approved of a file that another branch has moved meanwhile, or of one that was moved while another branch
+//! has edited it, as a rebase or a cherry-pick has it now.
 
 use super::approved::{self, Cover};
 use super::commits::{Commit, entry_at};
+use super::merged::merged;
 use crate::changeset::{File, RepoPath, Snapshot, sensitive};
 use crate::decide::moved_to;
 use crate::error::Result;
-use crate::proposal::Proposal;
+use crate::proposal::steps::Step;
+use crate::proposal::{Entry, Proposal};
 use crate::store::{Store, View};
 
 /// The files of a commit's first parent.
@@ -20,7 +23,7 @@ impl Snapshot for Before<'_> {
 
 /// [`approved::covers`] of `proposal`, with the edits of files that neither `commit` nor its parent has at the place
 /// where they were approved at the one where these are now, as an apply follows them. What instructs agents, and
-/// memory, has to be approved where it is.
+/// memory, has to be approved where it is. A file that is moved is what a merge makes of it and of what the parent has.
 ///
 /// # Errors
 /// As [`approved::covers`].
@@ -36,6 +39,11 @@ pub fn covers(
     }
     let trees = [commit.parent_tree, Some(commit.tree)];
     let known = store.instructions();
+    for cover in &mut covers {
+        for at in 0..cover.steps.len() {
+            merge_moved(store, commit, proposal, cover, at)?;
+        }
+    }
     for step in covers.iter_mut().flat_map(|cover| &mut cover.steps) {
         let is_edit = step.before.is_some() && step.after.is_some();
         if !is_edit || trees.iter().any(|tree| entry_at(store, *tree, &step.path).is_some()) {
@@ -49,4 +57,35 @@ pub fn covers(
         }
     }
     Ok(covers)
+}
+
+/// Where the step `at` of `cover` makes a file of one that it removes, and the parent of `commit` has other content of
+/// that: as a merge has both.
+///
+/// # Errors
+/// `object_missing`.
+fn merge_moved(
+    store: &Store,
+    commit: &Commit,
+    proposal: &Proposal,
+    cover: &mut Cover,
+    at: usize,
+) -> Result<()> {
+    let Step { path, before: None, after: Some(_) } = &cover.steps[at] else { return Ok(()) };
+    let changes = proposal.revisions.iter().flat_map(|revision| &revision.changes);
+    let mut origins = changes.filter(|change| change.path == *path);
+    let Some(origin) = origins.find_map(|change| change.origin.as_ref()) else { return Ok(()) };
+    let is_removal = |step: &Step| step.path == *origin && step.after.is_none();
+    let Some(from) = cover.steps.iter().position(is_removal) else { return Ok(()) };
+    let now = entry_at(store, commit.parent_tree, origin);
+    if now.is_none() || now == cover.steps[from].before {
+        return Ok(());
+    }
+    let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
+    let sides = [&file(&cover.steps[from].before)?, &file(&now)?, &file(&cover.steps[at].after)?];
+    if let Some(Some(made)) = merged(sides) {
+        cover.steps[at].after = Some(store.entry_of(&made)?);
+        cover.steps[from].before = now;
+    }
+    Ok(())
 }

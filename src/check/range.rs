@@ -1,5 +1,6 @@
 //! Commits held to the proposals they touch or name.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::BString;
@@ -7,7 +8,7 @@ use chrono::{DateTime, Utc};
 use gix::ObjectId;
 
 use super::approved::{Cover, counts, first_difference, is_covered};
-use super::commits::{self, Commit};
+use super::commits::{self, ByGit, Commit};
 use super::touched::Pending;
 use super::{Concern, FailOn, Scope, instructions, merged, moved};
 use crate::changeset::RepoPath;
@@ -50,8 +51,17 @@ pub fn findings(
                 approved.extend(moved::covers(store, view, &commit, &proposal).unwrap_or_default());
             }
         }
-        let claims =
-            Claims { store, view, scope, commit: &commit, tip, claimed: approved, now, fail_on };
+        let claims = Claims {
+            store,
+            view,
+            scope,
+            commit: &commit,
+            tip,
+            claimed: approved,
+            by_git: OnceCell::new(),
+            now,
+            fail_on,
+        };
         let (mut known, mut claimed, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for name in &commit.proposal_ids {
             let (finding, proposal) = claims.claim(name)?;
@@ -136,6 +146,8 @@ struct Claims<'a> {
     tip: Option<ObjectId>,
     /// What was approved of the proposals that it names.
     claimed: Vec<Cover>,
+    /// What git makes of its parents, where it is a merge.
+    by_git: OnceCell<Option<ByGit>>,
     now: DateTime<Utc>,
     fail_on: &'a FailOn,
 }
@@ -300,13 +312,11 @@ impl Claims<'_> {
         approved.retain(|(path, _)| self.scope.covers(path));
         let commit = self.commit;
         let lookup = |path: &RepoPath| commits::entry_at(self.store, Some(commit.tree), path);
-        let mut merged = BTreeSet::new();
         for file in &approved {
             let file = std::slice::from_ref(file);
             let found = first_difference(self.store, self.view, proposal, cover.at, file, lookup)?;
             let Some((path, _)) = found else { continue };
             if self.is_merged(cover, path)? {
-                merged.insert(path);
                 continue;
             }
             let message =
@@ -320,8 +330,8 @@ impl Claims<'_> {
             let path = &step.path;
             let unchanged = commits::entry_at(self.store, commit.parent_tree, path) == lookup(path);
             if !unchanged
-                && !merged.contains(path)
                 && !is_covered(self.store, self.view, commit, path, &self.claimed)?
+                && !self.is_merged(cover, path)?
             {
                 let message = format!(
                     "commit {short} changes {} from other content than {id} was approved for",
@@ -333,26 +343,57 @@ impl Claims<'_> {
         Ok(None)
     }
 
-    /// As [`merged::is_merged`], for a commit that is no merge itself.
+    /// As [`merged::is_merged`]; where the commit is itself a merge, whether git makes the same of its parents there,
+    /// and what was approved is in it.
     fn is_merged(&self, cover: &Cover, path: &RepoPath) -> Result<bool> {
         let entry = |tree| commits::entry_at(self.store, tree, path);
-        let sides = [&entry(self.commit.parent_tree), &entry(Some(self.commit.tree))];
+        let made = entry(Some(self.commit.tree));
+        if !self.commit.merged.is_empty() {
+            let mut steps = cover.steps.iter().filter(|step| step.path == *path);
+            return Ok(self.is_by_git(path, &made)
+                && steps.any(|step| commits::has(self.store, step, made.clone())));
+        }
         let covers = (cover, self.claimed.as_slice());
-        Ok(self.commit.merged.is_empty() && merged::is_merged(self.store, covers, path, sides)?)
+        merged::is_merged(self.store, covers, path, [&entry(self.commit.parent_tree), &made])
+    }
+
+    fn by_git(&self) -> Option<ByGit> {
+        *self.by_git.get_or_init(|| commits::merged_by_git(self.store, self.commit).ok().flatten())
+    }
+
+    /// Whether git's own merge of the commit's parents meets no conflict, and has `entry` at `path`.
+    fn is_by_git(&self, path: &RepoPath, entry: &Option<Entry>) -> bool {
+        let by_git = self.by_git().filter(|by_git| by_git.is_clean);
+        by_git.is_some_and(|it| commits::entry_at(self.store, Some(it.tree), path) == *entry)
+    }
+
+    /// Whether a merge that has `entry` at `path`, as one of its parents does, leaves out what another one has there.
+    fn is_left_out(&self, path: &RepoPath, entry: &Option<Entry>) -> bool {
+        match self.by_git() {
+            Some(it) => commits::entry_at(self.store, Some(it.tree), path) != *entry,
+            // Of more than two parents git does not say it.
+            None => self.commit.merged.len() > 1,
+        }
     }
 
     /// Files that instruct agents, or that decide what passes the gate, which the commit changes; and memory, where an
     /// agent made it and nobody approved that.
     fn instructions(&self, known: &Instructions) -> Result<Vec<Finding>> {
         let mut found = Vec::new();
-        for path in commits::own_changes(self.store, self.commit)?.keys() {
-            let Ok(path) = RepoPath::from_tree(path) else { continue };
+        let each = commits::changes(self.store, self.commit)?;
+        let all: BTreeMap<_, _> = each.iter().flatten().collect();
+        for (name, entry) in all {
+            let Ok(path) = RepoPath::from_tree(name) else { continue };
             let memory = sensitive::memory(&path);
             let what = known.kind(&path).map(InstructionKind::reason);
             let what = what.or_else(|| Some(memory?.reason()));
             let Some(what) = what.filter(|_| self.scope.covers(&path)) else { continue };
             let is_read = memory == Some(MemoryFile::Read);
             if is_read && self.commit.agent.is_none() {
+                continue;
+            }
+            let is_own = each.iter().all(|changes| changes.contains_key(name));
+            if !is_own && !self.is_left_out(&path, entry) {
                 continue;
             }
             let is_approved = is_covered(self.store, self.view, self.commit, &path, &self.claimed)?;
@@ -375,7 +416,6 @@ impl Claims<'_> {
             self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| step.path.clone()),
         );
         let mut found = Vec::new();
-        let by_git = std::cell::OnceCell::new();
         for (path, entry) in &commits::own_changes(self.store, self.commit)? {
             let Ok(path) = RepoPath::from_tree(path) else { continue };
             if named.contains(&path)
@@ -385,9 +425,7 @@ impl Claims<'_> {
                 continue;
             }
             // Both sides of a merge have changed it, and nobody else has.
-            let merged = || commits::merged_by_git(self.store, self.commit).ok().flatten();
-            let merged = *by_git.get_or_init(merged);
-            if merged.is_some() && commits::entry_at(self.store, merged, &path) == *entry {
+            if self.is_by_git(&path, entry) {
                 continue;
             }
             let short = self.commit.short();

@@ -105,6 +105,123 @@ fn an_approved_step_in_a_file_that_has_moved_is_held() {
     }
 }
 
+/// The other way round: the proposal moves the file, and the other branch has edited it.
+#[test]
+fn an_approved_move_of_a_file_that_was_edited_is_held() {
+    let repo = repo();
+    repo.git(&["switch", "-q", "-c", "upstream"]);
+    repo.write("n.txt", NUMBERS.replace("12\n", "twelve\n"));
+    repo.commit("Theirs");
+    repo.git(&["switch", "-q", "-"]);
+    repo.git(&["mv", "n.txt", "m.txt"]);
+    repo.write("m.txt", NUMBERS.replace("3\n", "three\n"));
+    let id = repo.aye(&["propose", "--worktree", "n.txt", "m.txt"]).ok().id();
+    repo.git(&["reset", "-q", "--hard"]);
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    repo.git(&["rebase", "-q", "upstream"]);
+    let check = ["check", "--range", "HEAD~1..HEAD"];
+    repo.aye(&check).ok().lacks("extra_file");
+    repo.write("m.txt", repo.text("m.txt").replace('7', "x"));
+    repo.git(&["commit", "-q", "-a", "--no-verify", "--amend", "--no-edit"]);
+    repo.aye(&check).exits(1).says("content_differs").says(&id);
+}
+
+/// `git add -p` makes two commits of one proposal, the second of which names it.
+#[test]
+fn the_rest_of_an_approved_step_is_held() {
+    let repo = repo();
+    let edits = ["propose", "--edit", "n.txt", "--old", "3\n", "--new", "three\n"];
+    let id = repo.aye(&[&edits[..], &["--edit", "n.txt", "--old", "9", "--new", "nine"]].concat());
+    let id = id.ok().id();
+    for (planted, is_held) in [("12", true), ("x", false)] {
+        let one = NUMBERS.replace("3\n", "three\n").replace("12", planted);
+        repo.write("n.txt", NUMBERS);
+        repo.git(&["commit", "-q", "--allow-empty", "-am", "Base"]);
+        if is_held {
+            apply(&repo, &id);
+        }
+        repo.write("n.txt", &one);
+        repo.git(&["commit", "-q", "-am", "One"]);
+        repo.write("n.txt", NUMBERS.replace("3\n", "three\n").replace('9', "nine"));
+        repo.git(&["commit", "-q", "-am", &format!("Two\n\nProposal-Id: {id}")]);
+        let run = repo.aye(&["check", "--range", "HEAD~1..HEAD"]);
+        match is_held {
+            true => run.ok().lacks("content_differs"),
+            false => run.exits(1).says("content_differs"),
+        };
+    }
+}
+
+/// As GitHub makes one of a pull request whose description has the trailers.
+#[test]
+fn a_merge_that_names_its_proposals_is_held_to_gits_own() {
+    let repo = repo();
+    repo.git(&["switch", "-q", "-c", "side"]);
+    let id = commit(&repo, "3", "three");
+    repo.write("n.txt", NUMBERS.replace("3\n", "three\n").replace("6\n", "six\n"));
+    repo.commit("Mine");
+    repo.git(&["switch", "-q", "-"]);
+    repo.write("n.txt", NUMBERS.replace("12\n", "twelve\n"));
+    repo.commit("Theirs");
+    repo.git(&["merge", "-q", "--no-ff", "side", "-m", &format!("Merge\n\nProposal-Id: {id}")]);
+    let check = ["check", "--range", "HEAD^1..HEAD"];
+    repo.aye(&check).ok().lacks("content_differs");
+    let merged = repo.text("n.txt");
+    for other in [merged.replace("three", "3"), merged.replace('9', "x")] {
+        repo.write("n.txt", other);
+        repo.git(&["commit", "-q", "-a", "--no-verify", "--amend", "--no-edit"]);
+        repo.aye(&check).exits(1).says("content_differs").says(&id);
+    }
+}
+
+/// A merge can take things out, too: what one side has of a file, and the other one alone has changed.
+#[test]
+fn a_merge_that_leaves_out_what_git_merges_is_not_gits_own() {
+    let bot = |repo: &Repo| {
+        let who = "--author=claude[bot] <noreply@anthropic.com>";
+        repo.git(&["commit", "-q", "--amend", "--no-edit", who]);
+    };
+    for file in ["CLAUDE.md", ".agent-memory/policy.toml", "a.txt"] {
+        for is_whole in [false, true] {
+            let repo = repo();
+            repo.write(file, "# rules\n");
+            let base = repo.commit("Base");
+            repo.git(&["switch", "-q", "-c", "side"]);
+            repo.write("n.txt", NUMBERS.replace("3\n", "three\n"));
+            repo.commit("Work");
+            bot(&repo);
+            repo.git(&["switch", "-q", "-"]);
+            repo.write(file, "# rules\n# more\n");
+            repo.commit("More");
+            let main = repo.git(&["rev-parse", "HEAD"]);
+            repo.git(&["switch", "-q", "side"]);
+            let ways: [&[&str]; 2] = [&["-s", "ours"], &["-s", "ort"]];
+            let way = ways[usize::from(is_whole)];
+            repo.git(&[&["merge", "-q", "--no-edit"], way, &[&main]].concat());
+            bot(&repo);
+            let range = format!("{base}..HEAD");
+            let required = ["check", "--range", "HEAD^2..HEAD", "--require-proposal"];
+            let run = repo.aye(&["check", "--range", &range]);
+            match (is_whole, file) {
+                (false, "a.txt") => {
+                    run.ok();
+                    let found = repo.aye(&required).exits(1).out();
+                    // The work that it merges has none, either.
+                    assert_eq!(found.matches("no_proposal").count(), 2, "{found}");
+                }
+                (false, _) => {
+                    run.exits(1).says("instruction_file_changed").says(file);
+                }
+                (true, _) => {
+                    assert!(!run.ok().out().contains("by the agent"));
+                    let found = repo.aye(&required).exits(1).out();
+                    assert_eq!(found.matches("no_proposal").count(), 1, "{found}");
+                }
+            }
+        }
+    }
+}
+
 /// One commit of several, as a squash merge makes it, onto another change of the same file.
 #[test]
 fn several_approved_steps_in_one_commit_are_merged_one_after_the_other() {
