@@ -313,7 +313,7 @@ fn text(
     proposal: &Proposal,
     message: Option<&str>,
 ) -> Result<String> {
-    let described = proposal.description.as_deref().map(trailers::quoted);
+    let described = trailers::described(proposal);
     let given = message.or(described.as_deref()).unwrap_or_default();
     let given = escape::block(given.trim()).into_owned();
     let body = if given.is_empty() {

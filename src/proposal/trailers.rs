@@ -28,20 +28,23 @@ pub fn named(message: &BStr) -> impl Iterator<Item = &str> {
     message.lines().filter_map(|line| line.strip_prefix(b"Proposal-Id: ")?.to_str().ok())
 }
 
-/// The keys of [`of`], in lower case.
-const KEYS: [&str; 4] = ["proposal-id", "proposed-by", "assisted-by", "reviewed-by"];
-
-/// `description`, which an agent may have written, with lines in it that would be read as these trailers quoted:
-/// `> Reviewed-by: …`.
-pub fn quoted(description: &str) -> String {
+/// The description of `proposal`, with lines in it that would be read as these trailers quoted: `> Reviewed-by: …`. Where
+/// an agent has written any of the proposal, so is each that would have somebody sign, test or approve it.
+pub fn described(proposal: &Proposal) -> Option<String> {
+    let by_agent = |revision: &Revision| revision.actor.kind == ActorKind::Agent;
+    let is_agents = proposal.revisions.iter().any(by_agent);
     let is_trailer = |line: &str| {
-        line.split_once(':')
-            .is_some_and(|(key, _)| KEYS.contains(&&*key.trim().to_ascii_lowercase()))
+        let key = line.split_once(':').map(|(key, _)| key.trim().to_ascii_lowercase());
+        key.is_some_and(|key| match &*key {
+            "proposal-id" | "proposed-by" | "assisted-by" | "reviewed-by" => true,
+            key => is_agents && key.ends_with("-by") && !key.contains(' '),
+        })
     };
     let line = |line: &str| {
         if is_trailer(line) { format!("> {}", line.trim_start()) } else { line.to_owned() }
     };
-    description.split('\n').map(line).collect::<Vec<_>>().join("\n")
+    let description = proposal.description.as_deref()?;
+    Some(description.split('\n').map(line).collect::<Vec<_>>().join("\n"))
 }
 
 fn assistants<'a>(proposal: &'a Proposal) -> impl Iterator<Item = String> + 'a {

@@ -252,16 +252,25 @@ fn an_undo_takes_back_what_was_staged_and_says_what_stays() {
 #[test]
 fn an_agent_writes_no_trailers_into_a_commit() {
     let repo = repo();
-    let why = "Why\n\n  reviewed-by: Ada\nProposal-Id: prop_0000000000\nSee also: x";
+    let why =
+        "Why\n\n  reviewed-by: Ada\nSigned-off-by: Ada\nProposal-Id: prop_0000000000\nSee also: x";
     let args = ["propose", "a.txt", "--old", "105", "--new", "FIVE", "-q", "-m", why];
     let id = repo.agent("codex", &args).ok().id();
     repo.aye(&["apply", &id, "--commit", "--yes"]).ok();
     repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
     let message = repo.git(&["log", "-1", "--format=%B"]);
     assert!(
-        message.contains("> reviewed-by: Ada\n> Proposal-Id: prop_0000000000\nSee also: x\n"),
+        message.contains(
+            "> reviewed-by: Ada\n> Signed-off-by: Ada\n> Proposal-Id: prop_0000000000\nSee also: x\n"
+        ),
         "{message}"
     );
+    // A person signs for herself.
+    let args = ["propose", "a.txt", "--old", "110", "--new", "TEN", "-m", why];
+    let id = repo.aye(&args).ok().id();
+    repo.aye(&["apply", &id, "--commit", "--yes"]).ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains("> reviewed-by: Ada\nSigned-off-by: Ada\n"), "{message}");
 }
 
 /// What is recorded late is what would have been recorded at once, also where the commit holds a merge.
