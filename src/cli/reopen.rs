@@ -53,7 +53,17 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     let ids = [proposal.id.as_str()];
     let again = again(context, &store, &proposal)?;
-    print(context, "aye/reopen@1", &ids, again.status, again.words())
+    let done = print(context, "aye/reopen@1", &ids, again.status, again.words())?;
+    if !again.is_contested {
+        return Ok(done);
+    }
+    // What is said for one remote does not name what is known of another one, so it cannot take that back.
+    context.note(&format!(
+        "note: {} is contested still: the rejection is known here from another remote than the proposal, and is taken \
+         back in a clone of that",
+        proposal.id
+    ));
+    Ok(Exit::Negative)
 }
 
 /// What a proposal is once a decision on it was taken back.
@@ -61,6 +71,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 pub(super) struct Again {
     /// Its status.
     pub(super) status: Status,
+    /// Decisions that differ stand still.
+    pub(super) is_contested: bool,
 }
 
 impl Again {
@@ -83,7 +95,7 @@ impl Again {
 pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Result<Again> {
     let (id, now) = (&before.id, context.now);
     if before.expires_at > now && before.beside.is_empty() {
-        return Ok(Again { status: Status::Pending });
+        return Ok(Again { status: Status::Pending, is_contested: false });
     }
     let proposal = store.view()?.proposal(id)?;
     let status = proposal.status(now);
@@ -102,7 +114,7 @@ pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Resu
             context.note(&format!("note: the time of {id} had run out; it expires {until} now"));
         }
     }
-    Ok(Again { status })
+    Ok(Again { status, is_contested: proposal.contested })
 }
 
 /// Makes the rejected proposals of `asking` pending again, after its question where one is needed;

@@ -310,7 +310,7 @@ fn reopened(
             Some(_) => Status::Rejected,
             None => Status::Pending,
         };
-        is_now(&mut answer, Again { status: was });
+        is_now(&mut answer, Again { status: was, is_contested: false });
         "would be pending again"
     } else {
         let again = reopen::again(context, store, proposal)?;

@@ -495,6 +495,8 @@ fn a_published_proposal_keeps_its_id() {
     }
     assert_eq!(seen["comments"], serde_json::json!([]));
     theirs.aye(&["diff", &id]).ok().says("+second");
+    // Whoever publishes it has not made it.
+    theirs.aye(&["show", &id]).ok().says("(answer) by codex").lacks("not the proposer");
     // Its proposer goes on with it, for everybody.
     revise("third\n");
     here.aye(&["comment", &id, "-m", "known comment"]).ok();
@@ -507,6 +509,24 @@ fn a_published_proposal_keeps_its_id() {
     is(&here, &id, "applied", "default");
     is(&theirs, &id, "applied", "default");
     assert!(!objects(&origin).contains("hush"));
+}
+
+/// A lane that was pushed to two remotes, and a clone of each that decides: what is said for the one cannot name what is
+/// known of the other.
+#[test]
+fn what_another_remotes_clone_decided_is_not_said_to_be_settled() {
+    let Scene { here, origin, up } = scene();
+    let id = propose(&here, "a.txt", "new\n", &[]);
+    for (remote, name, word) in [(&origin, "origin", "apply"), (&up, "up", "reject")] {
+        here.git(&["push", "-q", name, "refs/aye/log/*"]);
+        let theirs = clone(remote);
+        theirs.git(&["fetch", "-q", "origin"]);
+        theirs.aye(&[word, &id, "--yes"]).ok();
+        push(&theirs, "origin");
+        here.git(&["fetch", "-q", name]);
+    }
+    here.aye(&["check"]).exits(1).says("contested");
+    here.aye(&["reopen", &id, "--yes"]).exits(1).notes("contested still").notes("another remote");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use chrono::Duration;
 use super::Writer;
 use crate::error::{Error, Result};
 use crate::proposal::codes::NOT_PRIVATE;
-use crate::proposal::event::{Extend, Publish, Revise, RevisionReason};
+use crate::proposal::event::{Extend, Publish, Revise};
 use crate::proposal::{Authority, ChangeRecord, Data, Event, Proposal, ProposalId};
 use crate::store::{Audience, Content, codes, lists};
 
@@ -63,14 +63,18 @@ impl Writer<'_> {
             let revise = Revise {
                 description: proposal.description.clone(),
                 expires_at: Some(proposal.expires_at),
-                reason: RevisionReason::Edited,
+                reason: current.reason.clone(),
                 on: None,
                 base: current.base.clone(),
                 changes: current.changes.clone(),
                 changes_blob: None,
                 memory: current.memory.clone(),
             };
-            self.decide(authority, Some(id), Data::Revise(revise))?;
+            // Whoever publishes it has not made it.
+            let own = std::mem::replace(&mut self.actor, current.actor.clone());
+            let added = self.add(Some(id), Data::Revise(revise));
+            self.actor = own;
+            added?;
         } else if let Data::Propose(propose) = &first.data
             && proposal.expires_at > propose.expires_at
         {
