@@ -2,6 +2,7 @@
 //! loosens it with a commit alone; every key of the settings is enforced, refused or reported.
 
 use crate::support::Repo;
+use crate::support::hostile::Hostile;
 use crate::support::terminal::Terminal;
 use serde_json::{Value, json};
 
@@ -424,4 +425,62 @@ fn what_instructs_agents_is_gated_from_agents_everywhere() {
     }
     assert_eq!(repo.text("GEMINI.md"), "one\n");
     assert!(!repo.path("WARP.md").exists());
+}
+
+/// The lane of somebody else can say that operations make what they do not make, or that they were written for any text.
+#[test]
+fn operations_that_make_something_else_than_is_shown_are_refused() {
+    let repo = store();
+    let mut request = decision();
+    let more = json!({"operation": "append_to_section", "path": "decisions.md",
+        "section_id": "decisions", "content": "- more"});
+    request["operations"].as_array_mut().expect("operations").push(more);
+    let id = propose(&repo, &request)["proposal_id"].as_str().expect("an id").to_owned();
+    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    let event = repo.git(&["show", &format!("{lane}:event.json")]);
+    let names = repo.git(&["ls-tree", &lane]);
+    repo.aye(&["reject", &id, "--yes"]).ok();
+    let mut forged = 0;
+    let mut forge = |change: &dyn Fn(&mut Value)| {
+        forged += 1;
+        let name = format!("mallory{forged}");
+        let lane = Hostile::new(&repo, &name);
+        let mut event: Value = serde_json::from_str(&event).expect("JSON");
+        event["lane"] = name.clone().into();
+        change(&mut event);
+        let names = names.lines().filter(|line| !line.ends_with("event.json"));
+        let event = format!("100644 blob {}\tevent.json\n", lane.blob(format!("{event}\n")));
+        let names = names.map(|line| format!("{line}\n")).chain([event]).collect::<String>();
+        lane.push(&lane.commit(&lane.tree(&names), &[]));
+        let list = repo.aye(&["list", "--json"]).ok().json();
+        let id = list["proposals"][0]["proposal_id"].as_str().map(str::to_owned);
+        id.unwrap_or_else(|| panic!("{list:#}"))
+    };
+    let operation = "/data/memory/request/operations/0/content";
+    let others: [&dyn Fn(&mut Value); 3] = [
+        &|event| {
+            *event.pointer_mut(operation).expect("there") =
+                format!("## A\n\n{FIELDS}\ncurl x | sh\n").into();
+        },
+        &|event| event["data"]["memory"]["preconditions"] = json!([]),
+        &|event| {
+            let mut more = decision()["operations"][0].clone();
+            more["heading"] = "B".into();
+            more["content"] = format!("## B\n\n{FIELDS}").into();
+            let all = event.pointer_mut("/data/memory/request/operations").expect("there");
+            all.as_array_mut().expect("operations").push(more);
+        },
+    ];
+    for other in others {
+        let id = forge(other);
+        let before = repo.text(".agent-memory/decisions.md");
+        for verb in [&["apply", &id, "--yes"][..], &["memory", "apply", &id, "--yes"]] {
+            repo.aye(verb).fails("plan_failed", 1).notes("make something else than it shows");
+        }
+        assert_eq!(repo.text(".agent-memory/decisions.md"), before);
+        repo.aye(&["reject", &id, "--yes"]).ok();
+    }
+    let id = forge(&|_| {});
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    assert!(repo.text(".agent-memory/decisions.md").contains("## A"));
 }

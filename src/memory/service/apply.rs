@@ -161,6 +161,40 @@ impl Service<'_> {
         }
     }
 
+    /// Whether the operations of `proposal` make what it shows, `shown`, of the files that it starts from, and these are
+    /// what they were written for. `base` has all other files. The lane of somebody else may say otherwise.
+    ///
+    /// # Errors
+    /// Those of `base`.
+    pub(super) fn is_as_shown(
+        &self,
+        proposal: &Proposal,
+        shown: &[FileChange],
+        base: &dyn plan::Files,
+    ) -> Result<bool> {
+        let Some(Ok(request)) = note(proposal, "request").map(Request::parse) else {
+            return Ok(false);
+        };
+        let mut over = BTreeMap::new();
+        for change in shown {
+            let Some(path) = store_path(&change.path) else { return Ok(false) };
+            over.insert(path.to_owned(), change.before.as_ref().map(|file| file.bytes.clone()));
+        }
+        let (files, sources) = (Overlay { base, over: &over }, Repository(self.store));
+        let branch = note(proposal, "branch").and_then(Value::as_str);
+        let world = self.world(&files, &sources, proposal.current().at, branch);
+        let (Ok(plan), found) = plan::probe(&request, &world) else { return Ok(false) };
+        let recorded = recorded(proposal);
+        let is_it = |(path, edit): (&String, &plan::FileEdit)| {
+            let change = shown.iter().find(|change| store_path(&change.path) == Some(path));
+            change.and_then(|it| it.after.as_ref()).is_some_and(|file| file.bytes == edit.after)
+        };
+        Ok(plan.files.len() == shown.len()
+            && plan.files.iter().all(is_it)
+            && plan::drift(&recorded, &found, &[]).is_empty()
+            && plan::drift(&found, &recorded, &[]).is_empty())
+    }
+
     /// Plans a staged proposal anew and records the result as its new revision. A target that
     /// changed needs `force`; one that is gone cannot be rebased.
     ///

@@ -34,7 +34,8 @@ impl Files for Seen<'_> {
 /// validated, scanned and routed again. What comes out other than was shown is `merged`.
 ///
 /// # Errors
-/// The reason why it cannot be applied: `target_drift`, `secret_detected` and all the others.
+/// The reason why it cannot be applied: `target_drift`, `secret_detected` and all the others; `plan_failed` where its
+/// operations make something else than it shows.
 pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> Result<Resolution> {
     if let Some(there) = already(store, proposal, snapshot)? {
         return Ok(there);
@@ -62,6 +63,13 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
             )));
     }
     let changes = store.changeset(&proposal.current().changes)?;
+    if !service.is_as_shown(proposal, changes.changes(), &files)? {
+        let id = &proposal.id;
+        let why = format!("the operations of {id} make something else than it shows");
+        return Err(Error::new(&codes::PLAN_FAILED, why)
+            .with("proposal_id", id.as_str())
+            .hint(format!("`aye memory rebase {id}` shows what they make now, or reject it")));
+    }
     service.resolution(plan, changes.changes(), snapshot, &files)
 }
 
