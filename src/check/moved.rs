@@ -5,8 +5,9 @@ use super::approved::{self, Cover};
 use super::commits::{Commit, entry_at};
 use super::merged::merged;
 use crate::changeset::{File, RepoPath, Snapshot, sensitive};
-use crate::decide::moved_to;
+use crate::decide::{moved_to, steps};
 use crate::error::Result;
+use crate::proposal::state::Decision;
 use crate::proposal::steps::Step;
 use crate::proposal::{Entry, Proposal};
 use crate::store::{Store, View};
@@ -24,6 +25,7 @@ impl Snapshot for Before<'_> {
 /// [`approved::covers`] of `proposal`, with the edits of files that neither `commit` nor its parent has at the place
 /// where they were approved at the one where these are now, as an apply follows them. What instructs agents, and
 /// memory, has to be approved where it is. A file that is moved is what a merge makes of it and of what the parent has.
+/// With those of `undone`, a decision that was taken back.
 ///
 /// # Errors
 /// As [`approved::covers`].
@@ -32,8 +34,13 @@ pub fn covers(
     view: &View,
     commit: &Commit,
     proposal: &Proposal,
+    undone: Option<&Decision>,
 ) -> Result<Vec<Cover>> {
     let mut covers = approved::covers(store, proposal)?;
+    if let Some(undone) = undone {
+        let steps = steps::of(store, proposal, undone)?.proven(store, proposal)?.to_vec();
+        covers.push(Cover { proposal: proposal.id.clone(), at: undone.at, steps });
+    }
     if commit.parent_tree.is_none() {
         return Ok(covers);
     }

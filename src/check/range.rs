@@ -16,6 +16,7 @@ use crate::changeset::instructions::{InstructionKind, Instructions};
 use crate::changeset::sensitive::{self, MemoryFile};
 use crate::error::Result;
 use crate::proposal::state::Decision;
+use crate::proposal::steps::Step;
 use crate::proposal::{Actor, Entry, Proposal, Status, codes, trailers};
 use crate::report::{Finding, Level};
 use crate::store::{Audience, Store, View};
@@ -45,28 +46,29 @@ pub fn findings(
     let is_cut = |id: &&ObjectId| last.as_ref().is_some_and(|last| last.contains(id));
     for id in ids.iter().filter(|id| !is_cut(id)).copied() {
         let commit = commits::read(store, id)?;
-        let mut approved = Vec::new();
-        for name in &commit.proposal_ids {
-            if let Ok(proposal) = view.find(name) {
-                approved.extend(moved::covers(store, view, &commit, &proposal).unwrap_or_default());
-            }
-        }
-        let claims = Claims {
+        let mut claims = Claims {
             store,
             view,
             scope,
             commit: &commit,
             tip,
-            claimed: approved,
+            claimed: Vec::new(),
             by_git: OnceCell::new(),
             now,
             fail_on,
         };
+        for name in &commit.proposal_ids {
+            if let Ok(proposal) = view.find(name) {
+                claims.claimed.extend(claims.covers(&proposal).unwrap_or_default());
+            }
+        }
         let (mut known, mut claimed, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for name in &commit.proposal_ids {
             let (finding, proposal) = claims.claim(name)?;
-            let is_it =
-                |proposal: &&Proposal| finding.is_none() || claims.taken_back(proposal).is_some();
+            let is_told = finding.as_ref().is_some_and(|finding| finding.level == Level::Error);
+            let is_it = |proposal: &&Proposal| {
+                finding.is_none() || !is_told && claims.taken_back(proposal).is_some()
+            };
             held.extend(proposal.as_ref().filter(is_it).map(|proposal| proposal.id.to_string()));
             claimed.extend(finding);
             if let Some(proposal) = &proposal {
@@ -170,7 +172,14 @@ impl Claims<'_> {
                 } else {
                     format!("commit {short} names the proposal '{name}', which is not known here")
                 };
-                let hint = "fetch the lane that has it (git fetch origin '+refs/aye/log/*:refs/aye/remotes/origin/*'; a private one is in its writer's clone alone), or correct the trailer";
+                let hint = match error.is(&codes::PROPOSAL_PURGED) {
+                    true => {
+                        "nothing of it is left to hold the commit against: begin the range behind it, or push it with --no-verify"
+                    }
+                    false => {
+                        "fetch the lane that has it (git fetch origin '+refs/aye/log/*:refs/aye/remotes/origin/*'; a private one is in its writer's clone alone), or correct the trailer"
+                    }
+                };
                 let finding = fail_on.finding(Concern::UnknownProposal, message).hint(hint);
                 return Ok((Some(finding), None));
             }
@@ -179,9 +188,12 @@ impl Claims<'_> {
         if !self.scope.takes(&proposal) {
             return Ok((None, None));
         }
-        let finding = self
-            .decided(&proposal)
-            .map_or_else(|| self.content(&proposal), |finding| Ok(Some(finding)))?;
+        let decided = self.decided(&proposal);
+        // What was undone since is held to what was approved then.
+        let finding = match decided.as_ref().map(|finding| finding.level) {
+            None | Some(Level::Note) => self.content(&proposal)?.or(decided),
+            Some(_) => decided,
+        };
         Ok((finding, Some(proposal)))
     }
 
@@ -264,20 +276,29 @@ impl Claims<'_> {
         touched.all(|(file, now)| file.before == *now)
     }
 
-    /// Whether the range ends with something that `decision` has written.
+    /// Whether the range ends with something that `decision` has written, whatever else its files hold there.
     fn is_at_the_tip(&self, decision: &Decision) -> bool {
         let tip = self.tip.and_then(|id| commits::read(self.store, id).ok());
         let tree = tip.map(|commit| commit.tree);
         decision.written.iter().any(|file| {
-            let found = commits::entry_at(self.store, tree, &file.path);
-            file.before != file.after && found == file.after
+            let (path, before, after) =
+                (file.path.clone(), file.before.clone(), file.after.clone());
+            let found = commits::entry_at(self.store, tree, &path);
+            before != after && commits::has(self.store, &Step { path, before, after }, found)
         })
+    }
+
+    /// What was approved of `proposal`, for this commit: also by a decision that was undone since, which the range ends
+    /// without.
+    fn covers(&self, proposal: &Proposal) -> Result<Vec<Cover>> {
+        let undone = self.taken_back(proposal).filter(|decision| !self.is_at_the_tip(decision));
+        moved::covers(self.store, self.view, self.commit, proposal, undone)
     }
 
     /// Whether the commit holds what was approved, and came to it by approved steps only: as the
     /// decision has it, or one of the approvals that wrote nothing.
     fn content(&self, proposal: &Proposal) -> Result<Option<Finding>> {
-        let covers = match moved::covers(self.store, self.view, self.commit, proposal) {
+        let covers = match self.covers(proposal) {
             Ok(covers) => covers,
             Err(error) => {
                 let finding =
@@ -407,14 +428,8 @@ impl Claims<'_> {
 
     /// Files that the commit changes beside those of the proposals it names.
     fn extra_files(&self, known: &[Proposal]) -> Result<Vec<Finding>> {
-        let mut named: BTreeSet<RepoPath> = BTreeSet::new();
-        for proposal in known {
-            let revision = proposal.revisions.iter().flat_map(|revision| &revision.changes);
-            named.extend(revision.map(|change| change.path.clone()));
-        }
-        named.extend(
-            self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| step.path.clone()),
-        );
+        let named: BTreeSet<&RepoPath> =
+            self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| &step.path).collect();
         let mut found = Vec::new();
         for (path, entry) in &commits::own_changes(self.store, self.commit)? {
             let Ok(path) = RepoPath::from_tree(path) else { continue };

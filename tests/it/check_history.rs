@@ -414,3 +414,54 @@ fn an_undo_approves_no_more_than_it_puts_back() {
     repo.git(&["commit", "-q", "-am", &format!("x\n\nProposal-Id: {other}")]);
     repo.aye(&check).exits(1).says("error[extra_file]: n.txt");
 }
+
+/// The files of a proposal are not free to be changed by the commit that names it: only what was approved is in it.
+#[test]
+fn what_was_left_out_of_an_apply_is_approved_by_nobody() {
+    let repo = repo();
+    repo.aye(&["hooks", "install"]).ok();
+    let edits = ["propose", "--edit", "a.txt", "--old", "a", "--new", "b"];
+    let more = ["--edit", "n.txt", "--old", "3\n", "--new", "three\n", "-q"];
+    let id = repo.agent("codex", &[&edits[..], &more].concat()).ok().id();
+    repo.aye(&["apply", &id, "--hunks", "1", "--yes"]).ok();
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    let check = ["check", "--range", &format!("{base}..HEAD")];
+    repo.git(&["commit", "-q", "-am", "As approved"]);
+    assert_eq!(trailers(&repo), id);
+    repo.aye(&check).ok();
+    for other in [NUMBERS.replace("3\n", "three\n"), NUMBERS.replace('5', "x")] {
+        repo.write("n.txt", other);
+        repo.git(&["commit", "-q", "--no-verify", "--amend", "-a", "--no-edit"]);
+        repo.aye(&check).exits(1).says("extra_file").says("n.txt").says(&id);
+    }
+}
+
+/// A decision that was taken back is a note where the commit holds what it approved, and the range ends without it.
+#[test]
+fn what_was_undone_frees_no_file() {
+    let repo = repo();
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    let check = ["check", "--range", &format!("{base}..HEAD"), "--require-proposal"];
+    let id = propose(&repo, "n.txt", "3\n", "three\n");
+    apply(&repo, &id);
+    undo(&repo, &id);
+    let message = format!("Text\n\nProposal-Id: {id}");
+    let commit = |file: &str, text: &str| {
+        repo.write(file, text);
+        repo.git(&["commit", "-q", "-am", &message]);
+    };
+    commit("n.txt", &NUMBERS.replace("12", "x"));
+    repo.aye(&check).exits(1).says("content_differs").says(&id);
+    repo.git(&["reset", "-q", "--hard", &base]);
+    // As it was approved, and gone with a later commit.
+    commit("n.txt", &NUMBERS.replace("3\n", "three\n"));
+    repo.aye(&check).exits(1).says("not_applied");
+    // Whatever else is in the file.
+    let check = ["check", "--range", &format!("{base}..HEAD")];
+    repo.write("n.txt", NUMBERS.replace("3\n", "three\n").replace("12", "x"));
+    repo.commit("More");
+    repo.aye(&check).exits(1).says("not_applied");
+    repo.write("n.txt", NUMBERS.replace("12", "x"));
+    repo.commit("Undone");
+    repo.aye(&check).exits(1).says("note[not_applied]").lacks("error[");
+}
