@@ -26,11 +26,18 @@ fn hook(repo: &Repo, name: &str, text: &str) {
     repo.chmod(&path, 0o755);
 }
 
-/// A hook that kills the `aye` that git was started by, once.
+/// Runs `args` with a hook that kills the `aye` that git was started by, once; until git has ended, too, for which
+/// the next one waits before it mends anything.
 #[cfg(target_os = "linux")]
-fn killing_hook(repo: &Repo) {
-    let kill = "kill -9 $(awk '{print $4}' /proc/$PPID/stat)";
+fn killed(repo: &Repo, args: &[&str]) {
+    let kill = "echo $PPID >.git/killed; kill -9 $(awk '{print $4}' /proc/$PPID/stat)";
     hook(repo, "post-commit", &format!("rm -f .git/hooks/post-commit\n{kill}"));
+    assert_ne!(repo.aye(args).status, 0);
+    let stat = format!("/proc/{}/stat", repo.text(".git/killed").trim());
+    let runs = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+    while runs() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
 }
 
 /// The id of the blob `text`, which git has then.
@@ -77,9 +84,7 @@ fn a_part_that_was_committed_is_what_is_recorded() {
     for flags in [same, split] {
         let repo = repo();
         let id = two(&repo);
-        killing_hook(&repo);
-        let killed = repo.aye(&["apply", &id, "--yes", "--commit", "--hunks", "1"]);
-        assert_ne!(killed.status, 0);
+        killed(&repo, &["apply", &id, "--yes", "--commit", "--hunks", "1"]);
         assert_eq!(in_head(&repo), lines(&[(105, "FIVE")]));
         let head = repo.git(&["rev-parse", "HEAD"]);
         repo.aye(&["list"]).ok().notes("committed, not recorded");
@@ -220,8 +225,7 @@ fn a_commit_that_only_the_reflog_has_was_not_made() {
     let args = ["propose", "a.txt", "--old", "105", "--new", "FIVE", "-q"];
     let id = repo.agent("codex", &args).ok().id();
     let head = repo.git(&["rev-parse", "HEAD"]);
-    killing_hook(&repo);
-    repo.aye(&["apply", &id, "--yes", "--commit"]);
+    killed(&repo, &["apply", &id, "--yes", "--commit"]);
     let branch = repo.git(&["symbolic-ref", "HEAD"]);
     repo.write(&format!(".git/{branch}"), format!("{head}\n"));
     repo.aye(&["list"]).ok().notes("undid the interrupted");
@@ -283,8 +287,7 @@ fn a_merge_that_was_committed_is_recorded_as_one() {
         let id = repo.agent("codex", &change).ok().id();
         repo.write("a.txt", lines(&[(105, "FIVE")]));
         repo.commit("Another line");
-        killing_hook(&repo);
-        assert_ne!(repo.aye(&["apply", &id, "--yes", "--commit"]).status, 0);
+        killed(&repo, &["apply", &id, "--yes", "--commit"]);
         let head = repo.git(&["rev-parse", "HEAD"]);
         let args = ["apply", &id, "--yes", "--commit"];
         repo.aye(if with_files { &args[..3] } else { &args }).ok();
@@ -338,8 +341,7 @@ fn a_request_to_memory_that_was_committed_is_recorded_and_not_repeated() {
         stage(&repo, operation, heading);
         let list = repo.aye(&["list", "--json"]).ok().json();
         let id = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
-        killing_hook(&repo);
-        assert_ne!(repo.aye(&["apply", &id, "--yes", "--commit"]).status, 0);
+        killed(&repo, &["apply", &id, "--yes", "--commit"]);
         let head = repo.git(&["rev-parse", "HEAD"]);
         let other = repo.aye(&["memory", "apply", &id, "--yes"]);
         other.fails("changed_since_shown", 5).notes("--commit");
@@ -371,8 +373,7 @@ fn a_committed_request_to_memory_on_other_files_is_refused() {
         &["append_section", "--heading", "Use SQL", "--heading-level", "2"],
         "## Use SQL\n\n",
     );
-    killing_hook(&repo);
-    assert_ne!(repo.aye(&["apply", "--latest", "--yes", "--commit"]).status, 0);
+    killed(&repo, &["apply", "--latest", "--yes", "--commit"]);
     let file = ".agent-memory/decisions.md";
     repo.write(file, repo.text(file).replace("## Use SQL", "## Use the SQL"));
     let before = repo.text(file);
