@@ -94,8 +94,13 @@ fn git_here(store: &Store) -> Git {
 /// `invalid_range` if it is missing or damaged.
 pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
     let failed = |error: &dyn std::fmt::Display| {
-        Error::new(&codes::INVALID_RANGE, format!("commit {id} cannot be read: {error}"))
-            .hint("`git fsck` reports what is damaged")
+        let message = format!("commit {id} cannot be read: {error}");
+        Error::new(&codes::INVALID_RANGE, message).hint(match std::env::var_os("GIT_QUARANTINE_PATH") {
+            // <https://git-scm.com/docs/git-receive-pack#_quarantine_environment>
+            Some(_) => "in a pre-receive or update hook git keeps apart what is pushed: check it before the push, \
+                 in CI, or in a post-receive hook",
+            None => "`git fsck` reports what is damaged",
+        })
     };
     let repo = store.repo();
     let commit = repo.find_commit(id).map_err(|e| failed(&e))?;

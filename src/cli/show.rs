@@ -425,7 +425,7 @@ fn said(
                 Some(number) => format!(" requests changes of revision {number}"),
                 None => " requests changes".to_owned(),
             },
-            SayingKind::Answered => " requested changes, and a revision answered".to_owned(),
+            SayingKind::Answered => " requested changes (answered, or taken back)".to_owned(),
         };
         let mut title =
             format!("\n{who} {}{}{what}", age::ago(saying.at, now), place.unwrap_or_default());

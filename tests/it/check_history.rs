@@ -465,3 +465,26 @@ fn what_was_undone_frees_no_file() {
     repo.commit("Undone");
     repo.aye(&check).exits(1).says("note[not_applied]").lacks("error[");
 }
+
+/// There git keeps what is pushed where only git looks.
+#[test]
+fn a_hook_of_the_receiving_side_is_told_where_to_check() {
+    let (repo, server) = (repo(), Repo::bare());
+    let url = server.root().to_str().expect("UTF-8");
+    repo.git(&["push", "-q", url, "HEAD:refs/heads/main"]);
+    let check = |hook: &str, or_fail: &str| {
+        let aye = crate::support::tested().display();
+        let each = format!("'{aye}' check --range $old..$new {or_fail}");
+        let path = format!("hooks/{hook}");
+        server.write(&path, format!("#!/bin/sh\nwhile read old new ref; do {each}; done\n"));
+        server.chmod(&path, 0o755);
+    };
+    check("pre-receive", "|| exit 1");
+    repo.commit("Pushed");
+    let push = ["push", url, "HEAD:refs/heads/main"];
+    let run = repo.program("git").args(&push).run();
+    run.exits(1).notes("error[invalid_range]").notes("post-receive");
+    std::fs::remove_file(server.path("hooks/pre-receive")).expect("removed");
+    check("post-receive", "");
+    repo.program("git").args(&push).run().ok().notes("nothing wants attention");
+}

@@ -17,7 +17,7 @@ fn a_request_for_changes_stays_when_a_revision_has_answered_it() {
     ask("and in capitals");
     let said = repo.aye(&["show", &id, "--comments"]).ok().out();
     let at = |text: &str| said.find(text).unwrap_or_else(|| panic!("{text} in {said}"));
-    assert!(at("a revision answered") < at("say it in Latin"));
+    assert!(at("(answered, or taken back)") < at("say it in Latin"));
     assert!(at("say it in Latin") < at("better") && at("better") < at("requests changes"));
     assert!(at("requests changes") < at("and in capitals"));
     let json = repo.aye(&["show", &id, "--json"]).ok().json();
