@@ -166,8 +166,8 @@ pub fn show(
     Ok(Shown { followed, ..shown })
 }
 
-/// As [`show`], of what `made` has committed, as it would have been recorded then. Memory is not planned
-/// on itself again.
+/// As [`show`], of what `made` has committed, as it would have been recorded then, whatever else the files have got
+/// since. Memory is not planned on itself again.
 ///
 /// # Errors
 /// As [`show`]; `changed_since_shown` for memory that has changed since.
@@ -178,17 +178,23 @@ pub(super) fn show_made(
     made: &Made,
     snapshot: &dyn Snapshot,
 ) -> Result<Shown> {
+    let mut done = made.done();
     if !made.is_in(snapshot)? {
         if proposal.subject == Subject::Memory {
             let commit = made.commit.get(..12).unwrap_or(&made.commit);
             let why = format!("commit {commit} has it, and the files have changed since");
             return Err(super::changed(proposal, &why));
         }
-        return show(store, view, proposal, None, snapshot);
+        let now = show(store, view, proposal, None, snapshot)?;
+        if now.followed.is_some() || !now.plan.is_already_there() {
+            return Ok(now);
+        }
+        // What came on top of it since is neither the proposal's nor a hook's.
+        done = now.plan;
     }
     let head = made.parent.as_deref();
     let shown = of_plan_on(store, view, proposal, None, made.plan.clone(), Some(head))?;
-    Ok(Shown { made: Some(shown.plan), plan: made.done(), ..shown })
+    Ok(Shown { made: Some(shown.plan), plan: done, ..shown })
 }
 
 /// As [`show`], for a plan that is made already.

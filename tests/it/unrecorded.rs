@@ -112,6 +112,31 @@ fn a_part_that_was_committed_is_what_is_recorded() {
     }
 }
 
+/// What a person has committed on top of it is theirs, and no hook's.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_commit_is_recorded_as_it_was_made_whatever_came_after_it() {
+    let repo = repo();
+    let args = ["propose", "a.txt", "--old", "105", "--new", "FIVE", "-q"];
+    let id = repo.agent("codex", &args).ok().id();
+    killed(&repo, &["apply", &id, "--yes", "--commit"]);
+    let made = repo.git(&["rev-parse", "HEAD"]);
+    repo.write("a.txt", lines(&[(105, "FIVE"), (130, "MINE")]));
+    repo.git(&["commit", "-qam", "Mine"]);
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let run = repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    assert!(!run.err().contains("commit_differs"), "{run}");
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["decision"]["commit"], made.as_str(), "{shown:#}");
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 0);
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE"), (130, "MINE")]));
+    repo.aye(&["check", "--range", "HEAD~2..HEAD~1"]).ok();
+    // It is taken back without what came after.
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), lines(&[(130, "MINE")]));
+}
+
 #[test]
 fn a_commit_that_names_a_proposal_and_is_no_part_of_it_decides_nothing() {
     let repo = repo();
