@@ -633,3 +633,20 @@ fn attributes_say_which_files_are_merged_line_by_line() {
     repo.aye(&["apply", &id, "--yes"]).ok();
     assert_eq!(repo.text("f"), FILE.replace("one", "ONE"));
 }
+
+/// Where a hook refuses a later one, what was committed before it is printed.
+#[cfg(unix)]
+#[test]
+fn a_failure_after_a_commit_names_what_was_committed() {
+    let repo = repo();
+    let (one, two) = (propose(&repo, "src/a.txt", "two", "TWO"), propose(&repo, "b.txt", "b", "c"));
+    let hook = "#!/bin/sh\n! git diff --cached | grep -q '^+c'\n";
+    repo.write(".git/hooks/pre-commit", hook);
+    repo.chmod(".git/hooks/pre-commit", 0o755);
+    let run = repo.aye(&["apply", &one, &two, "--commit", "--yes"]).exits(4);
+    let head = repo.git(&["rev-parse", "--short=12", "HEAD"]);
+    run.says(&format!("{one}  applied")).says(head.trim()).lacks(&two).notes("git_failed");
+    assert!(is_pending(&repo, &two));
+    let json = repo.aye(&["apply", &two, "--commit", "--yes", "--json"]).exits(4).json();
+    assert_eq!(json["success"], false, "{json}");
+}

@@ -61,6 +61,11 @@ impl Decided<'_> {
                 Err(error) => {
                     let applied: Vec<_> =
                         items.iter().map(|item| item.proposal_id.clone()).collect();
+                    // Elsewhere the error says so.
+                    if context.format_or(Format::Text) == Format::Text {
+                        let answer = Answer::of("aye/apply@1", false, items);
+                        context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
+                    }
                     return Err(error.with("applied", applied));
                 }
             };
