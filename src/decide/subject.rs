@@ -132,7 +132,7 @@ pub(super) fn lines(
     plan(changes, snapshot, Sides { ours: "current", theirs: proposal.id.as_str() })
 }
 
-/// Plans taking `decision` on `proposal` back. Writes nothing.
+/// Plans taking `decision` on `proposal` back; of code, `written`. Writes nothing.
 ///
 /// # Errors
 /// `object_missing`, `conflict` for memory, and what the work tree refuses.
@@ -140,6 +140,7 @@ pub(super) fn back(
     store: &Store,
     proposal: &Proposal,
     decision: &Decision,
+    written: &[Written],
     snapshot: &dyn Snapshot,
 ) -> Result<Resolution> {
     if decision.written.is_empty() {
@@ -147,7 +148,7 @@ pub(super) fn back(
     }
     match proposal.subject {
         Subject::Memory => memory::preview_undo(store, proposal, decision),
-        Subject::Code => written_back(store, &decision.written, snapshot),
+        Subject::Code => written_back(store, written, snapshot),
     }
 }
 

@@ -47,9 +47,9 @@ fn puts_back(files: &[Planned]) -> bool {
 /// before, and what the work tree refuses.
 pub fn preview(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     let decision = applied(store, proposal)?;
-    require_own_before(store, proposal, decision)?;
+    let taken = restorable(store, proposal, decision)?;
     let worktree = store.worktree()?;
-    let plan = subject::back(store, proposal, decision, &worktree)?;
+    let plan = subject::back(store, proposal, decision, &taken, &worktree)?;
     refuse_moved(store, proposal, &plan, &worktree)?;
     Ok(plan)
 }
@@ -104,7 +104,7 @@ pub fn undo(
 ) -> Result<Undone> {
     let seen = &super::verified(store, seen)?;
     let decision = applied(store, seen)?;
-    require_own_before(store, seen, decision)?;
+    let taken = restorable(store, seen, decision)?;
     let commit = decision.commit.clone();
     // The lane tip is the one that was seen, HEAD the one that is there.
     let at = Seen { target: Seen::now(store, &store.view()?)?.target, ..at.clone() };
@@ -116,7 +116,7 @@ pub fn undo(
     let _lock = subject::lock(store, authority, now, seen)?;
     let worktree = store.worktree()?;
     let reader = worktree.reader();
-    let plan = subject::back(store, seen, decision, &reader)?;
+    let plan = subject::back(store, seen, decision, &taken, &reader)?;
     refuse_moved(store, seen, &plan, &reader)?;
     if let Some(refusal) = plan.refusal() {
         return Err(conflict(refusal, &seen.id));
@@ -139,7 +139,7 @@ pub fn undo(
     })?;
     let mut notes = Vec::new();
     let staged_by_aye = decision.effect == Some(Effect::Index);
-    notes.extend(super::unstage::unstage(store, &decision.written, staged_by_aye));
+    notes.extend(super::unstage::unstage(store, &taken, staged_by_aye));
     let files = planned.plan.files;
     let nothing = elsewhere(store, seen, &files);
     notes.extend(nothing.map(|why| format!("nothing was put back: {why}")));
@@ -189,16 +189,18 @@ fn applied<'p>(store: &Store, proposal: &'p Proposal) -> Result<&'p Decision> {
     })
 }
 
-/// Refuses to write content of which only another clone says that it stood there before: what is
-/// put back comes from the revision, or from a decision of the own lane.
-fn require_own_before(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<()> {
-    let own = store.own_lanes();
-    let restorable = proposal.restorable(decision, &own);
+/// What is taken back of `decision`. Content of which only another clone says that it stood there before is not put
+/// back: that comes from the revision, whose step is merged into the file as it is, or from a decision of the own lane.
+fn restorable(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Vec<Written>> {
+    let restorable = proposal.restorable(decision, &store.own_lanes());
+    // Memory is put back whole, not merged.
+    let is_merged = proposal.subject == Subject::Code;
     let known = |written: &&Written| {
-        written.before == written.after || restorable.iter().any(|known| known == *written)
+        let is_it = |known: &Written| known == *written || is_merged && known.path == written.path;
+        written.before == written.after || restorable.iter().any(is_it)
     };
     let Some(foreign) = decision.written.iter().find(|written| !known(written)) else {
-        return Ok(());
+        return Ok(restorable);
     };
     let path = foreign.path.display();
     Err(Error::new(

@@ -80,19 +80,20 @@ impl Proposal {
         all.into_iter().find(is_here).or_else(|| self.applies().next())
     }
 
-    /// What was written by `decision`, an apply that stands, as far as this clone may put it back: all of it where
-    /// that is of one of this clone's lanes, `own`. Of another one only what the revision decided on
-    /// says too, for what a file held here before nobody else can know.
+    /// What this clone may take back of `decision`, an apply that stands: what was written, where that is of one of
+    /// this clone's lanes, `own`. Of another one it is the step of the revision decided on, for what a file held here
+    /// before nobody else can know; a file that the revision does not change is left out.
     pub fn restorable(&self, decision: &Decision, own: &[String]) -> Vec<Written> {
         let mut written = decision.written.clone();
         if !decision.is_of(own) {
             let changes = self.revision(&decision.revision).map(|found| found.changes.as_slice());
-            written.retain(|written| {
-                changes.unwrap_or_default().iter().any(|change| {
-                    change.path == written.path
-                        && change.before == written.before
-                        && change.after == written.after
-                })
+            let changes = changes.unwrap_or_default();
+            written.retain_mut(|written| {
+                let own = changes.iter().find(|change| change.path == written.path);
+                if let Some(own) = own.filter(|_| written.before != written.after) {
+                    (written.before, written.after) = (own.before.clone(), own.after.clone());
+                }
+                own.is_some()
             });
         }
         written

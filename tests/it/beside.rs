@@ -134,6 +134,30 @@ fn each_takes_back_what_they_have_written() {
     team.bob.aye(&["check", "--range", "HEAD~1.."]).ok();
 }
 
+/// What stood before an apply that merged is known where that was made; elsewhere the proposal's own step is reverted.
+#[test]
+fn an_apply_that_merged_is_undone_in_another_clone() {
+    let (team, id) = Team::new();
+    let own = FILE.replace("12", "ada's");
+    team.ada.write("a.txt", &own);
+    team.ada.commit("Own");
+    team.ada.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    team.ada.git(&["push", "-q", "origin", "main"]);
+    team.sync();
+    // Where the files have nothing of it.
+    let run = as_bob(&team.bob.copy(), &["undo", &id, "--yes"]).ok();
+    run.notes("the files here do not have the change");
+    // Where they have it, among other lines.
+    team.bob.git(&["pull", "-q", "origin", "main"]);
+    team.bob.write("a.txt", team.bob.text("a.txt").replace('2', "bob's"));
+    as_bob(&team.bob, &["undo", &id, "--yes", "--dry-run"]).ok().says("merged");
+    let now = team.bob.text("a.txt");
+    as_bob(&team.bob, &["undo", &id, "--yes"]).ok();
+    assert_eq!(team.bob.text("a.txt"), now.replace("five", "5"));
+    team.sync();
+    assert_eq!(team.state(&id)["status"], "pending");
+}
+
 /// An apply and a rejection: both are shown, and either can be let stand.
 #[test]
 fn a_contested_proposal_is_settled_either_way() {
