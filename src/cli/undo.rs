@@ -79,7 +79,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return dry_run(context, &store, &proposal, &plan);
     }
     if let Some(refusal) = plan.refusal() {
-        return Err(decide::undo::conflict(refusal, &proposal.id));
+        return Err(decide::undo::conflict(&store, refusal, &proposal));
     }
     let asking = Asking {
         verb: Verb::Undo,
@@ -380,6 +380,10 @@ fn dry_run(
     let fits = plan.refusal().is_none();
     if let Some(why) = decide::undo::elsewhere(store, proposal, &plan.files) {
         context.note(&format!("note: nothing would be put back: {}", escape::line(&why)));
+    }
+    if let Some(refusal) = plan.refusal() {
+        let refusal = decide::undo::conflict(store, refusal, proposal);
+        context.note(&format!("hint: {}", refusal.hint_text().unwrap_or_default()));
     }
     let answer = answer(proposal, &plan.files, None, true, fits);
     let heading = if fits { "would be undone" } else { "cannot be undone as it is" };

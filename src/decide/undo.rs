@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Patch, Subject, Undo, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::statement::Verdict;
-use crate::proposal::{Authority, Data, Proposal, ProposalId, Stamped, codes};
+use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, codes};
 use crate::store::{Store, View};
 
 /// What an undo came to.
@@ -119,7 +119,7 @@ pub fn undo(
     let plan = subject::back(store, seen, decision, &taken, &reader)?;
     refuse_moved(store, seen, &plan, &reader)?;
     if let Some(refusal) = plan.refusal() {
-        return Err(conflict(refusal, &seen.id));
+        return Err(conflict(store, refusal, seen));
     }
     if shown.is_some_and(|shown| *shown != plan) {
         let message = "its files were edited while you decided, so something else would be written";
@@ -174,10 +174,43 @@ pub fn elsewhere(store: &Store, proposal: &Proposal, files: &[Planned]) -> Optio
 }
 
 /// A plan's refusal, with what to do about it.
-pub fn conflict(refusal: Error, id: &ProposalId) -> Error {
-    refusal
-        .with("proposal_id", id.as_str())
-        .hint("nothing was written; the same lines have changed since, so revert it by hand")
+pub fn conflict(store: &Store, refusal: Error, proposal: &Proposal) -> Error {
+    let refusal = refusal.with("proposal_id", proposal.id.as_str());
+    match upper(store, proposal) {
+        Ok(Some(upper)) => refusal.hint(format!(
+            "nothing was written; {upper} stands on it and is applied: `aye undo {upper}` first"
+        )),
+        _ => refusal
+            .hint("nothing was written; the same lines have changed since, so revert it by hand"),
+    }
+}
+
+/// The last applied of those that stand on `proposal`, applied itself: that were made on it, or start from what it
+/// wrote.
+fn upper(store: &Store, proposal: &Proposal) -> Result<Option<ProposalId>> {
+    let (view, lower) = (store.view()?, applied(store, proposal)?);
+    for page in view.log_pages(None, None) {
+        for entry in page? {
+            let event = &entry.stamped.event;
+            if entry.stamped.id == lower.event {
+                return Ok(None);
+            }
+            let (Some(id), Data::Apply(_)) = (&event.proposal, &event.data) else { continue };
+            let Ok(upper) = view.proposal(id) else { continue };
+            let made = upper.applies().find(|made| made.event == entry.stamped.id);
+            let Some(made) = made.and_then(|made| upper.revision(&made.revision)) else { continue };
+            let is_on = made.on.as_ref().is_some_and(|on| on.proposal == proposal.id);
+            let goes_on = |written: &Written| {
+                let starts = |change: &ChangeRecord| change.before == written.after;
+                let mut changes = made.changes.iter().filter(|it| it.path == written.path);
+                written.after.is_some() && changes.any(starts)
+            };
+            if is_on || lower.written.iter().any(goes_on) {
+                return Ok(Some(upper.id));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// The apply that is taken back: this clone's, where several stand.

@@ -312,6 +312,27 @@ fn what_was_made_on_another_says_what_became_of_that() {
     }
 }
 
+#[test]
+fn what_stands_on_it_is_undone_first() {
+    let repo = scene();
+    let lower = propose(&repo, "line 5", "five");
+    let on = ["propose", "--on", &lower, "f", "--old", "five", "--new", "FIVE", "-q"];
+    let upper = repo.agent("codex", &on).ok().id();
+    repo.aye(&["apply", &upper, "--with-lower", "--yes"]).ok();
+    let top = propose(&repo, "FIVE", "5");
+    repo.aye(&["apply", &top, "--yes"]).ok();
+    repo.aye(&["undo", &upper, "--yes"]).fails("conflict", 5).notes(&format!("`aye undo {top}`"));
+    repo.aye(&["undo", &lower, "--dry-run"]).exits(5).notes(&format!("`aye undo {upper}`"));
+    for id in [&top, &upper, &lower] {
+        repo.aye(&["undo", id, "--yes"]).ok();
+    }
+    assert_eq!(repo.git(&["status", "--porcelain", "f"]), "");
+    // Where nobody stands on it, it is somebody's own edit.
+    repo.aye(&["apply", &lower, "--yes"]).ok();
+    repo.write("f", repo.text("f").replace("five", "mine"));
+    repo.aye(&["undo", &lower, "--yes"]).fails("conflict", 5).notes("revert it by hand");
+}
+
 /// What stands on an earlier revision is not applied with the present one, nor said to be.
 #[test]
 fn what_stands_on_an_earlier_revision_is_to_be_applied_alone() {
