@@ -7,9 +7,11 @@ use chrono::{DateTime, Utc};
 use super::commits;
 use super::fit::Fit;
 use crate::changeset::RepoPath;
+use crate::decide;
 use crate::error::Result;
 use crate::proposal::relations::{Lower, Relations};
-use crate::proposal::state::State;
+use crate::proposal::state::{Decision, State};
+use crate::proposal::steps::Step;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::store::{Store, View};
 
@@ -71,17 +73,25 @@ pub fn has_others(view: &View, now: DateTime<Utc>, proposals: &[Proposal]) -> Re
     Ok(false)
 }
 
-/// What became of the proposal that the pending `proposal` was made on, where that can no longer be applied as it was:
-/// `prop_x, which was rejected`.
+/// What became of the proposal that the pending `proposal` was made on, where that can no longer be applied as it was,
+/// or was and is not in the files: `prop_x, which was rejected`.
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn made_on(view: &View, now: DateTime<Utc>, proposal: &Proposal) -> Result<Option<String>> {
+pub fn made_on(
+    store: &Store,
+    view: &View,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+) -> Result<Option<String>> {
     let Some(on) = &proposal.current().on else { return Ok(None) };
     if proposal.status(now) != Status::Pending {
         return Ok(None);
     }
-    let Ok(lower) = view.proposal(&on.proposal) else { return Ok(None) };
+    let Ok(lower) = view.proposal(&on.proposal) else {
+        let purged = view.purge_of(&on.proposal)?;
+        return Ok(purged.map(|_| format!("{}, which was purged", on.proposal)));
+    };
     let became = match &lower.state {
         State::Pending if lower.status(now) == Status::Expired => "has expired",
         State::Rejected(decision) if decision.withdrawn => "was withdrawn",
@@ -89,9 +99,20 @@ pub fn made_on(view: &View, now: DateTime<Utc>, proposal: &Proposal) -> Result<O
         State::Applied(_) if lower.current().event != on.revision => {
             "was applied in part, or in another revision"
         }
+        State::Applied(decision) if !is_in_files(store, decision, proposal) => {
+            "was applied, and is not in these files as they are"
+        }
         State::Pending | State::Applied(_) => return Ok(None),
     };
     Ok(Some(format!("{}, which {became}", on.proposal)))
+}
+
+/// Whether the work tree has what `lower` wrote to the files of `upper`; also where that cannot be told.
+fn is_in_files(store: &Store, lower: &Decision, upper: &Proposal) -> bool {
+    let Ok(tree) = store.worktree() else { return true };
+    let changes = &upper.current().changes;
+    let mut written = lower.written.iter().filter(|it| changes.iter().any(|c| c.path == it.path));
+    written.all(|it| decide::contains(store, &Step::from(it), &tree).unwrap_or(true))
 }
 
 /// `stands on prop_x`, with the first of several.

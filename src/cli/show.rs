@@ -60,7 +60,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Status::Pending => relations::of(&store, &view, context.now, &proposal)?.stands_on,
         _ => Vec::new(),
     };
-    let made_on = relations::made_on(&view, context.now, &proposal)?;
+    let made_on = relations::made_on(&store, &view, context.now, &proposal)?;
     drop(view);
     if context.format_or(Format::Text) != Format::Text {
         let mut document = Document::new(&proposal, status, &store.places(&proposal));

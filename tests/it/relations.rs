@@ -313,6 +313,35 @@ fn what_was_made_on_another_says_what_became_of_that() {
 }
 
 #[test]
+fn what_was_made_on_a_purged_one_says_so() {
+    let repo = scene();
+    let lower = propose(&repo, "line 5", "five");
+    let on = ["propose", "--on", &lower, "f", "--old", "five", "--new", "FIVE", "-q"];
+    let upper = repo.agent("codex", &on).ok().id();
+    repo.aye(&["purge", &lower, "--reason", "a secret", "--yes"]).ok();
+    let said = format!("{lower}, which was purged");
+    repo.aye(&["show", &upper]).ok().says(&format!("made on    {said}"));
+    repo.aye(&["diff", &upper]).notes(&said);
+    repo.aye(&["apply", &upper, "--yes"]).exits(5).notes(&said);
+}
+
+#[test]
+fn what_was_made_on_one_that_another_branch_has_says_so() {
+    let repo = scene();
+    let lower = propose(&repo, "line 5", "five");
+    let on = ["propose", "--on", &lower, "f", "--old", "five", "--new", "FIVE", "-q"];
+    let upper = repo.agent("codex", &on).ok().id();
+    repo.git(&["switch", "-q", "-c", "topic"]);
+    repo.aye(&["apply", &lower, "--commit", "--yes"]).ok();
+    repo.aye(&["show", &upper]).ok().lacks("made on ");
+    repo.git(&["switch", "-q", "main"]);
+    let said = format!("{lower}, which was applied, and is not in these files");
+    repo.aye(&["show", &upper]).ok().says(&format!("made on    {said}"));
+    repo.aye(&["diff", &upper]).notes(&said);
+    repo.aye(&["apply", &upper, "--yes"]).exits(5).notes(&said);
+}
+
+#[test]
 fn what_stands_on_it_is_undone_first() {
     let repo = scene();
     let lower = propose(&repo, "line 5", "five");

@@ -170,11 +170,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             already(context, &visible);
         }
         if let Some(refusal) = visible.refusal.as_ref().filter(|_| !args.proposed) {
-            let found = relations::of(&store, &store.view()?, context.now, &proposal)?;
-            let below = match relations::made_on(&store.view()?, context.now, &proposal)? {
-                Some(lower) => Some(format!("was made on {lower}")),
-                None => relations::stands_on(&found.stands_on),
+            let view = store.view()?;
+            let found = relations::of(&store, &view, context.now, &proposal)?;
+            let below = match relations::stands_on(&found.stands_on) {
+                None => relations::made_on(&store, &view, context.now, &proposal)?
+                    .map(|lower| format!("was made on {lower}")),
+                below => below,
             };
+            drop(view);
             let below = below.map(|below| format!("it {below}, and ")).unwrap_or_default();
             context.note(&format!(
                 "note: {below}it does not fit the files as they are ({}); this is what was proposed",
