@@ -4,7 +4,8 @@ use bstr::ByteSlice as _;
 
 use super::{Store, refs};
 
-/// A refspec of a remote by which every fetch writes over own lanes, or removes them with `--prune`.
+/// A refspec of a remote by which every fetch writes over own lanes, or those of another remote, or removes them with
+/// `--prune`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overwrites {
     /// The remote.
@@ -15,31 +16,48 @@ pub struct Overwrites {
     pub refspec: String,
     /// What fetches the lanes of others instead, where it is not among the refspecs already.
     pub instead: Option<String>,
+    /// The other remote whose lanes it writes over, as after `git remote rename`; `None`: own ones.
+    pub other: Option<String>,
 }
 
 impl Store {
-    /// What in git's configuration takes this clone's own lanes back to what a remote has of them.
+    /// What in git's configuration takes this clone's own lanes, or those of a remote, back to what another remote has.
     pub fn fetches_over_own(&self) -> Vec<Overwrites> {
         let config = self.repo.config_snapshot();
         let mut found = Vec::new();
-        for remote in self.repo.remote_names().iter().map(ToString::to_string) {
+        let names: Vec<String> = self.repo.remote_names().iter().map(ToString::to_string).collect();
+        let url = |name: &str| config.string(&*format!("remote.{name}.url"));
+        for remote in &names {
             let key = format!("remote.{remote}.fetch");
             let all = config.plumbing().strings(&*key).unwrap_or_default();
             let all: Vec<String> =
                 all.iter().map(|value| value.to_str_lossy().into_owned()).collect();
             let instead = format!("+{}*:{}{remote}/*", refs::LOG, refs::REMOTES);
             let instead = Some(instead).filter(|instead| !all.contains(instead));
-            for refspec in all.iter().filter(|refspec| writes_over_own(refspec)) {
+            for refspec in &all {
+                // Two at one place are one.
+                let other = lanes_of(refspec)
+                    .and_then(|of| names.iter().find(|name| *name == of && *name != remote))
+                    .filter(|other| url(other) != url(remote));
+                if other.is_none() && !writes_over_own(refspec) {
+                    continue;
+                }
                 found.push(Overwrites {
                     remote: remote.clone(),
                     key: key.clone(),
                     refspec: refspec.clone(),
                     instead: instead.clone(),
+                    other: other.cloned(),
                 });
             }
         }
         found
     }
+}
+
+/// The remote as whose lanes a fetch by `refspec` writes what it gets.
+fn lanes_of(refspec: &str) -> Option<&str> {
+    refspec.split_once(':')?.1.strip_prefix(refs::REMOTES)?.strip_suffix("/*")
 }
 
 /// Whether a fetch by `refspec` writes refs where this clone's own lanes are.

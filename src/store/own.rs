@@ -105,6 +105,22 @@ impl View {
         remotes.filter(|remote| !names.iter().any(|name| **name == *remote.as_bytes())).collect()
     }
 
+    /// The remotes that are the default one now and for which this clone has written a lane while another one was:
+    /// what sends the lanes for the default remote does not send that. Not those that have all of it.
+    pub fn remotes_come_home(&self, store: &Store) -> Vec<String> {
+        let home = default_remotes(&store.repo).unwrap_or_default();
+        let tip = |name: &str| self.lanes.iter().find(|lane| lane.name == name).map(|it| it.tip);
+        let own = self.own_lanes(store).iter();
+        let left = own.filter_map(|own| match &own.audience {
+            Audience::Remote(remote) if home.contains(remote) => {
+                let sent = own.name.replacen(refs::FOR, refs::REMOTES, 1);
+                (tip(&sent) != tip(&own.name)).then(|| remote.clone())
+            }
+            _ => None,
+        });
+        left.collect()
+    }
+
     /// Those of [`Store::own_lanes`] that the next events go to: not one that was copied here, nor one that
     /// somebody else writes too, which the next write leaves. What a proposer alone may do is theirs who
     /// have such a lane: said in another one, it would not count.

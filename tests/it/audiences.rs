@@ -838,6 +838,43 @@ fn doctor_names_remotes_that_are_gone_or_told_apart_by_nothing() {
     here.aye(&["doctor"]).ok().lacks("warning");
 }
 
+/// What was said while another remote was the default one goes with no other lane.
+#[test]
+fn doctor_names_what_is_not_sent_to_the_default_remote() {
+    let Scene { here, origin, up: _up } = scene();
+    let (theirs, id) = from_up(&here, &origin, &[]);
+    here.git(&["fetch", "-q", "origin"]);
+    here.git(&["config", "aye.remote", "up"]);
+    here.aye(&["comment", &id, "-m", "wait"]).ok();
+    here.aye(&["doctor"]).ok().lacks("not sent");
+    here.git(&["config", "--unset", "aye.remote"]);
+    here.aye(&["apply", &id, "--yes"]).ok();
+    let out = here.aye(&["doctor"]).ok().says("for the remote 'origin'").out();
+    let warning = out.lines().find(|line| line.contains("is not sent")).expect("a warning");
+    let (_, command) = warning.rsplit_once("; ").expect("a command");
+    here.program("sh").args(&["-c", command]).run().ok();
+    here.aye(&["doctor"]).ok().lacks("not sent");
+    theirs.git(&["fetch", "-q", "origin"]);
+    is(&theirs, &id, "applied", "default");
+}
+
+/// `git remote rename` leaves the refspecs of lanes as they are.
+#[test]
+fn doctor_names_what_would_fetch_as_another_remote() {
+    let here = scene().here;
+    for (from, to) in [("origin", "fork"), ("up", "origin")] {
+        here.git(&["remote", "rename", from, to]);
+    }
+    let wrong = "remote.fork.fetch is +refs/aye/log/*:refs/aye/remotes/origin/*";
+    let out = here.aye(&["doctor"]).ok().says(wrong).says("those of 'origin'").out();
+    let warning = out.lines().find(|line| line.contains(wrong)).expect("a warning");
+    let (_, commands) = warning.rsplit_once("; ").expect("commands");
+    here.program("sh").args(&["-c", commands]).run().ok();
+    here.aye(&["doctor"]).ok().lacks("those of 'origin'");
+    let now = here.git(&["config", "--get-all", "remote.fork.fetch"]);
+    assert!(now.contains("refs/aye/remotes/fork/*") && !now.contains("remotes/origin"), "{now}");
+}
+
 #[test]
 fn doctor_names_what_would_push_private_lanes() {
     let Scene { here, .. } = scene();

@@ -13,7 +13,13 @@ pub(super) fn remotes(store: &Store, view: &View) -> Vec<String> {
              'refs/aye/for/{remote}/*:refs/aye/log/*' to that"
         )
     });
-    let mut found: Vec<String> = gone.collect();
+    let home = view.remotes_come_home(store).into_iter().map(|remote| {
+        format!(
+            "what was said here for the remote '{remote}' while another one was the default is not sent with \
+             'refs/aye/log/*'; git push {remote} 'refs/aye/for/{remote}/*:refs/aye/log/*'"
+        )
+    });
+    let mut found: Vec<String> = gone.chain(home).collect();
     if let Some(name) = store.default_remote_missing() {
         found.push(format!(
             "aye.remote is '{name}', and there is no remote of that name: what is said is for none of those that \
@@ -37,14 +43,20 @@ pub(super) fn leaks(pushes: &Pushes) -> String {
 }
 
 pub(super) fn overwrites(fetch: &Overwrites) -> String {
-    let Overwrites { remote, key, refspec, instead } = fetch;
+    let Overwrites { remote, key, refspec, instead, other } = fetch;
     let value = shell::quote(refspec);
     let instead =
         instead.as_ref().map(|it| format!(" && git config --add {key} {}", shell::quote(it)));
+    let what = match other {
+        Some(other) => format!(
+            "puts the lanes of others in the place of those of '{other}', so that what is said of their proposals \
+             goes there"
+        ),
+        None => "takes this clone's own lanes back to what is there, and what was said here since the last push is gone"
+            .to_owned(),
+    };
     format!(
-        "{key} is {refspec}: each fetch from '{remote}' takes this clone's own lanes back to what is there, \
-         and what was said here since the last push is gone; git config --fixed-value --unset-all {key} \
-         {value}{}",
+        "{key} is {refspec}: each fetch from '{remote}' {what}; git config --fixed-value --unset-all {key} {value}{}",
         instead.unwrap_or_default()
     )
 }
