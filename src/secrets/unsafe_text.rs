@@ -181,9 +181,11 @@ fn misleading(
     next: Option<char>,
     first: bool,
 ) -> Option<(&'static str, &'static str)> {
-    let is_variation = |c: char| matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
-    if is_variation(c) && before.is_none_or(is_variation) {
+    if text::is_variation(c) && before.is_none_or(text::is_variation) {
         return Some(("invisible", "variation selectors in a row, which can carry hidden text,"));
+    }
+    if text::varies_nothing(before, c) {
+        return Some(("invisible", "variation selector of a letter, which can carry hidden text,"));
     }
     if !text::is_unsafe(c) {
         return None;
@@ -249,7 +251,8 @@ mod tests {
             [("invalid_utf8", 1, 4), ("invalid_utf8", 1, 5), ("invalid_utf8", 2, 1)]
         );
         assert_eq!(kinds("x\u{feff}"), [("invisible", 1, 2)]);
-        assert_eq!(kinds("a\u{fe01}\u{fe02}"), [("invisible", 1, 3)]);
+        assert_eq!(kinds("a\u{fe01}\u{fe02}"), [("invisible", 1, 2), ("invisible", 1, 3)]);
+        assert_eq!(kinds("a\u{fe01}b\u{e0100} 1\u{fe02}c").len(), 3);
         assert_eq!(kinds("\u{e0041}"), [("invisible", 1, 1)]);
         assert_eq!(kinds("a\0"), [("control", 1, 2)]);
     }
@@ -258,7 +261,7 @@ mod tests {
     fn plain_text_of_many_scripts_is_safe() {
         for text in [
             "\u{feff}tab\there\r\n",
-            "👩\u{200d}💻 ❤\u{fe0f}",
+            "👩\u{200d}💻 ❤\u{fe0f} 1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3}",
             "می\u{200c}خواهم",
             "क्\u{200d}ष",
             "Привет, 世界! naïve café — “quotes”",

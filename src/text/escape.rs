@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::is_unsafe;
+use super::{is_unsafe, is_variation, varies_nothing};
 
 /// `text` as one line: every unsafe character, line breaks and tabs included, becomes visible
 /// (`\n`, `\t`, `\u{202e}`).
@@ -79,13 +79,15 @@ fn bytes_with(bytes: &[u8], keep: impl Fn(char) -> bool + Copy) -> String {
 }
 
 fn replace(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.chars().any(|c| is_unsafe(c) && !keep(c)) {
+    if !text.chars().any(|c| (is_unsafe(c) || is_variation(c)) && !keep(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
+    let mut before = None;
     for c in text.chars() {
+        let hides = varies_nothing(before.replace(c), c);
         match c {
-            c if !is_unsafe(c) || keep(c) => out.push(c),
+            c if !(is_unsafe(c) || hides) || keep(c) => out.push(c),
             '\n' => out += "\\n",
             '\r' => out += "\\r",
             '\t' => out += "\\t",
@@ -130,5 +132,6 @@ mod tests {
         assert_eq!(name("a  "), "a\\x20\\x20");
         assert_eq!(name("p\u{430}y "), "p\\u{430}y\\x20");
         assert_eq!(bytes_name(b"\xff "), "\\xff\\x20");
+        assert_eq!(name("a\u{fe00}b 1\u{fe0f}\u{20e3}"), "a\\u{fe00}b 1\u{fe0f}\u{20e3}");
     }
 }

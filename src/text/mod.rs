@@ -29,6 +29,18 @@ pub fn is_control(c: char) -> bool {
     matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
 }
 
+/// True for a variation selector, which chooses a form of the character before it.
+pub fn is_variation(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// True where `c` is a variation selector of an ASCII letter or digit, which has no other form but in keycaps: unseen,
+/// each can carry a part of a hidden text.
+pub fn varies_nothing(before: Option<char>, c: char) -> bool {
+    let is_plain = |b: char| b.is_ascii_alphanumeric() && !(b.is_ascii_digit() && c == '\u{fe0f}');
+    is_variation(c) && before.is_some_and(is_plain)
+}
+
 /// True where a zero-width joiner or non-joiner is ordinary writing: in an emoji sequence, or
 /// between letters of Arabic, Syriac, the Indic scripts, Mongolian.
 pub fn joins(before: Option<char>, next: Option<char>) -> bool {

@@ -88,6 +88,7 @@ pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
             } else if stacked > 4
                 || (stacked > 0 && here == 0)
                 || marks.contains(&offset)
+                || text::varies_nothing(text[..offset].chars().next_back(), c)
                 || (c.is_whitespace() && !c.is_ascii() && c != '\u{3000}')
             {
                 out.push(&format!("\\u{{{:x}}}", c as u32), Look::Mark);
