@@ -341,6 +341,26 @@ fn what_was_made_on_one_that_another_branch_has_says_so() {
     repo.aye(&["apply", &upper, "--yes"]).exits(5).notes(&said);
 }
 
+/// What a decision has left out makes the file that the upper one starts from.
+#[test]
+fn what_was_made_on_a_whole_one_stands_on_the_rest_of_it() {
+    let repo = Repo::with(&[("a.txt", numbers())]);
+    let edits = ["--old", "\n3\n", "--new", "\nthree\n"];
+    let more = ["--edit", "a.txt", "--old", "\n15\n", "--new", "\nfifteen\n", "-q"];
+    let lower = [&["propose", "--edit", "a.txt"][..], &edits, &more].concat();
+    let lower = repo.agent("claude", &lower).ok().id();
+    let on = ["propose", "--on", &lower, "a.txt", "--old", "fifteen", "--new", "FIFTEEN", "-q"];
+    let upper = repo.agent("codex", &on).ok().id();
+    let split = ["apply", &lower, "--hunks", "1", "--split-rest", "--yes", "--json"];
+    let split = repo.aye(&split).ok().json();
+    let rest = split["proposals"][0]["rest"].as_str().expect("a rest");
+    assert_eq!(item(&repo, &upper)["stands_on"], json!([rest]));
+    repo.aye(&["diff", &upper]).ok().notes(&format!("it stands on {rest}"));
+    repo.aye(&["apply", &upper, "--yes"]).fails("stands_on", 5);
+    repo.aye(&["apply", &upper, "--with-lower", "--yes"]).ok().says(rest);
+    assert!(repo.text("a.txt").contains("\nthree\n") && repo.text("a.txt").contains("FIFTEEN"));
+}
+
 #[test]
 fn what_stands_on_it_is_undone_first() {
     let repo = scene();

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::View;
 use super::row::entry;
+use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::proposal::relations::{Lower, Open, Relations, Touch, relations};
 use crate::proposal::{Entry, ProposalId, State};
@@ -42,6 +43,17 @@ const RECORDED: &str = "SELECT upper.id, lower.id, lower.revision <> upper.lower
     WHERE upper.lower IS NOT NULL AND upper.state = 'pending' AND upper.expires > ?1
     AND lower.state = 'pending' AND lower.expires > ?1 AND lower.id <> upper.id";
 
+/// What each file starts from of the pending proposals that were made on one that is not pending any more.
+const LEFT: &str = "SELECT upper.id, path.path, path.before
+    FROM proposal upper INDEXED BY proposal_lower JOIN path ON path.proposal = upper.id
+    WHERE upper.lower IS NOT NULL AND upper.state = 'pending' AND upper.expires > ?1
+    AND path.before IS NOT NULL AND NOT EXISTS (SELECT 1 FROM proposal lower
+        WHERE lower.id = upper.lower AND lower.state = 'pending' AND lower.expires > ?1)
+    LIMIT ?2";
+
+/// How many of these files are looked for: each is a question of its own.
+const MOST_LEFT: i64 = 1 << 10;
+
 /// `3-5,9-9`: from 0, the end not included. `None` where there are too many to keep.
 pub(super) fn ranges(lines: &[Range<u32>]) -> Option<String> {
     if lines.len() > MOST_RANGES {
@@ -70,10 +82,19 @@ impl View {
     pub fn relations(
         &self,
         now: DateTime<Utc>,
-        is_present: impl FnMut(&str, &Entry) -> bool,
+        mut is_present: impl FnMut(&str, &Entry) -> bool,
     ) -> Result<BTreeMap<ProposalId, Relations>> {
         let Some(connection) = &self.connection else { return Ok(BTreeMap::new()) };
-        let recorded = recorded(connection, now).map_err(|error| self.failed(&error))?;
+        let mut recorded = recorded(connection, now).map_err(|error| self.failed(&error))?;
+        // What a decision has left out may be what makes it now, and is younger.
+        for (upper, path, base) in left(connection, now).map_err(|error| self.failed(&error))? {
+            let Ok(at) = RepoPath::new(&path) else { continue };
+            if let Some(id) = self.only_one_making((&at, &base), &upper, now)?
+                && !is_present(&path, &base)
+            {
+                recorded.entry(upper).or_insert(Lower { id, is_revised: false });
+            }
+        }
         let mut open: Vec<Open> = Vec::new();
         let (mut revised, mut ranges) = (Vec::new(), MOST_RANGES_IN_ALL);
         let mut read = || -> rusqlite::Result<()> {
@@ -141,6 +162,21 @@ fn recorded(
         }
     }
     Ok(found)
+}
+
+/// As [`LEFT`] has them.
+fn left(
+    connection: &Connection,
+    now: DateTime<Utc>,
+) -> rusqlite::Result<Vec<(ProposalId, String, Entry)>> {
+    let mut statement = connection.prepare_cached(LEFT)?;
+    let rows = statement.query_map([now.timestamp_millis(), MOST_LEFT], |row| {
+        let id = ProposalId::parse(row.get_ref(0)?.as_str()?).ok();
+        Ok(id.zip(entry(row.get_ref(2)?.as_str()?)).map(|(id, base)| (id, row.get(1), base)))
+    })?;
+    let row =
+        |(id, path, base): (_, rusqlite::Result<String>, _)| path.map(|path| (id, path, base));
+    rows.filter_map(|found| found.transpose().map(|found| found.and_then(row))).collect()
 }
 
 #[cfg(test)]
