@@ -218,6 +218,13 @@ mod tests {
             (".clinerules-code", InstructionKind::Text),
             (".roorules-architect", InstructionKind::Text),
             (".vscode/mcp.json", InstructionKind::Settings),
+            (".vscode/settings.json", InstructionKind::Settings),
+            (".zed/settings.json", InstructionKind::Settings),
+            (".augment-guidelines", InstructionKind::Text),
+            (".idx/airules.md", InstructionKind::Text),
+            ("firebender.json", InstructionKind::Settings),
+            (".tabnine/guidelines/x.md", InstructionKind::Text),
+            (".lingma/rules/x.md", InstructionKind::Text),
         ] {
             assert_eq!(built_in.kind(&path(file)), Some(kind), "{file}");
         }
@@ -227,7 +234,7 @@ mod tests {
             "docs/CLAUDE-notes.md",
             ".github/workflows/ci.yml",
             "src/agents.rs",
-            ".vscode/settings.json",
+            ".vscode/tasks.json",
             "myagents.md",
         ] {
             assert_eq!(built_in.kind(&path(file)), None, "{file}");
