@@ -7,6 +7,7 @@ mod copies;
 pub(crate) mod exclude;
 mod filters;
 mod head;
+mod ignored;
 mod object;
 mod open;
 mod parameters;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{ALLOW_LIST, allow_list, file_at};
 use crate::changeset::instructions::Instructions;
-use crate::changeset::{Changeset, FileChange};
+use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::error::{Error, Result};
 use crate::memory::service::outside_violations;
 use crate::repository::ScanMode;
@@ -41,7 +41,8 @@ impl Warning {
     }
 }
 
-/// What a code proposal of `changeset` should be warned of, as `aye.scan` asks, and of its [`files`].
+/// What a code proposal of `changeset` should be warned of, as `aye.scan` asks, and of its [`files`]; and that
+/// it is private because of a file that git ignores.
 ///
 /// # Errors
 /// `secret_detected` or `pii_detected` where `aye.scan` is `block`, with all findings in its
@@ -49,7 +50,20 @@ impl Warning {
 pub fn proposal(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
     let mut warnings = scanned(store, changeset)?;
     add_files(store, changeset, &mut warnings);
+    let changes = changeset.changes().iter();
+    let paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
+    if let Some(path) = store.ignored(paths)? {
+        let message =
+            "git ignores it and does not track it: the proposal is private, in this clone alone";
+        warnings.push(of_file("ignored_file", path, message.to_owned()));
+    }
     Ok(warnings)
+}
+
+/// A warning about the file at `path` as a whole.
+fn of_file(kind: &'static str, path: &RepoPath, message: String) -> Warning {
+    let file_path = path.display().to_string();
+    Warning { kind, file_path, line: 1, column: 1, message, fingerprint: None }
 }
 
 /// What the files of a code proposal come to, whatever `aye.scan` is: names that collide, and memory files
@@ -63,16 +77,10 @@ pub fn files(store: &Store, changeset: &Changeset) -> Vec<Warning> {
 /// As [`files`]. Added to `warnings`, but for what they say already.
 pub fn add_files(store: &Store, changeset: &Changeset, warnings: &mut Vec<Warning>) {
     for (path, other) in store.collisions(changeset.changes()) {
-        warnings.push(Warning {
-            kind: "path_collision",
-            file_path: path.display().to_string(),
-            line: 1,
-            column: 1,
-            message: format!(
-                "collides with '{other}' where file names ignore case or Unicode normalisation (Windows, macOS): git checks out one of the two"
-            ),
-            fingerprint: None,
-        });
+        let message = format!(
+            "collides with '{other}' where file names ignore case or Unicode normalisation (Windows, macOS): git checks out one of the two"
+        );
+        warnings.push(of_file("path_collision", path, message));
     }
     for violation in outside_violations(store, changeset) {
         let file_path = violation.path.display().to_string();

@@ -226,16 +226,18 @@ impl Store {
         self.upkeep = upkeep.clone();
     }
 
-    /// Whether a proposal about `paths` is for nobody else: one of them is named by `aye.private`, or goes
-    /// through a filter program that keeps it from who reads the objects.
+    /// Whether a proposal about `paths` is for nobody else: one of them is named by `aye.private`, goes
+    /// through a filter program that keeps it from who reads the objects, or is ignored and not tracked by git.
     ///
     /// # Errors
-    /// `invalid_config`.
+    /// `invalid_config`, `io_error`.
     pub fn is_private<'p>(
         &self,
         paths: impl Iterator<Item = &'p RepoPath> + Clone,
     ) -> Result<bool> {
-        Ok(self.settings()?.is_private(paths.clone()) || self.is_filtered(paths)?)
+        Ok(self.settings()?.is_private(paths.clone())
+            || self.is_filtered(paths.clone())?
+            || self.ignored(paths)?.is_some())
     }
 
     /// Refuses a file among the projections, and a new name with control characters.

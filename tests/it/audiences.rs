@@ -213,6 +213,50 @@ fn private_files_make_private_proposals_in_every_form() {
     here.aye(&["propose", "b.txt", "--old", "b", "--new", "c"]).fails("invalid_config", 2);
 }
 
+/// A proposal has the whole file, whatever it changes of it.
+#[test]
+fn a_file_that_git_ignores_makes_a_proposal_private() {
+    let Scene { here, origin, .. } = scene();
+    here.write(".gitignore", ".env\nbuild/\n*.log\n");
+    here.write("kept.log", "kept\n");
+    here.git(&["add", "-f", ".gitignore", "kept.log"]);
+    here.commit("rules");
+    here.write(".env", "A=1\nKEY=hush\n".to_owned() + &"# hush\n".repeat(30));
+    let private = |run: Run| {
+        let answer = run.ok().json();
+        is(&here, answer["proposal_id"].as_str().expect("an id"), "pending", "private");
+    };
+    let edit = ["propose", ".env", "--old", "A=1", "--new", "A=2", "-m", "x"];
+    let run = here
+        .agent("codex", &edit)
+        .ok()
+        .notes("warning: .env:1:1: git ignores it and does not track it");
+    is(&here, &run.id(), "pending", "private");
+    let request = serde_json::json!({
+        "action": "propose", "file_path": "build/new", "old_content": "", "new_content": "hush\n",
+    });
+    let run = here.agent("codex", &["call", "changes", &request.to_string()]).ok();
+    assert_eq!(run.json()["warnings"][0]["type"], "ignored_file", "{run}");
+    private(run);
+    for (word, name) in [("copy", "b"), ("rename", "c")] {
+        let patch = format!(
+            "diff --git a/.env b/{name}\nsimilarity index 100%\n{word} from .env\n{word} to {name}\n"
+        );
+        private(here.aye_stdin(&["propose", "--json", "--patch", "-", "-m", "x"], patch));
+    }
+    // What git has is everybody's, and so is a revision of what is.
+    let public = propose(&here, "kept.log", "more\n", &[]);
+    is(&here, &public, "pending", "default");
+    let public = propose(&here, "b.txt", "B\n", &[]);
+    let args = ["revise", &public, "--edit", "build/y", "--content-file", "-"];
+    here.cmd(&args).stdin("hush\n").run().fails("private_path", 4);
+    here.write("staged.log", "staged\n");
+    here.git(&["add", "-f", "staged.log"]);
+    is(&here, &propose(&here, "staged.log", "x\n", &[]), "pending", "default");
+    push(&here, "origin");
+    assert!(!objects(&origin).contains("hush"));
+}
+
 #[test]
 fn notes_that_git_is_not_to_have_stay_here() {
     let Scene { here, origin, .. } = scene();

@@ -84,8 +84,8 @@ pub struct Meta {
     pub on: Option<String>,
     /// Keep it in this clone: it is pushed nowhere until `aye publish`.
     ///
-    /// Proposals that change a file of aye.private (globs in git's configuration), or that stand on
-    /// something private, are private without this.
+    /// Proposals that change a file of aye.private (globs in git's configuration), or one that git
+    /// ignores and does not track, or that stand on something private, are private without this.
     #[arg(long)]
     pub private: bool,
     /// How long it waits for a decision (30m, 12h, 7d, 2w).

@@ -211,7 +211,9 @@ impl Writer<'_> {
         let new = changes.iter().filter(is_new).flat_map(ChangeRecord::paths);
         let id = &proposal.id;
         let why = if self.store.is_private(new)? {
-            format!("it adds a file that is private (aye.private, or a filter), and {id} is not")
+            format!(
+                "it adds a file that is private (aye.private, a filter, or ignored by git), and {id} is not"
+            )
         } else if self.store.stands_elsewhere(&self.view, &audience, Some(id), contents)? {
             format!("it stands on, or has, what is not for everybody whom {id} is for")
         } else {
