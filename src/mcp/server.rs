@@ -206,8 +206,8 @@ fn tools() -> Vec<Value> {
             "outputSchema": schema::output(tool.output()),
             "annotations": {
                 "readOnlyHint": tool.reads_only,
-                // A proposal changes nothing that was there.
-                "destructiveHint": false,
+                // Of the others clients need not ask: a proposal changes nothing that was there.
+                "destructiveHint": tool.destroys,
                 "idempotentHint": tool.reads_only,
                 "openWorldHint": false,
             },

@@ -367,6 +367,19 @@ fn answers_are_what_their_schemas_say() {
     client.ends();
 }
 
+/// A client that asks before what may destroy something asks before files are written.
+#[test]
+fn the_tool_that_writes_files_is_said_to_be_destructive() {
+    let repo = Repo::readable(FILES);
+    let mut client = Client::named(&repo, "x");
+    let listed = client.ask("tools/list", json!({}));
+    for tool in listed["result"]["tools"].as_array().expect("tools") {
+        let is_said = &tool["annotations"]["destructiveHint"];
+        assert_eq!(*is_said, json!(tool["name"] == "apply_patch"), "{}", tool["name"]);
+    }
+    client.ends();
+}
+
 #[test]
 fn a_command_that_is_refused_is_an_answer_that_the_model_reads() {
     let repo = Repo::readable(FILES);
