@@ -634,3 +634,55 @@ fn ids_take_four_characters_at_least() {
     let list = scene.repo.aye(&["list", "--json"]).ok().json();
     assert_eq!(list["proposals"][0]["short_id"].as_str().unwrap().len(), 4);
 }
+
+/// Nothing keeps a lane from bringing the staging id of another's proposal: a person who looked at the one
+/// decides no other by it.
+#[test]
+fn a_staging_id_of_two_proposals_names_neither() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
+    repo.commit("memory");
+    let staged = repo.agent(
+        "bot",
+        &[
+            "memory", "stage", "--intent", "add_pitfall", "-o", "append_to_section", "--path",
+            "pitfalls.md", "--section-id", "pitfalls", "--content", "- harmless", "--json",
+        ],
+    );
+    let staged = staged.ok().json();
+    let (own, name) = (staged["proposal_id"].clone(), staged["staging_id"].clone());
+    let (own, name) = (own.as_str().expect("an id"), name.as_str().expect("an id"));
+    repo.aye(&["memory", "show", name]).ok().says("harmless");
+    let mut lane = Hostile::new(&repo, "feedfacefeedface");
+    let second = |lane: &mut Hostile<'_>, staging: &str| {
+        let after = lane.blob("evil\n");
+        let data = json!({
+            "description": "later", "proposed_by": "mallory", "expires_at": "2999-01-01T00:00:00Z",
+            "subject": "memory", "form": "memory", "memory": { "staging_id": staging },
+            "changes": [{ "path": ".agent-memory/x.md", "after": { "id": after, "mode": "100644" } }],
+        });
+        lane.event("propose", None, data)
+    };
+    // Nor does one take the place of a proposal's own id.
+    let event = second(&mut lane, own);
+    let tip = lane.step(&event, &[]);
+    lane.push(&tip);
+    repo.aye(&["memory", "show", own]).ok().says("harmless");
+    let event = second(&mut lane, name);
+    let tip = lane.step(&event, &[&tip]);
+    lane.push(&tip);
+    for args in [
+        &["memory", "show", name][..],
+        &["memory", "apply", name, "--yes"],
+        &["memory", "reject", name, "--yes"],
+        &["memory", "rebase", name],
+        &["show", name],
+        &["apply", name, "--yes"],
+        &["approve", name, "--yes"],
+    ] {
+        repo.aye(args).fails("ambiguous_id", 2).notes(own);
+    }
+    repo.aye(&["memory", "apply", own, "--yes"]).ok();
+    assert!(repo.text(".agent-memory/pitfalls.md").ends_with("- harmless\n"));
+}

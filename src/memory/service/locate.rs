@@ -158,21 +158,8 @@ impl Service<'_> {
             proposal.require_revision_prefix(revision)?;
             return Ok(proposal);
         }
-        let begins = if text.is_empty() { Vec::new() } else { view.staging(text)? };
-        if let Some((_, id)) = begins.iter().find(|(id, _)| id == text) {
-            return view.proposal(id);
-        }
-        match begins.as_slice() {
-            [(_, id)] => return view.proposal(id),
-            [] => {}
-            many => {
-                let ids: Vec<&str> = many.iter().map(|(id, _)| id.as_str()).take(5).collect();
-                return Err(Error::new(
-                    &crate::proposal::codes::AMBIGUOUS_ID,
-                    format!("{} memory proposals begin with '{text}'", many.len()),
-                )
-                .hint(format!("give more of it: {}", ids.join(", "))));
-            }
+        if let Some(id) = view.staged(text)? {
+            return view.proposal(&id);
         }
         match view.find(text) {
             Ok(found) if found.subject == Subject::Memory => Ok(found),

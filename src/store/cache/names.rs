@@ -16,7 +16,7 @@ impl View {
     /// # Errors
     /// `invalid_id`, `proposal_not_found`, `ambiguous_id` with the candidates.
     pub fn resolve(&self, text: &str) -> Result<ProposalId> {
-        if is_staging_id(text)
+        if text.len() > DATE
             && let Some(id) = self.staged(text)?
         {
             return Ok(id);
@@ -55,21 +55,33 @@ impl View {
     }
 
     /// The memory proposal whose staging id is `text`, or the only one whose id begins so.
-    fn staged(&self, text: &str) -> Result<Option<ProposalId>> {
-        let found = self.staging(text)?;
-        if let Some((_, id)) = found.iter().rev().find(|(id, _)| id == text) {
-            return Ok(Some(id.clone()));
+    ///
+    /// # Errors
+    /// `ambiguous_id` with the proposals, also where several have the very id: nothing keeps the lane of
+    /// another clone from bringing a second one.
+    pub fn staged(&self, text: &str) -> Result<Option<ProposalId>> {
+        if !is_staging_id(text) {
+            return Ok(None);
+        }
+        let mut found = self.staging(text)?;
+        if found.iter().any(|(id, _)| id == text) {
+            found.retain(|(id, _)| id == text);
         }
         match found.as_slice() {
             [] => Ok(None),
             [(_, id)] => Ok(Some(id.clone())),
             several => {
-                let ids: Vec<&str> = several.iter().map(|(id, _)| id.as_str()).collect();
-                Err(Error::new(
-                    &codes::AMBIGUOUS_ID,
-                    format!("'{text}' begins several ids: {}", ids.join(", ")),
-                )
-                .hint("type more characters of the one you mean"))
+                let named: Vec<String> = several
+                    .iter()
+                    .take(6)
+                    .map(|(staging, id)| format!("{staging} ({id})"))
+                    .collect();
+                let ids: Vec<&str> = several.iter().map(|(_, id)| id.as_str()).collect();
+                let message =
+                    format!("'{text}' names several memory proposals: {}", named.join(", "));
+                Err(Error::new(&codes::AMBIGUOUS_ID, message)
+                    .with("candidates", ids)
+                    .hint("give more of it, or the proposal's own id (prop_…)"))
             }
         }
     }
@@ -122,12 +134,16 @@ impl View {
     }
 }
 
+/// Characters of the date that a staging id starts with.
+const DATE: usize = 8;
+
 /// Whether a text is (the beginning of) a staging id, which starts with a date and a `T`.
 fn is_staging_id(text: &str) -> bool {
-    text.len() >= 9
-        && text.as_bytes()[8] == b'T'
-        && text.bytes().take(8).all(|b| b.is_ascii_digit())
+    let bytes = text.as_bytes();
+    !bytes.is_empty()
         && text.is_ascii()
+        && bytes.iter().take(DATE).all(u8::is_ascii_digit)
+        && bytes.get(DATE).is_none_or(|byte| *byte == b'T')
 }
 
 /// An id with the beginning of its description.
