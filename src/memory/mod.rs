@@ -44,7 +44,7 @@ pub const MAX_REQUEST_BYTES: usize = 16 << 20;
 /// `status: "rejected"`.
 pub mod codes {
     crate::codes! {
-        NOT_INITIALIZED = "memory_not_initialized", NotFound, "there is no .agent-memory/meta/manifest.yaml here";
+        NOT_INITIALIZED = "memory_not_initialized", NotFound, "there is no .agent-memory/meta/manifest.yaml here, or git has files of the store that the work tree lacks";
         CONFIG_INVALID = "memory_config_invalid", Invalid, "the manifest or the schema of the memory store is wrong";
         UNSUPPORTED_FORMAT = "unsupported_store_format", Invalid, "the memory store was written in a newer format";
         INVALID_INTENT = "invalid_intent", Negative, "the intent of a memory request is missing or unknown";

@@ -4,7 +4,7 @@ use gix::index::entry::{Flags, Mode};
 
 use super::Repository;
 use crate::changeset::{RepoPath, codes};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 impl Repository {
     /// `error`, if it is about a file that is not there because the sparse checkout leaves it out,
@@ -55,6 +55,29 @@ impl Repository {
             }
         }
         Ok(())
+    }
+
+    /// That git has the file `path`, which the work tree lacks, and what brings `directory`, in which it lies, back:
+    /// it is not to be made anew there. `None` where git does not have it either.
+    pub fn lacking(&self, code: &'static Code, path: &RepoPath, directory: &str) -> Option<Error> {
+        let shown = path.display().to_string();
+        let hint = if self.is_left_out(&shown) {
+            format!(
+                "the sparse checkout excludes it; `git sparse-checkout add {directory}` brings it there"
+            )
+        } else if self.is_in_index(path) {
+            format!(
+                "`git restore {directory}` brings it back; where it is to go, commit that first"
+            )
+        } else if self.id_in_head(path).is_some() {
+            format!(
+                "`git restore --source HEAD {directory}` brings it back; where it is to go, commit that first"
+            )
+        } else {
+            return None;
+        };
+        let message = format!("git has {shown}, and the work tree does not");
+        Some(Error::new(code, message).hint(hint).with("path", shown))
     }
 
     fn is_in_index(&self, path: &RepoPath) -> bool {

@@ -199,3 +199,37 @@ fn what_came_with_git_is_not_written_again() {
     assert_eq!(repo.git(&["status", "--porcelain", "--untracked-files=no"]), "");
     assert!(repo.aye(&["memory", "undo", &decided, "--yes"]).ok().out().contains(&decided));
 }
+
+/// What is not in the work tree is not missing where git has it.
+#[test]
+fn a_store_that_the_work_tree_lacks_is_not_begun_again() {
+    let repo = store(false);
+    repo.write("src/s", "s\n");
+    repo.commit("memory");
+    let refused = |hint: &str| {
+        for args in
+            [&["memory", "context"][..], &["memory", "init"], &["init"], &["memory", "lint"]]
+        {
+            repo.aye(args).fails("memory_not_initialized", 3).notes(hint);
+        }
+        assert!(!repo.exists(".agent-memory/pitfalls.md"));
+    };
+    for sparse in ["--no-sparse-index", "--sparse-index"] {
+        repo.git(&["sparse-checkout", "set", sparse, "src"]);
+        refused("`git sparse-checkout add .agent-memory`");
+    }
+    repo.git(&["sparse-checkout", "add", ".agent-memory"]);
+    repo.aye(&["memory", "context"]).ok();
+    repo.git(&["sparse-checkout", "disable"]);
+    std::fs::remove_dir_all(repo.path(".agent-memory")).expect("remove");
+    refused("`git restore .agent-memory`");
+    repo.git(&["rm", "-rq", "--cached", ".agent-memory"]);
+    refused("`git restore --source HEAD .agent-memory`");
+    repo.git(&["restore", "--source", "HEAD", ".agent-memory"]);
+    repo.remove(".agent-memory/pitfalls.md");
+    repo.aye(&["memory", "init"]).fails("memory_not_initialized", 3).notes("pitfalls.md");
+    // Where its removal is committed another one may begin.
+    std::fs::remove_dir_all(repo.path(".agent-memory")).expect("remove");
+    repo.git(&["commit", "-qm", "no memory"]);
+    repo.aye(&["memory", "init"]).ok();
+}

@@ -7,6 +7,7 @@ use super::{Answer, block, open};
 use crate::changeset::{Mode, Snapshot as _};
 use crate::cli::{Context, Format};
 use crate::error::{Error, Exit, Result, codes};
+use crate::memory::codes::NOT_INITIALIZED;
 use crate::memory::disk::repo_path;
 use crate::memory::settings::{Manifest, manifest};
 use crate::memory::{DIR, scaffold as files};
@@ -85,7 +86,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// Writes what is missing of a store.
 ///
 /// # Errors
-/// `invalid_argument` for a name with control characters; those of the work tree.
+/// `invalid_argument` for a name with control characters; `memory_not_initialized` where git has a file that
+/// the work tree lacks; those of the work tree.
 pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initialized> {
     let tree = store.worktree()?;
     if args.name.as_ref().is_some_and(|name| name.contains(char::is_control)) {
@@ -101,7 +103,18 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
     let mut done = Initialized { created: Vec::new(), kept: Vec::new() };
     let manifest = tree.file(&repo_path(manifest::PATH)?)?;
     let manifest = manifest.map(|file| Manifest::read(&file.bytes)).transpose()?;
-    for (path, text) in files::files(&name, manifest.as_ref().map(|manifest| &manifest.git)) {
+    let wanted = files::files(&name, manifest.as_ref().map(|manifest| &manifest.git));
+    // Of a store that git has no memory is made anew: its next commit would drop what the team has there. What
+    // git ignores and merges there follows from the manifest.
+    for (path, _) in wanted.iter().filter(|(path, _)| !path.starts_with('.')) {
+        let path = repo_path(path)?;
+        if tree.file(&path)?.is_none()
+            && let Some(error) = store.lacking(&NOT_INITIALIZED, &path, DIR)
+        {
+            return Err(error);
+        }
+    }
+    for (path, text) in wanted {
         let path = repo_path(path)?;
         let shown = path.display().to_string();
         match tree.file(&path)? {

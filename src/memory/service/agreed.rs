@@ -1,7 +1,7 @@
 //! The settings in force: those of the work tree, held to those of HEAD.
 
 use crate::error::{Error, Result};
-use crate::memory::disk::Disk;
+use crate::memory::disk::{Disk, repo_path};
 use crate::memory::plan::{Files as _, text_hash};
 use crate::memory::settings::{DEFAULT_SCHEMA, Settings, manifest, schema};
 use crate::memory::{DIR, codes};
@@ -24,11 +24,12 @@ pub(super) struct InForce {
 /// `memory_not_initialized`, `memory_config_invalid`, `unsupported_store_format`.
 pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
     let Some(manifest) = disk.read(manifest::PATH)? else {
-        return Err(Error::new(
-            &codes::NOT_INITIALIZED,
-            format!("there is no {DIR}/{} here", manifest::PATH),
-        )
-        .hint("start a memory store with `aye memory init`"));
+        let code = &codes::NOT_INITIALIZED;
+        let lacking = store.lacking(code, &repo_path(manifest::PATH)?, DIR);
+        return Err(lacking.unwrap_or_else(|| {
+            Error::new(code, format!("there is no {DIR}/{} here", manifest::PATH))
+                .hint("start a memory store with `aye memory init`")
+        }));
     };
     let schema = disk.read(schema::PATH)?;
     let settings = Settings::read(Some(&manifest), schema.as_deref())?;
