@@ -103,6 +103,7 @@ impl Planner<'_> {
         for found in blocking {
             self.problems.push(problem_of(found, operation, field));
         }
+        self.stage_orders(&warnings);
         for found in excused.into_iter().chain(warnings) {
             let place = operation.map_or(String::new(), |i| format!("operation {i}, "));
             self.warn(format!("{place}{field}, line {}: {}", found.line, found.message));
@@ -112,6 +113,13 @@ impl Planner<'_> {
             self.warn(format!(
                 "{field} has a region that the secret scan is told to leave out, because: {reason}"
             ));
+        }
+    }
+
+    /// What gives orders waits for a person.
+    pub(super) fn stage_orders(&mut self, warnings: &[Found]) {
+        if warnings.iter().any(Found::is_order) {
+            self.router.say(Approval::Stage, "text that gives orders to agents");
         }
     }
 

@@ -117,7 +117,8 @@ impl Planner<'_> {
                 self.problems.push(problem);
             }
         }
-        // Misleading text that is new was told of with its operation.
+        // Misleading text that is new was told of with its operation; two may make an order together.
+        self.stage_orders(&screened.warnings);
         let old = screened.warnings.iter().filter(|f| f.code.id != guard_codes::UNSAFE_TEXT.id);
         for found in old {
             self.warn(format!("{path}, line {}, was there before: {}", found.line, found.message));
