@@ -7,6 +7,7 @@ pub mod adopt;
 pub mod blame;
 pub mod capture;
 pub mod comment;
+pub mod denied;
 pub mod dropped;
 pub mod ground;
 pub mod inside;

@@ -44,7 +44,7 @@ pub(crate) use object::TRY_AGAIN;
 pub use open::objects_at;
 pub use policy::{Gate, Policy};
 pub(crate) use promisor::promisor;
-pub use settings::{DURATION, ScanMode, Settings, parse_duration, trusted};
+pub use settings::{DURATION, ScanMode, Settings, by_source, parse_duration, trusted};
 pub use sparse::leaves_out;
 
 /// Error codes of the repository as a place.

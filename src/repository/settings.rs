@@ -120,6 +120,16 @@ pub fn trusted(config: &gix::config::File, key: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
+/// The values of `key` from where [`trusted`] reads, and those of the repository's own configuration.
+pub fn by_source(config: &gix::config::File, key: &str) -> (Vec<String>, Vec<String>) {
+    let values = |wanted: bool| {
+        let found = config.strings_filter(key, |meta| is_trusted(meta) == wanted);
+        let text = |value: bstr::BString| value.to_str_lossy().into_owned();
+        found.unwrap_or_default().into_iter().map(text).collect()
+    };
+    (values(true), values(false))
+}
+
 /// Whether what was read from there may name a program: see [`trusted`].
 pub(super) fn is_trusted(meta: &gix::config::file::Metadata) -> bool {
     !matches!(meta.source, Source::Local | Source::Worktree)

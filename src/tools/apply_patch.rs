@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::arguments::{beside, required, whole};
 use super::{Arguments, failure};
-use crate::app::{self, Draft, Session, capture, propose::Details};
+use crate::app::{self, Draft, Session, capture, denied, propose::Details};
 use crate::apply;
 use crate::changeset::patch::{Action, Compiled, Dialect, FileReport, HunkReport, Options};
-use crate::changeset::{Changeset, sensitive};
+use crate::changeset::{Changeset, Snapshot, sensitive};
 use crate::decide::{self, patch::Ids};
 use crate::error::{Error, Result};
 use crate::memory::outside;
@@ -264,7 +264,7 @@ pub fn run<R>(
     let gated = Cell::new(None);
     let answer = Cell::new(Some(answer));
     let make = |worktree: &Reader<'_>| {
-        let mut compiled = capture::patch(store, &request.patch, worktree, &request.options)?;
+        let mut compiled = read(session, request, worktree)?;
         store.accept(&compiled.changeset)?;
         let changes = compiled.changeset.changes();
         let waits = || match unmanned || request.attended {
@@ -315,6 +315,14 @@ pub fn run<R>(
     .ok_or_else(|| Error::bug("a patch was answered twice"))
 }
 
+/// Reads the patch against `files`; see [`denied`].
+fn read(session: &Session<'_>, request: &Request, files: &dyn Snapshot) -> Result<Compiled> {
+    let read = capture::patch(session.store, &request.patch, files, &request.options);
+    let compiled = read.map_err(|error| denied::unquoted(session, error))?;
+    denied::refuse_copies(session, &compiled.changeset)?;
+    Ok(compiled)
+}
+
 /// Records what was written, so that the log and undo know of it.
 fn record(session: &Session<'_>, changeset: &Changeset, ids: Result<Vec<Ids>>) -> Result<String> {
     let evidence = decide::patch::evidence(session.caller.tool);
@@ -328,7 +336,7 @@ fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Re
     let store = session.store;
     let limit = store.settings()?.max_file_size;
     let files = store.worktree()?.with_size_limit(limit);
-    let mut compiled = capture::patch(store, &request.patch, &files, &request.options)?;
+    let mut compiled = read(session, request, &files)?;
     let draft = Draft::new(store, std::mem::take(&mut compiled.changeset), InputForm::Patch)?;
     if request.dry_run && request.index {
         apply::refuse_unstaged(store, draft.changeset())?;

@@ -20,7 +20,7 @@ pub use take_back::{TakeBack, TakenBack};
 use uncommitted::{Specs, uncommitted};
 
 use super::stack::{self, Ground};
-use super::{Draft, Session};
+use super::{Draft, Session, denied};
 use crate::apply;
 use crate::changeset::codes as changeset_codes;
 use crate::changeset::patch::{self, Compiled, FileReport, Options};
@@ -92,10 +92,12 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
     let (changeset, form) = match source {
         Source::Patch { bytes, options, ground } => {
             let below = ground.made(session)?;
-            let (changeset, adapted) = match &below {
-                Some(below) => whole_patch(store, below, bytes, options, remarks)?,
-                None => whole_patch(store, &*store.files()?, bytes, options, remarks)?,
+            let read = match &below {
+                Some(below) => whole_patch(store, below, bytes, options, remarks),
+                None => whole_patch(store, &*store.files()?, bytes, options, remarks),
             };
+            let (changeset, adapted) = read.map_err(|error| denied::unquoted(session, error))?;
+            denied::refuse_copies(session, &changeset)?;
             let on = below.and_then(|below| below.on());
             return Ok(Draft { on, adapted, ..Draft::new(store, changeset, InputForm::Patch)? });
         }
@@ -133,6 +135,15 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
 /// # Errors
 /// Those of matching, of [`Ground::made`], and of [`Draft::new`].
 pub fn edits(
+    session: &Session<'_>,
+    edits: Vec<Edit>,
+    ground: &Ground,
+    form: InputForm,
+) -> Result<Draft> {
+    carried_out(session, edits, ground, form).map_err(|error| denied::unquoted(session, error))
+}
+
+fn carried_out(
     session: &Session<'_>,
     edits: Vec<Edit>,
     ground: &Ground,

@@ -1,0 +1,58 @@
+//! Files that agents are kept from reading (`aye.shellDenyRead`, as the read-only shell has it): nothing of them is
+//! quoted to an agent that proposes a change of one, and none is copied for it.
+
+use std::path::PathBuf;
+
+use super::Session;
+use crate::changeset::{Changeset, RepoPath};
+use crate::error::{Error, Result};
+use crate::proposal::ActorKind;
+use crate::repository::by_source;
+use crate::shell::access::Access;
+use crate::shell::denied;
+use crate::store::codes::PRIVATE_PATH;
+
+/// `error`, without what it quotes of a file that the caller is kept from reading.
+#[must_use]
+pub fn unquoted(session: &Session<'_>, error: Error) -> Error {
+    let detail = |name: &str| error.details().iter().find(|(key, _)| *key == name);
+    let path = detail("path").and_then(|(_, path)| path.as_str());
+    let path = path.filter(|_| detail("found").is_some()).and_then(|path| RepoPath::new(path).ok());
+    let Some(path) = path.filter(|path| is_denied(session, path)) else { return error };
+    let shown = path.display().to_string();
+    let message =
+        format!("'{shown}' does not have that text, and what it has is not quoted to agents");
+    Error::new(error.code(), message).with("path", shown).hint(ASK)
+}
+
+/// Refuses a copy, under whatever name, of a file that the caller is kept from reading.
+///
+/// # Errors
+/// `private_path`.
+pub fn refuse_copies(session: &Session<'_>, changeset: &Changeset) -> Result<()> {
+    let mut origins = changeset.changes().iter().filter_map(|change| change.origin.as_ref());
+    let Some(origin) = origins.find(|origin| is_denied(session, origin)) else { return Ok(()) };
+    let shown = origin.display().to_string();
+    let message = format!("'{shown}' is kept from agents' reading, and so is a copy of it");
+    Err(Error::new(&PRIVATE_PATH, message).with("path", shown).hint(ASK))
+}
+
+const ASK: &str =
+    "ask the user for what you need from it; the list is `aye.shellDenyRead` (aye shell --help)";
+
+fn is_denied(session: &Session<'_>, path: &RepoPath) -> bool {
+    if session.caller.actor.kind != ActorKind::Agent {
+        return false;
+    }
+    let store = session.store;
+    let config = store.repo().config_snapshot();
+    let (mut patterns, added) = by_source(config.plumbing(), "aye.shellDenyRead");
+    if patterns.is_empty() {
+        patterns.extend(denied::DEFAULT.iter().map(|pattern| (*pattern).to_owned()));
+    }
+    patterns.extend(added);
+    // Those of the home directory are no files of a repository.
+    let root = store.work_dir().unwrap_or_else(|| PathBuf::from("/"));
+    let access = Access::new(&patterns, None, &root, |_| None);
+    access.check(&path.display().to_string(), &root).is_err()
+}
