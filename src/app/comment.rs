@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Session;
-use crate::changeset::RepoPath;
+use crate::changeset::{Changeset, RepoPath};
 use crate::decide;
 use crate::decide::verdict::{self, Word};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::{Comment, CommentKind, Evidence};
 use crate::proposal::rules::Verb;
 use crate::proposal::{ActorKind, Note, Proposal, codes as proposal_codes, state};
+use crate::scan::gate::{self, Warning};
 use crate::store::Store;
 
 /// Longest comment, and longest text of a suggestion, in bytes.
@@ -52,13 +53,17 @@ pub struct Commented {
     pub resolved: Option<String>,
     /// Whether changes are requested.
     pub changes_requested: bool,
+    /// What an agent's text holds that nobody should read there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// Records `saying` about `proposal`, which is pending. `evidence` shows whose word it is.
 ///
 /// # Errors
 /// `invalid_argument` for an empty text, for parts that do not go together, or for a place that the
-/// proposal does not have; `comment_not_found`, `size_limit`, `not_pending`, `human_approval_required`
+/// proposal does not have; `secret_detected` and `pii_detected` for an agent's where `aye.scan` is `block`;
+/// `comment_not_found`, `size_limit`, `not_pending`, `human_approval_required`
 /// where an agent asks for changes.
 pub fn comment(
     session: &Session<'_>,
@@ -75,6 +80,11 @@ pub fn comment(
         None => None,
     };
     let said = recorded(store, proposal, saying, resolved.clone())?;
+    let texts = [("comment", Some(&*text)), ("suggestion", said.replacement.as_deref())];
+    let warnings = match caller.actor.kind {
+        ActorKind::Agent => gate::lines(store, &Changeset::default(), &texts)?,
+        ActorKind::Human | ActorKind::Ci => Vec::new(),
+    };
     // With a request the text is its reason, unless it is about one place.
     let is_said = match requests_changes {
         true => is_about_a_place && (!text.is_empty() || said.replacement.is_some()),
@@ -108,6 +118,7 @@ pub fn comment(
         comment_id: comment_id.filter(|_| resolved.is_none()),
         resolved,
         changes_requested: requests_changes || proposal.changes_requested.is_some(),
+        warnings,
     })
 }
 

@@ -76,7 +76,13 @@ impl Recorded {
 pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<Recorded> {
     let Session { store, caller, now } = session;
     let back = TakeBack::of(session, &draft)?;
-    let warnings = gate::proposal(store, &draft.changeset)?;
+    let description = details.description.or(draft.message);
+    let said = [
+        ("description", description.as_deref()),
+        ("domain", details.domain.as_deref()),
+        ("task", details.related_task_id.as_deref()),
+    ];
+    let warnings = gate::proposal(store, &draft.changeset, &said)?;
     let adapted = draft.adapted;
     let named = details.proposed_by.filter(|name| !name.trim().is_empty());
     let expires_in = match details.expires_in {
@@ -85,7 +91,7 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
     };
     let new = NewProposal {
         changeset: draft.changeset,
-        description: details.description.or(draft.message),
+        description,
         domain: details.domain,
         related_task_id: details.related_task_id,
         proposed_by: named.unwrap_or_else(|| caller.actor.name.clone()),
@@ -139,7 +145,9 @@ pub fn revise(
     let Revision { draft, description, expires_in, notes } = revision;
     let (store, id) = (session.store, &proposal.id);
     let back = TakeBack::of(session, &draft)?;
-    let warnings = gate::proposal(store, &draft.changeset)?;
+    let mut said = vec![("description", description.as_deref())];
+    said.extend(notes.iter().map(|note| ("comment", Some(note.body.as_str()))));
+    let warnings = gate::proposal(store, &draft.changeset, &said)?;
     let uppers = stack::above(session, proposal)?;
     // What cannot be read any more is not worth the revision that may replace it.
     let earlier = store.changeset(&proposal.current().changes).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! `aye comment`: say something about a proposal.
 
+use super::propose::warn;
 use super::which::One;
 use super::{Context, Format, paths};
 use crate::app::comment::{self, MOST, Saying};
@@ -95,6 +96,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         _ => "commented",
     };
     context.emit(Format::Text, &answer, || format!("{}  {word}\n", answer.proposal_id))?;
+    warn(context, &answer.warnings);
     Ok(Exit::Done)
 }
 

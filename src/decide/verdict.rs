@@ -3,10 +3,12 @@
 use chrono::{DateTime, Utc};
 
 use super::{Draft, Seen, apply, digest_of, require_quiet, still};
+use crate::changeset::Changeset;
 use crate::error::{Error, Result};
 use crate::proposal::event::{Comment, Mark, Marked, Reject, Reopen, RequestChanges};
 use crate::proposal::statement::Verdict;
-use crate::proposal::{Authority, Data, Proposal, State, codes};
+use crate::proposal::{ActorKind, Authority, Data, Proposal, State, codes};
+use crate::scan::gate;
 use crate::store::Store;
 
 /// What is said.
@@ -73,8 +75,8 @@ pub fn say(
 /// Says one thing about all of `proposals`, or nothing about any.
 ///
 /// # Errors
-/// `not_pending` (`not_rejected` for reopening), `revised_meanwhile`, `changed_since_shown`; those
-/// of the store.
+/// `not_pending` (`not_rejected` for reopening), `revised_meanwhile`, `changed_since_shown`; `secret_detected`
+/// and `pii_detected` for an agent's reason where `aye.scan` is `block`; those of the store.
 pub fn say_besides(
     store: &Store,
     authority: &Authority,
@@ -85,6 +87,9 @@ pub fn say_besides(
 ) -> Result<()> {
     super::verified_all(store, proposals)?;
     let Besides { reason, comments, seen, group, unshown_lines } = *besides;
+    if authority.actor().kind == ActorKind::Agent {
+        gate::lines(store, &Changeset::default(), &[("reason", reason)])?;
+    }
     let seen = match seen {
         Some(seen) => seen.clone(),
         None => Seen::now(store, &store.view()?)?,

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::memory::service::outside_violations;
 use crate::repository::ScanMode;
 use crate::secrets::unsafe_text::{self, Issue};
-use crate::secrets::{Category, Options, Scanner, codes};
+use crate::secrets::{Category, Finding, Options, Scanner, codes};
 use crate::store::Store;
 
 /// Something in a proposal that a reviewer should see. Never holds the secret itself.
@@ -21,7 +21,7 @@ pub struct Warning {
     /// What it is: `github_token`, `ssn`, `bidi_control`, …
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The file.
+    /// The file; or what else it is in: `description`, `comment`, `name of a new file`.
     pub file_path: String,
     /// Line in the proposed content, from 1.
     pub line: usize,
@@ -41,14 +41,18 @@ impl Warning {
     }
 }
 
-/// What a code proposal of `changeset` should be warned of, as `aye.scan` asks, and of its [`files`]; and that
-/// it is private because of a file that git ignores.
+/// What a code proposal of `changeset` should be warned of, as `aye.scan` asks, in what is `said` of it too
+/// (what it is and its text), and of its [`files`]; and that it is private because of a file that git ignores.
 ///
 /// # Errors
 /// `secret_detected` or `pii_detected` where `aye.scan` is `block`, with all findings in its
 /// details; `invalid_config`; `allowlist_parse_error`.
-pub fn proposal(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
-    let mut warnings = scanned(store, changeset)?;
+pub fn proposal(
+    store: &Store,
+    changeset: &Changeset,
+    said: &[(&str, Option<&str>)],
+) -> Result<Vec<Warning>> {
+    let mut warnings = lines(store, changeset, said)?;
     add_files(store, changeset, &mut warnings);
     let changes = changeset.changes().iter();
     let paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
@@ -102,12 +106,31 @@ pub fn add_files(store: &Store, changeset: &Changeset, warnings: &mut Vec<Warnin
     }
 }
 
-fn scanned(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
+/// What the lines that `changeset` adds, the names of its new files, and what is `said` of it should be warned
+/// of, as `aye.scan` asks.
+///
+/// # Errors
+/// As [`proposal`].
+pub fn lines(
+    store: &Store,
+    changeset: &Changeset,
+    said: &[(&str, Option<&str>)],
+) -> Result<Vec<Warning>> {
     let mode = store.settings()?.scan;
     if mode == ScanMode::Off {
         return Ok(Vec::new());
     }
     let mut found = secrets(changeset);
+    let mut names = String::new();
+    for change in changeset.changes().iter().filter(|change| change.before.is_none()) {
+        // What is a token in a name must not pass for a piece of base64 between slashes.
+        names += &change.path.display().to_string().replace('/', " ");
+        names.push('\n');
+    }
+    for (what, text) in said.iter().chain(&[("name of a new file", Some(&*names))]) {
+        let scan = Scanner::new(&Options::default()).scan(text.unwrap_or_default().as_bytes());
+        found.extend(scan.into_iter().map(|finding| warning((*what).to_owned(), finding)));
+    }
     if !found.is_empty() {
         // Read only now: most proposals have nothing to allow.
         let allowed = known(store)?;
@@ -166,18 +189,23 @@ fn secrets(changeset: &Changeset) -> Vec<(Warning, Category)> {
     let mut found = Vec::new();
     for (change, before, after) in texts(changeset) {
         for finding in scanner.scan_added(&before, after).blocking {
-            let warning = Warning {
-                kind: finding.kind,
-                file_path: change.path.display().to_string(),
-                line: finding.line,
-                column: finding.column,
-                message: format!("{} ({} bytes)", finding.title, finding.length),
-                fingerprint: Some(finding.fingerprint),
-            };
-            found.push((warning, finding.category));
+            found.push(warning(change.path.display().to_string(), finding));
         }
     }
     found
+}
+
+/// `finding` in a file, or in what else there is to say of.
+fn warning(file_path: String, finding: Finding) -> (Warning, Category) {
+    let warning = Warning {
+        kind: finding.kind,
+        file_path,
+        line: finding.line,
+        column: finding.column,
+        message: format!("{} ({} bytes)", finding.title, finding.length),
+        fingerprint: Some(finding.fingerprint),
+    };
+    (warning, finding.category)
 }
 
 /// Each text file that is written, with what stood at its path or where it came from before.

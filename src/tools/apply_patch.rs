@@ -234,7 +234,8 @@ fn act(
 /// it gets when all is done but for cleaning up.
 ///
 /// # Errors
-/// Those of [`patch::read`](crate::changeset::patch::read), of the work tree, and of the store. Nothing is changed then.
+/// Those of [`patch::read`](crate::changeset::patch::read), of [`gate::lines`], of the work tree, and of the store.
+/// Nothing is changed then.
 pub fn run<R>(
     session: &Session<'_>,
     request: &Request,
@@ -282,6 +283,8 @@ pub fn run<R>(
         if gated.get().is_some() {
             return Err(Error::bug("what waits for a person was written"));
         }
+        let warnings = gate::lines(store, &compiled.changeset, &[])?;
+        compiled.notes.extend(warnings.iter().map(Warning::line));
         Ok((std::mem::take(&mut compiled.changeset), compiled))
     };
     let hash = store.repo().object_hash();

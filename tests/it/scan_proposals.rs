@@ -128,3 +128,33 @@ fn patches_that_become_proposals_are_scanned_too() {
     repo.aye_stdin(&["patch", "-", "--format", "text"], secret).fails("secret_detected", 4);
     assert_eq!(repo.aye(&["list", "--json"]).ok().json()["proposals"].as_array().unwrap().len(), 1);
 }
+
+/// What an agent says of a proposal is in the log as its lines are, and in the message of the commit.
+#[test]
+fn descriptions_comments_reasons_and_names_are_scanned_too() {
+    let repo = Repo::with(&[("a.txt", "one\ntwo\n")]);
+    let token = token();
+    let said = format!("use {token}");
+    let name = format!("x/{token}.md");
+    let describe = ["propose", "a.txt", "--old", "two", "--new", "2", "-m", &said];
+    let create = ["propose", &name, "--old", "", "--new", "x", "-m", "m"];
+    let warned = repo.agent("codex", &describe).ok();
+    let id = warned.notes("warning: description:1:5: GitHub token (40 bytes)").id();
+    repo.agent("codex", &create).ok().notes("warning: name of a new file:1:3: GitHub token");
+    let comment = ["comment", &id, "-m", &said];
+    repo.agent("codex", &comment).ok().notes("warning: comment:1:5: GitHub token");
+    let patch = format!("*** Begin Patch\n*** Add File: b.txt\n+{token}\n*** End Patch\n");
+    let request = serde_json::json!({ "patch": patch }).to_string();
+    let write = ["call", "apply_patch", &request];
+    repo.agent("codex", &write).ok().says("b.txt:1:1: GitHub token").lacks(&token);
+    repo.remove("b.txt");
+    repo.git(&["config", "aye.scan", "block"]);
+    let reject = ["withdraw", &id, "--reason", &said];
+    for args in [&describe[..], &create, &comment, &reject, &write] {
+        let run = repo.agent("codex", args).exits(4).lacks(&format!("e {token}"));
+        assert!(format!("{}{}", run.out(), run.err()).contains("secret_detected"), "{run}");
+    }
+    assert!(!repo.exists("b.txt"));
+    repo.agent("codex", &["comment", &id, "-m", "fine"]).ok();
+    repo.agent("codex", &["withdraw", &id, "--reason", "fine"]).ok();
+}
