@@ -46,13 +46,13 @@ fn is_denied(session: &Session<'_>, path: &RepoPath) -> bool {
     }
     let store = session.store;
     let config = store.repo().config_snapshot();
-    let (mut patterns, added) = by_source(config.plumbing(), "aye.shellDenyRead");
+    let (mut patterns, added) = by_source(config.plumbing(), "shellDenyRead");
     if patterns.is_empty() {
         patterns.extend(denied::DEFAULT.iter().map(|pattern| (*pattern).to_owned()));
     }
     patterns.extend(added);
     // Those of the home directory are no files of a repository.
     let root = store.work_dir().unwrap_or_else(|| PathBuf::from("/"));
-    let access = Access::new(&patterns, None, &root, |_| None);
+    let access = Access::new(&patterns, None, &root, &|_| None);
     access.check(&path.display().to_string(), &root).is_err()
 }

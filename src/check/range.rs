@@ -15,6 +15,7 @@ use crate::changeset::RepoPath;
 use crate::changeset::instructions::{InstructionKind, Instructions};
 use crate::changeset::sensitive::{self, MemoryFile};
 use crate::error::Result;
+use crate::ordered::Ordered as _;
 use crate::proposal::state::Decision;
 use crate::proposal::steps::Step;
 use crate::proposal::{Actor, Entry, Proposal, Status, codes, trailers};
@@ -400,7 +401,7 @@ impl Claims<'_> {
     fn instructions(&self, known: &Instructions) -> Result<Vec<Finding>> {
         let mut found = Vec::new();
         let each = commits::changes(self.store, self.commit)?;
-        let all: BTreeMap<_, _> = each.iter().flatten().collect();
+        let all: BTreeMap<_, _> = each.iter().flatten().into_map();
         for (name, entry) in all {
             let Ok(path) = RepoPath::from_tree(name) else { continue };
             let memory = sensitive::memory(&path);
@@ -427,7 +428,7 @@ impl Claims<'_> {
     /// Files that the commit changes beside those of the proposals it names.
     fn extra_files(&self, known: &[Proposal]) -> Result<Vec<Finding>> {
         let named: BTreeSet<&RepoPath> =
-            self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| &step.path).collect();
+            self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| &step.path).into_set();
         let mut found = Vec::new();
         for (path, entry) in &commits::own_changes(self.store, self.commit)? {
             let Ok(path) = RepoPath::from_tree(path) else { continue };

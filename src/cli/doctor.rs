@@ -21,6 +21,7 @@ use crate::check::lanes;
 use crate::error::{Error, Exit, Result};
 use crate::hooks::{Place, kept};
 use crate::memory::service::settings_problems;
+use crate::ordered::Ordered as _;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{
@@ -188,7 +189,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             repaired.extend(crate::apply::set_refused_aside(&store)?);
         }
         let broken: Vec<&Damage> = found.damaged.iter().filter(|d| d.breaks_lane()).collect();
-        let mut lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).collect();
+        let mut lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).into_set();
         if saved.is_none() && !(lanes.is_empty() && view.broken().is_empty()) {
             saved = store.save_cache(context.now)?;
         }
@@ -198,7 +199,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             view = store.view_with_new_cache()?;
         }
         let own: BTreeSet<String> =
-            view.broken().iter().map(|broken| broken.name.clone()).collect();
+            view.broken().iter().map(|broken| broken.name.clone()).into_set();
         if !left.is_empty() {
             repaired.extend(store.remove_leftovers(&left)?);
         }
@@ -338,7 +339,7 @@ fn print(
             text += &format!("sound: {} pending, {lanes}{others}\n", diagnosis.pending);
         }
         let hints: BTreeSet<&str> =
-            diagnosis.problems.iter().map(|problem| problem.hint.as_str()).collect();
+            diagnosis.problems.iter().map(|problem| problem.hint.as_str()).into_set();
         for hint in hints {
             text += &format!("hint: {}\n", escape::line(hint));
         }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::markdown::{self, slug};
 use super::scaffold::without_block;
+use crate::ordered::Ordered as _;
 
 /// One file that is imported.
 #[derive(Clone, Debug)]
@@ -161,7 +162,7 @@ fn without_blank_ends(text: &str) -> &str {
 /// below a heading, go.
 fn deeper(body: &str, level: u8) -> String {
     let document = markdown::parse(body);
-    let heads: BTreeSet<usize> = document.sections.iter().map(markdown::Section::start).collect();
+    let heads: BTreeSet<usize> = document.sections.iter().map(markdown::Section::start).into_set();
     let (mut out, mut at, mut is_below_head) = (String::new(), 0, true);
     for line in markdown::lines::iter(body) {
         let starts = heads.contains(&at);

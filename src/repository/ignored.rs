@@ -17,7 +17,7 @@ impl Repository {
     /// `io_error` where the index or the rules cannot be read.
     pub fn ignored<'p>(
         &self,
-        paths: impl Iterator<Item = &'p RepoPath>,
+        paths: &mut dyn Iterator<Item = &'p RepoPath>,
     ) -> Result<Option<&'p RepoPath>> {
         let mut paths: Vec<&RepoPath> = paths.collect();
         if paths.len() <= FEW {

@@ -120,14 +120,16 @@ pub fn trusted(config: &gix::config::File, key: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-/// The values of `key` from where [`trusted`] reads, and those of the repository's own configuration.
+/// The values of `aye.KEY` from where [`trusted`] reads, and those of the repository's own configuration.
 pub fn by_source(config: &gix::config::File, key: &str) -> (Vec<String>, Vec<String>) {
-    let values = |wanted: bool| {
-        let found = config.strings_filter(key, |meta| is_trusted(meta) == wanted);
-        let text = |value: bstr::BString| value.to_str_lossy().into_owned();
-        found.unwrap_or_default().into_iter().map(text).collect()
-    };
-    (values(true), values(false))
+    let (mut own, mut added) = (Vec::new(), Vec::new());
+    for section in config.sections_by_name("aye").into_iter().flatten() {
+        let values = if is_trusted(section.meta()) { &mut own } else { &mut added };
+        if section.header().subsection_name().is_none() {
+            values.extend(section.values(key).iter().map(ToString::to_string));
+        }
+    }
+    (own, added)
 }
 
 /// Whether what was read from there may name a program: see [`trusted`].

@@ -55,8 +55,8 @@ pub fn proposal(
     let mut warnings = lines(store, changeset, said)?;
     add_files(store, changeset, &mut warnings);
     let changes = changeset.changes().iter();
-    let paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
-    if let Some(path) = store.ignored(paths)? {
+    let mut paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
+    if let Some(path) = store.ignored(&mut paths)? {
         let message =
             "git ignores it and does not track it: the proposal is private, in this clone alone";
         warnings.push(of_file("ignored_file", path, message.to_owned()));

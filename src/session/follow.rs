@@ -14,6 +14,7 @@ use crate::beneath::{FileKind, open_last};
 use crate::changeset::merge::preferring_theirs;
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
+use crate::ordered::Ordered as _;
 use crate::repository::Repository;
 use crate::worktree::{Worktree, is_temporary, why};
 
@@ -93,7 +94,7 @@ fn lead(
     let index = |commit| read::index(&inside, commit).map(|index| read::entries(&index));
     let (from, to) = (index(commits.0)?, index(commits.1)?);
     let differs = |path: &&BString| from.get(*path) != to.get(*path);
-    let paths: BTreeSet<&BString> = from.keys().chain(to.keys()).filter(differs).collect();
+    let paths: BTreeSet<&BString> = from.keys().chain(to.keys()).filter(differs).into_set();
     sweep(tree, &paths);
     let worktree = inside.worktree()?;
     let sides = Sides {
@@ -146,7 +147,7 @@ fn sweep(tree: &Path, paths: &BTreeSet<&BString>) {
         return;
     }
     let above = |path: &&BString| path.rfind_byte(b'/').map_or(0, |at| at);
-    let directories: BTreeSet<&[u8]> = paths.iter().map(|path| &path[..above(path)]).collect();
+    let directories: BTreeSet<&[u8]> = paths.iter().map(|path| &path[..above(path)]).into_set();
     for directory in directories.into_iter().filter_map(|path| inside(path).ok()) {
         for (name, kind) in directory.kinds().unwrap_or_default() {
             if kind == FileKind::File && is_temporary(&name) {

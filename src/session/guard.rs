@@ -19,6 +19,7 @@ use super::{follow, read};
 use crate::changeset::codes;
 use crate::changeset::{File, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
+use crate::ordered::Ordered as _;
 use crate::proposal::Entry;
 use crate::repository::Repository;
 use crate::repository::codes::FILTERED_FILE;
@@ -174,7 +175,7 @@ impl Before {
             true => read::Entries::new(),
             false => read::entries(&read::index(repository, &self.commit)?),
         };
-        let lost: BTreeSet<&BString> = untracked.lost.iter().map(|(path, _)| path).collect();
+        let lost: BTreeSet<&BString> = untracked.lost.iter().map(|(path, _)| path).into_set();
         for path in changed.chain(untracked.new) {
             staged.remove(&path);
             if is_for_others(&path) || lost.contains(&path) {

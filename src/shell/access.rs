@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use super::denied::{MOVED, TRANSCRIPTS};
 use super::glob::{self, Item};
 use super::{Refusal, Result};
+use crate::ordered::Ordered as _;
 
 /// The pattern for the variants of `.env`. It leaves out templates, which are there to be read:
 /// those whose last part is one of [`TEMPLATES`].
@@ -47,7 +48,7 @@ impl Access {
         patterns: &[S],
         home: Option<&Path>,
         root: &Path,
-        variable: impl Fn(&str) -> Option<PathBuf>,
+        variable: &dyn Fn(&str) -> Option<PathBuf>,
     ) -> Self {
         let mut access = Self { root: root.to_owned(), ..Self::default() };
         let moved: Vec<(&str, PathBuf)> = MOVED
@@ -358,11 +359,11 @@ fn no_template() -> Vec<String> {
     let ends: BTreeSet<&str> = dotted
         .iter()
         .flat_map(|word| word.char_indices().skip(1).map(|(at, _)| &word[at..]).chain([""]))
-        .collect();
+        .into_set();
     let mut patterns = Vec::new();
     for end in ends {
         let before = dotted.iter().filter_map(|word| word.strip_suffix(end)?.chars().next_back());
-        let before: String = before.collect::<BTreeSet<char>>().into_iter().collect();
+        let before: String = before.into_set().into_iter().collect();
         patterns.push(format!(".env.*[!{before}]{end}"));
         // The same where the name has nothing else after `.env.`.
         if !TEMPLATES.contains(&end) {
@@ -462,7 +463,7 @@ mod tests {
         std::fs::write(repo.join("sub/.env"), "x").unwrap();
         std::fs::write(repo.join("key.pem"), "-----BEGIN RSA PRIVATE KEY-----").unwrap();
         std::fs::write(repo.join("cert.pem"), "-----BEGIN CERTIFICATE-----").unwrap();
-        let access = Access::new(DEFAULT, Some(&home), &repo, |_| None);
+        let access = Access::new(DEFAULT, Some(&home), &repo, &|_| None);
         for operand in [
             "../home/.ssh/config",
             "../home/.ssh",
@@ -523,7 +524,7 @@ mod tests {
             "CLAUDE_CONFIG_DIR" => Some(PathBuf::from("/dev/null")),
             _ => None,
         };
-        let access = Access::new(DEFAULT, Some(Path::new("/home/me")), Path::new("/r"), moved);
+        let access = Access::new(DEFAULT, Some(Path::new("/home/me")), Path::new("/r"), &moved);
         for path in [
             "/other/codex/auth.json",
             "/other/keys/x",
@@ -546,7 +547,7 @@ mod tests {
     /// What git is told and what is decided here must be one rule.
     #[test]
     fn templates_of_env_files_are_no_secrets_whichever_way_they_are_told() {
-        let access = Access::new(&[VARIANTS], None, Path::new("/"), |_| None);
+        let access = Access::new(&[VARIANTS], None, Path::new("/"), &|_| None);
         let patterns: Vec<Vec<Item>> = no_template().iter().map(|p| glob::pattern(p)).collect();
         for (name, denied) in [
             (".env.example", false),

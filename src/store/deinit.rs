@@ -1,12 +1,13 @@
 //! Everything that aye keeps of a repository, counted and removed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
 use super::lock::Lock;
 use super::{Audience, Filter, Store, View, projection, refs};
 use crate::error::{Error, Result};
+use crate::ordered::Ordered as _;
 use crate::proposal::event::Subject;
 use crate::proposal::{ProposalId, Status, codes};
 use crate::repository::exclude::{self, EXCLUDED};
@@ -70,7 +71,7 @@ impl Store {
                 .iter()
                 .filter(|(name, _)| name.starts_with(refs::REMOTES) && refs::lane_of(name) == lane)
                 .map(|(_, position)| position.tip.clone())
-                .collect::<BTreeSet<_>>()
+                .into_set()
         };
         let own = view.own_tips(self)?;
         let only_here = own.iter().any(|own| !sent(&own.lane).contains(&own.tip));

@@ -233,11 +233,11 @@ impl Store {
     /// `invalid_config`, `io_error`.
     pub fn is_private<'p>(
         &self,
-        paths: impl Iterator<Item = &'p RepoPath> + Clone,
+        mut paths: impl Iterator<Item = &'p RepoPath> + Clone,
     ) -> Result<bool> {
         Ok(self.settings()?.is_private(paths.clone())
             || self.is_filtered(paths.clone())?
-            || self.ignored(paths)?.is_some())
+            || self.ignored(&mut paths)?.is_some())
     }
 
     /// Refuses a file among the projections, and a new name with control characters.

@@ -20,7 +20,7 @@ pub fn without_sandbox_denying(repo: &Repo, command: &str, denied: &[&str]) -> O
         cwd: repo.root().to_owned(),
         home: Some(repo.outer().join("home")),
         environment: Vec::new(),
-        access: Access::new(denied, None, repo.root(), |_| None),
+        access: Access::new(denied, None, repo.root(), &|_| None),
         kernel: false,
         search: aye::shell::programs::Search::default(),
         asks: true,

@@ -83,7 +83,7 @@ fn world(repo: &Repo) -> World {
     World {
         root: repo.root().to_owned(),
         cwd: repo.root().to_owned(),
-        access: Access::new(DEFAULT, Some(&home), repo.root(), |_| None),
+        access: Access::new(DEFAULT, Some(&home), repo.root(), &|_| None),
         home: Some(home),
         environment: Vec::new(),
         kernel: sandbox::offered(),

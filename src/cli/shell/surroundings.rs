@@ -31,7 +31,7 @@ impl Surroundings {
             .filter(|(name, value)| value.to_str().is_some_and(|value| World::keeps(name, value)))
             .collect();
         let variable = |name: &str| context.var(name).map(PathBuf::from);
-        let access = Access::new(&settings.deny_read, home.as_deref(), &root, variable);
+        let access = Access::new(&settings.deny_read, home.as_deref(), &root, &variable);
         let kernel = sandbox::offered();
         let path = context.var("PATH").unwrap_or_default();
         let search = Search { path, repository: repository::places(&root) };

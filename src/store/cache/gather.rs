@@ -18,6 +18,7 @@ use super::shares::{Shares, Speakers};
 use super::source::{Check, Source};
 use super::statements::{self, Flaw, Places};
 use super::{audience, publish};
+use crate::ordered::Ordered as _;
 use crate::proposal::audit::{Own, Why};
 use crate::proposal::statement::Statement;
 use crate::proposal::{Data, Event, Stamped};
@@ -323,7 +324,7 @@ impl<'c> Gathering<'c> {
         // What an event says of lanes that say nothing here orders nothing here.
         if found.events.iter().any(|stamped| !stamped.event.heads.is_empty()) {
             let lanes: BTreeSet<String> =
-                found.events.iter().map(|stamped| stamped.event.lane.clone()).collect();
+                found.events.iter().map(|stamped| stamped.event.lane.clone()).into_set();
             for stamped in &mut found.events {
                 let heads = &mut stamped.event.heads;
                 heads.retain(|head| lanes.contains(&head.lane) || own.has(&head.lane));

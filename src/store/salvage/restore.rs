@@ -14,6 +14,7 @@ use super::content::Contents;
 use super::known::{self, Knowledge};
 use crate::error::{Error, Result};
 use crate::flush::Method;
+use crate::ordered::Ordered as _;
 use crate::proposal::Stamped;
 use crate::store::inspect::{self, Damage, Depth};
 use crate::store::objects::{Batch, Composed, loose_path};
@@ -76,7 +77,7 @@ impl Store {
                     lines.push(format!("{}; written again", damage.message()));
                 }
             }
-            let again: BTreeSet<ObjectId> = ready.keys().copied().collect();
+            let again: BTreeSet<ObjectId> = ready.keys().copied().into_set();
             self.write_again(ready)?;
             self.reread();
             // Whether gix finds these or the damaged ones in packs depends on what it has looked for before.

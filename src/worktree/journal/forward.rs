@@ -15,6 +15,7 @@ use crate::beneath::{Place, Stamp, random};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
+use crate::ordered::Ordered as _;
 use crate::worktree::directories::{Directories, parent};
 use crate::worktree::index::IndexLock;
 use crate::worktree::write::{cannot_remove, remove_empty};
@@ -273,7 +274,7 @@ impl<'a> Run<'a> {
             .filter(|directory| {
                 gives_way(directory) || directory.parents().any(|above| gives_way(&above))
             })
-            .collect();
+            .into_set();
         for path in directories.iter().rev() {
             self.directories.forget(path.as_bstr());
             let Place::Directory(directory) = self.directories.of(path)? else { continue };
