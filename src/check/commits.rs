@@ -219,14 +219,24 @@ pub struct ByGit {
 /// 2.38.
 ///
 /// # Errors
-/// `git_not_found`.
+/// `git_not_found`; `invalid_range` with git's own words where it cannot merge them.
 pub fn merged_by_git(store: &Store, commit: &Commit) -> Result<Option<ByGit>> {
+    /// Of git that does not know the options.
+    const USAGE: i32 = 129;
     if commit.merged.len() != 1 {
         return Ok(None);
     }
     let [one, two] = [1, 2].map(|parent| format!("{}^{parent}", commit.id));
-    let answer = git_here(store).args(["merge-tree", "--write-tree", &one, &two]).answer()?;
+    let merge = ["merge-tree", "--write-tree", "--allow-unrelated-histories", &one, &two];
+    let answer = git_here(store).args(merge).answer()?;
     let tree = answer.stdout.lines().next().and_then(|line| ObjectId::from_hex(line).ok());
+    if tree.is_none() && answer.status != USAGE {
+        let (short, said) = (commit.short(), answer.stderr.to_str_lossy());
+        let said = said.lines().next().unwrap_or_default();
+        let message = format!("git cannot merge the parents of {short} to compare them: {said}");
+        return Err(Error::new(&codes::INVALID_RANGE, message)
+            .hint("the objects that `git merge-tree --write-tree` makes have to be written here"));
+    }
     Ok(tree.map(|tree| ByGit { tree, is_clean: answer.ok() }))
 }
 

@@ -46,9 +46,12 @@ pub fn covers(
     }
     let trees = [commit.parent_tree, Some(commit.tree)];
     let known = store.instructions();
+    let is_ordinary = |at: &RepoPath| known.kind(at).is_none() && sensitive::memory(at).is_none();
     for cover in &mut covers {
         for at in 0..cover.steps.len() {
-            merge_moved(store, commit, proposal, cover, at)?;
+            if is_ordinary(&cover.steps[at].path) {
+                merge_moved(store, commit, proposal, cover, at)?;
+            }
         }
     }
     for step in covers.iter_mut().flat_map(|cover| &mut cover.steps) {
@@ -57,8 +60,6 @@ pub fn covers(
             continue;
         }
         let at = moved_to(store, view, proposal, &step.path, &Before(store, commit))?;
-        let is_ordinary =
-            |at: &RepoPath| known.kind(at).is_none() && sensitive::memory(at).is_none();
         if let Some(at) = at.filter(is_ordinary) {
             step.path = at;
         }

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::ordered::Ordered as _;
 use crate::proposal::state::Decision;
 use crate::proposal::steps::Step;
-use crate::proposal::{Actor, Entry, Proposal, Status, codes, trailers};
+use crate::proposal::{Actor, ChangeRecord, Entry, Proposal, Status, codes, trailers};
 use crate::report::{Finding, Level};
 use crate::store::{Audience, Store, View};
 
@@ -274,7 +274,16 @@ impl Claims<'_> {
     ) -> bool {
         let files = proposal.current().changes.iter();
         let mut touched = files.filter_map(|file| Some((file, changes.get(file.path.as_bstr())?)));
-        touched.all(|(file, now)| file.before == *now)
+        let takes_back = |file: &ChangeRecord, now: &Option<Entry>| {
+            let (path, before, after) =
+                (file.path.clone(), file.before.clone(), file.after.clone());
+            let had = commits::entry_at(self.store, self.commit.parent_tree, &path);
+            let back = Step { path: path.clone(), before: after.clone(), after: before.clone() };
+            let made = Step { path, before, after };
+            commits::has(self.store, &made, had) && commits::has(self.store, &back, now.clone())
+        };
+        // With other lines of the file, too, as after a rebase.
+        touched.all(|(file, now)| file.before == *now || takes_back(file, now))
     }
 
     /// Whether the range ends with something that `decision` has written, whatever else its files hold there.
@@ -329,7 +338,9 @@ impl Claims<'_> {
                 .proposal(id)
         };
         let mut approved = cover.files();
-        approved.retain(|(path, _)| self.scope.covers(path));
+        // What was undone since need not be there, as in a squash of both; what is changed of it has to be its own.
+        let is_undone = self.taken_back(proposal).is_some();
+        approved.retain(|(path, _)| self.scope.covers(path) && !is_undone);
         let commit = self.commit;
         let lookup = |path: &RepoPath| commits::entry_at(self.store, Some(commit.tree), path);
         for file in &approved {
@@ -370,30 +381,35 @@ impl Claims<'_> {
         let made = entry(Some(self.commit.tree));
         if !self.commit.merged.is_empty() {
             let mut steps = cover.steps.iter().filter(|step| step.path == *path);
-            return Ok(self.is_by_git(path, &made)
+            return Ok(self.is_by_git(path, &made)?
                 && steps.any(|step| commits::has(self.store, step, made.clone())));
         }
         let covers = (cover, self.claimed.as_slice());
         merged::is_merged(self.store, covers, path, [&entry(self.commit.parent_tree), &made])
     }
 
-    fn by_git(&self) -> Option<ByGit> {
-        *self.by_git.get_or_init(|| commits::merged_by_git(self.store, self.commit).ok().flatten())
+    fn by_git(&self) -> Result<Option<ByGit>> {
+        if let Some(known) = self.by_git.get() {
+            return Ok(*known);
+        }
+        let made = commits::merged_by_git(self.store, self.commit)?;
+        Ok(*self.by_git.get_or_init(|| made))
     }
 
     /// Whether git's own merge of the commit's parents meets no conflict, and has `entry` at `path`.
-    fn is_by_git(&self, path: &RepoPath, entry: &Option<Entry>) -> bool {
-        let by_git = self.by_git().filter(|by_git| by_git.is_clean);
-        by_git.is_some_and(|it| commits::entry_at(self.store, Some(it.tree), path) == *entry)
+    fn is_by_git(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
+        let by_git = self.by_git()?.filter(|by_git| by_git.is_clean);
+        let entry_at = |it: ByGit| commits::entry_at(self.store, Some(it.tree), path);
+        Ok(by_git.is_some_and(|it| entry_at(it) == *entry))
     }
 
     /// Whether a merge that has `entry` at `path`, as one of its parents does, leaves out what another one has there.
-    fn is_left_out(&self, path: &RepoPath, entry: &Option<Entry>) -> bool {
-        match self.by_git() {
+    fn is_left_out(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
+        Ok(match self.by_git()? {
             Some(it) => commits::entry_at(self.store, Some(it.tree), path) != *entry,
             // Of more than two parents git does not say it.
             None => self.commit.merged.len() > 1,
-        }
+        })
     }
 
     /// Files that instruct agents, or that decide what passes the gate, which the commit changes; and memory, where an
@@ -413,7 +429,7 @@ impl Claims<'_> {
                 continue;
             }
             let is_own = each.iter().all(|changes| changes.contains_key(name));
-            if !is_own && !self.is_left_out(&path, entry) {
+            if !is_own && !self.is_left_out(&path, entry)? {
                 continue;
             }
             let is_approved = is_covered(self.store, self.view, self.commit, &path, &self.claimed)?;
@@ -430,16 +446,21 @@ impl Claims<'_> {
         let named: BTreeSet<&RepoPath> =
             self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| &step.path).into_set();
         let mut found = Vec::new();
-        for (path, entry) in &commits::own_changes(self.store, self.commit)? {
-            let Ok(path) = RepoPath::from_tree(path) else { continue };
-            if named.contains(&path)
+        let each = commits::changes(self.store, self.commit)?;
+        let all: BTreeMap<_, _> = each.iter().flatten().into_map();
+        for (name, entry) in all {
+            let Ok(path) = RepoPath::from_tree(name) else { continue };
+            // What a merge takes from one side alone is no change, unless that leaves out the other one's.
+            let is_own = each.iter().all(|changes| changes.contains_key(name));
+            if is_own && named.contains(&path)
                 || !self.scope.covers(&path)
+                || !is_own && !self.is_left_out(&path, entry)?
                 || is_covered(self.store, self.view, self.commit, &path, &self.claimed)?
             {
                 continue;
             }
             // Both sides of a merge have changed it, and nobody else has.
-            if self.is_by_git(&path, entry) {
+            if self.is_by_git(&path, entry)? {
                 continue;
             }
             let short = self.commit.short();

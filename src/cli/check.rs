@@ -86,12 +86,17 @@ enum KindArg {
 /// # Errors
 /// `not_a_repository` and its kin, `invalid_range`, `usage`.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
+    let looked = look(context, args);
+    context.emit_looked(report(), looked)
+}
+
+fn look(context: &mut Context, args: &Args) -> Result<Report> {
     let plain = !args.staged && args.range.is_none();
     let fail_on = fail_on("--fail-on", &args.fail_on)?;
     let idle = if plain { idle::is_settled } else { idle::is_idle };
     if args.range.is_none() && idle(context) {
         // Nothing is pending or contested, so nothing can be touched either.
-        return context.emit_report(&report());
+        return Ok(report());
     }
     // What is staged or committed is that of the tree of a session, too; what waits is its repository's.
     let here = |plain: bool| if plain { context.store() } else { context.store_here() };
@@ -138,7 +143,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             report.push(finding);
         }
         report.sort();
-        return context.emit_report(&report);
+        return Ok(report);
     }
     let except = committing(context);
     let pending = Pending::new(&view, context.now, &scope, &except);
@@ -163,7 +168,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     for finding in found {
         report.push(finding);
     }
-    context.emit_report(&report)
+    Ok(report)
 }
 
 /// What pre-commit asks, with nothing but the hook's own surroundings.

@@ -12,7 +12,7 @@ use super::output::{self, Format};
 use super::pager;
 use crate::error::{Error, Exit, Result};
 use crate::patience;
-use crate::report::{Report, ReportFormat};
+use crate::report::{Finding, Level, Report, ReportFormat};
 use crate::store::{Announced, Notices, Upkeep};
 use crate::text::escape;
 
@@ -160,6 +160,29 @@ impl Context {
             self.print(text.as_bytes())?;
         }
         Ok(if report.failed() { Exit::Negative } else { Exit::Done })
+    }
+
+    /// As [`Context::emit_report`]. What went wrong is also in the annotations, and in the report of tests, `empty` but
+    /// for that: a viewer would take one without anything for a fault of its own. A service that scans code gets none,
+    /// for it would take what is not in it for mended.
+    ///
+    /// # Errors
+    /// That of `looked`; as [`Context::emit`].
+    pub fn emit_looked(&mut self, mut empty: Report, looked: Result<Report>) -> Result<Exit> {
+        let error = match looked {
+            Ok(report) => return self.emit_report(&report),
+            Err(error) => error,
+        };
+        let format = self.format_or(Format::Text).for_report();
+        if matches!(format, ReportFormat::Github | ReportFormat::Junit) {
+            let finding = Finding::new(error.code().id, Level::Error, error.message().to_owned());
+            empty.push(match error.hint_text() {
+                Some(hint) => finding.hint(hint),
+                None => finding,
+            });
+            self.print(empty.render(format, self.color)?.as_bytes())?;
+        }
+        Err(error)
     }
 
     /// Writes data to standard output. A closed pipe ends the process quietly, as git does.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::Context;
 use crate::error::{Error, Exit, Result, codes};
+use crate::report::Report;
 use crate::scan::{self, Finder, Found, Text, Wanted};
 use crate::secrets::allow;
 use crate::store::Store;
@@ -63,18 +64,23 @@ pub struct Args {
 /// # Errors
 /// `usage`, `not_a_repository`, and those of [`crate::scan`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let looked = look(context, &args);
+    context.emit_looked(scan::report(Vec::new()), looked)
+}
+
+fn look(context: &Context, args: &Args) -> Result<Report> {
     let mut allow = given(&args.allow)?;
     let found = if args.staged {
         let store = Store::discover(&context.directory)?;
         let repo = store.repo();
         let head = repo.head_id().ok().map(gix::Id::detach);
         allow.extend(listed(repo, head)?);
-        scanned(&args, allow, |each| scan::staged(repo, each))?
+        scanned(args, allow, |each| scan::staged(repo, each))?
     } else if let Some(range) = &args.range {
         let store = Store::discover(&context.directory)?;
         let repo = store.repo();
         allow.extend(listed(repo, Some(scan::range_base(repo, range)?))?);
-        scanned(&args, allow, |each| scan::range(repo, range, each))?
+        scanned(args, allow, |each| scan::range(repo, range, each))?
     } else {
         let store = Store::discover(&context.directory).ok();
         let repo = store.as_ref().map(|store| store.repo()).filter(|repo| repo.workdir().is_some());
@@ -83,10 +89,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         {
             allow.extend(scan::allow_list(&file)?);
         }
-        scanned(&args, allow, |each| files(context, &args.paths, repo, each))?
+        scanned(args, allow, |each| files(context, &args.paths, repo, each))?
     };
-    let report = scan::report(found);
-    context.emit_report(&report)
+    Ok(scan::report(found))
 }
 
 type Each<'a> = dyn FnMut(Text) -> Result<()> + 'a;

@@ -105,6 +105,13 @@ fn ci_gets_each_of_its_formats() {
     let yaml = repo.aye(&["check", "--yaml"]).exits(1).out();
     let yaml: serde_json::Value = serde_yaml::from_str(&yaml).unwrap();
     assert_eq!(yaml["findings"][0]["file_path"], "src/b.txt");
+    // So is what could not be looked at; a service that scans code would take it for mended.
+    let nowhere = |format| ["check", "--range", "nowhere..HEAD", "--format", format];
+    let junit = repo.aye(&nowhere("junit")).exits(3).notes("error[invalid_range]").out();
+    let document = roxmltree::Document::parse(&junit).unwrap();
+    assert_eq!(document.descendants().filter(|n| n.has_tag_name("failure")).count(), 1);
+    repo.aye(&nowhere("github")).exits(3).says("::error title=aye check%3A invalid_range::");
+    assert_eq!(repo.aye(&nowhere("sarif")).exits(3).out(), "");
     // A form of reports is refused elsewhere before anything is done.
     let before = repo.git(&["for-each-ref"]);
     repo.agent("codex", &["propose", "a.txt", "--old", "one", "--new", "x", "--format", "sarif"])

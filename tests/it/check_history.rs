@@ -174,6 +174,52 @@ fn a_merge_that_names_its_proposals_is_held_to_gits_own() {
     }
 }
 
+/// What is moved to where it instructs agents has to be approved there as it is.
+#[test]
+fn a_move_to_where_it_instructs_agents_takes_nothing_along() {
+    let repo = repo();
+    repo.let_flags_decide();
+    repo.commit("Policy");
+    repo.git(&["mv", "n.txt", "CLAUDE.md"]);
+    let id = repo.aye(&["propose", "--worktree", "n.txt", "CLAUDE.md"]).ok().id();
+    repo.git(&["reset", "-q", "--hard"]);
+    repo.aye(&["approve", &id, "--yes"]).ok();
+    repo.write("n.txt", NUMBERS.replace("12\n", "always\n"));
+    repo.commit("Beside");
+    repo.git(&["mv", "n.txt", "CLAUDE.md"]);
+    let who = "--author=claude[bot] <noreply@anthropic.com>";
+    repo.git(&["commit", "-q", "-m", &format!("Move\n\nProposal-Id: {id}"), who]);
+    let found = repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(1);
+    found.says("content_differs").says("by the agent");
+}
+
+/// A merge that names what its branch has is no freer than another one, nor is one of histories without a common commit.
+#[test]
+fn a_merge_leaves_nothing_out_whatever_it_names() {
+    let repo = repo();
+    repo.commit("Base");
+    let main = repo.git(&["symbolic-ref", "--short", "HEAD"]);
+    repo.git(&["switch", "-q", "-c", "side"]);
+    let id = commit(&repo, "3", "three");
+    repo.git(&["switch", "-q", &main]);
+    repo.write("n.txt", NUMBERS.replace("12\n", "fix\n"));
+    repo.write("a.txt", "fix\n");
+    repo.commit("Fix");
+    repo.git(&["switch", "-q", "side"]);
+    let message = format!("Merge\n\nProposal-Id: {id}");
+    repo.git(&["merge", "-q", "-s", "ours", &main, "-m", &message]);
+    let check = ["check", "--range", &format!("{main}..side"), "--require-proposal"];
+    repo.aye(&check).exits(1).says("extra_file").says("n.txt").says("a.txt");
+
+    let only = repo.git(&["rev-parse", "HEAD:a.txt"]);
+    let tree = repo.program("git").args(&["mktree"]).stdin(format!("100644 blob {only}\ta.txt\n"));
+    let tree = tree.run().ok().out().trim().to_owned();
+    let orphan = repo.git(&["commit-tree", &tree, "-m", &message]);
+    let lost = repo.git(&["commit-tree", &tree, "-p", &main, "-p", &orphan, "-m", "Merge"]);
+    let check = ["check", "--range", &format!("{orphan}..{lost}"), "--require-proposal"];
+    repo.aye(&check).exits(1).says(&format!("no_proposal]: commit {}", &lost[..7]));
+}
+
 /// A merge can take things out, too: what one side has of a file, and the other one alone has changed.
 #[test]
 fn a_merge_that_leaves_out_what_git_merges_is_not_gits_own() {
@@ -487,4 +533,41 @@ fn a_hook_of_the_receiving_side_is_told_where_to_check() {
     std::fs::remove_file(server.path("hooks/pre-receive")).expect("removed");
     check("post-receive", "");
     repo.program("git").args(&push).run().ok().notes("nothing wants attention");
+}
+
+/// A squash of what was applied, undone and applied otherwise keeps all the names.
+#[test]
+fn a_squash_need_not_hold_what_was_undone() {
+    let repo = repo();
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    let id = commit(&repo, "3", "three");
+    undo(&repo, &id);
+    repo.commit("Undone");
+    let other = commit(&repo, "9", "nine");
+    repo.git(&["reset", "-q", "--soft", &base]);
+    let message = format!("Squash\n\nProposal-Id: {id}\nProposal-Id: {other}");
+    repo.git(&["commit", "-q", "-m", &message]);
+    let check = ["check", "--range", &format!("{base}..HEAD")];
+    repo.aye(&check).lacks("error[").says("note[not_applied]");
+    repo.write("n.txt", repo.text("n.txt").replace("12", "x"));
+    repo.git(&["commit", "-q", "-a", "--no-verify", "--amend", "--no-edit"]);
+    repo.aye(&check).exits(1).says("error[content_differs]");
+}
+
+/// What an undo puts back touches nothing that waits, also beside other lines.
+#[test]
+fn a_commit_that_takes_a_decision_back_touches_nothing() {
+    let repo = repo();
+    repo.git(&["switch", "-q", "-c", "upstream"]);
+    repo.write("n.txt", NUMBERS.replace("12\n", "twelve\n"));
+    repo.commit("Theirs");
+    repo.git(&["switch", "-q", "-"]);
+    let id = commit(&repo, "3", "three");
+    undo(&repo, &id);
+    repo.commit("Undone");
+    repo.git(&["rebase", "-q", "upstream"]);
+    repo.aye(&["check", "--range", "HEAD~2..HEAD"]).ok().says("note[not_applied]");
+    repo.write("n.txt", repo.text("n.txt").replace('7', "x"));
+    repo.commit("Beside");
+    repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(1).says("touches_pending");
 }
