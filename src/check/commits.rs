@@ -201,18 +201,26 @@ pub fn is_merge_as_git_makes_it(store: &Store, commit: &Commit) -> Result<bool> 
         return Ok(false);
     }
     match merged_by_git(store, commit)? {
-        Some(made) => Ok(made.is_clean && made.tree == commit.tree),
+        Some(made) => Ok(made.conflicts.is_empty() && made.tree == commit.tree),
         None => Ok(own_changes(store, commit)?.is_empty()),
     }
 }
 
 /// What git makes of the two commits that a third one merges.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ByGit {
     /// The files, with those that both have changed.
     pub tree: ObjectId,
-    /// Whether nowhere edits meet.
-    pub is_clean: bool,
+    /// The files in which edits meet.
+    pub conflicts: Vec<BString>,
+}
+
+impl ByGit {
+    /// Whether it has `entry` at `path`, and no conflict there.
+    pub fn has(&self, store: &Store, path: &RepoPath, entry: &Option<Entry>) -> bool {
+        let is_clean = !self.conflicts.iter().any(|name| name == path.as_bstr());
+        is_clean && entry_at(store, Some(self.tree), path) == *entry
+    }
 }
 
 /// What git makes of the two commits that `commit` merges; `None` where it merges fewer or more, and with git before
@@ -227,9 +235,11 @@ pub fn merged_by_git(store: &Store, commit: &Commit) -> Result<Option<ByGit>> {
         return Ok(None);
     }
     let [one, two] = [1, 2].map(|parent| format!("{}^{parent}", commit.id));
-    let merge = ["merge-tree", "--write-tree", "--allow-unrelated-histories", &one, &two];
-    let answer = git_here(store).args(merge).answer()?;
-    let tree = answer.stdout.lines().next().and_then(|line| ObjectId::from_hex(line).ok());
+    let merge = ["merge-tree", "--write-tree", "--allow-unrelated-histories", "--name-only", "-z"];
+    let answer = git_here(store).args(merge).args([&one, &two]).answer()?;
+    // The tree and the names of conflicts, each ended by a NUL; an empty one before what is said to people.
+    let mut fields = answer.stdout.split(|byte| *byte == 0);
+    let tree = fields.next().and_then(|tree| ObjectId::from_hex(tree).ok());
     if tree.is_none() && answer.status != USAGE {
         let (short, said) = (commit.short(), answer.stderr.to_str_lossy());
         let said = said.lines().next().unwrap_or_default();
@@ -237,7 +247,9 @@ pub fn merged_by_git(store: &Store, commit: &Commit) -> Result<Option<ByGit>> {
         return Err(Error::new(&codes::INVALID_RANGE, message)
             .hint("the objects that `git merge-tree --write-tree` makes have to be written here"));
     }
-    Ok(tree.map(|tree| ByGit { tree, is_clean: answer.ok() }))
+    let names = fields.take_while(|name| !name.is_empty()).map(BString::from);
+    let conflicts = if answer.ok() { Vec::new() } else { names.collect() };
+    Ok(tree.map(|tree| ByGit { tree, conflicts }))
 }
 
 /// What `tree` holds at `path`.

@@ -64,6 +64,8 @@ pub fn findings(
             }
         }
         let (mut known, mut claimed, mut held) = (Vec::new(), Vec::new(), Vec::new());
+        // Files of proposals with which something else is wrong already.
+        let mut told: Vec<RepoPath> = Vec::new();
         for name in &commit.proposal_ids {
             let (finding, proposal) = claims.claim(name)?;
             let is_told = finding.as_ref().is_some_and(|finding| finding.level == Level::Error);
@@ -72,6 +74,10 @@ pub fn findings(
             };
             held.extend(proposal.as_ref().filter(is_it).map(|proposal| proposal.id.to_string()));
             claimed.extend(finding);
+            if let Some(proposal) = proposal.as_ref().filter(|_| is_told) {
+                let changes = proposal.current().changes.iter();
+                told.extend(changes.map(|change| change.path.clone()));
+            }
             if let Some(proposal) = &proposal {
                 claimed.extend(claims.private(proposal)?);
             }
@@ -102,7 +108,7 @@ pub fn findings(
             }
             continue;
         }
-        found.extend(claims.extra_files(&known)?);
+        found.extend(claims.extra_files(&known, &told)?);
         known.retain(|proposal| claims.taken_back(proposal).is_none());
         found.extend(claims.reviewer(&known));
     }
@@ -388,25 +394,23 @@ impl Claims<'_> {
         merged::is_merged(self.store, covers, path, [&entry(self.commit.parent_tree), &made])
     }
 
-    fn by_git(&self) -> Result<Option<ByGit>> {
-        if let Some(known) = self.by_git.get() {
-            return Ok(*known);
+    fn by_git(&self) -> Result<Option<&ByGit>> {
+        if self.by_git.get().is_none() {
+            let made = commits::merged_by_git(self.store, self.commit)?;
+            self.by_git.get_or_init(|| made);
         }
-        let made = commits::merged_by_git(self.store, self.commit)?;
-        Ok(*self.by_git.get_or_init(|| made))
+        Ok(self.by_git.get().and_then(Option::as_ref))
     }
 
-    /// Whether git's own merge of the commit's parents meets no conflict, and has `entry` at `path`.
+    /// Whether git's own merge of the commit's parents meets no conflict at `path`, and has `entry` there.
     fn is_by_git(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
-        let by_git = self.by_git()?.filter(|by_git| by_git.is_clean);
-        let entry_at = |it: ByGit| commits::entry_at(self.store, Some(it.tree), path);
-        Ok(by_git.is_some_and(|it| entry_at(it) == *entry))
+        Ok(self.by_git()?.is_some_and(|it| it.has(self.store, path, entry)))
     }
 
     /// Whether a merge that has `entry` at `path`, as one of its parents does, leaves out what another one has there.
     fn is_left_out(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
         Ok(match self.by_git()? {
-            Some(it) => commits::entry_at(self.store, Some(it.tree), path) != *entry,
+            Some(it) => !it.has(self.store, path, entry),
             // Of more than two parents git does not say it.
             None => self.commit.merged.len() > 1,
         })
@@ -441,8 +445,8 @@ impl Claims<'_> {
         Ok(found)
     }
 
-    /// Files that the commit changes beside those of the proposals it names.
-    fn extra_files(&self, known: &[Proposal]) -> Result<Vec<Finding>> {
+    /// Files that the commit changes beside those of the proposals it names, and those of which something was `told`.
+    fn extra_files(&self, known: &[Proposal], told: &[RepoPath]) -> Result<Vec<Finding>> {
         let named: BTreeSet<&RepoPath> =
             self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| &step.path).into_set();
         let mut found = Vec::new();
@@ -452,7 +456,7 @@ impl Claims<'_> {
             let Ok(path) = RepoPath::from_tree(name) else { continue };
             // What a merge takes from one side alone is no change, unless that leaves out the other one's.
             let is_own = each.iter().all(|changes| changes.contains_key(name));
-            if is_own && named.contains(&path)
+            if is_own && (named.contains(&path) || told.contains(&path))
                 || !self.scope.covers(&path)
                 || !is_own && !self.is_left_out(&path, entry)?
                 || is_covered(self.store, self.view, self.commit, &path, &self.claimed)?

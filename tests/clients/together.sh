@@ -74,8 +74,8 @@ sees() {
 }
 $screen new-session -d -s review -x 96 -y 60 "'$aye' review $by_codex $by_claude; echo status \$?; read -r _"
 part() {
-    sees "(1/2) Take this hunk [y,n,e,?]?" y
-    sees "(2/2) Take this hunk [y,n,e,?]?" n
+    sees "(1/2) Take this hunk [y,n,e" y
+    sees "(2/2) Take this hunk [y,n,e" n
 }
 refuse() {
     sees "(1/2) Take this hunk [y,n,e,f" R

@@ -174,6 +174,31 @@ fn a_merge_that_names_its_proposals_is_held_to_gits_own() {
     }
 }
 
+/// Where edits meet, git says so, and what it has there is no merge: with `-merge` it is one side.
+#[test]
+fn a_conflict_is_no_merge_of_gits() {
+    let repo = repo();
+    repo.write(".gitattributes", "CLAUDE.md -merge\n");
+    repo.write("CLAUDE.md", "rule\n");
+    repo.commit("Base");
+    let main = repo.git(&["symbolic-ref", "--short", "HEAD"]);
+    repo.git(&["switch", "-q", "-c", "side"]);
+    repo.write("CLAUDE.md", "rule of the branch\n");
+    repo.commit("Mine");
+    repo.git(&["switch", "-q", &main]);
+    repo.write("CLAUDE.md", "rule of all\n");
+    repo.commit("Theirs");
+    repo.git(&["switch", "-q", "side"]);
+    let merge = repo.program("git").args(&["merge", "-q", &main]).run();
+    assert_eq!(merge.status, 1, "{merge}");
+    repo.git(&["checkout", "-q", "--ours", "CLAUDE.md"]);
+    repo.git(&["add", "CLAUDE.md"]);
+    repo.git(&["commit", "-q", "--no-edit"]);
+    let who = "--author=claude[bot] <noreply@anthropic.com>";
+    repo.git(&["commit", "-q", "--amend", "--no-edit", who]);
+    repo.aye(&["check", "--range", "HEAD^1..HEAD"]).exits(1).says("instruction_file_changed");
+}
+
 /// What is moved to where it instructs agents has to be approved there as it is.
 #[test]
 fn a_move_to_where_it_instructs_agents_takes_nothing_along() {
@@ -501,7 +526,7 @@ fn what_was_undone_frees_no_file() {
     repo.git(&["reset", "-q", "--hard", &base]);
     // As it was approved, and gone with a later commit.
     commit("n.txt", &NUMBERS.replace("3\n", "three\n"));
-    repo.aye(&check).exits(1).says("not_applied");
+    repo.aye(&check).exits(1).says("not_applied").lacks("extra_file");
     // Whatever else is in the file.
     let check = ["check", "--range", &format!("{base}..HEAD")];
     repo.write("n.txt", NUMBERS.replace("3\n", "three\n").replace("12", "x"));
