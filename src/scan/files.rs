@@ -12,7 +12,7 @@ use super::{Content, SIZE_LIMIT, Text, codes};
 use crate::error::{Error, Result};
 
 /// Hands each file of `paths` to `each`: a named file whatever it is, a directory's files unless git
-/// ignores them (tracked files are never ignored). Symlinks inside directories are not followed, other
+/// ignores them and not the directory itself (tracked files are never ignored). Symlinks inside directories are not followed, other
 /// repositories inside them not entered.
 ///
 /// Relative paths start at `directory`. `repo` gives the ignore rules; without it nothing is
@@ -49,7 +49,9 @@ pub fn paths(
             }
             continue;
         }
-        for file in below(&full, ignore.as_ref())? {
+        // One that is ignored itself, and is named, is meant: what is built, before it is published.
+        let rules = ignore.as_ref().filter(|ignore| !ignore.excludes(&full, true));
+        for file in below(&full, rules)? {
             if seen.insert(file.clone())
                 && let Some(text) = read(&file, base)?
             {

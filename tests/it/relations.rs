@@ -122,7 +122,10 @@ fn what_a_pending_proposal_writes_is_named_where_it_is_missing() {
     let new = repo.agent("codex", &["propose", "new", "--old", "", "--new", "n\n", "-q"]).ok().id();
     let run = repo.agent("codex", &["propose", "new", "--old", "n", "--new", "m"]);
     run.fails("file_not_found", 3).notes(&format!("{new} (pending, by codex) writes this"));
-    // Nothing of the kind is said of what nobody writes.
+    // Nothing of the kind is said of what another edit of the same call has taken away, or nobody writes.
+    let both = ["propose", "--edit", "f", "--old", "line 7\nline 8\n", "--new", "x"];
+    let both = [&both[..], &["--edit", "f", "--old", "line 8\nline 9\n", "--new", "y"]].concat();
+    assert!(!repo.agent("codex", &both).exits(6).err().contains("pending"));
     let other = ["propose", "f", "--old", "nothing like it", "--new", "x"];
     assert!(
         !repo.agent("codex", &other).fails("old_content_not_found", 6).err().contains("pending")

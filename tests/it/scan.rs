@@ -44,6 +44,7 @@ fn a_directory_is_scanned_as_far_as_git_does_not_ignore_it() {
     assert_eq!(places, [("kept.log", 1, 1), ("src/a.rs", 1, 8)]);
     // A file named on the command line is scanned whatever git thinks of it.
     repo.aye(&["scan", "b.log"]).exits(1).says("b.log:1");
+    repo.aye(&["scan", "ignored"]).exits(1).says("ignored/a.txt:1");
     repo.aye(&["scan", "src"]).exits(1).says("src/a.rs:1").lacks("kept.log");
     // So is a tracked file that an ignore rule matches.
     repo.git(&["add", "-f", "b.log"]);

@@ -200,7 +200,14 @@ fn name_pending(
         return error;
     };
     let writer = || -> Option<Summary> {
-        let (path, old) = sought.iter().find(|(sought, _)| sought.display().to_string() == path)?;
+        let files = store.files().ok()?;
+        // What stands there was only not there any more after another edit of the same call.
+        let is_sought = |(at, old): &&(RepoPath, Vec<u8>)| {
+            let now = || files.file(at).ok().flatten();
+            at.display().to_string() == path
+                && (old.is_empty() || now().is_none_or(|file| file.bytes.find(old).is_none()))
+        };
+        let (path, old) = sought.iter().find(is_sought)?;
         let view = store.view().ok()?;
         let mut pending = view.touching(path, now).ok()?.into_iter().rev();
         pending.find(|summary| {
