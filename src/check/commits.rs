@@ -163,47 +163,39 @@ fn named(message: &[u8], key: &[u8]) -> Vec<String> {
     ids
 }
 
-/// The files that `commit` changes: of a merge those that it holds otherwise than each parent, as
-/// in `git diff-tree -c`, for what it brings was changed where it was committed.
-///
-/// # Errors
-/// As [`tree_changes`].
-pub fn own_changes(store: &Store, commit: &Commit) -> Result<BTreeMap<BString, Option<Entry>>> {
-    let mut each = changes(store, commit)?.into_iter();
-    let mut own = each.next().unwrap_or_default();
-    for others in each {
-        own.retain(|path, _| others.contains_key(path));
-    }
-    Ok(own)
+/// A file that a commit holds otherwise than one of its parents.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// What it holds; `None` where the file is not there.
+    pub entry: Option<Entry>,
+    /// Otherwise than each of them: of a merge as in `git diff-tree -c`, for what it brings was changed where it was
+    /// committed.
+    pub is_own: bool,
 }
 
-/// What `commit` holds otherwise than each of its parents; nothing for a merge of which one is not here.
+/// The files that `commit` holds otherwise than one of its parents; none for a merge of which one is not here.
 ///
 /// # Errors
 /// As [`tree_changes`].
-pub fn changes(store: &Store, commit: &Commit) -> Result<Vec<BTreeMap<BString, Option<Entry>>>> {
-    let parents = &commit.merged;
+pub fn changes(store: &Store, commit: &Commit) -> Result<BTreeMap<BString, Change>> {
+    let (first, others) = (&commit.parent_tree, &commit.merged);
+    let mut found: BTreeMap<BString, Change> = BTreeMap::new();
     // Compared with nothing, all of a merge would be its own.
-    if !parents.is_empty() && (commit.parent_tree.is_none() || parents.contains(&None)) {
-        return Ok(Vec::new());
+    if !others.is_empty() && (first.is_none() || others.contains(&None)) {
+        return Ok(found);
     }
-    let parents = std::iter::once(&commit.parent_tree).chain(parents);
-    parents.map(|parent| tree_changes(store.repo(), *parent, commit.tree)).collect()
-}
-
-/// Whether `commit` merges two others and is what git makes of them: all that it holds was changed
-/// elsewhere, and nothing of it is left out. Git before 2.38 cannot say the second.
-///
-/// # Errors
-/// As [`tree_changes`]; `git_not_found`.
-pub fn is_merge_as_git_makes_it(store: &Store, commit: &Commit) -> Result<bool> {
-    if commit.merged.len() != 1 || commit.parent_tree.is_none() || commit.merged.contains(&None) {
-        return Ok(false);
+    let mut is_first = true;
+    for parent in std::iter::once(first).chain(others) {
+        let changes = tree_changes(store.repo(), *parent, commit.tree)?;
+        for (name, change) in &mut found {
+            change.is_own &= changes.contains_key(name);
+        }
+        for (name, entry) in changes {
+            found.entry(name).or_insert(Change { entry, is_own: is_first });
+        }
+        is_first = false;
     }
-    match merged_by_git(store, commit)? {
-        Some(made) => Ok(made.conflicts.is_empty() && made.tree == commit.tree),
-        None => Ok(own_changes(store, commit)?.is_empty()),
-    }
+    Ok(found)
 }
 
 /// What git makes of the two commits that a third one merges.

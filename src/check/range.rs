@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use gix::ObjectId;
 
 use super::approved::{Cover, counts, first_difference, is_covered};
-use super::commits::{self, ByGit, Commit};
+use super::commits::{self, ByGit, Change, Commit};
 use super::touched::Pending;
 use super::{Concern, FailOn, Scope, instructions, merged, moved};
 use crate::changeset::RepoPath;
@@ -52,6 +52,7 @@ pub fn findings(
             view,
             scope,
             commit: &commit,
+            changes: commits::changes(store, &commit)?,
             tip,
             claimed: Vec::new(),
             by_git: OnceCell::new(),
@@ -84,15 +85,15 @@ pub fn findings(
             known.extend(proposal);
         }
         if may_touch {
-            let changes = commits::own_changes(store, &commit)?;
+            let own = claims.changes.iter().filter(|(_, change)| change.is_own);
             let who = format!("commit {}", commit.short());
-            let touched = pending.findings(changes.keys().map(|p| p.as_slice()), &who, fail_on)?;
+            let touched = pending.findings(own.map(|(path, _)| path.as_slice()), &who, fail_on)?;
             for finding in touched {
                 let id = finding.proposal_id.as_ref();
                 // What was approved and is pending still is held by this very commit.
                 let is_held = id.is_some_and(|id| held.contains(id));
                 let of = id.and_then(|id| view.find(id).ok());
-                if !is_held && !of.is_some_and(|of| claims.is_where_it_starts(&of, &changes)) {
+                if !is_held && !of.is_some_and(|of| claims.is_where_it_starts(&of)) {
                     found.push(finding);
                 }
             }
@@ -102,7 +103,7 @@ pub fn findings(
         found.extend(claims.instructions(&instructions)?);
         if known.is_empty() {
             let is_due = require_proposal && commit.proposal_ids.is_empty();
-            if is_due && !commits::is_merge_as_git_makes_it(store, &commit)? {
+            if is_due && !claims.is_merge_as_git_makes_it()? {
                 let message = format!("commit {} names no proposal", commit.short());
                 found.push(fail_on.finding(Concern::NoProposal, message).hint("aye propose"));
             }
@@ -151,6 +152,8 @@ struct Claims<'a> {
     view: &'a View,
     scope: &'a Scope,
     commit: &'a Commit,
+    /// The files that it holds otherwise than one of its parents.
+    changes: BTreeMap<BString, Change>,
     /// The commit that the range ends with.
     tip: Option<ObjectId>,
     /// What was approved of the proposals that it names.
@@ -271,15 +274,14 @@ impl Claims<'_> {
         proposal.undone.last().filter(|decision| is_pending && decision.is_by_a_person())
     }
 
-    /// Whether the commit, which makes `changes`, takes the files of `proposal` to what that starts from, as
-    /// whoever commits what `aye undo` has put back does.
-    fn is_where_it_starts(
-        &self,
-        proposal: &Proposal,
-        changes: &BTreeMap<BString, Option<Entry>>,
-    ) -> bool {
+    /// Whether the commit takes the files of `proposal` to what that starts from, as whoever commits what `aye undo`
+    /// has put back does.
+    fn is_where_it_starts(&self, proposal: &Proposal) -> bool {
         let files = proposal.current().changes.iter();
-        let mut touched = files.filter_map(|file| Some((file, changes.get(file.path.as_bstr())?)));
+        let mut touched = files.filter_map(|file| {
+            let change = self.changes.get(file.path.as_bstr()).filter(|change| change.is_own)?;
+            Some((file, &change.entry))
+        });
         let takes_back = |file: &ChangeRecord, now: &Option<Entry>| {
             let (path, before, after) =
                 (file.path.clone(), file.before.clone(), file.after.clone());
@@ -296,11 +298,10 @@ impl Claims<'_> {
     fn is_at_the_tip(&self, decision: &Decision) -> bool {
         let tip = self.tip.and_then(|id| commits::read(self.store, id).ok());
         let tree = tip.map(|commit| commit.tree);
-        decision.written.iter().any(|file| {
-            let (path, before, after) =
-                (file.path.clone(), file.before.clone(), file.after.clone());
-            let found = commits::entry_at(self.store, tree, &path);
-            before != after && commits::has(self.store, &Step { path, before, after }, found)
+        let mut written = decision.written.iter().filter(|file| file.before != file.after);
+        written.any(|file| {
+            let found = commits::entry_at(self.store, tree, &file.path);
+            commits::has(self.store, &Step::from(file), found)
         })
     }
 
@@ -416,13 +417,30 @@ impl Claims<'_> {
         })
     }
 
+    /// Whether the commit changes the file at `path`. What a merge takes from one side alone is no change, unless that
+    /// leaves out the other one's.
+    fn is_changed(&self, path: &RepoPath, change: &Change) -> Result<bool> {
+        Ok(change.is_own || self.is_left_out(path, &change.entry)?)
+    }
+
+    /// Whether the commit merges two others and is what git makes of them: all that it holds was changed elsewhere, and
+    /// nothing of it is left out. Git before 2.38 cannot say the second.
+    fn is_merge_as_git_makes_it(&self) -> Result<bool> {
+        let Commit { tree, parent_tree, merged, .. } = self.commit;
+        if merged.len() != 1 || parent_tree.is_none() || merged.contains(&None) {
+            return Ok(false);
+        }
+        Ok(match self.by_git()? {
+            Some(made) => made.conflicts.is_empty() && made.tree == *tree,
+            None => !self.changes.values().any(|change| change.is_own),
+        })
+    }
+
     /// Files that instruct agents, or that decide what passes the gate, which the commit changes; and memory, where an
     /// agent made it and nobody approved that.
     fn instructions(&self, known: &Instructions) -> Result<Vec<Finding>> {
         let mut found = Vec::new();
-        let each = commits::changes(self.store, self.commit)?;
-        let all: BTreeMap<_, _> = each.iter().flatten().into_map();
-        for (name, entry) in all {
+        for (name, change) in &self.changes {
             let Ok(path) = RepoPath::from_tree(name) else { continue };
             let memory = sensitive::memory(&path);
             let what = known.kind(&path).map(InstructionKind::reason);
@@ -432,8 +450,7 @@ impl Claims<'_> {
             if is_read && self.commit.agent.is_none() {
                 continue;
             }
-            let is_own = each.iter().all(|changes| changes.contains_key(name));
-            if !is_own && !self.is_left_out(&path, entry)? {
+            if !self.is_changed(&path, change)? {
                 continue;
             }
             let is_approved = is_covered(self.store, self.view, self.commit, &path, &self.claimed)?;
@@ -450,21 +467,17 @@ impl Claims<'_> {
         let named: BTreeSet<&RepoPath> =
             self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| &step.path).into_set();
         let mut found = Vec::new();
-        let each = commits::changes(self.store, self.commit)?;
-        let all: BTreeMap<_, _> = each.iter().flatten().into_map();
-        for (name, entry) in all {
+        for (name, change) in &self.changes {
             let Ok(path) = RepoPath::from_tree(name) else { continue };
-            // What a merge takes from one side alone is no change, unless that leaves out the other one's.
-            let is_own = each.iter().all(|changes| changes.contains_key(name));
-            if is_own && (named.contains(&path) || told.contains(&path))
+            if change.is_own && (named.contains(&path) || told.contains(&path))
                 || !self.scope.covers(&path)
-                || !is_own && !self.is_left_out(&path, entry)?
+                || !self.is_changed(&path, change)?
                 || is_covered(self.store, self.view, self.commit, &path, &self.claimed)?
             {
                 continue;
             }
             // Both sides of a merge have changed it, and nobody else has.
-            if self.is_by_git(&path, entry)? {
+            if self.is_by_git(&path, &change.entry)? {
                 continue;
             }
             let short = self.commit.short();
