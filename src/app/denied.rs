@@ -1,15 +1,11 @@
 //! Files that agents are kept from reading (`aye.shellDenyRead`, as the read-only shell has it): nothing of them is
 //! quoted to an agent that proposes a change of one, and none is copied for it.
 
-use std::path::PathBuf;
-
 use super::Session;
 use crate::changeset::{Changeset, RepoPath};
 use crate::error::{Error, Result};
+#[cfg(unix)]
 use crate::proposal::ActorKind;
-use crate::repository::by_source;
-use crate::shell::access::Access;
-use crate::shell::denied;
 use crate::store::codes::PRIVATE_PATH;
 
 /// `error`, without what it quotes of a file that the caller is kept from reading.
@@ -40,19 +36,23 @@ pub fn refuse_copies(session: &Session<'_>, changeset: &Changeset) -> Result<()>
 const ASK: &str =
     "ask the user for what you need from it; the list is `aye.shellDenyRead` (aye shell --help)";
 
+#[cfg(unix)]
 fn is_denied(session: &Session<'_>, path: &RepoPath) -> bool {
+    use crate::shell::{access::Access, denied};
     if session.caller.actor.kind != ActorKind::Agent {
         return false;
     }
     let store = session.store;
     let config = store.repo().config_snapshot();
-    let (mut patterns, added) = by_source(config.plumbing(), "shellDenyRead");
-    if patterns.is_empty() {
-        patterns.extend(denied::DEFAULT.iter().map(|pattern| (*pattern).to_owned()));
-    }
-    patterns.extend(added);
+    let (own, added) = crate::repository::by_source(config.plumbing(), "shellDenyRead");
     // Those of the home directory are no files of a repository.
-    let root = store.work_dir().unwrap_or_else(|| PathBuf::from("/"));
-    let access = Access::new(&patterns, None, &root, &|_| None);
+    let root = store.work_dir().unwrap_or_else(|| std::path::PathBuf::from("/"));
+    let access = Access::new(&denied::patterns(own, added), None, &root, &|_| None);
     access.check(&path.display().to_string(), &root).is_err()
+}
+
+/// Where there is no read-only shell, nothing is kept from an agent's reading.
+#[cfg(not(unix))]
+fn is_denied(_: &Session<'_>, _: &RepoPath) -> bool {
+    false
 }

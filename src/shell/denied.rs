@@ -155,6 +155,16 @@ pub const DEFAULT: &[&str] = &[
     "*.ppk",
 ];
 
+/// What is never read: what the user has configured, `own`, or else [`DEFAULT`]; and what the repository has `added`.
+pub fn patterns(own: Vec<String>, added: Vec<String>) -> Vec<String> {
+    let mut patterns = own;
+    if patterns.is_empty() {
+        patterns.extend(DEFAULT.iter().map(|pattern| (*pattern).to_owned()));
+    }
+    patterns.extend(added);
+    patterns
+}
+
 /// Transcripts of agents: many files, so that hard links to them are not looked for.
 pub(super) const TRANSCRIPTS: &[&str] =
     &[".claude/projects", ".codex/sessions", ".codex/archived_sessions", ".gemini/tmp"];

@@ -79,32 +79,25 @@ impl Settings {
     /// Asks git, but only if a configuration file could say something: starting it costs more
     /// than most of the commands.
     fn read(context: &Context, root: &Path, home: Option<&Path>) -> Result<Self> {
-        let mut settings = Self {
-            deny_read: denied::DEFAULT.iter().map(|pattern| (*pattern).to_owned()).collect(),
-            require_sandbox: false,
-        };
+        let (mut own, mut added, mut require_sandbox) = (Vec::new(), Vec::new(), false);
         if !Self::mentioned(context, root, home) {
-            return Ok(settings);
+            return Ok(Self { deny_read: denied::patterns(own, added), require_sandbox });
         }
         let answer = Git::new(root)
             .args(["config", "--null", "--show-scope", "--get-regexp", r"^aye\.shell"])
             .answer()?;
         let text = String::from_utf8_lossy(&answer.stdout).into_owned();
-        let mut own: Option<Vec<String>> = None;
-        let mut added = Vec::new();
         let mut fields = text.split('\0');
         while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
             let (key, value) = entry.split_once('\n').unwrap_or((entry, ""));
             // The repository's configuration may be the work of somebody else.
             let trusted = scope == "global" || scope == "system" || scope == "command";
             match key {
-                "aye.shelldenyread" if trusted => {
-                    own.get_or_insert_with(Vec::new).push(value.to_owned());
-                }
+                "aye.shelldenyread" if trusted => own.push(value.to_owned()),
                 "aye.shelldenyread" => added.push(value.to_owned()),
                 "aye.shellsandbox" => match value {
-                    "require" => settings.require_sandbox = true,
-                    "auto" => settings.require_sandbox &= !trusted,
+                    "require" => require_sandbox = true,
+                    "auto" => require_sandbox &= !trusted,
                     other => {
                         return Err(Error::new(
                             &codes::INVALID_ARGUMENT,
@@ -116,11 +109,7 @@ impl Settings {
                 _ => {}
             }
         }
-        if let Some(own) = own {
-            settings.deny_read = own;
-        }
-        settings.deny_read.extend(added);
-        Ok(settings)
+        Ok(Self { deny_read: denied::patterns(own, added), require_sandbox })
     }
 
     fn mentioned(context: &Context, root: &Path, home: Option<&Path>) -> bool {
