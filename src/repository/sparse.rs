@@ -58,7 +58,7 @@ impl Repository {
     }
 
     /// That git has the file `path`, which the work tree lacks, and what brings `directory`, in which it lies, back:
-    /// it is not to be made anew there. `None` where git does not have it either.
+    /// it is not to be made again there. `None` where git does not have it either.
     pub fn lacking(&self, code: &'static Code, path: &RepoPath, directory: &str) -> Option<Error> {
         let shown = path.display().to_string();
         let hint = if self.is_left_out(&shown) {

@@ -104,7 +104,7 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
     let manifest = tree.file(&repo_path(manifest::PATH)?)?;
     let manifest = manifest.map(|file| Manifest::read(&file.bytes)).transpose()?;
     let wanted = files::files(&name, manifest.as_ref().map(|manifest| &manifest.git));
-    // Of a store that git has no memory is made anew: its next commit would drop what the team has there. What
+    // Of a store that git has no memory is made again: its next commit would drop what the team has there. What
     // git ignores and merges there follows from the manifest.
     for (path, _) in wanted.iter().filter(|(path, _)| !path.starts_with('.')) {
         let path = repo_path(path)?;

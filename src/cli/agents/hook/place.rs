@@ -77,9 +77,9 @@ impl Place {
 }
 
 /// The repository that the client works in, and a directory in it. Where its own directory is gone, as after its work
-/// tree was removed, an edit is still one of the repository that it names a file of, and the end of a turn one of that which the directory was in;
-/// and a command that is started
-/// outside of any repository one of that which the client was started in, or has a tree of, if it names that.
+/// tree was removed, an edit is still one of the repository that it names a file of, and the end of a turn one of that
+/// which the directory was in; and a command that is started outside of any repository one of that which the client
+/// was started in, or has a tree of, if it names that.
 fn discover(context: &Context, call: &Call) -> Result<Option<(Store, PathBuf)>> {
     if let Some(found) = at(&call.directory)? {
         return Ok(Some((found, call.directory.clone())));
