@@ -5,25 +5,25 @@
 //! end was reported, and aye itself did not write the file meanwhile; whatever else has changed may be the person's,
 //! and is only reported.
 
+mod comparison;
+mod whose;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use bstr::{BString, ByteSlice as _};
+use bstr::BString;
 use serde::{Deserialize, Serialize};
 
-use super::named::names;
+use self::comparison::Comparison;
+use self::whose::Whose;
+use super::read;
 use super::staged::Staged;
 use super::tree::{self, Base};
-use super::untracked::{Lost, Untracked};
-use super::{follow, read};
-use crate::changeset::codes;
-use crate::changeset::{File, RepoPath, Snapshot as _};
-use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
+use super::untracked::Untracked;
+use crate::changeset::{File, RepoPath};
+use crate::error::Result;
 use crate::proposal::Entry;
 use crate::repository::Repository;
-use crate::repository::codes::FILTERED_FILE;
-use crate::worktree::Worktree;
 
 /// Files as they are; those that are `None` are gone.
 pub type Files = Vec<(RepoPath, Option<File>)>;
@@ -137,200 +137,57 @@ impl Before {
         claim: Claim<'_>,
         above: impl Fn(&str, Files) -> Result<String>,
     ) -> Result<Found> {
-        let mut found = Found::default();
-        let Some(top) = repository.work_dir() else { return Ok(found) };
+        let Some(top) = repository.work_dir() else { return Ok(Found::default()) };
         let now = Self::look(repository)?;
+        let Some(changed) = self.changed(repository, &now)? else {
+            return Ok(Found { is_pruned: true, ..Found::default() });
+        };
+        let inside = repository.at(&top)?;
+        let mut comparison = Comparison {
+            repository,
+            inside: &inside,
+            worktree: inside.worktree()?,
+            whose: Whose::new(claim, &top),
+            before: self,
+            now: &now,
+            staged: self.staged_otherwise(&now),
+            found: Found::default(),
+        };
+        let untracked = self.untracked.changed(&now.untracked, &top);
+        let named = comparison.sort(changed, &untracked)?;
+        comparison.say_lost(&untracked);
+        if !claim.is_late {
+            comparison.unstage();
+            comparison.take(tree, named, &above)?;
+        }
+        Ok(comparison.found)
+    }
+
+    /// The tracked files that are otherwise in `now`, or nothing where git has pruned what they were.
+    fn changed(&self, repository: &Repository, now: &Self) -> Result<Option<Vec<BString>>> {
         let differs = ["diff-tree", "-r", "-z", "--no-renames", "--name-only"];
         let changed = tree::git(repository)?.args(differs).args([&self.commit, &now.commit]).run();
         let changed = match changed {
             // Nothing else leads to it, so that its loss is nothing to repair.
-            Err(_) if read::index(repository, &self.commit).is_err() => {
-                return Ok(Found { is_pruned: true, ..found });
-            }
+            Err(_) if read::index(repository, &self.commit).is_err() => return Ok(None),
             changed => changed?,
         };
         let changed = changed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        let changed = changed.map(BString::from);
-        let untracked = self.untracked.changed(&now.untracked, &top);
-        found.is_over_limit = self.untracked.is_too_many() || now.untracked.is_too_many();
-        let shown_top = top.to_string_lossy();
-        let is_named = |path: &BString| names(claim.command, &path.to_str_lossy(), &shown_top);
-        let is_for_others = |path: &BString| {
-            let names = |other: &String| names(other, &path.to_str_lossy(), &shown_top);
-            !is_named(path) && (claim.is_late || claim.others.iter().any(names))
-        };
-        let (mut named, mut others) = (Vec::new(), Vec::new());
-        let unmerged = self.staged.unmerged();
-        // Commits, other branches and merges are seen in git, and are not taken back here.
-        let is_same_state = self.head == now.head && unmerged == now.staged.unmerged();
-        let mut staged = match is_same_state {
-            true => self.staged.differing(&now.staged),
-            false => BTreeSet::new(),
-        };
-        let inside = repository.at(&top)?;
-        let worktree = inside.worktree()?;
-        let decided = claim.decided;
-        let is_decided = |path: &BString| decided.contains_key(path);
-        let was = match decided.is_empty() {
-            true => read::Entries::new(),
-            false => read::entries(&read::index(repository, &self.commit)?),
-        };
-        let lost: BTreeSet<&BString> = untracked.lost.iter().map(|(path, _)| path).into_set();
-        for path in changed.chain(untracked.new) {
-            staged.remove(&path);
-            if is_for_others(&path) || lost.contains(&path) {
-                continue;
-            }
-            if let Some((before, after)) = decided.get(&path) {
-                let is_alone = was.get(&path).map(|(_, id)| id.to_string()) == *before;
-                if !is_alone || !is_as_written(&worktree, &path, after.as_deref()) {
-                    let why = "was applied or undone meanwhile, and was edited as well";
-                    found.left.push((path.to_string(), why.to_owned()));
-                }
-                continue;
-            }
-            // What was untracked and is not any more was staged, by whomever.
-            let is_taken = is_named(&path)
-                && is_same_state
-                && !claim.is_late
-                && !unmerged.contains(&path)
-                && !self.untracked.has(&path);
-            if is_taken { named.push(path) } else { others.push(path) }
-        }
-        let maybe = if claim.is_late {
-            "changed after a command that names it, of which no end was reported"
-        } else {
-            "changed while the command ran"
-        };
-        found.left.extend(others.iter().map(|path| (path.to_string(), maybe.to_owned())));
-        let is_others = |path: &BString| is_for_others(path) || is_decided(path);
-        for (path, how) in untracked.lost.iter().filter(|(path, _)| !is_others(path)) {
-            let by = match is_named(path) && !claim.is_late {
-                true => " by the command; aye has no copy of what it held",
-                false => "",
-            };
-            found
-                .left
-                .push((path.to_string(), format!("is not tracked, and was {}{by}", how.word())));
-            // What the command does not name and is still there may be the person's own next save.
-            if !claim.is_late && (*how == Lost::Removed || is_named(path)) {
-                found.lost.push((path.to_string(), how.word().to_owned()));
-            }
-        }
-        for (path, was) in &untracked.moved {
-            if is_others(path) && is_others(was) {
-                continue;
-            }
-            let why = format!("is not tracked, and was named {was}");
-            found.left.push((path.to_string(), why));
-            if !claim.is_late {
-                found.lost.push((was.to_string(), format!("renamed to {path}")));
-            }
-        }
-        staged.retain(|path| !is_others(path));
-        if claim.is_late {
-            return Ok(found);
-        }
-        let (of_command, others) = staged.into_iter().partition(is_named);
-        self.unstage(repository, &now, (of_command, others), &mut found);
-        if named.is_empty() {
-            return Ok(found);
-        }
-        let mut files = Files::new();
-        for path in std::mem::take(&mut named) {
-            let place = RepoPath::from_tree(&path).and_then(|place| {
-                let foreign = inside.foreign([&place])?.pop().flatten();
-                foreign.map_or(Ok(place), |why| Err(Error::new(&FILTERED_FILE, why)))
-            });
-            let file = |place: &RepoPath| match worktree.file(place) {
-                // What is in the directory is among the new files.
-                Err(error) if error.is(&codes::FOLDER) => Ok(None),
-                file => file,
-            };
-            match place.and_then(|place| Ok((file(&place)?, place))) {
-                Ok((file, place)) => {
-                    files.push((place, file));
-                    named.push(path);
-                }
-                // A symlink, or what cannot be read.
-                Err(error) => found.left.push((path.to_string(), error.message().to_owned())),
-            }
-        }
-        let after = above(&self.commit, files)?;
-        // What the command found in its files is where its edits start, and none of them.
-        let ground = differing(repository, (claim.base, &self.commit), named.iter())?;
-        if !ground.is_empty() {
-            let base = above(claim.base, ground)?;
-            found.kept = follow::follow(repository, tree, claim.base, &base)?.kept;
-            found.base = Some(base);
-        }
-        // The files did not have what was put back: what this command has made of them comes later.
-        let followed = follow::overrule(repository, tree, &self.commit, &after)?;
-        let [from, to] = [&after, &self.commit].map(|commit| read::index(repository, commit));
-        let (from, to) = (read::entries(&from?), read::entries(&to?));
-        found.met = followed.met;
-        let mut taken = Vec::new();
-        // A file in the place of a directory comes after what was in it.
-        named.sort_by_key(|path| to.contains_key(path));
-        for path in named {
-            let shown = path.to_string();
-            if let Some((_, why)) = followed.kept.iter().find(|(kept, _)| *kept == shown) {
-                found.left.push((shown, format!("is not in the session's work tree: {why}")));
-                continue;
-            }
-            let put_back = || -> Result<bool> {
-                let place = RepoPath::from_tree(&path)?;
-                let (wrote, was) =
-                    (stored(repository, &from, &path)?, stored(repository, &to, &path)?);
-                // Whatever came in between is somebody else's.
-                if worktree.file(&place)? != wrote {
-                    return Ok(false);
-                }
-                match was {
-                    Some(file) => worktree.write_stored(&place, &file)?,
-                    None => drop(worktree.remove_file(&place)?),
-                }
-                Ok(true)
-            };
-            match put_back() {
-                Ok(true) => taken.push(path),
-                Ok(false) => found.left.push((shown, "was edited again since".to_owned())),
-                Err(error) => found.left.push((shown, error.message().to_owned())),
-            }
-        }
-        // Or the person's next commit has what the files do not show.
-        if let Err(error) = self.staged.put_back(repository, &now.staged, &taken) {
-            let why =
-                format!("is as before, but what the command staged is not: {}", error.message());
-            found.left.extend(taken.iter().map(|path| (path.to_string(), why.clone())));
-        }
-        found.taken.extend(taken.iter().map(ToString::to_string));
-        found.back.extend(taken);
-        Ok(found)
+        Ok(Some(changed.map(BString::from).collect()))
     }
 
-    /// What is staged otherwise than before, of files that are as they were: the person's next commit
-    /// would have what they do not show. What is `named` is as before again; all of it is said.
-    fn unstage(
-        &self,
-        repository: &Repository,
-        now: &Self,
-        (named, others): (Vec<BString>, Vec<BString>),
-        found: &mut Found,
-    ) {
-        let done = self.staged.put_back(repository, &now.staged, &named);
-        let why = match &done {
-            Ok(()) => {
-                "was staged otherwise by the command; in the index it is as before".to_owned()
-            }
-            Err(error) => format!("was staged otherwise by the command: {}", error.message()),
-        };
-        found.left.extend(named.iter().map(|path| (path.to_string(), why.clone())));
-        if done.is_ok() {
-            found.back.extend(named);
+    /// Whether nobody has committed, changed branches or merged until `now`: what does is seen in git, and is not
+    /// taken back here.
+    fn is_same_state(&self, now: &Self) -> bool {
+        self.head == now.head && self.staged.unmerged() == now.staged.unmerged()
+    }
+
+    /// The files that are staged otherwise in `now`, in the same state.
+    fn staged_otherwise(&self, now: &Self) -> BTreeSet<BString> {
+        match self.is_same_state(now) {
+            true => self.staged.differing(&now.staged),
+            false => BTreeSet::new(),
         }
-        const MAYBE: &str = "was staged otherwise while the command ran: git diff --cached";
-        found.left.extend(others.iter().map(|path| (path.to_string(), MAYBE.to_owned())));
     }
 }
 
@@ -357,23 +214,6 @@ fn stored(
     let Some((mode, id)) = entries.get(path) else { return Ok(None) };
     let entry = Entry::new(id.to_string(), read::mode_of(*mode).unwrap_or_default());
     Ok(Some(File { bytes: repository.blob(&entry.id)?, mode: entry.file_mode() }))
-}
-
-/// Whether the file `path` is the object `id`, or is not there if it is to be none.
-fn is_as_written(worktree: &Worktree, path: &BString, id: Option<&str>) -> bool {
-    let file = RepoPath::from_tree(path).and_then(|place| worktree.file(&place));
-    let is_it = |bytes: &[u8], id: &str| {
-        let id = gix::ObjectId::from_hex(id.as_bytes()).ok();
-        id.is_some_and(|id| {
-            let hash = gix::objs::compute_hash(id.kind(), gix::objs::Kind::Blob, bytes);
-            hash.is_ok_and(|hash| hash == id)
-        })
-    };
-    match (file, id) {
-        (Ok(None), None) => true,
-        (Ok(Some(file)), Some(id)) => is_it(&file.bytes, id),
-        _ => false,
-    }
 }
 
 #[cfg(test)]
