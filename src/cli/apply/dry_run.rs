@@ -1,36 +1,48 @@
 //! `aye apply --dry-run`.
 
-use super::answer::{Answer, Failed, FileItem, Item, text_with};
+use super::answer::{Answer, FileItem, Item, text_with};
 use super::conflicts::{collides_with, related};
-use super::preview::{already, residue};
-use super::{Args, digest_of, flags};
+use super::fitting::planned;
+use super::preview::{already, residue, shown};
+use super::{Args, digest_of};
 use crate::cli::{Context, Format, pager, show};
-use crate::decide::{Part, Shown};
 use crate::error::{Exit, Result};
 use crate::proposal::event::Effect;
 use crate::proposal::{Proposal, ProposalId};
 use crate::render::diff;
 use crate::store::Store;
 
-pub(super) fn dry_run(
+/// Says what applying `proposals` would do.
+///
+/// # Errors
+/// Those of the use cases.
+pub(super) fn run(
     context: &mut Context,
     store: &Store,
-    proposals: &[Proposal],
-    shown: &[Shown],
-    part: Option<&Part>,
+    args: &Args,
+    proposals: Vec<Proposal>,
     effect: Effect,
-    (args, is_unclear, failed): (&Args, bool, Vec<Failed>),
 ) -> Result<Exit> {
-    let related = related(context, store, shown)?;
+    let chosen = args.part.choose(store, &proposals)?;
+    let wanted = (chosen.part.as_ref(), &chosen.made);
+    let (proposals, shown, failed) = if args.which.is_filter() {
+        planned(context, store, proposals, wanted, effect)?
+    } else {
+        proposals.iter().try_for_each(Proposal::require_understood)?;
+        let shown = shown(store, &proposals, wanted, effect)?;
+        (proposals, shown, Vec::new())
+    };
+    let is_part = args.part.hunks.is_some() || chosen.unclear.is_some();
+    let related = related(context, store, &shown)?;
     let fits = failed.is_empty() && shown.iter().all(|shown| shown.plan.refusal().is_none());
     let items = proposals.iter().enumerate().map(|(index, proposal)| Item {
-        collides_with: collides_with(shown, index, &related).map(ProposalId::to_string),
+        collides_with: collides_with(&shown, index, &related).map(ProposalId::to_string),
         ..Item::pending(proposal, effect, shown.get(index).map(FileItem::all).unwrap_or_default())
     });
     // What hunks are counted by may have changed since they were looked at.
-    let is_bound = args.which.is_filter() || proposals.len() > 1 || is_unclear;
+    let is_bound = args.which.is_filter() || proposals.len() > 1 || is_part;
     let is_group = is_bound && !shown.is_empty();
-    let group = is_group.then(|| digest_of(shown, args.take_residue));
+    let group = is_group.then(|| digest_of(&shown, args.take_residue));
     let answer =
         Answer { dry_run: true, group, failed, ..Answer::of("aye/apply@1", fits, items.collect()) };
     let fitting: Vec<Proposal> = shown
@@ -39,7 +51,7 @@ pub(super) fn dry_run(
         .map(|shown| shown.proposal.clone())
         .collect();
     let subject = args.which.subject(store, &fitting, args.lower.with_lower);
-    let heading = |at: usize| match (shown.get(at), collides_with(shown, at, &related)) {
+    let heading = |at: usize| match (shown.get(at), collides_with(&shown, at, &related)) {
         (_, Some(other)) => format!("does not fit on top of {other}"),
         (Some(shown), None) if shown.plan.refusal().is_some() => "does not fit as it is".into(),
         _ if fits => "would be applied".to_owned(),
@@ -48,7 +60,7 @@ pub(super) fn dry_run(
     let snapshot = store.repo().config_snapshot();
     let options = pager::options(context, Some(snapshot.plumbing()));
     let mut diffs = String::new();
-    for shown in shown {
+    for shown in &shown {
         // What was proposed is in `aye diff`; here is what would be written otherwise.
         if !shown.is_as_proposed() && shown.plan.refusal().is_none() {
             let changes = store.with_sources(shown.changes());
@@ -56,18 +68,18 @@ pub(super) fn dry_run(
                 diffs += &format!("\nFiles now and afterwards ({}):\n", shown.proposal.id);
                 diffs += &diff::changeset(&changes, &options);
             }
-            diffs += &already(store, shown, part, &options)?;
+            diffs += &already(store, shown, chosen.part.as_ref(), &options)?;
         }
         diffs += &residue(shown, &options);
     }
-    let command = format!("aye apply{}", flags(args));
+    let command = format!("aye apply{}", args.flags());
     if let Some(group) = answer.group.as_ref().filter(|_| !fitting.is_empty()) {
         diffs += &args.which.group_line(&command, &subject, group, &fitting);
     }
     for refusal in shown.iter().filter_map(|shown| shown.plan.refusal()) {
         show::notice_sparse(context, store, &refusal);
     }
-    show::notice_all(context, store, proposals);
+    show::notice_all(context, store, &proposals);
     context.emit(Format::Text, &answer, || text_with(&answer, heading) + &diffs)?;
     Ok(if fits { Exit::Done } else { Exit::Conflict })
 }

@@ -1,0 +1,147 @@
+//! Planning, showing, asking and deciding: once, and again where what was shown has changed meanwhile.
+
+use super::answer::Failed;
+use super::carry_out::Decided;
+use super::conflicts::refuse_conflicts;
+use super::preview::{present, shown};
+use super::{Args, digest_of, markers};
+use crate::cli::Context;
+use crate::cli::identity::Asking;
+use crate::cli::part::Chosen;
+use crate::decide::{self, Request, Seen, Shown};
+use crate::error::{Exit, Result};
+use crate::proposal::Authority;
+use crate::proposal::event::{Effect, Evidence};
+use crate::store::Store;
+
+/// What is decided, and what is asked of it.
+pub(super) struct Turn<'a> {
+    pub(super) args: &'a Args,
+    pub(super) asking: &'a Asking<'a>,
+    /// Who decides, where nobody is asked.
+    pub(super) by_flag: Option<Authority>,
+    pub(super) effect: Effect,
+    /// Those that filters name as well, and that do not fit.
+    pub(super) failed: &'a [Failed],
+}
+
+impl Turn<'_> {
+    /// Whether somebody is asked.
+    pub(super) fn asks(&self) -> bool {
+        self.by_flag.is_none()
+    }
+
+    /// Plans, shows, asks where somebody is asked, and applies.
+    ///
+    /// # Errors
+    /// `changed_since_shown`, after which it can be taken again; those of the use cases.
+    pub(super) fn take(&self, context: &mut Context, store: &Store) -> Result<Exit> {
+        let chosen = self.choose(context, store)?;
+        let seen = match self.args.mark_only {
+            true => Some(Seen::now(store, &store.view()?)?),
+            false => None,
+        };
+        let mut shown = self.plan(store, &chosen)?;
+        let has_markers =
+            self.args.conflict_markers && shown.iter().any(|shown| shown.plan.refusal().is_some());
+        if !has_markers {
+            refuse_conflicts(context, store, self.asking.proposals, &shown)?;
+        }
+        let mut take_residue = self.args.take_residue;
+        if let Some(named) = self.args.yes.digest() {
+            decide::group::require_same(named, &digest_of(&shown, take_residue))?;
+        }
+        if self.asks() {
+            present(context, store, &shown, chosen.part.as_ref())?;
+            match ask(context, self.asking.question, &shown, take_residue)? {
+                None => {
+                    context.note("nothing applied");
+                    return Ok(Exit::Negative);
+                }
+                Some(taken) => take_residue |= taken,
+            }
+        }
+        let authority = match &self.by_flag {
+            Some(authority) => authority.clone(),
+            None => context.grant(store, self.asking, &Evidence::Terminal)?,
+        };
+        if has_markers {
+            return markers::write_markers(context, store, &shown);
+        }
+        let group = self.is_group().then(|| digest_of(&shown, take_residue));
+        if take_residue {
+            shown.iter_mut().for_each(Shown::take_residue);
+        }
+        let request = Request {
+            message: self.args.message.clone(),
+            part: chosen.part.clone(),
+            take_residue,
+            group,
+            seen,
+            ..Request::all(self.effect)
+        };
+        let decided = Decided {
+            args: self.args,
+            authority: &authority,
+            proposals: self.asking.proposals,
+            request: &request,
+            shown: &shown,
+            chosen: &chosen,
+            failed: self.failed,
+        };
+        decided.carry_out(context, store)
+    }
+
+    fn is_group(&self) -> bool {
+        self.asking.proposals.len() > 1 || self.args.which.is_filter()
+    }
+
+    /// The part that the flags choose.
+    fn choose(&self, context: &Context, store: &Store) -> Result<Chosen> {
+        if self.args.mark_only || self.args.conflict_markers {
+            return Ok(Chosen::default());
+        }
+        let mut chosen = self.args.part.choose(store, self.asking.proposals)?;
+        if !self.asks()
+            && self.args.yes.digest().is_none()
+            && let Some(unclear) = chosen.unclear.take()
+        {
+            return Err(unclear);
+        }
+        if let Some(note) = &chosen.note {
+            context.note(&format!("note: {note}"));
+        }
+        Ok(chosen)
+    }
+
+    /// What would be written; nothing of one that is not asked about: it is planned as it is applied, and refused
+    /// there all the same.
+    fn plan(&self, store: &Store, chosen: &Chosen) -> Result<Vec<Shown>> {
+        let is_named = self.args.yes.digest().is_some();
+        if !self.asks() && !self.is_group() && !self.args.conflict_markers && !is_named {
+            return Ok(Vec::new());
+        }
+        let wanted = (chosen.part.as_ref(), &chosen.made);
+        shown(store, self.asking.proposals, wanted, self.effect)
+    }
+}
+
+/// Asks. `None` is no; `Some(true)` approves what the files hold besides, too.
+fn ask(
+    context: &mut Context,
+    question: &str,
+    shown: &[Shown],
+    take_residue: bool,
+) -> Result<Option<bool>> {
+    let foreign = shown.iter().any(|shown| shown.foreign().next().is_some());
+    if !foreign || take_residue {
+        return Ok(context.choose(question, &["y", "n"]).filter(|key| key == "y").map(|_| false));
+    }
+    context.note("y applies the proposal alone; i approves your other changes in these files, too");
+    let key = context.choose(question, &["y", "i", "n"]);
+    Ok(match key.as_deref() {
+        Some("y") => Some(false),
+        Some("i") => Some(true),
+        _ => None,
+    })
+}
