@@ -1,0 +1,166 @@
+//! `aye show`: everything about a proposal.
+
+mod header;
+mod notices;
+mod readable;
+mod said;
+
+use self::header::{Facts, header};
+use self::notices::warned;
+pub use self::notices::{notice, notice_all, notice_sparse, noticed};
+use self::readable::Readable;
+use self::said::said;
+use super::diff::DiffArgs;
+use super::which::One;
+use super::{Context, Format, diff, pager};
+use crate::check::relations;
+use crate::error::{Exit, Result};
+use crate::proposal::document::Document;
+use crate::proposal::event::Subject;
+use crate::proposal::{Proposal, Status};
+use crate::render::age;
+use crate::render::style::{Palette, Role};
+use crate::scan::gate;
+use crate::store::{Audience, Store};
+use crate::text::escape;
+
+/// Show a proposal: who, why, its state, its comments, its diff.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  aye show m4k8
+  aye show m4k8 --comments
+  aye show --latest
+  aye show m4k8 --json")]
+pub struct Args {
+    /// The proposal.
+    #[command(flatten)]
+    pub which: One,
+    /// Only what was said about it, without the diff.
+    #[arg(long)]
+    pub comments: bool,
+    /// How the diff is shown.
+    #[command(flatten)]
+    pub diff: DiffArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `proposal_not_found` and its kin; `object_missing` or `proposal_archived`, when what can be shown
+/// is; those of the store.
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let store = context.store()?;
+    let view = store.view()?;
+    let proposal = args.which.find(context, &view)?;
+    let audience = view.audience(&proposal.id)?;
+    // Who fetches from elsewhere alone has not heard of it.
+    let heard = match proposal.decision() {
+        Some(_) => {
+            Some(view.audience_of_decision(&proposal.id)?).filter(|heard| *heard != audience)
+        }
+        None => None,
+    };
+    let status = proposal.status(context.now);
+    let stands_on = match status {
+        Status::Pending => relations::of(&store, &view, context.now, &proposal)?.stands_on,
+        _ => Vec::new(),
+    };
+    let made_on = relations::made_on(&store, &view, context.now, &proposal)?;
+    drop(view);
+    if context.format_or(Format::Text) != Format::Text {
+        let mut document = Document::new(&proposal, status, &store.places(&proposal));
+        document.stands_on = stands_on.iter().map(|lower| lower.id.to_string()).collect();
+        document.audience = Some(audience.as_str().to_owned());
+        document.decision_audience = heard.map(|heard| heard.as_str().to_owned());
+        let changes = &proposal.current().changes;
+        if changes.iter().any(|change| change.origin.is_some())
+            && let Ok(changeset) = store.changeset(changes)
+        {
+            document.compare(&store.with_named_sources(changeset.into_changes()));
+        }
+        context.emit(Format::Text, &document, String::new)?;
+        return Ok(Exit::Done);
+    }
+    let snapshot = store.repo().config_snapshot();
+    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let readable = Readable::load(&store, &proposal.current().changes)?;
+    let facts = Facts {
+        status,
+        audience: &audience,
+        stands_on: &stands_on,
+        made_on: made_on.as_deref(),
+        now: context.now,
+    };
+    let mut text = header(&proposal, &facts, &palette);
+    if let Some(heard) = heard {
+        text += &decided_elsewhere(&heard, &palette);
+    }
+    if status == Status::Pending {
+        text += &warnings(&store, &proposal, &readable, &palette)?;
+    }
+    text += &said(&proposal, &store.places(&proposal), &palette, context.now);
+    let mut text = text.into_bytes();
+    if !args.comments {
+        text.push(b'\n');
+        text.extend(readable.lost(&palette).into_bytes());
+        let planned = match status == Status::Pending && readable.missing.is_empty() {
+            true => diff::planned(&store, &proposal)?,
+            false => None,
+        };
+        if planned.is_some() {
+            text.extend(diff::PLANNED.bytes());
+        }
+        let changeset = planned.as_ref().unwrap_or(&readable.changeset);
+        text.extend(diff::bytes(context, &store, &proposal, changeset, &args.diff));
+    }
+    pager::page(context, Some(snapshot.plumbing()), &text)?;
+    match readable.missing.into_iter().next() {
+        Some((_, error)) => Err(error),
+        None => Ok(Exit::Done),
+    }
+}
+
+/// Says that only those who fetch the lane of the audience `heard` know of the decision.
+fn decided_elsewhere(heard: &Audience, palette: &Palette) -> String {
+    let of = match heard {
+        Audience::Default => "for the default remote".to_owned(),
+        Audience::Private => "for nobody else".to_owned(),
+        Audience::Remote(remote) => format!("of the remote {}", escape::name(remote)),
+    };
+    let note = format!(
+        "! decided in a lane {of} alone: whoever has only the others has it undecided (aye undo reverts it)"
+    );
+    format!("{}\n", palette.paint(Role::Warn, note))
+}
+
+/// What deserves a second look in a pending proposal.
+fn warnings(
+    store: &Store,
+    proposal: &Proposal,
+    readable: &Readable,
+    palette: &Palette,
+) -> Result<String> {
+    let instructions = store.instructions();
+    let mut warnings = gate::review(store, &readable.changeset, &instructions)?;
+    if proposal.subject == Subject::Code {
+        gate::add_files(store, &readable.changeset, &mut warnings);
+    }
+    let notices = noticed(&instructions, proposal, readable.changeset.changes());
+    Ok(warned(&notices, &warnings, palette))
+}
+
+/// Who proposes and why, before a question about it.
+pub fn who_and_why(proposal: &Proposal, now: chrono::DateTime<chrono::Utc>) -> String {
+    let mut out = format!(
+        "  by {}, {}\n",
+        escape::name(&proposal.proposed_by),
+        age::ago(proposal.created_at, now)
+    );
+    for line in proposal.description.iter().flat_map(|text| text.lines()).take(MOST_REASONS) {
+        out += &format!("  {}\n", escape::line(line));
+    }
+    out
+}
+
+/// Lines of a description that stand before a question.
+const MOST_REASONS: usize = 10;

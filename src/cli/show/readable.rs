@@ -1,0 +1,45 @@
+//! What can be read of a proposal's changes, where a repository has not all of it.
+
+use crate::changeset::{Changeset, RepoPath};
+use crate::error::{Error, Result};
+use crate::proposal::ChangeRecord;
+use crate::render::style::{Palette, Role};
+use crate::store::Store;
+use crate::text::escape;
+
+/// What the proposal changes, as far as it can be read; and why the rest cannot.
+pub(super) struct Readable {
+    pub(super) changeset: Changeset,
+    pub(super) missing: Vec<(RepoPath, Error)>,
+}
+
+impl Readable {
+    pub(super) fn load(store: &Store, records: &[ChangeRecord]) -> Result<Self> {
+        if let Ok(changeset) = store.changeset(records) {
+            return Ok(Self { changeset, missing: Vec::new() });
+        }
+        let (mut changes, mut missing) = (Vec::new(), Vec::new());
+        for record in records {
+            match store.changeset(std::slice::from_ref(record)) {
+                Ok(one) => changes.extend(one.into_changes()),
+                Err(error) => missing.push((record.path.clone(), error)),
+            }
+        }
+        let changeset = match changes.is_empty() {
+            true => Changeset::default(),
+            false => Changeset::new(changes)?,
+        };
+        Ok(Self { changeset, missing })
+    }
+
+    /// One line for each file that cannot be shown.
+    pub(super) fn lost(&self, palette: &Palette) -> String {
+        let mut out = String::new();
+        for (path, error) in &self.missing {
+            let path = path.display().to_string();
+            let line = format!("cannot be shown: {path}: {}", error.message());
+            out += &format!("{}\n", palette.paint(Role::Bad, escape::line(&line)));
+        }
+        out
+    }
+}
