@@ -8,6 +8,7 @@ pub mod blame;
 pub mod capture;
 pub mod comment;
 pub mod denied;
+pub mod doctor;
 pub mod dropped;
 pub mod ground;
 pub mod inside;

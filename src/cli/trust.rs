@@ -1,24 +1,16 @@
 //! What a repair has set aside of lanes, and a person's word that it is this clone's own.
 
-use std::collections::BTreeSet;
-
 use super::Context;
-use super::doctor::Problem;
 use super::identity::Asking;
+use crate::app::doctor::{COMMAND, Problem, PutBack, question};
 use crate::error::Result;
 use crate::proposal::Authority;
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
-use crate::store::{Aside, Store, View};
-use crate::text::escape;
+use crate::store::{Store, View};
 
-/// Most histories that one repair asks about, and most events of each that the question names: whoever can
-/// push here chooses how many there are.
+/// Most histories that one repair asks about: whoever can push here chooses how many there are.
 const MOST_ASKED: usize = 8;
-const MOST_EVENTS: usize = 100;
-
-/// What a person would type.
-const COMMAND: &str = "aye doctor --repair --trust COMMIT";
 
 fn asking(question: &str, yes: bool) -> Asking<'_> {
     Asking { verb: Verb::Force, proposals: &[], yes, question, command: COMMAND }
@@ -52,15 +44,12 @@ pub(super) fn put_back(
     view: &View,
     authority: Option<&Authority>,
     commits: &[String],
-) -> Result<(Vec<String>, Vec<Problem>)> {
+) -> Result<PutBack> {
     let (mut done, mut refused) = (Vec::new(), Vec::new());
     let mut put_back =
         |authority: &Authority, commit: &str| match store.put_back(authority, view, commit) {
             Ok(what) => done.push(what),
-            Err(error) => {
-                let hint = error.hint_text().unwrap_or(COMMAND).to_owned();
-                refused.push(Problem { hint, ..Problem::new(error.code().id, error.message()) });
-            }
+            Err(error) => refused.push(Problem::of(&error, COMMAND)),
         };
     if let Some(authority) = authority {
         commits.iter().for_each(|commit| put_back(authority, commit));
@@ -85,61 +74,4 @@ pub(super) fn put_back(
         }
     }
     Ok((done, refused))
-}
-
-fn question(aside: &Aside) -> String {
-    let Aside { name, tip, events, .. } = aside;
-    let mut text =
-        format!("{} of this clone's lane that nothing which is left of it names:\n", aside.count());
-    for (_, event) in events.iter().take(MOST_EVENTS) {
-        text += &format!("  {}\n", escape::line(event));
-    }
-    if let Some(more) = events.len().checked_sub(MOST_EVENTS + 1) {
-        text += &format!("  and {} more\n", more + 1);
-    }
-    text += &format!(
-        "They are in {name}, and somebody who can push here may have put them there (`git log -p {tip:.12}`).\n\
-         Were they said in this clone, so that they go back into its lane?"
-    );
-    text
-}
-
-/// Every event of `found`, as a problem: it is kept, and does not count.
-pub(super) fn problems(found: &[Aside]) -> Vec<Problem> {
-    let mut known = BTreeSet::new();
-    let mut problems = Vec::new();
-    for aside in found {
-        for (_, event) in aside.events.iter().filter(|(id, _)| known.insert(id.clone())) {
-            let message = format!("{event} is in {} and does not count", aside.name);
-            problems.push(Problem { hint: hint(aside), ..Problem::new("event_lost", message) });
-        }
-    }
-    problems
-}
-
-/// A warning for each of `found`.
-pub(super) fn warnings(found: &[Aside]) -> Vec<String> {
-    let warning = |aside: &Aside| {
-        let (count, name) = (aside.count(), &aside.name);
-        format!("{name}, set aside by a repair, has {count} that no lane here has: {}", hint(aside))
-    };
-    found.iter().map(warning).collect()
-}
-
-fn hint(aside: &Aside) -> String {
-    let Aside { name, tip, is_free, is_fetched, .. } = aside;
-    match is_free {
-        _ if *is_fetched => format!(
-            "`git fetch --refetch REMOTE` gets it again from a remote that has it, where a plain fetch takes it \
-             for fetched; `git log -p {name}` shows what was said, `git update-ref -d {name}` lets it go"
-        ),
-        true => format!(
-            "if it was said in this clone (`git log -p {name}`): aye doctor --repair --trust {tip:.12}; \
-             if not: git update-ref -d {name}"
-        ),
-        false => format!(
-            "`git log -p {name}` shows what was said; say again here what still holds, then let it go: \
-             git update-ref -d {name}"
-        ),
-    }
 }
