@@ -99,6 +99,8 @@ pub fn take(
         for (lines, text) in taken {
             bytes = anchor::replace(&bytes, lines, &text);
         }
+        // A suggestion may have been written with other line endings than git stores.
+        bytes = store.stored(&path, &bytes)?.unwrap_or(bytes);
         change.after = Some(crate::changeset::File { bytes, ..after });
         // They lead to the text before.
         change.snippets.clear();

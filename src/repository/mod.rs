@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::changeset::{FileChange, RepoPath, twins};
+use crate::changeset::{FileChange, RepoPath, Snapshot as _, twins};
 use crate::error::{Error, Result};
 use crate::git;
 use crate::private::Directory;
@@ -159,6 +159,18 @@ impl Repository {
         let dir = self.repo.workdir()?;
         let dir = std::path::absolute(dir).ok()?;
         Some(dir.components().collect())
+    }
+
+    /// The `bytes` that somebody wrote for the file `path`, in the form that git stores; `None` where they are in that
+    /// form, or where there is no work tree to write them for.
+    ///
+    /// # Errors
+    /// As [`Repository::worktree`]; if the attributes cannot be read.
+    pub fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        match self.work_dir() {
+            Some(_) => self.worktree()?.stored(path, bytes),
+            None => Ok(None),
+        }
     }
 
     /// The work tree, for safe reads and writes.

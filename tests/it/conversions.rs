@@ -1,6 +1,7 @@
 //! Files that git converts between the work tree and what it stores: line endings, `$Id$`, filter
 //! programs. What `git status` calls unchanged is unchanged to aye too.
 
+use crate::support::terminal::Terminal;
 use crate::support::{Repo, Run};
 
 const PATCH: &str = "--- a/a\n+++ b/a\n@@ -1,3 +1,4 @@\n one\n-two\n+TWO\n+more\n three\n";
@@ -410,4 +411,43 @@ fn what_is_taken_back_is_unchanged_for_git() {
     repo.write("f.txt", "a\nB\n");
     repo.aye(&["propose", "--worktree"]).ok();
     assert_eq!(repo.git(&["status", "--short"]), "");
+}
+
+/// Commits all that is there as the proposal `id`, and holds it against what was approved.
+#[track_caller]
+fn committed_as_approved(repo: &Repo, id: &str) {
+    repo.git(&["commit", "-qam", "It", "--trailer", &format!("Proposal-Id: {id}")]);
+    repo.aye(&["check", "--range", "HEAD~1..", "--require-proposal"]).ok();
+    assert_eq!(repo.git(&["show", "--format=", "--numstat"]), "1\t1\ta.txt");
+}
+
+#[test]
+fn what_an_editor_saves_is_approved_as_git_stores_it() {
+    let text: String = (1..40).map(|n| format!("{n}\n")).collect();
+    let repo = converted(&[], "*.txt text eol=crlf\n", &[("a.txt", &text)]);
+    assert!(repo.text("a.txt").starts_with("1\r\n2\r\n"));
+    let args = ["propose", "a.txt", "--old", "5\n6\n", "--new", "5\nSIX\n"];
+    let proposed = repo.agent("codex", &args).id();
+    let editor = repo.outer().join("editor");
+    std::fs::write(&editor, "sed -i -e 's/$/\r/' -e 's/SIX/sechs/' \"$1\"\n").unwrap();
+    let cmd = repo.cmd(&["review"]).env("TERM", "xterm");
+    let mut t = Terminal::start(cmd.env("GIT_EDITOR", format!("sh {}", editor.display())), 40, 100);
+    t.sees("+SIX").types("e").sees("+sechs").sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert!(repo.text("a.txt").contains("5\r\nsechs\r\n7\r\n"), "{:?}", repo.text("a.txt"));
+    committed_as_approved(&repo, &proposed);
+}
+
+#[test]
+fn a_suggestion_is_taken_as_git_stores_it() {
+    let repo = converted(&[("core.autocrlf", "true")], "", &[("a.txt", "1\n2\n3\n")]);
+    let proposed = repo.agent("codex", &["propose", "a.txt", "--old", "2", "--new", "two"]).id();
+    let comment =
+        ["comment", &proposed, "--path", "a.txt", "--line", "2", "--suggest", "zwei\r", "--json"];
+    let comment = repo.aye(&comment).ok().json()["comment_id"].clone();
+    let taken = ["revise", &proposed, "--take", comment.as_str().expect("an id")];
+    repo.agent("codex", &taken).ok();
+    repo.aye(&["apply", &repo.at_revision(&proposed), "--yes"]).ok();
+    assert_eq!(repo.text("a.txt"), "1\r\nzwei\r\n3\r\n");
+    committed_as_approved(&repo, &proposed);
 }

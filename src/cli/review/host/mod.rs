@@ -345,7 +345,10 @@ impl Host for CliHost<'_> {
             return Ok(None);
         }
         // By name: many editors write a new file in place of the old.
-        fs::read(&file).map(Some).map_err(|error| failed(&error))
+        let edited = fs::read(&file).map_err(|error| failed(&error))?;
+        // They may write other line endings than git stores.
+        let stored = self.store.stored(path, &edited)?;
+        Ok(Some(stored.unwrap_or(edited)))
     }
 
     fn page(&mut self, text: &str) -> Result<()> {
