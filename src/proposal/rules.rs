@@ -168,7 +168,8 @@ pub fn markdown() -> String {
         out.push('\n');
     }
     out += "\n\\* memory and sensitive paths: at a terminal, unless policy.toml says \
-            `[evidence] memory = \"flag\"` or `sensitive = \"flag\"`; CI never applies what instructs agents.\n";
+            `[evidence] sensitive = \"flag\"`, and for memory, whose files are sensitive paths, \
+            `memory = \"flag\"` as well; CI never applies what instructs agents.\n";
     out
 }
 

@@ -130,3 +130,21 @@ fn every_kind_and_field_has_an_example() {
         assert!(FORMAT.contains(&format!("`{name}`")), "nothing is said of '{name}'");
     }
 }
+
+#[test]
+fn every_kind_about_a_proposal_has_its_row_in_the_fold() {
+    let (_, section) = FORMAT.split_once("## From events to a state\n").expect("the section");
+    let (section, _) = section.split_once("\n## ").expect("its end");
+    let rows: String = section.lines().filter(|line| line.starts_with("| `")).collect();
+    for example in examples() {
+        let event = Event::from_bytes(example.as_bytes()).expect(example);
+        // The others are about no proposal, or make none what it is.
+        if !matches!(
+            event.data,
+            Data::Plan(_) | Data::Patch(_) | Data::Fold(_) | Data::Purge(_) | Data::Unknown(..)
+        ) {
+            let kind = format!("`{}`", event.data.kind());
+            assert!(rows.contains(&kind), "no row has {kind}");
+        }
+    }
+}

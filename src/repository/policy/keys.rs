@@ -248,7 +248,8 @@ repository = "{repository}"
 # Files that instruct agents, beside CLAUDE.md, AGENTS.md and the like: globs.
 # instruction_files = []
 
-# What a decision needs: "terminal" (a person answers there) or "flag" (--yes is enough).
+# What a decision needs: "terminal" (a person answers there) or "flag" (--yes is enough). Files of memory are
+# sensitive paths, so that a decision on memory needs the stricter of the two.
 # [evidence]
 # memory = "terminal"
 # sensitive = "terminal"
