@@ -43,6 +43,11 @@ impl Commit {
     pub fn short(&self) -> String {
         self.id.to_hex_with_len(7).to_string()
     }
+
+    /// Whether it has the files of its only parent: there is nothing in it that could have been proposed.
+    pub fn is_empty(&self) -> bool {
+        self.merged.is_empty() && self.parent_tree == Some(self.tree)
+    }
 }
 
 /// The ids of the commits that `arguments` of `git rev-list` select, oldest first.

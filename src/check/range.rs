@@ -103,7 +103,7 @@ pub fn findings(
         found.extend(claims.instructions(&instructions)?);
         if known.is_empty() {
             let is_due = require_proposal && commit.proposal_ids.is_empty();
-            if is_due && !claims.is_merge_as_git_makes_it()? {
+            if is_due && !commit.is_empty() && !claims.is_merge_as_git_makes_it()? {
                 let message = format!("commit {} names no proposal", commit.short());
                 found.push(fail_on.finding(Concern::NoProposal, message).hint("aye propose"));
             }

@@ -596,3 +596,15 @@ fn a_commit_that_takes_a_decision_back_touches_nothing() {
     repo.commit("Beside");
     repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(1).says("touches_pending");
 }
+
+/// As `git commit --allow-empty` makes it to start a build again.
+#[test]
+fn a_commit_without_files_needs_no_proposal() {
+    let repo = repo();
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "Build again"]);
+    let check = ["check", "--range", "HEAD~1..", "--require-proposal"];
+    repo.aye(&check).ok();
+    repo.write("a.txt", "b\n");
+    repo.commit("Something");
+    repo.aye(&check).exits(1).says("names no proposal");
+}
