@@ -29,7 +29,7 @@ Examples:
   git diff | aye scan -             standard input
   aye scan --format sarif           for a code-scanning service; also github, junit, json, yaml
 
-A known false alarm is allowed by its fingerprint: a line “<fingerprint> <reason>” in
+A known false alarm is allowed by its fingerprint: a line “FINGERPRINT REASON” in
 .agent-memory/scan-allow. For --staged the list is read from HEAD, for --range from its start, so
 that a change cannot allow itself. In Markdown, text between
 <!-- @secret-scan: allow reason=\"…\" --> and <!-- @secret-scan: end --> passes (at most 512 bytes).

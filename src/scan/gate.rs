@@ -236,9 +236,11 @@ fn refused(first: &Warning, all: &[Warning], secret: bool) -> Error {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
+    let fingerprint = first.fingerprint.as_deref().unwrap_or("FINGERPRINT");
     Error::new(code, format!("{}{more}", first.line()))
         .hint(format!(
-            "take it out and propose again; a false alarm is allowed by a line “<fingerprint> <reason>” in {ALLOW_LIST}"
+            "take it out and propose again; a false alarm is allowed by the line “{fingerprint} REASON” in {ALLOW_LIST}, \
+             once that is committed"
         ))
         .with("findings", serde_json::to_value(all).unwrap_or_default())
 }

@@ -58,7 +58,17 @@ fn the_setting_refuses_or_looks_away() {
     repo.git(&["config", "aye.scan", "block"]);
     propose(&repo, &secret, &[]).fails("secret_detected", 4).lacks(&token());
     let error = propose(&repo, &secret, &["--json"]).exits(4).lacks(&token()).json();
-    assert_eq!(error["error"]["details"]["findings"][0]["type"], "github_token");
+    let finding = &error["error"]["details"]["findings"][0];
+    assert_eq!(finding["type"], "github_token");
+    // The way out can be copied.
+    let fingerprint = finding["fingerprint"].as_str().expect("a fingerprint");
+    repo.write(".agent-memory/scan-allow", format!("{fingerprint} an example\n"));
+    propose(&repo, &secret, &[]).fails("secret_detected", 4).notes(fingerprint);
+    repo.commit("A false alarm");
+    propose(&repo, &secret, &[]).ok();
+    repo.aye(&["withdraw", "--latest"]).ok();
+    repo.remove(".agent-memory/scan-allow");
+    repo.commit("None");
     propose(&repo, "ssn 123-45-6789", &[]).fails("pii_detected", 4);
     assert_eq!(
         repo.aye(&["list", "--json"]).ok().json()["proposals"].as_array().map(Vec::len),
