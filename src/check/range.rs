@@ -46,6 +46,7 @@ pub fn findings(
     let last = store.repo().shallow_commits().ok().flatten();
     let is_cut = |id: &&ObjectId| last.as_ref().is_some_and(|last| last.contains(id));
     for id in ids.iter().filter(|id| !is_cut(id)).copied() {
+        let before = found.len();
         let commit = commits::read(store, id)?;
         let mut claims = Claims {
             store,
@@ -107,13 +108,23 @@ pub fn findings(
                 let message = format!("commit {} names no proposal", commit.short());
                 found.push(fail_on.finding(Concern::NoProposal, message).hint("aye propose"));
             }
+            show_beside(&mut found[before..], &claims.changes);
             continue;
         }
         found.extend(claims.extra_files(&known, &told)?);
         known.retain(|proposal| claims.taken_back(proposal).is_none());
         found.extend(claims.reviewer(&known));
+        show_beside(&mut found[before..], &claims.changes);
     }
     Ok(found)
+}
+
+/// Says of the findings about a commit that makes `changes` at which file they can be shown: the first.
+fn show_beside(found: &mut [Finding], changes: &BTreeMap<BString, Change>) {
+    let own = changes.iter().find(|(_, change)| change.is_own).or(changes.iter().next());
+    if let Some((path, _)) = own {
+        found.iter_mut().for_each(|finding| finding.beside = Some(path.clone()));
+    }
 }
 
 /// A finding where the commits `ids` go on behind the last commit of a shallow clone: what is there was not looked

@@ -102,6 +102,9 @@ pub struct Finding {
     pub hint: Option<String>,
     /// Where, if it is in a file.
     pub place: Option<Place>,
+    /// A file to show it at where a form wants one and it is in none, relative to the repository's top: one that
+    /// the commit changes which it is about.
+    pub beside: Option<BString>,
     /// The proposal it is about.
     pub proposal_id: Option<String>,
     /// A text that stays the same for the same finding in later runs, if the finder has a better
@@ -122,6 +125,7 @@ impl Finding {
             message: message.into(),
             hint: None,
             place: None,
+            beside: None,
             proposal_id: None,
             fingerprint: None,
         }

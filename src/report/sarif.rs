@@ -1,7 +1,8 @@
 //! SARIF 2.1.0 (OASIS): one run, its rules, its results.
 //!
 //! Paths are percent-encoded URI references against `%SRCROOT%`, the base that code-scanning
-//! services resolve to the repository's top.
+//! services resolve to the repository's top. Every result has a location with a line: GitHub refuses
+//! the whole file for one that has none.
 
 use std::fmt::Write as _;
 
@@ -13,6 +14,9 @@ use crate::text::escape;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// Where is shown what is about no file.
+const POLICY: &[u8] = b".agent-memory/policy.toml";
 
 pub(super) fn render(report: &Report) -> Result<String> {
     let rules = catalogue(report);
@@ -80,13 +84,11 @@ fn result(finding: &Finding, rules: &[Rule]) -> Value {
         "ruleId": finding.rule,
         "level": level,
         "message": { "text": nonempty(&message) },
+        "locations": [location(finding)],
         "partialFingerprints": { "aye/v1": fingerprint(finding) },
     });
     if let Some(index) = rules.iter().position(|rule| rule.id == finding.rule) {
         value["ruleIndex"] = index.into();
-    }
-    if let Some(location) = location(finding) {
-        value["locations"] = json!([location]);
     }
     if let Some(id) = &finding.proposal_id {
         value["properties"] = json!({ "proposal_id": id });
@@ -94,19 +96,24 @@ fn result(finding: &Finding, rules: &[Rule]) -> Value {
     value
 }
 
-fn location(finding: &Finding) -> Option<Value> {
-    let path = finding.path_bytes()?;
-    let mut physical = json!({
-        "artifactLocation": { "uri": uri(path), "uriBaseId": "%SRCROOT%" },
-    });
+/// Where it is; of what is in no file, the first line of the one that it is shown beside, or else of the policy:
+/// what is wrong with settings, lanes and decisions is wrong with what that stands for.
+fn location(finding: &Finding) -> Value {
+    let beside = finding.beside.as_ref().map(|path| path.as_slice());
+    let path = finding.path_bytes().map(|path| path.as_ref()).or(beside);
+    let path = path.filter(|path| !path.is_empty()).unwrap_or(POLICY);
+    let mut region = json!({ "startLine": 1 });
     if let Some((first, last)) = finding.line_range() {
-        physical["region"] = json!({ "startLine": first, "endLine": last });
+        region = json!({ "startLine": first, "endLine": last });
         if let Some((start, end)) = finding.column_range() {
-            physical["region"]["startColumn"] = start.into();
-            physical["region"]["endColumn"] = end.into();
+            region["startColumn"] = start.into();
+            region["endColumn"] = end.into();
         }
     }
-    Some(json!({ "physicalLocation": physical }))
+    json!({ "physicalLocation": {
+        "artifactLocation": { "uri": uri(path), "uriBaseId": "%SRCROOT%" },
+        "region": region,
+    }})
 }
 
 fn fingerprint(finding: &Finding) -> String {

@@ -136,7 +136,16 @@ fn sarif_fits_the_published_schema() {
         place["region"],
         serde_json::json!({"startLine": 3, "endLine": 3, "startColumn": 2, "endColumn": 5})
     );
-    assert_eq!(run["results"][2].get("locations"), None);
+    // In a file without a line, and in none: GitHub wants both of every result.
+    let place = |index: usize| &run["results"][index]["locations"][0]["physicalLocation"];
+    assert_eq!(place(1)["region"], serde_json::json!({"startLine": 1}));
+    assert_eq!(place(2)["region"], serde_json::json!({"startLine": 1}));
+    assert_eq!(place(2)["artifactLocation"]["uri"], ".agent-memory/policy.toml");
+    let mut beside = Report::new("check");
+    beside.push(Finding { beside: Some("b c".into()), ..Finding::new("r", Level::Error, "m") });
+    let beside = check_sarif(&render(&beside, ReportFormat::Sarif));
+    let place = &beside["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "b%20c");
     check_sarif(&render(&Report::new("check"), ReportFormat::Sarif));
     // The schema does refuse something.
     let mut wrong = value;

@@ -1,5 +1,7 @@
 //! `aye check`: what wants attention, and in which form CI gets to know.
 
+use serde_json::Value;
+
 use crate::support::Repo;
 use crate::support::record::{apply, propose, reject, request_changes, undo};
 
@@ -117,6 +119,33 @@ fn ci_gets_each_of_its_formats() {
     repo.agent("codex", &["propose", "a.txt", "--old", "one", "--new", "x", "--format", "sarif"])
         .exits(2);
     assert_eq!(repo.git(&["for-each-ref"]), before);
+}
+
+/// GitHub refuses the whole report for one result without a file, or without a line.
+#[test]
+fn every_result_for_code_scanning_is_at_a_line_of_a_file() {
+    let repo = Repo::with(FILES);
+    repo.write("src/new.txt", "x\n");
+    repo.commit("More\n\nProposal-Id: prop_0123456789");
+    let range = ["check", "--range", "HEAD~1..", "--require-proposal", "--format"];
+    let sarif = |repo: &Repo, args: &[&str]| {
+        let report = repo.aye(&[args, &["sarif"]].concat()).exits(1).json();
+        let results = report["runs"][0]["results"].as_array().expect("results").clone();
+        let place = |result: &Value| {
+            let place = &result["locations"][0]["physicalLocation"];
+            assert!(place["region"]["startLine"].as_u64().is_some_and(|line| line > 0), "{result}");
+            place["artifactLocation"]["uri"].as_str().expect("a file").to_owned()
+        };
+        results.iter().map(place).collect::<Vec<_>>()
+    };
+    assert_eq!(sarif(&repo, &range), ["src/new.txt"]);
+    // The other forms have no file where there is none.
+    repo.aye(&[&range[..], &["github"]].concat()).exits(1).says("::error title=").lacks("file=");
+    // A commit without files, and what is wrong with a setting.
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "Empty\n\nProposal-Id: prop_9876543210"]);
+    assert_eq!(sarif(&repo, &range), [".agent-memory/policy.toml"]);
+    repo.write(".agent-memory/policy.toml", "no policy");
+    assert_eq!(sarif(&repo, &["check", "--format"]), [".agent-memory/policy.toml"]);
 }
 
 #[test]
