@@ -149,6 +149,36 @@ fn what_a_commit_is_told_to_do_fits_what_is_wrong_with_it() {
     commit(&repo, "More").ok().notes("git reset HEAD~1 -- FILE");
 }
 
+/// The first parent's file would take what the other side brings out of a merge.
+#[test]
+fn a_merge_is_not_told_to_lose_what_it_merges() {
+    let lines = |changes: &[(usize, &str)]| {
+        let mut lines: Vec<String> = (1..=40).map(|line| line.to_string()).collect();
+        changes.iter().for_each(|(at, text)| lines[at - 1] = (*text).to_owned());
+        lines.join("\n") + "\n"
+    };
+    let repo = Repo::with(&[("b.txt", lines(&[]))]);
+    repo.aye(&["hooks", "install"]).ok();
+    repo.let_flags_decide();
+    repo.git(&["switch", "-q", "-c", "side"]);
+    repo.write("b.txt", lines(&[(30, "theirs")]));
+    commit(&repo, "Theirs").ok();
+    repo.git(&["switch", "-q", "-"]);
+    repo.write("b.txt", lines(&[(30, "ours")]));
+    commit(&repo, "Ours").ok();
+    let id = propose(&repo, "b.txt", "5\n6\n", "5\nSIX\n");
+    repo.try_git(&["merge", "-q", "side"]).exits(1);
+    repo.write("b.txt", lines(&[(30, "both")]));
+    repo.git(&["add", "b.txt"]);
+    repo.aye(&["apply", &id, "--index", "--yes"]).ok();
+    let made = repo.try_git(&["commit", "-q", "--no-edit"]).ok();
+    assert!(made.err().contains("out of the merge") && !made.err().contains("reset"), "{made}");
+    let editor = "core.editor=sed -i -e '/^Proposal-Id:/d' -e '/-by:/d'";
+    repo.git(&["-c", editor, "commit", "-q", "--amend"]);
+    assert_eq!(repo.git(&["show", "HEAD:b.txt"]), lines(&[(6, "SIX"), (30, "both")]).trim_end());
+    repo.aye(&["check", "--range", "HEAD~1.."]).ok();
+}
+
 #[test]
 fn a_message_that_nobody_wrote_still_gives_the_commit_up() {
     let repo = Repo::with(FILES);

@@ -201,15 +201,15 @@ fn post_commit(context: &mut Context) -> Result<()> {
         }
         Ok(())
     })?;
-    warn_of_more(context, &store, &view, &id)
+    warn_of_more(context, &store, &view, &commit)
 }
 
 /// Says of a commit that names proposals and holds more than was approved what a push, or the build machine,
 /// will say: by then the way out is to rewrite what others may have.
-fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &str) -> Result<()> {
+fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &Commit) -> Result<()> {
     let scope = Scope::default();
     let pending = Pending::new(view, context.now, &scope, &[]);
-    let only = commits::list(store, &["--max-count=1", commit])?;
+    let only = commits::list(store, &["--max-count=1", &commit.id.to_string()])?;
     let fail_on = check::hook_fail_on(store)?;
     let found =
         range::findings(store, view, &pending, &scope, &only, context.now, &fail_on, false)?;
@@ -222,8 +222,12 @@ fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &str) -> 
     };
     context.note(&format!("warning: {}{more}", escape::line(&first.message)));
     let has_more = [Concern::ExtraFile, Concern::ContentDiffers];
-    let what = match has_more.iter().any(|concern| refused.iter().any(|it| it.rule == concern.id()))
-    {
+    let is_more = has_more.iter().any(|concern| refused.iter().any(|it| it.rule == concern.id()));
+    let what = match is_more {
+        // The first parent's file would take out what the merge brings, and how it was resolved.
+        true if !commit.merged.is_empty() => {
+            "take the trailers of those proposals out of the merge, whose other changes stay in it: git commit --amend"
+        }
         true => {
             "take the rest out of it: git reset HEAD~1 -- FILE… && git commit --amend --no-edit"
         }
