@@ -74,6 +74,7 @@ pub fn comment(
     let Session { store, caller, now } = session;
     let Saying { requests_changes, .. } = saying;
     let text = saying.body.trim().to_owned();
+    let saying = Saying { path: about(proposal, &saying)?, ..saying };
     let is_about_a_place = saying.path.is_some();
     let resolved = match &saying.resolves {
         Some(id) => Some(to_resolve(session, proposal, id, &saying)?),
@@ -120,6 +121,22 @@ pub fn comment(
         changes_requested: requests_changes || proposal.changes_requested.is_some(),
         warnings,
     })
+}
+
+/// The file that `saying` is about: lines are of one, which need not be named where the proposal has no other.
+fn about(proposal: &Proposal, saying: &Saying) -> Result<Option<RepoPath>> {
+    if saying.path.is_some() || saying.lines.is_none() {
+        return Ok(saying.path.clone());
+    }
+    match &proposal.current().changes[..] {
+        [only] => Ok(Some(only.path.clone())),
+        changes => {
+            let message =
+                format!("which of the {} files the lines are of is not said", changes.len());
+            Err(Error::new(&codes::INVALID_ARGUMENT, message)
+                .hint("name it with path (--path PATH)"))
+        }
+    }
 }
 
 /// What is recorded of `saying`; `resolves` is the event id of the comment that it resolves.

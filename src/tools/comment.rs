@@ -8,7 +8,7 @@ use super::Arguments;
 use super::arguments::{required, whole};
 use crate::app::Session;
 use crate::app::comment::{self, Saying};
-use crate::error::Result;
+use crate::error::{Error, Result, codes};
 use crate::proposal::event::Evidence;
 
 /// Its name.
@@ -22,7 +22,8 @@ pub struct Parameters {
     proposal_id: Option<String>,
     /// What to say; with `resolves` the note that says what was done. May be absent with `replacement`.
     body: Option<String>,
-    /// The file it is about, as a path from the top of the repository.
+    /// The file it is about, as a path from the top of the repository; need not be said with `line` where the
+    /// proposal has one file.
     path: Option<String>,
     /// The line of the proposed file, from 1; the first, where it is about several.
     #[serde(default, deserialize_with = "whole")]
@@ -52,6 +53,10 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
             };
             let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
             let (first, last) = (known.line.map(number), known.end_line.map(number));
+            if first.is_none() && last.is_some() {
+                return Err(Error::new(&codes::INVALID_ARGUMENT, "'end_line' without 'line'")
+                    .hint("give both: the first line that it is about, and the last"));
+            }
             let saying = Saying {
                 body,
                 path: known.path.map(|path| session.store.given(path.as_bytes())).transpose()?,

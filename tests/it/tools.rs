@@ -490,6 +490,37 @@ fn every_tool_stands_in_the_help_of_call() {
     }
 }
 
+/// A line without its file, or the last one without the first, is not dropped without a word.
+#[test]
+fn a_comment_on_lines_is_on_the_one_file_or_says_which() {
+    let repo = repo();
+    let edits = [
+        json!({"file_path": "sub/g", "content": "G\nH\n"}),
+        json!({"file_path": "f", "old_content": "three", "new_content": "3"}),
+    ];
+    let propose = |edits: &[Value]| {
+        let proposed = answer(&call(&repo, "propose", &json!({ "edits": edits })).ok());
+        proposed["proposal_id"].as_str().expect("an id").to_owned()
+    };
+    let comment = |id: &str, more: Value| {
+        let mut arguments = json!({"proposal_id": id, "body": "x"});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call(&repo, "comment", &arguments)
+    };
+    let one = propose(&edits[..1]);
+    comment(&one, json!({"line": 1, "end_line": 2})).ok();
+    comment(&one, json!({"line": 2, "replacement": "I"})).ok();
+    let shown = repo.aye(&["show", &one, "--comments", "--json"]).ok().json();
+    for (index, line) in [1, 2].into_iter().enumerate() {
+        let said = &shown["comments"][index];
+        assert_eq!((said["path"].as_str(), said["line"].as_u64()), (Some("sub/g"), Some(line)));
+    }
+    comment(&one, json!({"path": "sub/g", "end_line": 2})).fails("invalid_argument", 6);
+    let two = propose(&edits);
+    comment(&two, json!({"line": 1})).fails("invalid_argument", 6).says("which of the 2 files");
+    comment(&two, json!({"path": "f", "line": 1})).ok();
+}
+
 /// Coding agents name files by absolute paths in their own tools.
 #[test]
 fn an_absolute_path_inside_the_work_tree_is_taken() {
