@@ -94,8 +94,8 @@ pub mod codes {
         PRIVATE_PATH = "private_path", Refused, "what is private would come to where others see it";
         REMOTE_NOT_FOUND = "remote_not_found", NotFound, "git has no remote of that name";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
-        LANE_WRITTEN_SINCE = "lane_written_since", Conflict, "what a repair set aside of a lane has no place in it any more";
-        NOT_SET_ASIDE = "not_set_aside", NotFound, "no repair has set such a commit aside";
+        LANE_WRITTEN_SINCE = "lane_written_since", Negative, "what a repair set aside of a lane has no place in it any more";
+        NOT_SET_ASIDE = "not_set_aside", Negative, "no repair has set such a commit aside";
         LANE_SHALLOW = "lane_shallow", Invalid, "a lane is needed from its beginning, which is not in this shallow clone";
         CACHE_TAMPERED = "cache_tampered", Conflict, "the cache does not hold what the lanes say of a proposal";
         EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change shows another result than it makes";
