@@ -4,9 +4,10 @@ use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::sending::{Remote, Sending};
 use super::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::store::{Audience, Folded, Folding, Store};
+use crate::store::{Folded, Folding};
 
 /// Fold what was decided long ago, so that clones fetch and read less.
 ///
@@ -42,6 +43,9 @@ pub struct Answer {
     pub dry_run: bool,
     /// The lanes of this clone.
     pub lanes: Vec<Lane>,
+    /// Remotes that have not got the new epochs, how to send them, and how to remove earlier ones there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remotes: Vec<Remote>,
 }
 
 /// What became of one lane.
@@ -83,13 +87,18 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let before = context.now - Duration::days(i64::from(args.keep));
     let folding = Folding { all: args.now, before, dry_run: args.dry_run };
     let folded = store.fold_lanes(&actor, context.now, folding)?;
+    let mut sending = Sending::default();
+    for folded in folded.iter().filter(|folded| folded.is_new && !args.dry_run) {
+        sending.epoch(&store, &folded.audience, &folded.lane, folded.epoch)?;
+    }
     let answer = Answer {
         schema: "aye/gc@1",
         success: true,
         dry_run: args.dry_run,
         lanes: folded.into_iter().map(lane).collect(),
+        remotes: sending.commands(),
     };
-    context.emit(Format::Text, &answer, || text(&store, &answer))?;
+    context.emit(Format::Text, &answer, || text(&answer))?;
     Ok(Exit::Done)
 }
 
@@ -110,7 +119,7 @@ fn lane(folded: Folded) -> Lane {
     }
 }
 
-fn text(store: &Store, answer: &Answer) -> String {
+fn text(answer: &Answer) -> String {
     let count = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
@@ -128,33 +137,19 @@ fn text(store: &Store, answer: &Answer) -> String {
                 format!("lane {id}: {what} can be folded, and it is not due; aye gc --now\n")
             }
         };
-        if let (Some(archive), Some(old), false) = (&lane.archive, &lane.superseded, answer.dry_run)
-        {
+        if let (Some(archive), false) = (&lane.archive, answer.dry_run) {
             text += &format!("  {} in commits\n", count(lane.whole, "event"));
             text += &format!("  archive: {archive}\n");
-            text += &sending(store, &lane.audience, archive, old);
+        }
+    }
+    for remote in &answer.remotes {
+        text += &format!("{}: send what is new, then remove the earlier epochs:\n", remote.remote);
+        for command in &remote.commands {
+            text += &format!("  {command}\n");
         }
     }
     if text.is_empty() {
         text += "this clone has no lane, and nothing to fold\n";
     }
     text
-}
-
-/// How each remote that the lane is for gets the new epoch, and loses the old one.
-fn sending(store: &Store, audience: &str, archive: &str, old: &str) -> String {
-    let audience = match audience {
-        "private" => return String::new(),
-        "default" => Audience::Default,
-        remote => Audience::Remote(remote.to_owned()),
-    };
-    let (lanes, there) = (audience.refspec(), audience.name_there(old));
-    let archive = format!("{archive}:{}", audience.name_there(archive));
-    let commands = |remote: String| {
-        format!(
-            "  send both, then remove the old epoch:\n    git push {remote} '{lanes}' {archive}\n    \
-             git push {remote} :{there}\n"
-        )
-    };
-    store.remotes_of(&audience).into_iter().map(commands).collect()
 }

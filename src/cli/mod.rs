@@ -56,6 +56,7 @@ pub mod revise;
 pub mod run;
 mod sandbox;
 pub mod scan;
+mod sending;
 pub mod session;
 mod sessions;
 mod shared;

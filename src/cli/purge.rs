@@ -1,11 +1,12 @@
 //! `aye purge`: remove a proposal and all that was said of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::identity::Asking;
+use super::sending::{Remote, Sending};
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::{forget_index, forget_staging};
@@ -14,7 +15,7 @@ use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
 use crate::repository::policy::Persons;
-use crate::store::{Contents, Purged, Purging, Standing, Store, Subjects, View, Where};
+use crate::store::{Begun, Contents, Purged, Purging, Standing, Store, Subjects, View, Where};
 use crate::text::{escape, shell};
 use crate::{apply, decide};
 
@@ -113,15 +114,6 @@ pub struct Lane {
     pub copied: bool,
 }
 
-/// A remote that may have it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Remote {
-    /// Its name.
-    pub remote: String,
-    /// What to run, in this order.
-    pub commands: Vec<String>,
-}
-
 /// A lane of somebody else.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Left {
@@ -169,33 +161,35 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         None => store.purge_outlook(&view, &subjects, &contents)?,
     };
     let around = Around::of(&store, &view, &subjects, &contents)?;
-    let answer = |purged: &Purged, around: &Around| Answer {
-        schema: "aye/purge@1",
-        success: true,
-        dry_run: args.dry_run,
-        asked: asking.is_some(),
-        proposals: subjects.targets.iter().map(|target| target.id.to_string()).collect(),
-        blob: subjects.blob.clone(),
-        reason: reason.to_owned(),
-        lanes: lanes(purged),
-        archives: purged.archives.clone(),
-        removed: purged.removed.clone(),
-        remotes: remotes(&store, purged),
-        left: left(purged),
-        sessions: if asking.is_some() { Vec::new() } else { around.sessions.clone() },
-        also_in: around.also_in.iter().map(ProposalId::to_string).collect(),
-        standing: around.standing.iter().map(stands).collect(),
-        prune: PRUNE,
+    let answer = |purged: &Purged, around: &Around| -> Result<Answer> {
+        Ok(Answer {
+            schema: "aye/purge@1",
+            success: true,
+            dry_run: args.dry_run,
+            asked: asking.is_some(),
+            proposals: subjects.targets.iter().map(|target| target.id.to_string()).collect(),
+            blob: subjects.blob.clone(),
+            reason: reason.to_owned(),
+            lanes: lanes(purged),
+            archives: purged.archives.clone(),
+            removed: purged.removed.clone(),
+            remotes: remotes(&store, purged)?,
+            left: left(purged),
+            sessions: if asking.is_some() { Vec::new() } else { around.sessions.clone() },
+            also_in: around.also_in.iter().map(ProposalId::to_string).collect(),
+            standing: around.standing.iter().map(stands).collect(),
+            prune: PRUNE,
+        })
     };
     if args.dry_run {
-        let answer = answer(&outlook, &around);
+        let answer = answer(&outlook, &around)?;
         context.emit(Format::Text, &answer, || text(&answer, false))?;
         return Ok(Exit::Done);
     }
     let known: Vec<Proposal> =
         subjects.targets.iter().filter_map(|target| view.proposal(&target.id).ok()).collect();
     drop(view);
-    let question = question(&answer(&outlook, &around));
+    let question = question(&answer(&outlook, &around)?);
     let command = format!("aye purge {} --reason TEXT", args.what);
     let asked = Asking {
         verb: Verb::Purge,
@@ -233,7 +227,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             purged
         }
     };
-    let answer = answer(&purged, &around);
+    let answer = answer(&purged, &around)?;
     context.emit(Format::Text, &answer, || text(&answer, true))?;
     Ok(Exit::Done)
 }
@@ -297,7 +291,7 @@ fn wish<'s>(
 }
 
 fn lanes(purged: &Purged) -> Vec<Lane> {
-    let lane = |begun: &crate::store::Begun| Lane {
+    let lane = |begun: &Begun| Lane {
         lane: begun.lane.clone(),
         audience: begun.audience.as_str().to_owned(),
         epoch: begun.epoch,
@@ -322,35 +316,25 @@ fn stands(standing: &Standing) -> Stands {
 }
 
 /// What to run for each remote that may have it.
-fn remotes(store: &Store, purged: &Purged) -> Vec<Remote> {
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut add = |remote: &str, command: String| {
-        let commands = found.entry(remote.to_owned()).or_default();
-        if !commands.contains(&command) {
-            commands.push(command);
-        }
-    };
-    for begun in &purged.lanes {
-        for remote in store.remotes_of(&begun.audience) {
-            let audience = &begun.audience;
-            add(&remote, format!("git push {remote} '{}'", audience.refspec()));
-            add(&remote, format!("git push {remote} :{}", audience.name_there(&begun.before)));
-            let of_lane = format!("{}{}.", audience.archives(), begun.lane);
-            let to = |name: &str| audience.name_there(name);
-            for name in purged.archives.iter().filter(|name| name.starts_with(&of_lane)) {
-                add(&remote, format!("git push {remote} +{name}:{}", to(name)));
-            }
-            for name in purged.removed.iter().filter(|name| name.starts_with(&of_lane)) {
-                add(&remote, format!("git push {remote} :{}", to(name)));
-            }
+fn remotes(store: &Store, purged: &Purged) -> Result<Vec<Remote>> {
+    let mut sending = Sending::default();
+    for Begun { lane, audience, epoch, .. } in &purged.lanes {
+        sending.epoch(store, audience, lane, *epoch)?;
+        let of_lane = format!("{}{lane}.", audience.archives());
+        let archives = purged.removed.iter().filter(|name| name.starts_with(&of_lane));
+        for (name, remote) in archives.flat_map(|name| {
+            let remotes = store.remotes_of(audience).into_iter();
+            remotes.chain(store.remotes_beside(audience)).map(move |remote| (name, remote))
+        }) {
+            sending.removed(&remote, audience.name_there(name));
         }
     }
     for name in &purged.removed {
         if let Some((remote, rest)) = store.fetched_from(name) {
-            add(&remote, format!("git push {remote} :refs/aye/log/{rest}"));
+            sending.removed(&remote, format!("refs/aye/log/{rest}"));
         }
     }
-    found.into_iter().map(|(remote, commands)| Remote { remote, commands }).collect()
+    Ok(sending.commands())
 }
 
 /// What a person is asked.

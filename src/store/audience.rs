@@ -224,6 +224,29 @@ impl Store {
         }
     }
 
+    /// The remotes that may have lanes for `audience` although those are not sent there: what is for the default
+    /// remote goes to whichever somebody names.
+    pub fn remotes_beside(&self, audience: &Audience) -> Vec<String> {
+        if *audience != Audience::Default {
+            return Vec::new();
+        }
+        let home = self.remotes_of(audience);
+        let all = self.repo.remote_names();
+        let names = all.iter().map(ToString::to_string);
+        names.filter(|name| !home.contains(name)).collect()
+    }
+
+    /// Whether archives of `lane`, which is for `audience`, are here.
+    ///
+    /// # Errors
+    /// `lane_broken` if a ref cannot be read.
+    pub fn has_archives(&self, audience: &Audience, lane: &str) -> Result<bool> {
+        let (above, mut found) = (audience.archives(), false);
+        let begins = format!("{above}{lane}.");
+        refs::each(&self.repo, &above, |name, _| found |= name.starts_with(&begins))?;
+        Ok(found)
+    }
+
     /// Whom what is sent to the remote `name` is for.
     ///
     /// # Errors

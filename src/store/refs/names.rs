@@ -28,6 +28,10 @@ pub(in crate::store) const BROKEN: &str = "refs/aye/broken/";
 /// The name of the directory of folded epochs, beside the lane that is for nobody else.
 pub(super) const ARCHIVE: &str = "archive";
 
+/// Most epochs of a lane whose refs are removed at a remote: the number is what a ref is called, and an agent may
+/// have called one.
+const MOST_EPOCHS: u64 = 1_000;
+
 /// Whom a lane is for. A clone writes at most one lane for each. In the order in which a subject of
 /// several is for the first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -106,6 +110,19 @@ impl Audience {
             Self::Default | Self::Private => format!("{LOG}*"),
             Self::Remote(_) => format!("{}*:{LOG}*", self.directory()),
         }
+    }
+
+    /// The refspec by which `git push` brings the archives of `lane` at a remote to what they are here.
+    pub fn archives_refspec(&self, lane: &str) -> String {
+        let (here, there) = (self.archives(), Self::Default.archives());
+        format!("+{here}{lane}.*:{there}{lane}.*")
+    }
+
+    /// What the epochs of `lane` before `epoch` are called at a remote, as far as it may have them: the last
+    /// [`MOST_EPOCHS`].
+    pub fn earlier_there(&self, lane: &str, epoch: u64) -> Vec<String> {
+        let first = epoch.saturating_sub(MOST_EPOCHS).max(1);
+        (first..epoch).map(|epoch| self.name_there(&self.lane(lane, epoch))).collect()
     }
 
     /// What the ref `name` of one of its lanes or archives is called at the remote.
