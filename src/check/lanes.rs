@@ -3,7 +3,7 @@
 use super::{Concern, FailOn};
 use crate::error::Result;
 use crate::report::Finding;
-use crate::store::{Store, Trouble, TroubleKind};
+use crate::store::{Store, Trouble, TroubleKind, View};
 
 /// Most findings of one kind: whoever may push a lane chooses how many there are.
 const MOST: usize = 50;
@@ -37,6 +37,25 @@ pub fn purged_sessions(store: &Store, fail_on: &FailOn) -> Result<Vec<Finding>> 
     let found = store.sessions_of_purged()?.into_iter().map(|name| {
         let (message, hint) = purged_session(&name);
         fail_on.finding(Concern::PurgedContent, message).hint(hint)
+    });
+    Ok(found.collect())
+}
+
+/// A finding for each purged proposal that this clone still shows, and of which `troubles` say nothing yet.
+///
+/// # Errors
+/// As [`Store::shown_of_purged`].
+pub fn shown_of_purged(store: &Store, view: &View, fail_on: &FailOn) -> Result<Vec<Finding>> {
+    let is_told = |id: &str| {
+        let mut purged =
+            view.troubles().iter().filter(|trouble| trouble.kind == TroubleKind::Purged);
+        purged.any(|trouble| trouble.proposal.as_deref() == Some(id))
+    };
+    let shown = store.shown_of_purged(view)?.into_iter().filter(|(id, _)| !is_told(id.as_str()));
+    let found = shown.take(MOST).map(|(id, names)| {
+        let message = format!("{id} was purged by its owner, and is still in {names}");
+        let hint = format!("aye purge {id} --reason TEXT");
+        fail_on.finding(Concern::PurgedContent, message).hint(hint).proposal(id.as_str())
     });
     Ok(found.collect())
 }

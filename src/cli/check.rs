@@ -118,7 +118,8 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     if plain {
         let soon = parse_duration(&args.expiring_within).ok_or_else(|| duration(args))?;
         let (subjects, tampered) = subjects(context, &store, &view, &scope, &fail_on)?;
-        for finding in lanes::purged_sessions(&store, &fail_on)? {
+        let purged = lanes::purged_sessions(&store, &fail_on)?.into_iter();
+        for finding in purged.chain(lanes::shown_of_purged(&store, &view, &fail_on)?) {
             report.push(finding);
         }
         let is_idle = scope.is_everything() && subjects.is_empty() && report.findings().is_empty();

@@ -91,6 +91,10 @@ pub(super) fn stamp(context: &Context, store: &Store, view: &View, sight: Option
     if !view.troubles().iter().all(|trouble| trouble.kind.is_notice()) {
         return;
     }
+    // So is what is left of purged proposals.
+    if !store.shown_of_purged(view).is_ok_and(|shown| shown.is_empty()) {
+        return;
+    }
     // The git directory of a session's tree is its agent's.
     if store.config(tree::SESSION).is_some() {
         return;

@@ -393,6 +393,27 @@ fn a_remote_gets_every_archive_and_loses_every_epoch() {
     assert_eq!(names(&server, &["refs/aye/log"]), names(&repo, &["refs/aye/log"]));
 }
 
+/// What a fetch takes away of a lane leaves what was made of it.
+#[test]
+fn what_is_still_shown_of_a_purged_proposal_is_told_where_its_lane_has_gone() {
+    let (repo, server) = scene();
+    let id = leak(&repo);
+    push(&repo);
+    let warm = clone(&server);
+    let before = others(&list(&warm), &id);
+    let other = before[0]["proposal_id"].as_str().expect("an id");
+    warm.aye(&["comment", other, "-m", "noted"]).ok();
+    follow(&repo, &purge(&repo, &id));
+    warm.git(&["fetch", "-q", "--prune", "origin"]);
+    for _ in 0..2 {
+        let told = warm.aye(&["check"]).exits(1).says("purged_content");
+        told.says(&format!("refs/aye/pending/{id}")).says(".agent-memory/proposals/");
+    }
+    purge(&warm, &id);
+    is_gone(&warm, &id);
+    warm.aye(&["check"]).exits(1).lacks("purged_content");
+}
+
 #[test]
 fn other_clones_are_told_and_the_same_command_removes_it_there() {
     let (repo, server) = scene();

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::proposal::ProposalId;
 use crate::store::lane::{Limits, Progress, Reader};
 use crate::store::refs::{self, LaneRef};
-use crate::store::{Store, View, settle};
+use crate::store::{Store, View, pending, projection, settle};
 
 /// A lane that holds something of a purged proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +89,30 @@ impl Store {
             }
         }
         Ok((superseded, left))
+    }
+
+    /// Purged proposals of which this clone still shows something where nothing leads to it: the ref or the readable
+    /// copy of one that was pending when a fetch took the lane that held it away. The next command that writes
+    /// removes both, and an agent may read them until then.
+    ///
+    /// # Errors
+    /// If the refs or the cache cannot be read.
+    pub fn shown_of_purged(&self, view: &View) -> Result<Vec<(ProposalId, String)>> {
+        let mut found = Vec::new();
+        for record in view.purged()? {
+            let id = record.id;
+            let mut shown = Vec::new();
+            if pending::is_made(self, &id)? {
+                shown.push(format!("{}{id}", refs::PENDING));
+            }
+            if projection::is_written(self, &id)? {
+                shown.push(format!("{}/{id}", projection::DIRECTORY));
+            }
+            if !shown.is_empty() {
+                found.push((id, shown.join(" and ")));
+            }
+        }
+        Ok(found)
     }
 
     /// Whether what leads to `tip` has something of `ids`, or cannot be read.
