@@ -301,6 +301,12 @@ impl FailOn {
         Self(concerns.into_iter().collect())
     }
 
+    /// These and those of `other`.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self::only(self.0.into_iter().chain(other.0))
+    }
+
     /// A finding of `concern`.
     pub fn finding(&self, concern: Concern, message: impl Into<String>) -> Finding {
         let level = if self.0.contains(&concern) { concern.level() } else { Level::Note };

@@ -244,15 +244,22 @@ pub(super) fn committing(context: &Context) -> Vec<String> {
     ids.to_string_lossy().split(',').map(str::to_owned).collect()
 }
 
-/// What stops git in its hooks: `aye.hookFailOn`, words as of `--fail-on`.
+/// What stops git in its hooks: `aye.hookFailOn`, words as of `--fail-on`; all that a level of the configuration names.
 ///
 /// # Errors
 /// `usage` where it has another word.
 pub(super) fn hook_fail_on(store: &Store) -> Result<FailOn> {
-    let Some(text) = store.config("aye.hookFailOn") else { return Ok(FailOn::of_hooks()) };
-    let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
-    let words: Vec<String> = words.map(str::to_owned).collect();
-    fail_on("aye.hookFailOn", &words)
+    let mut found: Option<FailOn> = None;
+    for text in store.config_at_levels("aye.hookFailOn") {
+        let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        let at_level = fail_on("aye.hookFailOn", &words)?;
+        found = Some(match found {
+            Some(known) => known.or(at_level),
+            None => at_level,
+        });
+    }
+    Ok(found.unwrap_or_else(FailOn::of_hooks))
 }
 
 fn fail_on(from: &str, words: &[String]) -> Result<FailOn> {

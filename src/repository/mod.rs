@@ -287,6 +287,12 @@ impl Repository {
         self.repo.config_snapshot().string(key).map(|value| value.to_str_lossy().into_owned())
     }
 
+    /// The strings of `key` at each level of git configuration that has one; see `settings::levels`.
+    pub fn config_at_levels(&self, key: &str) -> Vec<String> {
+        let values = settings::levels(self.repo.config_snapshot().plumbing(), key).into_iter();
+        values.map(Option::unwrap_or_default).collect()
+    }
+
     /// A string from git configuration that may name a program to run; see `settings::trusted`.
     pub fn trusted_config(&self, key: &str) -> Option<String> {
         settings::trusted(self.repo.config_snapshot().plumbing(), key)

@@ -1,6 +1,6 @@
 //! aye's own settings in git configuration (`aye.*`).
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use chrono::Duration;
 use gix::config::Source;
 use globset::GlobSet;
@@ -30,8 +30,8 @@ pub struct Settings {
     private: GlobSet,
 }
 
-/// What happens when a code proposal brings a secret or personal data (`aye.scan`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What happens when a code proposal brings a secret or personal data (`aye.scan`). Ordered: the strictest last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScanMode {
     /// `off`: nothing is looked for.
     Off,
@@ -67,19 +67,20 @@ impl Settings {
                 invalid("aye.expiresIn", &value, wanted)
             })?,
         };
-        let flag = |key| match text(key) {
-            None => Ok(false),
-            // Git's own reading: a key without a value is true, an empty one false.
-            Some(value) => config.boolean(key).ok_or_else(|| invalid(key, &value, "true or false")),
+        let assisted_by = match config.plumbing().string_implicit("aye.assistedBy") {
+            None => false,
+            Some(value) => flag("aye.assistedBy", value.map(|value| value.to_string()).as_deref())?,
         };
-        let gate = flag("aye.gate")?;
-        let assisted_by = flag("aye.assistedBy")?;
-        let scan = match text("aye.scan").as_deref() {
-            None | Some("warn") => ScanMode::Warn,
-            Some("off" | "false") => ScanMode::Off,
-            Some("block") => ScanMode::Block,
-            Some(value) => return Err(invalid("aye.scan", value, "off, warn or block")),
-        };
+        let levels = |key| levels(config.plumbing(), key).into_iter();
+        let mut gate = false;
+        for value in levels("aye.gate") {
+            gate |= flag("aye.gate", value.as_deref())?;
+        }
+        let mut scan = None;
+        for value in levels("aye.scan") {
+            scan = scan.max(Some(scan_mode(&value.unwrap_or_default())?));
+        }
+        let scan = scan.unwrap_or_default();
         let durable = text("core.fsync").is_none_or(|value| value.trim() != "none");
         let globs = config.plumbing().strings("aye.private").unwrap_or_default();
         let private = private(&globs)?;
@@ -103,6 +104,43 @@ impl Settings {
         !self.private.is_empty()
             && paths.any(|path| self.private.is_match(path.as_bstr().to_path_lossy()))
     }
+}
+
+/// Git's own reading: a key without a value is true, an empty one false.
+fn flag(key: &str, value: Option<&str>) -> Result<bool> {
+    let Some(text) = value else { return Ok(true) };
+    let read = gix::config::Boolean::try_from(BString::from(text));
+    read.map(|value| value.0).map_err(|_| invalid(key, text, "true or false"))
+}
+
+fn scan_mode(text: &str) -> Result<ScanMode> {
+    match text {
+        "warn" => Ok(ScanMode::Warn),
+        "off" | "false" => Ok(ScanMode::Off),
+        "block" => Ok(ScanMode::Block),
+        value => Err(invalid("aye.scan", value, "off, warn or block")),
+    }
+}
+
+/// The levels of git's configuration: of the machine, of the person, of the repository, of the work tree, and what
+/// is given to a command.
+const LEVELS: [&[Source]; 5] = [
+    &[Source::GitInstallation, Source::System],
+    &[Source::Git, Source::User],
+    &[Source::Local],
+    &[Source::Worktree],
+    &[Source::Env, Source::Cli, Source::Api, Source::EnvOverride],
+];
+
+/// The value of `key` at each level that has one (`None`: named without a value), for settings of which the
+/// strictest counts: an agent can write what lies in the repository, and so cannot loosen by it what a person has
+/// set for all of theirs. Within a level the last one counts, as for git.
+pub(super) fn levels(config: &gix::config::File, key: &str) -> Vec<Option<String>> {
+    let at = |sources: &&[Source]| {
+        let value = config.string_implicit_filter(key, |meta| sources.contains(&meta.source));
+        value.map(|value| value.map(|value| value.to_string()))
+    };
+    LEVELS.iter().filter_map(at).collect()
 }
 
 /// The globs of `aye.private`; see [`globs::set`].

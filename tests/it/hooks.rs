@@ -47,6 +47,14 @@ fn a_commit_that_meets_a_pending_proposal_is_told_and_stopped_on_request() {
     assert!(said.contains(&id) && said.contains("touches_pending"), "{said}");
     assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "Once more");
     repo.git(&["commit", "-q", "--no-verify", "-m", "Anyway"]);
+    // A repository names more, and takes away nothing of what a person wants.
+    let own = [("user.name", "A"), ("user.email", "a@example.com")];
+    let own = repo.user_config(&[&own[..], &[("aye.hookFailOn", "touches-pending")]].concat());
+    repo.git(&["config", "aye.hookFailOn", "none"]);
+    repo.write("a.txt", "einer\ntwo\n");
+    repo.git(&["add", "--all"]);
+    let tried = repo.program("git").args(&["commit", "-q", "-m", "Stopped"]);
+    tried.env("GIT_CONFIG_GLOBAL", own).run().exits(1);
     repo.git(&["config", "aye.hookFailOn", "nonsense"]);
     repo.write("a.txt", "eine\ntwo\n");
     let run = commit(&repo, "Not known").ok();

@@ -253,6 +253,18 @@ fn a_gate_is_closed_in_every_spelling_of_git_configuration() {
         cmd.stdin(FIX).run().fails("invalid_config", 2);
         assert_eq!(repo.text("src/a.rs"), A, "{how}");
     }
+    // What a person has set for all repositories, an agent can loosen in none, nor by what it types.
+    let own = clean.user_config(&[("aye.gate", "true")]);
+    for key in ["local", "worktree"] {
+        let repo = clean.copy();
+        repo.git(&["config", "extensions.worktreeConfig", "true"]);
+        repo.git(&["config", &format!("--{key}"), "aye.gate", "false"]);
+        gated(&repo, repo.cmd(&["patch"]).env("GIT_CONFIG_GLOBAL", &own), key);
+        let given = repo.cmd(&["patch"]).env("GIT_CONFIG_PARAMETERS", "'aye.gate'='false'");
+        gated(&repo, given.env("GIT_CONFIG_GLOBAL", &own), key);
+        std::fs::write(&own, "[Include]\n[aye]\n\tgate\n").unwrap();
+        gated(&repo, repo.cmd(&["patch"]).env("GIT_CONFIG_GLOBAL", &own), key);
+    }
     // Git follows these too.
     for section in ["INCLUDE", "includeif \"gitdir:**\""] {
         let repo = clean.copy();

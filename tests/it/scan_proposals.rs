@@ -82,6 +82,24 @@ fn the_setting_refuses_or_looks_away() {
     propose(&repo, &secret, &[]).fails("invalid_config", 2);
 }
 
+/// An agent can write `.git/config`.
+#[test]
+fn what_a_person_has_set_a_repository_can_only_tighten() {
+    let secret = format!("x={}", token());
+    let tried = |own: &str, repository: &str| {
+        let repo = Repo::with(&[("a.txt", "one\ntwo\n")]);
+        repo.git(&["config", "aye.scan", repository]);
+        let own = repo.user_config(&[("aye.scan", own)]);
+        let args = ["propose", "a.txt", "--old", "two", "--new", &secret];
+        repo.cmd(&args).env("GIT_CONFIG_GLOBAL", own).run()
+    };
+    tried("block", "off").fails("secret_detected", 4);
+    tried("warn", "off").ok().notes("GitHub token");
+    let run = tried("off", "off").ok();
+    assert!(!run.err().contains("GitHub token"), "{run}");
+    tried("off", "block").fails("secret_detected", 4);
+}
+
 #[test]
 fn a_known_false_alarm_passes_once_it_is_committed() {
     let repo = Repo::with(&[("a.txt", "one\ntwo\n")]);

@@ -73,9 +73,10 @@ impl Repository {
         if !unread {
             return Ok(false);
         }
-        let answer = self.git()?.args(["config", "--type=bool", "--get", "aye.gate"]).answer()?;
+        let answer =
+            self.git()?.args(["config", "--type=bool", "--get-all", "aye.gate"]).answer()?;
         match answer.status {
-            0 => Ok(answer.stdout.trim_ascii() == b"true"),
+            0 => Ok(answer.stdout.lines().any(|value| value == b"true")),
             1 => Ok(false),
             _ => Err(Error::new(
                 &codes::INVALID_CONFIG,
