@@ -1,6 +1,6 @@
 //! What exactly people have approved, and whether a commit holds it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
@@ -22,6 +22,8 @@ pub type Approved = (RepoPath, Option<Entry>);
 pub struct Cover {
     /// What was approved.
     pub proposal: ProposalId,
+    /// Id of the event that records it, hex.
+    pub event: String,
     /// When.
     pub at: DateTime<Utc>,
     /// Each file from one content to another.
@@ -47,30 +49,33 @@ impl Cover {
 /// # Errors
 /// `statement_invalid`, `object_missing` where no record of it can be believed.
 pub fn covers(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
-    each(store, proposal, |at, said| {
+    each(store, proposal, |event, at, said| {
         let steps = said.proven(store, proposal)?.to_vec();
-        Ok(Cover { proposal: proposal.id.clone(), at, steps })
+        Ok(Cover { proposal: proposal.id.clone(), event: event.to_owned(), at, steps })
     })
 }
 
-/// What `read` makes of each record that counts, with its time; those that cannot be believed are not
+/// What `read` makes of each record that counts, with its event and time; those that cannot be believed are not
 /// among them, unless none can.
 fn each<T>(
     store: &Store,
     proposal: &Proposal,
-    read: impl Fn(DateTime<Utc>, Said) -> Result<T>,
+    read: impl Fn(&str, DateTime<Utc>, Said) -> Result<T>,
 ) -> Result<Vec<T>> {
     if proposal.contested {
         return Ok(Vec::new());
     }
     let decided = proposal.applies().filter(|decision| is_counted(proposal, decision));
-    let decided = decided.map(|decision| (decision.at, steps::of(store, proposal, decision)));
-    let approved = proposal
-        .approvals_in_force()
-        .map(|approval| (approval.at, steps::of_approval(store, proposal, approval)));
+    let decided = decided.map(|decision| {
+        (decision.event.as_str(), decision.at, steps::of(store, proposal, decision))
+    });
+    let approved = proposal.approvals_in_force().map(|approval| {
+        let said = steps::of_approval(store, proposal, approval);
+        (approval.event.as_str(), approval.at, said)
+    });
     let (mut found, mut failed) = (Vec::new(), None);
-    for (at, said) in decided.chain(approved) {
-        match said.and_then(|said| read(at, said)) {
+    for (event, at, said) in decided.chain(approved) {
+        match said.and_then(|said| read(event, at, said)) {
             Ok(one) => found.push(one),
             Err(error) => failed = failed.or(Some(error)),
         }
@@ -88,19 +93,18 @@ pub fn applied(store: &Store, proposal: &Proposal) -> Option<Cover> {
     let decision = proposal.apply_here(&store.own_lanes())?;
     let said = steps::of(store, proposal, decision).ok()?;
     let steps = said.proven(store, proposal).ok()?.to_vec();
-    Some(Cover { proposal: proposal.id.clone(), at: decision.at, steps })
+    let (proposal, event) = (proposal.id.clone(), decision.event.clone());
+    Some(Cover { proposal, event, at: decision.at, steps })
 }
 
-/// The first of `approved`, the files of `proposal` that were approved at `at`, that `lookup` gives
-/// neither so nor as what was approved on top of it, one after the other, has made it.
+/// The first of `approved`, files that `cover` approves, that `lookup` gives neither so nor as what was approved on top of it, one after the other, has made it.
 ///
 /// # Errors
 /// `internal_error` if the cache cannot be read.
 pub fn first_difference<'a>(
     store: &Store,
     view: &View,
-    proposal: &Proposal,
-    at: DateTime<Utc>,
+    cover: &Cover,
     approved: &'a [Approved],
     lookup: impl Fn(&RepoPath) -> Option<Entry>,
 ) -> Result<Option<&'a Approved>> {
@@ -110,8 +114,18 @@ pub fn first_difference<'a>(
         if found == *content {
             continue;
         }
-        let mut later = covers_of(store, view, path, Some(proposal))?;
-        later.retain(|later| later.at() >= at);
+        let mut all = covers_of(store, view, path)?;
+        all.push(Candidate::Proven(cover));
+        sort(view, &mut all)?;
+        let place = all.iter().position(|one| matches!(one, Candidate::Proven(_)));
+        let mut later: Vec<Candidate<'_>> = Vec::new();
+        for (at, one) in all.into_iter().enumerate() {
+            // What was decided at once was decided together.
+            let is_later = Some(at) > place || one.at() == cover.at;
+            if is_later && *one.proposal() != cover.proposal {
+                later.push(one);
+            }
+        }
         if !reaches(store, &later, path, [content, &found]) {
             return Ok(Some(file));
         }
@@ -132,7 +146,7 @@ pub fn is_held(
 ) -> Result<bool> {
     for cover in covers(store, proposal).unwrap_or_default() {
         let files = cover.files();
-        if first_difference(store, view, proposal, cover.at, &files, &lookup)?.is_none() {
+        if first_difference(store, view, &cover, &files, &lookup)?.is_none() {
             return Ok(true);
         }
     }
@@ -144,7 +158,13 @@ enum Candidate<'a> {
     /// A cover.
     Proven(&'a Cover),
     /// What a record says, which is not proven yet.
-    Claimed { at: DateTime<Utc>, said: Said, proposal: Rc<Proposal>, standing: Standing },
+    Claimed {
+        event: String,
+        at: DateTime<Utc>,
+        said: Said,
+        proposal: Rc<Proposal>,
+        standing: Standing,
+    },
 }
 
 /// Whether what a candidate approves still is.
@@ -162,6 +182,20 @@ impl Candidate<'_> {
         match self {
             Self::Proven(cover) => cover.at,
             Self::Claimed { at, .. } => *at,
+        }
+    }
+
+    fn event(&self) -> &str {
+        match self {
+            Self::Proven(cover) => &cover.event,
+            Self::Claimed { event, .. } => event,
+        }
+    }
+
+    fn proposal(&self) -> &ProposalId {
+        match self {
+            Self::Proven(cover) => &cover.proposal,
+            Self::Claimed { proposal, .. } => &proposal.id,
         }
     }
 
@@ -202,28 +236,35 @@ impl Candidate<'_> {
     }
 }
 
-/// What records say was approved of `path`, in the order of the decisions, without that of `except`.
-fn covers_of(
-    store: &Store,
-    view: &View,
-    path: &RepoPath,
-    except: Option<&Proposal>,
-) -> Result<Vec<Candidate<'static>>> {
+/// Puts `candidates` in the order of the decisions: as a lane has them, as each had seen those of others, and by the
+/// clock where neither says anything, for clocks are set back.
+fn sort(view: &View, candidates: &mut [Candidate<'_>]) -> Result<()> {
+    let events: Vec<&str> = candidates.iter().map(Candidate::event).collect();
+    let known = view.in_order(&events)?;
+    let ranks: HashMap<&str, usize> = known.iter().map(String::as_str).zip(0..).collect();
+    match events.iter().all(|event| ranks.contains_key(event)) {
+        true => candidates.sort_by_key(|one| ranks.get(one.event()).copied()),
+        false => candidates.sort_by_key(Candidate::at),
+    }
+    Ok(())
+}
+
+/// What records say was approved of `path`.
+fn covers_of(store: &Store, view: &View, path: &RepoPath) -> Result<Vec<Candidate<'static>>> {
     let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
     let mut found = Vec::new();
     // No clock: what was applied or approved stays so.
     for summary in view.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
         let is_decided = summary.status == Status::Applied || !summary.approvals.is_empty();
-        let is_except = except.is_some_and(|except| except.id == summary.id);
-        if is_except || !is_decided && !summary.is_undone {
+        if !is_decided && !summary.is_undone {
             continue;
         }
         let proposal = Rc::new(view.proposal(&summary.id)?);
-        let claimed = |at: DateTime<Utc>, said: Said, standing: Standing| {
-            let proposal = Rc::clone(&proposal);
-            Candidate::Claimed { at, said, proposal, standing }
+        let claimed = |event: &str, at: DateTime<Utc>, said: Said, standing: Standing| {
+            let (event, proposal) = (event.to_owned(), Rc::clone(&proposal));
+            Candidate::Claimed { event, at, said, proposal, standing }
         };
-        let stands = |at, said| Ok(claimed(at, said, Standing::Stands));
+        let stands = |event: &str, at, said| Ok(claimed(event, at, said, Standing::Stands));
         found.extend(each(store, &proposal, stands).unwrap_or_default());
         let undos = proposal.undone.iter().zip(&proposal.undos);
         for (undone, undo) in undos.filter(|_| !proposal.contested) {
@@ -234,11 +275,12 @@ fn covers_of(
             };
             // Lines that were taken along are not what the undo takes back.
             let made = made.without_residue();
-            found.push(claimed(undone.at, made, Standing::Undone(undone.event.clone())));
-            found.push(claimed(undo.at, back, Standing::TakesBack(undone.event.clone())));
+            let event = undone.event.as_str();
+            found.push(claimed(event, undone.at, made, Standing::Undone(event.to_owned())));
+            let takes_back = Standing::TakesBack(event.to_owned());
+            found.push(claimed(&undo.event, undo.at, back, takes_back));
         }
     }
-    found.sort_by_key(Candidate::at);
     Ok(found)
 }
 
@@ -311,8 +353,8 @@ pub fn is_covered(
     let parents = std::iter::once(&commit.parent_tree).chain(&commit.merged);
     let mut others = parents.map(|tree| commits::entry_at(store, *tree, path));
     let from = others.find(|from| *from != to).unwrap_or_else(|| to.clone());
-    let mut candidates = covers_of(store, view, path, None)?;
+    let mut candidates = covers_of(store, view, path)?;
     candidates.extend(claimed.iter().map(Candidate::Proven));
-    candidates.sort_by_key(Candidate::at);
+    sort(view, &mut candidates)?;
     Ok(reaches(store, &candidates, path, [&from, &to]))
 }

@@ -39,7 +39,8 @@ pub fn covers(
     let mut covers = approved::covers(store, proposal)?;
     if let Some(undone) = undone {
         let steps = steps::of(store, proposal, undone)?.proven(store, proposal)?.to_vec();
-        covers.push(Cover { proposal: proposal.id.clone(), at: undone.at, steps });
+        let (proposal, event) = (proposal.id.clone(), undone.event.clone());
+        covers.push(Cover { proposal, event, at: undone.at, steps });
     }
     if commit.parent_tree.is_none() {
         return Ok(covers);

@@ -363,7 +363,7 @@ impl Claims<'_> {
         let lookup = |path: &RepoPath| commits::entry_at(self.store, Some(commit.tree), path);
         for file in &approved {
             let file = std::slice::from_ref(file);
-            let found = first_difference(self.store, self.view, proposal, cover.at, file, lookup)?;
+            let found = first_difference(self.store, self.view, cover, file, lookup)?;
             let Some((path, _)) = found else { continue };
             if self.is_merged(cover, path)? {
                 continue;

@@ -1,6 +1,7 @@
 //! `aye check --range` and the hooks over what git does with commits: work trees, merges, rebases, reverts.
 
 use crate::support::Repo;
+use crate::support::clones::{clone, join, push};
 use crate::support::record::{apply, propose, undo};
 
 const NUMBERS: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
@@ -607,4 +608,53 @@ fn a_commit_without_files_needs_no_proposal() {
     repo.write("a.txt", "b\n");
     repo.commit("Something");
     repo.aye(&check).exits(1).says("names no proposal");
+}
+
+/// Runs `aye` on a day in November at an hour.
+fn at(repo: &Repo, (day, hour): (u32, u32), args: &[&str]) -> crate::support::Run {
+    repo.cmd(args).env("AYE_NOW", format!("2026-11-{day}T{hour:02}:00:00Z")).run()
+}
+
+/// Proposes and applies a change of `a.txt` at that time.
+fn applied_at(repo: &Repo, when: (u32, u32), old: &str, new: &str) -> String {
+    let args = ["propose", "a.txt", "--old", old, "--new", new, "-q"];
+    let id = at(repo, when, &args).ok().id();
+    at(repo, when, &["apply", &id, "--yes"]).ok();
+    id
+}
+
+/// A clock that was set back, as in a virtual machine that slept.
+#[test]
+fn the_order_of_a_lane_counts_whatever_the_clock_says() {
+    let repo = repo();
+    let first = applied_at(&repo, (28, 10), "a", "b");
+    let second = applied_at(&repo, (27, 10), "b", "c");
+    let both = format!("Both\n\nProposal-Id: {first}\nProposal-Id: {second}");
+    repo.git(&["commit", "-q", "-a", "-m", &both]);
+    let range = ["check", "--range", "HEAD~1.."];
+    at(&repo, (28, 12), &range).ok();
+    // Nor is what was approved before taken for what came after.
+    let third = applied_at(&repo, (26, 10), "c", "b");
+    repo.write("a.txt", "c\n");
+    let message = format!("Not it\n\nProposal-Id: {third}");
+    repo.git(&["commit", "-q", "--allow-empty", "-m", &message]);
+    at(&repo, (28, 12), &range).exits(1).says("content_differs");
+}
+
+#[test]
+fn what_a_decision_had_seen_comes_before_it_whatever_the_clocks_say() {
+    let (repo, server) = (repo(), Repo::bare());
+    let first = applied_at(&repo, (28, 10), "a", "b");
+    repo.git(&["commit", "-q", "-a", "-m", &format!("B\n\nProposal-Id: {first}")]);
+    let args = ["propose", "a.txt", "--old", "b", "--new", "c", "-q"];
+    let second = at(&repo, (28, 11), &args).ok().id();
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    push(&repo);
+    let other = clone(&server);
+    at(&other, (27, 10), &["apply", &second, "--yes"]).ok();
+    let both = format!("Both\n\nProposal-Id: {first}\nProposal-Id: {second}");
+    other.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    other.git(&["commit", "-q", "-a", "-m", &both]);
+    at(&other, (28, 12), &["check", "--range", "HEAD~1.."]).ok();
 }

@@ -53,14 +53,14 @@ pub(super) fn prepare(context: &mut Context, args: &[OsString]) -> Result<()> {
         let is_named = if !touched {
             false
         } else if sides.is_empty() {
-            of.is_brought(&proposal, &approved, parent, lookup)?
+            of.is_brought(&approved, parent, lookup)?
         } else {
             // What a side of a merge brings is named by its own commits.
             let is_in = |side: &gix::ObjectId| {
                 let lookup = |path: &RepoPath| commits::entry_at(&store, Some(*side), path);
-                of.is_held(&proposal, &approved, lookup)
+                of.is_held(&approved, lookup)
             };
-            of.is_held(&proposal, &approved, lookup)?
+            of.is_held(&approved, lookup)?
                 && !sides.iter().map(is_in).collect::<Result<Vec<bool>>>()?.contains(&true)
         };
         if is_named {

@@ -260,8 +260,8 @@ fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Resul
     let mut result = Held::default();
     for (proposal, approved) in applied_among(store, view, context, &changes, parent)? {
         let is_held = match is_merge {
-            true => of.is_held(&proposal, &approved, lookup)?,
-            false => of.is_brought(&proposal, &approved, parent, lookup)?,
+            true => of.is_held(&approved, lookup)?,
+            false => of.is_brought(&approved, parent, lookup)?,
         };
         if is_held {
             result.held.push(proposal);
@@ -274,7 +274,7 @@ fn held(store: &Store, view: &View, context: &Context, commit: &Commit) -> Resul
         if let Ok(proposal) = view.find(name)
             && !result.held.iter().any(|known| known.id == proposal.id)
             && let Some(approved) = approved::applied(store, &proposal)
-            && of.is_held(&proposal, &approved, lookup)?
+            && of.is_held(&approved, lookup)?
         {
             result.held.push(proposal);
         }
@@ -347,33 +347,30 @@ pub(super) struct Of<'a> {
 }
 
 impl Of<'_> {
-    /// True if `lookup` gives every file as it was `approved` of `proposal`, or as later proposals have made it.
+    /// True if `lookup` gives every file as it was `approved`, or as later proposals have made it.
     pub(super) fn is_held(
         self,
-        proposal: &Proposal,
         approved: &Cover,
         lookup: impl Fn(&RepoPath) -> Option<Entry>,
     ) -> Result<bool> {
-        Ok(self.difference(proposal, approved, &approved.files(), lookup)?.is_none())
+        Ok(self.difference(approved, &approved.files(), lookup)?.is_none())
     }
 
     fn difference<'f>(
         self,
-        proposal: &Proposal,
         approved: &Cover,
         files: &'f [Approved],
         lookup: impl Fn(&RepoPath) -> Option<Entry>,
     ) -> Result<Option<&'f Approved>> {
         let Self { store, view } = self;
-        approved::first_difference(store, view, proposal, approved.at, files, lookup)
+        approved::first_difference(store, view, approved, files, lookup)
     }
 
-    /// True if a commit that takes files from what `parent` gives to what `made` does brings what was `approved`
-    /// of `proposal`: it is that very step, or it holds that and `parent` has it neither as approved nor among
+    /// True if a commit that takes files from what `parent` gives to what `made` does brings what was
+    /// `approved`: it is that very step, or it holds that and `parent` has it neither as approved nor among
     /// other changes.
     pub(super) fn is_brought(
         self,
-        proposal: &Proposal,
         approved: &Cover,
         parent: impl Fn(&RepoPath) -> Option<Entry>,
         made: impl Fn(&RepoPath) -> Option<Entry>,
@@ -385,7 +382,7 @@ impl Of<'_> {
         let files = approved.files();
         for file in &files {
             let file = std::slice::from_ref(file);
-            let other = self.difference(proposal, approved, file, &made)?;
+            let other = self.difference(approved, file, &made)?;
             if let Some((path, _)) = other
                 && !is_step(path)?
             {
@@ -398,7 +395,7 @@ impl Of<'_> {
             }
         }
         let lacks = |step: &Step| !commits::has(self.store, step, parent(&step.path));
-        Ok(approved.steps.iter().any(lacks) && !self.is_held(proposal, approved, &parent)?)
+        Ok(approved.steps.iter().any(lacks) && !self.is_held(approved, &parent)?)
     }
 }
 

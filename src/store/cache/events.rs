@@ -137,6 +137,21 @@ impl View {
         Ok(fold::order(&events).into_iter().cloned().collect())
     }
 
+    /// Those of the events `ids` (hex) that are known, in the order in which they are folded: a lane's own, then what
+    /// each had seen, then time; see [`fold::order`].
+    ///
+    /// # Errors
+    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
+    pub fn in_order(&self, ids: &[&str]) -> Result<Vec<String>> {
+        let _ = self.by(Index::Event);
+        let mut entries = Vec::with_capacity(ids.len());
+        for id in ids {
+            entries.extend(self.events("WHERE id = ?1", [id])?);
+        }
+        let events = self.untangled(entries)?;
+        Ok(fold::order(&events).into_iter().map(|event| event.id.clone()).collect())
+    }
+
     /// The last of [`View::plan_events`], without reading the others: however long its history
     /// is, a plan is changed in the same time.
     ///
