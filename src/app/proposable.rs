@@ -2,7 +2,8 @@
 
 use crate::changeset::FileChange;
 use crate::error::Result;
-use crate::store::Store;
+use crate::proposal::Proposal;
+use crate::store::{Audience, Store};
 
 /// Those of `changes` that can be proposed; the others are added to `passed_over`, each with what is wrong
 /// with it, in words.
@@ -21,6 +22,35 @@ pub fn only(
         match foreign.or_else(name) {
             Some(why) => passed_over.push((change.path.display().to_string(), why)),
             None => kept.push(change),
+        }
+    }
+    Ok(kept)
+}
+
+/// Those of `changes` that a revision of `proposal` may add: where it is not private itself, no private file. The
+/// others are added to `passed_over`, until it is decided.
+///
+/// # Errors
+/// Those of the store.
+pub fn beside(
+    store: &Store,
+    proposal: &Proposal,
+    changes: Vec<FileChange>,
+    passed_over: &mut Vec<(String, String)>,
+) -> Result<Vec<FileChange>> {
+    let id = &proposal.id;
+    if store.view()?.audience(id)? == Audience::Private {
+        return Ok(changes);
+    }
+    let known = &proposal.current().changes;
+    let mut kept = Vec::with_capacity(changes.len());
+    for change in changes {
+        let is_known = known.iter().any(|known| known.path == change.path);
+        if !is_known && store.is_private(std::iter::once(&change.path))? {
+            let why = format!("is private, and {id} is not: it is proposed once that is decided");
+            passed_over.push((change.path.display().to_string(), why));
+        } else {
+            kept.push(change);
         }
     }
     Ok(kept)

@@ -372,13 +372,17 @@ pub fn submit(
     let read::Left { changes, mut passed_over } =
         read::left(store, &home.tree(name), Some(name), &record.base)?;
     let changes = proposable::only(store, changes, &mut passed_over)?;
+    let may_revise = match &pending {
+        Some(proposal) => is_own(store, proposal, &caller.actor)?,
+        None => false,
+    };
+    let changes = match pending.as_ref().filter(|_| may_revise) {
+        Some(proposal) => proposable::beside(store, proposal, changes, &mut passed_over)?,
+        None => changes,
+    };
     if changes.is_empty() {
         // What a person has made of the rest of a decision is theirs to withdraw.
-        let left = pending.filter(|_| passed_over.is_empty());
-        let left = match left {
-            Some(proposal) => is_own(store, &proposal, &caller.actor)?.then_some(proposal),
-            None => None,
-        };
+        let left = pending.filter(|_| passed_over.is_empty() && may_revise);
         let outcome = left.map(|proposal| withdraw(session, proposal)).transpose()?;
         if outcome.is_some() {
             go_on(store, home, changing, record, None, None)?;
@@ -400,10 +404,6 @@ pub fn submit(
     };
     let says_more = |proposal: &Proposal| {
         details.description.is_some() && details.description != proposal.description
-    };
-    let may_revise = match &pending {
-        Some(proposal) => is_own(store, proposal, &caller.actor)?,
-        None => false,
     };
     let outcome = match pending {
         Some(proposal)

@@ -14,6 +14,7 @@ pub mod follow;
 pub mod guard;
 pub mod head;
 pub mod home;
+mod included;
 pub mod link;
 pub mod named;
 pub mod read;

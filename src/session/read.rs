@@ -11,7 +11,7 @@ use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
 use super::tree::pin;
-use super::{beside, codes, link, spool, submodules};
+use super::{beside, codes, included, link, spool, submodules};
 use crate::beneath::{Dir, FileKind, open_last};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
@@ -32,9 +32,9 @@ pub struct Left {
 /// Deepest directory that is looked into.
 const DEEP: usize = 128;
 
-/// Reads `tree` against the commit `base` of `repository`, by its own rules: ignored
-/// files are left out, ends of lines are those that git would store. What differs in a submodule that the tree of
-/// session `name` has is among what is not proposed.
+/// Reads `tree` against the commit `base` of `repository`, by its own rules: ignored files that its index does not
+/// have are left out, ends of lines are those that git would store. What differs in a submodule that the tree of
+/// session `name` has is among what is not proposed, and so is an edited copy of an ignored file.
 ///
 /// # Errors
 /// `session_tree_gone`; `object_missing` without the base, `special_file` where a pipe stands for a file of
@@ -66,6 +66,9 @@ pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str
     };
     walk.directory(&top, BStr::new(""), 0)?;
     walk.deletions()?;
+    if name.is_some() {
+        walk.copies();
+    }
     let mut left = walk.left;
     left.changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(left)
@@ -233,7 +236,7 @@ impl Walk<'_> {
             .range(prefix.clone()..)
             .next()
             .is_some_and(|(at, _)| at.starts_with(&prefix));
-        if !has_known && self.is_excluded(path, true)? {
+        if !has_known && self.is_ignored(path, true)? {
             return Ok(());
         }
         let directory = match above.enter(name.as_bstr()) {
@@ -299,7 +302,7 @@ impl Walk<'_> {
             return Ok(());
         }
         let known = self.known.get(&path).copied();
-        if known.is_none() && self.is_excluded(&path, false)? {
+        if known.is_none() && self.is_ignored(&path, false)? {
             return Ok(());
         }
         self.seen.insert(path.clone());
@@ -344,7 +347,7 @@ impl Walk<'_> {
 
     fn symlink(&mut self, path: BString) -> Result<()> {
         let known = self.known.get(&path).copied();
-        if known.is_none() && self.is_excluded(&path, false)? {
+        if known.is_none() && self.is_ignored(&path, false)? {
             return Ok(());
         }
         self.seen.insert(path.clone());
@@ -396,6 +399,17 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// The copies of ignored files (`.worktreeinclude`) that the agent has edited and git does not have.
+    fn copies(&mut self) {
+        for path in included::edited(self.repository, self.tree, &self.reader) {
+            if !self.known.contains_key(&path) && !self.seen.contains(&path) {
+                let why = "is ignored by git, and is not as in the checkout: git add -f it in the tree, and \
+                           it is proposed";
+                self.pass_over(&path, why);
+            }
+        }
+    }
+
     /// Whether `path` was never in the tree: by the rules that it was made with, which the checkout need
     /// not have kept to, or by those that the checkout has now.
     fn is_left_out(&self, path: &str) -> bool {
@@ -426,7 +440,7 @@ impl Walk<'_> {
         is_it().unwrap_or(false)
     }
 
-    /// What an agent has made of it can only keep changes of its own from being proposed.
+    /// What an agent has made of it can only keep files of its own from being proposed, or add some.
     fn own_index(&self) -> Option<&gix::index::File> {
         let read = || {
             let path = self.tree.join(".git/index");
@@ -450,14 +464,39 @@ impl Walk<'_> {
         self.seen.extend(below.map(|(path, _)| path.clone()));
     }
 
-    fn is_excluded(&mut self, path: &BString, is_directory: bool) -> Result<bool> {
+    /// Whether git ignores `path`, which the base does not have: by the rules, and because the index of the tree
+    /// does not have it either. What it has in a copy of one of the checkout's directories is named.
+    fn is_ignored(&mut self, path: &BString, is_directory: bool) -> Result<bool> {
+        let is_linked = self.is_linked(path);
+        if !is_linked && !self.is_excluded(path, is_directory)? {
+            return Ok(false);
+        }
+        let is_tracked = self.is_tracked(path, is_directory);
+        if is_tracked && is_linked {
+            self.pass_over(path, "lies in a directory of aye.session.link, which is not proposed");
+        }
+        Ok(is_linked || !is_tracked)
+    }
+
+    fn is_linked(&self, path: &BString) -> bool {
         let is_in = |linked: &BString| {
             let rest = path.strip_prefix(linked.as_slice());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
         };
-        if self.linked.iter().any(is_in) {
-            return Ok(true);
+        self.linked.iter().any(is_in)
+    }
+
+    /// Whether the index of the tree has the file `path`, or something in the directory.
+    fn is_tracked(&self, path: &BString, is_directory: bool) -> bool {
+        let Some(index) = self.own_index() else { return false };
+        if is_directory {
+            let prefix = [path.as_slice(), b"/"].concat();
+            return index.prefixed_entries_range(GixStr::new(&prefix)).is_some();
         }
+        index.entry_range(GixStr::new(path.as_slice())).is_some()
+    }
+
+    fn is_excluded(&mut self, path: &BString, is_directory: bool) -> Result<bool> {
         let mode = if is_directory { IndexMode::DIR } else { IndexMode::FILE };
         let path = GixStr::new(path.as_slice());
         match self.excludes.at_entry(path, Some(mode)) {

@@ -7,7 +7,7 @@ use std::path::Path;
 use bstr::{BString, ByteSlice as _};
 
 use super::submodules::{self, Submodules};
-use super::{codes, spool};
+use super::{codes, included, spool};
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::ordered::Ordered as _;
@@ -278,7 +278,7 @@ fn part(
         None => inside().args(["update-ref", "--no-deref", "HEAD", commit]).run()?,
     };
     inside().args(["read-tree", "-mu", "HEAD"]).run()?;
-    include(repository, tree)?;
+    included::copy(repository, tree)?;
     let Submodules { found, mut unread } = submodules::of(repository, commit)?;
     for module in found {
         let Ok(path) = module.path.to_path() else { continue };
@@ -373,33 +373,4 @@ fn share(repository: &Repository, session: (&Path, &str), tree: &Path) -> Result
         .map_err(failed)?;
     set("gc.auto", "0".as_ref())?;
     set(SESSION, session.1.as_ref())
-}
-
-/// Copies the ignored files that `.worktreeinclude` names (a file with the patterns of `.gitignore`) from
-/// the checkout: settings and keys that tests need. They stay ignored, and are never proposed.
-fn include(repository: &Repository, tree: &Path) -> Result<()> {
-    let Some(top) = repository.work_dir() else { return Ok(()) };
-    if !top.join(".worktreeinclude").is_file() {
-        return Ok(());
-    }
-    let list = |exclude: &str| {
-        let args = ["ls-files", "-z", "--others", "--ignored", exclude];
-        git(repository).and_then(|git| git.args(args).run())
-    };
-    let wanted = list("--exclude-from=.worktreeinclude")?;
-    let ignored = list("--exclude-standard")?;
-    let ignored: std::collections::HashSet<&[u8]> = ignored.split(|byte| *byte == 0).collect();
-    for name in wanted.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let Ok(path) = name.to_path() else { continue };
-        let (from, to) = (top.join(path), tree.join(path));
-        let is_file = from.symlink_metadata().is_ok_and(|facts| facts.is_file());
-        if !ignored.contains(name) || !is_file {
-            continue;
-        }
-        let copied = to.parent().map_or(Ok(()), std::fs::create_dir_all);
-        copied.and_then(|()| std::fs::copy(&from, &to)).map_err(|error| {
-            Error::io(format_args!("copy {} into the session's tree", from.display()), &error)
-        })?;
-    }
-    Ok(())
 }

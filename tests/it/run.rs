@@ -457,10 +457,53 @@ fn settings_that_tests_need_are_copied_and_never_proposed() {
     repo.write(".worktreeinclude", ".env\nu.txt\n");
     repo.write(".env", "KEY=1\n");
     repo.write("u.txt", "untracked\n");
-    run(&repo, "grep -q KEY .env && test ! -e u.txt && echo KEY=2 >.env")
+    run(&repo, "grep -q KEY .env && test ! -e u.txt").ok().notes("nothing changed");
+    no_session_is_left(&repo);
+    // Nothing is removed that was not proposed and is not said.
+    script(&repo, &["--name", "e"], "echo KEY=2 >.env")
+        .run()
         .ok()
-        .notes("nothing changed");
+        .notes("not proposed: .env is ignored by git, and is not as in the checkout")
+        .notes("the tree is kept");
     assert_eq!(repo.text(".env"), "KEY=1\n");
+    repo.aye(&["session", "end", "e"]).fails("session_unsubmitted", 4);
+    nothing_pending(&repo);
+    script(&repo, &["--name", "e"], "git add -f .env").run().ok().notes("1 file +1 −0");
+    let shown = repo.aye(&["show", &pending(&repo), "--json"]).ok().json();
+    assert_eq!(shown["audience"], "private", "{shown:#}");
+    no_session_is_left(&repo);
+}
+
+/// As git has it, what its index has is not ignored, whatever the rules say.
+#[test]
+fn what_is_added_by_force_is_proposed() {
+    let repo = Repo::with(&[("a.txt", "a\n"), (".gitignore", "dist/\n*.key\n")]);
+    let text = "mkdir dist; echo x >dist/.gitkeep; echo y >dist/y; echo k >n.key; echo l >o.key
+                git add -f dist/.gitkeep n.key; git commit -qm keep; echo a >>a.txt";
+    run(&repo, text).ok().notes("3 files +3 −0").notes("git ignores it");
+    no_session_is_left(&repo);
+    let id = pending(&repo);
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["audience"], "private", "{shown:#}");
+    let text = diff(&repo, &id);
+    assert!(text.contains("dist/.gitkeep") && text.contains("n.key"), "{text}");
+    assert!(!text.contains("dist/y") && !text.contains("o.key"), "{text}");
+}
+
+/// What others see already does not get a private file by a revision: it is named, and proposed later.
+#[test]
+fn what_is_added_by_force_to_a_proposal_of_others_waits() {
+    let repo = Repo::with(&[("a.txt", "a\n"), (".gitignore", "*.key\n")]);
+    script(&repo, &["--name", "w", "--keep"], "echo b >>a.txt").run().ok();
+    let id = pending(&repo);
+    let more = "echo c >>a.txt; echo k >n.key; git add -f n.key";
+    let ended = script(&repo, &["--name", "w"], more).run().ok();
+    ended.notes("1 file +2 −0").notes(&format!("not proposed: n.key is private, and {id} is not"));
+    assert_eq!(pending(&repo), id);
+    apply(&repo, &id);
+    repo.aye(&["session", "submit", "w"]).ok();
+    let next = pending(&repo);
+    assert!(next != id && diff(&repo, &next).contains("n.key"), "{next}");
 }
 
 #[test]

@@ -60,6 +60,13 @@ pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
         ));
         return lines;
     }
+    if let SubmitOutcome::Proposed(recorded) | SubmitOutcome::Revised(recorded) = outcome {
+        let warnings = recorded.warnings.iter().take(MOST);
+        lines.extend(warnings.map(|it| format!("aye: warning: {}", escape::line(&it.line()))));
+        if recorded.warnings.len() > MOST {
+            lines.push(format!("aye: warning: and {} more", recorded.warnings.len() - MOST));
+        }
+    }
     let files = match proposal.current().changes.len() {
         1 => "1 file".to_owned(),
         count => format!("{count} files"),

@@ -1,0 +1,98 @@
+//! Copies of ignored files that a tree gets from the checkout (`.worktreeinclude`), and which of them the agent has
+//! edited since.
+
+use std::collections::HashSet;
+use std::fs::Metadata;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use bstr::{BString, ByteSlice as _};
+
+use super::tree::git;
+use crate::beneath::{Content, open_last};
+use crate::changeset::{RepoPath, Snapshot as _};
+use crate::error::{Error, Result};
+use crate::repository::Repository;
+use crate::worktree::{Reader, Worktree};
+
+/// In the tree's own git directory, below `info`: each copy as it was made, its size, its time of modification and
+/// its path, a NUL behind it. The agent can write there, and keep files of its own alone from being named.
+const LIST: &str = "aye-included";
+
+/// Largest list that is read, in bytes.
+const MOST: u64 = 16 << 20;
+
+/// Copies the ignored files that `.worktreeinclude` names (a file with the patterns of `.gitignore`) from
+/// the checkout: settings and keys that tests need. They stay ignored.
+///
+/// # Errors
+/// Those of git and of the file system.
+pub(super) fn copy(repository: &Repository, tree: &Path) -> Result<()> {
+    let Some(top) = repository.work_dir() else { return Ok(()) };
+    if !top.join(".worktreeinclude").is_file() {
+        return Ok(());
+    }
+    let list = |exclude: &str| {
+        let args = ["ls-files", "-z", "--others", "--ignored", exclude];
+        git(repository).and_then(|git| git.args(args).run())
+    };
+    let wanted = list("--exclude-from=.worktreeinclude")?;
+    let ignored = list("--exclude-standard")?;
+    let ignored: HashSet<&[u8]> = ignored.split(|byte| *byte == 0).collect();
+    let mut copies = Vec::new();
+    for name in wanted.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let Ok(path) = name.to_path() else { continue };
+        let (from, to) = (top.join(path), tree.join(path));
+        let is_file = from.symlink_metadata().is_ok_and(|facts| facts.is_file());
+        if !ignored.contains(name) || !is_file {
+            continue;
+        }
+        let copied = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let copied = copied.and_then(|()| std::fs::copy(&from, &to));
+        let facts = copied.and_then(|_| to.symlink_metadata()).map_err(|error| {
+            Error::io(format_args!("copy {} into the session's tree", from.display()), &error)
+        })?;
+        copies.extend([stamp(&facts).as_bytes(), b" ", name, b"\0"].concat());
+    }
+    std::fs::write(tree.join(".git/info").join(LIST), copies)
+        .map_err(|error| Error::io("list what is copied into the session's tree", &error))
+}
+
+/// The copies in `tree`, which `reader` reads, that are not as they were made and not as in the checkout.
+pub(super) fn edited(repository: &Repository, tree: &Path, reader: &Reader<'_>) -> Vec<BString> {
+    let read = || {
+        let info = open_last(tree).ok()?.enter(".git".into()).ok()?.enter("info".into()).ok()?;
+        match info.read(LIST.into(), MOST).ok()? {
+            Content::File(bytes, _) => Some(bytes),
+            _ => None,
+        }
+    };
+    let list = read().unwrap_or_default();
+    let checkout = repository.worktree().ok();
+    let checkout = checkout.as_ref().map(Worktree::reader);
+    let is_edited = |path: &RepoPath, made: &[u8]| {
+        let facts = tree.join(path.to_path()).symlink_metadata();
+        if facts.is_ok_and(|facts| stamp(&facts).as_bytes() == made) {
+            return false;
+        }
+        match (reader.file(path), checkout.as_ref().map(|checkout| checkout.file(path))) {
+            (Ok(None), _) => false,
+            (Ok(Some(copy)), Some(Ok(Some(own)))) => copy.bytes != own.bytes,
+            _ => true,
+        }
+    };
+    let lines = list.split(|byte| *byte == 0);
+    let lines = lines.filter_map(|line| {
+        let at = line.find_iter(b" ").nth(1)?;
+        let (made, path) = (line.get(..at)?, line.get(at + 1..)?);
+        Some((RepoPath::from_tree(path).ok()?, made))
+    });
+    let edited = lines.filter(|(path, made)| is_edited(path, made));
+    edited.map(|(path, _)| path.as_bstr().to_owned()).collect()
+}
+
+/// What changes with a file: its size, and when it was modified, in nanoseconds.
+fn stamp(facts: &Metadata) -> String {
+    let modified = facts.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    format!("{} {}", facts.len(), modified.unwrap_or_default().as_nanos())
+}
