@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::proposal::event::{Comment, Extend, InputForm, RevisionReason, Subject};
 use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId};
 use crate::scan::gate::{self, Warning};
-use crate::store::{NewProposal, NewRevision, Store};
+use crate::store::{Audience, NewProposal, NewRevision, Store};
 
 /// What a proposal says beside its changes.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +82,7 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
         ("domain", details.domain.as_deref()),
         ("task", details.related_task_id.as_deref()),
     ];
-    let warnings = gate::proposal(store, &draft.changeset, &said)?;
+    let warnings = gate::proposal(store, &draft.changeset, &said, true)?;
     let adapted = draft.adapted;
     let named = details.proposed_by.filter(|name| !name.trim().is_empty());
     let expires_in = match details.expires_in {
@@ -147,7 +147,8 @@ pub fn revise(
     let back = TakeBack::of(session, &draft)?;
     let mut said = vec![("description", description.as_deref())];
     said.extend(notes.iter().map(|note| ("comment", Some(note.body.as_str()))));
-    let warnings = gate::proposal(store, &draft.changeset, &said)?;
+    let is_private = store.view()?.audience(id)? == Audience::Private;
+    let warnings = gate::proposal(store, &draft.changeset, &said, is_private)?;
     let uppers = stack::above(session, proposal)?;
     // What cannot be read any more is not worth the revision that may replace it.
     let earlier = store.changeset(&proposal.current().changes).unwrap_or_default();

@@ -123,7 +123,7 @@ pub fn apply(
     let mut kind = files::APPLY;
     if request.effect == Effect::Commit {
         kind = files::COMMIT;
-        let seen = require_recordable(store, authority, now, proposal, &planned)?;
+        let seen = require_recordable(store, authority, now, proposal, (&planned, part))?;
         let wanted = (request, part);
         keep_ahead(store, authority, now, proposal, wanted, (&planned, seen), &written)?;
     }
@@ -357,16 +357,18 @@ impl Decided<'_> {
 }
 
 /// Refuses, before git makes the commit, which nothing takes back, what could not be recorded after it: a proposal
-/// that is not as it was shown any more, a lock or a lane that cannot be had. Returns the commit that its statement names as seen.
+/// that is not as it was shown any more, a lock or a lane that cannot be had, a `part` that others must not see.
+/// Returns the commit that its statement names as seen.
 fn require_recordable(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
     proposal: &Proposal,
-    planned: &Shown,
+    (planned, part): (&Shown, Option<&Part>),
 ) -> Result<Option<String>> {
     store.write(authority.actor(), now, |writer| {
         still(writer, proposal, &planned.seen)?;
+        part.map_or(Ok(()), |part| writer.require_revisable(proposal, &part.changes))?;
         writer.seen(&proposal.id, false, &planned.seen.own)
     })
 }

@@ -248,8 +248,8 @@ pub(crate) fn merged(written: &[Written]) -> impl Iterator<Item = (&RepoPath, Op
 
 /// Refuses to merge with content that is not for those whom an event about `id` is for, and that is
 /// not committed: its lane would keep the result, and what stands on that would seem to be for them; and its
-/// manifest has hashes, by which short content can be guessed. `merged`: such files, and what they hold.
-/// `takes_back`: the event takes the decision on it back.
+/// manifest has hashes, by which short content can be guessed. So it is with a file that has become private since.
+/// `merged`: such files, and what they hold. `takes_back`: the event takes the decision on it back.
 ///
 /// # Errors
 /// `private_path`; those of the store.
@@ -259,8 +259,8 @@ pub(crate) fn require_apart<'f>(
     takes_back: bool,
     merged: impl Iterator<Item = (&'f RepoPath, Option<&'f Entry>)>,
 ) -> Result<()> {
-    let mut merged = merged.peekable();
-    if merged.peek().is_none() {
+    let merged: Vec<_> = merged.collect();
+    if merged.is_empty() {
         return Ok(());
     }
     let view = store.view()?;
@@ -268,16 +268,38 @@ pub(crate) fn require_apart<'f>(
         true => view.audience_of_decision(id)?,
         false => view.audience(id)?,
     };
-    let files = merged.filter_map(|(path, now)| Content::before(path, now));
-    if audience == Audience::Private
-        || !store.stands_elsewhere(&view, &audience, Some(id), files)?
-    {
+    if audience == Audience::Private {
         return Ok(());
     }
-    let why = format!("a file holds uncommitted changes that are not for those whom {id} is for");
-    Err(Error::new(&crate::store::codes::PRIVATE_PATH, why).with("proposal_id", id.as_str()).hint(
-        "nothing was written; commit those changes or undo them first: aye list --status applied",
-    ))
+    let refused = |why: String, hint: String| {
+        let error = Error::new(&crate::store::codes::PRIVATE_PATH, why);
+        Err(error.with("proposal_id", id.as_str()).hint(hint))
+    };
+    if store.is_private(merged.iter().map(|(path, _)| *path))? {
+        let hint = match takes_back {
+            true => "nothing was written; undo it in the file by hand".to_owned(),
+            false => format!(
+                "nothing was written; propose it again, which is private, or edit the file by hand and close this \
+                 one: aye apply {id} --mark-only"
+            ),
+        };
+        return refused(
+            format!(
+                "a file that is private by now (aye.private, a filter, or ignored by git) has other lines, which \
+                 would be recorded with {id}, and that is not private"
+            ),
+            hint,
+        );
+    }
+    let files = merged.into_iter().filter_map(|(path, now)| Content::before(path, now));
+    if !store.stands_elsewhere(&view, &audience, Some(id), files)? {
+        return Ok(());
+    }
+    refused(
+        format!("a file holds uncommitted changes that are not for those whom {id} is for"),
+        "nothing was written; commit those changes or undo them first: aye list --status applied"
+            .to_owned(),
+    )
 }
 
 /// The digest of a revision's changes.

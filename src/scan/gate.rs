@@ -42,7 +42,8 @@ impl Warning {
 }
 
 /// What a code proposal of `changeset` should be warned of, as `aye.scan` asks, in what is `said` of it too
-/// (what it is and its text), and of its [`files`]; and that it is private because of a file that git ignores.
+/// (what it is and its text), and of its [`files`]; and, where it `is_private`, that it is so because of a file that
+/// git ignores.
 ///
 /// # Errors
 /// `secret_detected` or `pii_detected` where `aye.scan` is `block`, with all findings in its
@@ -51,14 +52,14 @@ pub fn proposal(
     store: &Store,
     changeset: &Changeset,
     said: &[(&str, Option<&str>)],
+    is_private: bool,
 ) -> Result<Vec<Warning>> {
     let mut warnings = lines(store, changeset, said)?;
     add_files(store, changeset, &mut warnings);
-    let changes = changeset.changes().iter();
+    let changes = changeset.changes().iter().filter(|_| is_private);
     let mut paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
     if let Some(path) = store.ignored(&mut paths)? {
-        let message =
-            "git ignores it and does not track it: the proposal is private, in this clone alone";
+        let message = "git ignores it and does not track it: the proposal is private, in this clone alone";
         warnings.push(of_file("ignored_file", path, message.to_owned()));
     }
     Ok(warnings)

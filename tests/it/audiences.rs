@@ -1,6 +1,7 @@
 //! Whom a proposal is for: what is private stays here, and what was fetched from one remote is
 //! decided for that one alone.
 
+mod ignored;
 mod published;
 mod taken;
 

@@ -195,6 +195,17 @@ impl Writer<'_> {
         self.decide(authority, Some(id), Data::Revise(revise))
     }
 
+    /// Refuses, before anything is written, what [`Writer::revise`] would refuse of `changeset` because others
+    /// see `proposal`.
+    ///
+    /// # Errors
+    /// `private_path`; as [`Writer::note`].
+    pub fn require_revisable(&mut self, proposal: &Proposal, changeset: &Changeset) -> Result<()> {
+        let changes = self.record(changeset)?;
+        let form = InputForm::default();
+        self.require_public(proposal, &changes, contents(changeset, &changes, &form))
+    }
+
     /// Refuses content that is not for those whom `proposal` is for.
     fn require_public<'c>(
         &self,
@@ -206,13 +217,17 @@ impl Writer<'_> {
         if audience == Audience::Private {
             return Ok(());
         }
+        // What it has already, they have. A file may have become private since.
         let known = &proposal.current().changes;
-        let is_new = |change: &&ChangeRecord| !known.iter().any(|known| known.path == change.path);
+        let is_of = |a: &ChangeRecord, b: &ChangeRecord| {
+            (&a.path, &a.before, &a.after, &a.origin) == (&b.path, &b.before, &b.after, &b.origin)
+        };
+        let is_new = |change: &&ChangeRecord| !known.iter().any(|known| is_of(known, change));
         let new = changes.iter().filter(is_new).flat_map(ChangeRecord::paths);
         let id = &proposal.id;
         let why = if self.store.is_private(new)? {
             format!(
-                "it adds a file that is private (aye.private, a filter, or ignored by git), and {id} is not"
+                "it changes a file that is private (aye.private, a filter, or ignored by git), and {id} is not"
             )
         } else if self.store.stands_elsewhere(&self.view, &audience, Some(id), contents)? {
             format!("it stands on, or has, what is not for everybody whom {id} is for")
@@ -221,7 +236,10 @@ impl Writer<'_> {
         };
         Err(Error::new(&codes::PRIVATE_PATH, why)
             .with("proposal_id", id.as_str())
-            .hint("leave that out, or propose it by itself: aye propose --private …"))
+            .hint(
+                "leave that out, or propose it by itself: aye propose --private …; a file that HEAD has is not \
+                 ignored",
+            ))
     }
 }
 

@@ -1,0 +1,89 @@
+//! Files that are private by now.
+
+use super::*;
+
+fn lines(ninth: &str) -> String {
+    (1..=20).map(|n| if n == 9 { format!("{ninth}\n") } else { format!("{n}\n") }).collect()
+}
+
+/// A public proposal about `w.txt`, which git ignores since, and which has other lines by now.
+fn ignored_since() -> (Scene, String) {
+    let scene = scene();
+    let here = &scene.here;
+    here.write("w.txt", lines("9"));
+    let id = propose(here, "w.txt", &lines("9").replace("15\n", "new\n"), &["-m", "x"]);
+    is(here, &id, "pending", "default");
+    here.write(".git/info/exclude", "w.txt\n");
+    here.write("w.txt", lines("hush"));
+    (scene, id)
+}
+
+fn stays_here(scene: &Scene) {
+    let log = scene.here.git(&["rev-list", "--objects", "--glob=refs/aye/log/*"]);
+    for line in log.lines() {
+        let id = line.split(' ').next().expect("an id");
+        let text = scene.here.git(&["cat-file", "-p", id]);
+        assert!(!text.contains("hush"), "{line}");
+    }
+}
+
+#[test]
+fn what_has_become_private_is_not_revised_for_others() {
+    let (scene, id) = ignored_since();
+    let here = &scene.here;
+    let edit = ["revise", &id, "w.txt", "--old", "hush", "--new", "more hush"];
+    here.aye(&edit).fails("private_path", 4).notes("aye propose --private");
+    here.agent("codex", &edit).fails("human_approval_required", 4);
+    here.aye(&["rebase", &id]).fails("private_path", 4);
+    // What they have already they may have once more, and nothing is said that is not so.
+    here.aye(&["revise", &id, "-m", "words"]).ok().lacks("private");
+    is(here, &id, "pending", "default");
+    stays_here(&scene);
+    let again = here.aye(&["propose", "w.txt", "--old", "hush", "--new", "more hush", "-q"]).ok();
+    is(here, &again.id(), "pending", "private");
+    // Nor is what a person has published, nor what `aye.private` names since.
+    here.aye(&["publish", &again.id(), "--yes"]).ok();
+    here.aye(&["revise", &again.id(), "w.txt", "--old", "20", "--new", "21"])
+        .fails("private_path", 4);
+    let public = propose(here, "b.txt", "B\n", &[]);
+    here.git(&["config", "aye.private", "b.txt"]);
+    here.aye(&["revise", &public, "b.txt", "--old", "b", "--new", "C"]).fails("private_path", 4);
+}
+
+#[test]
+fn what_has_become_private_is_not_merged_into_the_record_for_others() {
+    let (scene, id) = ignored_since();
+    let here = &scene.here;
+    here.aye(&["apply", &id, "--yes"]).fails("private_path", 4).notes("--mark-only");
+    here.aye(&["approve", &id, "--yes"]).fails("private_path", 4);
+    assert_eq!(here.text("w.txt"), lines("hush"));
+    is(here, &id, "pending", "default");
+    // As it was proposed it fits.
+    here.write("w.txt", lines("9"));
+    here.aye(&["apply", &id, "--yes"]).ok();
+    here.write("w.txt", lines("hush").replace("15\n", "new\n"));
+    here.aye(&["undo", &id, "--yes"]).fails("private_path", 4).notes("by hand");
+    here.write("w.txt", lines("9").replace("15\n", "new\n"));
+    here.aye(&["undo", &id, "--yes"]).ok();
+    stays_here(&scene);
+}
+
+/// A part that cannot be recorded for others is refused before it is in a commit.
+#[test]
+fn a_part_of_what_has_become_private_is_not_committed_for_others() {
+    let scene = scene();
+    let here = &scene.here;
+    here.write("b.txt", lines("9"));
+    here.git(&["commit", "-qam", "Lines"]);
+    let next = lines("hush").replace("20\n", "twenty\n");
+    let id = propose(here, "b.txt", &next, &["-m", "x"]);
+    here.git(&["config", "aye.private", "b.txt"]);
+    let head = here.git(&["rev-parse", "HEAD"]);
+    for how in [&["--commit"][..], &["--index"], &[]] {
+        here.aye(&[&["apply", &id, "--hunks", "2", "--yes"], how].concat())
+            .fails("private_path", 4);
+        assert_eq!(here.git(&["rev-parse", "HEAD"]), head);
+        assert_eq!(here.text("b.txt"), lines("9"), "{how:?}");
+        assert_eq!(here.git(&["diff", "--cached", "--name-only"]), "");
+    }
+}
