@@ -194,6 +194,33 @@ fn an_edit_follows_a_rename_in_a_commit_and_in_the_index() {
     assert!(repo.text("h.txt").contains("forty"));
 }
 
+/// The commits since the base are all that says where the file went.
+#[test]
+fn a_revision_of_an_edit_follows_a_rename_in_a_commit_as_well() {
+    let revisions: [&[&str]; 3] = [
+        &["-m", "Other words"],
+        &["f.txt", "--old", "new 40", "--new", "newer 40"],
+        &["--take", "COMMENT"],
+    ];
+    for more in revisions {
+        let repo = scene();
+        let id = propose_edit(&repo, "editor", "line 40", "new 40");
+        let suggest =
+            ["comment", &id, "--path", "f.txt", "--line", "41", "--suggest", "forty", "-m", "s"];
+        repo.aye(&suggest).ok();
+        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        let comment = shown["comments"][0]["id"].as_str().expect("an id").to_owned();
+        repo.git(&["mv", "f.txt", "g.txt"]);
+        repo.git(&["commit", "-qm", "Move"]);
+        let more: Vec<&str> =
+            more.iter().map(|arg| if *arg == "COMMENT" { &comment } else { *arg }).collect();
+        repo.agent("editor", &[&["revise", &id], &more[..]].concat()).ok();
+        repo.aye(&["list"]).ok().lacks("conflict");
+        repo.aye(&["apply", &repo.at_revision(&id), "--yes"]).ok();
+        assert!(!repo.exists("f.txt") && repo.text("g.txt") != lines(|_| false), "{more:?}");
+    }
+}
+
 #[test]
 fn one_review_takes_a_rename_and_what_follows_it() {
     let repo = scene();

@@ -1,9 +1,10 @@
 //! New proposals and revisions.
 
 use chrono::{Duration, SubsecRound as _};
+use gix::ObjectId;
 
 use super::Writer;
-use crate::changeset::Changeset;
+use crate::changeset::{Changeset, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::codes::WRONG_TOOL;
 use crate::proposal::event::{InputForm, On, Propose, Revise, RevisionReason, Subject, digest};
@@ -181,12 +182,13 @@ impl Writer<'_> {
         let changes = self.record(new.changeset)?;
         self.require_public(&proposal, &changes, contents(new.changeset, &changes, &new.form))?;
         let expires_at = new.expires_in.map(|span| (self.now + span).trunc_subsecs(3));
+        let base = self.base_of(&proposal, &changes);
         let revise = Revise {
             description: new.description,
             expires_at,
             reason: new.reason,
             on: new.on,
-            base: self.head(),
+            base,
             changes,
             changes_blob: None,
             memory: new.memory,
@@ -204,6 +206,26 @@ impl Writer<'_> {
         let changes = self.record(changeset)?;
         let form = InputForm::default();
         self.require_public(proposal, &changes, contents(changeset, &changes, &form))
+    }
+
+    /// The commit that a revision of `proposal` to `changes` is made on: HEAD, or the base that it has where that
+    /// is the last to say where a file was which has been moved since.
+    fn base_of(&self, proposal: &Proposal, changes: &[ChangeRecord]) -> Option<String> {
+        let current = proposal.current();
+        let is_kept = |change: &&ChangeRecord| {
+            let mut known = current.changes.iter();
+            change.before.is_some()
+                && known.any(|known| known.path == change.path && known.before == change.before)
+                && self.store.id_in_head(&change.path).is_none()
+        };
+        let had = |base: &String, path: &RepoPath| {
+            let files = self.store.files_of(ObjectId::from_hex(base.as_bytes()).ok()?).ok()?;
+            files.file(path).ok()?
+        };
+        let mut gone = changes.iter().filter(is_kept);
+        let base = current.base.as_ref();
+        let base = base.filter(|base| gone.any(|change| had(base, &change.path).is_some()));
+        base.cloned().or_else(|| self.head())
     }
 
     /// Refuses content that is not for those whom `proposal` is for.
