@@ -1,17 +1,22 @@
 //! Files that git ignores and does not have.
 
+use std::collections::BTreeSet;
+
+use gix::bstr::{BStr, BString, ByteSlice as _};
+use gix::index::{State, entry};
 use gix::worktree::stack::state::ignore::Source;
 
 use super::Repository;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 
-/// So many paths are looked up in HEAD before the index is read, which is quicker for more.
+/// So many paths are looked up in HEAD before rules are read, which is quicker for more.
 const FEW: usize = 16;
 
 impl Repository {
-    /// The first of `paths` that git ignores, and that neither HEAD nor the index has. The rules are read only
-    /// where there is a path that the index does not have.
+    /// The first of `paths` that git ignores and HEAD does not have: by the rules that lie in the work tree, or by
+    /// those of HEAD. The index does not count, nor do these alone: whoever wants a file to be
+    /// seen may have just added it by force, or edited the rules.
     ///
     /// # Errors
     /// `io_error` where the index or the rules cannot be read.
@@ -26,21 +31,26 @@ impl Repository {
         if paths.is_empty() || self.work_dir().is_none() {
             return Ok(None);
         }
-        let unread = |error: &dyn std::fmt::Display| {
-            let error = std::io::Error::other(error.to_string());
-            Error::io("read the rules of ignored files", &error)
-        };
         let index = self.repo.index_or_empty().map_err(|error| unread(&error))?;
-        paths.retain(|path| index.entry_by_path(path.as_bstr()).is_none());
-        if paths.is_empty() {
-            return Ok(None);
+        let here = Source::WorktreeThenIdMappingIfNotSkipped;
+        if let Some(path) = self.first_ignored(&paths, &index, here)? {
+            return Ok(Some(path));
         }
-        let mut rules = self
-            .repo
-            .excludes(&index, None, Source::WorktreeThenIdMappingIfNotSkipped)
-            .map_err(|error| unread(&error))?;
+        match self.rules_in_head(&paths)? {
+            Some(rules) => self.first_ignored(&paths, &rules, Source::IdMapping),
+            None => Ok(None),
+        }
+    }
+
+    fn first_ignored<'p>(
+        &self,
+        paths: &[&'p RepoPath],
+        index: &State,
+        source: Source,
+    ) -> Result<Option<&'p RepoPath>> {
+        let mut rules = self.repo.excludes(index, None, source).map_err(|error| unread(&error))?;
         for path in paths {
-            let mode = Some(gix::index::entry::Mode::FILE);
+            let mode = Some(entry::Mode::FILE);
             let found = rules.at_entry(path.as_bstr(), mode).map_err(|error| unread(&error))?;
             if found.is_excluded() && self.id_in_head(path).is_none() {
                 return Ok(Some(path));
@@ -48,4 +58,34 @@ impl Repository {
         }
         Ok(None)
     }
+
+    /// An index of nothing but the files of rules that HEAD has above `paths`; `None` where it has none.
+    fn rules_in_head(&self, paths: &[&RepoPath]) -> Result<Option<State>> {
+        let directories: BTreeSet<BString> = paths.iter().flat_map(|path| above(path)).collect();
+        let mut rules = State::new(self.repo.object_hash());
+        for directory in directories {
+            let name = [directory.as_slice(), b".gitignore"].concat();
+            let Some(id) = RepoPath::from_tree(&name).ok().and_then(|at| self.id_in_head(&at))
+            else {
+                continue;
+            };
+            let id = gix::ObjectId::from_hex(id.as_bytes()).map_err(|error| unread(&error))?;
+            let (stat, flags) = (entry::Stat::default(), entry::Flags::empty());
+            rules.dangerously_push_entry(stat, id, flags, entry::Mode::FILE, BStr::new(&name));
+        }
+        rules.sort_entries();
+        Ok(Some(rules).filter(|rules| !rules.entries().is_empty()))
+    }
+}
+
+/// The directories that `path` lies in, each with a slash behind it but for the top.
+fn above(path: &RepoPath) -> impl Iterator<Item = BString> {
+    let path = path.as_bstr();
+    let ends = path.find_iter(b"/").map(|at| at + 1);
+    std::iter::once(0).chain(ends).map(|end| BString::from(&path[..end]))
+}
+
+fn unread(error: &dyn std::fmt::Display) -> Error {
+    let error = std::io::Error::other(error.to_string());
+    Error::io("read the rules of ignored files", &error)
 }

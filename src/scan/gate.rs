@@ -59,7 +59,7 @@ pub fn proposal(
     let changes = changeset.changes().iter().filter(|_| is_private);
     let mut paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
     if let Some(path) = store.ignored(&mut paths)? {
-        let message = "git ignores it and does not track it: the proposal is private, in this clone alone";
+        let message = "git ignores it and HEAD does not have it: the proposal is private, in this clone alone";
         warnings.push(of_file("ignored_file", path, message.to_owned()));
     }
     Ok(warnings)

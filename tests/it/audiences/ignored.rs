@@ -1,4 +1,4 @@
-//! Files that are private by now.
+//! Files that git ignores by now, or did until somebody loosened its rules.
 
 use super::*;
 
@@ -86,4 +86,40 @@ fn a_part_of_what_has_become_private_is_not_committed_for_others() {
         assert_eq!(here.text("b.txt"), lines("9"), "{how:?}");
         assert_eq!(here.git(&["diff", "--cached", "--name-only"]), "");
     }
+}
+
+/// Whoever proposes may just have loosened the rules, or staged the file.
+#[test]
+fn what_head_ignores_is_private_whatever_lies_there() {
+    let Scene { here, origin, .. } = scene();
+    let rules = ".env\nsub/*.key\n";
+    here.write(".gitignore", rules);
+    here.write("in/.gitignore", "/deep/\n");
+    here.git(&["add", "-A"]);
+    here.commit("rules");
+    here.write(".env", "A=1\nKEY=hush\n");
+    here.write("in/deep/x.txt", "A=1\nKEY=hush\n");
+    let private = |path: &str| {
+        let args = ["propose", path, "--old", "A=1", "--new", "A=2", "-m", "x"];
+        let run = here.agent("codex", &args).ok().notes("git ignores it");
+        is(&here, &run.id(), "pending", "private");
+        here.aye(&["reject", &run.id(), "--yes"]).ok();
+    };
+    for added in ["-f", "-Nf"] {
+        here.git(&["add", added, ".env"]);
+        private(".env");
+        here.git(&["rm", "-q", "--cached", "-f", ".env"]);
+    }
+    here.write(".gitignore", "sub/*.key\n");
+    private(".env");
+    here.remove(".gitignore");
+    here.write("in/.gitignore", "!deep/\n");
+    private(".env");
+    private("in/deep/x.txt");
+    is(&here, &propose(&here, "in/other", "x\n", &[]), "pending", "default");
+    // What HEAD does not ignore any more is everybody's.
+    here.git(&["commit", "-qam", "loose"]);
+    is(&here, &propose(&here, "in/deep/y.txt", "x\n", &[]), "pending", "default");
+    push(&here, "origin");
+    assert!(!objects(&origin).contains("hush"));
 }
