@@ -27,9 +27,6 @@ use crate::store::Store;
 pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath], edited: &[&RepoPath]) -> Result<()> {
     store.refuse_foreign(paths, "apply it without --commit, then commit it with git")?;
     refuse_locked_index(store)?;
-    if head(store)?.is_none() {
-        return Ok(());
-    }
     if let Ok(index) = store.repo().index_or_empty() {
         paths.iter().try_for_each(|path| refuse_unseen(&index, path))?;
         let is_known = |path: &RepoPath| {

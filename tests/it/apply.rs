@@ -496,6 +496,24 @@ fn a_linked_work_tree_applies_to_its_own_files() {
     assert_eq!(repo.git(&["log", "-1", "--format=%s", "linked"]), "Change src/a.txt");
 }
 
+/// The whole file would be in the commit, as reviewed.
+#[test]
+fn an_edit_of_an_uncommitted_file_is_not_committed_on_an_unborn_branch() {
+    for staged in [false, true] {
+        let repo = Repo::new();
+        repo.write("u.txt", "one\ntwo\n");
+        if staged {
+            repo.git(&["add", "u.txt"]);
+        }
+        let args = ["propose", "u.txt", "--old", "two", "--new", "2", "-m", "x", "-q"];
+        let id = repo.aye(&args).ok().id();
+        repo.aye(&["apply", &id, "--commit", "--yes"]).fails("uncommitted_changes", 5);
+        assert_eq!(repo.text("u.txt"), "one\ntwo\n");
+        assert_ne!(repo.try_git(&["rev-parse", "-q", "--verify", "HEAD"]).status, 0);
+        repo.aye(&["apply", &id, "--yes"]).ok();
+    }
+}
+
 #[test]
 fn an_unborn_branch_gets_its_first_commit() {
     let repo = Repo::new();
