@@ -6,16 +6,20 @@ use serde::Serialize;
 use super::identity::Asking;
 use super::which::One;
 use super::{Context, Format};
+use crate::app::outgoing::{Outgoing, OutgoingFile, outgoing};
 use crate::decide;
 use crate::error::{Exit, Result};
 use crate::proposal::rules::Verb;
+use crate::scan::gate::Warning;
 use crate::store::Audience;
+use crate::text::escape;
 
 /// Publish a private proposal: the next push takes it along.
 ///
 /// It keeps its id. Its first and its present content and everything that is said about it from now
 /// on are for the default remote, or for the one that --to names; the revisions between, and what was
-/// said before, stay private.
+/// said before, stay private. Its files go out as a whole, whatever it changes of them: each is named
+/// before the question, and so is what looks like a secret in it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye publish m4k8
@@ -47,6 +51,37 @@ pub struct Answer {
     pub proposal_id: String,
     /// Whom it is for now: `default`, or the name of a remote.
     pub audience: String,
+    /// The files that go out with it, each as a whole.
+    pub files: Vec<Sent>,
+    /// What they hold that looks like a secret or personal data, wherever in them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+/// A file that goes out with a proposal.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Sent {
+    /// Where it is.
+    pub path: String,
+    /// Git ignores it, or what it was copied from.
+    pub ignored: bool,
+}
+
+impl Sent {
+    fn new(file: &OutgoingFile) -> Self {
+        Self { path: file.path.display().to_string(), ignored: file.is_ignored }
+    }
+}
+
+/// What goes out, in lines.
+fn lines(sent: &Outgoing) -> Vec<String> {
+    let file = |file: &OutgoingFile| {
+        let ignored = if file.is_ignored { "git ignores it, and " } else { "" };
+        let name = escape::name(&file.path.display().to_string());
+        format!("{name}: {ignored}all of it will be in the log")
+    };
+    let warning = |it: &Warning| format!("warning: {}", escape::line(&it.line()));
+    sent.files.iter().map(file).chain(sent.warnings.iter().map(warning)).collect()
 }
 
 /// Runs the command.
@@ -59,6 +94,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let view = store.view()?;
     let proposal = args.which.find(context, &view)?;
     let seen = decide::Seen::now(&store, &view)?;
+    let is_private = view.audience(&proposal.id)? == Audience::Private;
     drop(view);
     let to = match args.to.as_deref() {
         None | Some("default") => Audience::Default,
@@ -75,7 +111,20 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &format!("Publish {} to {whom}?", proposal.id),
         command: &format!("aye publish {}", proposal.id),
     };
-    let Some(authority) = context.authorise(&store, &asking)? else {
+    let by_flag = context.by_flag(&store, &asking)?;
+    let sent = match is_private {
+        true => outgoing(&store, &proposal)?,
+        // Which is refused.
+        false => Outgoing::default(),
+    };
+    if by_flag.is_none() || context.format_or(Format::Text) == Format::Text {
+        lines(&sent).iter().for_each(|line| context.note(line));
+    }
+    let authority = match by_flag {
+        Some(authority) => Some(authority),
+        None => context.asked(&store, &asking)?,
+    };
+    let Some(authority) = authority else {
         context.note("nothing published");
         return Ok(Exit::Negative);
     };
@@ -85,6 +134,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         success: true,
         proposal_id: proposal.id.to_string(),
         audience: to.as_str().to_owned(),
+        files: sent.files.iter().map(Sent::new).collect(),
+        warnings: sent.warnings,
     };
     context.emit(Format::Text, &answer, || format!("{}  published for {whom}\n", proposal.id))?;
     if context.format.is_none() {

@@ -185,6 +185,35 @@ fn unsafe_warning(change: &FileChange, issue: Issue) -> Warning {
     }
 }
 
+/// What `changeset` holds that only those should see whom it is for, whoever wrote it and whatever `aye.scan` is:
+/// secrets and personal data, in its files as they were and as they are to be.
+///
+/// # Errors
+/// `allowlist_parse_error`.
+pub fn whole(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
+    let scanner = Scanner::new(&Options::default());
+    let mut warnings: Vec<Warning> = Vec::new();
+    for change in changeset.changes() {
+        for file in change.after.iter().chain(&change.before).filter(|file| !file.is_binary()) {
+            for finding in scanner.scan(&file.bytes) {
+                let (found, _) = warning(change.path.display().to_string(), finding);
+                // What stays in the file is named where it will be.
+                let is_it = |it: &Warning| {
+                    (&it.file_path, &it.fingerprint) == (&found.file_path, &found.fingerprint)
+                };
+                if !warnings.iter().any(is_it) {
+                    warnings.push(found);
+                }
+            }
+        }
+    }
+    if !warnings.is_empty() {
+        let allowed = known(store)?;
+        warnings.retain(|it| !it.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
+    }
+    Ok(warnings)
+}
+
 fn secrets(changeset: &Changeset) -> Vec<(Warning, Category)> {
     let scanner = Scanner::new(&Options::default());
     let mut found = Vec::new();

@@ -123,3 +123,24 @@ fn what_head_ignores_is_private_whatever_lies_there() {
     push(&here, "origin");
     assert!(!objects(&origin).contains("hush"));
 }
+
+/// It cannot be taken back.
+#[test]
+fn what_goes_out_with_a_publication_is_named() {
+    let Scene { here, .. } = scene();
+    here.write(".gitignore", ".env\n");
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0".repeat(2).split_at(36).0);
+    here.write(".env", format!("A=1\nB=2\nTOKEN={token}\n"));
+    let id =
+        here.aye(&["propose", ".env", "--old", "A=1", "--new", "A=2", "-m", "x", "-q"]).ok().id();
+    let says = |run: Run| {
+        run.notes(".env: git ignores it, and all of it will be in the log")
+            .notes("warning: .env:3:")
+    };
+    let copy = here.copy();
+    says(copy.aye(&["publish", &id, "--yes"]).ok());
+    let answer = here.aye(&["publish", &id, "--yes", "--json"]).ok().json();
+    assert_eq!(answer["files"], serde_json::json!([{ "path": ".env", "ignored": true }]));
+    assert_eq!(answer["warnings"][0]["line"], 3, "{answer:#}");
+    assert!(!answer.to_string().contains(&token), "{answer:#}");
+}
