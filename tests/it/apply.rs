@@ -515,6 +515,21 @@ fn an_edit_of_an_uncommitted_file_is_not_committed_on_an_unborn_branch() {
 }
 
 #[test]
+fn a_new_file_that_git_ignores_is_named_where_it_gets_into_history() {
+    for (how, says) in [("--commit", "it is in the commit"), ("--index", "it is staged")] {
+        let repo = Repo::with(&[("a.txt", "a\n"), (".gitignore", "ign/\n")]);
+        let args = ["propose", "ign/n.txt", "--content", "n\n", "-m", "x", "-q"];
+        let id = repo.aye(&args).ok().id();
+        repo.aye(&["apply", &id, how, "--yes"])
+            .ok()
+            .notes(&format!("warning: git ignores ign/n.txt: {says}"));
+        let id = repo.aye(&["propose", "a.txt", "--old", "a", "--new", "b", "-q"]).ok().id();
+        let run = repo.aye(&["apply", &id, "--yes"]).ok();
+        assert!(!run.err().contains("git ignores"), "{run}");
+    }
+}
+
+#[test]
 fn an_unborn_branch_gets_its_first_commit() {
     let repo = Repo::new();
     let run = repo.aye_stdin(&["propose", "first.txt", "--content-file", "-", "--json"], "hi\n");
