@@ -512,7 +512,11 @@ impl Proposal {
             return Ok(());
         }
         let hint = match status {
-            Status::Expired => "expired proposals stay in history; propose the change again".into(),
+            Status::Expired => format!(
+                "expired proposals stay in history; propose the change again, or bring its text back into the \
+                 files: aye restore {}",
+                self.id
+            ),
             Status::Applied => {
                 format!("`aye show {0}` tells by whom; `aye undo {0}` takes it back", self.id)
             }

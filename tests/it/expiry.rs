@@ -21,7 +21,7 @@ fn an_expired_proposal_is_history_and_cannot_be_decided() {
     repo.aye(&["list"]).ok().says(&id);
     later(&repo, &["list"]).ok().lacks(&id);
     later(&repo, &["list", "--status", "expired"]).ok().says(&id);
-    later(&repo, &["reject", &id, "--yes"]).fails("not_pending", 5);
+    later(&repo, &["reject", &id, "--yes"]).fails("not_pending", 5).notes("aye restore prop_");
     // The next writer records it and takes the files away.
     later(&repo, &["propose", "f", "--old", "b", "--new", "B"]).ok();
     assert!(!repo.exists(&format!(".agent-memory/proposals/{id}")));
