@@ -192,7 +192,7 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
         }
         return Ok(report);
     }
-    for finding in touched_by_staged(&store, &view, &pending, &hook_fail_on(&store)?)? {
+    for finding in touched_by_staged(&store, &view, &pending, &hook_fail_on(context, &store))? {
         report.push(finding);
     }
     Ok(report)
@@ -244,22 +244,24 @@ pub(super) fn committing(context: &Context) -> Vec<String> {
     ids.to_string_lossy().split(',').map(str::to_owned).collect()
 }
 
-/// What stops git in its hooks: `aye.hookFailOn`, words as of `--fail-on`; all that a level of the configuration names.
-///
-/// # Errors
-/// `usage` where it has another word.
-pub(super) fn hook_fail_on(store: &Store) -> Result<FailOn> {
+/// What stops git in its hooks: `aye.hookFailOn`, words as of `--fail-on`; all that a level of the configuration
+/// names. A level with another word names everything, which is said.
+pub(super) fn hook_fail_on(context: &Context, store: &Store) -> FailOn {
     let mut found: Option<FailOn> = None;
     for text in store.config_at_levels("aye.hookFailOn") {
         let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
         let words: Vec<String> = words.map(str::to_owned).collect();
-        let at_level = fail_on("aye.hookFailOn", &words)?;
+        let at_level = fail_on("aye.hookFailOn", &words).unwrap_or_else(|error| {
+            context
+                .note(&format!("warning: {}; every finding counts", escape::line(error.message())));
+            FailOn::default()
+        });
         found = Some(match found {
             Some(known) => known.or(at_level),
             None => at_level,
         });
     }
-    Ok(found.unwrap_or_else(FailOn::of_hooks))
+    found.unwrap_or_else(FailOn::of_hooks)
 }
 
 fn fail_on(from: &str, words: &[String]) -> Result<FailOn> {

@@ -57,8 +57,11 @@ fn a_commit_that_meets_a_pending_proposal_is_told_and_stopped_on_request() {
     tried.env("GIT_CONFIG_GLOBAL", own).run().exits(1);
     repo.git(&["config", "aye.hookFailOn", "nonsense"]);
     repo.write("a.txt", "eine\ntwo\n");
-    let run = commit(&repo, "Not known").ok();
+    // A word that is misspelt opens nothing.
+    let run = commit(&repo, "Not known").exits(1);
     assert!(run.err().contains("aye.hookFailOn: 'nonsense'"), "{run}");
+    repo.git(&["config", "aye.hookFailOn", "none"]);
+    repo.git(&["commit", "-q", "-m", "Known"]);
     repo.git(&["config", "aye.hookFailOn", "touches-pending"]);
     // What was sent back will be another change.
     let all = repo.aye(&["list", "--json"]).ok().json();

@@ -120,7 +120,7 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     };
     // Lanes are pushed as they are.
     let pushed = pushed.into_iter().filter(|push| !push.names.as_ref().is_some_and(is_ours));
-    let (scope, fail_on) = (Scope::default(), check::hook_fail_on(store)?);
+    let (scope, fail_on) = (Scope::default(), check::hook_fail_on(context, store));
     let pending = Pending::new(&view, context.now, &scope, &[]);
     let mut seen = BTreeSet::new();
     // Nothing is known of a URL, nor of a remote that was never fetched: there, what no remote has.
@@ -210,7 +210,7 @@ fn warn_of_more(context: &Context, store: &Store, view: &View, commit: &Commit) 
     let scope = Scope::default();
     let pending = Pending::new(view, context.now, &scope, &[]);
     let only = commits::list(store, &["--max-count=1", &commit.id.to_string()])?;
-    let fail_on = check::hook_fail_on(store)?;
+    let fail_on = check::hook_fail_on(context, store);
     let found =
         range::findings(store, view, &pending, &scope, &only, context.now, &fail_on, false)?;
     let refused: Vec<&Finding> =
