@@ -1,6 +1,6 @@
 //! Files that can be proposed, apart from those that cannot: one of those does not keep the others from it.
 
-use crate::changeset::FileChange;
+use crate::changeset::{File, FileChange};
 use crate::error::Result;
 use crate::proposal::Proposal;
 use crate::store::{Audience, Store};
@@ -43,15 +43,27 @@ pub fn beside(
         return Ok(changes);
     }
     let known = &proposal.current().changes;
+    let mut held: Vec<FileChange> = Vec::new();
     let mut kept = Vec::with_capacity(changes.len());
     for change in changes {
         let is_known = known.iter().any(|known| known.path == change.path);
-        if !is_known && store.is_private(std::iter::once(&change.path))? {
-            let why = format!("is private, and {id} is not: it is proposed once that is decided");
-            passed_over.push((change.path.display().to_string(), why));
-        } else {
-            kept.push(change);
+        match !is_known && store.is_private(std::iter::once(&change.path))? {
+            true => held.push(change),
+            false => kept.push(change),
         }
+    }
+    // Where one of them was moved to its place, the other half of that is no deletion by itself.
+    let is_source = |change: &mut FileChange| {
+        let before = change.before.as_ref().filter(|_| change.after.is_none());
+        let is_it = |it: &FileChange, before: &File| {
+            it.after.as_ref().is_some_and(|after| after.bytes == before.bytes)
+        };
+        before.is_some_and(|before| held.iter().any(|it| is_it(it, before)))
+    };
+    let sources: Vec<FileChange> = kept.extract_if(.., is_source).collect();
+    for change in held.iter().chain(&sources) {
+        let why = format!("is private, and {id} is not: it is proposed once that is decided");
+        passed_over.push((change.path.display().to_string(), why));
     }
     Ok(kept)
 }

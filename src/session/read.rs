@@ -491,7 +491,10 @@ impl Walk<'_> {
         let Some(index) = self.own_index() else { return false };
         if is_directory {
             let prefix = [path.as_slice(), b"/"].concat();
-            return index.prefixed_entries_range(GixStr::new(&prefix)).is_some();
+            if index.prefixed_entries_range(GixStr::new(&prefix)).is_some() {
+                return true;
+            }
+            // Or a repository of its own.
         }
         index.entry_range(GixStr::new(path.as_slice())).is_some()
     }

@@ -506,6 +506,33 @@ fn what_is_added_by_force_to_a_proposal_of_others_waits() {
     assert!(next != id && diff(&repo, &next).contains("n.key"), "{next}");
 }
 
+/// Nor is half of a move the deletion of a file.
+#[test]
+fn what_is_moved_to_a_private_place_waits_as_a_whole() {
+    let repo = Repo::with(&[("a.txt", "a\n"), (".gitignore", "vendor/\n")]);
+    repo.write("vendor/x.c", "one\ntwo\n");
+    repo.git(&["add", "-f", "vendor"]);
+    repo.commit("Vendor");
+    script(&repo, &["--name", "w", "--keep"], "echo b >>a.txt").run().ok();
+    let id = pending(&repo);
+    let ended = script(&repo, &["--name", "w"], "git mv vendor/x.c vendor/z.c").run().ok();
+    ended.notes("not proposed: vendor/z.c is private").notes("vendor/x.c is private");
+    assert!(!diff(&repo, &id).contains("vendor/"), "{}", diff(&repo, &id));
+    apply(&repo, &id);
+    repo.aye(&["session", "submit", "w"]).ok();
+    let text = diff(&repo, &pending(&repo));
+    assert!(text.contains("vendor/x.c") && text.contains("vendor/z.c"), "{text}");
+}
+
+#[test]
+fn a_repository_that_is_added_below_an_ignored_directory_keeps_the_tree() {
+    let repo = Repo::with(&[("a.txt", "a\n"), (".gitignore", "build/\n")]);
+    let text = "mkdir -p build/sub; cd build/sub; git init -q; echo x >x; git add x
+                git -c user.name=a -c user.email=a@example.com commit -qm x
+                cd ../..; git add -f build/sub";
+    run(&repo, text).ok().notes("build/sub").notes("the tree is kept");
+}
+
 #[test]
 fn directories_that_are_named_are_copied_and_what_leads_back_is_named() {
     let repo = Repo::with(&[
