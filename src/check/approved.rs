@@ -242,10 +242,9 @@ fn sort(view: &View, candidates: &mut [Candidate<'_>]) -> Result<()> {
     let events: Vec<&str> = candidates.iter().map(Candidate::event).collect();
     let known = view.in_order(&events)?;
     let ranks: HashMap<&str, usize> = known.iter().map(String::as_str).zip(0..).collect();
-    match events.iter().all(|event| ranks.contains_key(event)) {
-        true => candidates.sort_by_key(|one| ranks.get(one.event()).copied()),
-        false => candidates.sort_by_key(Candidate::at),
-    }
+    let are_known = events.iter().all(|event| ranks.contains_key(event));
+    let rank = |one: &Candidate<'_>| ranks.get(one.event()).copied().filter(|_| are_known);
+    candidates.sort_by_key(|one| (rank(one), one.at()));
     Ok(())
 }
 

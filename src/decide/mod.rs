@@ -275,7 +275,9 @@ pub(crate) fn require_apart<'f>(
         let error = Error::new(&crate::store::codes::PRIVATE_PATH, why);
         Err(error.with("proposal_id", id.as_str()).hint(hint))
     };
-    if store.is_private(merged.iter().map(|(path, _)| *path))? {
+    // The lines of one that HEAD has are where its commits go.
+    let not_in_head = merged.iter().map(|(path, _)| *path);
+    if store.is_private(not_in_head.filter(|path| store.id_in_head(path).is_none()))? {
         let hint = match takes_back {
             true => "nothing was written; undo it in the file by hand".to_owned(),
             false => format!(

@@ -239,12 +239,15 @@ impl Writer<'_> {
         if audience == Audience::Private {
             return Ok(());
         }
-        // What it has already, they have. A file may have become private since.
+        // What it has already, and what HEAD has, they have. A file that neither has may have become private since.
         let known = &proposal.current().changes;
         let is_of = |a: &ChangeRecord, b: &ChangeRecord| {
             (&a.path, &a.before, &a.after, &a.origin) == (&b.path, &b.before, &b.after, &b.origin)
         };
-        let is_new = |change: &&ChangeRecord| !known.iter().any(|known| is_of(known, change));
+        let is_new = |change: &&ChangeRecord| match known.iter().find(|it| it.path == change.path) {
+            Some(known) => !is_of(known, change) && self.store.id_in_head(&change.path).is_none(),
+            None => true,
+        };
         let new = changes.iter().filter(is_new).flat_map(ChangeRecord::paths);
         let id = &proposal.id;
         let why = if self.store.is_private(new)? {

@@ -41,13 +41,33 @@ fn what_has_become_private_is_not_revised_for_others() {
     stays_here(&scene);
     let again = here.aye(&["propose", "w.txt", "--old", "hush", "--new", "more hush", "-q"]).ok();
     is(here, &again.id(), "pending", "private");
-    // Nor is what a person has published, nor what `aye.private` names since.
+    // Nor is what a person has published.
     here.aye(&["publish", &again.id(), "--yes"]).ok();
     here.aye(&["revise", &again.id(), "w.txt", "--old", "20", "--new", "21"])
         .fails("private_path", 4);
-    let public = propose(here, "b.txt", "B\n", &[]);
+}
+
+/// What is in HEAD is where its commits go, whatever `aye.private` names since, here or at a colleague's.
+#[test]
+fn what_head_has_is_revised_and_merged_for_others() {
+    let scene = scene();
+    let here = &scene.here;
+    here.write("b.txt", lines("9"));
+    here.git(&["commit", "-qam", "Lines"]);
+    let id = propose(here, "b.txt", &lines("neun"), &["-m", "x"]);
     here.git(&["config", "aye.private", "b.txt"]);
-    here.aye(&["revise", &public, "b.txt", "--old", "b", "--new", "C"]).fails("private_path", 4);
+    here.aye(&["revise", &id, "b.txt", "--old", "neun", "--new", "nine"]).ok();
+    here.write("b.txt", lines("9").replace("15\n", "fifteen\n"));
+    here.git(&["commit", "-qam", "More"]);
+    here.aye(&["rebase", &id]).ok();
+    here.write("b.txt", lines("9").replace("15\n", "fifteen\n").replace("20\n", "twenty\n"));
+    here.git(&["commit", "-qam", "And more"]);
+    here.aye(&["apply", &here.at_revision(&id), "--yes"]).ok().says("merged");
+    here.git(&["commit", "-qam", "It"]);
+    here.write("b.txt", here.text("b.txt").replace("2\n3\n", "two\n3\n"));
+    here.git(&["commit", "-qam", "Later"]);
+    here.aye(&["undo", &id, "--yes"]).ok();
+    is(here, &id, "pending", "default");
 }
 
 #[test]
@@ -68,22 +88,19 @@ fn what_has_become_private_is_not_merged_into_the_record_for_others() {
     stays_here(&scene);
 }
 
-/// A part that cannot be recorded for others is refused before it is in a commit.
+/// A part that cannot be recorded for others is refused before anything is written.
 #[test]
-fn a_part_of_what_has_become_private_is_not_committed_for_others() {
+fn a_part_of_what_has_become_private_is_not_taken_for_others() {
     let scene = scene();
     let here = &scene.here;
-    here.write("b.txt", lines("9"));
-    here.git(&["commit", "-qam", "Lines"]);
-    let next = lines("hush").replace("20\n", "twenty\n");
-    let id = propose(here, "b.txt", &next, &["-m", "x"]);
-    here.git(&["config", "aye.private", "b.txt"]);
-    let head = here.git(&["rev-parse", "HEAD"]);
-    for how in [&["--commit"][..], &["--index"], &[]] {
+    here.write("w.txt", lines("9"));
+    let id = propose(here, "w.txt", &lines("hush").replace("20\n", "twenty\n"), &["-m", "x"]);
+    is(here, &id, "pending", "default");
+    here.write(".git/info/exclude", "w.txt\n");
+    for how in [&["--index"][..], &[]] {
         here.aye(&[&["apply", &id, "--hunks", "2", "--yes"], how].concat())
             .fails("private_path", 4);
-        assert_eq!(here.git(&["rev-parse", "HEAD"]), head);
-        assert_eq!(here.text("b.txt"), lines("9"), "{how:?}");
+        assert_eq!(here.text("w.txt"), lines("9"), "{how:?}");
         assert_eq!(here.git(&["diff", "--cached", "--name-only"]), "");
     }
 }
