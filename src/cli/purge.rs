@@ -321,12 +321,20 @@ fn remotes(store: &Store, purged: &Purged) -> Result<Vec<Remote>> {
     for Begun { lane, audience, epoch, .. } in &purged.lanes {
         sending.epoch(store, audience, lane, *epoch)?;
         let of_lane = format!("{}{lane}.", audience.archives());
-        let archives = purged.removed.iter().filter(|name| name.starts_with(&of_lane));
-        for (name, remote) in archives.flat_map(|name| {
-            let remotes = store.remotes_of(audience).into_iter();
-            remotes.chain(store.remotes_beside(audience)).map(move |remote| (name, remote))
-        }) {
-            sending.removed(&remote, audience.name_there(name));
+        let is_of_lane = |name: &&String| name.starts_with(&of_lane);
+        for remote in store.remotes_of(audience) {
+            for name in purged.removed.iter().filter(is_of_lane) {
+                sending.removed(&remote, audience.name_there(name));
+            }
+        }
+        // Nothing is sent where nothing is sent by default; what may be there has to go.
+        for remote in store.remotes_beside(audience) {
+            for name in audience.earlier_there(lane, *epoch) {
+                sending.removed(&remote, name);
+            }
+            for name in purged.removed.iter().chain(&purged.archives).filter(is_of_lane) {
+                sending.removed(&remote, audience.name_there(name));
+            }
         }
     }
     for name in &purged.removed {

@@ -36,8 +36,7 @@ struct Refs {
 }
 
 impl Sending {
-    /// A lane that goes on in `epoch`, for each remote that may have an earlier one of it. A private one is
-    /// nowhere else.
+    /// A lane that goes on in `epoch`, for each remote that it is sent to. A private one is nowhere else.
     pub(super) fn epoch(
         &mut self,
         store: &Store,
@@ -55,9 +54,6 @@ impl Sending {
             let sent = std::iter::once(audience.refspec()).chain(archives.clone());
             sent.for_each(|refspec| add(&mut refs.sent, refspec));
             earlier.iter().for_each(|name| add(&mut refs.removed, name.clone()));
-        }
-        for remote in store.remotes_beside(audience) {
-            earlier.iter().for_each(|name| self.removed(&remote, name.clone()));
         }
         Ok(())
     }

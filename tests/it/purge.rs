@@ -361,7 +361,9 @@ fn a_remote_loses_every_epoch_whatever_it_was_told_before() {
     // A second one, of which the remote has yet another epoch.
     let also = propose(&repo, "f", &format!("{SECRET} too"));
     push(&repo);
-    repo.git(&["push", "-q", "origin", "refs/aye/archive/*"]);
+    for remote in ["origin", "backup"] {
+        repo.git(&["push", "-q", remote, "refs/aye/archive/*"]);
+    }
     let dry = ["purge", &also, "--reason", "a key in it", "--dry-run", "--json"];
     let shown = repo.aye(&dry).ok().json();
     let first = purge(&repo, &also);
@@ -382,6 +384,8 @@ fn a_remote_loses_every_epoch_whatever_it_was_told_before() {
 #[test]
 fn a_remote_gets_every_archive_and_loses_every_epoch() {
     let (repo, server) = scene();
+    // Where nothing is sent by default, nothing is to be removed either: it may be all that is there.
+    repo.git(&["remote", "add", "mirror", "/nowhere"]);
     push(&repo);
     let gc = || repo.aye(&["gc", "--now", "--keep", "0", "--json"]).ok().json();
     gc();
