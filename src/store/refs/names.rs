@@ -119,7 +119,7 @@ impl Audience {
     }
 
     /// What the epochs of `lane` before `epoch` are called at a remote, as far as it may have them: the last
-    /// [`MOST_EPOCHS`].
+    /// thousand.
     pub fn earlier_there(&self, lane: &str, epoch: u64) -> Vec<String> {
         let first = epoch.saturating_sub(MOST_EPOCHS).max(1);
         (first..epoch).map(|epoch| self.name_there(&self.lane(lane, epoch))).collect()
