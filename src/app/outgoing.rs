@@ -1,6 +1,6 @@
 //! What goes out with a private proposal that is published, which cannot be taken back.
 
-use crate::changeset::RepoPath;
+use crate::changeset::{Changeset, RepoPath};
 use crate::error::Result;
 use crate::proposal::Proposal;
 use crate::scan::gate::{self, Warning};
@@ -29,26 +29,22 @@ pub struct OutgoingFile {
 /// # Errors
 /// `object_missing`, `allowlist_parse_error`; those of the store.
 pub fn outgoing(store: &Store, proposal: &Proposal) -> Result<Outgoing> {
-    let mut outgoing = Outgoing::default();
-    let first = proposal.revisions.first().filter(|first| first.event != proposal.current().event);
-    for revision in std::iter::once(proposal.current()).chain(first) {
-        let changeset = store.changeset(&revision.changes)?;
-        for change in changeset.changes() {
-            if outgoing.files.iter().any(|file| file.path == change.path) {
-                continue;
-            }
+    let current = proposal.current();
+    let first = proposal.revisions.first().filter(|first| first.event != current.event);
+    let revisions = std::iter::once(current).chain(first);
+    let changesets: Vec<Changeset> =
+        revisions.map(|revision| store.changeset(&revision.changes)).collect::<Result<_>>()?;
+    let changes = || changesets.iter().flat_map(Changeset::changes);
+    let mut paths =
+        changes().flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
+    let ignored = store.ignored(&mut paths)?;
+    let mut files: Vec<OutgoingFile> = Vec::new();
+    for change in changes() {
+        if !files.iter().any(|file| file.path == change.path) {
             let mut paths = std::iter::once(&change.path).chain(&change.origin);
-            let is_ignored = store.ignored(&mut paths)?.is_some();
-            outgoing.files.push(OutgoingFile { path: change.path.clone(), is_ignored });
-        }
-        for warning in gate::whole(store, &changeset)? {
-            let is_it = |it: &Warning| {
-                (&it.file_path, &it.fingerprint) == (&warning.file_path, &warning.fingerprint)
-            };
-            if !outgoing.warnings.iter().any(is_it) {
-                outgoing.warnings.push(warning);
-            }
+            let is_ignored = paths.any(|path| ignored.contains(&path));
+            files.push(OutgoingFile { path: change.path.clone(), is_ignored });
         }
     }
-    Ok(outgoing)
+    Ok(Outgoing { files, warnings: gate::whole(store, &changesets)? })
 }

@@ -43,11 +43,15 @@ pub fn beside(
         return Ok(changes);
     }
     let known = &proposal.current().changes;
+    let is_new = |change: &&FileChange| !known.iter().any(|known| known.path == change.path);
+    // Mostly none is, and what tells is read once then.
+    if !store.is_private(changes.iter().filter(is_new).map(|change| &change.path))? {
+        return Ok(changes);
+    }
     let mut held: Vec<FileChange> = Vec::new();
     let mut kept = Vec::with_capacity(changes.len());
     for change in changes {
-        let is_known = known.iter().any(|known| known.path == change.path);
-        match !is_known && store.is_private(std::iter::once(&change.path))? {
+        match is_new(&&change) && store.is_private(std::iter::once(&change.path))? {
             true => held.push(change),
             false => kept.push(change),
         }

@@ -121,7 +121,7 @@ pub fn apply(
     })?;
     super::require_apart(store, &proposal.id, false, super::merged(&written))?;
     let mut kind = files::APPLY;
-    warnings.extend(ignored(store, request.effect, &planned.plan)?);
+    warnings.extend(super::ignored::warnings(store, request.effect, &planned.plan)?);
     if request.effect == Effect::Commit {
         kind = files::COMMIT;
         let seen = require_recordable(store, authority, now, proposal, (&planned, part))?;
@@ -355,23 +355,6 @@ impl Decided<'_> {
         };
         writer.decide(authority, Some(id), Data::Apply(apply)).map(drop)
     }
-}
-
-/// New files of `plan` that git ignores, and that `effect` makes part of the project's history all the same, in
-/// words.
-fn ignored(store: &Store, effect: Effect, plan: &Resolution) -> Result<Vec<String>> {
-    let goes_to = match effect {
-        Effect::Commit => "it is in the commit, and goes wherever that is pushed",
-        Effect::Index => "it is staged, and the next commit has it",
-        Effect::Files | Effect::MarkOnly => return Ok(Vec::new()),
-    };
-    let mut said = Vec::new();
-    for file in plan.writes().filter(|file| file.after.is_some()) {
-        if store.ignored(&mut std::iter::once(&file.path))?.is_some() {
-            said.push(format!("git ignores {}: {goes_to}", file.path.display()));
-        }
-    }
-    Ok(said)
 }
 
 /// Refuses, before git makes the commit, which nothing takes back, what could not be recorded after it: a proposal

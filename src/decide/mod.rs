@@ -11,6 +11,7 @@ pub mod apply;
 pub mod approve;
 mod follow;
 pub mod group;
+mod ignored;
 pub mod manifest;
 pub mod memory;
 pub mod patch;

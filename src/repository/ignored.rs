@@ -15,7 +15,7 @@ use crate::ordered::Ordered as _;
 const FEW: usize = 16;
 
 impl Repository {
-    /// The first of `paths` that git ignores and HEAD does not have: by the rules that lie in the work tree, or by
+    /// Those of `paths` that git ignores and HEAD does not have: by the rules that lie in the work tree, or by
     /// those of HEAD. The index does not count, nor do these alone: whoever wants a file to be
     /// seen may have just added it by force, or edited the rules.
     ///
@@ -24,40 +24,42 @@ impl Repository {
     pub fn ignored<'p>(
         &self,
         paths: &mut dyn Iterator<Item = &'p RepoPath>,
-    ) -> Result<Option<&'p RepoPath>> {
+    ) -> Result<Vec<&'p RepoPath>> {
         let mut paths: Vec<&RepoPath> = paths.collect();
         if paths.len() <= FEW {
             paths.retain(|path| self.id_in_head(path).is_none());
         }
         if paths.is_empty() || self.work_dir().is_none() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let index = self.repo.index_or_empty().map_err(|error| unread(&error))?;
         let here = Source::WorktreeThenIdMappingIfNotSkipped;
-        if let Some(path) = self.first_ignored(&paths, &index, here)? {
-            return Ok(Some(path));
+        let mut found = self.ignored_by(&mut paths, &index, here)?;
+        if !paths.is_empty()
+            && let Some(rules) = self.rules_in_head(&paths)?
+        {
+            found.extend(self.ignored_by(&mut paths, &rules, Source::IdMapping)?);
         }
-        match self.rules_in_head(&paths)? {
-            Some(rules) => self.first_ignored(&paths, &rules, Source::IdMapping),
-            None => Ok(None),
-        }
+        Ok(found)
     }
 
-    fn first_ignored<'p>(
+    /// Takes those out of `paths` that the rules of `index`, read from `source`, ignore and HEAD does not have.
+    fn ignored_by<'p>(
         &self,
-        paths: &[&'p RepoPath],
+        paths: &mut Vec<&'p RepoPath>,
         index: &State,
         source: Source,
-    ) -> Result<Option<&'p RepoPath>> {
+    ) -> Result<Vec<&'p RepoPath>> {
         let mut rules = self.repo.excludes(index, None, source).map_err(|error| unread(&error))?;
-        for path in paths {
+        let (mut ignored, mut others) = (Vec::new(), Vec::with_capacity(paths.len()));
+        for path in paths.drain(..) {
             let mode = Some(entry::Mode::FILE);
             let found = rules.at_entry(path.as_bstr(), mode).map_err(|error| unread(&error))?;
-            if found.is_excluded() && self.id_in_head(path).is_none() {
-                return Ok(Some(path));
-            }
+            let is_ignored = found.is_excluded() && self.id_in_head(path).is_none();
+            if is_ignored { ignored.push(path) } else { others.push(path) }
         }
-        Ok(None)
+        *paths = others;
+        Ok(ignored)
     }
 
     /// An index of nothing but the files of rules that HEAD has above `paths`; `None` where it has none.

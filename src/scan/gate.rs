@@ -58,7 +58,7 @@ pub fn proposal(
     add_files(store, changeset, &mut warnings);
     let changes = changeset.changes().iter().filter(|_| is_private);
     let mut paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
-    if let Some(path) = store.ignored(&mut paths)? {
+    if let Some(path) = store.ignored(&mut paths)?.first() {
         let message = "git ignores it and HEAD does not have it: the proposal is private, in this clone alone";
         warnings.push(of_file("ignored_file", path, message.to_owned()));
     }
@@ -185,15 +185,15 @@ fn unsafe_warning(change: &FileChange, issue: Issue) -> Warning {
     }
 }
 
-/// What `changeset` holds that only those should see whom it is for, whoever wrote it and whatever `aye.scan` is:
-/// secrets and personal data, in its files as they were and as they are to be.
+/// What `changesets` hold that only those should see whom they are for, whoever wrote it and whatever `aye.scan` is:
+/// secrets and personal data, in their files as they were and as they are to be, each once.
 ///
 /// # Errors
 /// `allowlist_parse_error`.
-pub fn whole(store: &Store, changeset: &Changeset) -> Result<Vec<Warning>> {
+pub fn whole(store: &Store, changesets: &[Changeset]) -> Result<Vec<Warning>> {
     let scanner = Scanner::new(&Options::default());
     let mut warnings: Vec<Warning> = Vec::new();
-    for change in changeset.changes() {
+    for change in changesets.iter().flat_map(Changeset::changes) {
         for file in change.after.iter().chain(&change.before).filter(|file| !file.is_binary()) {
             for finding in scanner.scan(&file.bytes) {
                 let (found, _) = warning(change.path.display().to_string(), finding);

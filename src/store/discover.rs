@@ -237,7 +237,7 @@ impl Store {
     ) -> Result<bool> {
         Ok(self.settings()?.is_private(paths.clone())
             || self.is_filtered(paths.clone())?
-            || self.ignored(&mut paths)?.is_some())
+            || !self.ignored(&mut paths)?.is_empty())
     }
 
     /// Refuses a file among the projections, and a new name with control characters.
