@@ -97,7 +97,8 @@ pub fn applied(store: &Store, proposal: &Proposal) -> Option<Cover> {
     Some(Cover { proposal, event, at: decision.at, steps })
 }
 
-/// The first of `approved`, files that `cover` approves, that `lookup` gives neither so nor as what was approved on top of it, one after the other, has made it.
+/// The first of `approved`, files that `cover` approves, that `lookup` gives neither so nor as what was approved on
+/// top of it, one after the other, has made it.
 ///
 /// # Errors
 /// `internal_error` if the cache cannot be read.

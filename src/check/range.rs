@@ -108,12 +108,11 @@ pub fn findings(
                 let message = format!("commit {} names no proposal", commit.short());
                 found.push(fail_on.finding(Concern::NoProposal, message).hint("aye propose"));
             }
-            show_beside(&mut found[before..], &claims.changes);
-            continue;
+        } else {
+            found.extend(claims.extra_files(&known, &told)?);
+            known.retain(|proposal| claims.taken_back(proposal).is_none());
+            found.extend(claims.reviewer(&known));
         }
-        found.extend(claims.extra_files(&known, &told)?);
-        known.retain(|proposal| claims.taken_back(proposal).is_none());
-        found.extend(claims.reviewer(&known));
         show_beside(&mut found[before..], &claims.changes);
     }
     Ok(found)

@@ -12,8 +12,8 @@ use super::{Content, SIZE_LIMIT, Text, codes};
 use crate::error::{Error, Result};
 
 /// Hands each file of `paths` to `each`: a named file whatever it is, a directory's files unless git
-/// ignores them and not the directory itself (tracked files are never ignored). Symlinks inside directories are not followed, other
-/// repositories inside them not entered.
+/// ignores them and not the directory itself (tracked files are never ignored). Symlinks inside directories are
+/// not followed, other repositories inside them not entered.
 ///
 /// Relative paths start at `directory`. `repo` gives the ignore rules; without it nothing is
 /// ignored but `.git`.
