@@ -45,10 +45,16 @@ fn is_denied(session: &Session<'_>, path: &RepoPath) -> bool {
     let store = session.store;
     let config = store.repo().config_snapshot();
     let (own, added) = crate::repository::by_source(config.plumbing(), "shellDenyRead");
-    // Those of the home directory are no files of a repository.
-    let root = store.work_dir().unwrap_or_else(|| std::path::PathBuf::from("/"));
+    // The patterns of the home directory do not concern files of a repository.
+    let work_dir = store.work_dir();
+    let root = work_dir.clone().unwrap_or_else(|| std::path::PathBuf::from("/"));
     let access = Access::new(&denied::patterns(own, added), None, &root, &|_| None);
-    access.check(&path.display().to_string(), &root).is_err()
+    let path = path.display().to_string();
+    match work_dir {
+        Some(root) => access.check(&path, &root).is_err(),
+        // A bare repository has names alone: its `dev/` is not the system's.
+        None => access.denies(&root.join(path)),
+    }
 }
 
 /// Where there is no read-only shell, nothing is kept from an agent's reading.

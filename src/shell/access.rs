@@ -15,6 +15,9 @@ use crate::ordered::Ordered as _;
 const VARIANTS: &str = ".env.*";
 const TEMPLATES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
 
+/// Where Linux has a directory in memory for everybody's files, among the devices.
+pub(super) const MEMORY: &str = "/dev/shm";
+
 /// Files of `/proc` that say something about the machine and nothing about a process.
 const PROC: &[&str] =
     &["cpuinfo", "meminfo", "version", "loadavg", "uptime", "filesystems", "stat", "partitions"];
@@ -129,12 +132,12 @@ impl Access {
         if self.denies(&flat) || self.denies(&path) || self.names_denied(operand) {
             return Err(secret(operand));
         }
-        outside_files(&flat, operand)?;
+        self.outside_files(&flat, operand)?;
         let Ok(resolved) = path.canonicalize() else { return Ok(()) };
         if self.denies(&resolved) {
             return Err(secret(operand));
         }
-        outside_files(&resolved, operand)?;
+        self.outside_files(&resolved, operand)?;
         if is_git_configuration(&resolved) {
             return Err(Refusal::new(
                 format!(
@@ -154,6 +157,28 @@ impl Access {
         }
         if meta.is_file() && (self.holds_key(&resolved) || self.is_namesake(&meta)) {
             return Err(secret(operand));
+        }
+        Ok(())
+    }
+
+    /// Devices and other processes are not files to read. A repository in `/dev/shm` has files like
+    /// any other; one that is `/` or `/dev` itself does not make files of devices.
+    fn outside_files(&self, path: &Path, operand: &str) -> Result<()> {
+        let refused = |what: &str| {
+            let message = format!("`{operand}` is {what}");
+            Err(Refusal::new(message, "read ordinary files only").by("access"))
+        };
+        if self.root.starts_with(MEMORY) && path.starts_with(&self.root) {
+            return Ok(());
+        }
+        if path.starts_with("/dev") && path != Path::new("/dev/null") {
+            return refused("a device; standard input is `-`");
+        }
+        if let Ok(rest) = path.strip_prefix("/proc")
+            && !rest.as_os_str().is_empty()
+            && !rest.to_str().is_some_and(|rest| PROC.contains(&rest))
+        {
+            return refused("part of a process or of the kernel");
         }
         Ok(())
     }
@@ -412,23 +437,6 @@ pub(super) fn secret(operand: &str) -> Refusal {
     };
     Refusal::new(format!("`{operand}` is, or leads to, something that is kept from reading"), hint)
         .by("access")
-}
-
-/// Devices and other processes are not files to read.
-fn outside_files(path: &Path, operand: &str) -> Result<()> {
-    let refused = |what: &str| {
-        Err(Refusal::new(format!("`{operand}` is {what}"), "read ordinary files only").by("access"))
-    };
-    if path.starts_with("/dev") && path != Path::new("/dev/null") {
-        return refused("a device; standard input is `-`");
-    }
-    if let Ok(rest) = path.strip_prefix("/proc")
-        && !rest.as_os_str().is_empty()
-        && !rest.to_str().is_some_and(|rest| PROC.contains(&rest))
-    {
-        return refused("part of a process or of the kernel");
-    }
-    Ok(())
 }
 
 /// `path` with `.` and `..` resolved as text.

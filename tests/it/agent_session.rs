@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// A repository with this crate's sources and a little history.
 fn sources() -> Repo {
     let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let repo = Repo::outside_readable().init(&[]);
+    let repo = Repo::outside().init(&[]);
     repo.let_flags_decide();
     let copy = |from: &Path| {
         let name = from.strip_prefix(crate_root).expect("a file of the crate");

@@ -245,7 +245,7 @@ fn a_symlink_that_a_command_makes_is_named_and_stays() {
 
 #[test]
 fn commands_that_only_read_or_write_nothing_are_not_reported() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     assert_eq!(runs(&repo, "grep -n one a.txt", || repo.write("a.txt", "mine\n")), "");
     assert_eq!(repo.aye(&["session", "list", "--json"]).ok().json()["sessions"], json!([]));
     assert_eq!(runs(&repo, "true > /dev/null; sh -c :", || {}), "");
@@ -326,7 +326,7 @@ fn is_put_back_and_proposed(repo: &Repo, lines: &[&str]) {
 /// Parts of an agent run their commands side by side; the client may not say which part it is.
 #[test]
 fn commands_that_overlap_are_each_compared_with_what_was_before_them() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     let (writes, other) = ("echo wasp >a.txt", "echo lake >c.txt");
     // One that only reads comes and goes meanwhile.
     before(&repo, writes);

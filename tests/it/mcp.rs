@@ -100,7 +100,7 @@ impl Client {
 
 #[test]
 fn a_tool_that_panics_is_an_answer_and_the_server_answers_on() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     for (action, status) in [("panic", "exit status: 101"), ("return", "SIGABRT")] {
         let stop = format!("tool.called={action}");
         let mut client = Client::start(repo.cmd(&["mcp"]).env("FAILPOINTS", stop));
@@ -119,7 +119,7 @@ fn a_tool_that_panics_is_an_answer_and_the_server_answers_on() {
 
 #[test]
 fn an_agent_proposes_waits_and_hears_the_decision() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     let mut client = Client::named(&repo, "codex-mcp-client");
     let id = client.proposes("a.txt", "one", "eins");
     assert_eq!(repo.text("a.txt"), "one\ntwo\n");
@@ -249,7 +249,7 @@ fn while_a_call_waits_a_ping_is_answered_and_the_call_can_be_cancelled() {
 
 #[test]
 fn no_tool_decides_for_a_person() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     let theirs =
         repo.agent("claude-code", &["propose", "b.txt", "--old", "bee", "--new", "B"]).id();
     let mut client = Client::named(&repo, "codex-mcp-client");
@@ -276,7 +276,7 @@ fn no_tool_decides_for_a_person() {
 
 #[test]
 fn each_request_may_say_for_itself_who_asks() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     let mut client = Client::start(repo.cmd(&["mcp"]));
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -296,7 +296,7 @@ fn each_request_may_say_for_itself_who_asks() {
 
 #[test]
 fn what_is_named_by_the_environment_counts_before_the_client() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     for (variable, value, client, expected) in [
         ("AYE_AGENT", "mine", "codex-mcp-client", "mine"),
         ("CLAUDECODE", "1", "codex-mcp-client", "codex"),
@@ -320,7 +320,7 @@ fn what_is_named_by_the_environment_counts_before_the_client() {
 
 #[test]
 fn answers_are_what_their_schemas_say() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     repo.aye(&["memory", "init"]).ok();
     let mut client = Client::named(&repo, "gemini-cli-mcp-client");
     let id = client.proposes("a.txt", "one", "eins");
@@ -370,7 +370,7 @@ fn answers_are_what_their_schemas_say() {
 /// A client that asks before what may destroy something asks before files are written.
 #[test]
 fn the_tool_that_writes_files_is_said_to_be_destructive() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     let mut client = Client::named(&repo, "x");
     let listed = client.ask("tools/list", json!({}));
     for tool in listed["result"]["tools"].as_array().expect("tools") {
@@ -382,7 +382,7 @@ fn the_tool_that_writes_files_is_said_to_be_destructive() {
 
 #[test]
 fn a_command_that_is_refused_is_an_answer_that_the_model_reads() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     let mut client = Client::named(&repo, "x");
     let refused = client.fails("readonly_shell", json!({ "command": "rm a.txt" }));
     assert_eq!(refused["code"], "COMMAND_NOT_ALLOWED", "{refused:#}");
@@ -402,7 +402,7 @@ fn a_command_that_is_refused_is_an_answer_that_the_model_reads() {
 
 #[test]
 fn rubbish_is_answered_and_the_next_message_too() {
-    let repo = Repo::readable(FILES);
+    let repo = Repo::with(FILES);
     let mut client = Client::start(repo.cmd(&["mcp"]));
     for (line, code) in [
         ("{", -32700),
@@ -427,7 +427,7 @@ fn rubbish_is_answered_and_the_next_message_too() {
 
 #[test]
 fn the_repository_may_be_another_one_or_none() {
-    let (repo, other) = (Repo::readable(FILES), Repo::readable(&[("c.txt", "sea\n")]));
+    let (repo, other) = (Repo::with(FILES), Repo::with(&[("c.txt", "sea\n")]));
     let mut client =
         Client::start(repo.cmd(&["mcp", "--repo", other.root().to_str().expect("UTF-8")]));
     let edit = json!({ "file_path": "c.txt", "old_content": "sea", "new_content": "C" });

@@ -3,7 +3,7 @@
 use crate::support::{Repo, until};
 
 pub fn repo() -> Repo {
-    Repo::readable(&[("a.txt", "one\ntwo\n"), ("src/b.rs", "fn b() {}\n")])
+    Repo::with_readable_surroundings(&[("a.txt", "one\ntwo\n"), ("src/b.rs", "fn b() {}\n")])
 }
 
 /// Runs the argument lists of the plan on a system with nothing but the policy; returns the output.
@@ -117,7 +117,7 @@ fn a_program_may_be_asked_about_itself() {
 
 #[test]
 fn a_command_may_set_how_something_is_shown() {
-    let repo = Repo::readable(&[("a.txt", "b\nA\na\nB\n"), ("é.txt", "x\n")]);
+    let repo = Repo::with(&[("a.txt", "b\nA\na\nB\n"), ("é.txt", "x\n")]);
     repo.aye(&["shell", "LC_ALL=C sort a.txt"]).exits(0).says("A\nB\na\nb\n");
     repo.aye(&["shell", "TZ=UTC+1 LANG=C date -d @0 +%H"]).exits(0).says("23\n");
     repo.aye(&["shell", "NO_COLOR=1 printenv NO_COLOR | cat"]).exits(0).says("1\n");
@@ -475,7 +475,7 @@ fn the_tool_answers_in_yaml_through_call() {
 
 #[test]
 fn what_cannot_be_read_is_refused_as_input() {
-    let repo = Repo::readable(&[("directory/a.txt", "a\n")]);
+    let repo = Repo::with(&[("directory/a.txt", "a\n")]);
     for (file, why) in [("directory", "is a directory"), ("missing", "is not there")] {
         let command = format!("cat < {file}");
         repo.aye(&["shell", &command]).fails("COMMAND_NOT_ALLOWED", 4).notes(why);

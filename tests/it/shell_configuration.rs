@@ -228,9 +228,9 @@ fn an_empty_dot_git_hides_nothing() {
 
 #[test]
 fn it_works_outside_a_repository_and_in_a_bare_one() {
-    let outside = Repo::outside_readable();
+    let outside = Repo::outside();
     outside.write("x.txt", "x\n");
     outside.aye(&["shell", "cat x.txt"]).exits(0).says("x\n");
-    let bare = Repo::outside_readable().init(&["--bare"]);
+    let bare = Repo::outside().init(&["--bare"]);
     bare.aye(&["shell", "git rev-parse --is-bare-repository"]).exits(0).says("true");
 }

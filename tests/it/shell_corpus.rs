@@ -20,7 +20,7 @@ const MARK: &str = "/tmp/aye-hostile-mark";
 
 /// A repository with something of everything, secrets included.
 fn fixture() -> Repo {
-    let repo = Repo::readable(&[
+    let repo = Repo::with_readable_surroundings(&[
         ("README.md", "# Title\n\nsome text about one thing\nand two\n"),
         ("src/main.rs", "fn main() {\n\t// TODO: more\n\tprintln!(\"hi\");\n}\n"),
         ("src/lib.rs", "// TODO: less\npub fn one() {}\n"),

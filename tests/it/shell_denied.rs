@@ -423,7 +423,7 @@ fn a_denied_file_is_not_shown_by_its_id_however_that_is_written() {
 /// In a repository whose format cannot be read here, git itself is asked.
 #[test]
 fn ids_are_told_in_a_sha256_repository_too() {
-    let repo = Repo::outside_readable().init(&["--object-format=sha256"]);
+    let repo = Repo::outside().init(&["--object-format=sha256"]);
     repo.write(".env", "TOP=hunter2\n");
     repo.write("a.txt", "one\n");
     repo.commit("One");

@@ -89,11 +89,6 @@ impl Repo {
         Self::outside_below(scratch())
     }
 
-    /// The same where the read-only shell may read: not in memory, which is below `/dev`.
-    pub fn outside_readable() -> Self {
-        Self::outside_below(&std::env::temp_dir())
-    }
-
     fn outside_below(directory: &Path) -> Self {
         let directory = tempfile::Builder::new().prefix("aye-test-").tempdir_in(directory);
         let directory = directory.expect("a temporary directory");
@@ -131,9 +126,10 @@ impl Repo {
         Self::new().start(files)
     }
 
-    /// The same where the read-only shell may read.
-    pub fn readable<C: AsRef<[u8]>>(files: &[(&str, C)]) -> Self {
-        Self::outside_readable().init(&[]).start(files)
+    /// The same where what lies beside the repository is readable, too, for the read-only shell: not in
+    /// memory, where files outside the repository count as devices.
+    pub fn with_readable_surroundings<C: AsRef<[u8]>>(files: &[(&str, C)]) -> Self {
+        Self::outside_below(&std::env::temp_dir()).init(&[]).start(files)
     }
 
     fn start<C: AsRef<[u8]>>(self, files: &[(&str, C)]) -> Self {

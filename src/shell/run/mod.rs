@@ -171,6 +171,7 @@ fn confinement(plan: &CommandPlan, world: &World) -> Confinement {
     Confinement {
         programs: Some(programs.into_iter().collect()),
         denied: denied.into_iter().collect(),
+        root: world.root.clone(),
     }
 }
 
@@ -186,7 +187,7 @@ pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Resul
     let mut denied = world.access.existing_trees();
     let below = world.access.denied_below(".", &world.cwd, true).map_err(Error::from)?;
     denied.extend(below);
-    let confinement = Confinement { programs: None, denied };
+    let confinement = Confinement { programs: None, denied, root: world.root.clone() };
     single(PathBuf::from(&argv[0]), argv.to_vec(), &world.cwd, request, confinement, world)
 }
 
@@ -203,7 +204,8 @@ pub(super) fn ask(
 ) -> Result<Option<Vec<u8>>> {
     let request = Request { output_limit: 16 << 20, apart: true, ..Request::default() };
     let programs = Some(vec![program.clone()]);
-    let confinement = Confinement { programs, denied: world.access.existing_trees() };
+    let denied = world.access.existing_trees();
+    let confinement = Confinement { programs, denied, root: world.root.clone() };
     let outcome = single(program, argv, cwd, &request, confinement, world)?;
     if outcome.timed_out || outcome.truncated || outcome.interrupted {
         return Err(Error::new(&crate::error::codes::IO, "git did not answer in time"));

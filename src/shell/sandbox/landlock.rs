@@ -13,6 +13,7 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
+use super::super::access::MEMORY;
 use super::Confinement;
 use crate::ordered::Ordered as _;
 
@@ -39,6 +40,9 @@ pub(super) fn restrict(confinement: &Confinement) -> Result<bool, RulesetError> 
     let mut denied: BTreeSet<PathBuf> = confinement.denied.iter().cloned().into_set();
     denied.insert(PathBuf::from("/dev"));
     rules = grant_below(rules, Path::new("/"), &denied)?;
+    if confinement.root.starts_with(MEMORY) {
+        rules = grant_below(rules, &confinement.root, &denied)?;
+    }
     for device in DEVICES {
         rules = grant(rules, Path::new(device), AccessFs::ReadFile.into())?;
     }

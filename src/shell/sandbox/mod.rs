@@ -26,6 +26,8 @@ pub struct Confinement {
     pub programs: Option<Vec<PathBuf>>,
     /// Files and directories that must stay unread; symlinks resolved.
     pub denied: Vec<PathBuf>,
+    /// The repository, which may be read also where it lies among the devices: `/dev/shm`.
+    pub root: PathBuf,
 }
 
 /// Which layers are in force.
