@@ -23,6 +23,8 @@ pub static CLIENT: Client = Client {
         ("SessionStart", None),
         ("UserPromptSubmit", None),
         ("Stop", None),
+        ("SubagentStop", None),
+        ("SessionEnd", None),
         ("WorktreeCreate", None),
     ],
     // Of a command that fails, or is interrupted, only the second is asked.
@@ -47,6 +49,8 @@ pub(super) const NAMES: Names = Names {
         ("SessionStart", Moment::Begin),
         ("UserPromptSubmit", Moment::Prompt),
         ("Stop", Moment::Stop),
+        ("SubagentStop", Moment::PartStop),
+        ("SessionEnd", Moment::End),
         ("WorktreeCreate", Moment::Tree),
     ],
     tools: &[

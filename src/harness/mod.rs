@@ -230,6 +230,8 @@ pub enum Event {
         /// Nothing is to be taken for complete.
         is_busy: bool,
     },
+    /// A part of the agent, such as a subagent, is done.
+    PartStop,
     /// The client wants a work tree of that name.
     Tree(String),
 }

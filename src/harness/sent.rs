@@ -36,6 +36,10 @@ pub enum Moment {
     Prompt,
     /// When the agent is done.
     Stop,
+    /// When a part of the agent is done.
+    PartStop,
+    /// When the session ends, whatever still works.
+    End,
     /// When a work tree is wanted.
     Tree,
 }
@@ -167,6 +171,8 @@ pub fn judge(names: &Names, event: &str, said: Said) -> Result<Call, String> {
         }
         Moment::Prompt => Event::Other,
         Moment::Stop => Event::Stop { is_busy: said.is_busy },
+        Moment::PartStop => Event::PartStop,
+        Moment::End => Event::Stop { is_busy: false },
         Moment::Tree => Event::Tree(said.name.ok_or("it names no work tree")?),
     };
     let Said { session, part, model, directory, .. } = said;

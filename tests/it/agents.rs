@@ -392,7 +392,7 @@ fn settings_are_merged_and_put_back_to_the_byte() {
         }
         repo.aye(&[&install[..], &["--dry-run"]].concat()).ok().says("would write");
         assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), before);
-        repo.aye(&install).ok().says("written").says("(5 hooks)");
+        repo.aye(&install).ok().says("written").says("(7 hooks)");
         repo.aye(&["agents", "show"]).ok().says("installed");
         repo.aye(&install).ok().says("unchanged");
         repo.aye(&remove).ok().says("removed");

@@ -16,6 +16,7 @@ mod agents_elsewhere;
 mod agents_show;
 mod agents_strict;
 mod agents_test;
+mod agents_trees;
 mod apply;
 mod apply_beside_git;
 mod apply_fetched;

@@ -151,7 +151,16 @@ fn answer(
             Ok(if news.is_empty() { Answer::Nothing } else { Answer::Inform(news.join("\n\n")) })
         }
         Event::Stop { is_busy: true } => Ok(Answer::Nothing),
-        Event::Stop { is_busy: false } => stop(context, &place),
+        Event::Stop { is_busy: false } => {
+            let trees = place.trees();
+            Ok(stop(context, place, trees))
+        }
+        // The agent itself goes on in its own.
+        Event::PartStop if place.is_own => Ok(Answer::Nothing),
+        Event::PartStop => {
+            let trees = vec![place.name.clone()];
+            Ok(stop(context, place, trees))
+        }
         Event::Tree(wanted) => {
             // One that the person, or the client for a part of the agent, asks for is another one.
             let is_ours = *wanted == place.name || wanted.starts_with("aye");
@@ -247,11 +256,21 @@ fn session<'a>(context: &Context, place: &'a Place) -> app::Session<'a> {
     context.session_of_agent(&place.store, place.client.agent, "aye agents hook")
 }
 
-/// Proposes what is in the tree, and says so to the person.
-fn stop(context: &Context, place: &Place) -> Result<Answer> {
+/// Proposes what is in `trees`, and says so to the person. One that fails keeps nothing from the others.
+fn stop(context: &Context, mut place: Place, trees: Vec<String>) -> Answer {
+    let mut lines = Vec::new();
+    for name in trees {
+        place.enter(name);
+        let proposed = propose(context, &place);
+        lines.extend(proposed.unwrap_or_else(|error| vec![format!("aye: {}", explain(&error))]));
+    }
+    if lines.is_empty() { Answer::Nothing } else { Answer::Say(lines.join("\n")) }
+}
+
+fn propose(context: &Context, place: &Place) -> Result<Vec<String>> {
     let Place { home, name, .. } = place;
     if !home.has(name) {
-        return Ok(Answer::Nothing);
+        return Ok(Vec::new());
     }
     // What cannot be compared keeps nothing from being proposed.
     let mut lines = watch::ended(context, place)
@@ -260,5 +279,5 @@ fn stop(context: &Context, place: &Place) -> Result<Answer> {
     let details = Details::default();
     let done = sessions::submit(&session(context, place), home, &changing, name, details)?;
     lines.extend(summary(&done));
-    Ok(if lines.is_empty() { Answer::Nothing } else { Answer::Say(lines.join("\n")) })
+    Ok(lines)
 }

@@ -22,6 +22,8 @@ pub(super) struct Place {
     pub(super) home: Home,
     /// Name of the session.
     pub(super) name: String,
+    /// Whether that is the agent's own, and not one of a part of it, or of a tree that the client asked for by name.
+    pub(super) is_own: bool,
     pub(super) client: &'static Client,
     pub(super) is_strict: bool,
     /// Where its tree really lies, its checkout, if it has one, and its git directory.
@@ -57,11 +59,32 @@ impl Place {
         // Started by `aye run`, the client is in its tree already.
         let run = context.var(AYE_SESSION).map(|name| name.to_string_lossy().into_owned());
         store.run_by(context.run_of(run.as_ref().unwrap_or(&call.session), call.model.as_deref()));
-        let name = around.filter(|around| run.as_ref() == Some(around));
-        let name = name.unwrap_or_else(|| name_of(&call.session, "", &store));
+        let is_run = |name: &String| run.as_ref() == Some(name);
+        let own = name_of(&call.session, "", &store);
+        let around = around.filter(|around| is_run(around) || home.has(around));
+        let name = edited(&store, &home, call).or(around).unwrap_or_else(|| own.clone());
+        let is_own = name == own || is_run(&name);
         let top = store.work_dir().map(|top| resolve(&top));
         let real = (resolve(&home.tree(&name)), top, resolve(store.common_dir()));
-        Ok(Some(Self { home, name, store, client, is_strict, real }))
+        Ok(Some(Self { home, name, is_own, store, client, is_strict, real }))
+    }
+
+    /// Makes the tree of session `name` the place.
+    pub(super) fn enter(&mut self, name: String) {
+        self.real.0 = resolve(&self.home.tree(&name));
+        self.name = name;
+    }
+
+    /// The sessions of this checkout that the client's own has trees of: its place, and what it or its parts asked for
+    /// by name.
+    pub(super) fn trees(&self) -> Vec<String> {
+        let end = name_of("", "", &self.store).split_off(SHORT);
+        let others = self.home.names().into_iter().filter(|name| {
+            *name != self.name
+                && name.get(SHORT..) == Some(&end)
+                && is_of_run(&self.store, &self.home, name)
+        });
+        [self.name.clone()].into_iter().chain(others).collect()
     }
 
     pub(super) fn tree(&self) -> PathBuf {
@@ -74,6 +97,20 @@ impl Place {
         let is_inside = top.as_ref().is_some_and(|top| file.starts_with(top));
         is_inside || file.starts_with(all_trees(tree)) || file.starts_with(git)
     }
+}
+
+/// The session of the client in whose tree the first of the files lies that the call edits.
+fn edited(store: &Store, home: &Home, call: &Call) -> Option<String> {
+    let Event::Edit { files, .. } = &call.event else { return None };
+    let file = Real::default().path(&call.directory.join(files.first()?));
+    home.around(near(&file)?).filter(|name| is_of_run(store, home, name))
+}
+
+/// Whether the tree of session `name` was made in the run that this call is of.
+fn is_of_run(store: &Store, home: &Home, name: &str) -> bool {
+    let run = home.record(name).ok().and_then(|record| record.run);
+    let session = run.and_then(|run| run.session);
+    session.is_some() && session == store.run().and_then(|run| run.session.clone())
 }
 
 /// The repository that the client works in, and a directory in it. Where its own directory is gone, as after its work
@@ -225,8 +262,11 @@ pub(super) fn name_of(session: &str, tree: &str, store: &Store) -> String {
 /// The name as it is in the main work tree, and as it begins in a linked one.
 fn short(session: &str, tree: &str) -> String {
     let hash = sha256::hex(format!("{session}\0{tree}").as_bytes());
-    format!("c{}", &hash[..8])
+    format!("c{}", &hash[..SHORT - 1])
 }
+
+/// Bytes of the name before what tells linked work trees apart.
+const SHORT: usize = 9;
 
 /// Where a file lies that an agent is about to write.
 pub(super) enum Where {
