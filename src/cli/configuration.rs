@@ -9,22 +9,26 @@ use crate::store::Store;
 /// Refs that git does not decorate commits with.
 pub const DECORATION: &str = "log.excludeDecoration";
 
-/// What [`keep_log_readable`] sets.
-const LOG: [(&str, &str); 2] =
+/// What `aye init` sets: a patch of an agent's becomes a proposal.
+pub const GATE: [(&str, &str); 1] = [("aye.gate", "true")];
+
+/// What `aye init --git-log` sets: aye's refs are in no decoration, and an alias leaves them out of `--all`.
+pub const LOG: [(&str, &str); 2] =
     [(DECORATION, "refs/aye/"), ("alias.la", "log --exclude=refs/aye/* --all --graph --oneline")];
 
-/// Sets what keeps aye's refs out of decorations, and an alias that leaves them out of `--all`; what is
-/// set already stays.
+/// Sets `these` keys; what is set already stays. Returns the names of those that were not.
 ///
 /// # Errors
 /// Those of git.
-pub fn keep_log_readable(store: &Store) -> Result<()> {
-    for (key, value) in LOG {
+pub fn set(store: &Store, these: &[(&'static str, &str)]) -> Result<Vec<&'static str>> {
+    let mut fresh = Vec::new();
+    for (key, value) in these {
         if store.config(key).is_none() {
             store.git()?.args(["config", "--local", "--add", key, value]).run()?;
+            fresh.push(*key);
         }
     }
-    Ok(())
+    Ok(fresh)
 }
 
 /// The names of what is there with the values that aye gives it.
@@ -36,7 +40,7 @@ pub fn present(store: &Store) -> Result<Vec<&'static str>> {
     if driver::is_installed(store)? {
         found.push(driver::SECTION);
     }
-    for (key, value) in LOG {
+    for (key, value) in LOG.into_iter().chain(GATE) {
         let asked = store.git()?.args(["config", "--local", "--get-all", key]).answer()?;
         if asked.stdout.lines().any(|line| line == value.as_bytes()) {
             found.push(key);
@@ -51,7 +55,7 @@ pub fn present(store: &Store) -> Result<Vec<&'static str>> {
 /// Those of git.
 pub fn remove(store: &Store, these: &[&str]) -> Result<()> {
     for name in these {
-        match LOG.iter().find(|(key, _)| key == name) {
+        match LOG.iter().chain(&GATE).find(|(key, _)| key == name) {
             Some((key, value)) => {
                 let asked = ["config", "--local", "--fixed-value", "--unset-all", key, value];
                 store.git()?.args(asked).run()?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::configuration::{DECORATION, keep_log_readable};
+use super::configuration::{self, DECORATION};
 use super::memory::init::{Args as MemoryArgs, Initialized, scaffold};
 use super::{Context, Format};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
@@ -16,7 +16,9 @@ use crate::worktree::Flush;
 /// Make the repository ready: .agent-memory/ with its .gitignore, policy and memory scaffold.
 ///
 /// Optional and idempotent: proposals work in any repository without it, and what is there stays
-/// as it is. An agent is refused in a session, and where the policy or aye.gate gates direct writes.
+/// as it is. It shuts the gate: `gate = true` in the policy and `aye.gate` in this clone's configuration
+/// make a proposal of what an agent's `apply_patch` would write. A key that is set keeps its value. An
+/// agent is refused in a session, and where the gate is shut.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 #[command(after_help = "Examples:
@@ -43,6 +45,8 @@ pub struct Ready {
     /// What was made and what was there.
     #[serde(flatten)]
     pub files: Initialized,
+    /// What was set in this clone's git configuration.
+    pub configuration: Vec<&'static str>,
     /// What to do next, in words.
     pub next: Vec<String>,
 }
@@ -56,8 +60,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let mut files = scaffold(context, &store, args.memory)?;
     let unnamed = policy_file(&store, &mut files)?;
+    let mut configuration = configuration::set(&store, &configuration::GATE)?;
     if args.git_log {
-        keep_log_readable(&store)?;
+        configuration.extend(configuration::set(&store, &configuration::LOG)?);
     }
     // What is not tracked is in no work tree of a session either.
     let commit =
@@ -74,13 +79,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     });
     let next =
         unnamed.into_iter().chain([commit]).chain(next.map(str::to_owned)).chain(log).collect();
-    let ready = Ready { schema: "aye/init@1", success: true, files, next };
+    let ready = Ready { schema: "aye/init@1", success: true, files, configuration, next };
     context.emit(Format::Text, &ready, || {
         let mut out = String::new();
         for path in &ready.files.created {
             out += &format!("wrote {}\n", escape::line(path));
         }
-        if ready.files.created.is_empty() {
+        for key in &ready.configuration {
+            out += &format!("set {key} in this clone's git configuration\n");
+        }
+        if out.is_empty() {
             out += "nothing to do: it is all there\n";
         }
         for next in &ready.next {

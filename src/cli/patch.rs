@@ -14,8 +14,9 @@ use crate::tools::apply_patch::{self, Request, Response};
 /// Reads what git diff, git format-patch, git show and diff -u print, and what coding agents
 /// write; names in it start at the repository's top, in a subdirectory too. Answers in YAML unless
 /// asked otherwise. Where `aye.gate` is true in git configuration or `gate` in the repository's
-/// policy, where a patch is an agent's and `aye agents` has hooks here, and where one of an agent, a build machine or a caller without a terminal touches
-/// .agent-memory/, the patch becomes a proposal instead. A command of `aye try` applies none.
+/// policy, as after `aye init`, and where it touches .agent-memory/, a patch becomes a proposal instead,
+/// but not that of a person at a terminal; so does one of an agent where `aye agents` has hooks. A
+/// command of `aye try` applies none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye patch fix.diff

@@ -8,7 +8,7 @@ use crate::changeset::plan::Planned;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Evidence, InputForm};
-use crate::proposal::rules::{Class, Verb};
+use crate::proposal::rules::{self, Class, Verb};
 use crate::proposal::{Caller, Data, Proposal, Status, codes};
 use crate::store::{Store, View};
 use crate::worktree::Reader;
@@ -37,7 +37,7 @@ pub fn is_from_work_tree(view: &View, proposal: &Proposal) -> Result<bool> {
 /// Writes what `proposal` would change to the work tree, merged with what the files hold now, all
 /// files or none. It is recorded as a direct patch of the caller's and decides nothing. Only for
 /// people, with the `evidence` that applying it would take; nor for what is pending, which is applied;
-/// nor where direct patches are gated.
+/// nor without a terminal where direct patches are gated.
 ///
 /// # Errors
 /// `human_approval_required`, `terminal_required`, `in_trial`, `invalid_argument`, `conflict`, those of
@@ -71,17 +71,18 @@ pub fn restore(
     if proposal.status(now) == Status::Pending {
         return refused(format!("{id} is pending"), format!("apply it: aye apply {id}"));
     }
-    if let Some(gate) = store.gate()? {
+    let holds = rules::is_gated(caller.class(), *evidence == Evidence::Terminal);
+    if let Some(gate) = store.gate()?.filter(|_| holds) {
         return refused(
             format!("direct writes are gated here ({})", gate.as_str()),
-            format!("have it decided again: aye reopen {id}, then aye apply {id}"),
+            format!("run `{command}` at a terminal, or have it decided again: aye reopen {id}"),
         );
     }
     let proposal = &verified(store, proposal)?;
     // Before anything is written: files that are brought back and not recorded could not be undone.
     require_as_for_apply(store, caller, proposal, evidence, &command)?;
     let recorded = patch::evidence(caller.tool);
-    let authority = super::authorise(store, caller, Verb::Propose, &[], &recorded, &command)?;
+    let authority = super::authorise(store, caller, Verb::Patch, &[], &recorded, &command)?;
     let mut lock = None;
     let make = |files: &Reader<'_>| {
         lock = subject::lock(store, &authority, now, proposal)?;

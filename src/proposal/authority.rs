@@ -106,6 +106,8 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
         Answer::OwnIfPolicy => permits.agents_may_mark && own(),
         Answer::CiIfPolicy => permits.ci_may_apply && !(request.instructs && request.verb.writes()),
         Answer::Asked => rules::is_personal(&request.evidence),
+        // Whoever writes has asked for the gate.
+        Answer::Ungated | Answer::AttendedOrUngated => true,
         Answer::Decides => {
             if request.evidence == Evidence::Flag
                 && permits.wants_terminal(request.memory, request.sensitive)

@@ -61,10 +61,12 @@ pub enum Verb {
     Undo,
     /// Go on where a refusal protects other people's work (`--force`).
     Force,
+    /// Write files by a patch, without a proposal.
+    Patch,
 }
 
 impl Verb {
-    /// True for verbs that write files of the work tree.
+    /// True for verbs that write files of the work tree by a decision.
     pub fn writes(self) -> bool {
         matches!(self, Self::Apply | Self::Undo)
     }
@@ -86,6 +88,7 @@ impl Verb {
             Self::Purge => "purge",
             Self::Undo => "undo",
             Self::Force => "force",
+            Self::Patch => "patch files directly",
         }
     }
 }
@@ -106,6 +109,10 @@ pub enum Answer {
     Decides,
     /// At a terminal, or with `--yes`.
     Asked,
+    /// Where nothing gates direct writes; see [`is_gated`].
+    Ungated,
+    /// At a terminal; else where nothing gates direct writes.
+    AttendedOrUngated,
     /// Never.
     No,
 }
@@ -120,6 +127,8 @@ impl Answer {
             Self::CiIfPolicy => "if ci_may_apply = true",
             Self::Decides => "at a terminal, or --yes*",
             Self::Asked => "at a terminal, or --yes",
+            Self::Ungated => "unless gated†",
+            Self::AttendedOrUngated => "at a terminal, or unless gated†",
             Self::No => "no",
         }
     }
@@ -141,6 +150,7 @@ pub const TABLE: &[(Verb, [Answer; 4])] = &[
     (Verb::Purge, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
     (Verb::Undo, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),
     (Verb::Force, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
+    (Verb::Patch, [Answer::Ungated, Answer::Ungated, Answer::AttendedOrUngated, Answer::Ungated]),
 ];
 
 /// The answer of the table.
@@ -150,6 +160,16 @@ pub fn answer(class: Class, verb: Verb) -> Answer {
     match (row, column) {
         (Some((_, answers)), Some(column)) => answers[column],
         _ => Answer::No,
+    }
+}
+
+/// Whether a gate of direct writes (`gate` of the policy, `aye.gate`) holds for `class`, with somebody at a terminal
+/// or not.
+pub fn is_gated(class: Class, attended: bool) -> bool {
+    match answer(class, Verb::Patch) {
+        Answer::Ungated => true,
+        Answer::AttendedOrUngated => !attended,
+        _ => false,
     }
 }
 
@@ -169,7 +189,10 @@ pub fn markdown() -> String {
     }
     out += "\n\\* memory and sensitive paths: at a terminal, unless policy.toml says \
             `[evidence] sensitive = \"flag\"`, and for memory, whose files are sensitive paths, \
-            `memory = \"flag\"` as well; CI never applies what instructs agents.\n";
+            `memory = \"flag\"` as well; CI never applies what instructs agents.\n\n\
+            † gated by `gate = true` in policy.toml or `aye.gate` in git configuration, which `aye init` sets, or by \
+            hooks of `aye agents` for an agent: the patch becomes a proposal. So does one by anybody but a person that \
+            changes what instructs agents, and one of memory that is not a person's at a terminal.\n";
     out
 }
 

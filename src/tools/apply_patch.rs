@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::memory::outside;
 use crate::proposal::ActorKind;
 use crate::proposal::event::{InputForm, timestamp};
-use crate::proposal::rules::Verb;
+use crate::proposal::rules::{self, Verb};
 use crate::repository::{Gate, ScanMode};
 use crate::scan::gate::{self, Warning};
 use crate::worktree::Reader;
@@ -252,7 +252,8 @@ pub fn run<R>(
             // Before files are written of which nothing could be recorded, let alone undone.
             store.require_no_trial()?;
             store.require_lane()?;
-            store.gate()?.or(request.gate)
+            let holds = rules::is_gated(session.caller.class(), request.attended);
+            store.gate()?.filter(|_| holds).or(request.gate)
         }
     };
     if request.dry_run || request.propose || gate.is_some() {
@@ -334,7 +335,7 @@ fn read(session: &Session<'_>, request: &Request, files: &dyn Snapshot) -> Resul
 fn record(session: &Session<'_>, changeset: &Changeset, ids: Result<Vec<Ids>>) -> Result<String> {
     let evidence = decide::patch::evidence(session.caller.tool);
     let (store, caller) = (session.store, &session.caller);
-    let authority = decide::authorise(store, caller, Verb::Propose, &[], &evidence, "aye patch")?;
+    let authority = decide::authorise(store, caller, Verb::Patch, &[], &evidence, "aye patch")?;
     decide::patch::record(store, &authority, session.now, changeset, ids?)
 }
 
@@ -364,11 +365,13 @@ fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Re
         response.message = match gate {
             Some(gate) => format!(
                 "Direct writes are gated here ({}): the patch waits for a person as proposal \
-                 {id}, and no file was changed.",
+                 {id}, and no file was changed. ",
                 gate.as_str()
             ),
-            None => format!("The patch waits for a person as proposal {id}."),
+            None => format!("The patch waits for a person as proposal {id}. "),
         };
+        response.message +=
+            &format!("Ask your user to run `aye review {id}`; `aye wait {id}` has the answer.");
         (response.proposal_id, response.duplicate) = (Some(id), recorded.duplicate);
         warnings = recorded.warnings;
     }

@@ -1,6 +1,9 @@
 //! `aye init`: optional, idempotent, leaves what is there.
 
 use crate::support::Repo;
+use crate::support::terminal::Terminal;
+
+const PATCH: &str = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
 
 #[test]
 fn init_makes_the_scaffold_once() {
@@ -127,6 +130,44 @@ fn an_agent_writes_no_scaffold_in_a_session_or_past_the_gate() {
     repo.aye(&["init"]).ok();
     let open = Repo::with(&[("f", "a\n")]);
     open.agent("codex", &["init", "--agents"]).ok().says("wrote AGENTS.md");
+}
+
+/// Whoever nothing shows to be a person at a terminal has proposed, by each way in; a person there has written.
+#[test]
+fn init_shuts_the_gate() {
+    let open = Repo::with(&[("f", "a\n")]);
+    let repo = open.copy();
+    let set = |run: serde_json::Value| run["configuration"].clone();
+    assert_eq!(set(repo.aye(&["init", "--json"]).ok().json()), serde_json::json!(["aye.gate"]));
+    assert_eq!(set(repo.aye(&["init", "--json"]).ok().json()), serde_json::json!([]));
+    let call = serde_json::json!({ "patch": PATCH }).to_string();
+    let calls: [(&[&str], &str); 4] = [
+        (&["patch", "--json"], "codex"),
+        (&["patch", "--json"], ""),
+        (&["call", "apply_patch", &call, "--json"], "codex"),
+        (&["call", "apply_patch", &call, "--json"], ""),
+    ];
+    for (args, agent) in calls {
+        let cmd = |repo: &Repo| repo.cmd(args).env("AYE_AGENT", agent).stdin(PATCH).run().ok();
+        assert_eq!(cmd(&open).json()["patch_applied"], true, "{args:?} without init");
+        open.write("f", "a\n");
+        let answer = cmd(&repo).json();
+        assert_eq!(answer["patch_applied"], false, "{answer:#}");
+        assert_eq!(answer["gated"], true, "{answer:#}");
+        assert_eq!(repo.text("f"), "a\n");
+        let id = answer["proposal_id"].as_str().expect("a proposal");
+        repo.aye(&["reject", id, "--yes"]).ok();
+    }
+    let patch = repo.outer().join("p.diff");
+    std::fs::write(&patch, PATCH).expect("a file");
+    let mut t = Terminal::start(repo.cmd(&["patch", patch.to_str().expect("UTF-8")]), 24, 100);
+    t.sees("patch_applied: true");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.text("f"), "b\n");
+    // What a person has set stays.
+    open.git(&["config", "aye.gate", "false"]);
+    assert_eq!(set(open.aye(&["init", "--json"]).ok().json()), serde_json::json!([]));
+    assert_eq!(open.git(&["config", "aye.gate"]).trim(), "false");
 }
 
 #[test]

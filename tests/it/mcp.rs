@@ -478,6 +478,14 @@ fn a_patch_of_an_agent_waits_where_hooks_are_installed() {
     let mut client = Client::named(&repo, "claude-code");
     assert_eq!(client.call("apply_patch", json!({ "patch": patch("1") }))["patch_applied"], true);
     client.ends();
+    // `aye init` shuts it.
+    let repo = Repo::with(FILES);
+    repo.aye(&["init"]).ok();
+    let mut client = Client::named(&repo, "my-bot");
+    let answer = client.call("apply_patch", json!({ "patch": patch("1") }));
+    assert_eq!((&answer["gated"], &answer["patch_applied"]), (&json!(true), &json!(false)));
+    client.ends();
+    assert_eq!(repo.text("a.txt"), "one\ntwo\n");
 }
 
 /// The hooks of one work tree refuse edits of the others of its repository.

@@ -103,6 +103,21 @@ fn the_work_tree_tightens_and_does_not_loosen() {
     assert!(!gated(&repo));
 }
 
+/// An agent that opens it in all places but one has not opened it.
+#[test]
+fn the_gate_is_shut_by_each_of_four_places() {
+    for shut in ["HEAD", "index", "work tree", "configuration", ""] {
+        let repo = repo();
+        let policy = |place: &str| format!("gate = {}\n", place == shut);
+        commit(&repo, &policy("HEAD"));
+        repo.write(POLICY, policy("index"));
+        repo.git(&["add", "--force", POLICY]);
+        repo.write(POLICY, policy("work tree"));
+        repo.git(&["config", "aye.gate", if shut == "configuration" { "true" } else { "false" }]);
+        assert_eq!(gated(&repo), !shut.is_empty(), "{shut}");
+    }
+}
+
 #[test]
 fn an_unborn_branch_keeps_the_gate_of_work_tree_or_index() {
     let repo = repo();
@@ -142,7 +157,8 @@ fn init_names_the_repository_once() {
     assert_eq!(first.text(POLICY), text);
     first.aye(&["doctor"]).ok();
     first.aye(&["check"]).ok();
-    assert!(!gated(&first), "the file of init changes nothing by itself");
+    first.git(&["config", "--unset", "aye.gate"]);
+    assert!(gated(&first), "the file of init by itself shuts the gate");
     let second = repo();
     second.aye(&["init"]).ok();
     assert_ne!(name(&first), name(&second));

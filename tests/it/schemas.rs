@@ -190,9 +190,9 @@ fn documents_keep_to_their_schemas() {
     check.aye(&["doctor"]);
     check.aye(&["gc", "--dry-run"]);
     check.aye(&["deinit", "--dry-run"]);
+    check.aye(&["restore", &second]);
     check.aye(&["init"]);
     check.memory();
-    check.aye(&["restore", &second]);
     check.aye(&["util", "codes"]);
     check.aye(&["util", "schema"]);
     check.aye(&["util", "mangen", "man"]);

@@ -233,8 +233,9 @@ pub fn template(repository: &str) -> String {
 # Names this repository in statements of decisions. Keep it.
 repository = "{repository}"
 
-# A patch that is to be applied at once (apply_patch, aye patch) becomes a proposal.
-# gate = false
+# A patch of an agent's that is to be applied at once (apply_patch, aye patch) becomes a proposal. A clone that
+# `aye init` has run in says so too, in `git config aye.gate`.
+gate = true
 
 # Which proposals an agent may mark as applied or rejected through the `changes` tool: "none", "own".
 # agents_may_mark = "none"

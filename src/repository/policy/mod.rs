@@ -49,7 +49,8 @@ impl Gate {
 }
 
 impl Repository {
-    /// What gates direct writes here; `None` if nothing does.
+    /// What gates direct writes here, the strictest of configuration, HEAD, index and work tree; `None` if
+    /// nothing does.
     ///
     /// # Errors
     /// `invalid_config`; `invalid_policy` where a policy cannot be read: then nothing passes.
@@ -57,7 +58,10 @@ impl Repository {
         if self.settings()?.gate || self.gate_in_unread_include()? {
             return Ok(Some(Gate::Setting));
         }
-        Ok(self.policy()?.gate.then_some(Gate::Policy))
+        // What is staged is what the next commit has: a file of the work tree takes none of it back.
+        let mut is_shut = self.policy()?.gate;
+        is_shut |= self.policy_in_index()?.is_some_and(|policy| policy.gate);
+        Ok(is_shut.then_some(Gate::Policy))
     }
 
     /// Git follows `[Include]` and `[includeif]` as well, gix only the spelling of git's manual.

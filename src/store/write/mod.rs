@@ -540,7 +540,7 @@ fn permits(verb: Verb, decision: &Data) -> bool {
         Data::RequestChanges(_) => verb == Verb::RequestChanges,
         Data::Reopen(_) => verb == Verb::Reopen,
         Data::Undo(_) => verb == Verb::Undo,
-        Data::Patch(_) => verb == Verb::Propose,
+        Data::Patch(_) => verb == Verb::Patch,
         _ => false,
     }
 }
