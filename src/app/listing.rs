@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::changeset::marks::{Mark, class};
 use crate::check::fit::Fit;
-use crate::check::relations;
-use crate::check::risk::{self, Risk};
+use crate::check::{marks, relations};
 use crate::error::Result;
 use crate::proposal::document::Approval;
 use crate::proposal::event::{Subject, timestamp};
@@ -128,11 +128,8 @@ pub struct Item {
     /// where those that are listed change at most 100 of them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub conflict: bool,
-    /// It is pending and changes a path that deserves a second look (`aye show` says why).
-    pub sensitive: bool,
-    /// Why a pending proposal deserves a second look: `sensitive` (a path), `deletes` (it removes a file),
-    /// `warned` (what it adds looks like a secret or personal data, or misleads). Often empty.
-    pub risks: Vec<&'static str>,
+    /// What deserves a second look in a pending proposal, and where. Often empty.
+    pub marks: Vec<Mark>,
 }
 
 /// `summaries` as items.
@@ -178,9 +175,24 @@ impl Item {
             approvals: summary.approvals.clone(),
             audience: summary.audience.as_str().to_owned(),
             conflict: marks.is_unfit(&summary.id),
-            sensitive: marks.risk(&summary.id).is_sensitive,
-            risks: marks.risk(&summary.id).names(),
+            marks: marks.of_proposal(&summary.id).to_vec(),
         }
+    }
+}
+
+/// What deserves a second look in `proposal`, if it is pending.
+///
+/// # Errors
+/// Those of the store.
+pub fn marks_of(
+    store: &Store,
+    view: &View,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+) -> Result<Vec<Mark>> {
+    match proposal.status(now) {
+        Status::Pending => marks::of(store, view, proposal.current()),
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -191,7 +203,7 @@ const MOST_COMPARED: usize = 100;
 #[derive(Debug, Default)]
 pub struct Marks {
     related: BTreeMap<ProposalId, Relations>,
-    risks: HashMap<ProposalId, Risk>,
+    marks: HashMap<ProposalId, Vec<Mark>>,
     unfit: HashSet<ProposalId>,
 }
 
@@ -206,8 +218,8 @@ impl Marks {
         now: DateTime<Utc>,
         summaries: &[Summary],
     ) -> Result<Self> {
-        let risks = risk::risks(store, view, summaries)?;
-        let mut marks = Self { risks, ..Self::related(store, view, now, summaries)? };
+        let found = marks::marks(store, view, summaries)?;
+        let mut marks = Self { marks: found, ..Self::related(store, view, now, summaries)? };
         let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
         if pending.map(|summary| summary.files.max(1)).sum::<usize>() <= MOST_COMPARED {
             // A list does not ask the remote of a partial clone for contents.
@@ -274,9 +286,9 @@ impl Marks {
         self.unfit.contains(id)
     }
 
-    /// Why a proposal deserves a second look, if it does.
-    pub fn risk(&self, id: &ProposalId) -> Risk {
-        self.risks.get(id).copied().unwrap_or_default()
+    /// What deserves a second look in a proposal.
+    pub fn of_proposal(&self, id: &ProposalId) -> &[Mark] {
+        self.marks.get(id).map_or(&[], Vec::as_slice)
     }
 
     /// What a proposal has to do with other pending ones, if it has.
@@ -303,7 +315,7 @@ impl Marks {
     fn stacked(&self, summaries: Vec<Summary>) -> Vec<Summary> {
         let places = summaries.iter().map(|summary| Place {
             id: &summary.id,
-            class: self.risk(&summary.id).class(),
+            class: class(self.of_proposal(&summary.id)),
             created_at: summary.created_at,
             lower: self.lower(&summary.id).collect(),
         });

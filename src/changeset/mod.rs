@@ -18,6 +18,7 @@ pub mod instructions;
 pub mod interdiff;
 pub mod limits;
 pub mod locate;
+pub mod marks;
 pub mod merge;
 pub mod moves;
 pub mod patch;

@@ -6,6 +6,7 @@ use bstr::ByteSlice as _;
 use smallvec::SmallVec;
 
 use super::instructions::{self, Instructions};
+use super::marks::Word;
 use super::{FileChange, Mode, RepoPath};
 
 /// A change of a file, as far as this needs it.
@@ -33,12 +34,15 @@ impl Touched for FileChange {
     }
 }
 
+/// Why a change deserves a second look: in a word, and in words that go on from its path.
+pub type Reason = (Word, &'static str);
+
 /// The changes that deserve a second look, in order, once for each reason: what instructs agents
 /// may run on developers' machines, too.
 pub fn of<'c, C: Touched>(
     changes: &'c [C],
     instructions: &Instructions,
-) -> Vec<(&'c RepoPath, &'static str)> {
+) -> Vec<(&'c RepoPath, Reason)> {
     let reasons = |change: &'c C| {
         why(change, changes, instructions).into_iter().map(|reason| (change.path(), reason))
     };
@@ -49,7 +53,7 @@ fn why<C: Touched>(
     change: &C,
     changes: &[C],
     instructions: &Instructions,
-) -> SmallVec<[&'static str; 2]> {
+) -> SmallVec<[Reason; 2]> {
     // What is moved or copied was what its source was, as far as that is known.
     let source = || {
         let origin = change.origin().filter(|_| change.modes().0.is_none())?;
@@ -59,10 +63,10 @@ fn why<C: Touched>(
     let becomes_executable =
         change.modes().1 == executable && change.modes().0 != executable && source() != executable;
     let path = change.path();
-    let instructs = instructions.kind(path).map(instructions::InstructionKind::reason);
+    let instructs = instructions.kind(path).map(|kind| (Word::Instructions, kind.reason()));
     let mut reasons: SmallVec<[_; 2]> = instructs.into_iter().chain(reason(path)).collect();
     if reasons.is_empty() && becomes_executable {
-        reasons.push("becomes executable");
+        reasons.push((Word::Mode, "becomes executable"));
     }
     reasons
 }
@@ -109,7 +113,7 @@ pub fn memory(path: &RepoPath) -> Option<MemoryFile> {
 /// Why a change at `path` deserves a second look, beside what instructs agents; `None` for
 /// ordinary paths. Case does not matter, since on some systems it does not matter to the programs
 /// that read these files.
-fn reason(path: &RepoPath) -> Option<&'static str> {
+fn reason(path: &RepoPath) -> Option<Reason> {
     let lower = path.as_bstr().to_ascii_lowercase();
     let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
     // All directories of the list are hidden.
@@ -118,10 +122,10 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
     let name = name.to_str().ok()?;
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     if let Some(memory) = memory(path) {
-        return Some(memory.reason());
+        return Some((Word::Memory, memory.reason()));
     }
     if name == "allowed_signers" {
-        return Some("defines whose signatures count");
+        return Some((Word::Build, "defines whose signatures count"));
     }
     if within(".github/workflows/")
         || within(".circleci/")
@@ -145,7 +149,7 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
                 | "action.yaml"
         )
     {
-        return Some("runs in CI");
+        return Some((Word::Build, "runs in CI"));
     }
     if within(".husky/")
         || within(".githooks/")
@@ -225,7 +229,7 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
                 | "build.bazel"
         )
     {
-        return Some("runs on developers' machines");
+        return Some((Word::Build, "runs on developers' machines"));
     }
     if matches!(
         name,
@@ -239,7 +243,7 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
             | ".renovaterc"
     ) || within(".github/dependabot.y")
     {
-        return Some("changes what git or the forge does");
+        return Some((Word::Build, "changes what git or the forge does"));
     }
     if matches!(extension, "pem" | "key" | "p12" | "pfx" | "jks" | "keystore" | "kdbx" | "asc")
         || name.starts_with(".env")
@@ -247,7 +251,7 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
         || name.contains("secret")
         || name.contains("credential")
     {
-        return Some("may hold secrets");
+        return Some((Word::Secret, "may hold secrets"));
     }
     if matches!(
         extension,
@@ -284,7 +288,7 @@ fn reason(path: &RepoPath) -> Option<&'static str> {
                 | "pipfile"
         )
     {
-        return Some("defines what is built");
+        return Some((Word::Build, "defines what is built"));
     }
     None
 }
@@ -404,7 +408,7 @@ mod tests {
         let changes = [change(".claude/skills/a/Makefile"), change("AGENTS.md"), change("a.rs")];
         let found = of(&changes, &Instructions::default());
         let found: Vec<String> =
-            found.into_iter().map(|(path, why)| format!("{} {why}", path.display())).collect();
+            found.into_iter().map(|(path, (_, why))| format!("{} {why}", path.display())).collect();
         assert_eq!(
             found,
             [
@@ -419,7 +423,7 @@ mod tests {
 
     #[test]
     fn memory_and_what_guards_it_are_told_apart() {
-        let why = |path: &str| reason(&RepoPath::new(path).unwrap()).unwrap_or_default();
+        let why = |path: &str| reason(&RepoPath::new(path).unwrap()).map_or("", |(_, why)| why);
         for path in ["meta/schema.yaml", "policy.toml", "scan-allow", "signers", "allowed_signers"]
         {
             assert_eq!(why(&format!(".agent-memory/{path}")), "decides what passes the gate");

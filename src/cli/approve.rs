@@ -7,8 +7,11 @@ use super::apply::answer::FileItem;
 use super::apply::conflicts::refuse_conflicts;
 use super::apply::preview::{not_approved, of_proposal, present};
 use super::identity::Asking;
+use super::marks::notice;
 use super::which::Several;
-use super::{Context, Format, show};
+use super::{Context, Format};
+use crate::changeset::marks::in_question;
+use crate::check::marks;
 use crate::decide::approve::{Approved, Remarks};
 use crate::decide::{self, Ahead, Shown};
 use crate::error::{Exit, Result};
@@ -87,11 +90,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     drop(view);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
+    let marks = marks::of_each(&store, &proposals)?;
     let asking = Asking {
         verb: Verb::Approve,
         proposals: &proposals,
         yes: args.yes,
-        question: &format!("Approve {}, and write nothing?", ids.join(", ")),
+        question: &format!(
+            "Approve {}, and write nothing{}?",
+            ids.join(", "),
+            in_question(marks.iter().map(Vec::as_slice))
+        ),
         command: &format!("aye approve {}", ids.join(" ")),
     };
     let by_flag = context.by_flag(&store, &asking)?;
@@ -106,7 +114,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 return Ok(Exit::Negative);
             }
         } else {
-            show::notice_all(context, &store, &proposals);
+            marks.iter().for_each(|marks| notice(context, marks));
         }
         let authority = match &by_flag {
             Some(authority) => authority.clone(),

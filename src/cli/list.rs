@@ -21,8 +21,8 @@ use crate::text::escape;
   aye list --status all --path src --limit 20
   aye list --json | jq -r '.proposals[].proposal_id'
 
-Marks: ! deserves a second look (a sensitive path, a deletion, what looks like a secret or
-misleads; `aye show` says which), conflict does not fit the files as they are (compared where the
+Marks: ! deserves a second look (a secret, orders to agents, hidden characters, a file of CI, builds,
+instructions or memory, a deletion and others; `aye show` says which), conflict does not fit the files as they are (compared where the
 list is about 100 files at most; `aye status` counts all), ↳ ID stands on that one, ⇄ ID changes
 the same lines as that one, ✓ or ✗1 it was tried, and the status where it is not the one that was
 asked for.")]

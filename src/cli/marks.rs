@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Duration, Utc};
 
 use crate::app::listing::Marks;
+use crate::changeset::marks::Mark;
+use crate::cli::Context;
 use crate::proposal::{ProposalId, Status};
 use crate::render::age;
 use crate::render::overview::{Group, Row};
@@ -26,6 +28,16 @@ pub fn short(id: &ProposalId, prefix: usize) -> String {
     id.as_str()["prop_".len()..].chars().take(prefix.max(FEWEST)).collect()
 }
 
+/// The lines of `marks`, safe for a terminal.
+pub fn lines(marks: &[Mark]) -> impl Iterator<Item = String> {
+    marks.iter().map(|mark| format!("! {}", escape::line(&mark.text())))
+}
+
+/// The same as notes beside what is printed.
+pub fn notice(context: &Context, marks: &[Mark]) {
+    lines(marks).for_each(|line| context.note(&line));
+}
+
 /// The marks of `summary`, safe for a terminal. A status that is not the `ordinary` one is the first.
 pub fn of(
     summary: &Summary,
@@ -43,7 +55,7 @@ pub fn of(
         Status::Expired => add(Role::Dim, "expired".into()),
     }
     let is_pending = summary.status == Status::Pending;
-    if marks.risk(&summary.id).is_any() {
+    if !marks.of_proposal(&summary.id).is_empty() {
         add(Role::Warn, "!".into());
     }
     if marks.is_unfit(&summary.id) {

@@ -111,14 +111,16 @@ fn require_as_ordinary(
     followed: &Followed,
 ) -> Result<()> {
     let known = store.instructions();
-    let reasons = |changes: &[FileChange], path: &RepoPath| -> Vec<&'static str> {
+    let reasons = |changes: &[FileChange], path: &RepoPath| -> Vec<sensitive::Reason> {
         let of = sensitive::of(changes, &known).into_iter();
         of.filter(|(at, _)| *at == path).map(|(_, reason)| reason).collect()
     };
     for (from, to) in &followed.moves {
         let before = reasons(changes, from);
         let now = reasons(followed.part.changes.changes(), to);
-        let Some(reason) = now.iter().find(|reason| !before.contains(reason)) else { continue };
+        let Some((_, reason)) = now.iter().find(|reason| !before.contains(reason)) else {
+            continue;
+        };
         let (id, from, to) = (&proposal.id, from.display().to_string(), to.display().to_string());
         return Err(Error::new(
             &CONFLICT,

@@ -13,6 +13,7 @@ use super::state::{self, ChangesRequested, Decision, Revision, State};
 use super::{Actor, ActorKind, Proposal, Status};
 use crate::changeset::FileChange;
 use crate::changeset::entry::entries;
+use crate::changeset::marks;
 use crate::ordered::Ordered as _;
 
 /// A proposal with its history.
@@ -52,6 +53,9 @@ pub struct Document {
     /// for have not heard of it. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision_audience: Option<String>,
+    /// What deserves a second look while it is pending, and where. Absent in `proposal.yaml`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<marks::Mark>,
     /// The name the proposer gave itself.
     pub proposed_by: String,
     /// When it was made.
@@ -373,6 +377,7 @@ impl Document {
             stands_on: Vec::new(),
             audience: None,
             decision_audience: None,
+            marks: Vec::new(),
             proposed_by: proposal.proposed_by.clone(),
             created_at: timestamp(proposal.created_at),
             expires_at: timestamp(proposal.expires_at),

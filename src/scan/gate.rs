@@ -55,7 +55,10 @@ pub fn proposal(
     is_private: bool,
 ) -> Result<Vec<Warning>> {
     let mut warnings = lines(store, changeset, said)?;
-    add_files(store, changeset, &mut warnings);
+    let is_told =
+        |path: &str, line| warnings.iter().any(|told| told.file_path == path && told.line == line);
+    let of_files = files(store, changeset, is_told);
+    warnings.extend(of_files);
     let changes = changeset.changes().iter().filter(|_| is_private);
     let mut paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
     if let Some(path) = store.ignored(&mut paths)?.first() {
@@ -72,15 +75,14 @@ fn of_file(kind: &'static str, path: &RepoPath, message: String) -> Warning {
 }
 
 /// What the files of a code proposal come to, whatever `aye.scan` is: names that collide, and memory files
-/// that do not hold to their rules; see [`crate::memory::outside`].
-pub fn files(store: &Store, changeset: &Changeset) -> Vec<Warning> {
+/// that do not hold to their rules; see [`crate::memory::outside`]. Without what a scan finds, of which
+/// `is_told` says that it is known, by file and line.
+pub fn files(
+    store: &Store,
+    changeset: &Changeset,
+    is_told: impl Fn(&str, usize) -> bool,
+) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    add_files(store, changeset, &mut warnings);
-    warnings
-}
-
-/// As [`files`]. Added to `warnings`, but for what they say already.
-pub fn add_files(store: &Store, changeset: &Changeset, warnings: &mut Vec<Warning>) {
     for (path, other) in store.collisions(changeset.changes()) {
         let message = format!(
             "collides with '{other}' where file names ignore case or Unicode normalisation (Windows, macOS): git checks out one of the two"
@@ -92,8 +94,7 @@ pub fn add_files(store: &Store, changeset: &Changeset, warnings: &mut Vec<Warnin
         let scanned = violation.kind == codes::SECRET_DETECTED.id
             || violation.kind == codes::PII_DETECTED.id
             || violation.kind == codes::UNSAFE_TEXT.id;
-        let is_told = |told: &Warning| told.file_path == file_path && told.line == violation.line;
-        if scanned && warnings.iter().any(is_told) {
+        if scanned && is_told(&file_path, violation.line) {
             continue;
         }
         warnings.push(Warning {
@@ -105,6 +106,7 @@ pub fn add_files(store: &Store, changeset: &Changeset, warnings: &mut Vec<Warnin
             fingerprint: None,
         });
     }
+    warnings
 }
 
 /// What the lines that `changeset` adds, the names of its new files, and what is `said` of it should be warned

@@ -77,6 +77,12 @@ impl Store {
         sides.flatten().all(|entry| self.has(&entry.id))
     }
 
+    /// The size in bytes of the content of `entry`, which is not loaded for that; `None` where it is not here.
+    pub fn size(&self, entry: &Entry) -> Option<u64> {
+        let id = ObjectId::from_hex(entry.id.as_bytes()).ok()?;
+        objects::header(&self.repo, id).ok().map(|(_, size)| size)
+    }
+
     /// `changeset`, which `changes` record, as a git patch: the ids in it are those of the records.
     pub fn patch(&self, changes: &[ChangeRecord], changeset: &Changeset) -> Vec<u8> {
         let mut ids = emit::Ids::from(self.repo.object_hash());

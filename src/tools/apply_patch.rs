@@ -353,7 +353,7 @@ fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Re
     let mut response = response(compiled, String::new());
     let warnings;
     if request.dry_run || already {
-        warnings = gate::files(store, draft.changeset());
+        warnings = gate::files(store, draft.changeset(), |_, _| false);
         response.message = match already {
             true => "The patch is applied already.".to_owned(),
             false => "The patch fits; nothing was changed.".to_owned(),

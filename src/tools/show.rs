@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Arguments;
 use super::arguments::required;
 use crate::app::Session;
+use crate::app::listing::marks_of;
 use crate::error::Result;
 use crate::proposal::document::Document;
 use crate::render::diff::{self, Options};
@@ -51,6 +52,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         let places = store.places(&proposal);
         let mut document = Document::new(&proposal, proposal.status(session.now), &places);
         document.audience = Some(view.audience(&proposal.id)?.as_str().to_owned());
+        document.marks = marks_of(store, &view, session.now, &proposal)?;
         drop(view);
         let changeset = store.changeset(&proposal.current().changes).ok();
         let changes = changeset.map(|changeset| store.with_named_sources(changeset.into_changes()));

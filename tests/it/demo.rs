@@ -66,7 +66,7 @@ fn what_is_left_waits_for_a_review() {
     let list = repo.cmd(&["list", "--json"]).dir(&shop).run().ok().json();
     let items = list["proposals"].as_array().expect("a list");
     let risky = items.iter().find(|item| item["proposal_id"] == last).expect("it");
-    assert_eq!(risky["risks"], serde_json::json!(["sensitive"]));
+    assert_eq!(crate::marks::words(risky), ["build"]);
     // Not on PATH, so its path is what there is to type.
     let repo = Repo::outside();
     let path = std::env::var_os("PATH").expect("a PATH");
@@ -144,7 +144,7 @@ mod at_a_terminal {
         answers(&mut t, "Write these decisions", "y");
         t.sees("applied: the file is written");
         answers(&mut t, "Enter: go on", "\r");
-        t.sees("2 of 3: a risky one").sees("! .github/workflows/ci.yml");
+        t.sees("2 of 3: a risky one").sees("! build: .github/workflows/ci.yml");
         answers(&mut t, "Take this hunk", "R");
         answers(&mut t, "): ", "no scripts from the network\r");
         answers(&mut t, "Write these decisions", "y");

@@ -64,6 +64,7 @@ mod lanes;
 mod lanes_gone;
 mod list;
 mod log;
+mod marks;
 mod mcp;
 mod meanwhile;
 mod memory;

@@ -368,19 +368,19 @@ fn a_code_proposal_of_memory_is_checked_as_memory() {
     assert_eq!(told, 1, "{answer:#}");
     let id = answer["proposal_id"].as_str().expect("an id").to_owned();
     let show = repo.aye(&["show", &id]).ok();
-    let show = show.says("! .agent-memory/decisions.md is a memory path");
+    let show = show.says("! memory: .agent-memory/decisions.md is a memory path");
     show.says("violates the schema").says("no provenance");
-    repo.aye(&["review"]).exits(4).says("! .agent-memory/decisions.md is a memory path");
+    repo.aye(&["review"]).exits(4).says("! memory: .agent-memory/decisions.md is a memory path");
     // Off for code, it still holds for memory.
     repo.git(&["config", "aye.scan", "off"]);
     let answer = repo.cmd(&args).env("AYE_AGENT", "claude").stdin(&content).run().ok().json();
     assert!(answer["warnings"].to_string().contains("holds what its scan refuses"), "{answer:#}");
     repo.git(&["config", "--unset", "aye.scan"]);
     repo.aye(&["reject", &id, "--yes"]).ok();
-    // Memory's own proposals name their sources, and are not marked.
+    // Memory's own proposals name their sources.
     let staged = propose(&repo, &decision());
     let id = staged["proposal_id"].as_str().expect("an id");
-    repo.aye(&["show", id]).ok().lacks("memory path").lacks("no provenance");
+    repo.aye(&["show", id]).ok().says("memory path").lacks("no provenance");
     // Code alone has none of it.
     let args = ["propose", "src/db.rs", "--old", "db", "--new", "base", "--json"];
     assert_eq!(repo.agent("claude", &args).ok().json()["warnings"], Value::Null);
@@ -394,15 +394,17 @@ fn what_decides_about_the_gate_is_pointed_out() {
     {
         let args = ["propose", path, "--content-file", "-", "-m", path];
         let id = repo.cmd(&args).env("AYE_AGENT", "claude").stdin("# x\n").run().ok().id();
-        repo.aye(&["show", &id]).ok().says(&format!("! {path} decides what passes the gate"));
+        repo.aye(&["show", &id])
+            .ok()
+            .says(&format!("! memory: {path} decides what passes the gate"));
     }
     repo.write("run.sh", "#!/bin/sh\n");
     repo.commit("a script");
     let patch = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
     let cmd = repo.cmd(&["propose", "--patch", "-", "-m", "run"]).env("AYE_AGENT", "claude");
     let id = cmd.stdin(patch).run().ok().id();
-    repo.aye(&["show", &id]).ok().says("! run.sh becomes executable");
-    repo.aye(&["review"]).exits(4).says("! run.sh becomes executable");
+    repo.aye(&["show", &id]).ok().says("! mode: run.sh becomes executable");
+    repo.aye(&["review"]).exits(4).says("! mode: run.sh becomes executable");
 }
 
 #[test]

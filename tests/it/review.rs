@@ -575,7 +575,7 @@ fn sensitive_paths_come_first_and_say_why() {
     propose(&repo, "a.txt", "b\n", "Ordinary");
     propose(&repo, ".github/workflows/ci.yml", "on: push\n", "CI");
     let mut t = review(&repo, &[]);
-    t.sees("(1/2)").sees("! .github/workflows/ci.yml runs in CI").sees("Take this new file");
+    t.sees("(1/2)").sees("! build: .github/workflows/ci.yml runs in CI").sees("Take this new file");
     t.types(">").sees("(2/2)").sees("Ordinary").sees("(1/1)").types("<").sees("(1/2)");
     t.types("q");
     assert_eq!(t.ends(), 0);
@@ -592,14 +592,15 @@ fn what_adds_a_secret_or_misleads_comes_first_and_is_marked() {
     let secret = propose(&repo, "c.txt", &token, "Secret");
     for _ in 0..2 {
         let list = repo.aye(&["list", "--json"]).ok().json();
-        let risks = |id: &str| {
+        let marks = |id: &str| {
             let all = list["proposals"].as_array().expect("a list");
-            all.iter().find(|item| item["proposal_id"] == id).expect("it")["risks"].clone()
+            let item = all.iter().find(|item| item["proposal_id"] == id).expect("it");
+            crate::marks::words(item).join(" ")
         };
-        assert_eq!(risks(&plain), serde_json::json!([]));
-        assert_eq!(risks(&gone), serde_json::json!(["deletes"]));
-        assert_eq!(risks(&hidden), serde_json::json!(["warned"]));
-        assert_eq!(risks(&secret), serde_json::json!(["warned"]));
+        assert_eq!(marks(&plain), "");
+        assert_eq!(marks(&gone), "deletes");
+        assert_eq!(marks(&hidden), "hidden_characters");
+        assert_eq!(marks(&secret), "secret");
         assert_eq!(repo.aye(&["list"]).ok().out().matches(" !\n").count(), 3);
     }
     let run = repo.aye(&["review", "--json"]).exits(4).json();
@@ -627,7 +628,7 @@ fn a_word_that_reads_as_another_is_written_out_where_it_changes() {
     let shown = repo.aye(&["diff", &id]).ok().says("+if (isAdmin(user)) \\u{43e}\\u{43a}();");
     shown.says(" // это ок");
     let mut t = review(&repo, &[]);
-    t.sees("! a.js:1:20: letters of another script that read as “ok”").sees("Take");
+    t.sees("! hidden_characters: a.js:1: letters of another script that read as “ok”").sees("Take");
     t.types("q");
     assert_eq!(t.ends(), 0);
 }
@@ -798,7 +799,7 @@ fn secrets_in_a_proposal_are_named_above_it_and_never_shown_there() {
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     propose(&repo, "conf.txt", &format!("token = {token}\n"), "Configure");
     let mut t = review(&repo, &[]);
-    t.sees("! conf.txt:1:").sees("(1/1)");
+    t.sees("! secret: conf.txt:1:").sees("(1/1)");
     let header = t.text().split("conf.txt (new file)").next().unwrap().to_owned();
     assert!(!header.contains(&token), "{header}");
     t.types("q");

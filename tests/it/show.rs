@@ -69,7 +69,8 @@ fn sensitive_paths_are_pointed_out_everywhere() {
     let build = id(repo.aye(&["propose", "Makefile", "--old", "true", "--new", "false", "--json"]));
     let patch = "diff --git a/run.py b/run.py\nold mode 100644\nnew mode 100755\n";
     let mode = id(repo.aye_stdin(&["propose", "--patch", "-", "--json"], patch));
-    for (id, line) in [(&build, "! Makefile "), (&mode, "! run.py becomes executable")] {
+    for (id, line) in [(&build, "! build: Makefile "), (&mode, "! mode: run.py becomes executable")]
+    {
         repo.aye(&["show", id]).ok().says(line);
         repo.aye(&["diff", id]).ok().notes(line);
         repo.aye(&["diff", id, "--patch"]).ok().notes(line).lacks("! ");
@@ -88,7 +89,8 @@ fn sensitive_paths_are_pointed_out_everywhere() {
     assert!(!run.err().contains("! "), "{run}");
     let list = repo.aye(&["list", "--json"]).ok().json();
     for item in list["proposals"].as_array().expect("a list") {
-        assert_eq!(item["sensitive"], item["proposal_id"] != plain.as_str(), "{item}");
+        let is_marked = item["marks"] != serde_json::json!([]);
+        assert_eq!(is_marked, item["proposal_id"] != plain.as_str(), "{item}");
     }
     let table = repo.aye(&["list"]).ok().out();
     let marked = table.lines().filter(|line| line.trim_end().ends_with(" !")).count();
@@ -98,9 +100,9 @@ fn sensitive_paths_are_pointed_out_everywhere() {
     let decided = |command: &str, id: &str| {
         repo.aye(&[command, &repo.at_revision(id), "--yes"]).ok().lacks("! ").err()
     };
-    assert!(decided("approve", &mode).contains("! run.py becomes executable"));
-    assert!(decided("apply", &mode).contains("! run.py becomes executable"));
-    assert!(decided("apply", &build).contains("! Makefile "));
+    assert!(decided("approve", &mode).contains("! mode: run.py becomes executable"));
+    assert!(decided("apply", &mode).contains("! mode: run.py becomes executable"));
+    assert!(decided("apply", &build).contains("! build: Makefile "));
     let plain = decided("apply", &plain);
     assert!(!plain.contains("! "), "{plain}");
 }
@@ -115,7 +117,7 @@ fn sensitive_paths_are_counted_where_they_are_many() {
     let patch: String = files.iter().map(hunk).collect();
     let id = repo.aye_stdin(&["propose", "--patch", "-"], &patch).ok().id();
     for args in [&["diff", &id, "--stat"][..], &["apply", &id, "--dry-run"]] {
-        repo.aye(args).ok().notes("! d29/Makefile ").notes("! and 5 more");
+        repo.aye(args).ok().notes("! build: d29/Makefile ").notes("! build: and 5 more");
     }
 }
 

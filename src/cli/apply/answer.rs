@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::changeset::marks::Mark;
 use crate::changeset::plan::{MergedBy, Planned, Reason, Resolved};
 use crate::decide::{Applied, Shown};
 use crate::error::Error;
@@ -64,6 +65,9 @@ pub struct Item {
     pub commit: Option<String>,
     /// Every file and what became of it.
     pub files: Vec<FileItem>,
+    /// What deserved a second look, and where; not of what was undone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
     /// The proposal made of what was left out (`--split-rest`).
     pub rest: Option<String>,
     /// The proposal that asks about what a commit hook changed.
@@ -83,7 +87,12 @@ impl Answer {
 
 impl Item {
     /// `proposal`, which stays pending, with these files.
-    pub(super) fn pending(proposal: &Proposal, effect: Effect, files: Vec<FileItem>) -> Self {
+    pub(super) fn pending(
+        proposal: &Proposal,
+        effect: Effect,
+        files: Vec<FileItem>,
+        marks: Vec<Mark>,
+    ) -> Self {
         Self {
             proposal_id: proposal.id.to_string(),
             file_path: file_path(proposal.current()),
@@ -91,6 +100,7 @@ impl Item {
             effect: Some(effect),
             commit: None,
             files,
+            marks,
             rest: None,
             amended: None,
             collides_with: None,
@@ -98,7 +108,12 @@ impl Item {
     }
 
     /// `proposal`, which was applied.
-    pub(super) fn applied(proposal: &Proposal, applied: Applied, effect: Effect) -> Self {
+    pub(super) fn applied(
+        proposal: &Proposal,
+        applied: Applied,
+        effect: Effect,
+        marks: Vec<Mark>,
+    ) -> Self {
         let file = |file: &Planned| {
             let not_approved = applied.not_approved.contains(&file.path.display().to_string());
             FileItem { not_approved, ..FileItem::new(file) }
@@ -108,7 +123,7 @@ impl Item {
             status: Status::Applied,
             commit: applied.commit,
             amended: applied.amended.map(|id| id.to_string()),
-            ..Self::pending(proposal, effect, files)
+            ..Self::pending(proposal, effect, files, marks)
         }
     }
 }

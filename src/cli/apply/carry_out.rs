@@ -5,8 +5,10 @@ use super::answer::{Answer, Failed, Item, text};
 use super::conflicts::name_lower;
 use super::preview::{for_reviewer, not_approved};
 use crate::apply::codes::COMMIT_DIFFERS;
+use crate::check::marks;
+use crate::cli::marks::notice;
 use crate::cli::part::Chosen;
-use crate::cli::{Context, Format, plan, show};
+use crate::cli::{Context, Format, plan};
 use crate::decide::{self, Applied, Request, Shown};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::event::{Effect, Evidence};
@@ -34,6 +36,7 @@ impl Decided<'_> {
     /// # Errors
     /// Those of [`decide::apply()`], where nothing was applied or no filter names the proposals.
     pub(super) fn carry_out(&self, context: &mut Context, store: &Store) -> Result<Exit> {
+        let mut marks = marks::of_each(store, self.proposals)?.into_iter();
         let mut items: Vec<Item> = Vec::new();
         let mut failed = self.failed.to_vec();
         // At a terminal, the question was about the others.
@@ -45,6 +48,7 @@ impl Decided<'_> {
             let made = self.chosen.made.get(&proposal.id).cloned();
             let request = Request { after_commit, made, ..self.request.clone() };
             let (now, shown) = (context.now, self.shown.get(at));
+            let marks = marks.next().unwrap_or_default();
             let applied = decide::apply(store, self.authority, now, proposal, &request, shown);
             let named =
                 |error| name_lower(context, store, proposal, for_reviewer(error, &proposal.id));
@@ -72,7 +76,7 @@ impl Decided<'_> {
             if remark(context, &applied) {
                 exit = Exit::Conflict;
             }
-            let mut item = Item::applied(proposal, applied, request.effect);
+            let mut item = Item::applied(proposal, applied, request.effect, marks);
             if self.args.part.split_rest && !self.chosen.rest.is_empty() {
                 let (actor, rest) = (self.authority.actor(), &self.chosen.rest);
                 let made = crate::app::propose::rest(store, actor, now, proposal, rest)?;
@@ -82,10 +86,7 @@ impl Decided<'_> {
         }
         if by_flag {
             // The question would have said so.
-            let is_applied = |proposal: &&Proposal| {
-                items.iter().any(|item| item.proposal_id == proposal.id.as_str())
-            };
-            show::notice_all(context, store, self.proposals.iter().filter(is_applied));
+            items.iter().for_each(|item| notice(context, &item.marks));
         }
         let success = exit == Exit::Done;
         let answer = Answer { failed, ..Answer::of("aye/apply@1", success, items) };

@@ -5,6 +5,8 @@ use super::conflicts::{collides_with, related};
 use super::fitting::planned;
 use super::preview::{already, residue, shown};
 use super::{Args, digest_of};
+use crate::check::marks;
+use crate::cli::marks::notice;
 use crate::cli::{Context, Format, pager, show};
 use crate::error::{Exit, Result};
 use crate::proposal::event::Effect;
@@ -35,9 +37,15 @@ pub(super) fn run(
     let is_part = args.part.hunks.is_some() || chosen.unclear.is_some();
     let related = related(context, store, &shown)?;
     let fits = failed.is_empty() && shown.iter().all(|shown| shown.plan.refusal().is_none());
+    let mut marks = marks::of_each(store, &proposals)?.into_iter();
     let items = proposals.iter().enumerate().map(|(index, proposal)| Item {
         collides_with: collides_with(&shown, index, &related).map(ProposalId::to_string),
-        ..Item::pending(proposal, effect, shown.get(index).map(FileItem::all).unwrap_or_default())
+        ..Item::pending(
+            proposal,
+            effect,
+            shown.get(index).map(FileItem::all).unwrap_or_default(),
+            marks.next().unwrap_or_default(),
+        )
     });
     // What hunks are counted by may have changed since they were looked at.
     let is_bound = args.which.is_filter() || proposals.len() > 1 || is_part;
@@ -79,7 +87,7 @@ pub(super) fn run(
     for refusal in shown.iter().filter_map(|shown| shown.plan.refusal()) {
         show::notice_sparse(context, store, &refusal);
     }
-    show::notice_all(context, store, &proposals);
+    answer.proposals.iter().for_each(|item| notice(context, &item.marks));
     context.emit(Format::Text, &answer, || text_with(&answer, heading) + &diffs)?;
     Ok(if fits { Exit::Done } else { Exit::Conflict })
 }

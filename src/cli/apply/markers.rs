@@ -1,6 +1,8 @@
 //! `aye apply --conflict-markers`.
 
 use super::answer::{Answer, FileItem, Item, text};
+use crate::check::marks;
+use crate::cli::marks::notice;
 use crate::cli::{Context, Format};
 use crate::decide;
 use crate::decide::shown::Shown;
@@ -19,7 +21,9 @@ pub(super) fn write_markers(context: &mut Context, store: &Store, shown: &[Shown
     let plan = decide::apply::write_markers(store, context.now, shown)?;
     let proposal = &shown.proposal;
     let files = plan.files.iter().map(FileItem::new).collect();
-    let item = Item::pending(proposal, Effect::Files, files);
+    let marks = marks::of(store, &store.view()?, proposal.current())?;
+    notice(context, &marks);
+    let item = Item::pending(proposal, Effect::Files, files, marks);
     let answer = Answer::of("aye/apply@1", false, vec![item]);
     context.emit(Format::Text, &answer, || text(&answer, "written with conflict markers"))?;
     context.note(&format!(

@@ -17,6 +17,8 @@ use super::lower::LowerArgs;
 use super::part::PartArgs;
 use super::which::Batch;
 use super::yes::YesArgs;
+use crate::changeset::marks::in_question;
+use crate::check::marks;
 use crate::decide::{self, Shown};
 use crate::error::{Exit, Result};
 use crate::proposal::event::Effect;
@@ -105,10 +107,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let subject = args.which.subject(&store, &proposals, args.lower.with_lower);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let command = format!("aye apply {}{}", ids.join(" "), args.flags());
+    let marks = in_question(marks::of_each(&store, &proposals)?.iter().map(Vec::as_slice));
     let question = match effect {
-        Effect::MarkOnly => format!("Approve {subject} and leave the files to you?"),
-        Effect::Commit => format!("Apply and commit {subject}?"),
-        Effect::Files | Effect::Index => format!("Apply {subject}?"),
+        Effect::MarkOnly => format!("Approve {subject} and leave the files to you{marks}?"),
+        Effect::Commit => format!("Apply and commit {subject}{marks}?"),
+        Effect::Files | Effect::Index => format!("Apply {subject}{marks}?"),
     };
     let asking = Asking {
         verb: Verb::Apply,

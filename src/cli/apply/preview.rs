@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::answer::FileItem;
 use crate::changeset::FileChange;
 use crate::changeset::plan::Planned;
+use crate::check::marks;
+use crate::cli::marks::lines;
 use crate::cli::{Context, pager, show};
 use crate::decide::{Ahead, Made, Part, Residue, Shown};
 use crate::error::{Error, Result};
@@ -88,14 +90,13 @@ pub fn present(
     part: Option<&Part>,
 ) -> Result<()> {
     let options = options(context, store);
-    let instructions = store.instructions();
+    let view = store.view()?;
     let mut text = String::new();
     for shown in shown {
         text += &format!("{}\n", summary(&shown.proposal, &shown.plan.files));
         text += &show::who_and_why(&shown.proposal, context.now);
-        let changes = &shown.proposal.current().changes;
-        for notice in show::noticed(&instructions, &shown.proposal, changes) {
-            text += &format!("! {}\n", escape::line(&notice));
+        for line in lines(&marks::of(store, &view, shown.proposal.current())?) {
+            text += &format!("{line}\n");
         }
         text += &diff::changeset(&store.with_sources(shown.changes()), &options);
         text += &already(store, shown, part, &options)?;

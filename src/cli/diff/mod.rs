@@ -4,10 +4,11 @@ mod document;
 
 pub use document::Document;
 
+use super::marks::notice;
 use super::which::One;
 use super::{Context, Format, difftool, pager, paths, show};
 use crate::changeset::{Changeset, RepoPath};
-use crate::check::relations;
+use crate::check::{marks, relations};
 use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::Subject;
@@ -194,10 +195,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if !args.paths.is_empty() {
         changeset = within(context, &store, &proposal, changeset, &args.paths)?;
     }
-    show::notice(context, &store, &proposal, changeset.changes());
+    let mut marks = marks::of(&store, &store.view()?, revision)?;
+    let changes = changeset.changes();
+    let is_shown = |path: &str| changes.iter().any(|it| it.path.display().to_string() == path);
+    marks.retain(|mark| mark.path.as_deref().is_none_or(is_shown));
+    notice(context, &marks);
     if context.format_or(Format::Text) != Format::Text {
-        let number = args.revision.unwrap_or(proposal.revisions.len());
         let patch = patch(&store, &changeset);
+        let number = args.revision.unwrap_or(proposal.revisions.len());
         let of = (&proposal, number);
         let document = Document::new(of, planned, changeset.changes(), &patch);
         context.emit(Format::Text, &document, String::new)?;

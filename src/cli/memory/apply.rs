@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{open, respond_decided};
+use crate::changeset::marks::in_question;
+use crate::check::marks;
 use crate::cli::Context;
 use crate::cli::apply::preview;
 use crate::cli::identity::Asking;
+use crate::cli::marks::notice;
 use crate::cli::which::{One, require_named_revision};
 use crate::decide;
 use crate::error::{Exit, Result};
@@ -44,16 +47,18 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.yes {
         require_named_revision(args.which.id.as_deref(), &proposal)?;
     }
+    let marks = marks::of_each(&store, std::slice::from_ref(&proposal))?;
     let asking = Asking {
         verb: Verb::Apply,
         proposals: std::slice::from_ref(&proposal),
         yes: args.yes,
-        question: &format!("Apply {id}?"),
+        question: &format!("Apply {id}{}?", in_question(marks.iter().map(Vec::as_slice))),
         command: &command,
     };
     decide::require_recorded(&store, &store.view()?, &proposal)?;
     if let Some(authority) = context.by_flag(&store, &asking)? {
         let response = decide::memory::apply(&service, &authority, &proposal, None)?;
+        marks.iter().for_each(|marks| notice(context, marks));
         return respond_decided(context, "aye/memory-apply@1", response);
     }
     loop {

@@ -13,8 +13,7 @@ use super::filters::FilterArgs;
 use super::{Context, Format, marks, pager};
 use crate::app::listing::Marks;
 use crate::changeset::hunks::Lines;
-use crate::changeset::instructions::Instructions;
-use crate::changeset::sensitive;
+use crate::changeset::marks::Mark;
 use crate::cli::which;
 use crate::error::{Error, Exit, Result};
 use crate::private::Directory;
@@ -27,8 +26,8 @@ use crate::text::escape;
 
 /// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
 ///
-/// Those that touch sensitive paths, add what looks like a secret or misleads, or remove files come first. The last screen shows what will be
-/// written, files now against files afterwards, and nothing is written before it is confirmed.
+/// Those that carry marks come first: a secret, a file of CI or builds, orders to agents, hidden characters and
+/// the like. The last screen shows the marks and what will be written, files now against files afterwards, and nothing is written before it is confirmed.
 /// Quitting saves what was decided, and the next review goes on from it; an edit is shown again and
 /// taken with a key of its own. Taking some hunks makes a new revision with exactly those and
 /// applies it. Without a terminal, pending proposals are printed with the commands to decide them,
@@ -90,8 +89,8 @@ pub struct WaitingItem {
     pub proposed_by: String,
     /// Why.
     pub description: Option<String>,
-    /// Why it deserves a second look, if it does.
-    pub sensitive: Option<String>,
+    /// What deserves a second look, and where.
+    pub marks: Vec<Mark>,
     /// The exact commands.
     pub commands: Commands,
 }
@@ -272,7 +271,6 @@ fn tickets(context: &Context, store: &Store, view: &View, args: &Args) -> Result
     let summaries = view.proposals(&filter, context.now)?;
     let marks = Marks::of(store, view, context.now, &summaries)?;
     let all = marks.in_order(summaries);
-    let instructions = std::cell::OnceCell::new();
     for summary in &all {
         // What was sent back waits for its agent; its next revision is in the queue again.
         let is_asked_for = match wanted.is_empty() {
@@ -280,8 +278,7 @@ fn tickets(context: &Context, store: &Store, view: &View, args: &Args) -> Result
             false => wanted.contains(&summary.id),
         };
         if is_asked_for {
-            let known = || instructions.get_or_init(|| store.instructions());
-            tickets.push(ticket(view, summary, &marks, known)?);
+            tickets.push(ticket(summary, &marks));
             found.push(summary.clone());
         } else if wanted.is_empty() {
             sent_back += 1;
@@ -299,15 +296,7 @@ fn tickets(context: &Context, store: &Store, view: &View, args: &Args) -> Result
     Ok(Found { tickets, summaries: found, marks, all, known })
 }
 
-/// Reads a whole proposal only where there is more to say of it than its summary does: a thousand of
-/// them would otherwise be read before the first is shown.
-fn ticket<'k>(
-    view: &View,
-    summary: &Summary,
-    marks: &Marks,
-    known: impl FnOnce() -> &'k Instructions,
-) -> Result<Ticket> {
-    let risk = marks.risk(&summary.id);
+fn ticket(summary: &Summary, marks: &Marks) -> Ticket {
     let mut ticket = Ticket::new(summary.id.clone(), summary.created_at);
     ticket.revision.clone_from(&summary.revision);
     ticket.lines = match summary.lines {
@@ -317,13 +306,8 @@ fn ticket<'k>(
         Lines::NotHere => u64::try_from(summary.files).unwrap_or(u64::MAX),
     };
     ticket.lower = marks.lower(&summary.id).cloned().collect();
-    (ticket.deletes, ticket.is_warned) = (risk.deletes, risk.is_warned);
-    if risk.is_sensitive {
-        let proposal = view.proposal(&summary.id)?;
-        let found = sensitive::of(&proposal.current().changes, known());
-        ticket.sensitive = found.first().map(|(path, why)| ((*path).clone(), *why));
-    }
-    Ok(ticket)
+    ticket.marks = marks.of_proposal(&summary.id).to_vec();
+    ticket
 }
 
 fn waiting(
@@ -349,10 +333,7 @@ fn waiting(
                 file_path: summary.path.clone(),
                 proposed_by: summary.proposed_by.clone(),
                 description: summary.description.clone(),
-                sensitive: ticket
-                    .sensitive
-                    .as_ref()
-                    .map(|(path, why)| format!("{} {why}", path.display())),
+                marks: ticket.marks.clone(),
                 commands: Commands::of(&ticket.id, &at),
             })
         })
@@ -372,9 +353,7 @@ fn waiting(
                 escape::name(&item.file_path),
                 escape::line(text.lines().next().unwrap_or("")),
             );
-            if let Some(why) = &item.sensitive {
-                out += &format!("  ! {}\n", escape::line(why));
-            }
+            marks::lines(&item.marks).for_each(|line| out += &format!("  {line}\n"));
             if pending <= FEW {
                 out += &commands(&item.commands, kind);
             }

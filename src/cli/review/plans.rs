@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use crate::changeset::{Changeset, FileChange, RepoPath, codes};
-use crate::check::relations;
+use crate::check::{marks, relations};
 use crate::decide::{self, Ahead, Made, Part, Residue, Shown};
 use crate::error::{Error, Result};
 use crate::proposal::event::RevisionReason;
@@ -72,6 +72,7 @@ impl Plans {
                 let paths = planned.shown.plan.files.iter().map(|file| &file.path);
                 let outlook = Outlook {
                     quiet: store.quiet(paths),
+                    marks: marks::of(store, &view, planned.shown.proposal.current())?,
                     changes: store.with_sources(planned.shown.changes()),
                     already: planned.shown.already(store, planned.part.as_ref())?,
                     foreign: planned.shown.foreign().map(Residue::change).collect(),

@@ -6,13 +6,15 @@ mod readable;
 mod said;
 
 use self::header::{Facts, header};
+pub use self::notices::notice_sparse;
 use self::notices::warned;
-pub use self::notices::{notice, notice_all, notice_sparse, noticed};
 use self::readable::Readable;
 use self::said::said;
 use super::diff::DiffArgs;
 use super::which::One;
 use super::{Context, Format, diff, pager};
+use crate::app::listing::marks_of;
+use crate::changeset::marks::Mark;
 use crate::check::relations;
 use crate::error::{Exit, Result};
 use crate::proposal::document::Document;
@@ -66,10 +68,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         _ => Vec::new(),
     };
     let made_on = relations::made_on(&store, &view, context.now, &proposal)?;
+    let marks = marks_of(&store, &view, context.now, &proposal)?;
     drop(view);
     if context.format_or(Format::Text) != Format::Text {
         let mut document = Document::new(&proposal, status, &store.places(&proposal));
         document.stands_on = stands_on.iter().map(|lower| lower.id.to_string()).collect();
+        document.marks = marks;
         document.audience = Some(audience.as_str().to_owned());
         document.decision_audience = heard.map(|heard| heard.as_str().to_owned());
         let changes = &proposal.current().changes;
@@ -96,7 +100,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         text += &decided_elsewhere(&heard, &palette);
     }
     if status == Status::Pending {
-        text += &warnings(&store, &proposal, &readable, &palette)?;
+        text += &warnings(&store, &proposal, &readable, &marks, &palette);
     }
     text += &said(&proposal, &store.places(&proposal), &palette, context.now);
     let mut text = text.into_bytes();
@@ -133,20 +137,21 @@ fn decided_elsewhere(heard: &Audience, palette: &Palette) -> String {
     format!("{}\n", palette.paint(Role::Warn, note))
 }
 
-/// What deserves a second look in a pending proposal.
+/// What deserves a second look in a pending proposal, which has these `marks`.
 fn warnings(
     store: &Store,
     proposal: &Proposal,
     readable: &Readable,
+    marks: &[Mark],
     palette: &Palette,
-) -> Result<String> {
-    let instructions = store.instructions();
-    let mut warnings = gate::review(store, &readable.changeset, &instructions)?;
-    if proposal.subject == Subject::Code {
-        gate::add_files(store, &readable.changeset, &mut warnings);
-    }
-    let notices = noticed(&instructions, proposal, readable.changeset.changes());
-    Ok(warned(&notices, &warnings, palette))
+) -> String {
+    let warnings = match proposal.subject {
+        Subject::Code => gate::files(store, &readable.changeset, |path, line| {
+            marks.iter().any(|mark| mark.is_at(path, line))
+        }),
+        Subject::Memory => Vec::new(),
+    };
+    warned(marks, &warnings, palette)
 }
 
 /// Who proposes and why, before a question about it.

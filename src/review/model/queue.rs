@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::changeset::marks::{Mark, class};
 use crate::changeset::{Mode, RepoPath, sensitive};
 use crate::proposal::stacks::{self, Place};
 use crate::proposal::{ChangeRecord, Entry, ProposalId};
@@ -13,12 +14,8 @@ pub struct Ticket {
     pub id: ProposalId,
     /// When it was proposed.
     pub created_at: DateTime<Utc>,
-    /// A path that deserves a second look, and why.
-    pub sensitive: Option<(RepoPath, &'static str)>,
-    /// Whether it removes a file.
-    pub deletes: bool,
-    /// Whether what it adds looks like a secret, or misleads.
-    pub is_warned: bool,
+    /// What deserves a second look.
+    pub marks: Vec<Mark>,
     /// Event id of the revision that it was queued with.
     pub revision: String,
     /// Lines that it adds and removes.
@@ -33,9 +30,7 @@ impl Ticket {
         Self {
             id,
             created_at,
-            sensitive: None,
-            deletes: false,
-            is_warned: false,
+            marks: Vec::new(),
             revision: String::new(),
             lines: 0,
             lower: Vec::new(),
@@ -58,18 +53,11 @@ impl sensitive::Touched for ChangeRecord {
     }
 }
 
-/// Sorts, by [`stacks::order`]: what touches sensitive paths or adds what looks like a secret or misleads,
-/// then what removes files, then the rest.
+/// Sorts, by [`stacks::order`]: what carries marks, with what only removes files behind it, then the rest.
 pub fn queue(tickets: Vec<Ticket>) -> Vec<Ticket> {
-    let class =
-        |ticket: &Ticket| match (ticket.sensitive.is_some() || ticket.is_warned, ticket.deletes) {
-            (true, _) => 0,
-            (false, true) => 1,
-            (false, false) => 2,
-        };
     let places = tickets.iter().map(|ticket| Place {
         id: &ticket.id,
-        class: class(ticket),
+        class: class(&ticket.marks),
         created_at: ticket.created_at,
         lower: ticket.lower.iter().collect(),
     });

@@ -2,6 +2,7 @@ mod properties;
 
 use super::*;
 use crate::changeset::hunks::Diff;
+use crate::changeset::marks::{Mark, Word};
 use crate::changeset::{File, FileChange, Mode, RepoPath};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
@@ -328,12 +329,15 @@ fn what_deserves_a_second_look_comes_first() {
     let at = |n: i64| chrono::DateTime::from_timestamp(n, 0).unwrap();
     let id = |n: u8| ProposalId::from_event(&format!("{n:02x}").repeat(20));
     let ticket = |n: u8, second| Ticket::new(id(n), at(second));
-    let sensitive = Some((path("x.lock"), "is a lock file"));
+    let marked = |n, second, word| Ticket {
+        marks: vec![Mark::of_file(word, &path("x"), "is odd")],
+        ..ticket(n, second)
+    };
     let tickets = vec![
         ticket(1, 1),
-        Ticket { deletes: true, ..ticket(2, 2) },
-        Ticket { is_warned: true, ..ticket(3, 4) },
-        Ticket { sensitive, ..ticket(4, 3) },
+        marked(2, 2, Word::Deletes),
+        marked(3, 4, Word::Secret),
+        marked(4, 3, Word::Build),
     ];
     let order: Vec<_> = queue(tickets).into_iter().map(|t| t.id).collect();
     assert_eq!(order, [id(4), id(3), id(2), id(1)]);

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::carry::Decided;
 use super::last::{self, Unshown};
 use super::{End, Outlook, Terminal, screen};
+use crate::changeset::marks::in_question;
 use crate::error::Result;
 use crate::prompt::{self, Press};
 use crate::proposal::ProposalId;
@@ -53,9 +54,13 @@ impl Terminal<'_> {
             (true, 'q', "quit; they are kept"),
             (true, '?', "help"),
         ]);
+        let marks = in_question(outlooks(&decided).iter().map(|(_, it)| it.marks.as_slice()));
         prompt::forget_typed_ahead();
         loop {
-            let question = if writable { question(&unshown) } else { "Quit".to_owned() };
+            let question = match writable {
+                true => format!("Write these decisions{marks}{}", not_shown(&unshown)),
+                false => "Quit".to_owned(),
+            };
             let key = match self.answer(&question, &keys)? {
                 ControlFlow::Continue(key) => key,
                 ControlFlow::Break(end) => return Ok(Some(end)),
@@ -189,11 +194,6 @@ impl Terminal<'_> {
 pub(super) fn outlooks(decided: &[Decided]) -> Vec<(&ProposalId, &Outlook)> {
     let decided = decided.iter();
     decided.filter_map(|one| Some((&one.order.id, one.outlook.as_ref()?.as_ref().ok()?))).collect()
-}
-
-/// The question, with how much of what it is about was not on the screen.
-fn question(unshown: &[Unshown]) -> String {
-    format!("Write these decisions{}", not_shown(unshown))
 }
 
 /// ` (3 changed lines not shown; p shows them)`, or nothing.

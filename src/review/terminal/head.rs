@@ -8,8 +8,9 @@ use super::said;
 use super::screen::{inner, push_wrapped};
 use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
+use crate::changeset::marks::Mark;
 use crate::proposal::ProposalId;
-use crate::render::diff::{self, Options};
+use crate::render::diff::Options;
 use crate::render::style::Role;
 use crate::render::width;
 use crate::text::escape;
@@ -19,6 +20,9 @@ const LONGEST_TEXT: usize = 2000;
 
 /// Most lines of a suggestion, or quoted by a comment, that the header shows at once.
 const MOST_LINES: usize = 6;
+
+/// Most marks of one word that are shown at once.
+const MOST_OF_A_WORD: usize = 3;
 
 /// Most warnings that the header shows at once.
 const MOST_WARNINGS: usize = 5;
@@ -69,10 +73,7 @@ pub(super) fn header(
         let text = format!("! marked {verdict} by a tool, not approved ({})", escape::name(name));
         push_wrapped(&mut out, options, Role::Warn, &text);
     }
-    if let Some((path, why)) = &head.sensitive {
-        let text = format!("! {} {why}", diff::shown(path));
-        push_wrapped(&mut out, options, Role::Warn, &text);
-    }
+    out += &marks(&head.marks, options, true);
     for related in &head.related {
         let (role, text) = relation(related, taken);
         push_wrapped(&mut out, options, role, &text);
@@ -106,6 +107,27 @@ pub(super) fn header(
         let s = if here.len() == 1 { "" } else { "s" };
         let text = format!("{} comment{s} at the lines they are about", here.len());
         push_wrapped(&mut out, options, Role::Comment, &text);
+    }
+    out
+}
+
+/// `marks`, a line each; where it is `limited`, only the first of each word.
+pub(super) fn marks(marks: &[Mark], options: &Options, limited: bool) -> String {
+    let (mut out, mut of_word, mut left_out) = (String::new(), (None, 0), false);
+    for mark in marks {
+        of_word = match of_word {
+            (word, count) if word == Some(mark.mark) => (word, count + 1),
+            _ => (Some(mark.mark), 1),
+        };
+        if limited && of_word.1 > MOST_OF_A_WORD {
+            left_out = true;
+            continue;
+        }
+        let text = format!("! {}", escape::line(&mark.text()));
+        push_wrapped(&mut out, options, Role::Warn, &text);
+    }
+    if left_out {
+        push_wrapped(&mut out, options, Role::Warn, "! and more, p shows them");
     }
     out
 }

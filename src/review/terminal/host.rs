@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::changeset::marks::Mark;
 use crate::changeset::settle::Unfit;
 use crate::changeset::{FileChange, RepoPath};
 use crate::error::Result;
@@ -92,9 +93,9 @@ pub struct Header {
     pub task: Option<String>,
     /// The proposer's reason.
     pub description: Option<String>,
-    /// A path that deserves a second look, and why.
-    pub sensitive: Option<(RepoPath, &'static str)>,
-    /// Secrets, personal data and misleading text in what it adds, a line each.
+    /// What deserves a second look.
+    pub marks: Vec<Mark>,
+    /// What else there is to say of its files, a line each.
     pub warnings: Vec<String>,
     /// What else there is to know, each with its name: where memory has it from.
     pub notes: Vec<(&'static str, String)>,
@@ -184,6 +185,8 @@ pub struct Outlook {
     pub already: Vec<FileChange>,
     /// Files that are not read line by line: they come last, and are not shown but in the pager.
     pub quiet: Quiet,
+    /// What deserves a second look in the proposal.
+    pub marks: Vec<Mark>,
     /// What the same files hold besides, against the target commit: not the proposal's, and not
     /// what applied proposals have written.
     pub foreign: Vec<FileChange>,

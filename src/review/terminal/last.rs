@@ -2,6 +2,7 @@
 //! writes files, what is approved of files that have it already, and what the files hold besides.
 //! Rendered from the plans of what will be written and from nothing else. Pure.
 
+use super::head;
 use super::host::Outlook;
 use super::screen::{Block, place, push_wrapped};
 use super::seen::{Pool, is_change, is_cut};
@@ -41,13 +42,16 @@ pub(super) fn screen(
         Page { options, left: limit, limited: limit < usize::MAX, earlier: Pool::default() };
     for (((id, outlook), unshown), earlier) in outlooks.iter().zip(&mut unshown).zip(earlier) {
         page.earlier = earlier;
+        let mut marks = head::marks(&outlook.marks, options, page.limited);
         if !outlook.changes.is_empty() {
             blocks.push(heading(options, &format!("{id} will write:")));
+            blocks.push(Block::Text(std::mem::take(&mut marks)));
             unshown.own = page.changes(&mut blocks, &outlook.changes, &outlook.quiet);
         }
         if !outlook.already.is_empty() {
             let title = format!("{id} approves what the files have already:");
             blocks.push(heading(options, &title));
+            blocks.push(Block::Text(marks));
             unshown.own += page.changes(&mut blocks, &outlook.already, &outlook.quiet);
         }
     }
@@ -221,6 +225,7 @@ mod tests {
             already: Vec::new(),
             foreign: Vec::new(),
             quiet: Quiet::new(),
+            marks: Vec::new(),
         }
     }
 

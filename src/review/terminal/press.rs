@@ -277,6 +277,7 @@ impl Terminal<'_> {
         if let Some(description) = description.filter(|text| head::is_cut(text)) {
             text += &format!("\n{}\n", escape::block(description));
         }
+        text += &head::marks(&content.header.marks, &self.options, false);
         for warning in &content.header.warnings {
             text += &format!("! {}\n", escape::line(warning));
         }

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 34;
+const VERSION: i64 = 35;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -130,10 +130,10 @@ CREATE INDEX epoch_lane ON epoch (lane);
 CREATE TABLE bound (
     root BLOB NOT NULL, tip BLOB NOT NULL, is_inside INTEGER NOT NULL, PRIMARY KEY (root, tip)
 ) WITHOUT ROWID;
-CREATE TABLE risk (
-    revision TEXT PRIMARY KEY, basis TEXT NOT NULL, marks INTEGER NOT NULL
+CREATE TABLE marks (
+    revision TEXT PRIMARY KEY, basis TEXT NOT NULL, found TEXT NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 34;
+PRAGMA user_version = 35;
 COMMIT;
 ";
 

@@ -2,14 +2,12 @@
 
 use super::super::authors;
 use super::CliHost;
-use crate::changeset::instructions::Instructions;
+use crate::changeset::marks::Mark;
 use crate::changeset::plan::Resolved;
-use crate::changeset::{RepoPath, sensitive};
 use crate::cli::memory::notes::notes;
 use crate::decide::Visible;
 use crate::error::Result;
 use crate::proposal::conversation::SayingKind;
-use crate::proposal::event::Subject;
 use crate::proposal::relations::{MOST_NAMED, Relations};
 use crate::proposal::{Proposal, ProposalId};
 use crate::render::age;
@@ -48,20 +46,12 @@ impl CliHost<'_> {
     pub(super) fn header(
         &self,
         proposal: &Proposal,
-        instructions: &Instructions,
         prefix: usize,
         base: String,
-        warnings: Vec<String>,
+        (marks, warnings): (Vec<Mark>, Vec<String>),
         comments: Vec<Said>,
     ) -> Header {
         let now = self.now();
-        // Memory's own operations are checked and shown as such.
-        let sensitive = match proposal.subject {
-            Subject::Code => sensitive::of(&proposal.current().changes, instructions),
-            Subject::Memory => Vec::new(),
-        };
-        let shown = |(path, why): &(&RepoPath, &str)| format!("{} {why}", path.display());
-        let warnings = sensitive.iter().skip(1).map(shown).chain(warnings).collect();
         Header {
             id: proposal.id.to_string(),
             prefix,
@@ -76,7 +66,7 @@ impl CliHost<'_> {
             domain: proposal.domain.clone(),
             task: proposal.related_task_id.clone(),
             description: proposal.description.clone(),
-            sensitive: sensitive.first().map(|(path, why)| ((*path).clone(), *why)),
+            marks,
             warnings,
             notes: notes(proposal)
                 .into_iter()

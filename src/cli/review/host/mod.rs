@@ -18,7 +18,7 @@ use unwritten::Unwritten;
 
 use super::plans::{self, Plans};
 use super::{Args, staged_dir, staged_name};
-use crate::app::listing::Marks;
+use crate::app::listing::{Marks, marks_of};
 use crate::beneath::Access;
 use crate::changeset::{Changeset, FileChange, RepoPath, settle};
 use crate::check::relations;
@@ -218,11 +218,12 @@ impl Host for CliHost<'_> {
                 return Ok(Loaded::Gone(format!("found unreadable ({})", error.message())));
             }
         };
-        let instructions = self.store.instructions();
-        let mut warnings = gate::review(self.store, &changeset, &instructions)?;
-        if proposal.subject == Subject::Code {
-            gate::add_files(self.store, &changeset, &mut warnings);
-        }
+        let marks = marks_of(self.store, &view, self.now(), &proposal)?;
+        let is_told = |path: &str, line| marks.iter().any(|mark| mark.is_at(path, line));
+        let warnings = match proposal.subject {
+            Subject::Code => gate::files(self.store, &changeset, is_told),
+            Subject::Memory => Vec::new(),
+        };
         let warnings = warnings.iter().map(gate::Warning::line).collect();
         let changes = changeset.into_changes();
         let opened = visible.conflict.filter(|_| proposal.subject == Subject::Code);
@@ -251,8 +252,7 @@ impl Host for CliHost<'_> {
         };
         let (changes, proposed) = (with_sources(changes), proposed.map(with_sources));
         let quiet = self.store.quiet(changes.iter().map(|change| &change.path));
-        let mut header =
-            self.header(&proposal, &instructions, view.prefix(id)?, base, warnings, said);
+        let mut header = self.header(&proposal, view.prefix(id)?, base, (marks, warnings), said);
         header.related = named(&view, related.relations(id))?;
         Ok(Loaded::Ready(Box::new(Content {
             revision: current.event.clone(),

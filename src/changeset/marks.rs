@@ -1,0 +1,173 @@
+//! Marks: what a reviewer should look at twice in a proposal, and where. Pure.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::RepoPath;
+use crate::words::words;
+
+words! {
+    /// What a mark is about; in the order in which marks are listed.
+    pub enum Word {
+        /// It adds what looks like a secret or personal data, or changes a file that may hold some.
+        Secret = "secret",
+        /// It adds text that gives orders to agents.
+        Orders = "orders",
+        /// It adds characters that hide, reorder text or look like others.
+        HiddenCharacters = "hidden_characters",
+        /// It changes a file that instructs agents, or configures what they run.
+        Instructions = "instructions",
+        /// It changes a file of memory, or one that decides what passes the gate.
+        Memory = "memory",
+        /// It changes what CI, builds, tools, git or the forge do.
+        Build = "build",
+        /// A file becomes executable.
+        Mode = "mode",
+        /// It adds or changes a binary file.
+        Binary = "binary",
+        /// A file has more than 1 MiB; over 10 MiB it is not searched for the others.
+        Large = "large",
+        /// It removes a file.
+        Deletes = "deletes",
+        /// It was made for another branch than the one that is checked out.
+        OtherBranch = "other_branch",
+    }
+}
+
+/// One reason to look twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ReviewMark")]
+pub struct Mark {
+    /// What it is about.
+    pub mark: Word,
+    /// The file; null for what is about the proposal as a whole, or counts further files.
+    pub path: Option<String>,
+    /// The line in the proposed file, from 1, where there is one.
+    pub line: Option<usize>,
+    /// In words.
+    pub message: String,
+}
+
+impl Mark {
+    /// Of a file as a whole; `message` goes on from its name.
+    pub fn of_file(mark: Word, path: &RepoPath, message: impl Into<String>) -> Self {
+        Self { mark, path: Some(path.display().to_string()), line: None, message: message.into() }
+    }
+
+    /// Whether it is about this line of the file at `path`.
+    pub fn is_at(&self, path: &str, line: usize) -> bool {
+        self.path.as_deref() == Some(path) && self.line == Some(line)
+    }
+
+    /// `secret: s.env:1: GitHub token (40 bytes)`, as it came: not safe for a terminal.
+    pub fn text(&self) -> String {
+        let Self { mark, path, line, message } = self;
+        let word = mark.as_str();
+        match (path, line) {
+            (Some(path), Some(line)) => format!("{word}: {path}:{line}: {message}"),
+            (Some(path), None) => format!("{word}: {path} {message}"),
+            (None, _) => format!("{word}: {message}"),
+        }
+    }
+}
+
+/// Most places that are named of one word: a hostile proposal may have thousands.
+const MOST: usize = 20;
+
+/// `found` in the order of their words, each place once; of one word at most 20, and then how many more.
+pub fn limited(found: Vec<Mark>) -> Vec<Mark> {
+    let mut by_word: BTreeMap<Word, Vec<Mark>> = BTreeMap::new();
+    for mark in found {
+        by_word.entry(mark.mark).or_default().push(mark);
+    }
+    for (word, marks) in &mut by_word {
+        marks.dedup();
+        let more = marks.len().saturating_sub(MOST);
+        if more > 0 {
+            marks.truncate(MOST);
+            let message = format!("and {more} more");
+            marks.push(Mark { mark: *word, path: None, line: None, message });
+        }
+    }
+    by_word.into_values().flatten().collect()
+}
+
+/// The place of a proposal with these marks in the order of review; 0 comes first.
+pub fn class(marks: &[Mark]) -> u8 {
+    match marks.iter().all(|mark| mark.mark == Word::Deletes) {
+        false => 0,
+        true if !marks.is_empty() => 1,
+        true => 2,
+    }
+}
+
+/// The words of `marks`, each once: `secret, build`.
+pub fn words<'m>(marks: impl IntoIterator<Item = &'m Mark>) -> String {
+    let mut words: Vec<Word> = marks.into_iter().map(|mark| mark.mark).collect();
+    words.sort_unstable();
+    words.dedup();
+    words.into_iter().map(Word::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// What a question about proposals with these marks says of them, in front of its end: ` (2 of 7 carry
+/// marks: secret, build)`.
+pub fn in_question<'m>(each: impl IntoIterator<Item = &'m [Mark]>) -> String {
+    let each: Vec<&[Mark]> = each.into_iter().collect();
+    let marked = each.iter().filter(|marks| !marks.is_empty()).count();
+    let words = words(each.iter().copied().flatten());
+    match (marked, each.len()) {
+        (0, _) => String::new(),
+        (_, 1) => format!(" (marks: {words})"),
+        (marked, all) => format!(" ({marked} of {all} carry marks: {words})"),
+    }
+}
+
+/// The mark of a proposal that was made for the branch `made_for`, where `head` is another one. None where
+/// either is not known.
+pub fn other_branch(made_for: Option<&str>, head: Option<&str>) -> Option<Mark> {
+    let (made_for, head) = (made_for?, head?);
+    let short = |name| str::strip_prefix(name, "refs/heads/").unwrap_or(name);
+    (made_for != head).then(|| Mark {
+        mark: Word::OtherBranch,
+        path: None,
+        line: None,
+        message: format!("made for {}, and {} is checked out", short(made_for), short(head)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_of_one_word_are_counted_where_they_are_many() {
+        let path = |n: usize| RepoPath::new(&format!("{n}/Makefile")).unwrap();
+        let build = (0..25).map(|n| Mark::of_file(Word::Build, &path(n), "runs"));
+        let secret = Mark { line: Some(3), ..Mark::of_file(Word::Secret, &path(0), "a token") };
+        let found = limited(build.chain([secret.clone(), secret]).collect());
+        assert_eq!(found.len(), 22);
+        assert_eq!(found[0].text(), "secret: 0/Makefile:3: a token");
+        assert_eq!(found[1].text(), "build: 0/Makefile runs");
+        assert_eq!(found[21].text(), "build: and 5 more");
+        assert_eq!(words(&found), "secret, build");
+    }
+
+    #[test]
+    fn what_only_removes_files_comes_behind_the_rest() {
+        let mark = |word| Mark::of_file(word, &RepoPath::new("a").unwrap(), "");
+        let (deletes, mode) = (mark(Word::Deletes), mark(Word::Mode));
+        assert_eq!(class(&[]), 2);
+        assert_eq!(class(std::slice::from_ref(&deletes)), 1);
+        assert_eq!(class(&[mode, deletes]), 0);
+    }
+
+    #[test]
+    fn another_branch_is_told_by_its_name() {
+        let mark = other_branch(Some("refs/heads/a"), Some("refs/heads/main")).unwrap();
+        assert_eq!(mark.text(), "other_branch: made for a, and main is checked out");
+        assert_eq!(other_branch(Some("refs/heads/a"), Some("refs/heads/a")), None);
+        assert_eq!(other_branch(Some("refs/heads/a"), None), None);
+    }
+}

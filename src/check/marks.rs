@@ -1,0 +1,163 @@
+//! The marks of proposals: found once, in one place, for whatever shows or decides them.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use crate::changeset::instructions::Instructions;
+use crate::changeset::marks::{self, Mark, Word};
+use crate::changeset::{File, FileChange, RepoPath, sensitive};
+use crate::error::Result;
+use crate::proposal::state::Revision;
+use crate::proposal::{ChangeRecord, Proposal, ProposalId, Status};
+use crate::repository::policy;
+use crate::scan::gate::{self, Warning};
+use crate::scan::{ALLOW_LIST, SIZE_LIMIT};
+use crate::store::{Store, Summary, View};
+
+/// Bytes over which a file is large: nobody reads it to its end.
+const LARGE: u64 = 1 << 20;
+
+/// The marks of the pending ones among `summaries`, where they have some. Content is read once for each
+/// revision: what was found is in the cache then. Content that is not in this clone is not judged.
+///
+/// # Errors
+/// Those of the store.
+pub fn marks(
+    store: &Store,
+    view: &View,
+    summaries: &[Summary],
+) -> Result<HashMap<ProposalId, Vec<Mark>>> {
+    let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
+    let (mut found, mut new) = (HashMap::new(), Vec::new());
+    let (basis, instructions) = (OnceCell::new(), OnceCell::new());
+    for summary in pending {
+        let basis = basis.get_or_init(|| basis_of(store));
+        let marks = match known(view, basis, &summary.revision)? {
+            Some(marks) => marks,
+            None => {
+                let proposal = view.proposal(&summary.id)?;
+                let changes = &proposal.current().changes;
+                let instructions = instructions.get_or_init(|| store.instructions());
+                let (marks, is_whole) = judge(store, changes, instructions);
+                if is_whole {
+                    new.push((summary.revision.as_str(), written(&marks)));
+                }
+                marks
+            }
+        };
+        if !marks.is_empty() {
+            found.insert(summary.id.clone(), marks);
+        }
+    }
+    if !new.is_empty() {
+        view.keep_marks(basis.get_or_init(|| basis_of(store)), new.into_iter());
+    }
+    Ok(found)
+}
+
+/// The marks of one revision that is about to be decided or shown: what a partial clone does not have of
+/// it is fetched.
+///
+/// # Errors
+/// Those of the store.
+pub fn of(store: &Store, view: &View, revision: &Revision) -> Result<Vec<Mark>> {
+    let basis = basis_of(store);
+    if let Some(marks) = known(view, &basis, &revision.event)? {
+        return Ok(marks);
+    }
+    store.fetch_contents(&revision.changes);
+    let (marks, is_whole) = judge(store, &revision.changes, &store.instructions());
+    if is_whole {
+        view.keep_marks(&basis, std::iter::once((revision.event.as_str(), written(&marks))));
+    }
+    Ok(marks)
+}
+
+/// The marks of each of `proposals`; see [`of`].
+///
+/// # Errors
+/// Those of the store.
+pub fn of_each(store: &Store, proposals: &[Proposal]) -> Result<Vec<Vec<Mark>>> {
+    let view = store.view()?;
+    proposals.iter().map(|proposal| of(store, &view, proposal.current())).collect()
+}
+
+fn known(view: &View, basis: &str, revision: &str) -> Result<Option<Vec<Mark>>> {
+    let text = view.known_marks(basis, revision)?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+fn written(marks: &[Mark]) -> String {
+    serde_json::to_string(marks).unwrap_or_default()
+}
+
+/// What the marks depend on beside the revision: this program, the known false alarms, and
+/// the policy. Imports count as they were when the revision was first judged.
+fn basis_of(store: &Store) -> String {
+    let in_head = |path: &str| RepoPath::new(path).ok().and_then(|path| store.id_in_head(&path));
+    let (allowed, policy) = (in_head(ALLOW_LIST), in_head(policy::PATH));
+    let (allowed, policy) = (allowed.unwrap_or_default(), policy.unwrap_or_default());
+    format!("{} 3 {allowed} {policy}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The marks of `changes`, and whether all of them could be judged.
+fn judge(
+    store: &Store,
+    changes: &[ChangeRecord],
+    instructions: &Instructions,
+) -> (Vec<Mark>, bool) {
+    let of_paths = sensitive::of(changes, instructions).into_iter();
+    let mut found: Vec<Mark> =
+        of_paths.map(|(path, (word, why))| Mark::of_file(word, path, why)).collect();
+    let moved = |path: &RepoPath| changes.iter().any(|it| it.origin.as_ref() == Some(path));
+    let is_removed = |change: &&ChangeRecord| change.after.is_none() && !moved(&change.path);
+    let removed = changes.iter().filter(is_removed);
+    found.extend(removed.map(|change| Mark::of_file(Word::Deletes, &change.path, "is removed")));
+    let size = |change: &ChangeRecord| {
+        let sides = change.before.iter().chain(&change.after);
+        sides.filter_map(|entry| store.size(entry)).max().unwrap_or_default()
+    };
+    for change in changes {
+        let message = match size(change) {
+            ..=LARGE => continue,
+            size @ ..=SIZE_LIMIT => format!("has {size} bytes"),
+            size => format!("has {size} bytes, and is not searched"),
+        };
+        found.push(Mark::of_file(Word::Large, &change.path, message));
+    }
+    let small = changes.iter().filter(|change| size(change) <= SIZE_LIMIT).cloned();
+    // What a partial clone has not fetched is not fetched for a mark.
+    let (here, missing): (Vec<ChangeRecord>, Vec<ChangeRecord>) =
+        small.partition(|change| store.has_contents(std::slice::from_ref(change)));
+    let changeset = (!here.is_empty()).then(|| store.changeset(&here).ok()).flatten();
+    let mut is_whole = missing.is_empty() && (here.is_empty() || changeset.is_some());
+    if let Some(changeset) = &changeset {
+        let is_binary = |change: &&FileChange| change.after.as_ref().is_some_and(File::is_binary);
+        let binary = changeset.changes().iter().filter(is_binary);
+        found.extend(binary.map(|it| Mark::of_file(Word::Binary, &it.path, "is binary")));
+        match gate::review(store, changeset, instructions) {
+            Ok(warnings) => found.extend(warnings.into_iter().map(of_warning)),
+            // With a broken list of exceptions nothing is known to be harmless.
+            Err(error) => {
+                is_whole = false;
+                found.push(Mark {
+                    mark: Word::Secret,
+                    path: None,
+                    line: None,
+                    message: format!("not searched: {}", error.message()),
+                });
+            }
+        }
+    }
+    (marks::limited(found), is_whole)
+}
+
+fn of_warning(warning: Warning) -> Mark {
+    let mark = match warning.kind {
+        _ if warning.fingerprint.is_some() => Word::Secret,
+        "bidi_control" | "invisible" | "control" | "lookalike" => Word::HiddenCharacters,
+        _ => Word::Orders,
+    };
+    let Warning { file_path, line, message, .. } = warning;
+    Mark { mark, path: Some(file_path), line: Some(line), message }
+}
