@@ -159,6 +159,45 @@ mod at_a_terminal {
     }
 
     #[test]
+    fn a_group_is_applied_without_what_carries_marks() {
+        let (repo, ids) = scene();
+        let mut t = start(&repo, &["review"]);
+        t.sees("5 pending").sees("]? ");
+        let board = t.screen();
+        assert_eq!(board.matches(" !\n").count(), 3, "{board}");
+        t.types("A").sees("will write").sees("2 proposals by bot");
+        t.sees("without 3 that carry marks: apply [").sees("]? ").types("y");
+        t.sees("applied").sees("applied");
+        t.sees("will write").sees("! secret: s.env:1: ").sees("! build: .github/workflows/ci.yml ");
+        t.sees("! orders: .agent-memory/conventions.md:");
+        t.sees("3 of 3 carry marks: secret, orders, memory, build): apply [")
+            .sees("]? ")
+            .types("n");
+        t.sees("3 pending").sees("]? ").types("q");
+        assert_eq!(t.ends(), 0);
+        let wanted = ["applied", "pending", "applied", "pending", "pending"];
+        assert_eq!(statuses(&repo, &ids), wanted);
+        // Where all carry marks, the one question is about these.
+        let mut t = start(&repo, &["review", "--overview"]);
+        t.sees("3 pending").sees("]? ").types("A").sees("3 of 3 carry marks").sees("]? ");
+        t.types("y").sees("applied").sees("applied").sees("applied");
+        t.ends();
+        assert_eq!(statuses(&repo, &ids), ["applied"; 5]);
+    }
+
+    #[test]
+    fn no_to_the_first_question_leaves_all_of_the_group() {
+        let (repo, ids) = scene();
+        let mut t = start(&repo, &["review"]);
+        t.sees("]? ").types("A").sees("without 3 that carry marks").sees("]? ").types("n");
+        t.sees("5 pending").sees("]? ").types("R").sees("because").types("no\r");
+        t.sees("3 of 5 carry marks").sees("reject [").sees("]? ").types("n").sees("5 pending");
+        t.sees("]? ").types("q");
+        t.ends();
+        assert_eq!(statuses(&repo, &ids), ["pending"; 5]);
+    }
+
+    #[test]
     fn head_and_last_screen_of_a_review_have_them() {
         let (repo, ids) = scene();
         let mut t = start(&repo, &["review", &ids[1], &ids[0]]);

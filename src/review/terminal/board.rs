@@ -2,6 +2,7 @@
 //! begins, goes to a proposal, or decides on a group with one counted question.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use super::carry::Decided;
 use super::confirm::{not_shown, outlooks};
@@ -11,6 +12,7 @@ use super::press::stop;
 use super::{End, Stop, Terminal, screen};
 use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
+use crate::changeset::marks::in_question;
 use crate::error::Result;
 use crate::prompt::{self, Answer, Press};
 use crate::render::overview::{self, Group};
@@ -211,7 +213,21 @@ impl Terminal<'_> {
                 other => return Ok(stop(&other)),
             },
         };
-        self.decide_on(group, &fresh, &verdict)
+        let slots = self.session.slots();
+        let (marked, plain): (Vec<usize>, Vec<usize>) =
+            fresh.iter().partition(|at| applies && !slots[**at].ticket.marks.is_empty());
+        if !plain.is_empty()
+            && let ControlFlow::Break(stop) =
+                self.decide_on(group, &plain, &verdict, marked.len())?
+        {
+            return Ok(stop);
+        }
+        if !marked.is_empty()
+            && let ControlFlow::Break(stop) = self.decide_on(group, &marked, &verdict, 0)?
+        {
+            return Ok(stop);
+        }
+        Ok(None)
     }
 
     fn choose_group<'g>(
@@ -240,12 +256,15 @@ impl Terminal<'_> {
         Ok(Ok(found))
     }
 
+    /// Shows what deciding on these of the group comes to, asks once, and writes it; `left_out` more carry
+    /// marks, and are asked about apart. Breaks where the answer was no.
     fn decide_on(
         &mut self,
         group: &Group,
         places: &[usize],
         verdict: &Verdict,
-    ) -> Result<Option<Stop>> {
+        left_out: usize,
+    ) -> Result<ControlFlow<Option<Stop>>> {
         let applies = *verdict == Verdict::Apply;
         let slots = self.session.slots();
         let order = |at: &usize| Order {
@@ -276,12 +295,19 @@ impl Terminal<'_> {
         }
         if decided.is_empty() {
             self.say("None of them can be applied as it is.")?;
-            return Ok(None);
+            return Ok(ControlFlow::Continue(()));
         }
         let digest = self.host.group(&decided.iter().map(|one| &one.order).collect::<Vec<_>>())?;
         let subject = match applies {
             true => subject(group, &decided),
             false => format!("{} ({lines} changed lines)", counted(group, decided.len())),
+        };
+        let slots = self.session.slots();
+        let marks = decided.iter().map(|one| slots[one.at].ticket.marks.as_slice());
+        let marks = match left_out {
+            0 => in_question(marks),
+            1 => ", without 1 that carries marks".to_owned(),
+            more => format!(", without {more} that carry marks"),
         };
         let holds = |one: &Decided| matches!(&one.outlook, Some(Ok(it)) if !it.foreign.is_empty());
         if decided.iter().any(holds) {
@@ -296,13 +322,15 @@ impl Terminal<'_> {
         prompt::forget_typed_ahead();
         loop {
             let question = match applies {
-                true => format!("{subject}: apply{}", not_shown(&unshown)),
-                false => format!("{subject}: reject"),
+                true => format!("{subject}{marks}: apply{}", not_shown(&unshown)),
+                false => format!("{subject}{marks}: reject"),
             };
             let key = match self.answer(&question, &keys)? {
-                std::ops::ControlFlow::Continue(key) => key,
-                std::ops::ControlFlow::Break(End::Interrupted) => return Ok(Some(Stop::Interrupt)),
-                std::ops::ControlFlow::Break(_) => return Ok(Some(Stop::Quit)),
+                ControlFlow::Continue(key) => key,
+                ControlFlow::Break(End::Interrupted) => {
+                    return Ok(ControlFlow::Break(Some(Stop::Interrupt)));
+                }
+                ControlFlow::Break(_) => return Ok(ControlFlow::Break(Some(Stop::Quit))),
             };
             match key {
                 'y' => break,
@@ -310,7 +338,7 @@ impl Terminal<'_> {
                     self.page_last(&decided)?;
                     unshown.fill(Unshown::default());
                 }
-                'n' | 'q' => return Ok(None),
+                'n' | 'q' => return Ok(ControlFlow::Break(None)),
                 '?' => self.write(&screen::help(&keys, &self.options))?,
                 _ => {}
             }
@@ -322,7 +350,7 @@ impl Terminal<'_> {
             }
         }
         self.carry_out(decided)?;
-        Ok(None)
+        Ok(ControlFlow::Continue(()))
     }
 }
 
@@ -357,7 +385,8 @@ fn board_keys(writes: bool) -> Vec<Key> {
 /// What the marks of the overview and of lists mean.
 fn marks_explained(options: &crate::render::diff::Options) -> String {
     let mut out = String::new();
-    let text = "!  deserves a second look (a sensitive path, a deletion, a secret, misleading text)\n\
+    let text = "!  carries marks: what deserves a second look, as a secret, a file of CI or a deletion; a\n   \
+                group is applied without these, and they are asked about apart\n\
                 conflict  does not fit the files as they are\n\
                 ↳ id  stands on that proposal: that one first\n\
                 ⇄ id  changes the same lines as that one: one of them only\n\
