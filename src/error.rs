@@ -17,17 +17,17 @@ pub enum Exit {
     Usage = 2,
     /// The thing named does not exist.
     NotFound = 3,
-    /// Refused by policy, or a human has to decide.
+    /// Refused by policy or by the operating system, or a human has to decide.
     Refused = 4,
     /// Conflict, or based on something that has changed.
     Conflict = 5,
     /// The input is invalid.
     Invalid = 6,
-    /// Another process holds what is needed.
+    /// Another process holds what is needed, or there is no space.
     Busy = 7,
     /// The work was done and could not be recorded.
     Unrecorded = 8,
-    /// A bug in aye, or the machine failed underneath it.
+    /// A bug in aye, and nothing else.
     Bug = 70,
 }
 
@@ -53,14 +53,16 @@ impl Exit {
             Self::Negative => "a negative answer: a check found something, nothing matched",
             Self::Usage => "the command line was wrong",
             Self::NotFound => "the thing named does not exist",
-            Self::Refused => "refused by policy, or a person has to decide",
+            Self::Refused => {
+                "refused by policy or by the operating system, or a person has to decide"
+            }
             Self::Conflict => "conflict, or based on something that has changed",
             Self::Invalid => "the input is invalid",
-            Self::Busy => "another process holds what is needed; try again",
+            Self::Busy => "another process holds what is needed, or there is no space; try again",
             Self::Unrecorded => {
                 "the work was done and could not be recorded; the message says how to"
             }
-            Self::Bug => "a bug in aye, or the machine failed underneath it",
+            Self::Bug => "a bug in aye",
         }
     }
 }
@@ -95,11 +97,10 @@ macro_rules! codes {
 pub mod codes {
     codes! {
         USAGE = "usage", Usage, "the command line was wrong";
-        INTERNAL = "internal_error", Bug, "a bug in aye, or a failure of the machine underneath it";
-        IO = "io_error", Bug, "the operating system refused a read or a write";
-        DISK_FULL = "disk_full", Bug, "no space left on the device, nothing was changed";
-        GIT_DIRECTORY_READ_ONLY = "git_directory_read_only", Refused, "this process cannot write the git directory, as in an agent's sandbox";
-        READ_ONLY = "read_only", Bug, "the file system or directory cannot be written";
+        INTERNAL = "internal_error", Bug, "a bug in aye";
+        IO = "io_error", Refused, "the operating system refused a read or a write";
+        DISK_FULL = "disk_full", Busy, "no space left on the device, nothing was changed";
+        READ_ONLY = "read_only", Refused, "the file system or directory cannot be written";
         INVALID_UTF8 = "invalid_utf8", Invalid, "text was expected and the bytes are not UTF-8";
         INVALID_JSON = "invalid_json", Invalid, "the JSON cannot be read, or has the wrong shape";
         INVALID_ARGUMENT = "invalid_argument", Invalid, "a value is missing, of the wrong type, or out of range";
@@ -219,5 +220,29 @@ impl Error {
     /// True when this error carries `code`.
     pub fn is(&self, code: &'static Code) -> bool {
         self.0.code.id == code.id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind as K;
+
+    use super::*;
+
+    #[test]
+    fn refusals_of_the_operating_system_are_no_bugs() {
+        let table = [
+            (K::StorageFull, "disk_full", Exit::Busy),
+            (K::QuotaExceeded, "disk_full", Exit::Busy),
+            (K::ReadOnlyFilesystem, "read_only", Exit::Refused),
+            (K::PermissionDenied, "read_only", Exit::Refused),
+            (K::NotADirectory, "io_error", Exit::Refused),
+            (K::Other, "io_error", Exit::Refused),
+        ];
+        for (kind, code, exit) in table {
+            let error = Error::io("write a", &kind.into());
+            assert_eq!((error.code().id, error.code().exit), (code, exit), "{kind}");
+            assert!(error.hint_text().is_some(), "{kind}");
+        }
     }
 }

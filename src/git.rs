@@ -24,7 +24,7 @@ pub const COMMITTING: &str = "AYE_COMMITTING";
 /// Error codes of running git.
 pub mod codes {
     crate::codes! {
-        GIT_MISSING = "git_not_found", Bug, "the git program cannot be started";
+        GIT_MISSING = "git_not_found", NotFound, "the git program cannot be started";
         GIT_FAILED = "git_failed", Refused, "git refused or failed; its own words are in the message";
     }
 }

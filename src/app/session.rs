@@ -423,7 +423,7 @@ pub fn submit(
         }
         Some(proposal) if may_revise => {
             let proposals = std::slice::from_ref(&proposal);
-            let command = format!("aye revise {}", proposal.id);
+            let command = format!("aye revise {} …", proposal.id);
             let (verb, evidence) = (Verb::Revise, Evidence::Flag);
             let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
             let Details { description, expires_in, .. } = details;

@@ -118,7 +118,7 @@ fn below<'s>(session: &Session<'s>, id: &str) -> Result<Below<'s>> {
         let message = format!("{} is about memory, and no proposal can stand on it", lower.id);
         return Err(Error::new(&codes::INVALID_ARGUMENT, message)
             .with("proposal_id", lower.id.as_str())
-            .hint("a proposal about memory is revised: aye memory rebase"));
+            .hint(format!("wait for its decision: aye wait {}", lower.id)));
     }
     let related = relations::relations(store, &view, *now)?;
     made_by(store, &view, &related, lower)
@@ -253,7 +253,7 @@ pub(super) fn own(
         Some(what) => {
             let id = holder.id.to_string();
             Err(error.with("pending", id.clone()).hint(format!(
-                "{id} (pending, yours) writes this and was {what}: answer that first: aye revise {id}"
+                "{id} (pending, yours) writes this and was {what}: answer that first: aye revise {id} …"
             )))
         }
         None => Ok((changeset, on)),

@@ -37,8 +37,10 @@ pub fn take(
 ) -> Result<Taken> {
     let store = session.store;
     if proposal.subject != Subject::Code {
-        return Err(invalid(format!("{} is about memory", proposal.id))
-            .hint("put it into the text by hand: aye memory rebase"));
+        let id = &proposal.id;
+        return Err(invalid(format!("{id} is about memory")).hint(format!(
+            "withdraw it (aye withdraw {id}) and make another request with that text: aye memory stage"
+        )));
     }
     let places = store.places(proposal);
     let mut by_path: BTreeMap<RepoPath, Vec<(Range<usize>, String)>> = BTreeMap::new();

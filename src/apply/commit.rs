@@ -14,6 +14,7 @@ use crate::changeset::{Mode, RepoPath};
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::{Actor, Entry, Proposal, trailers};
+use crate::repository::damaged;
 use crate::store::{Store, tree_changes};
 use crate::text::escape;
 use crate::worktree::journal::Journal;
@@ -141,8 +142,7 @@ fn beside(
     id: gix::ObjectId,
     paths: &[RepoPath],
 ) -> Result<Vec<Beside>> {
-    let failed =
-        |error: &dyn std::fmt::Display| Error::bug(format!("cannot read commit {id}: {error}"));
+    let failed = |error: &dyn std::fmt::Display| damaged(format_args!("commit {id}"), error);
     let repo = store.repo();
     let commit = repo.find_commit(id).map_err(|error| failed(&error))?;
     if commit.parent_ids().map(gix::Id::detach).ne(onto) {

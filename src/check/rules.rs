@@ -163,11 +163,11 @@ impl Concern {
                 ("more proposals wait than are allowed", "review some: aye review")
             }
             Self::ChangesRequested => {
-                ("a reviewer asked for changes", "answer with a new revision: aye revise ID")
+                ("a reviewer asked for changes", "answer with a new revision: aye revise ID …")
             }
             Self::Conflict => (
                 "a pending proposal does not fit the present files",
-                "settle it: aye review ID; or give it again on the present files: aye revise ID",
+                "settle it: aye review ID; or give it again on the present files: aye revise ID …",
             ),
             Self::Contested => {
                 ("two clones decided differently", "look and settle it: aye show ID, aye undo ID")

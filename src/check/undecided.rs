@@ -143,7 +143,7 @@ fn finding(
     } else if let Some((by, reason)) = &subject.request {
         let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let message = format!("{by} wants changes to {id}{reason}");
-        (Concern::ChangesRequested, message, format!("aye revise {short}"))
+        (Concern::ChangesRequested, message, format!("aye revise {short} …"))
     } else if left <= options.soon {
         let message = format!("{id} expires in {}{}", span(left), what(subject));
         (Concern::Expiring, message, format!("aye review {short}"))

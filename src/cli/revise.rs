@@ -41,19 +41,19 @@ pub struct Args {
     /// Read several edits as JSON from FILE (- for standard input).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "edit"])]
     pub from_json: Option<std::ffi::OsString>,
-    /// Something else than edits.
-    #[command(flatten)]
-    pub source: SourceArgs,
     /// Take a suggestion as it is: the id of the comment, as aye show --comments prints it (several times).
     #[arg(long, value_name = "COMMENT",
         conflicts_with_all = ["path", "edit", "from_json", "patch", "worktree", "commit", "range"])]
     pub take: Vec<String>,
     /// A new description.
-    #[arg(short = 'm', long = "message", value_name = "TEXT")]
+    #[arg(short = 'm', long = "message", value_name = "TEXT", display_order = 0)]
     pub message: Option<String>,
     /// A new time to wait for a decision, from now.
     #[arg(long, value_name = "TIME", value_parser = propose::duration)]
     pub expires_in: Option<chrono::Duration>,
+    /// Something else than edits. Last: its headings would hold for all that follows.
+    #[command(flatten)]
+    pub source: SourceArgs,
 }
 
 /// The pending proposal that is meant.

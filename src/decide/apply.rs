@@ -541,7 +541,7 @@ pub fn conflict(plan: &Resolution, id: &ProposalId) -> Option<Error> {
         false => String::new(),
     };
     Some(plan.refusal()?.with("proposal_id", id.as_str()).hint(format!(
-        "nothing was written; `aye review {id}` settles it{markers}, `aye revise {id}` gives it again on \
+        "nothing was written; `aye review {id}` settles it{markers}, `aye revise {id} …` gives it again on \
          the present files"
     )))
 }

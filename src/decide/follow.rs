@@ -144,7 +144,7 @@ fn lives_on(proposal: &Proposal, path: &RepoPath, at: &RepoPath) -> Error {
         .with("moved_to", at)
         .with("proposal_id", id.as_str())
         .hint(format!(
-            "nothing was written; `aye revise {id}` says what is to be deleted now, `aye reject {id}` \
+            "nothing was written; `aye revise {id} …` says what is to be deleted now, `aye reject {id}` \
              keeps it"
         ))
 }

@@ -40,7 +40,7 @@ use filters::Filters;
 use recent::Recent;
 
 pub use filters::BY_GIT;
-pub(crate) use object::TRY_AGAIN;
+pub(crate) use object::{TRY_AGAIN, damaged};
 pub use open::objects_at;
 pub use policy::{Gate, Policy};
 pub(crate) use promisor::promisor;
@@ -54,7 +54,7 @@ pub mod codes {
         BARE_REPOSITORY = "bare_repository", Refused, "the repository has no work tree to write to";
         UNSAFE_REPOSITORY = "unsafe_repository", Refused, "the repository belongs to someone else";
         UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format this version cannot read";
-        OBJECT_MISSING = "object_missing", Invalid, "a git object that a proposal names is missing or damaged";
+        OBJECT_MISSING = "object_missing", Invalid, "a git object is missing or damaged";
         INVALID_POLICY = "invalid_policy", Invalid, "a policy (policy.toml) cannot be read or has an unknown key, so nothing passes the gate";
         FILTERED_FILE = "filtered_file", Invalid, "the file goes through a filter program or an encoding that aye does not apply";
         INVALID_CONFIG = "invalid_config", Usage, "a value in git configuration cannot be used";

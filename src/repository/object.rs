@@ -11,6 +11,12 @@ use crate::git;
 pub(crate) const TRY_AGAIN: &str =
     "nothing is damaged here: try again when the remote can be reached";
 
+/// `object_missing` for `what`, a tree or a commit, which cannot be read.
+pub(crate) fn damaged(what: impl std::fmt::Display, why: &dyn std::fmt::Display) -> Error {
+    Error::new(&codes::OBJECT_MISSING, format!("{what} cannot be read: {why}"))
+        .hint("`git fsck` reports what is damaged; fetch it from another clone if there is one")
+}
+
 impl Repository {
     /// True if the object `id` (hex) is here. Nothing of it is read.
     pub fn has(&self, id: &str) -> bool {
@@ -31,11 +37,7 @@ impl Repository {
     /// `object_missing` if it is not there or damaged.
     pub fn blob(&self, id: &str) -> Result<Vec<u8>> {
         let missing = |why: &dyn std::fmt::Display| {
-            Error::new(&codes::OBJECT_MISSING, format!("blob {id} cannot be read: {why}"))
-                .with("object", id)
-                .hint(
-                    "`git fsck` reports what is damaged; fetch it from another clone if there is one",
-                )
+            damaged(format_args!("blob {id}"), why).with("object", id)
         };
         let oid = ObjectId::from_hex(id.as_bytes()).map_err(|error| missing(&error))?;
         match self.repo.find_blob(oid) {

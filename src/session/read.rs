@@ -96,7 +96,7 @@ pub(super) fn at(repository: &Repository, tree: &Path) -> Result<Repository> {
                     shell::quote(&tree.to_string_lossy())
                 ),
                 None => format!(
-                    "what was proposed is still there (aye list); aye run --name {name} makes the tree \
+                    "what was proposed is still there (aye list); aye run --name {name} -- CMD makes the tree \
                      again, aye session end {name} forgets the session"
                 ),
             }))

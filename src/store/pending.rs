@@ -14,6 +14,7 @@ use super::{Store, View, refs};
 use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::proposal::{Entry, Proposal, ProposalId, trailers};
+use crate::repository::damaged;
 
 /// How the message of a commit with the files that a proposal was made on begins.
 const MADE_ON: &str = "The files as ";
@@ -170,8 +171,7 @@ fn on_base(
 
 fn tree(repo: &gix::Repository, id: Option<ObjectId>) -> Result<Tree> {
     let Some(id) = id else { return Ok(Tree::empty()) };
-    let unreadable =
-        |error: &dyn std::fmt::Display| Error::bug(format!("cannot read HEAD: {error}"));
+    let unreadable = |error: &dyn std::fmt::Display| damaged("the tree of HEAD", error);
     let found = repo.find_tree(id).map_err(|error| unreadable(&error))?;
     Ok(Tree::from(found.decode().map_err(|error| unreadable(&error))?))
 }

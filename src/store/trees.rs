@@ -9,8 +9,9 @@ use gix::objs::tree::EntryKind;
 
 use super::objects::Sink;
 use crate::changeset::{Mode, RepoPath};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::proposal::Entry;
+use crate::repository::damaged;
 
 /// A file in a tree to be: its path, and blob and mode, or `None` to remove it.
 pub(super) type Leaf = (Vec<BString>, Option<(ObjectId, Mode)>);
@@ -27,14 +28,14 @@ pub(super) fn components(above: &[&str], path: &RepoPath) -> Vec<BString> {
 /// `root` with `leaves` put in or taken out; only trees that change are written.
 ///
 /// # Errors
-/// `internal_error` if a tree on the way cannot be read.
+/// `object_missing` if a tree on the way cannot be read.
 pub(super) fn edit(
     repo: &gix::Repository,
     batch: &mut impl Sink,
     root: Tree,
     leaves: &[Leaf],
 ) -> Result<ObjectId> {
-    let failed = |error: &dyn std::fmt::Display| Error::bug(format!("cannot edit a tree: {error}"));
+    let failed = |error: &dyn std::fmt::Display| damaged("a tree", error);
     let mut editor = gix::objs::tree::Editor::new(root, &repo.objects, repo.object_hash());
     for (path, content) in leaves {
         let parts = path.iter().map(bstr::BStr::new);
@@ -98,15 +99,14 @@ pub(super) fn commit(
 /// tree means nothing was there.
 ///
 /// # Errors
-/// `internal_error` if a tree cannot be read.
+/// `object_missing` if a tree cannot be read.
 pub fn tree_changes(
     repo: &gix::Repository,
     before: Option<ObjectId>,
     after: ObjectId,
 ) -> Result<BTreeMap<BString, Option<Entry>>> {
     use gix::diff::tree::{Recorder, recorder::Change};
-    let failed =
-        |error: &dyn std::fmt::Display| Error::bug(format!("cannot compare trees: {error}"));
+    let failed = |error: &dyn std::fmt::Display| damaged("a tree", error);
     let data = |id: Option<ObjectId>| -> Result<Vec<u8>> {
         let Some(id) = id else { return Ok(Vec::new()) };
         Ok(std::mem::take(&mut repo.find_tree(id).map_err(|e| failed(&e))?.data))

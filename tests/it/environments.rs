@@ -442,14 +442,19 @@ fn a_git_directory_that_a_sandbox_keeps_is_named_with_a_way_out() {
         assert!(std::env::var_os("AYE_REQUIRE_SANDBOX").is_none(), "namespaces are needed");
         return;
     }
-    for command in [
-        "propose f --old a --new b",
-        "call changes '{\"action\":\"propose\",\"file_path\":\"f\",\"old_content\":\"a\",\"new_content\":\"b\"}'",
-    ] {
-        let ended = inside(command).exits(4);
-        let said = ended.out() + &ended.err();
-        assert!(said.contains("git_directory_read_only") && said.contains("aye mcp"), "{ended}");
+    // Its mode says so, or does not.
+    for mode in [0o755, 0o555] {
+        repo.chmod(".git", mode);
+        for command in [
+            "propose f --old a --new b",
+            "call changes '{\"action\":\"propose\",\"file_path\":\"f\",\"old_content\":\"a\",\"new_content\":\"b\"}'",
+        ] {
+            let ended = inside(command).exits(4);
+            let said = ended.out() + &ended.err();
+            assert!(said.contains("read_only") && said.contains("aye mcp"), "{ended}");
+        }
     }
+    repo.chmod(".git", 0o755);
     inside("list").ok();
     assert_eq!(repo.text("f"), "a\n");
 }

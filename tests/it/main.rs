@@ -49,6 +49,7 @@ mod four_clones;
 mod fuzz_targets;
 mod generated;
 mod groups;
+mod hints;
 mod hooks;
 mod hostile_lanes;
 mod hostile_many;

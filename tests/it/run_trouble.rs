@@ -174,7 +174,7 @@ fn on_a_full_disk_nothing_is_begun_and_nothing_lost() {
         run.env("XDG_STATE_HOME", &state).env("AYE_AGENT", "robo").run()
     };
     inside(&format!("{aye} run true; s=$?; find {shown} -type f; exit $s"))
-        .fails("disk_full", 70)
+        .fails("disk_full", 7)
         .lacks("/");
     assert_eq!(repo.git(&["for-each-ref", "refs/aye/session"]), "");
     repo.aye(&["session"]).ok().notes("no sessions");

@@ -158,3 +158,50 @@ fn hints_break_between_words_at_a_terminal() {
         assert!(text.contains(word), "{word} is broken in\n{text}");
     }
 }
+
+/// A heading of clap holds for every flag that is declared behind it.
+#[test]
+fn each_flag_stands_under_its_own_heading() {
+    const HEADINGS: [(&str, &[&str]); 3] = [
+        ("Other sources", &["--patch", "--worktree", "--keep", "--commit", "--range"]),
+        ("Patch options", &["-R, --reverse", "-p, --strip", "--fuzz", "--unidiff-zero"]),
+        (
+            "Diff options",
+            &[
+                "--stat", "--name-only", "--word-diff", "--side-by-side", "-p, --patch", "--hunks",
+                "-U, --unified",
+            ],
+        ),
+    ];
+    let repo = Repo::outside();
+    for command in ["propose", "revise", "patch", "diff", "show", "adopt"] {
+        let help = repo.aye(&[command, "--help"]).ok().out();
+        let mut heading = "";
+        for line in help.lines() {
+            if let Some(title) = line.strip_suffix(':').filter(|title| !title.starts_with(' ')) {
+                heading = title;
+            }
+            let flag = line.trim_start();
+            let Some((_, flags)) = HEADINGS.iter().find(|(name, _)| *name == heading) else {
+                continue;
+            };
+            if flag.starts_with('-') {
+                let known = flags.iter().any(|known| flag.starts_with(known));
+                assert!(known, "{command}: {flag} below {heading}");
+            }
+        }
+    }
+}
+
+/// What each example has is above the fold.
+#[test]
+fn the_message_is_on_the_first_screen_of_help() {
+    let repo = Repo::outside();
+    for command in ["propose", "revise"] {
+        for form in ["-h", "--help"] {
+            let help = repo.aye(&[command, form]).ok().out();
+            let line = help.lines().position(|line| line.trim_start().starts_with("-m, --message"));
+            assert!(line.is_some_and(|line| line < 24), "{command} {form}: {line:?}\n{help}");
+        }
+    }
+}

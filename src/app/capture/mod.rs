@@ -224,7 +224,7 @@ fn name_pending(
             let (id, by) = (found.id.to_string(), found.proposed_by);
             error.with("pending", id.clone()).hint(format!(
                 "{id} (pending, by {by}) writes this; go on from it: aye propose --on {id} …; or give \
-                 it a new revision: aye revise {id}"
+                 it a new revision: aye revise {id} …"
             ))
         }
         None => error,

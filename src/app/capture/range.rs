@@ -43,7 +43,7 @@ pub(super) fn parent(store: &Store, id: &str) -> Result<String> {
     if commit.is_some_and(|id| boundary.is_some_and(|commits| commits.contains(&id))) {
         let why = format!("the parent of commit {id:.12} is not in this shallow clone");
         return Err(Error::new(&codes::INVALID_ARGUMENT, why).hint(
-            "fetch it: git fetch --deepen=1; or propose a patch of the commit: aye propose --patch",
+            "fetch it: git fetch --deepen=1; or propose a patch of the commit: aye propose --patch FILE",
         ));
     }
     Ok(ObjectId::empty_tree(repo.object_hash()).to_string())

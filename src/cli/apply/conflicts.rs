@@ -49,7 +49,7 @@ pub fn name_lower(context: &Context, store: &Store, proposal: &Proposal, error: 
     let view = store.view();
     match view.and_then(|view| relations::made_on(store, &view, context.now, proposal)) {
         Ok(Some(lower)) => error.hint(format!(
-            "nothing was written; it was made on {lower}: `aye revise {}` gives it again on the present files",
+            "nothing was written; it was made on {lower}: `aye revise {} …` gives it again on the present files",
             proposal.id
         )),
         _ => error,

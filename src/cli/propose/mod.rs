@@ -49,19 +49,19 @@ pub struct Args {
     /// stand in the list "edits".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "edit"])]
     pub from_json: Option<OsString>,
-    /// Something else than edits.
-    #[command(flatten)]
-    pub source: SourceArgs,
     /// What goes with the changes.
     #[command(flatten)]
     pub meta: Meta,
+    /// Something else than edits. Last: its headings would hold for all that follows.
+    #[command(flatten)]
+    pub source: SourceArgs,
 }
 
 /// What goes with the changes of a proposal.
 #[derive(Debug, Default, clap::Args)]
 pub struct Meta {
     /// Why, for the reviewer.
-    #[arg(short = 'm', long = "message", value_name = "TEXT")]
+    #[arg(short = 'm', long = "message", value_name = "TEXT", display_order = 0)]
     pub message: Option<String>,
     /// Topic, such as frontend or api.
     #[arg(long, value_name = "NAME")]
@@ -137,12 +137,27 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 .map_err(|error| if is_json { error } else { name_flag(error) })?
         }
     };
+    let message = meta.message.clone();
     let recorded = app::propose::propose(&session, draft, meta.details())?;
     let exit = answer(context, &recorded)?;
-    if recorded.proposal.description.is_none() {
-        context.note("it gives no reason: aye propose -m TEXT does, for whoever decides");
-    }
+    note_description(context, &store, &recorded, message.as_deref());
     Ok(exit)
+}
+
+/// Says how the proposal gets a description where it has none, or another one than `message`, because it was pending.
+fn note_description(context: &Context, store: &Store, recorded: &Recorded, message: Option<&str>) {
+    let proposal = &recorded.proposal;
+    let (present, id) = (proposal.description.as_deref(), &proposal.id);
+    let why = match message {
+        Some(text) if recorded.duplicate && present != Some(text) => "its description stays",
+        _ if present.is_none() => "it has no description",
+        _ => return,
+    };
+    let how = match context.own(store, proposal, "aye revise") {
+        Ok(_) => format!("aye revise {id} -m TEXT"),
+        Err(_) => format!("aye comment {id} -m TEXT"),
+    };
+    context.note(&format!("note: {why}; to tell the reviewer why: `{how}`"));
 }
 
 /// Says what was proposed.

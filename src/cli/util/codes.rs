@@ -110,6 +110,13 @@ mod tests {
         }
     }
 
+    /// A script may report a bug by it.
+    #[test]
+    fn status_70_is_a_bug_and_nothing_else() {
+        let bugs = table().codes.into_iter().filter(|row| row.exit == 70);
+        assert_eq!(bugs.map(|row| row.code).collect::<Vec<_>>(), ["internal_error"]);
+    }
+
     #[test]
     fn every_exit_status_of_a_code_is_in_the_table() {
         let table = table();

@@ -414,7 +414,7 @@ fn drift_problems(drift: &[Drift]) -> Vec<Problem> {
             let mut problem = Problem::new(&codes::TARGET_DRIFT, what)
                 .at(drift.operation_index)
                 .field("path")
-                .fix("look at the file, then `aye memory rebase --force`, or reject");
+                .fix("look at the file, then `aye memory rebase ID --force`, or reject");
             problem.section_id = drift.section_id.clone();
             problem
         })
