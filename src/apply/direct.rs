@@ -106,12 +106,6 @@ pub fn refuse_unstaged(store: &Store, changeset: &Changeset) -> Result<()> {
     refuse::refuse_unstaged(store, files(changeset))
 }
 
-/// What is staged of the files of `changeset`, uncommitted changes, and is in neither of its sides:
-/// the path and hex id of each such blob, which [`unstage`] takes out of the index.
-pub fn staged_otherwise(store: &Store, changeset: &Changeset) -> Vec<(RepoPath, String)> {
-    refuse::staged_otherwise(store, files(changeset))
-}
-
 fn files(changeset: &Changeset) -> impl Iterator<Item = (&RepoPath, Option<&File>, Option<&File>)> {
     let changes = changeset.changes().iter();
     changes.map(|change| (&change.path, change.before.as_ref(), change.after.as_ref()))
@@ -125,8 +119,8 @@ pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
     staging::unstage(store, paths)
 }
 
-/// Notes in the index the sizes of `paths`, which are as HEAD has them: where line endings are
-/// converted, git would take the files for changed by their size alone.
+/// Notes in the index the sizes of `paths`, of which it has what lies there ([`as_staged`](super::as_staged)): where
+/// line endings are converted, git would take the files for changed by their size alone.
 ///
 /// # Errors
 /// `git_failed`.

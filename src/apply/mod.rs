@@ -23,12 +23,14 @@ use std::time::Duration;
 
 pub use commit::{Beside, Committed, entry_in, in_index, stored_id};
 pub(crate) use direct::write as write_direct;
-pub use direct::{Written as Direct, note_sizes, refuse_unstaged, staged_otherwise, unstage};
+pub use direct::{Written as Direct, note_sizes, refuse_unstaged, unstage};
 pub use history::recent_commits_of;
 pub use objects::written;
 pub(crate) use recover::{APPLY, COMMIT, UNDO, subject};
 pub use recover::{Recovery, Settled, recover, set_refused_aside};
-pub use refuse::{refuse_locked_index, refuse_underway, refuse_unmerged, unmerged};
+pub use refuse::{
+    as_staged, refuse_locked_index, refuse_underway, refuse_unmerged, staged, unmerged,
+};
 use staging::Staging;
 pub use staging::restage;
 

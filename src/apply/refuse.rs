@@ -145,22 +145,35 @@ pub fn refuse_unstaged<'a>(
     Ok(())
 }
 
-/// What `files` (path, content at HEAD, content in the work tree) have in the index that is neither:
-/// the path and hex id of each such blob.
-pub fn staged_otherwise<'a>(
+/// Those of `files` (path, content) that the index has with that very content.
+pub fn as_staged<'a>(
     store: &Store,
-    files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>, Option<&'a File>)>,
-) -> Vec<(RepoPath, String)> {
+    files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>)>,
+) -> Vec<RepoPath> {
     let Ok(index) = store.repo().index_or_empty() else { return Vec::new() };
-    let staged = |path: &RepoPath| {
-        let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted)?;
-        let id = (!entry.flags.contains(entry::Flags::INTENT_TO_ADD)).then_some(entry.id)?;
-        Some((path.clone(), id.to_string()))
-    };
-    files
-        .filter(|(path, head, now)| !has(&index, path, *head) && !has(&index, path, *now))
-        .filter_map(|(path, ..)| staged(path))
-        .collect()
+    files.filter(|(path, file)| has(&index, path, *file)).map(|(path, _)| path.clone()).collect()
+}
+
+/// Those of `paths` that the index has otherwise than HEAD: a commit takes them. It does not take what was added with
+/// `git add --intent-to-add`.
+///
+/// # Errors
+/// `git_failed` where HEAD cannot be read.
+pub fn staged(store: &Store, paths: &[RepoPath]) -> Result<Vec<RepoPath>> {
+    let Ok(index) = store.repo().index_or_empty() else { return Ok(Vec::new()) };
+    let head = head(store)?.map(|id| id.to_string());
+    let mut found = Vec::new();
+    for path in paths {
+        let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted);
+        let entry = entry.filter(|entry| !entry.flags.contains(entry::Flags::INTENT_TO_ADD));
+        let entry = entry
+            .map(|entry| Entry::new(entry.id.to_string(), &format!("{:06o}", entry.mode.bits())));
+        let committed = head.as_ref().map(|id| entry_in(store, id, path)).transpose()?.flatten();
+        if entry != committed {
+            found.push(path.clone());
+        }
+    }
+    Ok(found)
 }
 
 /// Refuses those of `paths` that have merge conflicts.

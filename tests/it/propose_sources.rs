@@ -127,7 +127,7 @@ fn what_is_uncommitted_is_proposed_and_taken_back() {
     repo.git(&["add", "new/added"]);
     let changed = repo.snapshot();
     let id = id(&repo.aye(&["propose", "-m", "So far", "--worktree"]));
-    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    assert_eq!(repo.git(&["status", "--porcelain"]), "AD new/added\nMM staged");
     assert_eq!(repo.text("a"), "one\ntwo\n");
     assert!(!repo.exists("new/file") && repo.exists("gone"));
     repo.aye(&["apply", "--yes", &id]).ok();
@@ -207,26 +207,109 @@ fn what_was_put_back_is_named_and_can_be_brought_back() {
 }
 
 #[test]
-fn another_version_that_was_staged_is_named() {
-    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);
-    for name in ["a", "b"] {
+fn what_stays_staged_is_named_and_the_command_unstages_it() {
+    let repo = Repo::with(&[("a", "1\n"), ("b b", "1\n"), ("c", "1\n"), ("d/k", "k\n")]);
+    for name in ["a", "b b"] {
         repo.write(name, "2\n");
     }
     repo.write("new", "first\n");
-    repo.git(&["add", "a", "b", "new"]);
+    repo.git(&["add", "a", "b b", "new"]);
     repo.git(&["add", "--intent-to-add", "."]);
     repo.write("a", "3\n");
     repo.write("new", "second\n");
     repo.write("c", "2\n");
-    let run = repo.aye(&["propose", "--worktree"]);
-    for (name, text) in [("a", "2\n"), ("new", "first\n")] {
-        let said = run.err();
-        let line =
-            said.lines().find(|line| line.contains(&format!("version of {name} was staged")));
-        let blob = line.and_then(|line| line.split('`').nth(1)).and_then(|c| c.split(' ').nth(3));
-        assert_eq!(repo.git(&["cat-file", "-p", blob.expect(name)]), text.trim_end(), "{said}");
+    let run = repo.cmd(&["propose", "--worktree", ":/"]).dir(repo.path("d")).run().ok();
+    let said = run.err();
+    let notes: Vec<&str> = said.lines().filter(|line| line.contains("stays staged")).collect();
+    let named: Vec<_> = notes.iter().map(|line| line.split(" stays").next().unwrap()).collect();
+    assert_eq!(named, ["note: a", "note: b b", "note: new"], "{said}");
+    for line in notes {
+        let command = line.split('`').nth(3).expect("a command");
+        repo.program("sh").args(&["-c", command]).dir(repo.path("d")).run().ok();
     }
-    assert_eq!(run.err().lines().filter(|line| line.starts_with("note: another")).count(), 2);
+    assert_eq!(repo.git(&["diff", "--cached", "--name-only"]), "");
+}
+
+/// `git ls-files -s` and the state of what is proposed by nobody, before and after each form of `propose`.
+#[test]
+fn no_form_of_propose_changes_the_index() {
+    let patch = "--- a/p\n+++ b/p\n@@ -1 +1 @@\n-p\n+P\n";
+    let forms: [&[&str]; 14] = [
+        &["propose", "p", "--old", "p", "--new", "P"],
+        &["propose", "p", "--content", "P\n"],
+        &["propose", "p", "--delete"],
+        &["propose", "fresh", "--content", "new\n"],
+        &["propose", "--from-json", "../edits.json"],
+        &["propose", "--patch", "../p.patch"],
+        &["propose", "--commit", "HEAD"],
+        &["propose", "--range", "HEAD~1..HEAD"],
+        &["propose", "--keep", "--worktree", "f", "staged", "both", "new", "added", "gone"],
+        &["propose", "--worktree", "f", "staged", "both", "new", "added", "gone"],
+        &["propose", "--worktree", "applied"],
+        &["adopt", "f", "staged", "both", "new", "added", "gone", "applied"],
+        &["adopt", "f", "staged", "both", "new", "added", "gone", "--put-back"],
+        &["revise", "ID", "--worktree", "f", "staged", "applied"],
+    ];
+    for form in forms {
+        for agent in ["", "codex"] {
+            let repo =
+                Repo::with(&[("f", "f\n"), ("staged", "1\n"), ("both", "1\n"), ("p", "p\n")]);
+            for (name, text) in [("gone", "x\n"), ("applied", "a\nb\n"), ("other", "o\n")] {
+                repo.write(name, text);
+            }
+            repo.commit("More");
+            let own = repo.agent("codex", &["propose", "applied", "--old", "b", "--new", "B"]).ok();
+            repo.aye(&["apply", &own.id(), "--yes"]).ok();
+            let as_whom = |args: &[&str]| match agent {
+                "" => repo.aye(args),
+                agent => repo.agent(agent, args),
+            };
+            let pending = as_whom(&["propose", "p", "--old", "p", "--new", "Q", "-q"]).ok().id();
+            for (name, text) in
+                [("staged", "2\n"), ("both", "2\n"), ("added", "a\n"), ("other", "O\n")]
+            {
+                repo.write(name, text);
+            }
+            repo.git(&["add", "staged", "both", "added"]);
+            repo.write("applied", "a\nB\nmine\n");
+            for (name, text) in
+                [("both", "3\n"), ("f", "F\n"), ("new", "n\n"), ("untracked", "u\n")]
+            {
+                repo.write(name, text);
+            }
+            repo.remove("gone");
+            std::fs::write(repo.outer().join("p.patch"), patch).expect("a file");
+            let edits =
+                r#"{"edits": [{"file_path": "p", "old_content": "p", "new_content": "P"}]}"#;
+            std::fs::write(repo.outer().join("edits.json"), edits).expect("a file");
+            let state = || {
+                let untouched = ["status", "--porcelain", "--", "p", "other", "untracked"];
+                (
+                    repo.git(&["ls-files", "-s"]),
+                    repo.git(&untouched),
+                    repo.git(&["rev-parse", "HEAD"]),
+                )
+            };
+            let before = state();
+            let args: Vec<&str> =
+                form.iter().map(|word| if *word == "ID" { &pending } else { *word }).collect();
+            let run = as_whom(&[&args[..], &["-m", "why"]].concat()).ok();
+            assert_eq!(state(), before, "{run}");
+            // Nor is anything said of the index that is not so.
+            let said = run.err();
+            let noted = said.lines().filter_map(|line| line.strip_prefix("note: "));
+            let noted: Vec<_> =
+                noted.filter_map(|line| Some(line.split_once(" stays staged")?.0)).collect();
+            let puts_back = !form.contains(&"--keep")
+                && form.contains(&"staged")
+                && (form[0] != "adopt" || form.contains(&"--put-back"));
+            let expected: Vec<&str> = ["added", "both", "staged"]
+                .into_iter()
+                .filter(|name| puts_back && form.contains(name))
+                .collect();
+            assert_eq!(noted, expected, "{run}");
+        }
+    }
 }
 
 #[test]
@@ -246,7 +329,7 @@ fn worktree_takes_a_pathspec_as_git_add_does() {
     for path in ["a", "d/b", "d/e/c.txt", "d/new"] {
         base.write(path, "2\n");
     }
-    base.git(&["rm", "--quiet", "gone"]);
+    base.remove("gone");
     let everything = "a d/b d/e/c.txt d/new gone";
     let top = base.root().to_str().unwrap().to_owned();
     for (directory, spec, files) in [
@@ -483,10 +566,11 @@ fn a_file_may_have_become_a_directory_and_a_directory_a_file() {
         if staged {
             repo.git(&["add", "--all"]);
         }
-        let changed = repo.snapshot();
+        let (changed, index) = (repo.snapshot(), repo.git(&["ls-files", "-s"]));
         let run = repo.aye(&["propose", "--worktree", "--json"]).ok();
         assert_eq!(listed(&run), "d d/x d/y/z f f/inner/deep k");
-        assert_eq!(repo.git(&["status", "--porcelain"]), "");
+        // What was staged stays so.
+        assert_eq!(repo.git(&["ls-files", "-s"]), index);
         let files = |repo: &Repo| -> Vec<_> {
             let found = repo.snapshot().into_iter();
             found.filter(|(name, _)| !name.starts_with(".agent-memory")).collect()
@@ -516,17 +600,19 @@ fn what_cannot_be_taken_back_is_not_proposed() {
     repo.aye(&["propose", "--worktree", "b"]).ok();
     // Refused by git only later: the answer is one, and names the proposal.
     repo.write("b", "3\n");
-    repo.write("no-reset/git", "#!/bin/sh\n[ \"$1\" = reset ] && exit 1\nexec \"$REAL\" \"$@\"\n");
-    repo.chmod("no-reset/git", 0o755);
-    repo.write(".git/info/exclude", "no-reset\n");
+    let program =
+        "#!/bin/sh\ncase \" $* \" in *' diff-files '*) exit 1;; esac\nexec \"$REAL\" \"$@\"\n";
+    repo.write("no-diff/git", program);
+    repo.chmod("no-diff/git", 0o755);
+    repo.write(".git/info/exclude", "no-diff\n");
     let path = std::env::var("PATH").unwrap();
     let real = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|git| git.exists());
-    let wrapped = format!("{}:{path}", repo.path("no-reset").display());
+    let wrapped = format!("{}:{path}", repo.path("no-diff").display());
     let cmd = repo.cmd(&["propose", "--worktree", "b", "--json"]).env("PATH", wrapped);
     let answer = cmd.env("REAL", real.unwrap()).run().exits(4).json();
     assert_eq!(answer["error"]["code"], "git_failed");
     let message = answer["error"]["message"].as_str().unwrap();
-    assert!(message.contains("is made, but the index stays"), "{message}");
+    assert!(message.contains("is made, but git may take"), "{message}");
     let id =
         answer["error"]["details"]["proposal_id"].as_str().unwrap_or_else(|| panic!("{answer}"));
     repo.aye(&["show", id]).ok();

@@ -10,12 +10,10 @@ use crate::proposal::codes::HUMAN_APPROVAL_REQUIRED;
 use crate::proposal::rules::Class;
 use crate::store::Store;
 
-/// The way back to what the files of a changeset were before it, in the work tree and in the
-/// index.
+/// The way back to what the files of a changeset were before it, in the work tree. The index is the user's, and has
+/// what it had.
 pub struct TakeBack {
     changeset: Changeset,
-    /// What is in the index and not in the proposal.
-    staged: Vec<(RepoPath, String)>,
 }
 
 impl TakeBack {
@@ -46,8 +44,7 @@ impl TakeBack {
             origin: None,
             snippets: Vec::new(),
         });
-        let staged = apply::staged_otherwise(store, changeset);
-        Ok(Some(Self { changeset: Changeset::new(changes.collect())?, staged }))
+        Ok(Some(Self { changeset: Changeset::new(changes.collect())? }))
     }
 
     /// Reverts the files now that proposal `id` records them. If one was edited meanwhile, nothing is
@@ -57,18 +54,20 @@ impl TakeBack {
     /// `file_changed`, `index_locked`, and those of the work tree and git. They name the proposal,
     /// which stands.
     pub fn run(self, store: &Store, id: &ProposalId) -> Result<TakenBack> {
-        let files: Vec<RepoPath> =
-            self.changeset.changes().iter().map(|c| c.path.clone()).collect();
+        let changes = self.changeset.changes().iter();
+        let files: Vec<RepoPath> = changes.clone().map(|change| change.path.clone()).collect();
+        let sides = changes.map(|change| (&change.path, change.after.as_ref()));
+        let unstaged = apply::as_staged(store, sides);
+        let staged = apply::staged(store, &files)?;
         let stands = |error: Error, which: &str| {
             let error = error.after(format_args!("proposal {id} is made, but {which}"));
             error.with("proposal_id", id.as_str())
         };
         apply::write_direct(store, false, |_| Ok((self.changeset, ())), |_| (), |(), _| ())
             .map_err(|error| stands(error, "the files stay as they are"))?;
-        apply::unstage(store, &files)
-            .and_then(|()| apply::note_sizes(store, &files))
-            .map_err(|error| stands(error, "the index stays as it is"))?;
-        Ok(TakenBack { files, staged: self.staged })
+        apply::note_sizes(store, &unstaged)
+            .map_err(|error| stands(error, "git may take files for changed that are not"))?;
+        Ok(TakenBack { files, staged })
     }
 }
 
@@ -120,6 +119,6 @@ fn require_allowed(session: &Session<'_>, changeset: &Changeset) -> Result<()> {
 pub struct TakenBack {
     /// All of them.
     pub files: Vec<RepoPath>,
-    /// Other versions that were staged and are not in the proposal: the path and the blob's id.
-    pub staged: Vec<(RepoPath, String)>,
+    /// Those of them that have something staged, which stays so.
+    pub staged: Vec<RepoPath>,
 }

@@ -9,7 +9,7 @@ use crate::changeset::patch::limits;
 use crate::cli::patch::ReadArgs;
 use crate::cli::{Context, paths};
 use crate::error::{Error, Result, codes};
-use crate::text::escape;
+use crate::text::{escape, shell};
 
 /// A patch, what is uncommitted, a commit or a range, instead of edits.
 #[derive(Debug, Default, clap::Args)]
@@ -19,7 +19,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "FILE", group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
     pub patch: Option<OsString>,
     /// What is not committed, staged or not, new files included; the files then go back to HEAD, or
-    /// to what proposals have been applied to them since.
+    /// to what proposals have been applied to them since. The index stays as it is.
     /// With PATHSPEC, only what it matches, as for git add. Agents have to give one.
     #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
     pub worktree: Option<Vec<OsString>>,
@@ -106,13 +106,15 @@ fn line(remark: &Remark) -> String {
     }
 }
 
-/// Says where versions that were staged besides can be found, after their files were reverted.
+/// Says which of the files that were reverted have something staged: a commit would have it.
 pub fn note_staged(context: &Context, taken_back: &TakenBack) {
-    for (path, blob) in &taken_back.staged {
+    for path in &taken_back.staged {
+        let path = path.display().to_string();
+        // From the top, also in a subdirectory; on an unborn branch `git restore` has nothing to restore from.
+        let unstage = format!("git reset -q -- {}", shell::word(&format!(":/{path}")));
+        let (path, unstage) = (escape::name(&path), escape::line(&unstage));
         context.note(&format!(
-            "note: another version of {} was staged, and is not in the proposal: \
-             `git cat-file -p {blob}` prints it",
-            escape::name(&path.display().to_string())
+            "note: {path} stays staged, and `git commit` would take it: `{unstage}` unstages it"
         ));
     }
 }
