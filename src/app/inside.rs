@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::propose::Details;
+use super::propose::{Details, check_description};
 use super::session::{self, Submitted};
 use super::{Session, capture};
 use crate::changeset::Changeset;
@@ -43,6 +43,7 @@ pub fn propose(
     details: Details,
 ) -> Result<Submitted> {
     let name = changing.name();
+    check_description(details.description.as_deref())?;
     write(session.store, &home.tree(name), wanted)?;
     session::submit(session, home, changing, name, details)
 }
@@ -53,6 +54,7 @@ pub fn propose(
 /// # Errors
 /// Those of matching, and of the file system.
 pub fn leave(store: &Store, tree: &Path, wanted: Wanted, details: Details) -> Result<()> {
+    check_description(details.description.as_deref())?;
     write(store, tree, wanted)?;
     let Details { description, domain, related_task_id, .. } = details;
     spool::leave(tree, &Said { description, domain, related_task_id })

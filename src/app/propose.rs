@@ -8,11 +8,13 @@ use super::stack::{self, Followed};
 use super::{Draft, Session};
 use crate::changeset::patch::FileReport;
 use crate::changeset::{Changeset, FileChange};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::proposal::codes::DESCRIPTION_INVALID;
 use crate::proposal::event::{Comment, Extend, InputForm, RevisionReason, Subject};
 use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId};
 use crate::scan::gate::{self, Warning};
 use crate::store::{Audience, NewProposal, NewRevision, Store};
+use crate::text;
 
 /// What a proposal says beside its changes.
 #[derive(Clone, Debug, Default)]
@@ -67,16 +69,33 @@ impl Recorded {
     }
 }
 
+/// Refuses a description with control characters: it becomes a commit message as it is.
+///
+/// # Errors
+/// `description_invalid`.
+pub(super) fn check_description(description: Option<&str>) -> Result<()> {
+    let is_refused = |c: &char| text::is_control(*c) && !matches!(c, '\n' | '\t');
+    let Some(found) = description.and_then(|text| text.chars().find(is_refused)) else {
+        return Ok(());
+    };
+    let found = format!("U+{:04X}", found as u32);
+    let message = format!("the description has the control character {found}");
+    Err(Error::new(&DESCRIPTION_INVALID, message)
+        .with("character", found)
+        .hint("give a description without it; line feeds and tabs may stay"))
+}
+
 /// Records `draft` as a proposal, unless the same one is pending, and reverts the files where the
 /// draft says so.
 ///
 /// # Errors
-/// `secret_detected` and `pii_detected` where `aye.scan` is `block`, those of the store, and those of
+/// `description_invalid`; `secret_detected` and `pii_detected` where `aye.scan` is `block`, those of the store, and those of
 /// [`TakeBack`]. The ones of [`TakeBack::run`] name the proposal, which stands.
 pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<Recorded> {
     let Session { store, caller, now } = session;
+    let description = details.description.or_else(|| draft.message.clone());
+    check_description(description.as_deref())?;
     let back = TakeBack::of(session, &draft)?;
-    let description = details.description.or(draft.message);
     let said = [
         ("description", description.as_deref()),
         ("domain", details.domain.as_deref()),
@@ -144,6 +163,7 @@ pub fn revise(
 ) -> Result<Recorded> {
     let Revision { draft, description, expires_in, notes } = revision;
     let (store, id) = (session.store, &proposal.id);
+    check_description(description.as_deref())?;
     let back = TakeBack::of(session, &draft)?;
     let mut said = vec![("description", description.as_deref())];
     said.extend(notes.iter().map(|note| ("comment", Some(note.body.as_str()))));

@@ -16,6 +16,7 @@ use crate::session::record::Untold;
 use crate::session::tree::Base;
 use crate::session::{Record, beside, head, link, read, record, spool, submodules, tree};
 use crate::store::Store;
+use crate::text;
 
 use super::left_out::{LeftOut, left_out};
 use super::propose::{self, Details, Recorded, Revision};
@@ -397,7 +398,8 @@ pub fn submit(
     });
     let spool::Said { description, domain, related_task_id } = spool::take(&home.tree(name));
     let details = Details {
-        description: details.description.or(description),
+        // A file that an agent can write: what it says is no reason to keep the work back.
+        description: details.description.or_else(|| Some(text::lines(&description?))),
         domain: details.domain.or(domain),
         related_task_id: details.related_task_id.or(related_task_id),
         ..details

@@ -16,7 +16,7 @@ use crate::git::Git;
 use crate::proposal::{Actor, Entry, Proposal, trailers};
 use crate::repository::damaged;
 use crate::store::{Store, tree_changes};
-use crate::text::escape;
+use crate::text;
 use crate::worktree::journal::Journal;
 
 /// A commit that was made for a proposal.
@@ -94,7 +94,7 @@ pub fn commit(
     file.write_all(&list(&named)).map_err(failed)?;
     let mut from_file = OsString::from("--pathspec-from-file=");
     from_file.push(std::path::absolute(file.path()).map_err(failed)?);
-    let message = text(store, reviewers, proposal, message)?;
+    let message = message_of(store, reviewers, proposal, message)?;
     let git = || Ok::<Git, Error>(git_with_modes(store, modes)?.inheriting(journal.inheritable()?));
     let commit = || {
         let git = git()?
@@ -307,7 +307,7 @@ fn is_same(store: &Store, comparison: &[&str], paths: &[RepoPath]) -> Result<boo
 }
 
 /// The commit message: what it is for, then who proposed and who reviewed.
-fn text(
+fn message_of(
     store: &Store,
     reviewers: &[Actor],
     proposal: &Proposal,
@@ -315,11 +315,12 @@ fn text(
 ) -> Result<String> {
     let described = trailers::described(proposal);
     let given = message.or(described.as_deref()).unwrap_or_default();
-    let given = escape::block(given.trim()).into_owned();
+    // Somebody else's proposal may have been made by another program, with any characters.
+    let given = text::lines(given.trim());
     let body = if given.is_empty() {
         let changes = &proposal.current().changes;
         let first = changes.first().map(|change| change.path.display().to_string());
-        let first = escape::line(&first.unwrap_or_default()).into_owned();
+        let first = text::one_line(&first.unwrap_or_default());
         match changes.len() {
             0 | 1 => format!("Change {first}"),
             n => format!("Change {first} and {} more", n - 1),
@@ -328,6 +329,6 @@ fn text(
         given
     };
     let lines = trailers::of(proposal, reviewers, store.settings()?.assisted_by);
-    let lines: Vec<_> = lines.iter().map(|line| escape::line(line)).collect();
+    let lines: Vec<_> = lines.iter().map(|line| text::one_line(line)).collect();
     Ok(format!("{body}\n\n{}\n", lines.join("\n")))
 }

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use super::{Context, programs};
 use crate::store::{News, Store};
-use crate::text::escape;
+use crate::text;
 
 /// The setting: a command line for the shell. Of the user's own configuration alone; the repository's
 /// counts for nothing, since whoever proposes may be able to write it.
@@ -31,13 +31,13 @@ impl Context {
 
 fn start(store: &Store, line: &str, news: &News) {
     let mut command = programs::shell(&line.into(), &[news.id.as_str().as_ref()]);
-    let text = news.description.lines().next().unwrap_or_default();
+    let first = news.description.lines().next().unwrap_or_default();
     command
         .env(NOTIFYING, "1")
         .env("AYE_PROPOSAL", news.id.as_str())
         .env("AYE_NEWS", if news.is_revised { "revised" } else { "proposed" })
-        .env("AYE_BY", escape::line(&news.by).as_ref())
-        .env("AYE_DESCRIPTION", escape::line(text).as_ref())
+        .env("AYE_BY", text::one_line(&news.by))
+        .env("AYE_DESCRIPTION", text::one_line(first))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());

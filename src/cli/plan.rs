@@ -278,7 +278,10 @@ fn show(context: &mut Context, store: &Store, key: &Key) -> Result<Exit> {
     });
     if context.format == Some(Format::Markdown) {
         let (plan, why) = updated.map(|u| (u.plan, u.explanation)).unwrap_or_default();
-        context.print(text::markdown(&plan, why.as_deref()).as_bytes())?;
+        let text = text::markdown(&plan, why.as_deref());
+        let is_shown = std::io::stdout().is_terminal();
+        let text = if is_shown { escape::block(&text).into_owned() } else { text };
+        context.print(text.as_bytes())?;
         return Ok(Exit::Done);
     }
     print(context, store, key, updated)

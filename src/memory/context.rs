@@ -173,7 +173,7 @@ fn suggestions(hits: &[Hit]) -> Vec<String> {
 }
 
 fn one_line(text: &str) -> String {
-    crate::text::escape::line(text).replace("-->", "--&gt;")
+    crate::text::one_line(text).replace("-->", "--&gt;")
 }
 
 /// `text`, wrapped as evidence where it is not trusted, so that a reader can tell what speaks.

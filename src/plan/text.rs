@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Change, Progress, StepStatus, TaskPlan};
-use crate::text::escape;
+use crate::text::{self, escape};
 
 /// The check-list: number, box, step; further lines of a step, and those that `below` gives for
 /// its number (safe ones), are indented below it. Untrusted text is made safe for a terminal.
@@ -41,7 +41,8 @@ pub fn progress(progress: Progress) -> String {
 }
 
 /// GitHub-flavoured Markdown: a task list under an optional explanation. Text stands for itself:
-/// what Markdown or HTML would interpret is escaped.
+/// what Markdown or HTML would interpret is escaped. What hides or reorders text on a terminal is for whoever shows it
+/// there to escape.
 pub fn markdown(plan: &TaskPlan, explanation: Option<&str>) -> String {
     let mut out = String::new();
     if let Some(text) = explanation {
@@ -93,7 +94,7 @@ pub fn change(change: &Change) -> String {
 
 /// `line` with every character escaped that CommonMark or GitHub would give a meaning to.
 fn literal(line: &str) -> String {
-    let safe = escape::line(line);
+    let safe = text::one_line(line);
     let mut out = String::with_capacity(safe.len() + 8);
     for (index, c) in safe.chars().enumerate() {
         let special = matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '|' | '~')

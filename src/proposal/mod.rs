@@ -40,6 +40,7 @@ pub mod codes {
     crate::codes! {
         PROPOSAL_NOT_FOUND = "proposal_not_found", NotFound, "no proposal has that id or id prefix";
         AMBIGUOUS_ID = "ambiguous_id", Usage, "several proposals begin with that id prefix";
+        DESCRIPTION_INVALID = "description_invalid", Invalid, "the description has a control character other than line feed and tab";
         INVALID_ID = "invalid_id", Invalid, "that is not the form of a proposal id";
         COMMENT_NOT_FOUND = "comment_not_found", NotFound, "the proposal has no comment with that id or id prefix";
         COMMENT_OUTDATED = "comment_outdated", Conflict, "the lines that the comment is about are no longer in the proposal";

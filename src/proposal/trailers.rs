@@ -1,4 +1,4 @@
-//! The trailers that tie a commit to what it holds. As raw text: the caller escapes it.
+//! The trailers that tie a commit to what it holds. As raw text: the caller makes each one line.
 
 use bstr::{BStr, ByteSlice as _};
 

@@ -38,7 +38,7 @@ pub(super) fn render(report: &Report) -> Result<String> {
         }],
     });
     let text = serde_json::to_string_pretty(&log).map_err(|e| Error::bug(e.to_string()))?;
-    Ok(text + "\n")
+    Ok(escape::json(&text).into_owned() + "\n")
 }
 
 /// The declared rules, and bare ones for findings whose rule was not declared.
@@ -62,18 +62,18 @@ fn catalogue(report: &Report) -> Vec<Rule> {
 fn descriptor(rule: &Rule) -> Value {
     let mut value = json!({
         "id": rule.id,
-        "shortDescription": { "text": nonempty(&escape::line(&rule.summary)) },
+        "shortDescription": { "text": nonempty(&rule.summary) },
     });
     if !rule.help.is_empty() {
-        value["help"] = json!({ "text": escape::block(&rule.help) });
+        value["help"] = json!({ "text": rule.help });
     }
     value
 }
 
 fn result(finding: &Finding, rules: &[Rule]) -> Value {
-    let mut message = escape::line(&finding.message).into_owned();
+    let mut message = finding.message.to_string();
     for line in finding.hint.iter().flat_map(|hint| hint.lines()) {
-        let _ = write!(message, "\nhint: {}", escape::line(line));
+        let _ = write!(message, "\nhint: {line}");
     }
     let level = match finding.level {
         Level::Error => "error",
@@ -118,12 +118,12 @@ fn location(finding: &Finding) -> Value {
 
 fn fingerprint(finding: &Finding) -> String {
     if let Some(text) = &finding.fingerprint {
-        return escape::line(text).into_owned();
+        return text.to_string();
     }
     // A message may count days; the finding is still the same one.
     let subject = finding.proposal_id.as_deref().unwrap_or(&finding.message);
     let path = finding.path_bytes().map(|path| uri(path)).unwrap_or_default();
-    escape::line(&format!("{}:{subject}:{path}", finding.rule)).into_owned()
+    format!("{}:{subject}:{path}", finding.rule)
 }
 
 /// SARIF wants text where it wants text.

@@ -130,6 +130,8 @@ fn sarif_fits_the_published_schema() {
     assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "pending");
     assert_eq!(run["tool"]["driver"]["rules"][1]["id"], "odd");
     assert_eq!(run["results"][1]["ruleIndex"], 1);
+    // By JSON's own escapes alone.
+    assert_eq!(run["results"][1]["message"]["text"], "bad\u{1b}[31m\r\n::error::forged");
     let place = &run["results"][0]["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "src/a%20b%2Cc%3Ad.rs");
     assert_eq!(

@@ -217,7 +217,7 @@ fn line(stamped: &Stamped) -> String {
         [one] => format!(": {}", one.path.display()),
         [first, rest @ ..] => format!(": {} and {} more", first.path.display(), rest.len()),
     };
-    crate::text::escape::line(&format!("{kind}{id}{what}")).into_owned()
+    crate::text::one_line(&format!("{kind}{id}{what}"))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::proposal::{Entry, Proposal, ProposalId, trailers};
 use crate::repository::damaged;
+use crate::text;
 
 /// How the message of a commit with the files that a proposal was made on begins.
 const MADE_ON: &str = "The files as ";
@@ -224,8 +225,7 @@ fn message(proposal: &Proposal) -> String {
         Some(line) if !line.trim().is_empty() => line.trim().chars().take(200).collect(),
         _ => format!("Proposal for {}", first.unwrap_or_default()),
     };
-    let subject = crate::text::escape::line(&subject).into_owned();
-    let by = crate::text::escape::line(&proposal.proposed_by).into_owned();
+    let (subject, by) = (text::one_line(&subject), text::one_line(&proposal.proposed_by));
     format!("{subject}\n\nProposal-Id: {}\nProposed-by: {by}\n", proposal.id)
 }
 

@@ -29,6 +29,17 @@ pub fn is_control(c: char) -> bool {
     matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
 }
 
+/// `text` as one line for git, JSON or a document: a control character, line feeds among them, becomes a space. What a
+/// terminal would have to be spared besides is for [`escape`] to write out, where it is shown.
+pub fn one_line(text: &str) -> String {
+    text.replace(is_control, " ")
+}
+
+/// As [`one_line()`], as several lines: line feeds and tabs stay.
+pub fn lines(text: &str) -> String {
+    text.replace(|c| is_control(c) && c != '\n' && c != '\t', " ")
+}
+
 /// True for a variation selector, which chooses a form of the character before it.
 pub fn is_variation(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')

@@ -83,6 +83,7 @@ mod memory_retrieval;
 mod memory_stores;
 mod memory_terminal;
 mod merge;
+mod messages;
 mod news;
 mod old_version;
 mod packaging;

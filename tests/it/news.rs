@@ -92,11 +92,11 @@ fn the_users_own_command_is_told_of_each_new_proposal_and_revision() {
         let command = repo.cmd(args).env("AYE_AGENT", "bot").env("GIT_CONFIG_GLOBAL", &config);
         command.run().ok().id()
     };
-    let args = ["propose", "a.txt", "--old", "two", "--new", "2", "-m", "Count\u{1b}[2J", "-q"];
-    let id = run(&args);
+    // What no terminal shows is as it was written.
+    let text = "می\u{200c}خواهم";
+    let id = run(&["propose", "a.txt", "--old", "two", "--new", "2", "-m", text, "-q"]);
     let said = heard(&file, 0);
-    assert!(said.starts_with(&format!("{id} proposed bot: Count")), "{said}");
-    assert!(!said.contains('\u{1b}'), "{said:?}");
+    assert!(said.starts_with(&format!("{id} proposed bot: {text}")), "{said}");
     run(&["revise", &id, "a.txt", "--old", "two", "--new", "two!", "-q"]);
     let said = heard(&file, 1);
     assert!(said.starts_with(&format!("{id} revised bot: ")), "{said}");

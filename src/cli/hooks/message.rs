@@ -16,7 +16,7 @@ use crate::git::COMMITTING;
 use crate::git::Git;
 use crate::proposal::{Proposal, trailers};
 use crate::store::Store;
-use crate::text::escape;
+use crate::text;
 
 /// Adds trailers for the proposals that are staged exactly as approved.
 ///
@@ -106,7 +106,7 @@ const KINDS: [&str; 4] = ["Proposal-Id:", "Proposed-by:", "Assisted-by:", "Revie
 fn trailers(store: &Store, proposal: &Proposal) -> Vec<String> {
     let is_wanted = store.settings().is_ok_and(|settings| settings.assisted_by);
     let lines = trailers::of(proposal, &steps::reviewers(store, proposal), is_wanted);
-    lines.iter().map(|line| escape::line(line.trim()).into_owned()).collect()
+    lines.iter().map(|line| text::one_line(line.trim())).collect()
 }
 
 /// Takes the trailers back out of a message that holds nothing else, or nothing but the template

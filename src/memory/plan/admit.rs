@@ -173,7 +173,7 @@ pub(super) fn check_path(path: &str) -> Result<(), Problem> {
     }
     if path.chars().any(crate::text::is_unsafe) {
         return wrong(
-            format!("'{}' has control or invisible characters", crate::text::escape::line(path)),
+            format!("'{path}' has control or invisible characters"),
             "use plain characters",
         );
     }
