@@ -4,7 +4,6 @@
 //! cannot be judged, the gate is closed. What each client sends and honours was recorded from the
 //! clients themselves, by version; their documentation differs in places.
 
-pub mod canary;
 pub mod claude;
 pub mod codex;
 pub mod copilot;
@@ -267,6 +266,11 @@ pub enum Answer {
 /// The client of that name on the command line.
 pub fn client(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().copied().find(|client| client.name == name)
+}
+
+/// The name of the program of a client.
+pub fn program(client: &str) -> &str {
+    if client == claude::NAME { "claude" } else { client }
 }
 
 /// Whether an entry of `client`'s settings is one of aye's.

@@ -15,7 +15,6 @@ mod agents_clients;
 mod agents_elsewhere;
 mod agents_show;
 mod agents_strict;
-mod agents_test;
 mod agents_trees;
 mod apply;
 mod apply_beside_git;

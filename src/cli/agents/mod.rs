@@ -1,9 +1,7 @@
 //! `aye agents`: coding agents hooked up to the gate.
 
-mod canary;
 mod hook;
 mod install;
-mod loopback;
 mod real;
 mod seen;
 mod show;
@@ -18,7 +16,6 @@ use crate::proposal::{ActorKind, Caller};
 use crate::repository::Gate;
 use crate::store::Store;
 
-pub use canary::Tested;
 pub use install::{installed, is_tracked, take_out};
 pub use seen::Agent;
 pub use show::{Answer, Item};
@@ -60,16 +57,6 @@ pub enum Command {
   aye agents show
   aye agents show --json")]
     Show,
-    /// Start the real client of a coding agent against a scripted model, and show whether its edits reach the checkout.
-    ///
-    /// It runs in a home and a repository of its own, with aye's hooks installed there: your settings, sessions and
-    /// credentials are neither read nor written, and nothing leaves this machine. Exit status 1 where one was not seen
-    /// to be gated, or is not installed.
-    #[command(after_help = "Examples:
-  aye agents test                       all that are on PATH
-  aye agents test claude-code codex
-  aye agents test opencode --timeout 300 --json")]
-    Test(canary::TestArgs),
     /// Print what an agent without hooks has to know; `aye init --agents` keeps it in AGENTS.md.
     #[command(after_help = "Examples:
   aye agents guide
@@ -146,7 +133,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::Install(args) => install::install(context, &args),
         Command::Remove(args) => install::remove(context, &args),
         Command::Show => show::show(context),
-        Command::Test(args) => canary::run(context, &args),
         Command::Guide => {
             context.print(guide::TEXT.as_bytes())?;
             Ok(Exit::Done)

@@ -7,9 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::canary::version;
 use crate::cli::Context;
-use crate::harness::{Client, canary};
+use crate::harness::{Client, program};
 use crate::private::Directory;
 use crate::session::home::all_trees;
 
@@ -35,7 +34,7 @@ pub struct Agent {
 
 /// What is known of `client`.
 pub fn agent(context: &Context, client: &Client, gated: bool) -> Agent {
-    let program = context.on_path(canary::program(client.name));
+    let program = context.on_path(program(client.name));
     let version = program.as_deref().and_then(version_of);
     let is_closed = client.when_missing.is_closed(version.as_deref());
     Agent {
@@ -58,6 +57,19 @@ fn version_of(program: &Path) -> Option<String> {
     };
     let named = || version(real.file_name()?.to_str()?);
     named().or_else(|| real.ancestors().skip(1).take(ABOVE).find_map(manifest))
+}
+
+/// The first word of `said` that is numbers with points between.
+fn version(said: &str) -> Option<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
+    let words = said.split(|c: char| !is_part(c)).map(|word| word.trim_start_matches('v'));
+    let is_version = |word: &&str| {
+        word.starts_with(|c: char| c.is_ascii_digit()) && word.matches('.').count() >= 2
+    };
+    words
+        .into_iter()
+        .find(is_version)
+        .map(|word| word.trim_end_matches('.').chars().take(40).collect())
 }
 
 /// Writes down that a hook of `client` asks now. Nothing depends on it, and no symlink is followed.
@@ -102,4 +114,21 @@ pub fn line(agent: &Agent) -> Option<String> {
     Some(format!(
         "{harness:<11}  {version:<13} {gated:<9}  last hook {last}, {missing} where aye is missing\n"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_found_in_the_name_of_a_program() {
+        for (said, expected) in [
+            ("2.1.197", Some("2.1.197")),
+            ("codex-0.169.0", None),
+            ("OpenAI codex v0.169.0.", Some("0.169.0")),
+            ("nothing", None),
+        ] {
+            assert_eq!(version(said).as_deref(), expected, "{said}");
+        }
+    }
 }

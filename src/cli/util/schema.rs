@@ -125,7 +125,6 @@ published! {
     PUBLISHED, of_commands by of:
     "apply" @ 1 = cli::apply::answer::Answer, "`apply`: what was written, per proposal and file";
     "agents" @ 1 = cli::agents::Answer, "`agents install`, `remove`, `show`: where aye's hooks are";
-    "agents-test" @ 1 = cli::agents::Tested, "`agents test`: whether the edits of a client reach the checkout";
     "approve" @ 1 = cli::approve::Answer, "`approve`: what was approved, and what would be written";
     "apply_patch" @ 1 = crate::tools::apply_patch::Answer, "`patch` and the apply_patch tool: what was applied, per file and hunk, or why nothing was";
     "check" @ 1 = crate::report::Document<'static>, "`check`: findings";
