@@ -17,7 +17,6 @@ pub const NAME: &str = "claude-code";
 pub static CLIENT: Client = Client {
     name: NAME,
     agent: NAME,
-    is_tried: true,
     hooks: &[
         ("PreToolUse", Some("Edit|MultiEdit|Write|NotebookEdit|Bash|Monitor|PowerShell")),
         ("SessionStart", None),

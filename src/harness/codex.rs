@@ -16,7 +16,6 @@ pub const NAME: &str = "codex";
 pub static CLIENT: Client = Client {
     name: NAME,
     agent: NAME,
-    is_tried: true,
     hooks: &[
         ("PreToolUse", None),
         ("SessionStart", None),

@@ -18,7 +18,6 @@ pub const NAME: &str = "copilot";
 pub static CLIENT: Client = Client {
     name: NAME,
     agent: "copilot-cli",
-    is_tried: true,
     hooks: &[
         ("preToolUse", None),
         ("sessionStart", None),

@@ -15,7 +15,6 @@ pub const NAME: &str = "gemini";
 pub static CLIENT: Client = Client {
     name: NAME,
     agent: "gemini-cli",
-    is_tried: true,
     hooks: &[
         (
             "BeforeTool",

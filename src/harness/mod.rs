@@ -7,7 +7,6 @@
 pub mod claude;
 pub mod codex;
 pub mod copilot;
-pub mod cursor;
 pub mod gemini;
 pub mod guide;
 pub mod in_command;
@@ -18,7 +17,6 @@ pub mod redirect;
 mod sent;
 pub mod settings;
 pub mod shared;
-pub mod taught;
 pub mod writable;
 
 use std::path::PathBuf;
@@ -28,14 +26,13 @@ use serde_json::Value;
 use redirect::Field;
 
 /// All clients that have an adapter, by name.
-pub static CLIENTS: [&Client; 7] = [
+pub static CLIENTS: [&Client; 6] = [
     &claude::CLIENT,
     &codex::CLIENT,
     &gemini::CLIENT,
     &qwen::CLIENT,
     &copilot::CLIENT,
     &opencode::CLIENT,
-    &cursor::CLIENT,
 ];
 
 /// A coding agent's client.
@@ -45,8 +42,6 @@ pub struct Client {
     pub name: &'static str,
     /// Name of its agent, as events record it.
     pub agent: &'static str,
-    /// Whether it was tried with the client itself, and not built from documentation alone.
-    pub is_tried: bool,
     /// The hooks that are installed: the event, and the tools that it is about.
     pub hooks: &'static [(&'static str, Option<&'static str>)],
     /// The hooks that are installed beside these where commands run in the checkout ([`Hook::is_strict`]): what
@@ -109,8 +104,6 @@ pub enum Settings {
     Entries(fn(&Hook<'_>) -> Value),
     /// A file of aye's own; strict or not.
     File(fn(program: &str, is_strict: bool) -> String),
-    /// The guide alone, in a file of rules, which begins with this where there is none yet.
-    Guide(&'static str),
 }
 
 /// One hook as it is installed.

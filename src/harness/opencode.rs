@@ -17,7 +17,6 @@ pub const NAME: &str = "opencode";
 pub static CLIENT: Client = Client {
     name: NAME,
     agent: NAME,
-    is_tried: true,
     hooks: &[("before", None), ("prompt", None), ("idle", None)],
     after: &[("after", None)],
     before: "before",

@@ -16,7 +16,6 @@ pub const NAME: &str = "qwen";
 pub static CLIENT: Client = Client {
     name: NAME,
     agent: "qwen-code",
-    is_tried: true,
     hooks: &[
         ("PreToolUse", Some("edit|write_file|notebook_edit|run_shell_command|monitor")),
         ("SessionStart", None),

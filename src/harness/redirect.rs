@@ -7,8 +7,6 @@ use serde_json::Value;
 pub enum Field {
     /// One path, under this key.
     Path(&'static str),
-    /// One path, under the first of these keys that is there.
-    AnyOf(&'static [&'static str]),
     /// One path, under this key; the working directory where it is left out.
     Search(&'static str),
     /// One path or a list of them, under the first of these keys that is there; the working directory, under the
@@ -33,7 +31,6 @@ pub fn paths(input: &Value, field: Field) -> Result<Vec<String>, String> {
             let path = text(key).filter(|path| !path.is_empty());
             Ok(vec![path.ok_or("the tool's input names no file")?.to_owned()])
         }
-        Field::AnyOf(keys) => paths(input, Field::Path(first_of(input, keys)?)),
         Field::Search(key) => match input.get(key) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(path) => Ok(vec![path_of(path)?]),
@@ -75,16 +72,6 @@ fn key_of(input: &Value, keys: &[&'static str]) -> Option<&'static str> {
     keys.iter().copied().find(|key| !input[*key].is_null())
 }
 
-fn first_of(input: &Value, keys: &'static [&'static str]) -> Result<&'static str, String> {
-    let mut found = keys.iter().filter(|key| input.get(**key).is_some());
-    let first = found.next().ok_or("the tool's input names no file")?;
-    match found.next() {
-        // Nobody knows which of them counts.
-        Some(_) => Err("the tool's input names a file twice".to_owned()),
-        None => Ok(first),
-    }
-}
-
 /// `input` with `to(path)` for each path that it names; of a search without one, with `here`.
 ///
 /// # Errors
@@ -99,10 +86,6 @@ pub fn redirect(
     let mut input = input.clone();
     match field {
         Field::Path(key) => input[key] = to(&named[0])?.into(),
-        Field::AnyOf(keys) => {
-            let key = first_of(&input, keys)?;
-            input[key] = to(&named[0])?.into();
-        }
         Field::Search(key) => {
             input[key] = named.first().map_or_else(|| Ok(here.to_owned()), |path| to(path))?.into();
         }

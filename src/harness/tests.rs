@@ -17,10 +17,6 @@ fn before(name: &str, tool: &str, input: &Value) -> Vec<u8> {
             json!({"sessionId": "s", "timestamp": 1795420730178_u64, "cwd": "/r", "toolName": tool, "toolArgs": input})
         }
         "opencode" => json!({"session": "s", "directory": "/r", "tool": tool, "args": input}),
-        "cursor" => {
-            json!({"conversation_id": "s", "generation_id": "g", "cwd": "/r", "workspace_roots": ["/r"], "model": "m",
-            "hook_event_name": client.before, "tool_name": tool, "tool_input": input, "tool_use_id": "1"})
-        }
         _ => {
             json!({"session_id": "s", "transcript_path": "/t", "cwd": "/r", "turn_id": "t", "model": "m",
             "permission_mode": "acceptEdits", "hook_event_name": client.before, "tool_name": tool,
@@ -252,40 +248,6 @@ fn answers_are_the_bytes_that_each_client_honours() {
     let codex = |answer| String::from_utf8((codex::CLIENT.write)("Stop", &answer)).unwrap();
     assert_eq!(codex(Answer::Say("x".into())), "{}");
     assert_eq!((claude::CLIENT.write)("WorktreeCreate", &Answer::Tree("/t/x".into())), b"/t/x");
-}
-
-/// By its documentation: nobody has recorded it.
-#[test]
-fn an_edit_of_cursors_names_its_file_under_one_key() {
-    for (tool, key) in [("Write", "file_path"), ("StrReplace", "path"), ("Delete", "target_file")] {
-        let Ok(Event::Edit { files, .. }) = event("cursor", tool, &json!({ key: "/r/a.txt" }))
-        else {
-            panic!("{tool}");
-        };
-        assert_eq!(files, [PathBuf::from("/r/a.txt")]);
-    }
-    for input in [
-        json!({}),
-        json!({"file": "a"}),
-        json!({"path": "a", "file_path": "b"}),
-        json!({"path": 5}),
-    ] {
-        assert!(event("cursor", "Write", &input).is_err(), "{input}");
-    }
-    let shell = json!({"command": "ls", "working_directory": "/r/src"});
-    let Ok(Event::Shell { directory, .. }) = event("cursor", "Shell", &shell) else { panic!() };
-    assert_eq!(directory, Some(PathBuf::from("/r/src")));
-    // Without a directory of its own, the first of the workspace.
-    let stop = json!({"conversation_id": "s", "workspace_roots": ["/r"], "hook_event_name": "stop", "status": "completed"});
-    let call = (cursor::CLIENT.read)("stop", stop.to_string().as_bytes()).unwrap();
-    assert_eq!((call.directory, call.event), (PathBuf::from("/r"), Event::Stop { is_busy: false }));
-    let text = |answer| String::from_utf8((cursor::CLIENT.write)("preToolUse", &answer)).unwrap();
-    assert_eq!(text(Answer::Nothing), "{}");
-    assert_eq!(text(Answer::Say("x".into())), "{}");
-    assert_eq!(
-        text(Answer::Refuse("x".into())),
-        r#"{"permission":"deny","user_message":"x","agent_message":"x"}"#
-    );
 }
 
 #[test]

@@ -16,7 +16,6 @@ const CLIENTS: &[(&str, &str, &str)] = &[
     ("qwen", "PreToolUse", "Stop"),
     ("copilot", "preToolUse", "agentStop"),
     ("opencode", "before", "idle"),
-    ("cursor", "preToolUse", "stop"),
 ];
 
 /// Those whose tools are rewritten.
@@ -31,9 +30,6 @@ fn call(repo: &Repo, name: &str, event: &str, more: Value) -> Run {
     let mut value = match name {
         "copilot" => json!({"sessionId": "s", "timestamp": 1, "cwd": repo.root()}),
         "opencode" => json!({"session": "s", "directory": repo.root()}),
-        "cursor" => {
-            json!({"conversation_id": "s", "workspace_roots": [repo.root()], "hook_event_name": event})
-        }
         _ => json!({"session_id": "s", "cwd": repo.root(), "hook_event_name": event}),
     };
     value.as_object_mut().expect("object").extend(more.as_object().cloned().unwrap_or_default());
@@ -59,7 +55,6 @@ fn edit(repo: &Repo, name: &str, path: &str) -> Value {
         "gemini" => tool(repo, name, "write_file", &json!({ "file_path": path, "content": "x" })),
         "qwen" => tool(repo, name, "write_file", &json!({ "file_path": path, "content": "x" })),
         "copilot" => tool(repo, name, "create", &json!({ "path": path, "file_text": "x" })),
-        "cursor" => tool(repo, name, "Write", &json!({ "path": path, "contents": "x" })),
         _ => tool(repo, name, "write", &json!({ "filePath": path, "content": "x" })),
     }
 }
@@ -68,7 +63,6 @@ fn command(repo: &Repo, name: &str, text: &str) -> Value {
     let shell = match name {
         "codex" => "Bash",
         "gemini" | "qwen" => "run_shell_command",
-        "cursor" => "Shell",
         _ => "bash",
     };
     tool(repo, name, shell, &json!({ "command": text }))
@@ -93,7 +87,6 @@ fn refused(name: &str, answer: &Value) -> String {
         "gemini" if answer["decision"] == "deny" => &answer["reason"],
         "copilot" if answer["permissionDecision"] == "deny" => &answer["permissionDecisionReason"],
         "opencode" => &answer["refuse"],
-        "cursor" if answer["permission"] == "deny" => &answer["agent_message"],
         "codex" | "qwen" if answer["hookSpecificOutput"]["permissionDecision"] == "deny" => {
             &answer["hookSpecificOutput"]["permissionDecisionReason"]
         }
@@ -266,7 +259,6 @@ fn a_command_that_runs_elsewhere_and_names_the_checkout_means_the_tree() {
         ("opencode", "bash", "workdir"),
         ("gemini", "run_shell_command", "dir_path"),
         ("qwen", "run_shell_command", "directory"),
-        ("cursor", "Shell", "working_directory"),
     ] {
         let repo = Repo::with(FILES);
         let elsewhere = repo.outer().join("elsewhere");
@@ -375,9 +367,7 @@ fn a_link_to_what_is_not_there_is_judged_by_where_it_leads() {
     // A new file of the checkout is one of the tree instead, or refused.
     for path in link(repo.path("src/new.txt"), "new") {
         let path = path.to_str().expect("UTF-8");
-        for name in ["qwen", "cursor"] {
-            refused(name, &edit(&repo, name, path));
-        }
+        refused("qwen", &edit(&repo, "qwen", path));
         for name in REWRITTEN {
             let input = rewritten(name, &edit(&repo, name, path)).to_string();
             let moved = tree.join("src/new.txt");
@@ -402,100 +392,6 @@ fn what_is_not_understood_is_refused_in_each_clients_form() {
         repo.cmd(&["agents", "hook", name, "unheard-of"]).stdin(b"{}").run().ok();
     }
     repo.cmd(&["agents", "hook", "unheard-of", "PreToolUse"]).stdin(b"{}").run().exits(2);
-}
-
-/// As documented, and untested with Cursor itself: refused with the path, and proposed at the end.
-#[test]
-fn cursor_is_given_the_path_and_its_work_is_proposed() {
-    let repo = Repo::with(FILES);
-    let begun = call(&repo, "cursor", "sessionStart", json!({})).ok().json();
-    assert!(begun["additional_context"].as_str().expect("a text").contains("go through review"));
-    let reason =
-        refused("cursor", &edit(&repo, "cursor", repo.path("b.txt").to_str().expect("UTF-8")));
-    let tree = tree(&repo);
-    assert!(reason.contains(tree.to_str().expect("UTF-8")), "{reason}");
-    let inside = edit(&repo, "cursor", tree.join("b.txt").to_str().expect("UTF-8"));
-    assert_eq!(inside, json!({}));
-    refused("cursor", &command(&repo, "cursor", "echo x >b.txt"));
-    let goes = command(&repo, "cursor", &format!("cd {} && echo x >b.txt", tree.display()));
-    assert_eq!(goes, json!({}));
-    std::fs::write(tree.join("b.txt"), "wasp\n").expect("write");
-    assert_eq!(call(&repo, "cursor", "stop", json!({ "status": "completed" })).ok().out(), "{}");
-    assert_eq!(pending(&repo)["proposed_by"], "cursor");
-    assert_eq!(repo.text("b.txt"), "bee\n");
-    // Its settings begin with the version, and keep what others have put there.
-    let path = repo.outer().join("home/.cursor/hooks.json");
-    let ended = repo.aye(&["agents", "install", "cursor"]).ok().says("(untested)");
-    ended.notes("not tried with the client itself");
-    let text = std::fs::read_to_string(&path).expect("text");
-    let value: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(
-        (&value["version"], &value["hooks"]["stop"][0]["failClosed"]),
-        (&json!(1), &json!(true))
-    );
-    repo.aye(&["agents", "remove", "cursor"]).ok();
-    assert!(!path.exists());
-    let theirs =
-        "{\n  // mine\n  \"version\": 1,\n  \"hooks\": {\"stop\": [{\"command\": \"x\"}]}\n}\n";
-    std::fs::create_dir_all(path.parent().expect("a directory")).expect("make");
-    std::fs::write(&path, theirs).expect("write");
-    repo.aye(&["agents", "install", "cursor", "--mode", "strict"]).ok().says("strict");
-    repo.aye(&["agents", "remove", "cursor"]).ok();
-    assert_eq!(std::fs::read_to_string(&path).expect("text"), theirs);
-}
-
-/// Those without hooks that anybody knows of get the guide into their rules, and no more is said of them.
-#[test]
-fn agents_without_hooks_are_taught_and_their_rules_put_back_to_the_byte() {
-    let repo = Repo::with(FILES);
-    for (name, file) in [
-        ("windsurf", ".windsurf/rules/aye.md"),
-        ("cline", ".clinerules/aye.md"),
-        ("kiro", ".kiro/steering/aye.md"),
-    ] {
-        let install = || repo.aye(&["agents", "install", name]).ok();
-        install().says("written").says("(untested)").notes("nothing holds it to that");
-        let text = repo.text(file);
-        assert!(text.contains("aye propose") && text.starts_with(['-', '<']), "{text}");
-        install().says("unchanged");
-        let mine = text.replace("aye propose", "please propose");
-        repo.write(file, &mine);
-        install()
-            .says("unchanged")
-            .notes("is left as it is: the block between its markers was edited");
-        assert_eq!(repo.text(file), mine);
-        repo.write(file, &text);
-        // It is taught, and that is no gate.
-        let shown = repo.aye(&["agents", "show", "--json"]).exits(1).json();
-        let items = shown["settings"].as_array().expect("a list").iter();
-        let item = items.clone().find(|item| item["harness"] == name).expect("an item");
-        assert_eq!((&item["state"], &item["tested"]), (&json!("installed"), &json!(false)));
-        repo.aye(&["agents", "remove", name]).ok().says("removed");
-        assert!(!repo.exists(file));
-        for theirs in
-            ["# Mine\n", "# Mine\r\n\r\nno newline", "\u{feff}x\n", "---\na: b\n---\n", "\n"]
-        {
-            repo.write(file, theirs);
-            install();
-            repo.aye(&["agents", "remove", name]).ok();
-            assert_eq!(repo.text(file), theirs);
-            // Edited since, the block alone is taken out.
-            install();
-            repo.write(file, format!("{}more\n", repo.text(file)));
-            repo.aye(&["agents", "remove", name]).ok();
-            let left = repo.text(file);
-            assert!(left.starts_with(theirs) && left.ends_with("more\n"), "{left:?}");
-            assert!(!left.contains("aye propose"), "{left:?}");
-        }
-        std::fs::remove_file(repo.path(file)).expect("remove");
-        repo.cmd(&["agents", "hook", name, "stop"]).stdin(b"{}").run().exits(2);
-    }
-    let _ = std::fs::remove_dir_all(repo.path(".clinerules"));
-    repo.write(".clinerules", "One file of rules.\n");
-    repo.aye(&["agents", "install", "cline"]).ok();
-    assert!(repo.text(".clinerules").contains("aye propose"));
-    repo.aye(&["agents", "remove", "cline"]).ok();
-    assert_eq!(repo.text(".clinerules"), "One file of rules.\n");
 }
 
 /// Settings as people have them.

@@ -472,9 +472,8 @@ fn a_patch_of_an_agent_waits_where_hooks_are_installed() {
         repo.cmd(&["patch", "-"]).stdin(patch("person")).run().ok();
         assert_eq!(repo.text("a.txt"), "person\ntwo\n", "{args:?}");
     }
-    // A guide gates nothing, and without any there is no gate.
+    // Without hooks there is no gate.
     let repo = Repo::with(FILES);
-    repo.aye(&["agents", "install", "windsurf"]).ok();
     let mut client = Client::named(&repo, "claude-code");
     assert_eq!(client.call("apply_patch", json!({ "patch": patch("1") }))["patch_applied"], true);
     client.ends();

@@ -11,7 +11,6 @@ use super::target::{
 };
 use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
-use crate::harness::Settings;
 use crate::sha256;
 use crate::store::Store;
 
@@ -80,7 +79,6 @@ fn chosen(context: &Context, harness: Harness, place: Where) -> Result<Vec<Targe
         Where { local: true, .. } => Scope::Local,
         Where { project: true, .. } => Scope::Project,
         _ if harness == Harness::ClaudeCode => Scope::Project,
-        _ if client.hooks.is_empty() => Scope::Project,
         _ => Scope::User,
     };
     let wanted = |target: &Target| {
@@ -141,13 +139,6 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     }
     let mut items = Vec::new();
     for (target, before, after) in planned {
-        if before.as_deref().is_some_and(|before| target.is_edited(before)) {
-            context.note(&format!(
-                "warning: {} is left as it is: the block between its markers was edited; without the block, the one \
-                 of this version is put in",
-                target.path.display()
-            ));
-        }
         let state = match () {
             () if before.as_ref() == Some(&after) => Settled::Unchanged,
             () if args.dry_run => Settled::WouldWrite,
@@ -163,20 +154,6 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
         };
         let hooks = target.hooks(&after).unwrap_or_default();
         items.push(item(&target, state, hooks, target.mode(&after)));
-    }
-    for harness in &args.harnesses {
-        let client = harness.client();
-        match client.settings {
-            Settings::Guide(_) => context.note(&format!(
-                "{}: it is taught, and nothing holds it to that; untested",
-                client.name
-            )),
-            _ if !client.is_tried => context.note(&format!(
-                "{}: built from its documentation, and not tried with the client itself",
-                client.name
-            )),
-            _ => {}
-        }
     }
     if !args.dry_run && args.harnesses.contains(&Harness::Codex) {
         context

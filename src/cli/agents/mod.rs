@@ -9,9 +9,7 @@ mod target;
 
 use crate::cli::Context;
 use crate::error::{Exit, Result};
-use crate::harness::{
-    Client, claude, codex, copilot, cursor, gemini, guide, opencode, qwen, taught,
-};
+use crate::harness::{Client, claude, codex, copilot, gemini, guide, opencode, qwen};
 use crate::proposal::{ActorKind, Caller};
 use crate::repository::Gate;
 use crate::store::Store;
@@ -42,7 +40,6 @@ pub enum Command {
   aye agents install codex gemini             wherever you work
   aye agents install claude-code --user       wherever you work
   aye agents install codex --mode strict      it has to propose each change
-  aye agents install windsurf                 the guide in its rules: taught, not gated
   aye agents install claude-code --dry-run")]
     Install(install::InstallArgs),
     /// Take aye's hooks out of the settings again. Not for agents.
@@ -86,14 +83,6 @@ pub enum Harness {
     Copilot,
     /// OpenCode.
     Opencode,
-    /// Cursor, by its documentation: untested.
-    Cursor,
-    /// Windsurf: the guide alone, in its rules. Untested.
-    Windsurf,
-    /// Cline: the guide alone, in its rules. Untested.
-    Cline,
-    /// Kiro: the guide alone, in its steering files. Untested.
-    Kiro,
 }
 
 impl Harness {
@@ -106,10 +95,6 @@ impl Harness {
             Self::Qwen => &qwen::CLIENT,
             Self::Copilot => &copilot::CLIENT,
             Self::Opencode => &opencode::CLIENT,
-            Self::Cursor => &cursor::CLIENT,
-            Self::Windsurf => &taught::WINDSURF,
-            Self::Cline => &taught::CLINE,
-            Self::Kiro => &taught::KIRO,
         }
     }
 }

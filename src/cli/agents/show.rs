@@ -9,7 +9,7 @@ use super::seen::{self, Agent};
 use super::target::{Kind, Mode, Scope, Target, read, shown, unreadable};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::harness::{CLIENTS, Client, codex};
+use crate::harness::{CLIENTS, codex};
 use crate::text::escape;
 use crate::words::words;
 
@@ -58,8 +58,6 @@ pub struct Item {
     pub mode: Option<Mode>,
     /// What became of it, or what is in it.
     pub state: Settled,
-    /// Whether this was tried with the client itself; false where it follows documentation alone.
-    pub tested: bool,
     /// Whether a person has trusted the hooks; null where the client does not ask for that.
     pub trusted: Option<bool>,
 }
@@ -84,7 +82,6 @@ pub fn show(context: &mut Context) -> Result<Exit> {
         item.trusted = trusted(&targets, target, &text)?.filter(|_| !item.hooks.is_empty());
         items.push(item);
     }
-    // A guide gates nothing.
     let has = |name: &str| {
         let mut own =
             items.iter().filter(move |item| item.harness == name && !item.hooks.is_empty());
@@ -133,8 +130,8 @@ pub(super) fn item(
 ) -> Item {
     let path = target.path.display().to_string();
     let mode = mode.filter(|_| matches!(target.kind, Kind::Hooks));
-    let Client { name: harness, is_tried: tested, .. } = *target.client;
-    Item { harness, scope: target.scope, path, hooks, mode, state, tested, trusted: None }
+    let harness = target.client.name;
+    Item { harness, scope: target.scope, path, hooks, mode, state, trusted: None }
 }
 
 pub(super) const SCHEMA: &str = "aye/agents@1";
@@ -153,10 +150,9 @@ pub(super) fn respond(context: &mut Context, answer: Answer) -> Result<Exit> {
             };
             let state = item.state.as_str().replace('_', " ");
             let path = escape::name(&item.path);
-            let tested = if item.tested { "" } else { " (untested)" };
             let trusted = if item.trusted == Some(false) { " (not trusted)" } else { "" };
             format!(
-                "{:<11}  {:<8} {state:<11} {path}{hooks}{trusted}{tested}\n",
+                "{:<11}  {:<8} {state:<11} {path}{hooks}{trusted}\n",
                 item.harness,
                 item.scope.as_str()
             )

@@ -10,11 +10,10 @@ use super::real::Real;
 use crate::cli::Context;
 use crate::error::{Error, Result, codes};
 use crate::harness::{
-    CLIENTS, Client, Hook, STRICT, Settings, codex, cursor, gemini, guide, included, is_entry_of,
-    settings, taught, writable,
+    CLIENTS, Client, Hook, STRICT, Settings, codex, gemini, included, is_entry_of, settings,
+    writable,
 };
 use crate::hooks;
-use crate::memory::scaffold;
 use crate::session::codes::NO_STATE_DIRECTORY;
 use crate::session::home::all_trees;
 use crate::sha256;
@@ -77,7 +76,7 @@ impl Target {
             (Kind::Writable(_) | Kind::Included(_), _) => Ok(Vec::new()),
             (Kind::Hooks, Settings::Entries(_)) => settings::find(text, self.is_ours()),
             (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(all()),
-            (Kind::Hooks, Settings::File(_) | Settings::Guide(_)) => Ok(Vec::new()),
+            (Kind::Hooks, Settings::File(_)) => Ok(Vec::new()),
         }
     }
 
@@ -93,7 +92,6 @@ impl Target {
                 }
                 settings::find(text, is_strict).is_ok_and(|found| !found.is_empty())
             }
-            Settings::Guide(_) => return None,
             Settings::File(_) if !self.is_own(text) => return None,
             Settings::File(_) => {
                 text.contains("strict = true") || text.contains(&format!(" {STRICT}"))
@@ -114,7 +112,6 @@ impl Target {
         let is_other = match self.client.settings {
             Settings::Entries(_) => named < had.len(),
             Settings::File(_) => named == 0 && !had.is_empty(),
-            Settings::Guide(_) => false,
         };
         is_gone || is_other || (is_strict(before) && !is_strict(after))
     }
@@ -124,16 +121,8 @@ impl Target {
         match &self.kind {
             Kind::Writable(directory) => !text.is_empty() && writable::has(text, directory),
             Kind::Included(directory) => included::has(text, directory).unwrap_or(false),
-            Kind::Hooks if matches!(self.client.settings, Settings::Guide(_)) => {
-                scaffold::without_block(text) != text
-            }
             Kind::Hooks => self.hooks(text).is_ok_and(|hooks| !hooks.is_empty()),
         }
-    }
-
-    /// Whether the guide in `text` is another one than aye has put there.
-    pub(super) fn is_edited(&self, text: &str) -> bool {
-        matches!(self.client.settings, Settings::Guide(_)) && scaffold::is_edited(text)
     }
 
     /// Whether an entry of the settings is one of aye's.
@@ -150,8 +139,6 @@ impl Target {
     /// `text` with what aye puts into it.
     pub(super) fn put(&self, text: &str, program: &str, is_strict: bool) -> Result<String, String> {
         match (&self.kind, self.client.settings) {
-            // What somebody has made of it stays.
-            _ if self.is_edited(text) => Ok(text.to_owned()),
             (Kind::Writable(directory), _) => writable::put(text, directory),
             (Kind::Included(directory), _) => included::put(text, directory),
             (Kind::Hooks, Settings::Entries(entry)) => {
@@ -159,21 +146,12 @@ impl Target {
                 let entry =
                     |(event, tools)| (event, entry(&Hook { program, event, tools, is_strict }));
                 let entries: Vec<(&str, Value)> = hooks.map(entry).collect();
-                // Cursor reads no file without a version.
-                let text = match self.client.name {
-                    cursor::NAME if text.trim().is_empty() => "{\n  \"version\": 1\n}\n",
-                    _ => text,
-                };
                 settings::put(text, &entries, self.is_ours())
             }
             (Kind::Hooks, Settings::File(file)) => match text.is_empty() || self.is_own(text) {
                 true => Ok(file(program, is_strict)),
                 false => Err("it is not a file of aye's".to_owned()),
             },
-            (Kind::Hooks, Settings::Guide(front)) => {
-                let text = if text.is_empty() { front } else { text };
-                Ok(scaffold::with_block(text, guide::TEXT))
-            }
         }
     }
 
@@ -185,10 +163,6 @@ impl Target {
             (Kind::Hooks, Settings::Entries(_)) => settings::remove(text, self.is_ours()).map(Some),
             (Kind::Hooks, Settings::File(_)) if self.is_own(text) => Ok(None),
             (Kind::Hooks, Settings::File(_)) => Ok(Some(text.to_owned())),
-            (Kind::Hooks, Settings::Guide(front)) => {
-                let left = scaffold::without_block(text);
-                Ok((left.trim() != front.trim()).then_some(left))
-            }
         }
     }
 }
@@ -216,10 +190,6 @@ pub(super) fn places(
             let own = absolute("COPILOT_HOME").or_else(|| below("HOME", ".copilot"));
             (".github", own, "hooks/aye.json")
         }
-        "cursor" => (".cursor", below("HOME", ".cursor"), "hooks.json"),
-        "windsurf" => (".windsurf", None, "rules/aye.md"),
-        "cline" => (".clinerules", None, "aye.md"),
-        "kiro" => (".kiro", None, "steering/aye.md"),
         "opencode" => {
             let own = below("XDG_CONFIG_HOME", "opencode");
             (".opencode", own.or_else(|| below("HOME", ".config/opencode")), "plugin/aye.js")
@@ -256,7 +226,7 @@ fn all(context: &Context, top: Option<&Path>, state: Option<&Path>) -> Vec<Targe
         state.map_or(Some(String::new()), |state| all_trees(state).to_str().map(str::to_owned));
     let receipts = state.map(|state| state.join("aye/agents")).unwrap_or_default();
     let mut all = Vec::new();
-    for client in CLIENTS.into_iter().chain(taught::CLIENTS) {
+    for client in CLIENTS {
         let (project, own, file) = places(context, client);
         let project = top.map(|top| top.join(project));
         let mut add = |scope, path: Option<PathBuf>, kind| {
@@ -265,13 +235,7 @@ fn all(context: &Context, top: Option<&Path>, state: Option<&Path>) -> Vec<Targe
             let receipt = receipts.join(format!("{}.json", &hash[..16]));
             all.push(Target { client, scope, path, receipt, kind });
         };
-        // Cline's rules may be one file instead of a directory.
-        let in_project =
-            project.as_ref().map(|base| match client.name == "cline" && base.is_file() {
-                true => base.clone(),
-                false => base.join(file),
-            });
-        add(Scope::Project, in_project, Kind::Hooks);
+        add(Scope::Project, project.as_ref().map(|base| base.join(file)), Kind::Hooks);
         if client.name == "claude-code" {
             let local = project.map(|base| base.join("settings.local.json"));
             add(Scope::Local, local, Kind::Hooks);
@@ -309,8 +273,7 @@ pub(super) fn guards(context: &Context, directory: &Path, files: &[PathBuf]) -> 
 /// Whether hooks of any client are there for the project at `top`, in its settings or in the user's own.
 pub(super) fn has_hooks(context: &Context, top: &Path) -> bool {
     let all = all(context, Some(top), context.state_directory().ok().as_deref());
-    all.iter()
-        .any(|target| is_there(target) && !matches!(target.client.settings, Settings::Guide(_)))
+    all.iter().any(is_there)
 }
 
 /// Whether hooks of `client` are there for the project at `top`, in its settings or in the user's own.
