@@ -51,7 +51,7 @@ pub mod codes {
         OLD_CONTENT_AMBIGUOUS = "old_content_ambiguous", Invalid, "the old content is in the file more than once";
         FILE_NOT_FOUND = "file_not_found", NotFound, "the file to change does not exist";
         FILE_EXISTS = "file_exists", Conflict, "the file to create already exists";
-        FOLDER = "is_a_folder", Invalid, "a directory stands where the file should be";
+        DIRECTORY = "is_a_directory", Invalid, "a directory stands where the file should be";
         NO_CHANGE = "no_change", Invalid, "the result equals what is there already";
         NOT_TEXT = "binary_content", Invalid, "the file is binary and the request treats it as text";
         CONFLICT = "conflict", Conflict, "the file has changed since, and the change does not fit any more";

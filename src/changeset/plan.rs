@@ -206,7 +206,7 @@ fn present(
 ) -> Result<Option<File>> {
     match snapshot.file(&change.path) {
         Err(error)
-            if error.is(&codes::FOLDER)
+            if error.is(&codes::DIRECTORY)
                 && change.before.is_none()
                 && deleted.iter().any(|path| path.parents().any(|p| p == change.path)) =>
         {

@@ -11,7 +11,6 @@ use super::{Context, Format, trust};
 use crate::actor::startup;
 use crate::app::doctor::{self, Findings, Problem, Wanted};
 use crate::error::{Exit, Result};
-use crate::hooks::{Place, kept};
 use crate::ordered::Ordered as _;
 use crate::store::{Audience, Store, View};
 use crate::text::escape;
@@ -68,8 +67,7 @@ pub struct Diagnosis {
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
-    /// types as an agent's; a merge driver whose program is gone; a hook that is kept under another
-    /// name, by an earlier version; a lane that goes on from another one (`lane_forked`), or that is not in this
+    /// types as an agent's; a merge driver whose program is gone; a lane that goes on from another one (`lane_forked`), or that is not in this
     /// shallow clone from its beginning (`lane_shallow`); what an earlier repair set aside and does not count.
     pub warnings: Vec<String>,
     /// What was repaired.
@@ -180,15 +178,5 @@ fn startup_files(context: &Context) -> Vec<String> {
 
 /// A warning for what was set up in this clone and does not do all of what it is there for any more.
 fn settled_here(context: &Context, store: &Store) -> Vec<String> {
-    let driver = driver::trouble(context, store);
-    let hooks =
-        Place::find(&context.directory).map(|place| kept::by_earlier_versions(&place.directory));
-    let hooks = hooks.unwrap_or_default().into_iter().map(|hook| {
-        format!(
-            "the {} hook that was there before is kept under another name, so that one which goes by \
-             its own name does nothing; `aye hooks install` keeps it under its own",
-            hook.name()
-        )
-    });
-    driver.into_iter().chain(hooks).collect()
+    driver::trouble(context, store).into_iter().collect()
 }

@@ -126,7 +126,6 @@ pub struct Document {
     /// `aye/hooks@1`.
     pub schema: &'static str,
     /// The directory git runs hooks from.
-    #[serde(rename = "folder")]
     pub directory: String,
     /// The hook manager in charge, if there is one.
     pub manager: Option<Manager>,

@@ -98,7 +98,7 @@ pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
                 .hint(hint)
         }
         ErrorKind::IsADirectory => {
-            Error::new(&crate::changeset::codes::FOLDER, format!("'{shown}' is a directory"))
+            Error::new(&crate::changeset::codes::DIRECTORY, format!("'{shown}' is a directory"))
                 .hint(hint)
         }
         _ => Error::io(format_args!("read {shown}"), &error),

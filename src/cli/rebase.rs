@@ -55,7 +55,7 @@ pub struct Rebased {
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, `conflict`, `not_a_folder` and its kin; `already_applied`
+/// `proposal_not_found`, `not_pending`, `conflict`, `not_a_directory` and its kin; `already_applied`
 /// where the files hold every change.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;

@@ -188,7 +188,7 @@ impl Target {
         let path = context.directory.join(path);
         if path.is_dir() || path.file_name().is_none() || shown.ends_with(std::path::is_separator) {
             return Err(Error::new(
-                &changeset::codes::FOLDER,
+                &changeset::codes::DIRECTORY,
                 format!("--result: '{shown}' is a directory"),
             )
             .hint("name the file that is to be written"));

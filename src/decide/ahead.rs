@@ -79,8 +79,8 @@ impl Ahead {
                     next.get(path).or_else(|| self.changed.get(path)) == Some(&None)
                         || removes(&shown.plan, path)
                 };
-                let gives_way = error.is(&crate::changeset::codes::FOLDER)
-                    || error.is(&crate::worktree::codes::NOT_A_FOLDER)
+                let gives_way = error.is(&crate::changeset::codes::DIRECTORY)
+                    || error.is(&crate::worktree::codes::NOT_A_DIRECTORY)
                         && file.path.parents().any(|parent| goes(&parent));
                 if gives_way && file.now.is_none() { Ok(()) } else { Err(error) }
             })?;

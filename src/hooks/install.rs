@@ -133,7 +133,6 @@ pub fn install(
     };
     fs::create_dir_all(directory)
         .map_err(|e| Error::io(format_args!("make {}", directory.display()), &e))?;
-    kept::adopt(directory, hook)?;
     if state == State::Other {
         let ours = prepare(directory, text(directory, hook, setting).as_bytes())?;
         kept::keep(directory, hook, &path)?;
@@ -144,7 +143,6 @@ pub fn install(
         if state != State::Installed {
             persist(prepare(directory, text(directory, hook, setting).as_bytes())?, &path)?;
         }
-        kept::forget_earlier(directory, hook);
         kept::mirror(directory)?;
     }
     Ok(outcome)
@@ -189,7 +187,6 @@ pub fn uninstall(
         State::Edited if !force => return Err(edited(&path)),
         _ => {}
     }
-    kept::forget_earlier(directory, hook);
     let outcome = match kept::find(directory, hook) {
         // Over ours in one step, so that there is a hook at every moment.
         Some(kept) => fs::rename(&kept, &path)

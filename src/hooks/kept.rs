@@ -5,9 +5,6 @@
 //! them it is to be, `$(dirname "$0")` and `"$0.d"` lead to what it runs, `$(dirname "$0")/../..` to
 //! the work tree. So the name stays, the depth stays, and whatever else lies in the directory of the
 //! hooks is there as a symlink. A symlink that is kept needs no other target for the same reasons.
-//!
-//! Earlier versions kept it in the same directory, as `pre-commit.aye-chained`. Those are found as
-//! well, run by the scripts that were installed with them, and brought here by the next installation.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -16,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::{Hook, codes};
 use crate::error::{Error, Result};
 
-/// What the name of the directory ends in, and that of a hook kept by an earlier version.
+/// What the name of the directory ends in.
 const SUFFIX: &str = ".aye-chained";
 
 /// The name of the directory beside `hooks`.
@@ -27,17 +24,10 @@ pub fn name(hooks: &Path) -> String {
 /// Where the earlier hook is kept, if there is one.
 pub fn find(hooks: &Path, hook: Hook) -> Option<PathBuf> {
     let path = place(hooks, hook);
-    let is_kept = path.symlink_metadata().is_ok() && !is_link(hooks, &path);
-    if is_kept { Some(path) } else { Some(earlier(hooks, hook)).filter(|path| is_there(path)) }
+    (is_there(&path) && !is_link(hooks, &path)).then_some(path)
 }
 
-/// The hooks that are kept where earlier versions did.
-pub fn by_earlier_versions(hooks: &Path) -> Vec<Hook> {
-    Hook::ALL.into_iter().filter(|hook| is_there(&earlier(hooks, *hook))).collect()
-}
-
-/// Gives the hook at `from` (its own place, or that of an earlier version) its second name, under
-/// which it stays. A link, so that it never ceases to be there; where the file system has none, a
+/// Gives the hook at `from` its second name, under which it stays. A link, so that it never ceases to be there; where the file system has none, a
 /// rename.
 ///
 /// # Errors
@@ -58,30 +48,6 @@ pub fn give_up(hooks: &Path, hook: Hook, path: &Path) {
     if is_there(path) {
         let _ = fs::remove_file(place(hooks, hook));
         let _ = mirror(hooks);
-    }
-}
-
-/// Brings what an earlier version kept to its place. Where both are there they are one and the same,
-/// as after a crash between the two names, or one is in the way.
-///
-/// # Errors
-/// `hook_in_the_way`, or an operating-system error.
-pub fn adopt(hooks: &Path, hook: Hook) -> Result<()> {
-    let (from, to) = (earlier(hooks, hook), place(hooks, hook));
-    if !is_there(&from) {
-        return Ok(());
-    }
-    if is_there(&to) && !is_link(hooks, &to) {
-        return if is_same(&from, &to) { Ok(()) } else { Err(in_the_way(&to, &from)) };
-    }
-    keep(hooks, hook, &from)
-}
-
-/// Removes what an earlier version kept, once it is at its place.
-pub fn forget_earlier(hooks: &Path, hook: Hook) {
-    let (from, to) = (earlier(hooks, hook), place(hooks, hook));
-    if is_there(&to) && !is_link(hooks, &to) && is_same(&from, &to) {
-        let _ = fs::remove_file(from);
     }
 }
 
@@ -170,11 +136,6 @@ fn place(hooks: &Path, hook: Hook) -> PathBuf {
     directory(hooks).join(hook.name())
 }
 
-/// Where an earlier version kept it.
-fn earlier(hooks: &Path, hook: Hook) -> PathBuf {
-    hooks.join(format!("{}{SUFFIX}", hook.name()))
-}
-
 /// The directory itself: what is beside it is beside where it lies, not beside a symlink to it.
 fn real(hooks: &Path) -> PathBuf {
     fs::canonicalize(hooks).unwrap_or_else(|_| hooks.to_owned())
@@ -197,14 +158,4 @@ fn is_link(hooks: &Path, path: &Path) -> bool {
 
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    match (fs::read_link(one), fs::read_link(other)) {
-        (Ok(one), Ok(other)) => one == other,
-        (Err(_), Err(_)) => {
-            fs::read(one).is_ok_and(|bytes| fs::read(other).is_ok_and(|others| bytes == others))
-        }
-        _ => false,
-    }
 }

@@ -1,7 +1,7 @@
 //! The text of a hook: POSIX sh, no process started but the earlier hook and aye.
 //!
 //! The second line names the hook and the blob id of all that follows, so that a hook someone has
-//! edited is told apart from one that an earlier version installed.
+//! edited is told apart from one of ours.
 //!
 //! Git itself takes longer for a commit with any hook (it reads the index again), about as long as
 //! `git --version`. So where nothing is pending the pre-commit hook does not even start aye: it

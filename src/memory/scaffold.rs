@@ -2,7 +2,6 @@
 
 use super::settings::manifest::{Git, NAME_LINE};
 use super::settings::{DEFAULT_MANIFEST, DEFAULT_SCHEMA};
-use crate::sha256;
 
 /// The directories of a store that git ignores, unless the manifest keeps the first two.
 pub const IGNORED: [&str; 4] = ["local/", "sessions/", "staging/", "proposals/"];
@@ -16,11 +15,6 @@ pub const GITATTRIBUTES: &str = "*.md merge=aye-memory\n";
 
 /// First and last line of the block that `init` keeps in `AGENTS.md`.
 pub const BLOCK: (&str, &str) = ("<!-- aye:memory:begin -->", "<!-- aye:memory:end -->");
-
-/// The beginnings of the SHA-256 of every block that a version has written, with `\n` at the ends of lines: another
-/// one was edited, and stays.
-const WRITTEN: [&str; 4] =
-    ["cbd3b52213ad7eff", "f351d8f0439a7586", "fab1ff2b5ba9c90f", "c61ae552b75c4dcb"];
 
 /// What the block tells an agent.
 pub const AGENTS: &str = "## Project memory
@@ -92,22 +86,23 @@ fn block_in(text: &str) -> Option<std::ops::Range<usize>> {
     Some(from..super::markdown::lines::end_of(text, from + to))
 }
 
-/// Whether the managed block in `text` was edited: no version has written it so.
-pub fn is_edited(text: &str) -> bool {
-    block_in(text).is_some_and(|block| {
-        let block = text[block].replace("\r\n", "\n");
-        let hash = sha256::hex(format!("{}\n", block.trim_end_matches('\n')).as_bytes());
-        !WRITTEN.iter().any(|written| hash.starts_with(written))
-    })
+/// The managed block, in which `guide` stands first.
+fn block(guide: &str) -> String {
+    let (begin, end) = BLOCK;
+    format!("{begin}\n{guide}\n{AGENTS}{end}\n")
 }
 
-/// `text` (of an `AGENTS.md`) with the managed block put in or brought up to date, in which `guide` stands
-/// first; everything outside it stays.
+/// Whether there is a managed block in `text` that says something else than the one with `guide`.
+pub fn is_edited(text: &str, guide: &str) -> bool {
+    let lines = |text: &str| text.replace("\r\n", "\n").trim_end_matches('\n').to_owned();
+    block_in(text).is_some_and(|found| lines(&text[found]) != lines(&block(guide)))
+}
+
+/// `text` (of an `AGENTS.md`) with the managed block put in, in which `guide` stands first; everything outside it
+/// stays.
 pub fn with_block(text: &str, guide: &str) -> String {
     let eol = super::markdown::lines::dominant_ending(text);
-    let (begin, end) = BLOCK;
-    let block =
-        super::markdown::lines::with_ending(&format!("{begin}\n{guide}\n{AGENTS}{end}\n"), eol);
+    let block = super::markdown::lines::with_ending(&block(guide), eol);
     if let Some(old) = block_in(text) {
         return format!("{}{block}{}", &text[..old.start], &text[old.end..]);
     }
@@ -164,10 +159,12 @@ mod tests {
             assert!(once.starts_with(text));
             assert_eq!(with_block(&once, "Guide\n"), once);
         }
-        let written = with_block("", crate::harness::guide::TEXT);
-        assert!(!is_edited(&written), "of another text its hash is to be the last of WRITTEN");
-        assert!(!is_edited(&format!("a\r\n{}", written.replace('\n', "\r\n"))) && !is_edited("x"));
-        assert!(is_edited(&written.replace("propose", "PROPOSE")));
+        let written = with_block("", "Guide\n");
+        let of_windows = format!("a\r\n{}", written.replace('\n', "\r\n"));
+        for text in ["x", &written, written.trim_end(), &of_windows] {
+            assert!(!is_edited(text, "Guide\n"), "{text:?}");
+        }
+        assert!(is_edited(&written, "Another\n"));
         let text = format!("a\n{}\nold\n{}\nb\n", BLOCK.0, BLOCK.1);
         let new = with_block(&text, "Guide\n");
         assert!(new.starts_with("a\n") && new.ends_with("\nb\n") && !new.contains("old"));

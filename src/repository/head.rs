@@ -114,7 +114,7 @@ impl Snapshot for Head<'_> {
         let mode = match entry.mode().kind() {
             EntryKind::Blob => Mode::Regular,
             EntryKind::BlobExecutable => Mode::Executable,
-            EntryKind::Tree => return Err(refused(&changeset::codes::FOLDER, "is a directory")),
+            EntryKind::Tree => return Err(refused(&changeset::codes::DIRECTORY, "is a directory")),
             EntryKind::Link => {
                 return Err(refused(&crate::beneath::codes::SYMLINK, "is a symlink"));
             }

@@ -261,7 +261,7 @@ impl Store {
     /// characters.
     ///
     /// # Errors
-    /// `size_limit_exceeded`, `path_invalid`, `not_a_folder`.
+    /// `size_limit_exceeded`, `path_invalid`, `not_a_directory`.
     pub fn accept(&self, changeset: &Changeset) -> Result<()> {
         changeset.changes().iter().try_for_each(|change| self.accept_name(change))?;
         changeset.limit_sizes(self.settings()?.max_file_size)?;

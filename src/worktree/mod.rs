@@ -40,9 +40,9 @@ pub mod codes {
         SPECIAL_FILE = "special_file", Invalid, "the path is a device, pipe or socket";
         HARD_LINK = "hard_link", Invalid, "the file has more than one hard link; writing it would break or change the others";
         SETUID = "setuid_file", Invalid, "the file has the setuid, setgid or sticky bit, which a rewrite would drop";
-        NOT_A_FOLDER = "not_a_folder", Invalid, "a file stands where the path needs a directory";
+        NOT_A_DIRECTORY = "not_a_directory", Invalid, "a file stands where the path needs a directory";
         FILE_CHANGED = "file_changed", Conflict, "a file changed while it was being worked on";
-        FOLDER_NOT_EMPTY = "folder_not_empty", Conflict, "a directory that has to give way to a file holds other files";
+        DIRECTORY_NOT_EMPTY = "directory_not_empty", Conflict, "a directory that has to give way to a file holds other files";
         APPLY_BUSY = "apply_busy", Busy, "another process is writing files of this repository";
         INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
         JOURNAL_FOREIGN = "journal_foreign", Conflict, "a journal that no command of this user can have left in this repository; it is not carried out";
@@ -104,11 +104,11 @@ impl Worktree {
     /// repository.
     ///
     /// # Errors
-    /// As [`Snapshot::file`]; `hard_link`; `setuid_file`; `not_a_folder`.
+    /// As [`Snapshot::file`]; `hard_link`; `setuid_file`; `not_a_directory`.
     pub fn check_writable(&self, path: &RepoPath) -> Result<()> {
         let mut directories = Directories::new(&self.root);
         match directories.of(path)? {
-            Place::Blocked(file) => Err(not_a_folder(path, file.as_bstr())),
+            Place::Blocked(file) => Err(not_a_directory(path, file.as_bstr())),
             Place::Missing(_) => Ok(()),
             Place::Directory(directory) => match directory.stat(path.file_name()) {
                 Ok(stamp) => {
@@ -125,7 +125,7 @@ impl Worktree {
     /// same changes remove that one, or in a submodule that is not checked out.
     ///
     /// # Errors
-    /// `not_a_folder`, `in_submodule`.
+    /// `not_a_directory`, `in_submodule`.
     pub fn check_directories(&self, changes: &[FileChange]) -> Result<()> {
         let mut directories = Directories::new(&self.root);
         for change in changes.iter().filter(|change| change.before.is_none()) {
@@ -136,7 +136,7 @@ impl Worktree {
                     .iter()
                     .any(|other| other.path.as_bstr() == file && other.after.is_none())
             {
-                return Err(not_a_folder(&change.path, file.as_bstr()));
+                return Err(not_a_directory(&change.path, file.as_bstr()));
             }
         }
         Ok(())
@@ -294,10 +294,8 @@ fn refuse_unless_file(root: &Root, path: &RepoPath, stamp: &Stamp) -> Result<()>
         FileKind::Symlink => Err(at(&beneath::codes::SYMLINK, path, "is a symlink")
             .hint("name the file it points to; aye writes regular files only")),
         FileKind::Directory if root.is_repository(path.as_bstr()) => Err(in_submodule(path)),
-        FileKind::Directory => {
-            Err(at(&crate::changeset::codes::FOLDER, path, "is a directory")
-                .hint("name a file in it"))
-        }
+        FileKind::Directory => Err(at(&crate::changeset::codes::DIRECTORY, path, "is a directory")
+            .hint("name a file in it")),
         FileKind::Special => Err(at(&codes::SPECIAL_FILE, path, "is a device, pipe or socket")
             .hint("aye writes regular files only")),
     }
@@ -320,8 +318,8 @@ fn in_submodule(path: &RepoPath) -> Error {
         .hint("run aye inside that repository")
 }
 
-fn not_a_folder(path: &RepoPath, file: &BStr) -> Error {
-    at(&codes::NOT_A_FOLDER, path, &format!("needs a directory where the file {file} is"))
+fn not_a_directory(path: &RepoPath, file: &BStr) -> Error {
+    at(&codes::NOT_A_DIRECTORY, path, &format!("needs a directory where the file {file} is"))
         .hint("delete or move that file in the same change")
 }
 

@@ -139,9 +139,9 @@ fn what_is_no_ordinary_file_is_refused_by_name() {
         ("sub/f", &crate::beneath::codes::SUBMODULE),
         ("sub/deep/f", &crate::beneath::codes::SUBMODULE),
         ("linked/f", &crate::beneath::codes::SUBMODULE),
-        ("directory", &crate::changeset::codes::FOLDER),
+        ("directory", &crate::changeset::codes::DIRECTORY),
         ("fifo", &codes::SPECIAL_FILE),
-        ("plain/f", &codes::NOT_A_FOLDER),
+        ("plain/f", &codes::NOT_A_DIRECTORY),
         ("setuid", &codes::SETUID),
         ("shared", &codes::HARD_LINK),
     ] {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::directories::{Directories, parent};
-use super::{Worktree, cannot_write, changed, not_a_folder};
+use super::{Worktree, cannot_write, changed, not_a_directory};
 use crate::beneath::{self, Dir, FileKind, NewFile, Place, Stamp};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
@@ -123,7 +123,7 @@ impl Worktree {
             Ok(stamp) if stamp.kind == FileKind::Directory => {}
             Ok(stamp) => {
                 super::refuse_unless_file(&self.root, path, &stamp)?;
-                return Err(not_a_folder(path, path.as_bstr()));
+                return Err(not_a_directory(path, path.as_bstr()));
             }
         }
         let inner = match directories.at(path.as_bstr())? {
@@ -196,7 +196,7 @@ pub fn make_directory(directories: &mut Directories<'_>, path: &RepoPath) -> Res
     for _ in 0..path.as_bstr().len() + 8 {
         let missing = match directories.of(path)? {
             Place::Directory(directory) => return Ok(directory),
-            Place::Blocked(file) => return Err(not_a_folder(path, file.as_bstr())),
+            Place::Blocked(file) => return Err(not_a_directory(path, file.as_bstr())),
             Place::Missing(so_far) => so_far,
         };
         if let Place::Directory(directory) = directories.at(missing.as_bstr())? {

@@ -444,19 +444,10 @@ fn the_guide_stands_between_markers_in_what_agents_read() {
         assert!(repo.text(name).contains(&guide), "{name}");
     }
     assert!(repo.text("CLAUDE.md").starts_with("# Mine\n\nText.\n"));
-    let once = repo.text("CLAUDE.md");
-    // As the first version wrote it.
-    let first = once.replace(&format!("{guide}\n"), "");
-    assert_ne!(first, once);
-    repo.write("CLAUDE.md", format!("{first}\nMore.\n"));
-    repo.aye(&["init", "--agents"]).ok();
-    assert_eq!(repo.text("CLAUDE.md"), format!("{once}\nMore.\n"));
     // As nobody but the person has.
-    let mine = once.replace("Changes go through review", "My own words");
+    let mine = repo.text("CLAUDE.md").replace("Changes go through review", "My own words");
     repo.write("CLAUDE.md", &mine);
-    repo.aye(&["init", "--agents"])
-        .ok()
-        .notes("CLAUDE.md is left as it is: the block between its markers was edited");
+    repo.aye(&["init", "--agents"]).ok().notes("CLAUDE.md is left as it is");
     assert_eq!(repo.text("CLAUDE.md"), mine);
     // One that only leads to the other file is left alone.
     repo.write("CLAUDE.md", "@AGENTS.md\n");

@@ -461,7 +461,7 @@ fn what_stands_in_the_way_at_apply_time_is_refused_by_name() {
         }),
         ("setuid_file", |repo| repo.chmod("src/a.txt", 0o4755)),
         ("in_submodule", |repo| std::fs::create_dir(repo.path("src/.git")).expect("made")),
-        ("is_a_folder", |repo| {
+        ("is_a_directory", |repo| {
             repo.remove("src/a.txt");
             std::fs::create_dir(repo.path("src/a.txt")).expect("made");
         }),

@@ -50,7 +50,7 @@ fn a_directory_that_is_not_there_is_named_so() {
     }
     repo.aye(&["propose", "../x/", "--old", "", "--new", "b"]).fails("path_invalid", 6);
     repo.aye(&["propose", ".git/x/", "--old", "", "--new", "b"]).fails("path_in_git_dir", 6);
-    repo.aye(&["propose", "dir/", "--old", "a", "--new", "b"]).fails("is_a_folder", 6);
+    repo.aye(&["propose", "dir/", "--old", "a", "--new", "b"]).fails("is_a_directory", 6);
     let edit = r#"{"edits":[{"file_path":"nowhere/","old_content":"","new_content":"b"}]}"#;
     repo.aye(&["call", "propose", edit]).exits(6).says("ends in a slash");
 }
@@ -71,17 +71,19 @@ fn places_that_are_no_repository() {
 #[test]
 fn a_new_file_beneath_a_file_is_refused_unless_that_one_goes() {
     let repo = Repo::with(&[("f", "a\n")]);
-    repo.aye(&["propose", "f/x", "--old", "", "--new", "n"]).fails("not_a_folder", 6).notes("f/x");
+    repo.aye(&["propose", "f/x", "--old", "", "--new", "n"])
+        .fails("not_a_directory", 6)
+        .notes("f/x");
     repo.aye_stdin(&["patch", "-"], "*** Begin Patch\n*** Add File: f/x\n+n\n*** End Patch\n")
         .exits(6)
-        .says("not_a_folder");
+        .says("not_a_directory");
     let request = r#"{"action":"propose","file_path":"f/x","old_content":"","new_content":"n"}"#;
-    repo.aye(&["call", "changes", request]).fails("not_a_folder", 6);
+    repo.aye(&["call", "changes", request]).fails("not_a_directory", 6);
     // The file came after the proposal: the dry run says so, as the apply does.
     let id = repo.aye(&["propose", "g/x", "--old", "", "--new", "n", "-q"]).ok().id();
     repo.write("g", "in the way\n");
-    repo.aye(&["apply", &id, "--dry-run"]).fails("not_a_folder", 6);
-    repo.aye(&["apply", &id, "--yes"]).fails("not_a_folder", 6);
+    repo.aye(&["apply", &id, "--dry-run"]).fails("not_a_directory", 6);
+    repo.aye(&["apply", &id, "--yes"]).fails("not_a_directory", 6);
     let edits = r#"[{"file_path":"f","delete":true},{"file_path":"f/x","content":"n"}]"#;
     let id = repo.aye_stdin(&["propose", "--from-json", "-", "-q"], edits).ok().id();
     repo.aye(&["apply", &id, "--dry-run"]).ok();

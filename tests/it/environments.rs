@@ -254,7 +254,8 @@ fn a_bare_repository_takes_proposals_on_the_files_of_head() {
     bare.aye_stdin(&["propose", "--patch", "-"], patch).ok();
     let request = r##"{"action":"propose","file_path":"run","old_content":"#!/bin/sh","new_content":"#!/bin/bash"}"##;
     bare.aye(&["call", "changes", request]).ok();
-    for (path, code) in [("d", "is_a_folder"), ("link", "symlink_in_way"), ("no", "file_not_found")]
+    for (path, code) in
+        [("d", "is_a_directory"), ("link", "symlink_in_way"), ("no", "file_not_found")]
     {
         let run = bare.aye(&["propose", path, "--old", "a", "--new", "b"]);
         assert!(run.status != 0 && run.err().contains(code), "{path}\n{run}");

@@ -297,7 +297,7 @@ fn a_kept_hook_that_is_not_executable_is_said_to_be_so() {
 fn nothing_is_installed_where_one_hook_cannot_be() {
     let repo = Repo::with(FILES);
     script(&repo, ".git/hooks/post-commit", "exit 0");
-    script(&repo, ".git/hooks/post-commit.aye-chained", "exit 0");
+    script(&repo, ".git/hooks.aye-chained/post-commit", "exit 0");
     repo.aye(&["hooks", "install"]).fails("hook_in_the_way", 5);
     assert!(!repo.exists(".git/hooks/pre-commit"));
 }
@@ -451,52 +451,6 @@ fn a_kept_hook_of_a_shared_directory_goes_by_its_own_name_too() {
     repo.aye(&["hooks", "uninstall"]).ok();
     assert!(!repo.exists("../my hooks.aye-chained"));
     commit(&repo, "Two").exits(1).notes("pre-commit in");
-}
-
-/// As an earlier version installed it, with the hook that was there beside it under another name.
-fn installed_earlier(repo: &Repo, hook: &str) {
-    let body = format!(
-        "chained=\"${{0%/*}}/{hook}.aye-chained\"\n\
-         if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\" || exit $?\nfi\n"
-    );
-    repo.write("body", &body);
-    let sum = repo.git(&["hash-object", "body"]);
-    repo.remove("body");
-    let text = format!("# aye-hook 1 {hook} {}\n{body}", sum.trim());
-    let path = format!(".git/hooks/{hook}");
-    repo.write(&path, format!("#!/bin/sh\n{text}"));
-    repo.chmod(&path, 0o755);
-    script(repo, &format!("{path}.aye-chained"), "echo \"ran as ${0##*/}\"");
-}
-
-#[test]
-fn hooks_that_an_earlier_version_kept_are_known_and_brought_along() {
-    let repo = Repo::with(FILES);
-    let old = ".git/hooks/pre-commit.aye-chained";
-    installed_earlier(&repo, "pre-commit");
-    let kept = repo.read(old);
-    let status = repo.aye(&["hooks", "status", "--json"]).ok().json();
-    assert_eq!(status["hooks"][0]["state"], "outdated");
-    assert_eq!(status["hooks"][0]["chained"], true);
-    repo.write("b.txt", "x\n");
-    commit(&repo, "One").ok().notes("ran as pre-commit.aye-chained");
-    repo.aye(&["doctor"]).ok().says("the pre-commit hook that was there before is kept under");
-    repo.aye(&["hooks", "install"]).ok().says("updated");
-    assert!(!repo.exists(old));
-    assert_eq!(repo.read(".git/hooks.aye-chained/pre-commit"), kept);
-    repo.aye(&["doctor"]).ok().lacks("warning");
-    repo.write("b.txt", "y\n");
-    let run = commit(&repo, "Two").ok();
-    assert!(run.err().contains("ran as pre-commit\n"), "{run}");
-    repo.aye(&["hooks", "uninstall"]).ok().says("is back");
-    assert_eq!(repo.read(".git/hooks/pre-commit"), kept);
-    // It is put back as it is, too.
-    for command in [["hooks", "uninstall"], ["deinit", "--yes"]] {
-        installed_earlier(&repo, "pre-commit");
-        repo.aye(&command).ok();
-        assert_eq!(repo.read(".git/hooks/pre-commit"), kept);
-        assert!(!repo.exists(old));
-    }
 }
 
 #[test]

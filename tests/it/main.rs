@@ -84,7 +84,6 @@ mod memory_terminal;
 mod merge;
 mod messages;
 mod news;
-mod old_version;
 mod packaging;
 mod partial_clones;
 mod patch;

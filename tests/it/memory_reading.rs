@@ -23,7 +23,7 @@ fn nothing_at_all_is_as_good_as_no_arguments() {
         repo.aye_stdin(&["call", tool], "{").fails("invalid_json", 6);
         repo.aye_stdin(&["call", tool], "[1]").fails("invalid_parameter", 6);
     }
-    repo.aye(&["memory", "propose", "--from-json", ".agent-memory"]).fails("is_a_folder", 6);
+    repo.aye(&["memory", "propose", "--from-json", ".agent-memory"]).fails("is_a_directory", 6);
     repo.aye(&["memory", "propose", "--from-json", "gone"]).fails("file_not_found", 3);
     // A tool that needs arguments says so.
     repo.aye_stdin(&["call", "memory.propose_update"], "").fails("invalid_json", 6);

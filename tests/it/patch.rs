@@ -327,7 +327,7 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
         (change("hard"), "hard_link"),
         (change("sub/f"), "in_submodule"),
         (create("sub/new"), "in_submodule"),
-        (create("f/inner"), "not_a_folder"),
+        (create("f/inner"), "not_a_directory"),
         (format!("{link}{}", create("new/evil")), "file_mode_refused"),
         (link.replace("120000", "160000"), "file_mode_refused"),
         (link.replace("120000", "104755"), "file_mode_refused"),
@@ -416,7 +416,7 @@ fn a_submodule_that_only_the_index_knows_takes_no_files() {
 fn what_no_apply_could_write_becomes_no_proposal_by_way_of_patch() {
     let repo = Repo::with(&[("f", "x\n")]);
     for (name, code) in [
-        ("f/inner", "not_a_folder"),
+        ("f/inner", "not_a_directory"),
         (".agent-memory/proposals/prop_0000000000/change.patch", "path_invalid"),
         (".agent-memory/staging/x", "path_invalid"),
     ] {
@@ -563,8 +563,8 @@ fn a_directory_that_is_emptied_gives_way_to_a_file() {
     repo.aye_stdin(&["patch"], patch).ok();
     let envelope = "*** Begin Patch\n*** Delete File: f/g\n*** Add File: f\n+y\n*** End Patch\n";
     repo.write("f/other", "o\n");
-    repo.aye_stdin(&["patch", "--format", "text"], envelope).fails("folder_not_empty", 5);
-    repo.aye_stdin(&["patch", "--format", "text", "-R"], patch).fails("folder_not_empty", 5);
+    repo.aye_stdin(&["patch", "--format", "text"], envelope).fails("directory_not_empty", 5);
+    repo.aye_stdin(&["patch", "--format", "text", "-R"], patch).fails("directory_not_empty", 5);
     assert_eq!((repo.text("f/g").as_str(), repo.text("f/other").as_str()), ("x\n", "o\n"));
     repo.remove("f/other");
     repo.aye_stdin(&["patch"], envelope).ok();

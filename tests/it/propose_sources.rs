@@ -755,7 +755,7 @@ fn rebase_refuses_a_new_file_where_its_directory_is_a_file_now() {
     let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], patch));
     repo.write("d", "a file\n");
     for args in [&["rebase", "-n", &id][..], &["rebase", &id], &["apply", "--yes", &id]] {
-        repo.aye(args).fails("not_a_folder", 6);
+        repo.aye(args).fails("not_a_directory", 6);
     }
 }
 

@@ -73,7 +73,7 @@ fn require_directory(
         return Ok(());
     }
     match files.file(directory) {
-        Err(error) if error.is(&codes::FOLDER) => Ok(()),
+        Err(error) if error.is(&codes::DIRECTORY) => Ok(()),
         Err(error) => Err(error),
         Ok(_) => {
             let name = directory.display().to_string();
@@ -217,7 +217,7 @@ impl State<'_> {
         }
         let file = match self.files.file(path) {
             // A directory that an operation above has emptied gives way to a file.
-            Err(error) if error.is(&codes::FOLDER) && self.emptied(path) => None,
+            Err(error) if error.is(&codes::DIRECTORY) && self.emptied(path) => None,
             other => other?,
         };
         self.budget.spend(file.as_ref())?;

@@ -268,7 +268,7 @@ impl State<'_> {
         }
         let file = match self.files.file(path) {
             // A directory that this commit or one before it empties gives way to a file.
-            Err(error) if error.is(&changes::FOLDER) && self.empties(path) => None,
+            Err(error) if error.is(&changes::DIRECTORY) && self.empties(path) => None,
             other => other?.map(Rc::new),
         };
         self.budget.spend(file.as_deref())?;

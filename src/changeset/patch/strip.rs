@@ -127,6 +127,6 @@ fn exists(name: Option<&[u8]>, files: &dyn Snapshot) -> bool {
     let path = name.and_then(|name| RepoPath::from_tree(name).ok());
     path.is_some_and(|path| match files.file(&path) {
         Ok(file) => file.is_some(),
-        Err(error) => !error.is(&crate::changeset::codes::FOLDER),
+        Err(error) => !error.is(&crate::changeset::codes::DIRECTORY),
     })
 }

@@ -121,7 +121,7 @@ fn a_directory_the_change_empties_is_not_in_the_way() {
     impl Snapshot for Dir {
         fn file(&self, path: &RepoPath) -> Result<Option<File>> {
             match path.as_bstr() {
-                path if path == "f" => Err(Error::new(&codes::FOLDER, "f is a directory")),
+                path if path == "f" => Err(Error::new(&codes::DIRECTORY, "f is a directory")),
                 _ => Ok(file("inner\n")),
             }
         }
@@ -129,7 +129,7 @@ fn a_directory_the_change_empties_is_not_in_the_way() {
     let inner = FileChange { path: at("f/inner"), ..change(file("inner\n"), None) };
     let changes = [change(None, file("file\n")), inner];
     assert!(plan(&changes, &Dir, SIDES).unwrap().refusal().is_none());
-    assert!(plan(&changes[..1], &Dir, SIDES).unwrap_err().is(&codes::FOLDER));
+    assert!(plan(&changes[..1], &Dir, SIDES).unwrap_err().is(&codes::DIRECTORY));
 }
 
 #[test]

@@ -20,8 +20,8 @@ const AGENTS: &str = "AGENTS.md";
 /// Claude's own, which may only lead to the other one.
 const CLAUDE: &str = "CLAUDE.md";
 
-/// Puts the block into AGENTS.md, and into CLAUDE.md where there is one of its own, or brings it up to
-/// date there. A file that cannot be edited, or whose block somebody has edited, is named, and stays as it is.
+/// Puts the block into AGENTS.md, and into CLAUDE.md where there is one of its own. A file that cannot be edited, or
+/// that has another block, is named, and stays as it is.
 ///
 /// # Errors
 /// None but bugs.
@@ -63,7 +63,7 @@ fn put(tree: &Worktree, name: &str) -> Result<Outcome> {
         Ok(old) => old,
         Err(error) if error.is(&SYMLINK) && are_one(tree) => return Ok(Outcome::Kept),
         Err(error) if error.is(&SYMLINK) => return Ok(Outcome::Left("it is a symlink".into())),
-        Err(error) if error.is(&codes::FOLDER) => {
+        Err(error) if error.is(&codes::DIRECTORY) => {
             return Ok(Outcome::Left("it is a directory".into()));
         }
         Err(error) => return Ok(Outcome::Left(error.message().into())),
@@ -78,11 +78,9 @@ fn put(tree: &Worktree, name: &str) -> Result<Outcome> {
     if name == CLAUDE && text.contains("@AGENTS.md") {
         return Ok(Outcome::NotOwn);
     }
-    if is_edited(text) {
+    if is_edited(text, guide::TEXT) {
         return Ok(Outcome::Left(
-            "the block between its markers was edited; without the block, `aye init --agents` puts the one of this \
-             version in"
-                .into(),
+            "the block between its markers is another one; without it, `aye init --agents` puts this one in".into(),
         ));
     }
     let new = with_block(text, guide::TEXT);

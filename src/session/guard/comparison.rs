@@ -212,7 +212,7 @@ impl Comparison<'_> {
                 }
                 match self.worktree.file(&place) {
                     // What is in the directory is among the new files.
-                    Err(error) if error.is(&codes::FOLDER) => Ok((place, None)),
+                    Err(error) if error.is(&codes::DIRECTORY) => Ok((place, None)),
                     file => Ok((place, file?)),
                 }
             });

@@ -20,7 +20,7 @@ use crate::worktree::directories::{Directories, parent};
 use crate::worktree::index::IndexLock;
 use crate::worktree::write::{cannot_remove, remove_empty};
 use crate::worktree::{
-    Reader, Seen, Worktree, codes, mode, not_a_folder, refuse_shared, unplanned, workers,
+    Reader, Seen, Worktree, codes, mode, not_a_directory, refuse_shared, unplanned, workers,
 };
 
 /// A file as it lies there.
@@ -198,7 +198,7 @@ impl<'a> Run<'a> {
         match self.worktree.read(&mut self.directories, step.path) {
             // A directory gives way to a file if the same change empties it.
             Err(error)
-                if error.is(&crate::changeset::codes::FOLDER)
+                if error.is(&crate::changeset::codes::DIRECTORY)
                     && self.deleted.iter().any(|path| is_beneath(path, step.path)) =>
             {
                 Ok(None)
@@ -219,7 +219,7 @@ impl<'a> Run<'a> {
             {
                 Ok(parent(file.as_bstr()).into())
             }
-            Place::Blocked(file) => Err(not_a_folder(path, file.as_bstr())),
+            Place::Blocked(file) => Err(not_a_directory(path, file.as_bstr())),
         }
     }
 
@@ -282,7 +282,7 @@ impl<'a> Run<'a> {
                 .and_then(|()| directory.rmdir(path.file_name()))
                 .map_err(|error| match error.kind() {
                     ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => Error::new(
-                        &codes::FOLDER_NOT_EMPTY,
+                        &codes::DIRECTORY_NOT_EMPTY,
                         format!(
                             "the directory {} holds files that the change does not name",
                             path.display()

@@ -337,7 +337,7 @@ impl Journal {
     /// the files themselves are the result, and `commit` only runs before it stands.
     ///
     /// # Errors
-    /// `file_changed` and all that [`Worktree::check_writable`] refuses; `folder_not_empty`; the
+    /// `file_changed` and all that [`Worktree::check_writable`] refuses; `directory_not_empty`; the
     /// system's refusals; whatever `commit` returns. All files are then as they were, but for
     /// those named in the detail `left_alone`, which somebody edited at that very moment.
     pub fn apply<T>(

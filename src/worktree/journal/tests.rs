@@ -288,7 +288,7 @@ fn a_hard_link_or_a_directory_with_other_files_stops_everything() {
         Step { path: &f, now: Some(&one), after: None },
     ];
     let error = scratch.journal().apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()));
-    assert!(error.unwrap_err().is(&codes::FOLDER_NOT_EMPTY));
+    assert!(error.unwrap_err().is(&codes::DIRECTORY_NOT_EMPTY));
     assert_eq!(scratch.tree(), before);
     assert!(!pending(&scratch.journal_directory()));
 }
