@@ -126,9 +126,6 @@ pub struct DiffArgs {
     /// Changed words inside the lines.
     #[arg(long, group = "form")]
     pub word_diff: bool,
-    /// Before and after in two columns.
-    #[arg(long, group = "form")]
-    pub side_by_side: bool,
     /// A patch that git apply accepts, byte for byte; never coloured.
     #[arg(short = 'p', long, group = "form")]
     pub patch: bool,
@@ -287,11 +284,9 @@ fn text(
     if let Some(lines) = args.unified {
         options.context = lines;
     }
-    options.layout = match (args.word_diff, args.side_by_side) {
-        (true, _) => render::Layout::Words,
-        (_, true) => render::Layout::SideBySide,
-        _ => render::Layout::Unified,
-    };
+    if args.word_diff {
+        options.layout = render::Layout::Words;
+    }
     if args.hunks {
         options.context = crate::changeset::hunks::CONTEXT;
         crate::review::terminal::numbered(&changes, &options)

@@ -1,15 +1,13 @@
-//! Differences for people: unified, side by side and word by word, safe for a terminal, with the
+//! Differences for people: unified and word by word, safe for a terminal, with the
 //! changed words emphasised. Not for `git apply`: what is invisible or dangerous is written out.
 
 mod header;
 mod pieces;
-mod side;
 mod stat;
 mod unified;
 mod words;
 
 pub use header::{header, shown, summary_line};
-pub use side::NARROWEST;
 pub use stat::{name_only, name_status, stat};
 
 use super::style::{Palette, Role};
@@ -26,8 +24,6 @@ pub enum Layout {
     /// Removed above added, as git does.
     #[default]
     Unified,
-    /// Old left, new right; unified where there is no room for two columns.
-    SideBySide,
     /// Old and new words in one line: `[-old-]{+new+}`.
     Words,
 }
@@ -39,7 +35,7 @@ pub struct Options {
     pub palette: Palette,
     /// Unchanged lines around changes.
     pub context: usize,
-    /// The terminal's width, which side by side and statistics fill.
+    /// The terminal's width, which statistics fill.
     pub columns: usize,
     /// How hunks are laid out.
     pub layout: Layout,
@@ -122,11 +118,8 @@ impl Painter {
         self.longest = if limit.is_some() { LONGEST } else { usize::MAX };
         let limit = limit.unwrap_or(usize::MAX);
         let mut rows = match options.layout {
-            Layout::SideBySide if options.columns >= side::NARROWEST => {
-                self.side_by_side(diff, hunk, options, limit)
-            }
             Layout::Words => self.words(diff, hunk, options, limit),
-            _ => self.unified(diff, hunk, options, limit),
+            Layout::Unified => self.unified(diff, hunk, options, limit),
         };
         rows.lines.insert(0, frag(diff, hunk, &options.palette));
         rows

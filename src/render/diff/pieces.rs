@@ -6,7 +6,6 @@ use std::ops::Range;
 use unicode_width::UnicodeWidthChar as _;
 
 use super::super::style::{Palette, Role};
-use super::super::width;
 use crate::text::lookalike::{self, Twins};
 use crate::text::{self, escape};
 
@@ -157,39 +156,4 @@ pub(super) fn paint(out: &mut String, palette: &Palette, base: Role, pieces: &[P
     for piece in pieces {
         palette.write_on(out, base, role(piece.look, base), &piece.text);
     }
-}
-
-/// Breaks a line into rows of at most `columns`, with tabs filled up to the next multiple of 8.
-/// Always gives one row at least.
-pub(super) fn wrap(pieces: &[Piece], columns: usize) -> Vec<Vec<Piece>> {
-    let columns = columns.max(2);
-    let mut rows = vec![Vec::new()];
-    let mut used = 0;
-    for piece in pieces {
-        for c in piece.text.chars() {
-            let (text, size) = match c {
-                '\t' => {
-                    let fill = (8 - used % 8).min(columns.saturating_sub(used)).max(1);
-                    (" ".repeat(fill), fill)
-                }
-                c => (c.to_string(), c.width().unwrap_or(0)),
-            };
-            if used + size > columns {
-                rows.push(Vec::new());
-                used = 0;
-            }
-            used += size;
-            let Some(row) = rows.last_mut() else { continue };
-            match row.last_mut() {
-                Some(Piece { text: last, look }) if *look == piece.look => last.push_str(&text),
-                _ => row.push(Piece { text, look: piece.look }),
-            }
-        }
-    }
-    rows
-}
-
-/// Columns that a row of pieces takes.
-pub(super) fn row_width(row: &[Piece]) -> usize {
-    row.iter().map(|piece| width::of(&piece.text)).sum()
 }

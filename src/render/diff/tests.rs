@@ -139,31 +139,11 @@ fn word_layout_shows_both_in_one_line() {
 }
 
 #[test]
-fn side_by_side_lines_up_and_wraps_without_cutting() {
-    let options = Options { layout: Layout::SideBySide, columns: 60, ..Options::default() };
-    let long = "x".repeat(40);
-    let changes = [change("a", Some("same\nold\n漢字\n"), Some(&format!("same\n{long}\n漢字\n")))];
-    assert_eq!(
-        hunks_only(&changeset(&changes, &options)),
-        format!(
-            "@@ -1,3 +1,3 @@\n\
-             1  same                      │ 1  same\n\
-             2 -old                       │ 2 +{}\n\
-             {}│   ↪{}\n\
-             3  漢字                      │ 3  漢字\n",
-            "x".repeat(25),
-            " ".repeat(29),
-            "x".repeat(15),
-        )
-    );
-}
-
-#[test]
 fn beyond_the_limit_lines_are_counted() {
     let after: String = (0..100).map(|n| format!("{n}\n")).collect();
     let diff = Diff::new(&b""[..], after.as_bytes());
     let path = RepoPath::new("a").unwrap();
-    for layout in [Layout::Unified, Layout::Words, Layout::SideBySide] {
+    for layout in [Layout::Unified, Layout::Words] {
         let options = Options { layout, ..Options::default() };
         let mut painter = Painter::new(&path, &diff, &options);
         let rows = painter.rows(&diff, &diff.hunks(3)[0], &options, Some(10));

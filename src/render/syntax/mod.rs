@@ -44,16 +44,15 @@ impl Syntax {
     pub fn of(path: &BStr, content: &[u8]) -> Option<Self> {
         let name = path.rsplit(|b| *b == b'/').next().unwrap_or_default().to_str().ok()?;
         let extension = name.rsplit_once('.').map_or("", |(_, e)| e).to_ascii_lowercase();
-        let by_name = LANGUAGES.iter().find(|l| {
-            l.files.contains(&name)
-                || (!extension.is_empty() && l.extensions.contains(&extension.as_str()))
-        });
+        let by_name = LANGUAGES
+            .iter()
+            .find(|l| l.files.iter().any(|file| file == name) || l.extensions.contains(&extension));
         let language = by_name.or_else(|| {
             let first = content.lines().next()?.strip_prefix(b"#!")?.to_str().ok()?;
             let program = first.split_ascii_whitespace().find(|word| !word.ends_with("/env"))?;
             let program = program.rsplit('/').next()?;
             let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-            LANGUAGES.iter().find(|l| l.programs.contains(&program))
+            LANGUAGES.iter().find(|l| l.programs.iter().any(|known| known == program))
         })?;
         Some(Self { language, states: vec![State::Code] })
     }
@@ -84,11 +83,12 @@ impl Syntax {
             return state;
         }
         let mut at = 0;
-        if state == State::Code
-            && let Some((_, role)) = self.language.starts.iter().find(|(s, _)| starts(line, 0, s))
-        {
-            emit(0..line.len(), *role);
-            return state;
+        let Language { keyword_lines, comment_lines, .. } = self.language;
+        for (begin, role) in [(keyword_lines, Role::Keyword), (comment_lines, Role::Comment)] {
+            if state == State::Code && begin.iter().any(|begin| starts(line, 0, begin)) {
+                emit(0..line.len(), role);
+                return state;
+            }
         }
         let mut first = true;
         while at < line.len() {
@@ -125,7 +125,7 @@ impl Syntax {
             emit(at..at + open, Role::Comment);
             return (at + open, State::Comment(kind as u8, 1));
         }
-        if let Some(kind) = language.strings.iter().position(|q| starts(line, at, q.open)) {
+        if let Some(kind) = language.strings.iter().position(|q| starts(line, at, &q.open)) {
             let (end, state) =
                 self.string(line, at + language.strings[kind].open.len(), kind as u8);
             let key = *first && self.is_key(line, end) && state == State::Code;
@@ -157,13 +157,11 @@ impl Syntax {
         } else if *first && self.is_key(line, end) {
             emit(at..end, Role::Keyword);
         } else if let Ok(text) = text.to_str() {
-            let is = |word: &&str| match language.any_case {
-                true => word.eq_ignore_ascii_case(text),
-                false => *word == text,
-            };
-            if language.keywords.iter().any(is) {
+            let lower = language.any_case.then(|| text.to_ascii_lowercase());
+            let text = lower.as_deref().unwrap_or(text);
+            if language.keywords.contains(text) {
                 emit(at..end, Role::Keyword);
-            } else if language.constants.iter().any(is) {
+            } else if language.constants.contains(text) {
                 emit(at..end, Role::Number);
             }
         }
@@ -180,12 +178,12 @@ impl Syntax {
     }
 
     fn is_key(&self, line: &[u8], end: usize) -> bool {
-        let Some(sign) = self.language.key else { return false };
-        line[end..].iter().find(|b| !matches!(b, b' ' | b'\t')) == Some(&sign)
+        let key = &self.language.key;
+        !key.is_empty() && starts(line[end..].trim_ascii_start(), 0, key)
     }
 
     fn comment(&self, line: &[u8], mut at: usize, kind: u8, mut depth: u8) -> (usize, State) {
-        let (open, close) = self.language.block[usize::from(kind)];
+        let (open, close) = &self.language.block[usize::from(kind)];
         while at < line.len() {
             if starts(line, at, close) {
                 at += close.len();
@@ -208,8 +206,8 @@ impl Syntax {
         while at < line.len() {
             if quote.escapes && line[at] == b'\\' {
                 at = (at + 2).min(line.len());
-            } else if starts(line, at, quote.close) {
-                return (at + quote.close.len(), State::Code);
+            } else if starts(line, at, quote.close()) {
+                return (at + quote.close().len(), State::Code);
             } else {
                 at += 1;
             }

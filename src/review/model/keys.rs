@@ -6,8 +6,6 @@ use super::session::Session;
 /// What the surroundings offer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facilities {
-    /// There is room for two columns.
-    pub wide: bool,
     /// A command to try proposals with is configured, or can be typed.
     pub can_try: bool,
     /// The proposal on the screen is shown otherwise than it was proposed.
@@ -96,7 +94,6 @@ impl Session {
             add(count > 1, '/', "search in this proposal");
             add(self.can_undo(), 'u', "undo the last decision");
             add(text, 'w', "word by word");
-            add(text && facilities.wide, 'v', "side by side");
             add(is_hunk && fits, '+', "show more lines around it");
             add(is_hunk && fits && facilities.has_context, '-', "show fewer lines around it");
             match is_folded {

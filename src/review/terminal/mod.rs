@@ -34,7 +34,7 @@ use crate::changeset::entry::EntryKind;
 use crate::error::{Error, Result};
 use crate::prompt::{self, Answer, Press, Prompt};
 use crate::proposal::ProposalId;
-use crate::render::diff::{self, Options, Painter};
+use crate::render::diff::{Options, Painter};
 use crate::render::style::Role;
 use crate::text::escape;
 
@@ -250,10 +250,6 @@ impl Terminal<'_> {
                     self.dim(Refusal::DoesNotFit.message())?;
                     continue;
                 }
-                if key == 'v' && self.options.columns < diff::NARROWEST {
-                    self.dim(format_args!("side by side takes {} columns", diff::NARROWEST))?;
-                    continue;
-                }
                 let why = match key {
                     'D' if !self.host.can_compare() => {
                         ": your own git configuration has no diff.tool"
@@ -320,7 +316,6 @@ impl Terminal<'_> {
 
     fn keys(&self) -> Vec<Key> {
         self.session.keys(Facilities {
-            wide: self.options.columns >= diff::NARROWEST,
             can_try: self.host.can_try(),
             can_compare: self.host.can_compare(),
             has_context: self.options.context > 0,

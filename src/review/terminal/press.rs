@@ -55,8 +55,7 @@ impl Terminal<'_> {
             'A' => Action::ApplyAll,
             '>' => Action::Skip,
             '<' => Action::Back,
-            'w' => return self.toggle(Layout::Words),
-            'v' => return self.toggle(Layout::SideBySide),
+            'w' => return self.words(),
             'o' => return self.page_file(),
             'p' => return self.page_proposal(),
             'O' => return self.page_as_proposed(),
@@ -247,9 +246,11 @@ impl Terminal<'_> {
         Ok(())
     }
 
-    fn toggle(&mut self, layout: Layout) -> Result<Option<Stop>> {
-        let on = self.options.layout == layout;
-        self.options.layout = if on { Layout::Unified } else { layout };
+    fn words(&mut self) -> Result<Option<Stop>> {
+        self.options.layout = match self.options.layout {
+            Layout::Unified => Layout::Words,
+            Layout::Words => Layout::Unified,
+        };
         (self.shown, self.painter) = (None, None);
         Ok(None)
     }

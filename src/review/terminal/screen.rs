@@ -273,8 +273,8 @@ impl Page<'_> {
             let first = match (shown.more, self.options.layout) {
                 (0, _) => of_all,
                 (more, Layout::Unified) => of_all.saturating_sub(more),
-                // These do not show one line after the other.
-                _ => 0,
+                // It does not show one line after the other.
+                (_, Layout::Words) => 0,
             };
             self.lines.hunk(&file.path, diff, hunk, first, limit.is_some());
             rows.extend(shown.lines);
