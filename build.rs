@@ -1,6 +1,6 @@
-//! Build script: how the binaries are linked, four data files as static tables (the
+//! Build script: how the binaries are linked, and four data files as static tables (the
 //! rules of the scanner and of the read-only shell, the variables by which coding agents are
-//! recognised, and the files that instruct them), and the published schemas as one compressed block.
+//! recognised, and the files that instruct them).
 //!
 //! The program starts thousands of times a day, and most of a short run is the dynamic loader:
 //! some 18,000 relocations of a position-independent image plus two shared libraries. So binaries on
@@ -17,8 +17,6 @@ mod actor_markers;
 mod derive;
 #[path = "src/changeset/instructions/compile.rs"]
 mod instruction_files;
-#[path = "src/schemas/compile.rs"]
-mod published_schemas;
 #[path = "src/secrets/rules/compile.rs"]
 mod secret_rules;
 #[path = "src/shell/policy/compile.rs"]
@@ -35,7 +33,6 @@ fn main() {
     instruction_files::write();
     secret_rules::write();
     shell_rules::write();
-    published_schemas::write();
     link();
 }
 

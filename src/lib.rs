@@ -34,7 +34,6 @@ pub mod report;
 pub mod repository;
 pub mod review;
 pub mod scan;
-pub mod schemas;
 pub mod secrets;
 pub mod session;
 mod sha256;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format, pager, paths};
@@ -49,7 +48,7 @@ pub struct Args {
 }
 
 /// Answer of `aye blame`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Document {
     /// `aye/blame@1`
     pub schema: &'static str,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::identity::Asking;
@@ -41,7 +40,7 @@ pub struct Args {
 }
 
 /// Answer of `aye deinit`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Answer {
     /// `aye/deinit@1`
     pub schema: &'static str,

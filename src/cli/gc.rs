@@ -1,7 +1,6 @@
 //! `aye gc`: fold what was decided long ago.
 
 use chrono::Duration;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::sending::{Remote, Sending};
@@ -33,7 +32,7 @@ pub struct Args {
 }
 
 /// Answer of `aye gc`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Answer {
     /// `aye/gc@1`
     pub schema: &'static str,
@@ -49,7 +48,7 @@ pub struct Answer {
 }
 
 /// What became of one lane.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Lane {
     /// Its id.
     pub lane: String,

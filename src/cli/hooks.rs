@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format};
@@ -121,7 +120,7 @@ impl Which {
 }
 
 /// The document of `hooks install`, `uninstall` and `status`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Document {
     /// `aye/hooks@1`.
     pub schema: &'static str,
@@ -134,7 +133,7 @@ pub struct Document {
 }
 
 /// One hook.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Entry {
     /// Git's name for it.
     pub hook: Hook,

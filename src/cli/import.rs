@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format, paths};
@@ -32,7 +31,7 @@ pub struct Args {
 }
 
 /// Answer of `aye import`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Answer {
     /// `aye/import@1`
     pub schema: &'static str,
@@ -43,7 +42,7 @@ pub struct Answer {
 }
 
 /// One result.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Item {
     /// The file, as it was given.
     pub file: String,

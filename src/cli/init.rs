@@ -1,6 +1,5 @@
 //! `aye init`: make a repository ready.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::configuration::{self, DECORATION};
@@ -36,7 +35,7 @@ pub struct Args {
 }
 
 /// Answer of `aye init`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Ready {
     /// `aye/init@1`
     pub schema: &'static str,

@@ -172,7 +172,7 @@ pub struct Attached {
 }
 
 /// The document of `plan log`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct LogDocument {
     /// `aye/plan_log@1`.
     pub schema: &'static str,
@@ -185,7 +185,7 @@ pub struct LogDocument {
 }
 
 /// One version.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct LogVersion {
     /// Object id of the event that brought it.
     pub event: String,

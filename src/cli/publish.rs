@@ -1,6 +1,5 @@
 //! `aye publish`: let others see a private proposal.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::identity::Asking;
@@ -41,7 +40,7 @@ pub struct Args {
 }
 
 /// Answer of `aye publish`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Answer {
     /// `aye/publish@1`
     pub schema: &'static str,
@@ -59,7 +58,7 @@ pub struct Answer {
 }
 
 /// A file that goes out with a proposal.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Sent {
     /// Where it is.
     pub path: String,

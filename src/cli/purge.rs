@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::identity::Asking;
@@ -55,7 +54,7 @@ pub struct Args {
 }
 
 /// Answer of `aye purge`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Answer {
     /// `aye/purge@1`
     pub schema: &'static str,
@@ -96,7 +95,7 @@ pub struct Answer {
 }
 
 /// A lane that goes on in a new epoch.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Lane {
     /// Its id.
     pub lane: String,
@@ -115,7 +114,7 @@ pub struct Lane {
 }
 
 /// A lane of somebody else.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Left {
     /// The ref.
     #[serde(rename = "ref")]
@@ -127,7 +126,7 @@ pub struct Left {
 }
 
 /// Content that stands in the project.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Stands {
     /// The file.
     pub path: String,

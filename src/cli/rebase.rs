@@ -1,6 +1,5 @@
 //! `aye rebase`: put a pending proposal on the files as they are now.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::which::One;
@@ -32,7 +31,7 @@ pub struct Args {
 }
 
 /// Answer of `aye rebase`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Rebased {
     /// `aye/rebase@1`
     pub schema: &'static str,

@@ -1,6 +1,5 @@
 //! `aye restore`: bring the text of a proposal back.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::apply::answer::{Action, FileItem};
@@ -27,7 +26,7 @@ pub struct Args {
 }
 
 /// Answer of `aye restore`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Restored {
     /// `aye/restore@1`
     pub schema: &'static str,

@@ -7,14 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
 use crate::store::{Audience, Store};
 
 /// A remote that may have earlier epochs of a lane.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Remote {
     /// Its name.
     pub remote: String,

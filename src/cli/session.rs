@@ -122,7 +122,7 @@ pub struct Item {
 }
 
 /// Answer of `aye session show`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Shown {
     /// `aye/session@1`
     pub schema: &'static str,
@@ -142,7 +142,7 @@ pub struct Shown {
 }
 
 /// Answer of `aye session sync`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Synced {
     /// `aye/session-sync@1`
     pub schema: &'static str,
@@ -159,7 +159,7 @@ pub struct Synced {
 }
 
 /// A path that is not proposed.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct PassedOver {
     /// Where, from the top of the tree.
     pub path: String,
@@ -186,7 +186,7 @@ words! {
 }
 
 /// Answer of `aye session submit` and `aye session end`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Done {
     /// `aye/session-submit@1` or `aye/session-end@1`
     pub schema: &'static str,

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Context, Format, idle, marks, pager, session};
@@ -44,7 +43,7 @@ pub struct Args {
 }
 
 /// Answer of `aye status`.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize)]
 pub struct Document {
     /// `aye/status@1`
     pub schema: &'static str,

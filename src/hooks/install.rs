@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::script::{self, ScriptKind, Setting};
@@ -12,7 +11,7 @@ use super::{Hook, Manager, codes, kept};
 use crate::error::{Error, Result};
 
 /// What is in the place of a hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Nothing.
@@ -28,7 +27,7 @@ pub enum State {
 }
 
 /// What an installation or removal did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InstallOutcome {
     /// A new hook was written.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::install::{can_run, read};
@@ -11,7 +10,7 @@ use crate::error::Error;
 use crate::text::shell::quote;
 
 /// A program that writes and rewrites hooks itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Manager {
     /// `.husky/` (npm).

@@ -11,7 +11,6 @@ pub mod managers;
 pub mod place;
 pub mod script;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use install::{
@@ -34,7 +33,7 @@ pub mod codes {
 }
 
 /// The hooks aye knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hook {
     /// Before a commit: `aye check --staged`.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// models refuse: the properties of all its branches, of which those are required that all require. A
 /// constant that differs from branch to branch becomes a choice of words.
 pub fn input(schema: Value) -> Value {
-    let Value::Object(mut schema) = plain(schema, Nulls::Left) else { return Value::Null };
+    let Value::Object(mut schema) = plain(schema) else { return Value::Null };
     let Some(Value::Array(branches)) =
         schema.shift_remove("oneOf").or_else(|| schema.shift_remove("anyOf"))
     else {
@@ -34,23 +34,9 @@ pub fn input(schema: Value) -> Value {
     Value::Object(schema)
 }
 
-/// `schema` of what a tool answers.
-pub fn output(schema: Value) -> Value {
-    plain(schema, Nulls::Kept)
-}
-
-/// What becomes of `null` as one type among others. Lists of types are not for every client.
-#[derive(Clone, Copy)]
-enum Nulls {
-    /// Left out: in arguments it counts as absent.
-    Left,
-    /// A branch of its own.
-    Kept,
-}
-
 /// `schema` without the formats of numbers that only this program's language knows, and without lists of
 /// types.
-fn plain(mut schema: Value, nulls: Nulls) -> Value {
+fn plain(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(map) => {
             let is_ours = |format: &Value| {
@@ -61,14 +47,14 @@ fn plain(mut schema: Value, nulls: Nulls) -> Value {
             if map.get("format").is_some_and(is_ours) {
                 map.shift_remove("format");
             }
-            one_type(map, nulls);
+            one_type(map);
             for value in map.values_mut() {
-                *value = plain(value.take(), nulls);
+                *value = plain(value.take());
             }
         }
         Value::Array(list) => {
             for value in list {
-                *value = plain(value.take(), nulls);
+                *value = plain(value.take());
             }
         }
         _ => {}
@@ -76,15 +62,15 @@ fn plain(mut schema: Value, nulls: Nulls) -> Value {
     schema
 }
 
-/// A list of types, or a choice with nothing but `null` beside one branch, made what `nulls` says.
-fn one_type(map: &mut Map<String, Value>, nulls: Nulls) {
+/// A list of types as a choice, which has no branch of `null`: in arguments that counts as absent.
+fn one_type(map: &mut Map<String, Value>) {
     let is_null = |branch: &Value| branch["type"] == "null";
     if let Some(Value::Array(types)) = map.get("type") {
         let branches = types.iter().map(|name| serde_json::json!({ "type": name })).collect();
         map.shift_remove("type");
         map.insert("anyOf".to_owned(), Value::Array(branches));
     }
-    let (Nulls::Left, Some(Value::Array(branches))) = (nulls, map.get_mut("anyOf")) else { return };
+    let Some(Value::Array(branches)) = map.get_mut("anyOf") else { return };
     branches.retain(|branch| !is_null(branch));
     if let [one] = branches.as_mut_slice() {
         let one = one.take();
@@ -151,15 +137,12 @@ mod tests {
             "a": {"description": "A", "type": "string"},
             "b": {"description": "B", "$ref": "#/$defs/B"},
         }});
-        assert_eq!(input(schema.clone()), expected);
-        let kept = output(schema);
-        let either = json!([{"type": "string"}, {"type": "null"}]);
-        assert_eq!(kept["properties"]["a"]["anyOf"], either);
+        assert_eq!(input(schema), expected);
     }
 
     #[test]
     fn formats_that_everybody_knows_stay() {
         let schema = json!({"properties": {"format": {"type": "string", "format": "date-time"}}});
-        assert_eq!(output(schema.clone()), schema);
+        assert_eq!(input(schema.clone()), schema);
     }
 }

@@ -203,7 +203,6 @@ fn tools() -> Vec<Value> {
             "name": name,
             "description": tool.description,
             "inputSchema": schema::input((tool.input)().to_value()),
-            "outputSchema": schema::output(tool.output()),
             "annotations": {
                 "readOnlyHint": tool.reads_only,
                 // Of the others clients need not ask: a proposal changes nothing that was there.
@@ -351,9 +350,7 @@ mod tests {
             let name = tool["name"].as_str().unwrap();
             assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
             assert!(name.len() <= 40, "{name}");
-            for schema in ["inputSchema", "outputSchema"] {
-                assert_eq!(tool[schema]["type"], "object", "{name}");
-            }
+            assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
             for choice in ["oneOf", "anyOf", "allOf"] {
                 assert!(tool["inputSchema"].get(choice).is_none(), "{name}");
             }

@@ -3,9 +3,7 @@
 use serde::Serialize;
 
 /// What kind of thing must not be written down.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// A credential: whoever reads it can use it.
@@ -16,7 +14,7 @@ pub enum Category {
 
 /// One finding. Holds nothing of the text it was found in: only its kind, place and length, and
 /// a short one-way fingerprint by which a known false alarm can be allowed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The rule's stable name, for example `github_token`, `private_key_block`, `ssn`.
     #[serde(rename = "type")]

@@ -20,7 +20,7 @@ mod phrases;
 const MOST_OF_A_KIND: usize = 20;
 
 /// What an issue means for the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Shown to the reviewer.
@@ -30,7 +30,7 @@ pub enum Severity {
 }
 
 /// One unsafe place in a text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Issue {
     /// `bidi_control`, `invisible`, `control`, `invalid_utf8`, `lookalike` or `agent_instruction`;
     /// in files that instruct agents also `fetched_and_run`, `encoded_command`, `encoded_blob` and

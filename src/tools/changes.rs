@@ -81,7 +81,7 @@ impl Proposed {
 }
 
 /// Response of `list`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Listed {
     /// The proposals, newest first.
     pub proposals: Vec<Item>,
@@ -90,7 +90,7 @@ pub struct Listed {
 }
 
 /// One proposal of a list.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Item {
     /// The id.
     pub id: String,
@@ -126,7 +126,7 @@ pub struct Item {
 }
 
 /// Response of `apply`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Applied {
     /// Always true.
     pub success: bool,
@@ -145,7 +145,7 @@ pub struct Applied {
 }
 
 /// Response of `reject`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Rejected {
     /// Always true.
     pub success: bool,
@@ -162,7 +162,7 @@ pub struct Rejected {
 }
 
 /// What the tool answers.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Response {
     /// To `propose`.

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::{answered, beside, required, shorten, whole};
-use super::registry::{self, Answer};
+use super::registry::Answer;
 use super::{Arguments, codes as tool_codes, failure};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::event::timestamp;
@@ -135,18 +135,6 @@ pub fn answer(
         }
     };
     Ok(Answer { value: answered(&response, ignored)?, exit })
-}
-
-/// The schema of what [`answer`] answers.
-pub fn schema() -> Schema {
-    let mut schema = registry::prints::<Response>();
-    for variant in schema.get_mut("$defs").and_then(Value::as_object_mut).into_iter().flatten() {
-        let (_, variant) = variant;
-        if let Some(properties) = variant.get_mut("properties").and_then(Value::as_object_mut) {
-            properties.shift_remove("schema");
-        }
-    }
-    schema
 }
 
 /// What the tool answers.

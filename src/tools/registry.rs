@@ -12,7 +12,6 @@ use super::{
 };
 use crate::app::Session;
 use crate::error::{Error, Exit, Result};
-use crate::schemas;
 
 /// A tool.
 pub struct Tool {
@@ -277,42 +276,10 @@ impl Tool {
         })
     }
 
-    /// The JSON Schema of its answers: of the types that are printed ([`outputs`]).
-    pub fn output(&self) -> Value {
-        let mut schema =
-            schemas::document(&format!("{}-output", self.name()), 1).unwrap_or_default();
-        // Of the published document alone.
-        schema.as_object_mut().and_then(|schema| schema.remove("$id"));
-        schema
-    }
-
     /// The contract's own name.
     pub fn name(&self) -> &'static str {
         self.names[0]
     }
-}
-
-/// The schemas of the answers of [`TOOLS`], in that order, from the types that are printed.
-pub fn outputs() -> Vec<Schema> {
-    vec![
-        prints::<apply_patch::Response>(),
-        prints::<changes::Response>(),
-        prints::<crate::memory::Response>(),
-        prints::<crate::memory::context::Pack>(),
-        prints::<crate::memory::service::Status>(),
-        prints::<memory_search::Found>(),
-        #[cfg(unix)]
-        super::readonly_shell::schema(),
-        prints::<update_plan::Response>(),
-        prints::<propose::Proposed>(),
-        prints::<propose::Proposed>(),
-        prints::<revise::Revised>(),
-        prints::<withdraw::Answer>(),
-        prints::<crate::app::comment::Commented>(),
-        prints::<crate::app::listing::List>(),
-        prints::<show::Shown>(),
-        prints::<crate::app::wait::Document>(),
-    ]
 }
 
 impl From<Value> for Answer {
@@ -324,12 +291,6 @@ impl From<Value> for Answer {
 /// The schema of what is read into a `T`.
 fn reads<T: JsonSchema>() -> Schema {
     object(SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>())
-}
-
-/// The schema of a printed `T`.
-pub(super) fn prints<T: JsonSchema>() -> Schema {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    object(settings.into_generator().into_root_schema_for::<T>())
 }
 
 /// `schema`, which says that it is of an object: a choice between objects does not by itself, and

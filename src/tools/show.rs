@@ -27,7 +27,7 @@ pub struct Parameters {
 }
 
 /// Answer: the document of `aye show`, and the diff.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Shown {
     /// The proposal.
     #[serde(flatten)]

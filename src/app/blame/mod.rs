@@ -11,7 +11,6 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use gix::ObjectId;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::changeset::hunks::{Diff, Text};
@@ -31,7 +30,7 @@ const MOST: usize = 2_000;
 const SLACK: TimeDelta = TimeDelta::hours(1);
 
 /// What a line is from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// An applied proposal.
@@ -46,7 +45,7 @@ pub enum Kind {
 }
 
 /// Where lines are from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Origin {
     /// What they are from.
     pub kind: Kind,
@@ -90,7 +89,7 @@ pub struct Origin {
 }
 
 /// Lines that follow each other and are from the same origin.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Range {
     /// The first of them, from 1.
     pub line: usize,

@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,7 +15,7 @@ use crate::session::home::all_trees;
 const ABOVE: usize = 6;
 
 /// One coding agent.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Agent {
     /// The coding agent.
     pub harness: &'static str,

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::seen::{self, Agent};
@@ -14,7 +13,7 @@ use crate::text::escape;
 use crate::words::words;
 
 /// Answer of `aye agents install`, `remove` and `show`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Answer {
     /// `aye/agents@1`
     pub schema: &'static str,
@@ -44,7 +43,7 @@ words! {
 }
 
 /// One file of settings.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Item {
     /// The coding agent.
     pub harness: &'static str,

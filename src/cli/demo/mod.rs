@@ -9,7 +9,6 @@ mod tour;
 
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::scratch::Scratch;
@@ -38,7 +37,7 @@ pub struct Args {
 }
 
 /// The output of `aye demo --json`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Demo {
     /// `aye/demo@1`.
     pub schema: &'static str,

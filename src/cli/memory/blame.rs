@@ -20,7 +20,7 @@ pub struct Args {
 }
 
 /// Answer of `aye memory blame`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Blame {
     /// The file.
     pub path: String,

@@ -38,7 +38,7 @@ pub struct Args {
 }
 
 /// Answer of `aye memory import`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Imported {
     /// Each section that was found, in order.
     pub sections: Vec<ImportedSection>,
@@ -61,7 +61,7 @@ words! {
 }
 
 /// A section that was found.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct ImportedSection {
     /// The file that it is from.
     pub source: String,

@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 /// Answer of `aye memory init`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Initialized {
     /// Files that were written, relative to the repository's top.
     pub created: Vec<String>,

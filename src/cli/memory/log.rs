@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 /// Answer of `aye memory log`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Log {
     /// The changes, newest first.
     pub changes: Vec<Change>,

@@ -110,18 +110,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
-/// The types behind the published schemas.
-pub mod answers {
-    pub use super::blame::Blame;
-    pub use super::import::Imported;
-    pub use super::init::Initialized;
-    pub use super::log::Log;
-    pub use super::reject::Rejected;
-    pub use super::show::{Sections, Shown};
-    pub use super::sweep::Swept;
-    pub use super::undo::Undone;
-}
-
 /// A published answer: its schema, and what it says.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct Answer<T> {

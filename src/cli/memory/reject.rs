@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 /// Answer of `aye memory reject`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Rejected {
     /// Staging id.
     pub staging_id: String,

@@ -30,7 +30,7 @@ pub struct Args {
 }
 
 /// Answer of `aye memory show`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Shown {
     /// `pending`, `applied`, `rejected` or `expired`.
     pub status: Status,
@@ -55,7 +55,7 @@ pub struct Shown {
 }
 
 /// Answer of `aye memory show` for a place in another store.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Sections {
     /// The sections there.
     pub sections: Vec<Borrowed>,

@@ -21,7 +21,7 @@ pub struct Args {
 }
 
 /// Answer of `aye memory sweep`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Swept {
     /// What was not as it should be.
     pub found: Vec<Tampering>,

@@ -28,7 +28,7 @@ pub struct Args {
 }
 
 /// Answer of `aye memory undo`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Undone {
     /// The proposal, pending again.
     pub proposal_id: String,

@@ -6,7 +6,6 @@ mod plans;
 
 use std::collections::HashMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::filters::FilterArgs;
@@ -66,7 +65,7 @@ pub struct Args {
 }
 
 /// Answer of `aye review` where nobody can be asked.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Waiting {
     /// `aye/review@1`
     pub schema: &'static str,
@@ -79,7 +78,7 @@ pub struct Waiting {
 }
 
 /// A pending proposal, and how to decide it by command.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct WaitingItem {
     /// The id.
     pub proposal_id: String,
@@ -96,7 +95,7 @@ pub struct WaitingItem {
 }
 
 /// Commands that decide a proposal.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Commands {
     /// Look at it.
     pub show: String,

@@ -1,6 +1,5 @@
 //! `--explain` and `--programs`: what the policy says, without running anything.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::{Context, Format};
@@ -12,12 +11,11 @@ use crate::text::escape;
 use crate::tools::readonly_shell::{self, Response};
 
 /// The output of `aye shell --explain`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Explanation {
     /// `aye/shell_explain@1`.
     schema: &'static str,
     /// `allowed`, `refused`, or `undecided` where it depends on what only git can answer.
-    #[schemars(with = "String")]
     decision: Decision,
     /// The command, as given.
     command: String,
@@ -37,7 +35,7 @@ enum Decision {
 }
 
 /// One command of an [`Explanation`].
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct ExplainedStep {
     /// As written.
     segment: String,
@@ -119,7 +117,7 @@ pub(super) fn explain(context: &mut Context, command: &str, world: World) -> Res
 }
 
 /// The output of `aye shell --programs`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Programs {
     /// `aye/shell_programs@1`.
     schema: &'static str,
@@ -128,7 +126,7 @@ pub struct Programs {
 }
 
 /// One program of the policy.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct ListedProgram {
     /// `ls`, `git log`.
     name: &'static str,

@@ -1,13 +1,12 @@
 //! `aye util codes`: the exit statuses and error codes, as the documentation prints them.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::{Context, Format};
 use crate::error::{Code, Exit, Result};
 
 /// The output of `aye util codes`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Codes {
     /// `aye/codes@1`.
     pub schema: &'static str,
@@ -18,7 +17,7 @@ pub struct Codes {
 }
 
 /// One exit status.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct ExitRow {
     /// The number the process ends with.
     pub exit: u8,
@@ -27,7 +26,7 @@ pub struct ExitRow {
 }
 
 /// One error code.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct CodeRow {
     /// The stable code.
     pub code: &'static str,

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::CommandFactory as _;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::codes;
@@ -21,7 +20,7 @@ pub struct Args {
 }
 
 /// The output of `aye util mangen`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Mangen {
     /// `aye/mangen@1`.
     pub schema: &'static str,

@@ -8,8 +8,6 @@ pub mod schema;
 
 use clap::Subcommand;
 
-pub use schema::{PUBLISHED, Published};
-
 use super::Context;
 use crate::error::{Exit, Result};
 
@@ -40,8 +38,8 @@ enum What {
         after_help = "Examples:\n  aye util completion bash > ~/.local/share/bash-completion/completions/aye\n  aye util completion fish > ~/.config/fish/completions/aye.fish\n  source <(aye util completion zsh)"
     )]
     Completion(completion::Args),
-    /// Print the JSON Schema of an output, or the list of them.
-    #[command(after_help = "Examples:\n  aye util schema\n  aye util schema codes")]
+    /// Print the JSON Schema of a stable answer or of the arguments of a tool, or the list of them.
+    #[command(after_help = "Examples:\n  aye util schema\n  aye util schema list")]
     Schema(schema::Args),
     /// Print every exit status and error code with its meaning.
     #[command(after_help = "Examples:\n  aye util codes\n  aye util codes --json")]

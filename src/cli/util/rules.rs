@@ -1,6 +1,5 @@
 //! `aye util rules`: who may do what.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::{Context, Format};
@@ -8,7 +7,7 @@ use crate::error::{Exit, Result};
 use crate::proposal::rules::{Class, TABLE, markdown};
 
 /// Answer of `aye util rules`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Rules {
     /// `aye/rules@1`
     pub schema: &'static str,
@@ -17,7 +16,7 @@ pub struct Rules {
 }
 
 /// One row.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Row {
     /// What is done.
     pub verb: &'static str,

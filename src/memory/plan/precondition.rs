@@ -37,7 +37,7 @@ pub struct Precondition {
 }
 
 /// A precondition that no longer holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drift {
     /// Index of the operation.
     pub operation_index: usize,

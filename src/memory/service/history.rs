@@ -23,7 +23,7 @@ use crate::store::{Filter, Store};
 use crate::worktree::Worktree;
 
 /// One change of memory through a proposal.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Change {
     /// When it was applied.
     pub at: String,
@@ -63,7 +63,7 @@ struct Version {
 }
 
 /// Where a section's present text comes from.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 pub struct BlameLine {
     /// Section id, or heading.
     pub section_id: String,
@@ -76,7 +76,7 @@ pub struct BlameLine {
 }
 
 /// One section, before and after.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 pub struct SectionChange {
     /// File, relative to the store.
     pub file: String,

@@ -41,7 +41,7 @@ pub(super) struct Pinned {
 }
 
 /// A section of another store, as `aye memory show` prints it.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct Borrowed {
     /// What the manifest calls the store.
     pub store: String,
