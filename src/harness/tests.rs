@@ -284,7 +284,6 @@ fn every_entry_is_recognised_as_ayes() {
                     }
                 }
             }
-            Settings::Guide(_) => {}
             Settings::File(file) => {
                 let [plain, strict] = [false, true].map(|is_strict| file("/a\"b/aye", is_strict));
                 assert!(plain.contains("agents") && plain != strict, "{}", client.name);
