@@ -261,6 +261,10 @@ pub fn entry_at(store: &Store, tree: Option<ObjectId>, path: &RepoPath) -> Optio
 pub fn has(store: &Store, step: &Step, found: Option<Entry>) -> bool {
     let mut there: BTreeMap<RepoPath, File> = BTreeMap::new();
     if let Some(entry) = found {
+        // The text of a symlink is no content of a file.
+        if !entry.is_regular() {
+            return false;
+        }
         let Ok(file) = store.file(&entry) else { return false };
         there.insert(step.path.clone(), file);
     }

@@ -29,6 +29,10 @@ pub fn is_merged(
     if own.any(|step| (&step.before, &step.after) == (parent, made)) {
         return Ok(true);
     }
+    // A symlink is merged with nothing, whatever text is its target.
+    if [parent, made].into_iter().flatten().any(|entry| !entry.is_regular()) {
+        return Ok(false);
+    }
     let mut covers: Vec<&Cover> = vec![cover];
     for other in beside.iter().filter(|other| other.proposal != cover.proposal) {
         covers.insert(covers.partition_point(|earlier| earlier.at <= other.at), other);

@@ -17,7 +17,7 @@ struct Before<'a>(&'a Store, &'a Commit);
 
 impl Snapshot for Before<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        let entry = entry_at(self.0, self.1.parent_tree, path);
+        let entry = entry_at(self.0, self.1.parent_tree, path).filter(Entry::is_regular);
         entry.map(|entry| self.0.file(&entry)).transpose()
     }
 }
@@ -86,7 +86,7 @@ fn merge_moved(
     let Some(origin) = origins.find_map(|change| change.origin.as_ref()) else { return Ok(()) };
     let is_removal = |step: &Step| step.path == *origin && step.after.is_none();
     let Some(from) = cover.steps.iter().position(is_removal) else { return Ok(()) };
-    let now = entry_at(store, commit.parent_tree, origin);
+    let now = entry_at(store, commit.parent_tree, origin).filter(Entry::is_regular);
     if now.is_none() || now == cover.steps[from].before {
         return Ok(());
     }

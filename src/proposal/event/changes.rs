@@ -46,6 +46,11 @@ impl Entry {
         Self { id: id.into(), mode: known_mode(mode) }
     }
 
+    /// True for a regular file, executable or not: what is no symlink and no submodule.
+    pub fn is_regular(&self) -> bool {
+        Mode::parse(&self.mode).is_some()
+    }
+
     /// The mode as a value; a regular file where the text is none of ours.
     pub fn file_mode(&self) -> Mode {
         Mode::parse(&self.mode).unwrap_or_default()
