@@ -35,7 +35,7 @@ use crate::text::escape;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye approve m4k8
-  aye approve m4k8@3f9c --yes --reason 'Tested on Windows'")]
+  aye approve m4k8@3f9c02d71b5e --yes --reason 'Tested on Windows'")]
 pub struct Args {
     /// The proposals.
     #[command(flatten)]
@@ -86,7 +86,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let view = store.look()?;
     let proposals = args.which.pending(context, &view)?;
     if args.yes {
-        args.which.require_named_revisions(&view, &proposals)?;
+        args.which.require_named_revisions(&view, &proposals, true)?;
     }
     drop(view);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();

@@ -77,8 +77,9 @@ pub struct RejectedItem {
 /// `proposal_not_found`, `not_pending`, `revision_required`, the refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposals = args.which.pending(context, &store, &store.view()?)?;
-    let seen = Seen::now(&store, &store.view()?)?;
+    let view = store.view()?;
+    let proposals = args.which.pending(context, &store, &view)?;
+    let seen = Seen::now(&store, &view)?;
     let is_group = proposals.len() > 1 || args.which.is_filter();
     let group = decide::group::of_reject(&proposals);
     if args.dry_run {
@@ -86,6 +87,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     if args.yes.is_given() {
         args.which.refuse_unseen("aye reject", &args.yes, &proposals)?;
+        args.which.several().require_named_revisions(&view, &proposals, false)?;
     }
     if let Some(named) = args.yes.digest() {
         decide::group::require_same(named, &group)?;

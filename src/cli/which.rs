@@ -12,6 +12,7 @@ use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
 use crate::error::{Error, Result, codes as error_codes};
 use crate::prompt;
+use crate::proposal::state::REVISION_DIGITS;
 use crate::proposal::{Proposal, Status, codes};
 use crate::store::{Filter, Store, Summary, View};
 use crate::text::escape;
@@ -264,43 +265,47 @@ impl Several {
 }
 
 /// Refuses to decide without a look on what has several revisions, where `text`, as it was typed,
-/// does not say which was looked at.
+/// does not say which was looked at; and by so few digits of one that another could begin so.
 ///
 /// # Errors
 /// `revision_required`.
 pub fn require_named_revision(text: Option<&str>, proposal: &Proposal) -> Result<()> {
-    if proposal.revisions.len() == 1 || text.is_some_and(|text| text.contains('@')) {
-        return Ok(());
-    }
-    Err(Error::new(
-        &codes::REVISION_REQUIRED,
-        format!(
-            "{} has {} revisions, and --yes has to name one",
-            proposal.id,
-            proposal.revisions.len()
-        ),
-    )
-    .with("proposal_id", proposal.id.as_str())
-    .with("revision", proposal.current().event.clone())
-    .hint(format!(
-        "look at it with `aye diff {}`, then name what you saw: {}",
-        proposal.id,
-        proposal.at_revision()
-    )))
+    let (id, revisions) = (&proposal.id, proposal.revisions.len());
+    let why = match text.and_then(|text| text.split_once('@')) {
+        Some((_, digits)) if digits.len() >= REVISION_DIGITS => return Ok(()),
+        Some(_) => format!("--yes takes {REVISION_DIGITS} digits of a revision of {id} at least"),
+        None if revisions == 1 => return Ok(()),
+        None => format!("{id} has {revisions} revisions, and --yes has to name one"),
+    };
+    Err(Error::new(&codes::REVISION_REQUIRED, why)
+        .with("proposal_id", id.as_str())
+        .with("revision", proposal.current().event.clone())
+        .hint(format!(
+            "look at it with `aye diff {id}`, then name what you saw: {}",
+            proposal.at_revision()
+        )))
 }
 
 impl Several {
-    /// As [`require_named_revision`], for each of `proposals`, which [`Several::pending`] found.
+    /// As [`require_named_revision`], for each of `proposals`, which [`Several::pending`] found. `all`: not
+    /// only those of which a revision was named.
     ///
     /// # Errors
     /// `revision_required`.
-    pub fn require_named_revisions(&self, view: &View, proposals: &[Proposal]) -> Result<()> {
+    pub fn require_named_revisions(
+        &self,
+        view: &View,
+        proposals: &[Proposal],
+        all: bool,
+    ) -> Result<()> {
         for proposal in proposals {
             let named = self.ids.iter().find(|id| {
                 let id = id.split_once('@').map_or(id.as_str(), |(id, _)| id);
                 view.resolve(id).is_ok_and(|found| found == proposal.id)
             });
-            require_named_revision(named.map(String::as_str), proposal)?;
+            if all || named.is_some_and(|id| id.contains('@')) {
+                require_named_revision(named.map(String::as_str), proposal)?;
+            }
         }
         Ok(())
     }

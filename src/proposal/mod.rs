@@ -39,7 +39,7 @@ pub use statement::Statement;
 pub mod codes {
     crate::codes! {
         PROPOSAL_NOT_FOUND = "proposal_not_found", NotFound, "no proposal has that id or id prefix";
-        AMBIGUOUS_ID = "ambiguous_id", Usage, "several proposals begin with that id prefix";
+        AMBIGUOUS_ID = "ambiguous_id", Usage, "several proposals, or several revisions of one, begin with that";
         DESCRIPTION_INVALID = "description_invalid", Invalid, "the description has a control character other than line feed and tab";
         INVALID_ID = "invalid_id", Invalid, "that is not the form of a proposal id";
         COMMENT_NOT_FOUND = "comment_not_found", NotFound, "the proposal has no comment with that id or id prefix";
@@ -50,7 +50,7 @@ pub mod codes {
         REVISED = "revised_meanwhile", Conflict, "the proposal got a new revision between the look and the decision";
         TERMINAL_REQUIRED = "terminal_required", Refused, "that takes a person at a terminal";
         STANDS_ON = "stands_on", Conflict, "the proposal stands on another pending one, which was not named";
-        REVISION_REQUIRED = "revision_required", Refused, "the proposal has several revisions, and --yes must name the one that was looked at";
+        REVISION_REQUIRED = "revision_required", Refused, "the proposal has several revisions, and --yes must name the one that was looked at, by twelve digits";
         CHANGED_SINCE_SHOWN = "changed_since_shown", Conflict, "files, HEAD or the proposal changed between the look and the decision";
         WRONG_TOOL = "wrong_tool", Refused, "that proposal is decided by another command";
         STATEMENT_INVALID = "statement_invalid", Invalid, "a decision statement or its manifest cannot be read";

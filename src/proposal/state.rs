@@ -10,6 +10,10 @@ use super::event::{
 use super::{Actor, ActorKind, AgentRun, ProposalId, codes, forks};
 use crate::error::{Error, Result};
 
+/// Fewest hexadecimal digits of a revision's id by which it is decided on without a look, and how many are
+/// printed: 48 bits, so that no other revision is made to begin so.
+pub const REVISION_DIGITS: usize = 12;
+
 /// A proposal with everything that has happened to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
@@ -412,18 +416,17 @@ impl Proposal {
         names
     }
 
-    /// `ID@REV`: the id and the beginning of the current revision's event id, which `--yes` takes
-    /// once there are several revisions. 48 bits of it, so that no other revision is made to fit.
+    /// `ID@REV`: the id and the beginning of the current revision's event id, which `--yes` takes.
     pub fn at_revision(&self) -> String {
         let event = &self.current().event;
-        format!("{}@{}", self.id, event.get(..12).unwrap_or(event))
+        format!("{}@{}", self.id, event.get(..REVISION_DIGITS).unwrap_or(event))
     }
 
     /// Refuses a revision other than the current one; `text` is the beginning of its event id, of
     /// at least four characters.
     ///
     /// # Errors
-    /// `invalid_id`, `revised_meanwhile`.
+    /// `invalid_id`; `ambiguous_id` where an earlier revision begins so, too; `revised_meanwhile`.
     pub fn require_revision_prefix(&self, text: &str) -> Result<()> {
         let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if text.len() < 4 || !hex {
@@ -431,7 +434,17 @@ impl Proposal {
             return Err(Error::new(&codes::INVALID_ID, format!("'{shown}' is not a revision"))
                 .hint(format!("the current one is {}", self.at_revision())));
         }
-        if self.current().event.starts_with(&text.to_ascii_lowercase()) {
+        let text = text.to_ascii_lowercase();
+        let fits = |revision: &&Revision| revision.event.starts_with(&text);
+        if self.revisions.iter().filter(fits).count() > 1 {
+            let why = format!("several revisions of {} begin with {text}", self.id);
+            return Err(Error::new(&codes::AMBIGUOUS_ID, why).hint(format!(
+                "look at the current one: aye diff {}; it is {}",
+                self.id,
+                self.at_revision()
+            )));
+        }
+        if fits(&self.current()) {
             return Ok(());
         }
         Err(Error::new(&codes::REVISED, format!("{} is at another revision than {text}", self.id))

@@ -354,6 +354,12 @@ fn a_revised_proposal_is_applied_at_the_revision_that_was_looked_at() {
     repo.agent("codex", &["revise", &id, "a.txt", "--old", "hello", "--new", "EVIL"]).ok();
     repo.aye(&["apply", &id, "--yes"]).fails("revision_required", 4);
     repo.aye(&["apply", &seen, "--yes"]).fails("revised_meanwhile", 5);
+    // A few digits of one are soon made to be those of another.
+    let short = repo.at_revision(&id)[..id.len() + 1 + 11].to_owned();
+    for verb in ["apply", "approve", "reject"] {
+        repo.aye(&[verb, &short, "--yes"]).fails("revision_required", 4);
+    }
+    repo.aye(&["diff", &short]).ok().says("+EVIL");
     assert_eq!(repo.text("a.txt"), "hello\n");
     repo.aye(&["apply", &repo.at_revision(&id), "--yes"]).ok();
     assert_eq!(repo.text("a.txt"), "EVIL\n");

@@ -686,3 +686,47 @@ fn a_staging_id_of_two_proposals_names_neither() {
     repo.aye(&["memory", "apply", own, "--yes"]).ok();
     assert!(repo.text(".agent-memory/pitfalls.md").ends_with("- harmless\n"));
 }
+
+/// A few digits of a revision are soon those of another one as well.
+#[test]
+fn a_beginning_of_two_revisions_names_neither() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    let mut lane = Hostile::new(&repo, "twins");
+    let first = lane.propose("new.txt", "Two of them");
+    let tip = lane.step(&first, &[]);
+    lane.push(&tip);
+    let listed = repo.aye(&["list", "--json"]).ok().json();
+    let id = listed["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    let after = lane.blob("evil\n");
+    let revise = |lane: &mut Hostile<'_>, number: usize| {
+        let changes = json!([{"path": "new.txt", "after": {"id": after, "mode": "100644"}}]);
+        let data =
+            json!({"reason": "answer", "changes": changes, "description": number.to_string()});
+        lane.event("revise", Some(&id), data)
+    };
+    let hash = |event: &str| {
+        let (hash, blob) = (gix::hash::Kind::Sha1, gix::objs::Kind::Blob);
+        gix::objs::compute_hash(hash, blob, event.as_bytes()).expect("hashed").to_string()
+    };
+    // Each number of the lane has many events to choose from.
+    let earlier: std::collections::HashMap<String, String> = (0..2000)
+        .map(|number| revise(&mut lane.at(1), number))
+        .map(|event| (hash(&event)[..4].to_owned(), event))
+        .collect();
+    let mut later = (0..2000).map(|number| revise(&mut lane.at(2), number));
+    let twins = later.find_map(|event| Some((earlier.get(&hash(&event)[..4])?, event)));
+    let (one, two) = twins.expect("two that begin alike");
+    let tip = lane.step(one, &[&tip]);
+    let at = hash(&two);
+    lane.push(&lane.step(&two, &[&tip]));
+    let named = |digits: usize| format!("{id}@{}", &at[..digits]);
+    repo.aye(&["diff", &named(4)]).fails("ambiguous_id", 2);
+    repo.aye(&["diff", &named(12)]).ok().says("evil");
+    for verb in ["apply", "approve", "reject"] {
+        repo.aye(&[verb, &named(4), "--yes"]).fails("ambiguous_id", 2);
+        repo.aye(&[verb, &named(11), "--yes"]).fails("revision_required", 4);
+    }
+    assert!(!repo.path("new.txt").exists());
+    repo.aye(&["apply", &named(12), "--yes"]).ok();
+    assert_eq!(repo.text("new.txt"), "evil\n");
+}

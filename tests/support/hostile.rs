@@ -21,6 +21,11 @@ impl<'r> Hostile<'r> {
         Self { repo, lane: lane.to_owned(), seq: 0 }
     }
 
+    /// The lane after `seq` events.
+    pub fn at(&self, seq: u64) -> Self {
+        Self { repo: self.repo, lane: self.lane.clone(), seq }
+    }
+
     /// The next event of the lane, canonical JSON.
     pub fn event(&mut self, kind: &str, proposal: Option<&str>, data: Value) -> String {
         self.seq += 1;

@@ -40,7 +40,7 @@ use crate::store::Store;
 #[command(after_help = "Examples:
   aye apply m4k8
   aye apply m4k8 --yes --commit
-  aye apply m4k8@3f9c --yes              only at the revision that was looked at
+  aye apply m4k8@3f9c02d71b5e --yes      only at the revision that was looked at
   aye apply m4k8 --yes --take-residue    and other changes in its files
   aye apply --latest
   aye apply m4k8 7qx2 --dry-run
@@ -149,7 +149,7 @@ fn named(context: &mut Context, store: &Store, args: &Args) -> Result<Vec<Propos
     if args.yes.is_given() && !args.dry_run {
         args.which.refuse_unseen("aye apply", &args.yes, &proposals)?;
         if args.yes.digest().is_none() {
-            args.which.several().require_named_revisions(&view, &proposals)?;
+            args.which.several().require_named_revisions(&view, &proposals, true)?;
         }
     }
     Ok(proposals)

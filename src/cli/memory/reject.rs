@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Answer, open};
 use crate::cli::identity::Asking;
-use crate::cli::which::One;
+use crate::cli::which::{One, require_named_revision};
 use crate::cli::{Context, Format};
 use crate::decide::Seen;
 use crate::decide::verdict::{self, Word};
@@ -52,6 +52,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let service = open(context, &store)?;
     let proposal = service.find(args.which.named()?)?;
     proposal.require_pending(context.now)?;
+    if let Some(id) = args.which.id.as_deref().filter(|id| args.yes && id.contains('@')) {
+        require_named_revision(Some(id), &proposal)?;
+    }
     let id = staging_id(&proposal).unwrap_or(proposal.id.as_str()).to_owned();
     let command = format!("aye memory reject {id}");
     let seen = Seen::now(&store, &store.view()?)?;
