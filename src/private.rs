@@ -24,30 +24,17 @@ pub mod codes {
 /// Largest file that is read here, in bytes: 256 MiB.
 pub(crate) const LIMIT: u64 = 1 << 28;
 
-/// What may lie directly in `aye/`, and whether it is a directory.
-const KNOWN: &[(&str, bool)] = &[
-    ("broken", true),
-    ("cache.lock", false),
-    ("cache.sqlite", false),
-    ("cache.sqlite-journal", false),
-    ("edited", true),
-    ("idle", false),
-    ("journal", true),
-    ("lane", false),
-    ("lane.private", false),
-    ("lock", false),
-    ("memory.sqlite", false),
-    ("memory.sqlite-journal", false),
-    ("packing", false),
-    ("place", false),
-    ("place.private", false),
-    ("purged", false),
-    ("purged-sessions", false),
-    ("review", true),
-    ("sessions", true),
-    ("try", true),
-    ("unanswered", false),
-];
+/// The directories directly in `aye/`; every other name there is a file's.
+const DIRECTORIES: &[&str] = &["broken", "edited", "journal", "review", "sessions", "try"];
+
+/// Those of them that have other files than aye's own: what a repair moved there, and trials.
+const OTHERS: &[&str] = &["broken", "try"];
+
+/// How the name of a journal ends that a repair has set aside as it was.
+const ASIDE: &str = ".bad";
+
+/// How deep aye's own files lie in one of them at most.
+const DEEPEST: usize = 8;
 
 /// A directory of aye's own, open.
 #[derive(Debug)]
@@ -206,28 +193,54 @@ impl Directory {
         let _ = self.dir.unlink(name.into());
     }
 
-    /// What lies here under a name of aye's own and is not what aye put there: symlinks, and files
-    /// of the wrong kind. For `aye/` itself.
+    /// What lies here and is not what aye put there: symlinks at any depth, but for those in a trial or that a
+    /// repair has moved, and files of the wrong kind. For `aye/` itself.
     pub fn unsafe_entries(&self) -> Vec<Error> {
-        self.contents().into_iter().filter_map(|(_, found)| found.err()).collect()
+        let contents = self.contents();
+        let mut found = Vec::new();
+        for (name, usable) in contents {
+            match usable {
+                Ok(()) if OTHERS.iter().any(|other| name == *other) => {}
+                Ok(()) => self.symlinks_in(name.as_bstr(), DEEPEST, &mut found),
+                Err(error) => found.push(error),
+            }
+        }
+        found
     }
 
-    /// The known names that are here, each with whether it can be used. For `aye/` itself.
-    pub(crate) fn contents(&self) -> Vec<(&'static str, Result<()>)> {
+    /// Adds the symlinks below the directory `name`, if it is one, to `found`.
+    fn symlinks_in(&self, name: &BStr, deep: usize, found: &mut Vec<Error>) {
+        let Ok(dir) = self.dir.enter(name) else { return };
+        let below = Self { path: self.path.join(name.to_path_lossy()), dir };
+        for (name, kind) in below.dir.kinds().unwrap_or_default() {
+            match kind {
+                FileKind::Symlink if !name.ends_with(ASIDE.as_bytes()) => {
+                    found.push(not_ours(&below.path.join(name.to_path_lossy()), true, false));
+                }
+                FileKind::Directory if deep > 0 => {
+                    below.symlinks_in(name.as_bstr(), deep - 1, found);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The names that are here, each with whether it can be used. For `aye/` itself.
+    pub(crate) fn contents(&self) -> Vec<(BString, Result<()>)> {
         let mut found = Vec::new();
         for (name, kind) in self.dir.kinds().unwrap_or_default() {
-            let Some((known, directory)) = KNOWN.iter().find(|(known, _)| name == *known) else {
-                continue;
-            };
-            let expected = if *directory { FileKind::Directory } else { FileKind::File };
-            let path = self.path.join(known);
+            let directory = DIRECTORIES.iter().any(|known| name == *known);
+            let expected = if directory { FileKind::Directory } else { FileKind::File };
             let usable = match kind == expected {
                 true => Ok(()),
-                false => Err(not_ours(&path, kind == FileKind::Symlink, *directory)),
+                false => {
+                    let path = self.path.join(name.to_path_lossy());
+                    Err(not_ours(&path, kind == FileKind::Symlink, directory))
+                }
             };
-            found.push((*known, usable));
+            found.push((name, usable));
         }
-        found.sort_unstable_by_key(|(name, _)| *name);
+        found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         found
     }
 

@@ -25,10 +25,10 @@ impl Context {
             }
         }
         self.warn_of(&unsafe_);
-        if sound.contains(&"try") {
+        if sound.iter().any(|name| name == "try") {
             trial::sweep(store.common_dir());
         }
-        if sound.contains(&"journal") && journal::is_pending(&private) {
+        if sound.iter().any(|name| name == "journal") && journal::is_pending(&private) {
             self.recover(store);
         }
     }

@@ -583,6 +583,11 @@ fn each_entry_as_a_symlink_is_not_followed() {
         ("cache.sqlite", "aye/cache.sqlite"),
         ("cache.sqlite", ".bashrc"),
         ("cache.lock", "aye/lock"),
+        ("checked", "aye/lane"),
+        ("examined", "aye/lane"),
+        ("linked", "aye/lane"),
+        ("staged", "nothing"),
+        ("unknown", "aye/journal"),
         ("lock", "nothing"),
         ("lane", "nothing"),
         ("idle", "nothing"),
@@ -615,6 +620,18 @@ fn each_entry_as_a_symlink_is_not_followed() {
         sound_end(&repo.aye(&["doctor", "--repair"]));
         scene.untouched();
     }
+}
+
+/// Also below the directories there; a trial has the symlinks of the project.
+#[test]
+fn symlinks_further_down_are_named() {
+    let scene = Scene::new();
+    propose(&scene.repo, "a.txt", "one", "eins");
+    scene.link("aye/review/x.json", ".bashrc");
+    scene.link("aye/sessions/x", "aye");
+    let run = scene.repo.aye(&["doctor"]).exits(1);
+    run.says(CODE).says("aye/review/x.json").says("aye/sessions/x");
+    scene.untouched();
 }
 
 /// Decisions that an earlier session has kept are neither read nor written through a symlink.

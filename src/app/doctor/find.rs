@@ -37,6 +37,12 @@ impl Look {
         wanted: Wanted,
         now: DateTime<Utc>,
     ) -> Result<Self> {
+        // First, for notes of this very look are written in the place of what lies there.
+        let private = match store.private() {
+            Ok(None) => Vec::new(),
+            Ok(Some(private)) => private.unsafe_entries(),
+            Err(error) => vec![error],
+        };
         let left = store.leftovers(view, wanted.full, now)?;
         let mut looking = Looking { store, view, found, now, problems: Vec::new() };
         let (broken, incomplete) = looking.objects();
@@ -49,7 +55,7 @@ impl Look {
         let examined = store.examine(view, wanted.reads_all(), now)?;
         drop(reading);
         looking.forged_stamp()?;
-        looking.private();
+        looking.private(&private);
         looking.pushes();
         looking.examined(examined, &incomplete);
         looking.task_plan();
@@ -150,13 +156,8 @@ impl<'a> Looking<'a> {
         Ok(())
     }
 
-    /// What is wrong in aye's own directory in the git directory.
-    fn private(&mut self) {
-        let found = match self.store.private() {
-            Ok(None) => return,
-            Ok(Some(private)) => private.unsafe_entries(),
-            Err(error) => vec![error],
-        };
+    /// What is wrong in aye's own directory in the git directory, where `found` is.
+    fn private(&mut self, found: &[Error]) {
         let refused = match crate::apply::recover(self.store) {
             Ok(settled) => settled.refused,
             Err(error) if error.is(&PRIVATE_DIR_UNSAFE) => Vec::new(),
