@@ -70,8 +70,8 @@ pub struct Item {
     pub file_path: String,
     /// How many files change.
     pub files: usize,
-    /// Lines added; null where a file is binary or larger than 4 MiB, or its content is not in this partial
-    /// clone.
+    /// Lines added; null where a file is binary, over 10 MiB or changes over 200,000 lines, or its content is not in this
+    /// partial clone.
     pub added: Option<usize>,
     /// Lines removed; null as `added` is.
     pub removed: Option<usize>,

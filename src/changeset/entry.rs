@@ -74,6 +74,16 @@ impl<'a> Entry<'a> {
         self.before.is_some_and(File::is_binary) || self.after.is_some_and(File::is_binary)
     }
 
+    /// True when too much changes to be told line by line unasked ([`hunks::is_large`]).
+    pub fn is_large(&self) -> bool {
+        hunks::is_large(self.old_bytes(), self.new_bytes())
+    }
+
+    /// True when it is shown as a whole and has no count of lines: it is binary or large.
+    pub fn is_whole(&self) -> bool {
+        self.is_binary() || self.is_large()
+    }
+
     /// True when bytes change, not only mode or place.
     pub fn changes_content(&self) -> bool {
         self.old_bytes() != self.new_bytes()
@@ -87,9 +97,9 @@ impl<'a> Entry<'a> {
         is_it.then(|| moves::similarity(self.old_bytes(), self.new_bytes()))
     }
 
-    /// Added and removed lines; none for a binary file.
+    /// Added and removed lines; none for a binary file or a large one.
     pub fn counts(&self) -> hunks::Counts {
-        if self.is_binary() {
+        if self.is_whole() {
             return hunks::Counts::default();
         }
         let bytes = [self.before, self.after].map(|file| file.map(|file| file.bytes.as_slice()));

@@ -12,6 +12,7 @@ use gix::merge::blob::Resolution;
 use gix::merge::blob::builtin_driver::text::{Conflict as Style, ConflictStyle, Labels, Merge};
 
 use super::file::is_binary;
+use super::hunks::is_large;
 
 /// Names of the two sides in conflict markers.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +35,7 @@ pub enum Merged {
         /// Every conflict, in file order.
         hunks: Vec<ConflictHunk>,
     },
-    /// A side is binary, and both changed.
+    /// A side is binary or changed too much ([`is_large`]), and both changed.
     Binary,
 }
 
@@ -57,7 +58,7 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], sides: Sides<'_>) -> Merge
     if base == ours {
         return Merged::Clean(theirs.into());
     }
-    if [base, ours, theirs].into_iter().any(is_binary) {
+    if !has_lines([base, ours, theirs]) {
         return Merged::Binary;
     }
     match run(base, ours, theirs, sides, None) {
@@ -104,7 +105,7 @@ pub fn unsettled(
     sides: Sides<'_>,
     ancestor: &str,
 ) -> Option<Unsettled> {
-    if [base, ours, theirs].into_iter().any(is_binary) {
+    if !has_lines([base, ours, theirs]) {
         return None;
     }
     let (marked, size) = run(base, ours, theirs, sides, Some(ancestor)).err()?;
@@ -121,6 +122,13 @@ pub fn unsettled(
         }
     }
     (!regions.is_empty()).then_some(Unsettled { marked, regions })
+}
+
+/// Whether both sides can be merged with what they changed line by line.
+fn has_lines([base, ours, theirs]: [&[u8]; 3]) -> bool {
+    !([base, ours, theirs].into_iter().any(is_binary))
+        && !is_large(base, ours)
+        && !is_large(base, theirs)
 }
 
 /// The merged text, or else the marked one and the length of its markers.

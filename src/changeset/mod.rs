@@ -59,6 +59,12 @@ pub mod codes {
     }
 }
 
+/// Bytes of content that a proposal may have, both sides of all files together, where one of them may have `largest`:
+/// 64 MiB, or two of those.
+pub fn most_content(largest: u64) -> u64 {
+    (64 << 20).max(largest.saturating_mul(2))
+}
+
 /// One file, before and after.
 ///
 /// `before: None` creates the file, `after: None` deletes it. A rename is the deletion of one
@@ -171,11 +177,21 @@ impl Changeset {
         &self.changes
     }
 
-    /// Refuses results over the size limit.
+    /// Refuses results over the size `limit` of a file, and more than a proposal may have together.
     ///
     /// # Errors
     /// `size_limit_exceeded`.
     pub fn limit_sizes(&self, limit: u64) -> Result<()> {
+        let sides = self.changes().iter().flat_map(|change| [&change.before, &change.after]);
+        let total: u64 = sides.flatten().map(|file| file.bytes.len() as u64).sum();
+        let most = most_content(limit);
+        if total > most {
+            let why =
+                format!("its files would have {total} bytes together, over the limit of {most}");
+            return Err(Error::new(&crate::error::codes::SIZE_LIMIT, why)
+                .with("limit", most)
+                .hint("make several proposals of it; aye.maxFileSize raises the limit"));
+        }
         for change in self.changes() {
             let size = change.after.as_ref().map_or(0, |file| file.bytes.len() as u64);
             if size > limit {

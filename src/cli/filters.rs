@@ -46,8 +46,8 @@ pub struct FilterArgs {
     /// Only those that change this file, or one below this directory (from the repository's top).
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// Only those that add and remove at most N lines together, and change no file that is binary or larger
-    /// than 4 MiB.
+    /// Only those that add and remove at most N lines together, and change no file that is binary or large:
+    /// over 10 MiB, or 200,000 lines that change.
     #[arg(long, value_name = "N")]
     pub max_lines: Option<usize>,
     /// Only code or memory proposals.

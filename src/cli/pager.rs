@@ -67,6 +67,7 @@ pub fn options(context: &Context, config: Option<&Config>) -> Options {
         columns: columns().unwrap_or(80),
         layout: Layout::Unified,
         syntax: terminal,
+        all: false,
         numbers: false,
     }
 }

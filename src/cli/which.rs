@@ -63,8 +63,8 @@ pub struct Batch {
     /// All that change this file, or one below this directory (from the repository's top).
     #[arg(long, value_name = "PATH", help_heading = "Filters")]
     pub path: Option<String>,
-    /// All that add and remove at most N lines together, and change no file that is binary or larger
-    /// than 4 MiB.
+    /// All that add and remove at most N lines together, and change no file that is binary or large:
+    /// over 10 MiB, or 200,000 lines that change.
     #[arg(long, value_name = "N", help_heading = "Filters")]
     pub max_lines: Option<usize>,
 }

@@ -40,7 +40,7 @@ use filters::Filters;
 use recent::Recent;
 
 pub use filters::BY_GIT;
-pub(crate) use object::{TRY_AGAIN, damaged};
+pub(crate) use object::{MOST, TRY_AGAIN, blob_within, damaged, header, loose_path};
 pub use open::objects_at;
 pub use policy::{Gate, Policy};
 pub(crate) use promisor::promisor;

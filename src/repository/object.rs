@@ -1,11 +1,17 @@
 //! Objects by id, fetched from the promisor remote where this is a partial clone.
 
+use std::path::PathBuf;
+
 use gix::ObjectId;
-use gix::objs::Exists as _;
+use gix::objs::{Exists as _, Kind};
 
 use super::{Repository, codes};
+use crate::error::codes::SIZE_LIMIT;
 use crate::error::{Error, Result};
 use crate::git;
+
+/// Bytes of a blob that is read, whatever names it: 256 MiB.
+pub(crate) const MOST: u64 = 256 << 20;
 
 /// What to do where a partial clone lacks something.
 pub(crate) const TRY_AGAIN: &str =
@@ -31,15 +37,40 @@ impl Repository {
         }
     }
 
-    /// The bytes of the blob `id` (hex).
+    /// The bytes of the blob `id` (hex), of at most 256 MiB.
     ///
     /// # Errors
-    /// `object_missing` if it is not there or damaged.
+    /// As [`Repository::blob_of_at_most`].
     pub fn blob(&self, id: &str) -> Result<Vec<u8>> {
+        self.blob_of_at_most(id, MOST)
+    }
+
+    /// The bytes of the blob `id` (hex), if there are at most `most`. What somebody else names is of any size, so
+    /// that is looked up before anything is inflated.
+    ///
+    /// # Errors
+    /// `object_missing` if it is not there or damaged, `size_limit_exceeded`.
+    pub fn blob_of_at_most(&self, id: &str, most: u64) -> Result<Vec<u8>> {
         let missing = |why: &dyn std::fmt::Display| {
             damaged(format_args!("blob {id}"), why).with("object", id)
         };
         let oid = ObjectId::from_hex(id.as_bytes()).map_err(|error| missing(&error))?;
+        let over = |size: u64| {
+            Error::new(&SIZE_LIMIT, format!("blob {id} has {size} bytes, over the limit of {most}"))
+                .with("object", id)
+                .with("limit", most)
+                .hint("it is not read: leave what names it undecided, or reject it")
+        };
+        match header(&self.repo, oid) {
+            Ok((_, size)) if size > most => return Err(over(size)),
+            Err(_) if self.is_partial() => {
+                let size = self.size_there(id).map_err(|_| self.absent(id))?;
+                if size > most {
+                    return Err(over(size));
+                }
+            }
+            _ => {}
+        }
         match self.repo.find_blob(oid) {
             // Neither gix nor git looks while it reads: a loose object may have been written over.
             Ok(blob) if !is_hash(oid, &blob.data) => Err(missing(&"its content is another one's")),
@@ -75,6 +106,13 @@ impl Repository {
         self.promisor.get_or_init(|| super::promisor(&self.repo)).as_deref()
     }
 
+    /// The size of the blob `id`, which git asks the promisor remote for.
+    fn size_there(&self, id: &str) -> Result<u64> {
+        let size = self.git()?.args(["cat-file", "-s", id]).run()?;
+        let size = std::str::from_utf8(&size).ok().and_then(|size| size.trim().parse().ok());
+        size.ok_or_else(|| Error::bug("git has no size of a blob"))
+    }
+
     /// The blob `id` as git gets it, which asks the promisor remote where it must.
     fn fetched(&self, id: &str) -> Result<Vec<u8>> {
         self.git()?.args(["cat-file", "blob", id]).run()
@@ -84,4 +122,48 @@ impl Repository {
 /// Whether `id` is that of a blob with these bytes.
 fn is_hash(id: ObjectId, bytes: &[u8]) -> bool {
     gix::objs::compute_hash(id.kind(), gix::objs::Kind::Blob, bytes).is_ok_and(|hash| hash == id)
+}
+
+/// The file of a loose object in the repository's own object directory.
+pub(crate) fn loose_path(repo: &gix::Repository, id: &ObjectId) -> PathBuf {
+    let hex = id.to_string();
+    repo.objects.store_ref().path().join(&hex[..2]).join(&hex[2..])
+}
+
+/// Bytes of a loose object in one block of a file system.
+const ONE_BLOCK: u64 = 4 << 10;
+
+/// Kind and size of an object, for whoever has to know them before it is loaded: it may be of any size.
+///
+/// A loose object in a file of one block is loaded for that, and not read again by the next that
+/// asks for it: gix keeps it. Deflate makes 1,032 bytes of one at most.
+///
+/// # Errors
+/// Those of gix.
+pub(crate) fn header(repo: &gix::Repository, id: ObjectId) -> Result<(Kind, u64), gix::Error> {
+    let file = std::fs::metadata(loose_path(repo, &id));
+    if file.is_ok_and(|file| file.len() <= ONE_BLOCK)
+        && let Ok(object) = repo.find_object(id)
+    {
+        return Ok((object.kind, object.data.len() as u64));
+    }
+    let header = repo.find_header(id)?;
+    Ok((header.kind(), header.size()))
+}
+
+/// The bytes of the blob `id`, if it has at most `most` and is one: an object of somebody else is of any size, so
+/// that is looked up before it is loaded.
+///
+/// # Errors
+/// Those of gix where it is not there or damaged.
+pub(crate) fn blob_within(
+    repo: &gix::Repository,
+    id: ObjectId,
+    most: u64,
+) -> Result<Option<Vec<u8>>, gix::Error> {
+    let (kind, size) = header(repo, id)?;
+    if kind != Kind::Blob || size > most {
+        return Ok(None);
+    }
+    Ok(Some(repo.find_object(id)?.detach().data))
 }

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::ordered::Ordered as _;
 use crate::proposal::event::MAX_BYTES;
 use crate::proposal::{Data, ProposalId, Stamped, snapshot};
+use crate::repository::blob_within;
 
 /// The trailer of a lane commit that names a proposal.
 const PROPOSAL: &str = "Proposal-Id: ";
@@ -71,9 +72,12 @@ pub(super) fn attachments(
         original = Some(first.id);
     }
     let statement = stamped.event.data.statement().map(|statement| statement.id.clone());
-    let blob = |id: &String| repo.find_blob(ObjectId::from_hex(id.as_bytes()).ok()?).ok();
+    let blob = |id: &String| {
+        let id = ObjectId::from_hex(id.as_bytes()).ok()?;
+        blob_within(repo, id, crate::proposal::statement::MAX_BYTES as u64).ok()?
+    };
     let manifest = statement.as_ref().and_then(blob);
-    let manifest = manifest.and_then(|blob| snapshot::manifest(&blob.data)).map(|named| named.id);
+    let manifest = manifest.and_then(|bytes| snapshot::manifest(&bytes)).map(|named| named.id);
     let mut leaves = Vec::new();
     for (name, id) in
         [("list", list), ("manifest", manifest), ("original", original), ("statement", statement)]

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::BlobRef;
 use crate::proposal::snapshot::{self, Figures, Item, Line, Stub, Subject};
 use crate::proposal::{Data, Event, ProposalId};
+use crate::repository::{MOST, blob_within};
 
 /// Objects that are read before the packs are mapped anew. They lie anywhere in these, and with each
 /// the kernel maps what is around it.
@@ -149,9 +150,9 @@ impl<'s> Lines<'s> {
         if self.read.is_multiple_of(MOST_READ) {
             self.objects = remapped(&self.store.repo);
         }
-        match self.objects.find_blob(id) {
-            Ok(mut blob) => Ok(std::mem::take(&mut blob.data)),
-            Err(_) => self.store.blob(&id.to_string()),
+        match blob_within(&self.objects, id, MOST) {
+            Ok(Some(bytes)) => Ok(bytes),
+            _ => self.store.blob(&id.to_string()),
         }
     }
 

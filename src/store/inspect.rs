@@ -12,6 +12,7 @@ use super::objects::hashed;
 use super::refs::{self, LaneRef};
 use super::{Store, View, compose};
 use crate::error::Result;
+use crate::repository::MOST;
 
 /// How closely objects are looked at. Commits, trees and events are read and hashed either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,8 +252,12 @@ impl Walk<'_> {
         }
         let found = match (is_event, self.depth) {
             _ if !is_new => Ok(()),
-            (true, _) | (_, Depth::Full) => whole(self.store, id, Kind::Blob).map(drop),
-            (false, Depth::Headers) => header(self.store, id),
+            (true, _) => whole(self.store, id, Kind::Blob).map(drop),
+            // Of content that nothing here would read, the header has to do.
+            (false, Depth::Full) if !is_over(&self.store.repo, id) => {
+                whole(self.store, id, Kind::Blob).map(drop)
+            }
+            (false, _) => header(self.store, id),
         };
         match found {
             Ok(()) if is_event => {
@@ -289,6 +294,11 @@ pub(super) fn whole(store: &Store, id: ObjectId, kind: Kind) -> Result<Vec<u8>, 
     }
 }
 
+/// Whether the object `id` is larger than any that is read.
+fn is_over(repo: &gix::Repository, id: ObjectId) -> bool {
+    crate::repository::header(repo, id).is_ok_and(|(_, size)| size > MOST)
+}
+
 fn header(store: &Store, id: ObjectId) -> Result<(), String> {
     match store.repo.find_header(id) {
         Ok(found) if found.kind() == Kind::Blob => Ok(()),
@@ -298,7 +308,7 @@ fn header(store: &Store, id: ObjectId) -> Result<(), String> {
 }
 
 fn unreadable(store: &Store, id: ObjectId, error: &dyn std::fmt::Display) -> String {
-    let path = super::objects::loose_path(&store.repo, &id);
+    let path = crate::repository::loose_path(&store.repo, &id);
     match path.metadata() {
         Ok(facts) if facts.len() == 0 => format!("is damaged: {} is empty", path.display()),
         Ok(_) => match std::fs::File::open(&path) {

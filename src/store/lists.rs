@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::lists::MAX_LIST;
 use crate::proposal::event::{MAX_BYTES, Publish};
 use crate::proposal::{Data, Event, Stamped, codes};
+use crate::repository::blob_within;
 
 /// Puts the list of `event` back, if it is a blob of its own. The size is looked up before the blob
 /// is loaded.
@@ -37,7 +38,7 @@ pub(super) fn missing(repo: &gix::Repository, event: &Event) -> Option<ObjectId>
     let Data::Publish(publish) = &event.data else { return absent(&event.list()?.id) };
     absent(&publish.original.id).or_else(|| {
         let first = ObjectId::from_hex(publish.original.id.as_bytes()).ok()?;
-        let first = Event::from_bytes(&repo.find_blob(first).ok()?.data).ok()?;
+        let first = Event::from_bytes(&blob_within(repo, first, MAX_BYTES as u64).ok()??).ok()?;
         absent(&first.list()?.id)
     })
 }
@@ -53,12 +54,10 @@ fn blob(
     wrong: impl Fn(&dyn std::fmt::Display) -> Error,
 ) -> Result<(ObjectId, Vec<u8>)> {
     let id = ObjectId::from_hex(id.as_bytes()).map_err(|error| wrong(&error))?;
-    let header = repo.find_header(id).map_err(|error| wrong(&error))?;
-    if header.kind() != Kind::Blob || header.size() > most as u64 {
-        return Err(wrong(&format_args!("it is not a blob of at most {most} bytes")));
+    match blob_within(repo, id, most as u64).map_err(|error| wrong(&error))? {
+        Some(bytes) => Ok((id, bytes)),
+        None => Err(wrong(&format_args!("it is not a blob of at most {most} bytes"))),
     }
-    let mut found = repo.find_blob(id).map_err(|error| wrong(&error))?;
-    Ok((id, std::mem::take(&mut found.data)))
 }
 
 fn unreadable(message: String) -> Error {

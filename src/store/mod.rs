@@ -76,6 +76,7 @@ pub use projection::Tampering;
 pub use purge::{
     Begun, Contents, EDITED, Holder, Purged, Purging, Standing, Subjects, Target, Where,
 };
+pub use read::too_much;
 pub use refs::Audience;
 pub use rewound::Rewound;
 pub use salvage::{Aside, Restored};

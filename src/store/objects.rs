@@ -20,6 +20,7 @@ use gix::objs::{Exists as _, Kind};
 
 use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
+use crate::repository::loose_path;
 
 /// Objects of up to this size use the small deflate window, whose state is cheap to set up.
 const SMALL: usize = 8 * 1024;
@@ -89,30 +90,6 @@ impl Sink for Composed {
         self.objects.entry(id).or_insert_with(|| (kind, data.to_owned()));
         Ok(id)
     }
-}
-
-/// The file of a loose object in the repository's own object directory.
-pub(super) fn loose_path(repo: &gix::Repository, id: &ObjectId) -> PathBuf {
-    let hex = id.to_string();
-    repo.objects.store_ref().path().join(&hex[..2]).join(&hex[2..])
-}
-
-/// Kind and size of an object, for whoever has to know them before it is loaded: it may be of any size.
-///
-/// A loose object in a file of one block is loaded for that, and not read again by the next that
-/// asks for it: gix keeps it. Deflate makes 1,032 bytes of one at most.
-///
-/// # Errors
-/// Those of gix.
-pub(super) fn header(repo: &gix::Repository, id: ObjectId) -> Result<(Kind, u64), gix::Error> {
-    let file = std::fs::metadata(loose_path(repo, &id));
-    if file.is_ok_and(|file| file.len() <= STORED as u64)
-        && let Ok(object) = repo.find_object(id)
-    {
-        return Ok((object.kind, object.data.len() as u64));
-    }
-    let header = repo.find_header(id)?;
-    Ok((header.kind(), header.size()))
 }
 
 /// The id of an object.

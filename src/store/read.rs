@@ -2,32 +2,48 @@
 
 use gix::ObjectId;
 
-use super::{Audience, Store, codes, contradiction, objects, refs};
-use crate::changeset::{Changeset, File, FileChange, Snippet, emit};
+use super::{Audience, Store, codes, contradiction, refs};
+use crate::changeset::{self, Changeset, File, FileChange, RepoPath, Snippet, emit, hunks};
+use crate::error::codes::SIZE_LIMIT;
 use crate::error::{Error, Result};
 use crate::proposal::{ChangeRecord, Entry};
-
-/// Bytes of content that one changeset may name, unless single files may be larger.
-const MOST_CONTENT: u64 = 256 << 20;
+use crate::repository::{MOST, header};
 
 impl Store {
-    /// The content an entry names.
+    /// The content an entry names, which is a file that a proposal may have.
     ///
     /// # Errors
-    /// `object_missing` if the blob is not there or damaged.
+    /// `object_missing` if the blob is not there or damaged; `size_limit_exceeded`.
     pub fn file(&self, entry: &Entry) -> Result<File> {
-        Ok(File { bytes: self.blob(&entry.id)?, mode: entry.file_mode() })
+        self.file_of_at_most(entry, self.largest_file()?)
     }
 
-    /// The bytes of the blob `id` (hex), fetched where this is a partial clone.
+    fn file_of_at_most(&self, entry: &Entry, most: u64) -> Result<File> {
+        Ok(File { bytes: self.blob_of_at_most(&entry.id, most)?, mode: entry.file_mode() })
+    }
+
+    /// Bytes of the largest file that a proposal of anybody may have here: 10 MiB, or what `aye.maxFileSize` says.
+    fn largest_file(&self) -> Result<u64> {
+        Ok(self.settings()?.max_file_size.max(hunks::MOST_BYTES as u64))
+    }
+
+    /// The bytes of the blob `id` (hex), of at most 256 MiB.
     ///
     /// # Errors
-    /// As [`Repository::blob`](crate::repository::Repository::blob); `proposal_archived` where it is
-    /// not there because the proposal that names it was folded away.
+    /// As [`Store::blob_of_at_most`].
     pub fn blob(&self, id: &str) -> Result<Vec<u8>> {
+        self.blob_of_at_most(id, MOST)
+    }
+
+    /// The bytes of the blob `id` (hex), of at most `most`, fetched where this is a partial clone.
+    ///
+    /// # Errors
+    /// As [`Repository::blob_of_at_most`](crate::repository::Repository::blob_of_at_most); `proposal_archived`
+    /// where it is not there because the proposal that names it was folded away.
+    pub fn blob_of_at_most(&self, id: &str, most: u64) -> Result<Vec<u8>> {
         let found = match self.lacks(id) {
             true => Err(self.absent(id)),
-            false => (**self).blob(id),
+            false => (**self).blob_of_at_most(id, most),
         };
         found.map_err(|error| self.archived_error(id).unwrap_or(error))
     }
@@ -49,23 +65,33 @@ impl Store {
         Some(error.hint(format!("fetch the archive: git fetch {remote} '{there}:{here}'")))
     }
 
-    /// Refuses changes that name more content than is held in memory at once. An event of a few
-    /// bytes may name a large blob any number of times.
-    fn admit(&self, changes: &[ChangeRecord]) -> Result<()> {
-        let most = MOST_CONTENT.max(self.settings()?.max_file_size.saturating_mul(2));
-        let entries = changes.iter().flat_map(|change| [&change.before, &change.after]);
-        let mut total: u64 = 0;
-        for entry in entries.flatten() {
-            let Ok(id) = ObjectId::from_hex(entry.id.as_bytes()) else { continue };
-            let Ok((_, size)) = objects::header(&self.repo, id) else { continue };
-            total = total.saturating_add(size);
-            if total > most {
-                return Err(Error::new(
-                    &crate::error::codes::SIZE_LIMIT,
-                    format!("its files have more than {most} bytes together"),
-                )
-                .with("limit", most)
-                .hint("make several proposals of it; aye.maxFileSize raises the limit"));
+    /// Bytes of both sides of `change`, as far as they are here; by their headers, nothing is read.
+    pub fn size_of(&self, change: &ChangeRecord) -> u64 {
+        change.before.iter().chain(&change.after).filter_map(|entry| self.size(entry)).sum()
+    }
+
+    /// Bytes of content that one changeset may name.
+    ///
+    /// # Errors
+    /// `invalid_config`.
+    pub fn most_content(&self) -> Result<u64> {
+        Ok(changeset::most_content(self.settings()?.max_file_size))
+    }
+
+    /// Refuses changes that name a file larger than a proposal may have, or more content than is held in memory at
+    /// once. An event of a few bytes may name a large blob any number of times.
+    fn admit(&self, changes: &[ChangeRecord], most: u64) -> Result<()> {
+        let (largest, mut total) = (self.largest_file()?, 0_u64);
+        for change in changes {
+            for entry in change.before.iter().chain(&change.after) {
+                let size = self.size(entry).unwrap_or_default();
+                if size > largest {
+                    return Err(too_large(&change.path, size, largest));
+                }
+                total = total.saturating_add(size);
+                if total > most {
+                    return Err(too_much(most));
+                }
             }
         }
         Ok(())
@@ -80,7 +106,7 @@ impl Store {
     /// The size in bytes of the content of `entry`, which is not loaded for that; `None` where it is not here.
     pub fn size(&self, entry: &Entry) -> Option<u64> {
         let id = ObjectId::from_hex(entry.id.as_bytes()).ok()?;
-        objects::header(&self.repo, id).ok().map(|(_, size)| size)
+        header(&self.repo, id).ok().map(|(_, size)| size)
     }
 
     /// `changeset`, which `changes` record, as a git patch: the ids in it are those of the records.
@@ -104,7 +130,9 @@ impl Store {
     /// # Errors
     /// As [`Store::sides`]; `changeset_invalid` if a hostile event breaks a changeset's rules.
     pub fn changeset(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
-        Changeset::new(self.sides(changes)?).map_err(|error| {
+        self.fetch_contents(changes);
+        self.admit(changes, self.most_content()?)?;
+        Changeset::new(self.load(changes, self.largest_file()?)?).map_err(|error| {
             match error.is(&crate::changeset::codes::NO_CHANGE) {
                 // It is proposed already, by a lane of somebody else: whoever reads it cannot change that.
                 true => error.hint("there is nothing to apply: aye reject ID --reason TEXT"),
@@ -120,8 +148,27 @@ impl Store {
     /// in memory.
     pub fn sides(&self, changes: &[ChangeRecord]) -> Result<Vec<FileChange>> {
         self.fetch_contents(changes);
-        self.admit(changes)?;
-        let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| self.file(entry)).transpose();
+        // They may have those of a revision, and what was made of them.
+        self.admit(changes, MOST.max(self.most_content()?))?;
+        self.load(changes, self.largest_file()?)
+    }
+
+    /// The changeset that `changes`, of which each was asked for by name, record: also of large files.
+    ///
+    /// # Errors
+    /// As [`Store::changeset`].
+    pub fn asked_for(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
+        self.fetch_contents(changes);
+        if changes.iter().map(|change| self.size_of(change)).sum::<u64>() > MOST {
+            return Err(too_much(MOST));
+        }
+        Changeset::new(self.load(changes, MOST)?)
+    }
+
+    fn load(&self, changes: &[ChangeRecord], most: u64) -> Result<Vec<FileChange>> {
+        let file = |entry: &Option<Entry>| {
+            entry.as_ref().map(|entry| self.file_of_at_most(entry, most)).transpose()
+        };
         changes
             .iter()
             .map(|change| {
@@ -140,4 +187,19 @@ impl Store {
             })
             .collect()
     }
+}
+
+/// What to do about a proposal that is too large.
+const TOO_LARGE: &str = "`aye diff ID -- FILE` shows a file of it; aye.maxFileSize in git's configuration raises the limit";
+
+fn too_large(path: &RepoPath, size: u64, limit: u64) -> Error {
+    let path = path.display().to_string();
+    let why = format!("'{path}' has {size} bytes, over the limit of {limit}");
+    Error::new(&SIZE_LIMIT, why).with("path", path).with("limit", limit).hint(TOO_LARGE)
+}
+
+/// `size_limit_exceeded` where the files of a proposal have more than `limit` bytes together.
+pub fn too_much(limit: u64) -> Error {
+    let why = format!("its files have more than {limit} bytes together");
+    Error::new(&SIZE_LIMIT, why).with("limit", limit).hint(TOO_LARGE)
 }

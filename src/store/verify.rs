@@ -15,12 +15,13 @@ use gix::objs::{Exists as _, Kind};
 use super::cache::Source;
 use super::inspect::Inspection;
 use super::lane::Reader;
-use super::objects::{hashed, header};
+use super::objects::hashed;
 use super::refs::{self, LaneRef};
 use super::{Store, View, codes, compose};
 use crate::error::{Error, Result};
 use crate::proposal::audit::Own;
 use crate::proposal::{Data, Event, Proposal, ProposalId, Stamped, forks};
+use crate::repository::header;
 
 /// How many commits of this clone's own lane, and how many of all others, are walked for one
 /// decision. An event further back is believed to be in its lane if its commit holds it.

@@ -465,7 +465,7 @@ fn contents(store: &Store, revision: &Revision) -> Result<(String, String)> {
     }
     let side = |entry: &Option<crate::proposal::Entry>| match entry {
         None => Ok(String::new()),
-        Some(entry) => store.blob(&entry.id).map(|bytes| text(&bytes)),
+        Some(entry) => store.file(entry).map(|file| text(&file.bytes)),
     };
     Ok((side(&change.before)?, side(&change.after)?))
 }

@@ -2,6 +2,7 @@
 //! than its limits, and none changes what was approved here.
 
 use crate::support::hostile::{self, Hostile, Import};
+use crate::support::record::proposal;
 use crate::support::{self, Repo, Run};
 use serde_json::json;
 
@@ -729,4 +730,98 @@ fn a_beginning_of_two_revisions_names_neither() {
     assert!(!repo.path("new.txt").exists());
     repo.aye(&["apply", &named(12), "--yes"]).ok();
     assert_eq!(repo.text("new.txt"), "evil\n");
+}
+
+/// One in a lane of somebody else of files that each are made of `blob`; its id.
+fn of_blob(scene: &Scene, name: &str, changes: &[serde_json::Value]) -> String {
+    let mut lane = Hostile::new(&scene.repo, name);
+    let data = json!({"description": name, "proposed_by": "m", "form": "tool",
+        "expires_at": "2999-01-01T00:00:00Z", "changes": changes});
+    let event = lane.event("propose", None, data);
+    lane.push(&lane.step(&event, &[]));
+    let list = scene.run(&["list", "--json"]).ok().json();
+    let mut found = list["proposals"].as_array().expect("a list").iter();
+    let found = found.find(|item| item["description"] == name).expect("it is listed");
+    assert_eq!([&found["added"], &found["removed"]], [&json!(null); 2], "{found}");
+    found["proposal_id"].as_str().expect("an id").to_owned()
+}
+
+/// What a fetched proposal holds costs nobody memory or time, and is shown to whoever asks for it.
+#[test]
+fn large_content_is_shown_on_demand() {
+    let scene = scene();
+    let lane = Hostile::new(&scene.repo, "large");
+    let file = |path: &str, id: &str| json!({"path": path, "after": {"id": id, "mode": "100644"}});
+    let line = format!("{}\n", "x".repeat(4095));
+    let large = lane.blob(line.repeat((12 << 20) / line.len()));
+    let one =
+        of_blob(&scene, "One", &[file("big.txt", &large), file("small.txt", &lane.blob("it\n"))]);
+    let half = lane.blob(line.repeat((9 << 20) / line.len()));
+    let many: Vec<_> = (0..300).map(|at| file(&format!("m{at:03}"), &half)).collect();
+    let many = of_blob(&scene, "Many", &many);
+    let numbers =
+        |from: usize| (from..from + 250_000).map(|at| format!("{at}\n")).collect::<String>();
+    let long = json!([{"path": "n.txt", "before": {"id": lane.blob(numbers(0)), "mode": "100644"},
+        "after": {"id": lane.blob(numbers(1_000_000)), "mode": "100644"}}]);
+    let long = of_blob(&scene, "Long", long.as_array().expect("a list"));
+    for id in [&one, &many, &long] {
+        assert!(scene.run(&["show", id]).ok().out().len() < 1 << 26);
+        scene.run(&["show", id, "--json"]).ok();
+    }
+    scene.run(&["show", &one]).ok().says("+it").says("big.txt").lacks("xxxx");
+    scene.run(&["diff", &one]).fails("size_limit_exceeded", 6);
+    scene.run(&["apply", &one, "--yes"]).fails("size_limit_exceeded", 6);
+    scene.run(&["diff", &one, "--", "small.txt"]).ok().says("+it");
+    scene.run(&["diff", &one, "--patch", "--", "big.txt"]).ok().says("+xxxx");
+    scene.run(&["diff", &many]).fails("size_limit_exceeded", 6);
+    scene.run(&["diff", &long]).ok().lacks("+1000001\n");
+    let json = scene.run(&["diff", &long, "--json"]).ok().json();
+    assert_eq!(json["files"][0]["added"], json!(null));
+    scene.repo.aye(&["diff", &long, "--", "n.txt"]).ok().says("-7\n").says("+1000001\n");
+    for id in [&one, &many, &long] {
+        scene.run(&["reject", id, "--yes"]).ok();
+    }
+    scene.all_commands_work();
+}
+
+/// The size of what an event names is asked before it is read.
+#[test]
+fn nothing_of_any_size_is_read_for_an_event() {
+    let scene = scene();
+    let huge = scene.repo.path("../huge");
+    std::fs::File::create(&huge).and_then(|file| file.set_len(600 << 20)).expect("a large file");
+    let add = ["-c", "core.bigFileThreshold=1m", "hash-object", "-w"];
+    let huge = scene.repo.git(&[&add[..], &[huge.to_str().expect("a name")]].concat());
+    let named = json!({"id": huge, "sha256": "0".repeat(64)});
+    let id = aye::proposal::ProposalId::from_event(&huge).to_string();
+    let mut lane = Hostile::new(&scene.repo, "heavy");
+    let first = |event: String, first: &str| {
+        let mut event: serde_json::Value = serde_json::from_str(&event).expect("an event");
+        event["first"] = first.into();
+        format!("{event}\n")
+    };
+    let publish = lane.event("publish", Some(&id), json!({"original": named}));
+    let tip = lane.step(&first(publish, &huge), &[]);
+    // And lists, statements, and what stands in them.
+    let changes = json!({"description": "Listed", "proposed_by": "m", "form": "tool", "changes": [],
+        "expires_at": "2999-01-01T00:00:00Z", "changes_blob": named});
+    let listed = lane.event("propose", None, changes);
+    let tip = lane.step(&listed, &[&tip]);
+    let known = proposal(&scene.repo, &scene.pending);
+    let revision = known.current().event.clone();
+    let digest = aye::proposal::event::digest(&known.current().changes);
+    let decided = json!({"revision": revision, "digest": digest, "how": "flag", "effect": "files",
+        "evidence": "flag", "statement": named});
+    let decided = lane.event("apply", Some(&scene.pending), decided);
+    let tip = lane.step(&first(decided, &known.first_event), &[&tip]);
+    lane.push(&tip);
+    // GNU time prints the most memory that was used, in KiB.
+    let time = "/usr/bin/time";
+    if cfg!(target_os = "linux") && std::path::Path::new(time).exists() {
+        let run = scene.repo.program(time).args(&["-f", "%M"]);
+        let run = run.args(&[support::tested()]).args(&["list"]).run();
+        let most: u64 = run.err().lines().last().and_then(|line| line.parse().ok()).expect("KiB");
+        assert!(most < 300 << 10, "{run}");
+    }
+    scene.all_commands_work();
 }

@@ -16,10 +16,17 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use bstr::ByteSlice as _;
 use gix::diff::blob::{Algorithm, InternedInput};
 
 /// Lines of context around a change, unless asked otherwise: git's own.
 pub const CONTEXT: usize = 3;
+
+/// Bytes of a file, 10 MiB, from which on nothing is told of its lines unless that is asked for.
+pub const MOST_BYTES: usize = 10 << 20;
+
+/// The same of the lines in which one content differs from the other, from the first to the last of them.
+pub const MOST_LINES: usize = 200_000;
 
 /// One run of changed lines: `before` lines were replaced by `after` lines. 0-based line numbers;
 /// one of the two may be empty, never both. Between two edits there is at least one equal line.
@@ -133,7 +140,7 @@ impl std::ops::AddAssign for Counts {
 pub enum Lines {
     /// That many.
     Counted(Counts),
-    /// A file is binary or too large, and lines say nothing of how much changes.
+    /// A file is binary, or too much changes for its lines to be counted.
     NotByLines,
     /// Content that it takes is not here.
     #[default]
@@ -161,7 +168,20 @@ pub struct Diff<'a> {
 impl<'a> Diff<'a> {
     /// Compares `before` with `after`. Borrowed bytes are not copied; owned ones
     /// (`Vec<u8>`) make a `Diff<'static>`.
+    ///
+    /// Of contents that differ in too much to be told ([`is_large`]) all from the first to the last line in which
+    /// they do is one edit.
     pub fn new(before: impl Into<Cow<'a, [u8]>>, after: impl Into<Cow<'a, [u8]>>) -> Self {
+        let (before, after) = (Text::new(before), Text::new(after));
+        let edits = match is_large(before.bytes(), after.bytes()) {
+            true => vec![one_edit(before.bytes(), after.bytes())],
+            false => edits(&before, &after),
+        };
+        Self { before, after, edits }
+    }
+
+    /// As [`Diff::new`], however much that takes: for what somebody has asked for by its name.
+    pub fn exact(before: impl Into<Cow<'a, [u8]>>, after: impl Into<Cow<'a, [u8]>>) -> Self {
         let (before, after) = (Text::new(before), Text::new(after));
         let edits = edits(&before, &after);
         Self { before, after, edits }
@@ -299,6 +319,43 @@ impl<'a> Diff<'a> {
                 line.first().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'$'))
             })
     }
+}
+
+/// Whether telling two contents apart line by line takes more than a list, or a look at a proposal, may take: time
+/// grows with the square of the lines that differ, and their writer chooses these.
+pub fn is_large(before: &[u8], after: &[u8]) -> bool {
+    let longest = before.len().max(after.len());
+    // A line has a byte at least.
+    if longest <= MOST_LINES || before == after {
+        return false;
+    }
+    if longest > MOST_BYTES {
+        return true;
+    }
+    let (a, b) = middle(before, after);
+    count_lines(&before[a]).max(count_lines(&after[b])) > MOST_LINES
+}
+
+/// The bytes between the lines with which two contents begin alike, and those with which they end alike.
+fn middle(before: &[u8], after: &[u8]) -> (Range<usize>, Range<usize>) {
+    let alike = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let start = before[..alike].rfind_byte(b'\n').map_or(0, |at| at + 1);
+    let (a, b) = (&before[start..], &after[start..]);
+    let alike = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let tail = &a[a.len() - alike..];
+    // The line in which they differ last ends in what is alike.
+    let end = tail.find_byte(b'\n').map_or(0, |at| alike - at - 1);
+    (start..before.len() - end, start..after.len() - end)
+}
+
+/// The one edit of two contents that differ.
+fn one_edit(before: &[u8], after: &[u8]) -> Edit {
+    let lines = |range: Range<usize>, bytes: &[u8]| {
+        let start = count_lines(&bytes[..range.start]);
+        start..start + count_lines(&bytes[range])
+    };
+    let (a, b) = middle(before, after);
+    Edit { before: lines(a, before), after: lines(b, after) }
 }
 
 /// How many lines turning `before` into `after` adds and removes, and the lines of `before` that it

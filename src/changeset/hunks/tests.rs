@@ -122,6 +122,16 @@ proptest! {
     }
 
     #[test]
+    fn around_the_one_edit_of_what_is_large_all_is_alike(before in content(), after in content()) {
+        prop_assume!(before != after);
+        let Edit { before: a, after: b } = one_edit(&before, &after);
+        let (old, new) = (Text::new(&before), Text::new(&after));
+        prop_assert!(a.start < a.end || b.start < b.end);
+        prop_assert_eq!(old.lines(0..a.start), new.lines(0..b.start));
+        prop_assert_eq!(old.lines(a.end..old.len()), new.lines(b.end..new.len()));
+    }
+
+    #[test]
     fn all_taken_is_the_second_content_and_none_the_first(
         before in content(), after in content(), context in 0usize..5,
     ) {

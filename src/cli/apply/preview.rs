@@ -118,7 +118,9 @@ pub fn changes(context: &mut Context, store: &Store, changes: &[FileChange]) -> 
 }
 
 fn options(context: &Context, store: &Store) -> diff::Options {
-    pager::options(context, Some(store.repo().config_snapshot().plumbing()))
+    let options = pager::options(context, Some(store.repo().config_snapshot().plumbing()));
+    // What is about to be approved is shown, however large.
+    diff::Options { all: true, ..options }
 }
 
 fn print(context: &mut Context, store: &Store, text: &str) -> Result<()> {

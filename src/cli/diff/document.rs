@@ -36,9 +36,9 @@ pub struct Item {
     pub origin: Option<String>,
     /// What becomes of it.
     pub action: Action,
-    /// Lines added; null for binary content.
+    /// Lines added; null for binary content and where too much changes (over 10 MiB or 200,000 lines).
     pub added: Option<usize>,
-    /// Lines removed; null for binary content.
+    /// Lines removed; null as `added` is.
     pub removed: Option<usize>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Document<'a> {
         patch: &'a [u8],
     ) -> Self {
         let files = entries(changes).into_iter().map(|entry| {
-            let counts = (!entry.is_binary()).then(|| entry.counts());
+            let counts = (!entry.is_whole()).then(|| entry.counts());
             let (action, moves) = match entry.kind {
                 EntryKind::Added => (Action::Added, false),
                 EntryKind::Deleted => (Action::Deleted, false),

@@ -28,7 +28,7 @@ use crate::text::escape;
   aye diff m4k8 --proposed     as it was proposed
   aye diff m4k8 --stat
   aye diff m4k8 --tool=meld    what `git difftool` shows
-  aye diff m4k8 -- src/a.rs docs/
+  aye diff m4k8 -- src/a.rs docs/    these alone, also where they are large
   aye diff m4k8 --patch | git apply --check
   aye diff m4k8 --json         files, and the patch")]
 pub struct Args {
@@ -158,9 +158,20 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         })?,
     };
     let pending = proposal.status(context.now) == Status::Pending;
-    let mut changeset = store.changeset(&revision.changes)?;
+    let (mut changeset, is_whole) = match store.changeset(&revision.changes) {
+        // What was asked for by its name is shown as it was proposed.
+        Err(error) if error.is(&codes::SIZE_LIMIT) && !args.paths.is_empty() => {
+            let mut records = revision.changes.clone();
+            let files = records.iter().map(|record| (&record.path, record.origin.as_ref()));
+            if let Some(wanted) = within(context, &store, &proposal, files, &args.paths)? {
+                records.retain(|record| wanted.contains(&record.path));
+            }
+            (store.asked_for(&records)?, false)
+        }
+        changeset => (changeset?, true),
+    };
     let mut planned = false;
-    if pending && args.revision.is_none() {
+    if pending && args.revision.is_none() && is_whole {
         context.note(&format!("{}  {}", proposal.at_revision(), by(&proposal)));
         let visible = decide::visible(&store, &store.view()?, &proposal)?;
         foreign(context, &store, &visible);
@@ -189,8 +200,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             changeset = Changeset::new(visible.changes)?;
         }
     }
-    if !args.paths.is_empty() {
-        changeset = within(context, &store, &proposal, changeset, &args.paths)?;
+    if is_whole {
+        let mut changes = changeset.into_changes();
+        let files = changes.iter().map(|change| (&change.path, change.origin.as_ref()));
+        if let Some(wanted) = within(context, &store, &proposal, files, &args.paths)? {
+            changes.retain(|change| wanted.contains(&change.path));
+        }
+        changeset = Changeset::new(changes)?;
     }
     let mut marks = marks::of(&store, &store.view()?, revision)?;
     let changes = changeset.changes();
@@ -209,34 +225,38 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.print(&patch(&store, &changeset))?;
         return Ok(Exit::Done);
     }
-    let text = text(context, &store, &proposal, &changeset, &args.diff);
+    let all = !args.paths.is_empty();
+    let text = text(context, &store, &proposal, &changeset, &args.diff, all);
     let snapshot = store.repo().config_snapshot();
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     Ok(Exit::Done)
 }
 
-/// The changes of `changeset` at or below `typed`; both sides of a rename where one of them is.
-fn within(
+/// Those of `files`, each with the one that it comes from, at or below `typed`; both sides of a rename where one of
+/// them is. `None`: all of them.
+fn within<'f>(
     context: &Context,
     store: &Store,
     proposal: &Proposal,
-    changeset: Changeset,
+    files: impl Iterator<Item = (&'f RepoPath, Option<&'f RepoPath>)> + Clone,
     typed: &[std::ffi::OsString],
-) -> Result<Changeset> {
-    let mut changes = changeset.into_changes();
+) -> Result<Option<Vec<RepoPath>>> {
+    if typed.is_empty() {
+        return Ok(None);
+    }
     let mut wanted = Vec::with_capacity(typed.len());
     for text in typed {
         let is_top =
             text == "." && store.prefix(&context.path_base(store)).is_none_or(|at| at.is_empty());
         let path = match is_top {
-            true => return Changeset::new(changes),
+            true => return Ok(None),
             false => paths::typed(context, store, text)?,
         };
         let below = |one: &RepoPath| *one == path || one.parents().any(|parent| parent == path);
-        let found: Vec<RepoPath> = changes
-            .iter()
-            .filter(|change| below(&change.path) || change.origin.as_ref().is_some_and(below))
-            .flat_map(|change| [Some(change.path.clone()), change.origin.clone()])
+        let found: Vec<RepoPath> = files
+            .clone()
+            .filter(|(path, origin)| below(path) || origin.is_some_and(below))
+            .flat_map(|(path, origin)| [Some(path.clone()), origin.cloned()])
             .flatten()
             .collect();
         if found.is_empty() {
@@ -247,8 +267,7 @@ fn within(
         }
         wanted.extend(found);
     }
-    changes.retain(|change| wanted.contains(&change.path));
-    Changeset::new(changes)
+    Ok(Some(wanted))
 }
 
 /// The changes of a revision of `proposal` as asked for: a patch byte for byte, anything else as
@@ -262,17 +281,19 @@ pub fn bytes(
 ) -> Vec<u8> {
     match args.patch {
         true => patch(store, changeset),
-        false => text(context, store, proposal, changeset, args).into_bytes(),
+        false => text(context, store, proposal, changeset, args, false).into_bytes(),
     }
 }
 
-/// The changes of a revision of `proposal` as text for people; those of memory by section.
+/// The changes of a revision of `proposal` as text for people; those of memory by section. `all`: also the lines of
+/// what is large.
 fn text(
     context: &Context,
     store: &Store,
     proposal: &Proposal,
     changeset: &Changeset,
     args: &DiffArgs,
+    all: bool,
 ) -> String {
     let changes = changeset.changes().to_vec();
     let changes = match proposal.subject {
@@ -281,6 +302,7 @@ fn text(
     };
     let snapshot = store.repo().config_snapshot();
     let mut options = pager::options(context, Some(snapshot.plumbing()));
+    options.all = all;
     if let Some(lines) = args.unified {
         options.context = lines;
     }

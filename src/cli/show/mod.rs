@@ -16,6 +16,7 @@ use super::{Context, Format, diff, pager};
 use crate::app::listing::marks_of;
 use crate::changeset::marks::Mark;
 use crate::check::relations;
+use crate::error::codes::SIZE_LIMIT;
 use crate::error::{Exit, Result};
 use crate::proposal::document::Document;
 use crate::proposal::event::Subject;
@@ -118,7 +119,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         text.extend(diff::bytes(context, &store, &proposal, changeset, &args.diff));
     }
     pager::page(context, Some(snapshot.plumbing()), &text)?;
-    match readable.missing.into_iter().next() {
+    // What is only too large is shown to whoever asks for it.
+    let mut missing = readable.missing.into_iter().filter(|(_, error)| !error.is(&SIZE_LIMIT));
+    match missing.next() {
         Some((_, error)) => Err(error),
         None => Ok(Exit::Done),
     }

@@ -4,7 +4,7 @@ use crate::changeset::{Changeset, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::ChangeRecord;
 use crate::render::style::{Palette, Role};
-use crate::store::Store;
+use crate::store::{Store, too_much};
 use crate::text::escape;
 
 /// What the proposal changes, as far as it can be read; and why the rest cannot.
@@ -19,9 +19,19 @@ impl Readable {
             return Ok(Self { changeset, missing: Vec::new() });
         }
         let (mut changes, mut missing) = (Vec::new(), Vec::new());
+        let most = store.most_content()?;
+        let mut left = most;
         for record in records {
-            match store.changeset(std::slice::from_ref(record)) {
-                Ok(one) => changes.extend(one.into_changes()),
+            let rest = left.checked_sub(store.size_of(record));
+            let one = match rest {
+                Some(_) => store.changeset(std::slice::from_ref(record)),
+                None => Err(too_much(most)),
+            };
+            match one {
+                Ok(one) => {
+                    left = rest.unwrap_or_default();
+                    changes.extend(one.into_changes());
+                }
                 Err(error) => missing.push((record.path.clone(), error)),
             }
         }

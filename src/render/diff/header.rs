@@ -11,6 +11,36 @@ use crate::text::escape;
 /// Git's header lines for one file, without line feeds: `diff --git`, modes, rename, `---` and
 /// `+++`, or what there is to say of a binary file.
 pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
+    match entry.is_whole() {
+        true => header_of_whole(entry, palette),
+        false => header_of_text(entry, palette),
+    }
+}
+
+/// As [`header`] of a file that is shown as a whole.
+pub(super) fn header_of_whole(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
+    let size = |file: Option<&File>| match file {
+        Some(file) => format!("{} bytes", file.bytes.len()),
+        None => "nothing".to_owned(),
+    };
+    let (what, more) = match entry.is_binary() {
+        true => ("Binary", ""),
+        false => ("Large", " (aye diff ID -- FILE shows it)"),
+    };
+    let (old, new) = (size(entry.before), size(entry.after));
+    let line = format!("{what} files differ: {old} -> {new}{more}");
+    let lines = place(entry).into_iter().chain(std::iter::once(line));
+    lines.map(|line| palette.paint(Role::Meta, line)).collect()
+}
+
+/// As [`header`] of a file whose hunks follow.
+pub(super) fn header_of_text(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
+    let lines = place(entry).into_iter().chain(sides(entry));
+    lines.map(|line| palette.paint(Role::Meta, line)).collect()
+}
+
+/// `diff --git`, modes and rename.
+fn place(entry: &Entry<'_>) -> Vec<String> {
     let (old, new) = (shown(entry.old_path), shown(entry.path));
     let mut lines = vec![format!("diff --git a/{old} b/{new}")];
     match (entry.kind, entry.before, entry.after) {
@@ -35,21 +65,22 @@ pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
         lines.push(format!("{verb} from {old}"));
         lines.push(format!("{verb} to {new}"));
     }
-    if entry.is_binary() {
-        let size = |file: Option<&File>| match file {
-            Some(file) => format!("{} bytes", file.bytes.len()),
-            None => "nothing".to_owned(),
-        };
-        lines.push(format!("Binary files differ: {} -> {}", size(entry.before), size(entry.after)));
-    } else if entry.changes_content() {
-        let side = |sign: &str, prefix: &str, there: bool, path: &str| match there {
-            true => format!("{sign} {prefix}{path}"),
-            false => format!("{sign} /dev/null"),
-        };
-        lines.push(side("---", "a/", entry.before.is_some(), &old));
-        lines.push(side("+++", "b/", entry.after.is_some(), &new));
+    lines
+}
+
+/// `---` and `+++`, where content changes.
+fn sides(entry: &Entry<'_>) -> Vec<String> {
+    let side = |sign: &str, prefix: &str, there: bool, path: &RepoPath| match there {
+        true => format!("{sign} {prefix}{}", shown(path)),
+        false => format!("{sign} /dev/null"),
+    };
+    match entry.changes_content() {
+        true => vec![
+            side("---", "a/", entry.before.is_some(), entry.old_path),
+            side("+++", "b/", entry.after.is_some(), entry.path),
+        ],
+        false => Vec::new(),
     }
-    lines.iter().map(|line| palette.paint(Role::Meta, line)).collect()
 }
 
 /// One line about a file: `src/a.rs (new file, executable)`, `renamed old → new (98 %)`.
@@ -69,6 +100,8 @@ pub fn summary_line(entry: &Entry<'_>) -> String {
     }
     if entry.is_binary() {
         notes.push("binary".into());
+    } else if entry.is_large() {
+        notes.push("large".into());
     }
     let path = match moved {
         true => {

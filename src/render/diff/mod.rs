@@ -8,13 +8,14 @@ mod unified;
 mod words;
 
 pub use header::{header, shown, summary_line};
+use header::{header_of_text, header_of_whole};
 pub use stat::{name_only, name_status, stat};
 
 use super::style::{Palette, Role};
 use super::syntax::Syntax;
 use crate::changeset::FileChange;
 use crate::changeset::entry::{Entry, entries};
-use crate::changeset::hunks::{CONTEXT, Diff, Hunk};
+use crate::changeset::hunks::{CONTEXT, Diff, Hunk, MOST_BYTES};
 use crate::changeset::path::RepoPath;
 use crate::text::lookalike::Twins;
 
@@ -41,6 +42,8 @@ pub struct Options {
     pub layout: Layout,
     /// Whether to colour programming languages too. Costs nothing when colour is off.
     pub syntax: bool,
+    /// Also the lines of what is large ([`hunks::is_large`](crate::changeset::hunks::is_large)).
+    pub all: bool,
     /// The number that each line has in the new content stands before it, in the unified layout.
     pub numbers: bool,
 }
@@ -53,6 +56,7 @@ impl Default for Options {
             columns: 80,
             layout: Layout::Unified,
             syntax: false,
+            all: false,
             numbers: false,
         }
     }
@@ -146,16 +150,26 @@ pub fn changeset(changes: &[FileChange], options: &Options) -> String {
     out
 }
 
-/// Appends one file: header and hunks.
+/// Appends one file: header and hunks. Of one that is large, or where there is more than enough to read already, only
+/// that it changes, unless all is wanted.
 pub fn push_entry(out: &mut String, entry: &Entry<'_>, options: &Options) {
-    for line in header(entry, &options.palette) {
+    let is_unasked = |out: &String| entry.is_large() || out.len() > MOST_BYTES;
+    let is_whole = entry.is_binary() || !options.all && is_unasked(out);
+    let lines = match is_whole {
+        true => header_of_whole(entry, &options.palette),
+        false => header_of_text(entry, &options.palette),
+    };
+    for line in lines {
         out.push_str(&line);
         out.push('\n');
     }
-    if entry.is_binary() {
+    if is_whole {
         return;
     }
-    let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
+    let diff = match options.all {
+        true => Diff::exact(entry.old_bytes(), entry.new_bytes()),
+        false => Diff::new(entry.old_bytes(), entry.new_bytes()),
+    };
     let mut painter = Painter::new(entry.path, &diff, options);
     for hunk in diff.hunks(options.context) {
         for line in painter.rows(&diff, &hunk, options, None).lines {

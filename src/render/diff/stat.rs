@@ -26,15 +26,15 @@ pub fn name_status(changes: &[FileChange]) -> String {
 
 /// A line for each file with a bar in proportion, and their sum, in `columns`.
 pub fn stat(changes: &[FileChange], palette: &Palette, columns: usize) -> String {
-    let rows: Vec<(String, Option<Counts>, String)> = entries(changes)
+    let rows: Vec<(String, Option<Counts>, String, bool)> = entries(changes)
         .iter()
         .map(|entry| {
-            let counts = (!entry.is_binary()).then(|| entry.counts());
+            let counts = (!entry.is_whole()).then(|| entry.counts());
             let bytes = format!("{} -> {} bytes", entry.old_bytes().len(), entry.new_bytes().len());
-            (summary_line(entry), counts, bytes)
+            (summary_line(entry), counts, bytes, entry.is_binary())
         })
         .collect();
-    let most = rows.iter().filter_map(|(_, c, _)| c.map(|c| c.added + c.removed)).max();
+    let most = rows.iter().filter_map(|(_, c, ..)| c.map(|c| c.added + c.removed)).max();
     let most = most.unwrap_or(0);
     let digits = most.to_string().len().max(3);
     let widest = rows.iter().map(|(name, ..)| width::of(name)).max().unwrap_or(0);
@@ -42,7 +42,7 @@ pub fn stat(changes: &[FileChange], palette: &Palette, columns: usize) -> String
     let bar = columns.saturating_sub(names + digits + 6).clamp(8, 60);
     let mut out = String::new();
     let mut sum = Counts::default();
-    for (name, counts, bytes) in &rows {
+    for (name, counts, bytes, is_binary) in &rows {
         // The end of a path says more than its start.
         let name = match width::of(name) > names {
             true => format!("…{}", tail(name, names - 1)),
@@ -58,7 +58,9 @@ pub fn stat(changes: &[FileChange], palette: &Palette, columns: usize) -> String
                 palette.write(&mut out, Role::New, &"+".repeat(plus));
                 palette.write(&mut out, Role::Old, &"-".repeat(minus));
             }
-            None => out += &format!("{:>digits$} {bytes}", "Bin"),
+            None => {
+                out += &format!("{:>digits$} {bytes}", if *is_binary { "Bin" } else { "?" });
+            }
         }
         out.truncate(out.trim_end_matches(' ').len());
         out.push('\n');

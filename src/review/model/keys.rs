@@ -65,8 +65,7 @@ impl Session {
             let count = review.units().len();
             let file = review.units_of(unit.file);
             let in_file = file.end - at > 1;
-            let text =
-                matches!(unit.part, Part::Hunk(_)) || !review.file_of(at).entry().is_binary();
+            let text = matches!(unit.part, Part::Hunk(_)) || !review.file_of(at).entry().is_whole();
             let parts = !review.is_whole();
             let fits = unit.unfit.is_none();
             add(parts && fits, 'y', "take this hunk");

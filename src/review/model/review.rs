@@ -248,7 +248,7 @@ impl Review {
             let entry = file.entry();
             let unit = |part| Unit::new(at, part);
             let both = entry.before.is_some() && entry.after.is_some();
-            let apart = both && entry.kind != EntryKind::Copied && !entry.is_binary();
+            let apart = both && entry.kind != EntryKind::Copied && !entry.is_whole();
             if let Some(why) = file.quiet.filter(|_| file.is_foldable(context)) {
                 units.push(Unit { folded: Some(why), ..unit(Part::Whole) });
             } else if !apart {
@@ -412,7 +412,7 @@ impl Review {
         let entry = self.files[file].entry();
         let mut parts = Vec::new();
         match (entry.before, entry.after) {
-            (Some(before), Some(after)) if !entry.is_binary() => {
+            (Some(before), Some(after)) if !entry.is_whole() => {
                 if before.mode != after.mode {
                     parts.push(Part::Place);
                 }
@@ -447,7 +447,7 @@ impl Review {
                 let (_, after) = file.diff.editable(hunk);
                 Some(file.diff.after().lines(after).to_vec())
             }
-            Part::Whole if !file.entry().is_binary() => Some(file.after.as_ref()?.bytes.clone()),
+            Part::Whole if !file.entry().is_whole() => Some(file.after.as_ref()?.bytes.clone()),
             _ => None,
         }
     }
@@ -497,7 +497,7 @@ fn file_review(changes: &[FileChange], entry: &Entry<'_>) -> FileReview {
         originals.extend(own(entry.old_path));
     }
     originals.extend(own(entry.path));
-    let diff = match entry.is_binary() {
+    let diff = match entry.is_whole() {
         true => Diff::new(Vec::new(), Vec::new()),
         false => Diff::new(entry.old_bytes().to_vec(), entry.new_bytes().to_vec()),
     };

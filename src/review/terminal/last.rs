@@ -125,7 +125,7 @@ impl Page<'_> {
     /// How many changed lines of a file that is left out were not on the screen before.
     fn unseen(&mut self, entry: &Entry<'_>) -> usize {
         let counts = entry.counts();
-        if counts.added + counts.removed == 0 {
+        if counts.added + counts.removed == 0 && !entry.is_large() {
             // A file without lines, such as a binary one, must not go uncounted.
             return usize::from(!self.earlier.takes_file(entry.path));
         }
@@ -148,13 +148,14 @@ impl Page<'_> {
             title.push('\n');
         }
         self.left = self.left.saturating_sub(title.lines().count());
-        if entry.is_binary() {
+        if entry.is_whole() {
             for line in diff::header(entry, &Palette::plain()).iter().skip(1) {
                 title += line;
                 title.push('\n');
             }
             blocks.push(Block::Text(title));
-            return (0, 0);
+            // That it is large is said, what it says is not.
+            return (0, if entry.is_large() { self.unseen(entry) } else { 0 });
         }
         let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
         let hunks = diff.hunks(self.options.context);

@@ -152,7 +152,7 @@ pub(super) fn unit_and_lines(
             }
             _ => page.rows(file, &file.diff, &[hunk], painter),
         },
-        Part::Whole if file.entry().is_binary() => {
+        Part::Whole if file.entry().is_whole() => {
             for line in diff::header(&file.entry(), &Palette::plain()).iter().skip(1) {
                 page.line(line);
             }

@@ -35,11 +35,11 @@ impl Lines {
     pub(super) fn entry(entry: &Entry<'_>) -> Self {
         let mut lines = Self::default();
         let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
-        let hunks = if entry.is_binary() { Vec::new() } else { diff.hunks(0) };
+        let hunks = if entry.is_whole() { Vec::new() } else { diff.hunks(0) };
         for hunk in &hunks {
             lines.hunk(entry.path, &diff, hunk, usize::MAX, false);
         }
-        if hunks.is_empty() {
+        if hunks.is_empty() && !entry.is_large() {
             lines.file(entry.path);
         }
         lines

@@ -14,10 +14,10 @@ use crate::changeset::hunks::{self, Counts, Lines};
 use crate::error::Result;
 use crate::proposal::snapshot::Figures;
 use crate::proposal::{ChangeRecord, Entry, Proposal, State, event};
-use crate::store::objects;
+use crate::repository::header;
 
 /// Files larger than this are not counted: a list must not cost a diff.
-const MOST_COUNTED: u64 = 4 << 20;
+const MOST_COUNTED: u64 = hunks::MOST_BYTES as u64;
 
 /// Bytes of one proposal whose lines are counted; one with more has no count.
 const MOST_COUNTED_IN_ALL: u64 = 32 << 20;
@@ -177,8 +177,7 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
         let Some(entry) = entry else { return Ok(None) };
         let id = ObjectId::from_hex(entry.id.as_bytes()).ok();
         // By its header: the blob may be of any size.
-        let Some((id, (_, size))) = id.and_then(|id| Some((id, objects::header(repo, id).ok()?)))
-        else {
+        let Some((id, (_, size))) = id.and_then(|id| Some((id, header(repo, id).ok()?))) else {
             is_whole = false;
             return Err(());
         };
@@ -209,29 +208,42 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
             moved.entry(&source.path).or_insert(change);
         }
     }
+    let mut is_told = true;
     for change in changes {
         touched.push(None);
         let (Ok(before), Ok(after)) = (bytes(&change.before), bytes(&change.after)) else {
             continue;
         };
-        let (mut counts, mut lines) = hunks::measure(before.as_deref(), after.as_deref());
         let to = moved.get(&change.path).filter(|_| change.after.is_none());
-        if let Some(to) = to {
+        let source = source(change);
+        let (from, into) = match (to, source) {
             // An edit of another line goes along with it.
-            let Ok(to) = bytes(&to.after) else { continue };
-            lines = hunks::measure(before.as_deref(), to.as_deref()).1;
-        }
-        if let Some(source) = source(change) {
+            (Some(to), _) => {
+                let Ok(to) = bytes(&to.after) else { continue };
+                (before, to)
+            }
             // What was moved or copied counts by what differs, as it is shown.
-            let Ok(origin) = bytes(&source.before) else { continue };
-            counts = hunks::measure(origin.as_deref(), after.as_deref()).0;
+            (None, Some(source)) => {
+                let Ok(origin) = bytes(&source.before) else { continue };
+                (origin, after)
+            }
+            (None, None) => (before, after),
+        };
+        let (from, into) = (from.as_deref(), into.as_deref());
+        if hunks::is_large(from.unwrap_or_default(), into.unwrap_or_default()) {
+            is_told = false;
+            continue;
         }
+        let (counts, lines) = hunks::measure(from, into);
         if to.is_none() {
             total += counts;
         }
+        // Of a file that is new none was there.
+        let is_new = to.is_none() && source.is_some();
+        let lines = if is_new { hunks::measure(None, into).1 } else { lines };
         *touched.last_mut().expect("just pushed") = Some(lines);
     }
-    let total = match (is_whole, has_lines) {
+    let total = match (is_whole, has_lines && is_told) {
         (false, _) => Lines::NotHere,
         (true, false) => Lines::NotByLines,
         (true, true) => Lines::Counted(total),

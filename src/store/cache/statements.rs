@@ -15,7 +15,7 @@ use crate::proposal::event::Head;
 use crate::proposal::forks::lane_of;
 use crate::proposal::statement::{MAX_BYTES, Statement};
 use crate::proposal::{Event, Stamped};
-use crate::store::objects::header;
+use crate::repository::header;
 
 /// An event that does not count because of its statement.
 pub(super) struct Flaw {

@@ -10,7 +10,8 @@ use super::{Bad, End, Limits, Line, Link, Named, Part, Row, SNAPSHOT, Said, row}
 use crate::proposal::event::Fold;
 use crate::proposal::snapshot;
 use crate::proposal::{Data, Event};
-use crate::store::objects::{hashed, header};
+use crate::repository::header;
+use crate::store::objects::hashed;
 use crate::store::refs::LaneRef;
 
 /// Reads one lane, within its limits.

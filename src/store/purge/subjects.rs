@@ -8,7 +8,8 @@ use gix::objs::Kind;
 use crate::error::{Error, Result};
 use crate::ordered::Ordered as _;
 use crate::proposal::{Event, ProposalId, codes, snapshot};
-use crate::store::{PurgeRecord, Store, View, lists, objects};
+use crate::repository::header;
+use crate::store::{PurgeRecord, Store, View, lists};
 
 /// Characters of a blob's id that have to be given at least.
 const SHORTEST: usize = 4;
@@ -205,9 +206,7 @@ impl Store {
         let mut known: BTreeSet<String> = found.iter().map(|(id, _)| id.clone()).into_set();
         known.retain(|id| {
             let id = ObjectId::from_hex(id.as_bytes());
-            id.is_ok_and(|id| {
-                objects::header(&self.repo, id).map_or(true, |(kind, _)| kind == Kind::Blob)
-            })
+            id.is_ok_and(|id| header(&self.repo, id).map_or(true, |(kind, _)| kind == Kind::Blob))
         });
         let found = found.into_iter().filter(|(id, _)| known.contains(id));
         found.map(|(blob, id)| Ok((blob, ProposalId::parse(&id)?))).collect()

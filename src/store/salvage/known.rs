@@ -15,6 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::proposal::event::MAX_BYTES;
 use crate::proposal::{Data, Event, Proposal, Stamped};
+use crate::repository::blob_within;
 use crate::store::lane::{self, Limits};
 use crate::store::objects::hashed;
 use crate::store::refs::LaneRef;
@@ -192,7 +193,7 @@ pub(super) fn span(repo: &gix::Repository, commit: ObjectId) -> Option<(String, 
         }
         false => None,
     })?;
-    let first = Event::from_bytes(&repo.find_blob(entry).ok()?.data).ok()?;
+    let first = Event::from_bytes(&blob_within(repo, entry, MAX_BYTES as u64).ok()??).ok()?;
     let name = LaneRef { name: first.lane.clone(), tip: commit };
     let rows = lane::events(repo, &name, commit, Limits::LOCAL)?;
     let first_seq = rows.iter().map(|row| row.seq).min()?;

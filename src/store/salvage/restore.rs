@@ -16,8 +16,9 @@ use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::ordered::Ordered as _;
 use crate::proposal::Stamped;
+use crate::repository::loose_path;
 use crate::store::inspect::{self, Damage, Depth};
-use crate::store::objects::{Batch, Composed, loose_path};
+use crate::store::objects::{Batch, Composed};
 use crate::store::trees::Leaf;
 use crate::store::{Store, View, compose, lock, refs};
 

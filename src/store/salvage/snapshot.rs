@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use crate::proposal::event::Head;
+use crate::proposal::event::{Head, MAX_BYTES};
 use crate::proposal::snapshot::{self, Line};
 use crate::proposal::{Data, Event, ProposalId, Stamped, fold};
+use crate::repository::blob_within;
 use crate::store::contents::{Contents, Lines, Place};
 use crate::store::inspect::Damage;
 use crate::store::lane::Reader;
@@ -62,7 +63,8 @@ impl Store {
     fn goes_on_from(&self, commit: ObjectId) -> Option<Head> {
         let tree = self.repo.find_commit(commit).ok()?.tree().ok()?;
         let entry = tree.find_entry("event.json")?.object_id();
-        let event = Event::from_bytes(&self.repo.find_blob(entry).ok()?.data).ok()?;
+        let event =
+            Event::from_bytes(&blob_within(&self.repo, entry, MAX_BYTES as u64).ok()??).ok()?;
         match event.data {
             Data::Fold(fold) => Head::parse(&fold.from),
             _ => None,
