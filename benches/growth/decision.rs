@@ -1,9 +1,9 @@
 //! Decisions as a person makes them at a terminal, with the statements that they are bound by.
 
-use aye::decide::manifest::{ApprovedAs, Blob, Manifest, Record, Residue};
 use aye::proposal::event::{
     Apply, BlobRef, Effect, Evidence, FileOutcome, How, Reject, Written, digest,
 };
+use aye::proposal::manifest::{ApprovedAs, Blob, Manifest, Record, Residue};
 use aye::proposal::statement::{FORMAT, Statement, Target, Verdict};
 use aye::proposal::{Actor, ActorKind, ChangeRecord, Data, Entry};
 use sha2::{Digest as _, Sha256};

@@ -3,7 +3,6 @@
 use chrono::{DateTime, Utc};
 
 use super::apply::plan_again;
-use super::manifest::ApprovedAs;
 use super::shown::entry;
 use super::{Draft, Shown, digest_of, still, subject};
 use crate::apply as files;
@@ -11,6 +10,7 @@ use crate::changeset::RepoPath;
 use crate::changeset::plan::Planned;
 use crate::error::{Error, Result};
 use crate::proposal::event::Approve;
+use crate::proposal::manifest::ApprovedAs;
 use crate::proposal::statement::Verdict;
 use crate::proposal::{Authority, Data, Entry, Proposal};
 use crate::store::Store;

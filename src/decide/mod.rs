@@ -2,7 +2,8 @@
 //!
 //! Plan, show, decide happen before any lock is taken. Then the lock, the plan again, and the
 //! comparison: what would be written has to be what was shown, byte for byte, or nothing is
-//! written and the caller asks again. The event names the [`statement`] and its [`manifest`].
+//! written and the caller asks again. The event names the [`statement`] and its
+//! [`manifest`](crate::proposal::manifest).
 //! Who may decide is for [`crate::proposal::authority`]; every function here takes its answer.
 
 mod again;
@@ -12,7 +13,6 @@ pub mod approve;
 mod follow;
 pub mod group;
 mod ignored;
-pub mod manifest;
 pub mod memory;
 pub mod patch;
 mod publish;
@@ -32,7 +32,6 @@ pub use ahead::Ahead;
 pub use apply::{Applied, Request, apply};
 pub use approve::approve;
 pub use follow::{Followed, follow, moved_to};
-pub use manifest::Manifest;
 pub use publish::publish;
 pub use restore::{Restored, restore};
 pub use shown::{Residue, Shown, Visible, show, visible, visible_on};
@@ -49,6 +48,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::{
     BlobRef, Effect, Evidence, RevisionReason, Subject, Written, digest, timestamp,
 };
+use crate::proposal::manifest::Manifest;
 use crate::proposal::rules::{Class, Verb};
 use crate::proposal::{
     Authority, Caller, Data, Entry, Event, Proposal, ProposalId, Revision, authority, codes,

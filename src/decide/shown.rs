@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::manifest::{ApprovedAs, Blob, Manifest, Record, Residue as Taken};
 use super::{Followed, Made, Part, Seen, subject};
 use crate::changeset::plan::{self, Planned, Resolution};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::ordered::Ordered as _;
 use crate::proposal::event::{RevisionReason, Subject};
+use crate::proposal::manifest::{ApprovedAs, Blob, Manifest, Record, Residue as Taken};
 use crate::proposal::{ChangeRecord, Entry, Proposal};
 use crate::store::{Store, View};
 

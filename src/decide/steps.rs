@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::again;
-use super::manifest::{ApprovedAs, Manifest, Record, Residue};
 use super::shown::entry;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
@@ -11,8 +10,9 @@ use crate::memory::disk::repo_path as memory_path;
 use crate::memory::plan::index_page;
 use crate::proposal::Statement;
 use crate::proposal::event::{BlobRef, Evidence, FileOutcome};
+use crate::proposal::manifest::{self, ApprovedAs, Manifest, Record, Residue};
 use crate::proposal::state::{Approval, Decision};
-use crate::proposal::statement::Verdict;
+use crate::proposal::statement::{self, Verdict};
 use crate::proposal::steps::{Own, Step, of_events, of_revision};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, codes, trailers};
 use crate::store::{Store, View};
@@ -64,11 +64,7 @@ pub fn of_undo(
     };
     let (_, manifest) = recorded.read(store, proposal)?;
     let manifest = manifest.unwrap_or_default();
-    let steps = manifest.records().iter().map(|record| Step {
-        path: record.path.clone(),
-        before: entry(&record.now),
-        after: entry(&record.after),
-    });
+    let steps = manifest.records().iter().map(Record::step);
     let approved = steps.filter(|step| step.before != step.after).collect();
     Ok(Said { approved, back: Some(Box::new(undone.clone())), ..Said::on(&undone.revision) })
 }
@@ -112,11 +108,7 @@ impl Said {
     fn of(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Result<Self> {
         let mut said = Self::on(revision);
         for record in manifest.records() {
-            let step = Step {
-                path: record.path.clone(),
-                before: entry(&record.now),
-                after: entry(&record.after),
-            };
+            let step = record.step();
             if record.residue == Residue::Taken && record.outcome != ApprovedAs::Already {
                 let before = entry(&record.base);
                 said.approved.push(Step { before, ..step.clone() });
@@ -250,7 +242,8 @@ struct Recorded<'a> {
 
 impl Recorded<'_> {
     fn read(&self, store: &Store, proposal: &Proposal) -> Result<(Statement, Option<Manifest>)> {
-        let statement = Statement::from_bytes(&bound(store, self.event, self.statement)?)?;
+        let bytes = bound(store, self.event, self.statement, statement::MAX_BYTES)?;
+        let statement = Statement::from_bytes(&bytes)?;
         let digest = proposal.revision(self.revision).map(super::digest_of);
         let fits = statement.proposal == proposal.first_event
             && statement.revision == self.revision
@@ -263,7 +256,10 @@ impl Recorded<'_> {
         }
         let manifest = match &statement.manifest {
             None => None,
-            Some(named) => Some(Manifest::from_bytes(&bound(store, self.event, named)?)?),
+            Some(named) => {
+                let bytes = bound(store, self.event, named, manifest::MAX_BYTES)?;
+                Some(Manifest::from_bytes(&bytes)?)
+            }
         };
         Ok((statement, manifest))
     }
@@ -292,23 +288,16 @@ pub fn read(
         },
     };
     let (statement, manifest) = recorded.read(store, proposal)?;
-    if let Some(manifest) = &manifest {
-        // The event repeats what was written for version 0.1.0 and for undo; it may not differ.
-        let differs = decision.written.iter().any(|written| {
-            manifest.record(&written.path).is_none_or(|record| {
-                entry(&record.now) != written.before || entry(&record.after) != written.after
-            })
-        });
-        if differs {
-            return Err(invalid(proposal, "its manifest is not what its event says was written"));
-        }
+    // The event was folded without, where this partial clone did not have it yet.
+    if manifest.as_ref().is_some_and(|manifest| !manifest.has(&decision.written)) {
+        return Err(invalid(proposal, "its manifest is not what its event says was written"));
     }
     Ok(Some((statement, manifest)))
 }
 
-/// The bytes of a blob that `event` names, held to its SHA-256.
-fn bound(store: &Store, event: &str, named: &BlobRef) -> Result<Vec<u8>> {
-    let bytes = store.blob_of(event, named)?;
+/// The bytes of a blob that `event` names, of which there are at most `most`, held to its SHA-256.
+fn bound(store: &Store, event: &str, named: &BlobRef, most: usize) -> Result<Vec<u8>> {
+    let bytes = store.blob_of(event, named, most)?;
     if crate::sha256::hex(&bytes) == named.sha256 {
         return Ok(bytes);
     }

@@ -57,6 +57,10 @@ pub enum Why {
     StatementMissing,
     /// Its statement cannot be read, or says something else than the event.
     Statement,
+    /// The manifest that its statement names is not in the object database.
+    ManifestMissing,
+    /// That manifest cannot be read, or says something else than the event and its revision.
+    Manifest,
     /// Its statement was made at another place in the lane, or before something that the lane says of
     /// the proposal.
     Seen,
@@ -78,6 +82,10 @@ impl Why {
             Self::Original => "the first event that it carries is missing, or another one",
             Self::StatementMissing => "its decision statement is missing",
             Self::Statement => "its decision statement is about something else",
+            Self::ManifestMissing => "the manifest of its decision is missing",
+            Self::Manifest => {
+                "the manifest of its decision cannot be read, or is about something else"
+            }
             Self::Seen => "its decision statement was made at another place in its lane",
             Self::Private => "it was said in private, and the proposal is published: say it again",
         }

@@ -13,6 +13,7 @@ pub mod event;
 pub mod fold;
 pub mod forks;
 pub mod id;
+pub mod manifest;
 pub mod order;
 mod published;
 pub mod relations;

@@ -37,9 +37,13 @@ impl<'p> Own<'p> {
     /// The changes of the revision of `proposal` whose event is `revision`.
     pub fn of(proposal: &'p Proposal, revision: &str) -> Self {
         let revision = proposal.revision(revision);
-        let changes = revision.into_iter().flat_map(|revision| &revision.changes);
-        let changes = changes.map(|change| (&change.path, change)).collect();
-        Self { changes, subject: proposal.subject }
+        let changes = revision.map(|revision| revision.changes.as_slice());
+        Self::new(changes.unwrap_or_default(), proposal.subject)
+    }
+
+    /// The `changes` of a revision of a proposal of `subject`.
+    pub fn new(changes: &'p [ChangeRecord], subject: Subject) -> Self {
+        Self { changes: changes.iter().map(|change| (&change.path, change)).collect(), subject }
     }
 
     /// True where `step` is exactly the revision's own.

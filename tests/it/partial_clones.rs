@@ -315,6 +315,22 @@ fn one_object_that_the_remote_lacks_keeps_no_other_back() {
     bob.aye(&["check"]).exits(1).says("lane_incomplete");
 }
 
+/// What a manifest says is not known, and that it says nothing is not, either.
+#[test]
+fn a_decision_counts_before_its_manifest_comes() {
+    let (server, ada) = pushed();
+    let id = propose(&ada, "a.txt", "two");
+    ada.aye(&["apply", &id, "--yes"]).ok();
+    push(&ada);
+    let bob = partial(&server);
+    let manifest = format!("refs/aye/log/{}:manifest-0001", lane(&ada));
+    let manifest = server.git(&["rev-parse", &manifest]);
+    let object = server.path(&format!("objects/{}/{}", &manifest[..2], &manifest[2..]));
+    std::fs::remove_file(object).expect("removed");
+    assert_eq!(row(&bob, &id)["status"], "applied");
+    bob.aye(&["check"]).lacks("event_rejected");
+}
+
 #[test]
 fn a_shallow_lane_is_read_from_where_it_begins() {
     let (server, ada) = pushed();

@@ -201,44 +201,56 @@ fn a_missing_statement_decides_nothing_until_it_comes() {
     repo.aye(&["check"]).ok();
 }
 
+/// What a decision approves stands in its manifest, so that one without decides nothing.
 #[test]
-fn a_manifest_under_another_hash_approves_nothing() {
-    let scene = scene();
-    let land = |repo: &Repo| {
-        repo.write("a", "A\n");
-        repo.git(&["commit", "-qam", &format!("Land\n\nProposal-Id: {}", scene.id)]);
-        repo.aye(&["check", "--range", "HEAD~1..HEAD"])
-    };
-    land(&scene.counts(Forged::default())).ok();
-    let manifest = |id: &Value, sha256: &Value| json!({"manifest": {"id": id, "sha256": sha256}});
-    let named = &scene.statement["manifest"];
-    let other = Hostile::new(&scene.repo, LANE).blob("clean none - - - a\0");
-    for statement in [
-        manifest(&named["id"], &json!("0".repeat(64))),
-        manifest(&json!(other), &named["sha256"]),
-        manifest(&json!(other), &json!(sha256(&scene.repo, "clean none - - - a\0"))),
-    ] {
-        let (repo, _) = scene.with(Forged { statement, ..Forged::default() });
-        land(&repo).exits(1).says("error[content_differs]");
-    }
-}
-
-#[test]
-fn a_manifest_makes_of_a_file_what_its_revision_makes_of_it() {
+fn a_manifest_that_cannot_be_read_decides_nothing() {
     let scene = scene();
     let hostile = Hostile::new(&scene.repo, LANE);
     let side = |text: &str| format!("100644:{}:{}", hostile.blob(text), sha256(&scene.repo, text));
-    let (now, after) = (side("a\n"), side("EVIL\n"));
-    for outcome in ["clean", "merged", "edited"] {
-        let text = format!("{outcome} none {now} {now} {after} a\0");
-        let named = json!({"id": hostile.blob(&text), "sha256": sha256(&scene.repo, &text)});
-        let (repo, _) =
-            scene.with(Forged { statement: json!({"manifest": named}), ..Forged::default() });
-        repo.write("a", "EVIL\n");
-        repo.git(&["commit", "-qam", &format!("Land\n\nProposal-Id: {}", scene.id)]);
-        let run = repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(1);
-        run.says("error[content_differs]").says("something else of a than its revision");
+    let (now, after, evil) = (side("a\n"), side("A\n"), side("EVIL\n"));
+    let record = |path: &str| format!("clean none {now} {now} {after} {path}\0");
+    let good = record("a");
+    let text = |text: &str| json!({"id": hostile.blob(text), "sha256": sha256(&scene.repo, text)});
+    let with =
+        |manifest: Value| Forged { statement: json!({"manifest": manifest}), ..Forged::default() };
+    scene.counts(with(text(&good)));
+    let hash = sha256(&scene.repo, &good);
+    for (name, manifest) in [
+        ("empty", text("")),
+        ("in .git", text(&record(".git/config"))),
+        ("out of order", text(&format!("{}{good}", record("b")))),
+        ("twice", text(&format!("{good}{good}"))),
+        ("without its end", text(good.trim_end_matches('\0'))),
+        ("more behind it", text(&format!("{good}\0"))),
+        ("an outcome that is none", text(&good.replacen("clean", "fine", 1))),
+        ("a residue that is none", text(&good.replacen("none", "some", 1))),
+        ("a mode that is none", text(&good.replacen("100644", "10644", 1))),
+        ("hex in upper case", text(&good.replacen(&now, &now.to_uppercase(), 1))),
+        ("another file", text(&record("b"))),
+        ("another content", text(&good.replacen(&after, &evil, 1))),
+        ("another content, merged", text(&format!("merged none {now} {now} {evil} a\0"))),
+        ("another content, edited", text(&format!("edited none {now} {now} {evil} a\0"))),
+        ("generated", text(&format!("derived=memory-index@1 none {now} {now} {evil} b\0"))),
+        ("another hash", json!({"id": hostile.blob(&good), "sha256": "0".repeat(64)})),
+        ("other bytes", json!({"id": hostile.blob("other"), "sha256": hash})),
+        ("a tree", json!({"id": hostile.tree(""), "sha256": hash})),
+        ("absent", json!({"id": "1".repeat(40), "sha256": hash})),
+    ] {
+        let (repo, _) = scene.with(with(manifest));
+        for _ in 0..2 {
+            let shown = repo.aye(&["show", &scene.id, "--json"]).ok().json();
+            assert_eq!(shown["status"], "pending", "{name}");
+            repo.aye(&["check"]).exits(1).says("event_rejected");
+            assert!(repo.aye(&["doctor"]).exits(1).out().contains("event_rejected"), "{name}");
+            std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).expect("removed");
+        }
+        repo.aye(&["apply", &scene.id, "--yes"]).ok();
     }
+    // Said to write a file that it is silent about.
+    let written = json!([{"path": "b", "outcome": "clean"}]);
+    let forged = Forged { data: json!({"written": written}), ..with(text(&good)) };
+    let (repo, _) = scene.with(forged);
+    assert_eq!(repo.aye(&["show", &scene.id, "--json"]).ok().json()["status"], "pending");
 }
 
 /// A file that had changed before it was decided on: the merge that the decision says is made again.
@@ -248,15 +260,13 @@ fn a_manifest_merges_what_it_says_was_there() {
     let hostile = Hostile::new(&scene.repo, LANE);
     let side = |text: &str| format!("100644:{}:{}", hostile.blob(text), sha256(&scene.repo, text));
     let now = "a\n1\n2\n3\n4\n";
-    for (after, outcome, path, code) in [
-        ("A\n1\n2\n3\n4\n", "merged", "a", 0),
-        ("A\n1\n2\n3\nEVIL\n", "merged", "a", 1),
-        ("A\n1\n2\n3\nEVIL\n", "clean", "a", 1),
-        ("A\n1\n2\n3\nEVIL\n", "edited", "a", 1),
-        // The revision does not change that one, and nothing generates it.
-        ("A\n1\n2\n3\nEVIL\n", "merged", "b", 1),
-        ("A\n1\n2\n3\nEVIL\n", "derived=memory-index@1", "b", 1),
+    for (after, outcome, code) in [
+        ("A\n1\n2\n3\n4\n", "merged", 0),
+        ("A\n1\n2\n3\nEVIL\n", "merged", 1),
+        ("A\n1\n2\n3\nEVIL\n", "clean", 1),
+        ("A\n1\n2\n3\nEVIL\n", "edited", 1),
     ] {
+        let path = "a";
         let (from, to) = (side(now), side(after));
         let text = format!("{outcome} none {from} {from} {to} {path}\0");
         let named = json!({"id": hostile.blob(&text), "sha256": sha256(&scene.repo, &text)});

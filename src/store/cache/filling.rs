@@ -93,6 +93,8 @@ pub(super) struct Row {
     pub(super) statement: Option<Vec<u8>>,
     /// What that says, where it is one. It has the hash that the event names.
     pub(super) stated: Option<Box<Statement>>,
+    /// The manifest of that.
+    pub(super) manifest: Option<Vec<u8>>,
     /// What the snapshot counts of its proposal, as the cache has it.
     pub(super) figures: Option<String>,
     /// It is a line of a snapshot.

@@ -16,11 +16,11 @@ use super::forks::{self, Chains};
 use super::parsed::Parsed;
 use super::shares::{Shares, Speakers};
 use super::source::{Check, Source};
-use super::statements::{self, Flaw, Places};
+use super::statements::{self, Beside, Flaw, Places};
 use super::{audience, publish};
 use crate::ordered::Ordered as _;
 use crate::proposal::audit::{Own, Why};
-use crate::proposal::statement::Statement;
+use crate::proposal::manifest::Manifest;
 use crate::proposal::{Data, Event, Stamped};
 use crate::store::lists;
 
@@ -64,7 +64,7 @@ pub(super) fn events(
     let (shares, places) = said(connection, id, own)?;
     let mut gathering = Gathering::new(repo, connection, chains, own, shares);
     let mut select = connection.prepare_cached(
-        "SELECT id, commit_id, lane, part, body, statement, is_line, figures FROM event
+        "SELECT id, commit_id, lane, part, body, statement, is_line, figures, manifest FROM event
          WHERE rowid = ?1",
     )?;
     for place in places {
@@ -95,8 +95,11 @@ pub(super) fn events(
             lane: row.get(2)?,
             part,
             body,
-            statement: row.get_ref(5)?.as_blob_or_null().unwrap_or_default(),
-            stated: None,
+            beside: Beside {
+                statement: row.get_ref(5)?.as_blob_or_null().unwrap_or_default(),
+                stated: None,
+                manifest: row.get_ref(8)?.as_blob_or_null().unwrap_or_default(),
+            },
             is_line: row.get(6)?,
             figures: row.get(7)?,
         };
@@ -131,15 +134,18 @@ pub(super) fn fresh(
     gathering.found.events.reserve_exact(numbered.len());
     gathering.found.commits.reserve_exact(numbered.len());
     for (_, row) in numbered {
-        let Row { id, commit, event, body, statement, stated, figures, is_line } = row;
+        let Row { id, commit, event, body, statement, stated, manifest, figures, is_line } = row;
         let said = Said {
             id,
             commit,
             lane: event.lane.clone(),
             part: None,
             body: &body,
-            statement: statement.as_deref(),
-            stated,
+            beside: Beside {
+                statement: statement.as_deref(),
+                stated,
+                manifest: manifest.as_deref(),
+            },
             is_line,
             figures,
         };
@@ -179,8 +185,7 @@ struct Said<'r> {
     lane: String,
     part: Option<String>,
     body: &'r [u8],
-    statement: Option<&'r [u8]>,
-    stated: Option<Box<Statement>>,
+    beside: Beside<'r>,
     is_line: bool,
     figures: Option<String>,
 }
@@ -196,6 +201,8 @@ struct Gathering<'c> {
     places: Places,
     /// What the statements of these had seen, by their places among the events.
     stated: Vec<(usize, Option<String>)>,
+    /// Their manifests, in the same way.
+    manifests: Vec<(usize, Manifest)>,
     originals: Vec<(Stamped, Rc<str>)>,
     /// The SHA-256 of each of these.
     carried: HashMap<String, String>,
@@ -218,6 +225,7 @@ impl<'c> Gathering<'c> {
             shares,
             places: Places::default(),
             stated: Vec::new(),
+            manifests: Vec::new(),
             originals: Vec::new(),
             carried: HashMap::new(),
         }
@@ -226,17 +234,7 @@ impl<'c> Gathering<'c> {
     /// Adds the next event, lane by lane, in each by position and id, which `read` reads.
     fn add(&mut self, said: Said<'_>, read: impl FnOnce() -> Option<Event>) {
         let Self { repo, connection, chains, own, found, shares, places, .. } = self;
-        let Said {
-            id,
-            commit,
-            lane: name,
-            part,
-            body,
-            statement: beside,
-            stated,
-            is_line,
-            figures,
-        } = said;
+        let Said { id, commit, lane: name, part, body, beside, is_line, figures } = said;
         found.figures.extend(figures.map(|figures| (name.clone(), figures)));
         let is_own = part.is_none() && own.has(&name);
         let lane = part.as_ref().unwrap_or(&name);
@@ -262,10 +260,13 @@ impl<'c> Gathering<'c> {
             }
         }
         // Before its texts are cut, which the statement repeats.
-        let statement = match stated {
-            Some(stated) => statements::held(*stated, &event),
-            None => statements::read(repo, &event, beside),
-        };
+        let statement = statements::read(repo, &event, beside);
+        let manifest = statement.as_ref().ok().and_then(|read| read.as_ref()?.1.as_ref());
+        let cost = manifest.map_or(0, |manifest| manifest.records().len() * 1024);
+        if !is_own && cost > 0 && !shares.takes(lane, cost) {
+            found.cut.insert(lane.clone(), (id, None));
+            return;
+        }
         if !is_own {
             budget::cut(&mut event);
         }
@@ -287,7 +288,11 @@ impl<'c> Gathering<'c> {
         }
         match statement {
             Ok(None) => {}
-            Ok(Some(statement)) => self.stated.push((found.events.len(), statement.seen)),
+            Ok(Some((statement, manifest))) => {
+                let at = found.events.len();
+                self.stated.push((at, statement.seen));
+                self.manifests.extend(manifest.map(|manifest| (at, manifest)));
+            }
             Err((why, missing)) => {
                 found.flaws.push(statements::flaw(&stamped, why, missing));
                 return;
@@ -302,11 +307,23 @@ impl<'c> Gathering<'c> {
 
     /// What counts of them.
     fn finish(self) -> rusqlite::Result<Gathered> {
-        let Self { connection, chains, own, mut found, places, stated, originals, .. } = self;
+        let Self {
+            connection, chains, own, mut found, places, stated, manifests, originals, ..
+        } = self;
         let mut elsewhere = BTreeSet::new();
+        for (at, manifest) in manifests {
+            let stamped = &found.events[at];
+            let all = found.events.iter().chain(originals.iter().map(|(original, _)| original));
+            if !fits(&manifest, stamped, all) {
+                found.flaws.push(statements::flaw(stamped, Why::Manifest, None));
+                elsewhere.insert(stamped.id.clone());
+            }
+        }
         for (at, seen) in stated {
             let (stamped, commit) = (&found.events[at], &found.commits[at]);
-            if !places.fits(connection, chains, stamped, commit, seen.as_deref(), own)? {
+            if !elsewhere.contains(&stamped.id)
+                && !places.fits(connection, chains, stamped, commit, seen.as_deref(), own)?
+            {
                 found.flaws.push(statements::flaw(stamped, Why::Seen, None));
                 elsewhere.insert(stamped.id.clone());
             }
@@ -333,4 +350,26 @@ impl<'c> Gathering<'c> {
         }
         Ok(found)
     }
+}
+
+/// Whether `manifest` can be that of `decision` on a revision that is among `all` events of its proposal. Of one that is
+/// not, the audit says so.
+fn fits<'e>(
+    manifest: &Manifest,
+    decision: &Stamped,
+    all: impl Iterator<Item = &'e Stamped> + Clone,
+) -> bool {
+    let revision = match &decision.event.data {
+        Data::Apply(apply) => &apply.revision,
+        Data::Approve(approve) => &approve.revision,
+        _ => return true,
+    };
+    let Some(revision) = all.clone().find(|stamped| stamped.id == *revision) else { return true };
+    let is_first =
+        |stamped: &&Stamped| decision.event.first.as_ref().is_none_or(|first| *first == stamped.id);
+    let subject = all.filter(is_first).find_map(|stamped| match &stamped.event.data {
+        Data::Propose(propose) => Some(propose.subject),
+        _ => None,
+    });
+    manifest.fits(&decision.event.data, revision.event.data.changes(), subject.unwrap_or_default())
 }

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::database;
 
 /// Raised with every change of the tables or of what is computed into them.
-const VERSION: i64 = 35;
+const VERSION: i64 = 36;
 
 /// `lane` has every ref with the tip it was read at and the last commit of it that could be read,
 /// `step` every lane commit that counts, and `amount` what was read of a lane in all.
@@ -133,7 +133,7 @@ CREATE TABLE bound (
 CREATE TABLE marks (
     revision TEXT PRIMARY KEY, basis TEXT NOT NULL, found TEXT NOT NULL
 ) WITHOUT ROWID;
-PRAGMA user_version = 35;
+PRAGMA user_version = 36;
 COMMIT;
 ";
 

@@ -165,11 +165,11 @@ impl View {
 
 impl Store {
     /// The bytes of the blob that `named` names on behalf of the event `event` (hex), or of its
-    /// statement: an object, or beside the event in a snapshot.
+    /// statement, if it has at most `most`: an object, or beside the event in a snapshot.
     ///
     /// # Errors
-    /// `object_missing` where it is neither.
-    pub fn blob_of(&self, event: &str, named: &BlobRef) -> Result<Vec<u8>> {
+    /// `object_missing` where it is neither, `size_limit_exceeded`.
+    pub fn blob_of(&self, event: &str, named: &BlobRef, most: usize) -> Result<Vec<u8>> {
         let is_it = |bytes: &Vec<u8>| crate::sha256::hex(bytes) == named.sha256;
         let beside = || {
             let found = self.on_cache(|connection| {
@@ -186,7 +186,10 @@ impl Store {
         let first = if self.is_partial() { beside() } else { None };
         match first {
             Some(bytes) => Ok(bytes),
-            None => self.blob(&named.id).or_else(|error| beside().ok_or(error)),
+            None => {
+                let found = self.blob_of_at_most(&named.id, most as u64);
+                found.or_else(|error| beside().ok_or(error))
+            }
         }
     }
 

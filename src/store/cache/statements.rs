@@ -1,8 +1,8 @@
-//! Decision statements, held to the events that name them and to their place in the lane.
+//! Decision statements and their manifests, held to the events that name them and to their place in the lane.
 //!
-//! Read whenever a proposal is folded, so that what does not fit never counts. The manifest, which
-//! may be long, is read where its steps are compared.
+//! Read whenever a proposal is folded, so that what does not fit never counts.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use gix::ObjectId;
@@ -11,11 +11,12 @@ use rusqlite::Connection;
 use super::forks::Chains;
 use super::lanes;
 use crate::proposal::audit::{Own, Rejection, Why};
-use crate::proposal::event::Head;
+use crate::proposal::event::{BlobRef, Head};
 use crate::proposal::forks::lane_of;
+use crate::proposal::manifest::{self, Manifest};
 use crate::proposal::statement::{MAX_BYTES, Statement};
 use crate::proposal::{Event, Stamped};
-use crate::repository::header;
+use crate::repository::{blob_within, promisor};
 
 /// An event that does not count because of its statement.
 pub(super) struct Flaw {
@@ -25,34 +26,73 @@ pub(super) struct Flaw {
     pub(super) missing: Option<ObjectId>,
 }
 
-/// A statement where there is one, or why the event does not count, and what has to come first.
-type Read = Result<Option<Statement>, (Why, Option<ObjectId>)>;
+/// Why an event does not count, and what has to come first.
+type Wrong = (Why, Option<ObjectId>);
 
-/// The statement of `event`, held to the event; `None` where it names none, as in version 0.1.0.
-/// `beside` are its bytes where the event comes from a snapshot.
-pub(super) fn read(repo: &gix::Repository, event: &Event, beside: Option<&[u8]>) -> Read {
-    let Some(named) = event.data.statement() else { return Ok(None) };
-    let wrong = (Why::Statement, None);
-    let whole = |bytes: &[u8]| match crate::sha256::hex(bytes) == named.sha256 {
-        true => held(Statement::from_bytes(bytes).map_err(|_| wrong)?, event),
-        false => Err(wrong),
-    };
-    if let Some(bytes) = beside {
-        return whole(bytes);
-    }
-    let id = ObjectId::from_hex(named.id.as_bytes()).map_err(|_| wrong)?;
-    // By its header first: a blob may be of any size.
-    let (kind, size) = header(repo, id).map_err(|_| (Why::StatementMissing, Some(id)))?;
-    if kind != gix::objs::Kind::Blob || size > MAX_BYTES as u64 {
-        return Err(wrong);
-    }
-    let blob = repo.find_blob(id).map_err(|_| wrong)?;
-    whole(&blob.data)
+/// What stands beside an event in a snapshot.
+#[derive(Default)]
+pub(super) struct Beside<'b> {
+    /// Its statement.
+    pub(super) statement: Option<&'b [u8]>,
+    /// What that says, where it was read. It has the hash that the event names.
+    pub(super) stated: Option<Box<Statement>>,
+    /// The manifest of that.
+    pub(super) manifest: Option<&'b [u8]>,
 }
 
-/// The statement that has the hash that `event` names, held to what that says.
-pub(super) fn held(statement: Statement, event: &Event) -> Read {
-    if statement.is_of(event) { Ok(Some(statement)) } else { Err((Why::Statement, None)) }
+/// The statement of `event`, held to the event, and the manifest that it names; `None` where the event names
+/// none, as in version 0.1.0. In a partial clone a manifest may come later: the event counts without.
+pub(super) fn read(
+    repo: &gix::Repository,
+    event: &Event,
+    beside: Beside<'_>,
+) -> Result<Option<(Statement, Option<Manifest>)>, Wrong> {
+    let Some(named) = event.data.statement() else { return Ok(None) };
+    let wrong = (Why::Statement, None);
+    let statement = match beside.stated {
+        Some(stated) => *stated,
+        None => {
+            let missing = |id| (Why::StatementMissing, Some(id));
+            let bytes = bytes(repo, named, beside.statement, MAX_BYTES, wrong, missing)?;
+            Statement::from_bytes(&bytes).map_err(|_| wrong)?
+        }
+    };
+    if !statement.is_of(event) {
+        return Err(wrong);
+    }
+    let Some(named) = &statement.manifest else { return Ok(Some((statement, None))) };
+    let wrong = (Why::Manifest, None);
+    let missing = |id| (Why::ManifestMissing, Some(id));
+    let manifest = match bytes(repo, named, beside.manifest, manifest::MAX_BYTES, wrong, missing) {
+        Ok(bytes) => Some(Manifest::from_bytes(&bytes).map_err(|_| wrong)?),
+        Err((Why::ManifestMissing, _)) if promisor(repo).is_some() => None,
+        Err(error) => return Err(error),
+    };
+    Ok(Some((statement, manifest)))
+}
+
+/// The bytes that `named` names, of which there are at most `most`: those `beside` the event, or those of an
+/// object. `wrong` where they are others, `missing` where there are none.
+fn bytes<'b>(
+    repo: &gix::Repository,
+    named: &BlobRef,
+    beside: Option<&'b [u8]>,
+    most: usize,
+    wrong: Wrong,
+    missing: impl Fn(ObjectId) -> Wrong,
+) -> Result<Cow<'b, [u8]>, Wrong> {
+    let bytes = match beside {
+        Some(bytes) => Cow::Borrowed(bytes),
+        None => {
+            let id = ObjectId::from_hex(named.id.as_bytes()).map_err(|_| wrong)?;
+            match blob_within(repo, id, most as u64) {
+                Ok(Some(bytes)) => Cow::Owned(bytes),
+                Ok(None) => return Err(wrong),
+                Err(_) => return Err(missing(id)),
+            }
+        }
+    };
+    if crate::sha256::hex(&bytes) == named.sha256 { Ok(bytes) } else { Err(wrong) }
 }
 
 /// Where the events of one proposal are: chain, position and commit of each.

@@ -223,10 +223,11 @@ impl Pass<'_> {
             return Ok(());
         }
         let is_line = row.beside.is_some();
-        let Beside { statement, stated, .. } = row.beside.unwrap_or_default();
+        let Beside { statement, stated, manifest, .. } = row.beside.unwrap_or_default();
         let Row { hex: id, event, body, .. } = row;
         let commit = origin.commit.clone();
-        let row = filling::Row { id, commit, event, body, statement, stated, figures, is_line };
+        let row =
+            filling::Row { id, commit, event, body, statement, stated, manifest, figures, is_line };
         self.parsed.keep_fresh(proposal.as_str(), row);
         Ok(())
     }

@@ -14,9 +14,16 @@
 
 use bstr::ByteSlice as _;
 
+use super::audit::MEMORY;
+use super::event::lists::MAX_LIST;
+use super::event::{Data, Subject, Written};
+use super::steps::{Own, Step};
+use super::{ChangeRecord, Entry, codes};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
-use crate::proposal::codes;
+
+/// Largest manifest that is read, in bytes: 64 MiB.
+pub const MAX_BYTES: usize = MAX_LIST;
 
 /// One side of a record: a file as git would store it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +38,13 @@ pub struct Blob {
 
 impl Blob {
     /// True where mode and object id are those of `entry`.
-    pub fn is(&self, entry: &crate::proposal::Entry) -> bool {
+    pub fn is(&self, entry: &Entry) -> bool {
         self.mode == entry.mode && self.id == entry.id
+    }
+
+    /// Mode and object id.
+    pub fn entry(&self) -> Entry {
+        Entry::new(&self.id, &self.mode)
     }
 }
 
@@ -122,6 +134,14 @@ pub struct Record {
     pub residue: Residue,
 }
 
+impl Record {
+    /// From what was there to what was approved.
+    pub fn step(&self) -> Step {
+        let entry = |side: &Option<Blob>| side.as_ref().map(Blob::entry);
+        Step { path: self.path.clone(), before: entry(&self.now), after: entry(&self.after) }
+    }
+}
+
 /// All paths of a decision, in byte order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
@@ -168,6 +188,35 @@ impl Manifest {
             out.push(0);
         }
         out
+    }
+
+    /// Whether it can be that of `data`, a decision on a revision of `subject` that makes `changes`: it names
+    /// files, among them those that the event says were written, as it does; and it makes of none something else
+    /// than the revision. What a merge comes to takes the contents to say.
+    pub fn fits(&self, data: &Data, changes: &[ChangeRecord], subject: Subject) -> bool {
+        let written = match data {
+            Data::Apply(apply) => apply.written.as_slice(),
+            Data::Approve(_) => &[],
+            _ => return true,
+        };
+        let own = Own::new(changes, subject);
+        let is_approved = |record: &Record| match record.outcome {
+            ApprovedAs::Already => true,
+            ApprovedAs::Derived(_) => record.path.as_bstr().starts_with(MEMORY),
+            _ => {
+                let step = record.step();
+                own.may_write(&step) && !own.contradicts(&step)
+            }
+        };
+        !self.records.is_empty() && self.has(written) && self.records.iter().all(is_approved)
+    }
+
+    /// Whether it says the same of the files `written`, which an event repeats for undo.
+    pub fn has(&self, written: &[Written]) -> bool {
+        let is_same = |file: &Written| {
+            self.record(&file.path).is_some_and(|record| record.step() == Step::from(file))
+        };
+        written.iter().all(is_same)
     }
 
     /// Reads stored bytes.
