@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 
 use bstr::{BString, ByteSlice as _};
 
+use super::times;
 use super::tree::git;
 use crate::beneath::{Content, open_last};
 use crate::changeset::{RepoPath, Snapshot as _};
@@ -43,13 +44,12 @@ pub(super) fn copy(repository: &Repository, tree: &Path) -> Result<()> {
     for name in wanted.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let Ok(path) = name.to_path() else { continue };
         let (from, to) = (top.join(path), tree.join(path));
-        let is_file = from.symlink_metadata().is_ok_and(|facts| facts.is_file());
-        if !ignored.contains(name) || !is_file {
-            continue;
-        }
+        let facts = from.symlink_metadata().ok().filter(Metadata::is_file);
+        let Some(facts) = facts.filter(|_| ignored.contains(name)) else { continue };
         let copied = to.parent().map_or(Ok(()), std::fs::create_dir_all);
         let copied = copied.and_then(|()| std::fs::copy(&from, &to));
-        let facts = copied.and_then(|_| to.symlink_metadata()).map_err(|error| {
+        let copied = copied.and_then(|_| times::keep(&to, &facts));
+        let facts = copied.and_then(|()| to.symlink_metadata()).map_err(|error| {
             Error::io(format_args!("copy {} into the session's tree", from.display()), &error)
         })?;
         copies.extend([stamp(&facts).as_bytes(), b" ", name, b"\0"].concat());

@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
+use super::times;
 use super::tree::git;
 use crate::error::{Error, Result};
 use crate::repository::Repository;
@@ -101,8 +102,10 @@ struct Copy<'a> {
 
 impl Copy<'_> {
     fn directory(&mut self, inside: &Path) -> std::io::Result<()> {
-        std::fs::create_dir_all(self.tree.join(inside))?;
-        for entry in std::fs::read_dir(self.top.join(inside))? {
+        let (from, to) = (self.top.join(inside), self.tree.join(inside));
+        std::fs::create_dir_all(&to)?;
+        let facts = from.symlink_metadata()?;
+        for entry in std::fs::read_dir(&from)? {
             let entry = entry?;
             let (kind, path) = (entry.file_type()?, inside.join(entry.file_name()));
             let (from, to) = (self.top.join(&path), self.tree.join(&path));
@@ -110,12 +113,14 @@ impl Copy<'_> {
                 self.directory(&path)?;
             } else if kind.is_file() {
                 std::fs::copy(&from, &to)?;
+                times::keep(&to, &entry.metadata()?)?;
                 self.text(&path, &from)?;
             } else if kind.is_symlink() {
                 self.symlink(&path, &std::fs::read_link(&from)?, &to)?;
             }
         }
-        Ok(())
+        // What was made in it has changed it.
+        times::keep(&to, &facts)
     }
 
     fn symlink(&mut self, path: &Path, target: &Path, to: &Path) -> std::io::Result<()> {

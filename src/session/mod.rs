@@ -23,6 +23,7 @@ mod renamed;
 pub mod spool;
 pub mod staged;
 pub mod submodules;
+mod times;
 pub mod tree;
 pub mod untracked;
 pub mod watched;

@@ -7,7 +7,7 @@ use std::path::Path;
 use bstr::{BString, ByteSlice as _};
 
 use super::submodules::{self, Submodules};
-use super::{codes, included, spool};
+use super::{codes, included, spool, times};
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::ordered::Ordered as _;
@@ -278,6 +278,7 @@ fn part(
         None => inside().args(["update-ref", "--no-deref", "HEAD", commit]).run()?,
     };
     inside().args(["read-tree", "-mu", "HEAD"]).run()?;
+    times::follow(repository, tree)?;
     included::copy(repository, tree)?;
     let Submodules { found, mut unread } = submodules::of(repository, commit)?;
     for module in found {
