@@ -13,6 +13,7 @@ use crate::proposal::{Actor, ActorKind, Proposal, Revision as Revised, Status};
 use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
+use crate::session::strays::Strays;
 use crate::session::tree::Base;
 use crate::session::{Record, beside, head, link, read, record, spool, submodules, tree};
 use crate::store::Store;
@@ -35,6 +36,8 @@ pub struct Submitted {
     pub kept: Vec<(String, String)>,
     /// What there is to say of the decision that the files followed, in words. Untrusted.
     pub said: Vec<String>,
+    /// What git ignores in the files.
+    pub strays: Strays,
 }
 
 /// A proposal with the files of a session.
@@ -370,7 +373,7 @@ pub fn submit(
     // Whatever it names is pending now.
     let last = record.proposal.as_ref().map(|id| store.view()?.find(id));
     let pending = last.transpose()?;
-    let read::Left { changes, mut passed_over } =
+    let read::Left { changes, mut passed_over, strays } =
         read::left(store, &home.tree(name), Some(name), &record.base)?;
     let changes = proposable::only(store, changes, &mut passed_over)?;
     let may_revise = match &pending {
@@ -389,7 +392,7 @@ pub fn submit(
             go_on(store, home, changing, record, None, None)?;
         }
         passed_over.extend(beside::of(store, &home.tree(name), name, &[&base]));
-        return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept, said });
+        return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept, said, strays });
     }
     let changeset = Changeset::new(changes)?;
     let lines = entries(changeset.changes()).iter().fold((0, 0), |(added, removed), entry| {
@@ -421,7 +424,7 @@ pub fn submit(
             let submitted = record.submitted.as_ref().unwrap_or(&base);
             passed_over.extend(beside::of(store, &home.tree(name), name, &[&base, submitted]));
             let outcome = Some(SubmitOutcome::Elsewhere(proposal));
-            return Ok(Submitted { outcome, lines, passed_over, kept, said });
+            return Ok(Submitted { outcome, lines, passed_over, kept, said, strays });
         }
         Some(proposal) if may_revise => {
             let proposals = std::slice::from_ref(&proposal);
@@ -455,7 +458,7 @@ pub fn submit(
     record.proposal = Some(proposal.id.to_string());
     // It is proposed, also where this fails: the next command knows by what was noted before.
     drop(held.and_then(|()| home.write(changing, &record)));
-    Ok(Submitted { outcome: Some(outcome), lines, passed_over, kept, said })
+    Ok(Submitted { outcome: Some(outcome), lines, passed_over, kept, said, strays })
 }
 
 /// What an agent has to be told of its session.

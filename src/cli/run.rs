@@ -15,6 +15,7 @@ use crate::git;
 use crate::mcp::client;
 use crate::session::codes::SESSION_TREE_GONE;
 use crate::session::home::Held;
+use crate::session::strays::{self, Strays};
 use crate::session::{Home, tree};
 use crate::store::Store;
 use crate::text::escape;
@@ -82,6 +83,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     store.require_lane()?;
     let home = Home::make(store.common_dir(), &context.state_directory()?)?;
     session::finish(&store, &home);
+    strays::expire(&home, context.now);
     session::note_left(context, &home);
     let held = match &args.name {
         Some(name) => home.hold(name)?,
@@ -107,7 +109,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Ok(status) => status,
         Err(error) => {
             if !goes_on {
-                session::end(&store, &home, held)?;
+                session::end(context, &store, &home, held, &Strays::default())?;
             }
             return Err(error);
         }
@@ -122,7 +124,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 () => None,
             };
             match reason {
-                None if !args.keep => session::end(&store, &home, held)?,
+                None if !args.keep => {
+                    match session::end(context, &store, &home, held, &done.strays) {
+                        Ok(found) => {
+                            let lines = session::stray_lines(&found);
+                            lines.iter().for_each(|line| context.note(line));
+                        }
+                        Err(error) => context.report_beside(&error),
+                    }
+                }
                 None => {
                     context.note(&format!("aye: the session is kept: aye run --name {name} -- …"))
                 }

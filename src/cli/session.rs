@@ -3,7 +3,7 @@
 mod lines;
 
 use lines::said;
-pub(super) use lines::{met, say, summary};
+pub(super) use lines::{met, say, strays as stray_lines, summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,6 +14,7 @@ use crate::app::session::{SubmitOutcome, Submitted};
 use crate::error::{Error, Exit, Result};
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
+use crate::session::strays::{self, Inventory, Strays};
 use crate::session::{Home, Record, beside, codes, read, spool, tree};
 use crate::store::Store;
 use crate::text::escape;
@@ -210,6 +211,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store()?;
     let home = Home::open(store.common_dir(), &context.state_directory()?)?;
     let finished = home.as_ref().map(|home| finish(&store, home)).unwrap_or_default();
+    home.iter().for_each(|home| strays::expire(home, context.now));
     let command = args.command.unwrap_or(Command::List);
     let name = match &command {
         Command::List => return list(context, &store, home.as_ref()),
@@ -274,19 +276,21 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 return Err(not_found(&name));
             }
             let held = home.hold(&name)?;
-            if !discard {
-                refuse_unsubmitted(&store, &home, &name)?;
-            } else if let Err(refusal) = context.refuse_agents(
-                "discard work that no proposal has",
-                &format!("aye session end {name} --discard"),
-            ) && refuse_unsubmitted(&store, &home, &name).is_err()
-            {
+            let command = format!("aye session end {name} --discard");
+            let may = context.refuse_agents("discard work that no proposal has", &command);
+            let strays = match (discard, may) {
+                (false, _) => refuse_unsubmitted(&store, &home, &name)?,
+                (true, Ok(())) => Strays::default(),
                 // A name does not make an agent the one whose edits these are: a person may have made
                 // them, or another agent of that name.
-                return Err(refusal);
-            }
-            end(&store, &home, held)?;
-            answer(context, "aye/session-end@1", &name, None, Ending::Ended, Vec::new())
+                (true, Err(refusal)) => {
+                    refuse_unsubmitted(&store, &home, &name).map_err(|_| refusal)?
+                }
+            };
+            let found = end(context, &store, &home, held, &strays)?;
+            answer(context, "aye/session-end@1", &name, None, Ending::Ended, Vec::new())?;
+            lines::strays(&found).iter().for_each(|line| context.note(line));
+            Ok(Exit::Done)
         }
     }
 }
@@ -463,14 +467,15 @@ fn ending(done: &Submitted) -> Ending {
     }
 }
 
-fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
+/// What git ignores in the tree.
+fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<Strays> {
     if home.state(name) == State::Gone {
-        return Ok(());
+        return Ok(Strays::default());
     }
     let record = app::recall::record(store, home, name)?;
     let base = app::later::proposed(store, &record)?;
     let tree = home.tree(name);
-    let read::Left { changes, passed_over: mut others } =
+    let read::Left { changes, passed_over: mut others, strays } =
         read::left(store, &tree, Some(name), &base)?;
     let changes = app::proposable::only(store, changes, &mut others)?;
     let submitted = record.submitted.as_ref().unwrap_or(&base);
@@ -489,7 +494,7 @@ fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
         .map(|change| change.path.display().to_string())
         .chain(others.into_iter().map(|(path, _)| path))
         .collect();
-    let Some(first) = paths.first() else { return Ok(()) };
+    let Some(first) = paths.first() else { return Ok(strays) };
     let more = match paths.len() - 1 {
         0 => String::new(),
         more => format!("; and {more} more"),
@@ -502,15 +507,22 @@ fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<()> {
     .hint(format!("{submit}aye session end {name} --discard removes it")))
 }
 
-/// Removes a session, its tree and what kept its commits.
+/// Removes a session, its tree and what kept its commits. What git ignores in the tree is moved out of it first.
 ///
 /// # Errors
-/// As [`Home::remove`].
-pub(super) fn end(store: &Store, home: &Home, held: Held) -> Result<()> {
+/// As [`Strays::rescue`], before anything is removed, and [`Home::remove`].
+pub(super) fn end(
+    context: &Context,
+    store: &Store,
+    home: &Home,
+    held: Held,
+    strays: &Strays,
+) -> Result<Inventory> {
     let name = held.name.clone();
+    let found = strays.rescue(home, &name, context.now)?;
     home.remove(held)?;
     tree::unpin(store, &name);
-    Ok(())
+    Ok(found)
 }
 
 /// Finishes removals of sessions that were interrupted: their names.
@@ -548,12 +560,12 @@ fn home(context: &Context, store: &Store) -> Result<Option<Home>> {
 ///
 /// # Errors
 /// `session_live`, `session_unsubmitted`.
-pub(super) fn hold_all(context: &Context, store: &Store) -> Result<Vec<Held>> {
+pub(super) fn hold_all(context: &Context, store: &Store) -> Result<Vec<(Held, Strays)>> {
     let Some(home) = home(context, store)? else { return Ok(Vec::new()) };
     let hold = |name: String| {
         let held = home.hold(&name)?;
-        refuse_unsubmitted(store, &home, &name)?;
-        Ok(held)
+        let strays = refuse_unsubmitted(store, &home, &name)?;
+        Ok((held, strays))
     };
     home.names().into_iter().map(hold).collect()
 }
@@ -562,9 +574,13 @@ pub(super) fn hold_all(context: &Context, store: &Store) -> Result<Vec<Held>> {
 ///
 /// # Errors
 /// As [`end`].
-pub(super) fn end_all(context: &Context, store: &Store, held: Vec<Held>) -> Result<()> {
+pub(super) fn end_all(context: &Context, store: &Store, held: Vec<(Held, Strays)>) -> Result<()> {
     let Some(home) = home(context, store)? else { return Ok(()) };
-    held.into_iter().try_for_each(|held| end(store, &home, held))
+    for (held, strays) in held {
+        let found = end(context, store, &home, held, &strays)?;
+        lines::strays(&found).iter().for_each(|line| context.note(line));
+    }
+    Ok(())
 }
 
 /// Says of a repository which of its sessions were left; nothing where that cannot be seen.

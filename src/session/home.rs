@@ -428,10 +428,15 @@ fn put_aside(home: &Dir, name: &str) -> std::io::Result<()> {
     }
     let place = home.enter(aside)?;
     let new = format!("{:016x}", crate::beneath::random());
-    let rename = || home.rename_new(name, &place, BStr::new(new.as_str()));
+    shift(home, name, &place, BStr::new(new.as_str()))
+}
+
+/// Moves a file or directory of an agent to a new name on the same file system.
+pub(super) fn shift(from: &Dir, name: &BStr, to: &Dir, new: &BStr) -> std::io::Result<()> {
+    let rename = || from.rename_new(name, to, new);
     rename().or_else(|error| match error.kind() {
-        // Its own entry `..` changes, and its agent may have made it read-only.
-        std::io::ErrorKind::PermissionDenied => home.unlock(name).and_then(|()| rename()),
+        // The entry `..` of a directory changes, and its agent may have made it read-only.
+        std::io::ErrorKind::PermissionDenied => from.unlock(name).and_then(|()| rename()),
         _ => Err(error),
     })
 }

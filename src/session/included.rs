@@ -58,8 +58,8 @@ pub(super) fn copy(repository: &Repository, tree: &Path) -> Result<()> {
         .map_err(|error| Error::io("list what is copied into the session's tree", &error))
 }
 
-/// The copies in `tree`, which `reader` reads, that are not as they were made and not as in the checkout.
-pub(super) fn edited(repository: &Repository, tree: &Path, reader: &Reader<'_>) -> Vec<BString> {
+/// The list of the copies in `tree`.
+fn list(tree: &Path) -> Vec<u8> {
     let read = || {
         let info = open_last(tree).ok()?.enter(".git".into()).ok()?.enter("info".into()).ok()?;
         match info.read(LIST.into(), MOST).ok()? {
@@ -67,7 +67,25 @@ pub(super) fn edited(repository: &Repository, tree: &Path, reader: &Reader<'_>) 
             _ => None,
         }
     };
-    let list = read().unwrap_or_default();
+    read().unwrap_or_default()
+}
+
+/// Each line of `list`: the path, and the copy as it was made.
+fn lines(list: &[u8]) -> impl Iterator<Item = (RepoPath, &[u8])> {
+    list.split(|byte| *byte == 0).filter_map(|line| {
+        let at = line.find_iter(b" ").nth(1)?;
+        let (made, path) = (line.get(..at)?, line.get(at + 1..)?);
+        Some((RepoPath::from_tree(path).ok()?, made))
+    })
+}
+
+/// The copies that `tree` was given.
+pub(super) fn paths(tree: &Path) -> Vec<BString> {
+    lines(&list(tree)).map(|(path, _)| path.as_bstr().to_owned()).collect()
+}
+
+/// The copies in `tree`, which `reader` reads, that are not as they were made and not as in the checkout.
+pub(super) fn edited(repository: &Repository, tree: &Path, reader: &Reader<'_>) -> Vec<BString> {
     let checkout = repository.worktree().ok();
     let checkout = checkout.as_ref().map(Worktree::reader);
     let is_edited = |path: &RepoPath, made: &[u8]| {
@@ -81,13 +99,8 @@ pub(super) fn edited(repository: &Repository, tree: &Path, reader: &Reader<'_>) 
             _ => true,
         }
     };
-    let lines = list.split(|byte| *byte == 0);
-    let lines = lines.filter_map(|line| {
-        let at = line.find_iter(b" ").nth(1)?;
-        let (made, path) = (line.get(..at)?, line.get(at + 1..)?);
-        Some((RepoPath::from_tree(path).ok()?, made))
-    });
-    let edited = lines.filter(|(path, made)| is_edited(path, made));
+    let list = list(tree);
+    let edited = lines(&list).filter(|(path, made)| is_edited(path, made));
     edited.map(|(path, _)| path.as_bstr().to_owned()).collect()
 }
 

@@ -22,6 +22,7 @@ pub mod record;
 mod renamed;
 pub mod spool;
 pub mod staged;
+pub mod strays;
 pub mod submodules;
 mod times;
 pub mod tree;

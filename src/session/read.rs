@@ -10,6 +10,7 @@ use gix::bstr::BStr as GixStr;
 use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
+use super::strays::Strays;
 use super::tree::pin;
 use super::{beside, codes, included, link, spool, submodules};
 use crate::beneath::{Dir, FileKind, open_last};
@@ -27,6 +28,8 @@ pub struct Left {
     pub changes: Vec<FileChange>,
     /// What is not proposed: the path, and why, in words. Untrusted.
     pub passed_over: Vec<(String, String)>,
+    /// What git ignores.
+    pub strays: Strays,
 }
 
 /// Deepest directory that is looked into.
@@ -70,6 +73,7 @@ pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str
         walk.copies();
     }
     let mut left = walk.left;
+    left.strays.copies.extend(walk.linked.into_iter().chain(included::paths(tree)));
     left.changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(left)
 }
@@ -237,6 +241,7 @@ impl Walk<'_> {
             .next()
             .is_some_and(|(at, _)| at.starts_with(&prefix));
         if !has_known && self.is_ignored(path, true)? {
+            self.left.strays.paths.push(path.clone());
             return Ok(());
         }
         let directory = match above.enter(name.as_bstr()) {
@@ -286,6 +291,7 @@ impl Walk<'_> {
             return Ok(());
         };
         let left = left(&repository, &self.tree.join(inside), self.name, &pin)?;
+        self.left.strays.join(&format!("{path}/"), left.strays);
         let changed = left.changes.into_iter().map(|change| change.path.display().to_string());
         let passed = left.passed_over.into_iter().map(|(below, _)| below);
         let beside = beside::of(&repository, &self.tree.join(inside), session, &[&pin]);
@@ -303,6 +309,7 @@ impl Walk<'_> {
         }
         let known = self.known.get(&path).copied();
         if known.is_none() && self.is_ignored(&path, false)? {
+            self.left.strays.paths.push(path);
             return Ok(());
         }
         self.seen.insert(path.clone());
@@ -348,6 +355,7 @@ impl Walk<'_> {
     fn symlink(&mut self, path: BString) -> Result<()> {
         let known = self.known.get(&path).copied();
         if known.is_none() && self.is_ignored(&path, false)? {
+            self.left.strays.paths.push(path);
             return Ok(());
         }
         self.seen.insert(path.clone());

@@ -123,6 +123,7 @@ mod run_elsewhere;
 mod run_interrupted;
 mod run_renames;
 mod run_shared;
+mod run_strays;
 mod run_times;
 mod run_tools;
 mod run_trouble;

@@ -1,8 +1,11 @@
 //! What is said of a submission, in lines for people and for the agent that reads them.
 
+use bstr::BString;
+
 use crate::app::session::{SubmitOutcome, Submitted};
 use crate::cli::Context;
-use crate::text::escape;
+use crate::session::strays::{Group, Inventory};
+use crate::text::{escape, shell};
 
 /// Paths that are named one by one.
 const MOST: usize = 20;
@@ -83,5 +86,44 @@ pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
         "aye: {id}{word} {files} +{added} −{removed}   decide: aye review {id}",
         id = proposal.id
     ));
+    lines
+}
+
+/// What git ignores in a tree that was removed, in lines; the last one says where it is now.
+pub(in crate::cli) fn strays(found: &Inventory) -> Vec<String> {
+    let list = |paths: &[BString]| {
+        let shown = paths.iter().take(MOST).map(|path| escape::name(&path.to_string()));
+        let more = (paths.len() > MOST).then(|| format!("and {} more", paths.len() - MOST));
+        shown.chain(more).collect::<Vec<_>>().join(", ")
+    };
+    let group = |group: &Group| {
+        let directory = format!("{}/", group.directory);
+        let at = if group.directory.is_empty() { "the top" } else { &directory };
+        let files = if group.count == 1 { "file" } else { "files" };
+        let more = if group.count > group.first.len() { ", …" } else { "" };
+        let (at, count) = (escape::name(at), group.count);
+        format!(
+            "aye: ignored by git, not proposed: {count} {files} in {at}: {}{more}",
+            list(&group.first)
+        )
+    };
+    let mut lines: Vec<String> = found.groups.iter().take(MOST).map(group).collect();
+    if found.groups.len() > MOST {
+        let more = found.groups.len() - MOST;
+        lines.push(format!("aye: ignored by git, not proposed: files in {more} more directories"));
+    }
+    if !found.builds.is_empty() {
+        lines.push(format!(
+            "aye: build directories, removed with the tree: {}",
+            list(&found.builds)
+        ));
+    }
+    if let Some((place, day)) = &found.place {
+        let place = shell::word(&place.to_string_lossy());
+        lines.push(format!(
+            "aye: the ignored files are kept until {day} in {}",
+            escape::line(&place)
+        ));
+    }
     lines
 }

@@ -1,0 +1,251 @@
+//! New files of a session's tree that git ignores: no proposal has them, so that they are moved out of a tree before
+//! it is removed. Directories of builds are named and go with the tree.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::PathBuf;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use chrono::{DateTime, Days, NaiveDate, Utc};
+
+use super::Home;
+use super::home::shift;
+use crate::beneath::{Dir, FileKind, clear, open_last};
+use crate::error::{Error, Result};
+
+/// Directories that builds and package managers make again.
+const BUILDS: [&str; 17] = [
+    "target", "node_modules", "__pycache__", ".venv", "venv", "dist", "build", ".next", ".nuxt",
+    ".gradle", ".tox", ".nox", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".turbo",
+    ".parcel-cache",
+];
+
+/// How long moved files are kept, in days.
+const DAYS: u64 = 14;
+
+/// Between the name of a session and the last day on which its files are kept. No session's name has a dot.
+const UNTIL: &str = ".until-";
+
+/// Names that one directory is shown with.
+const SHOWN: usize = 3;
+
+/// Deepest directory that is looked into.
+const DEEP: usize = 128;
+
+/// What git ignores in a tree.
+#[derive(Debug, Default)]
+pub struct Strays {
+    /// Files and directories: of a directory that is ignored as a whole itself alone.
+    pub paths: Vec<BString>,
+    /// What the tree was given of the checkout, in them.
+    pub copies: HashSet<BString>,
+}
+
+/// New files below one directory.
+#[derive(Debug)]
+pub struct Group {
+    /// The directory, from the top of the tree; empty for the top.
+    pub directory: BString,
+    /// How many files.
+    pub count: usize,
+    /// The first of them.
+    pub first: Vec<BString>,
+}
+
+/// What goes with a tree, and what does not.
+#[derive(Debug, Default)]
+pub struct Inventory {
+    /// New files that are kept.
+    pub groups: Vec<Group>,
+    /// Directories of builds, which are not.
+    pub builds: Vec<BString>,
+    /// Where the files are now, and the last day on which they are.
+    pub place: Option<(PathBuf, NaiveDate)>,
+    /// Directories and files that hold the new files and nothing else.
+    moves: Vec<BString>,
+}
+
+impl Strays {
+    /// Adds what is ignored below `prefix`, which ends with a slash.
+    pub(super) fn join(&mut self, prefix: &str, other: Self) {
+        let below = |path: BString| BString::from([prefix.as_bytes(), path.as_slice()].concat());
+        self.paths.extend(other.paths.into_iter().map(below));
+        self.copies.extend(other.copies.into_iter().map(below));
+    }
+
+    /// Moves the files out of the tree of session `name`, which nobody works in, and says what there is.
+    ///
+    /// # Errors
+    /// The system's refusal. What is not moved is still in the tree.
+    pub fn rescue(&self, home: &Home, name: &str, now: DateTime<Utc>) -> Result<Inventory> {
+        let mut found = Inventory::default();
+        let tree = home.tree(name);
+        if self.paths.is_empty() {
+            return Ok(found);
+        }
+        let failed = |path: &BStr, error: &io::Error| {
+            let at = tree.join(path.to_path_lossy());
+            Error::io(format_args!("move {} out of the session's tree", at.display()), error).hint(
+                format!("the tree is kept; aye session end {name} --discard removes it with what git ignores"),
+            )
+        };
+        let top = open_last(&tree).map_err(|error| failed("".into(), &error))?;
+        for path in &self.paths {
+            self.look(&top, path, &mut found).map_err(|error| failed(path.as_bstr(), &error))?;
+        }
+        if found.moves.is_empty() {
+            return Ok(found);
+        }
+        let day = now.date_naive();
+        let day = day.checked_add_days(Days::new(DAYS)).unwrap_or(day);
+        let (place, directory) = place(home, name, day)?;
+        for path in &found.moves {
+            carry(&top, path.as_bstr(), &place).map_err(|error| failed(path.as_bstr(), &error))?;
+        }
+        found.place = Some((directory, day));
+        Ok(found)
+    }
+
+    fn look(&self, top: &Dir, path: &BString, found: &mut Inventory) -> io::Result<()> {
+        let (above, name) = split(path.as_bstr());
+        let parent = descend(top, above)?;
+        let (directory, files) = match parent.stat(name)?.kind {
+            FileKind::Directory => {
+                let mut files = Vec::new();
+                let is_whole = self.directory(&parent, path, 0, found, &mut files)?;
+                if is_whole && !files.is_empty() {
+                    found.moves.push(path.clone());
+                }
+                (path.as_bstr(), files)
+            }
+            FileKind::File | FileKind::Symlink if !self.copies.contains(path) => {
+                found.moves.push(path.clone());
+                (above, vec![path.clone()])
+            }
+            _ => return Ok(()),
+        };
+        if files.is_empty() {
+            return Ok(());
+        }
+        let at = found.groups.iter().rposition(|group| group.directory == directory);
+        let at = at.unwrap_or_else(|| {
+            let directory = directory.to_owned();
+            found.groups.push(Group { directory, count: 0, first: Vec::new() });
+            found.groups.len() - 1
+        });
+        let group = &mut found.groups[at];
+        let room = SHOWN - group.first.len();
+        group.first.extend(files.iter().take(room).cloned());
+        group.count += files.len();
+        Ok(())
+    }
+
+    /// Looks into the directory `path` of `above`: its new files are added to `files`. True where all of it is to be
+    /// moved.
+    fn directory(
+        &self,
+        above: &Dir,
+        path: &BString,
+        depth: usize,
+        found: &mut Inventory,
+        files: &mut Vec<BString>,
+    ) -> io::Result<bool> {
+        let (_, name) = split(path.as_bstr());
+        if self.copies.contains(path) {
+            return Ok(false);
+        }
+        if BUILDS.iter().any(|build| name == *build) {
+            found.builds.push(path.clone());
+            return Ok(false);
+        }
+        let directory = above.enter(name)?;
+        if depth > DEEP {
+            files.push(path.clone());
+            return Ok(true);
+        }
+        let (moves, mut is_whole) = (found.moves.len(), true);
+        let mut entries = directory.kinds()?;
+        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        for (name, kind) in entries {
+            let path = BString::from([path.as_slice(), b"/", name.as_slice()].concat());
+            let count = files.len();
+            let moved = match kind {
+                FileKind::Directory => {
+                    self.directory(&directory, &path, depth + 1, found, files)?
+                }
+                FileKind::Special => false,
+                _ if self.copies.contains(&path) => false,
+                _ => {
+                    files.push(path.clone());
+                    true
+                }
+            };
+            is_whole &= moved;
+            if moved && files.len() > count {
+                found.moves.push(path);
+            }
+        }
+        if is_whole {
+            found.moves.truncate(moves);
+        }
+        Ok(is_whole)
+    }
+}
+
+/// A new directory beside the trees for files of session `name`, until `day`.
+fn place(home: &Home, name: &str, day: NaiveDate) -> Result<(Dir, PathBuf)> {
+    let trees = home.tree("");
+    let new = format!("{name}{UNTIL}{day}.{:04x}", crate::beneath::random() & 0xffff);
+    let make = || {
+        let top = open_last(&trees)?;
+        top.mkdir(new.as_str().into())?;
+        top.enter(new.as_str().into())
+    };
+    let path = trees.join(&new);
+    match make() {
+        Ok(place) => Ok((place, path)),
+        Err(error) => Err(Error::io(format_args!("make the directory {}", path.display()), &error)),
+    }
+}
+
+/// Removes files that were kept until a day before that of `now`.
+pub fn expire(home: &Home, now: DateTime<Utc>) {
+    let Ok(top) = open_last(&home.tree("")) else { return };
+    for name in top.names().unwrap_or_default() {
+        let day = name.to_str().ok().and_then(|name| name.split_once(UNTIL)).map(|(_, day)| day);
+        let day = day.and_then(|day| day.get(..10)?.parse::<NaiveDate>().ok());
+        if day.is_some_and(|day| day < now.date_naive()) {
+            clear::remove_all(&top, name.as_bstr());
+        }
+    }
+}
+
+fn split(path: &BStr) -> (&BStr, &BStr) {
+    match path.rfind_byte(b'/') {
+        Some(at) => (path[..at].into(), path[at + 1..].into()),
+        None => ("".into(), path),
+    }
+}
+
+fn parts(path: &BStr) -> impl Iterator<Item = &BStr> {
+    path.split_str("/").filter(|part| !part.is_empty()).map(BStr::new)
+}
+
+/// The directory `path` below `top`, through no symlink.
+fn descend(top: &Dir, path: &BStr) -> io::Result<Dir> {
+    parts(path).try_fold(top.enter(".".into())?, |directory, part| directory.enter(part))
+}
+
+/// Moves `path` from one directory to the same path in another on the same file system, through no symlink.
+fn carry(from: &Dir, path: &BStr, to: &Dir) -> io::Result<()> {
+    crate::failpoint!("session.stray", io)?;
+    let (above, name) = split(path);
+    let from = descend(from, above)?;
+    let to = parts(above).try_fold(to.enter(".".into())?, |directory, part| {
+        match directory.mkdir(part) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => directory.enter(part),
+        }
+    })?;
+    shift(&from, name, &to, name)
+}
