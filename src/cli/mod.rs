@@ -351,7 +351,6 @@ impl Command {
                 Self::Memory(args) => matches!(args.command, memory::Command::Lint(_)),
                 _ => false,
             },
-            Format::Markdown => matches!(self, Self::Plan(_)),
         }
     }
 }

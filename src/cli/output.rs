@@ -25,9 +25,6 @@ pub enum Format {
     /// JUnit XML; reports only.
     #[value(hide = true)]
     Junit,
-    /// Markdown; `plan show` only.
-    #[value(hide = true)]
-    Markdown,
 }
 
 impl Format {
@@ -39,7 +36,7 @@ impl Format {
     /// The same form as the report writer names it.
     pub fn for_report(self) -> ReportFormat {
         match self {
-            Self::Text | Self::Markdown => ReportFormat::Text,
+            Self::Text => ReportFormat::Text,
             Self::Json => ReportFormat::Json,
             Self::Yaml => ReportFormat::Yaml,
             Self::Github => ReportFormat::Github,
@@ -52,10 +49,7 @@ impl Format {
 /// What is said when a command is asked for a form that only others have.
 pub fn unsupported(format: Format) -> Error {
     let name = format!("{format:?}").to_lowercase();
-    let hint = match format {
-        Format::Markdown => "plan show prints it; elsewhere use text, json or yaml",
-        _ => "check, scan and memory lint print it; elsewhere use text, json or yaml",
-    };
+    let hint = "check, scan and memory lint print it; elsewhere use text, json or yaml";
     Error::new(&codes::USAGE, format!("'{name}' is not a format of this command")).hint(hint)
 }
 

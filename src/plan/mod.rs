@@ -1,10 +1,8 @@
-//! The task plan: the list of steps an agent works through, and its history.
+//! The task plan: the list of steps an agent works through. There is one per branch.
 //!
 //! Pure. A [`TaskPlan`] is always valid: steps trimmed, not empty, within the limits, at most one of
-//! them in progress. The whole list replaces the one before; [`diff()`] says what that changed.
+//! them in progress. The whole list replaces the one before.
 
-pub mod diff;
-pub mod history;
 pub mod record;
 pub mod request;
 pub mod text;
@@ -12,9 +10,7 @@ pub mod text;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use diff::{Change, diff};
-pub use history::{History, Version};
-pub use record::{Key, Record};
+pub use record::{Record, Version};
 pub use request::Request;
 
 use crate::error::{Error, Result};
@@ -23,7 +19,6 @@ use crate::error::{Error, Result};
 pub mod codes {
     crate::codes! {
         PLAN_INVALID = "plan_invalid", Invalid, "the plan breaks a rule; the step's index is given";
-        PLAN_STEP_NOT_FOUND = "plan_step_not_found", NotFound, "the plan has no step of that number";
     }
 }
 
@@ -35,27 +30,12 @@ pub const MAX_STEP_CHARS: usize = 2_000;
 pub const MAX_EXPLANATION_CHARS: usize = 10_000;
 
 /// How far a step is.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    clap::ValueEnum,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
 pub enum StepStatus {
     /// Not begun.
-    #[default]
     Pending,
     /// Being worked on; at most one step is.
-    #[value(alias = "in-progress")]
     InProgress,
     /// Done.
     Completed,
@@ -170,51 +150,6 @@ impl TaskPlan {
         self.0.is_empty()
     }
 
-    /// The step of that number, from 1.
-    ///
-    /// # Errors
-    /// `plan_step_not_found`.
-    pub fn step(&self, number: usize) -> Result<&Step> {
-        number.checked_sub(1).and_then(|index| self.0.get(index)).ok_or_else(|| {
-            let have = match self.0.len() {
-                0 => "the plan has no steps".to_owned(),
-                1 => "the plan has one step".to_owned(),
-                n => format!("the plan has {n} steps"),
-            };
-            Error::new(&codes::PLAN_STEP_NOT_FOUND, format!("there is no step {number}: {have}"))
-                .hint("`aye plan` shows their numbers, from 1")
-        })
-    }
-
-    /// The plan with another status at step `number` (from 1).
-    ///
-    /// # Errors
-    /// `plan_step_not_found`; `plan_invalid` if another step is in progress already.
-    pub fn with_status(&self, number: usize, status: StepStatus) -> Result<Self> {
-        self.step(number)?;
-        let mut steps = self.0.clone();
-        steps[number - 1].status = status;
-        Self::new(steps)
-    }
-
-    /// The plan with a new step at place `number` (from 1), or at the end.
-    ///
-    /// # Errors
-    /// `plan_invalid` as in [`TaskPlan::new`]; `plan_step_not_found` if the place is past the end.
-    pub fn with_step(&self, step: Step, number: Option<usize>) -> Result<Self> {
-        let index = match number {
-            None => self.0.len(),
-            Some(number) if number == self.0.len() + 1 => self.0.len(),
-            Some(number) => {
-                self.step(number)?;
-                number - 1
-            }
-        };
-        let mut steps = self.0.clone();
-        steps.insert(index, step);
-        Self::new(steps)
-    }
-
     /// How many steps are in which state.
     pub fn progress(&self) -> Progress {
         let count = |status| self.0.iter().filter(|step| step.status == status).count();
@@ -232,6 +167,18 @@ fn trim(text: &mut String) {
     if trimmed.len() != text.len() {
         *text = trimmed.to_owned();
     }
+}
+
+/// What a proposal's `related_task_id` says to belong to step `number` (from 1) of the plan.
+pub fn task_id(number: usize) -> String {
+    format!("plan:{number}")
+}
+
+/// The step (from 1) that a `related_task_id` names, if it names one.
+pub fn step_of(task_id: &str) -> Option<usize> {
+    let number = task_id.strip_prefix("plan:")?;
+    let digits = number.bytes().all(|b| b.is_ascii_digit());
+    number.parse().ok().filter(|number| digits && *number > 0)
 }
 
 fn invalid(index: usize, message: String) -> Error {

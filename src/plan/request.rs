@@ -13,8 +13,6 @@ pub struct Request {
     pub plan: TaskPlan,
     /// Why, in the caller's words; never empty.
     pub explanation: Option<String>,
-    /// Which of the branch's plans; ours, not the contract's.
-    pub name: Option<String>,
 }
 
 impl Request {
@@ -23,15 +21,10 @@ impl Request {
     ///
     /// # Errors
     /// `plan_invalid`, naming the field or the index of the step.
-    pub fn new(
-        steps: &[Value],
-        why: Option<String>,
-        name: Option<String>,
-        ignored: &mut Vec<String>,
-    ) -> Result<Self> {
+    pub fn new(steps: &[Value], why: Option<String>, ignored: &mut Vec<String>) -> Result<Self> {
         let read = |(index, item)| step(index, item, ignored);
         let steps = steps.iter().enumerate().map(read).collect::<Result<_>>();
-        Ok(Self { plan: TaskPlan::new(steps?)?, explanation: explanation(why)?, name })
+        Ok(Self { plan: TaskPlan::new(steps?)?, explanation: explanation(why)? })
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Arguments, failure};
 use crate::app::Session;
 use crate::app::plan::{Updated, update};
 use crate::error::Result;
-use crate::plan::{Key, Progress, Request, TaskPlan};
+use crate::plan::{Progress, Request, TaskPlan};
 use crate::proposal::event::timestamp;
 
 /// The tool's name.
@@ -49,20 +49,14 @@ pub struct Parameters {
     plan: Option<Vec<Value>>,
     /// Why.
     explanation: Option<String>,
-    /// Which of the branch's plans.
-    name: Option<String>,
 }
 
-/// Calls the tool with `arguments`: `plan`, and optionally `explanation` and `name`.
+/// Calls the tool with `arguments`: `plan`, and optionally `explanation`.
 ///
 /// # Errors
 /// Those of [`read`], and of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    read(arguments)?.answer(|request, _| {
-        let key = Key::new(session.store.branch(), request.name.as_deref())?;
-        let updated = update(session, &key, |_| Ok((request.plan, request.explanation)))?;
-        Ok(response(&updated))
-    })
+    read(arguments)?.answer(|request, _| Ok(response(&update(session, request)?)))
 }
 
 /// Reads the arguments of a call.
@@ -73,7 +67,7 @@ pub fn read(arguments: Value) -> Result<Arguments<Request>> {
     let example = "{\"plan\": [{\"step\": \"Fix bug\", \"status\": \"pending\"}]}";
     let Arguments { known, mut ignored } = Arguments::<Parameters>::read(arguments, example)?;
     let request = required("plan", known.plan, &ignored)
-        .and_then(|steps| Request::new(&steps, known.explanation, known.name, &mut ignored));
+        .and_then(|steps| Request::new(&steps, known.explanation, &mut ignored));
     let ignored = ignored.iter().map(|name| shorten(name)).collect();
     match request {
         Ok(known) => Ok(Arguments { known, ignored }),

@@ -12,7 +12,7 @@ fn used() -> (Repo, String) {
     let pending = propose(&repo, "a.txt", "one", "eins");
     let applied = propose(&repo, "b.txt", "two", "zwei");
     apply(&repo, &applied);
-    repo.aye(&["plan", "add", "Look at it"]).ok();
+    repo.plan(&["Look at it"]);
     repo.aye(&["hooks", "install"]).ok();
     (repo, pending)
 }

@@ -195,10 +195,10 @@ fn a_command_of_a_trial_marks_nothing_and_leaves_the_plan() {
             repo.aye(&try_it).exits(4).says("in_trial");
         }
     }
-    let script = "cd ../../../.. && AYE_AGENT=bot \"$0\" plan add more";
+    let script = "cd ../../../.. && AYE_AGENT=bot \"$0\" plan update '[]'";
     repo.aye(&["try", &id, "--no-record", "--", "sh", "-c", script, aye]).exits(4);
     assert_eq!(repo.aye(&["log", "--json"]).ok().out(), before);
-    repo.aye(&["plan"]).ok().says("mine").lacks("theirs").lacks("more");
+    repo.aye(&["plan"]).ok().says("mine").lacks("theirs");
 }
 
 /// Nor does it take the gate away, or write where nobody decides.

@@ -374,6 +374,13 @@ impl Repo {
         self.cmd(args).stdin(stdin).run()
     }
 
+    /// Makes the task plan of the branch these pending steps.
+    pub fn plan(&self, steps: &[&str]) {
+        let step = |step: &&str| serde_json::json!({ "step": step, "status": "pending" });
+        let list: Vec<_> = steps.iter().map(step).collect();
+        self.aye(&["plan", "update", &serde_json::json!(list).to_string()]).ok();
+    }
+
     /// Runs `aye` as a coding agent of that name (`AYE_AGENT`).
     pub fn agent<A: AsRef<OsStr>>(&self, name: &str, args: &[A]) -> Run {
         self.cmd(args).env("AYE_AGENT", name).run()

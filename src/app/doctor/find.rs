@@ -7,7 +7,6 @@ use chrono::{DateTime, Utc};
 use super::damage::{damaged, end_of};
 use super::remotes::{gone, leaks, rewound};
 use super::{Problem, Wanted, is_leak};
-use crate::app::plan as task_plan;
 use crate::check::lanes;
 use crate::error::{Error, Result};
 use crate::memory::service::settings_problems;
@@ -58,7 +57,6 @@ impl Look {
         looking.private(&private);
         looking.pushes();
         looking.examined(examined, &incomplete);
-        looking.task_plan();
         looking.settings();
         looking.surroundings(&left);
         Ok(Self { problems: looking.problems, left })
@@ -212,17 +210,6 @@ impl<'a> Looking<'a> {
                     self.add(format!("projection_{}", found.what), message);
                 }
             }
-            Err(error) => self.add(error.code().id, error.message()),
-        }
-    }
-
-    fn task_plan(&mut self) {
-        match task_plan::tampering(self.store, self.view, &self.store.branch()) {
-            Ok(None) => {}
-            Ok(Some(what)) => self.add(
-                format!("projection_{what}"),
-                format!("{}; nothing is read from it", task_plan::PROJECTION),
-            ),
             Err(error) => self.add(error.code().id, error.message()),
         }
     }

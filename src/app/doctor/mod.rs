@@ -127,8 +127,8 @@ pub fn examine(
         if examination.catch_up(&mut view)? {
             found = examination.inspect(&view)?;
         }
-        // What cannot be written, or read, is found below.
-        let _ = task_plan::follow(store, &view, &store.branch());
+        // Nothing is read from it: whatever stands there is written anew.
+        let _ = task_plan::project(store, &view, &store.branch());
     }
     let look = examination.look(&view, &found)?;
     let is_due = !(look.problems.is_empty() && examination.repaired.is_empty());

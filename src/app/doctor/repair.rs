@@ -90,7 +90,7 @@ impl Examination<'_> {
             drop(view);
             view = self.store.readable_view()?;
         }
-        // Whatever stands there is nobody's; what cannot be written is found once more below.
+        // Whatever stands there is nobody's.
         let _ = task_plan::project(self.store, &view, &self.store.branch());
         let rebuilt = format!("cache, pending refs and projections rebuilt ({pending} pending)");
         self.repaired.push(rebuilt);

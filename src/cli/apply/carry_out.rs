@@ -8,7 +8,7 @@ use crate::apply::codes::COMMIT_DIFFERS;
 use crate::check::marks;
 use crate::cli::marks::notice;
 use crate::cli::part::Chosen;
-use crate::cli::{Context, Format, plan};
+use crate::cli::{Context, Format};
 use crate::decide::{self, Applied, Request, Shown};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::event::{Effect, Evidence};
@@ -91,11 +91,6 @@ impl Decided<'_> {
         let success = exit == Exit::Done;
         let answer = Answer { failed, ..Answer::of("aye/apply@1", success, items) };
         context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
-        for proposal in self.proposals {
-            if let Some(hint) = plan::suggestion(context, store, proposal) {
-                context.note(&hint);
-            }
-        }
         Ok(exit)
     }
 }

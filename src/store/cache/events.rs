@@ -10,7 +10,6 @@ use super::schema::Index;
 use super::{OwnTip, View, forks, lanes};
 use crate::error::Result;
 use crate::ordered::Ordered as _;
-use crate::plan::Key;
 use crate::proposal::audit::Own;
 use crate::proposal::{Event, ProposalId, Stamped, fold};
 use crate::store::Store;
@@ -114,29 +113,6 @@ impl View {
         Ok(found)
     }
 
-    /// The events of one plan, in causal order; with `last`, at least so many of the newest.
-    ///
-    /// # Errors
-    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
-    pub fn plan_events(&self, key: &Key, last: Option<usize>) -> Result<Vec<Stamped>> {
-        let _ = self.by(Index::Event);
-        // In one lane the newest are known by their numbers; between lanes each event says what
-        // it had seen, and all have to be read.
-        let entries = match last.and_then(|last| i64::try_from(last).ok()) {
-            Some(last) => self.events(
-                "WHERE plan = ?1 AND (
-                     (SELECT min(lane) <> max(lane) OR max(part) IS NOT NULL
-                      FROM event WHERE plan = ?1)
-                     OR seq >= ifnull((SELECT seq FROM event WHERE plan = ?1
-                                       ORDER BY seq DESC LIMIT 1 OFFSET ?2), 0))",
-                params![key.to_text(), last.saturating_sub(1)],
-            )?,
-            None => self.events("WHERE plan = ?1", [key.to_text()])?,
-        };
-        let events = self.untangled(entries)?;
-        Ok(fold::order(&events).into_iter().cloned().collect())
-    }
-
     /// Those of the events `ids` (hex) that are known, in the order in which they are folded: a lane's own, then what
     /// each had seen, then time; see [`fold::order`].
     ///
@@ -152,18 +128,18 @@ impl View {
         Ok(fold::order(&events).into_iter().map(|event| event.id.clone()).collect())
     }
 
-    /// The last of [`View::plan_events`], without reading the others: however long its history
-    /// is, a plan is changed in the same time.
+    /// The last event of the plan of `branch`, in causal order. The others are not read: however
+    /// long its history is, a plan is changed in the same time.
     ///
     /// # Errors
     /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
-    pub fn plan_tip(&self, key: &Key) -> Result<Option<Stamped>> {
+    pub fn plan_tip(&self, branch: &str) -> Result<Option<Stamped>> {
         let _ = self.by(Index::Event);
         // In each lane the last one counts, and of those the one that had seen the others.
         let entries = self.events(
             "WHERE plan = ?1 AND seq = (SELECT max(seq) FROM event AS other
              WHERE other.plan = ?1 AND other.lane = event.lane AND other.part IS event.part)",
-            [key.to_text()],
+            [branch],
         )?;
         let tips = self.untangled(entries)?;
         let last =
@@ -172,7 +148,10 @@ impl View {
             Some(tip) => Ok(Some(tip.clone())),
             None if tips.is_empty() => Ok(None),
             // Two clones changed it without knowing of each other.
-            None => Ok(self.plan_events(key, None)?.pop()),
+            None => {
+                let all = self.untangled(self.events("WHERE plan = ?1", [branch])?)?;
+                Ok(fold::order(&all).pop().cloned())
+            }
         }
     }
 
@@ -197,25 +176,6 @@ impl View {
             Ok(events)
         };
         query().map_err(|error| self.failed(&error))
-    }
-
-    /// The plans that were ever set on `branch`, in order of name.
-    ///
-    /// # Errors
-    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes.
-    pub fn plans(&self, branch: &str) -> Result<Vec<Key>> {
-        let Some(connection) = self.by(Index::Event) else { return Ok(Vec::new()) };
-        let query = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = connection.prepare_cached(
-                "SELECT DISTINCT plan FROM event WHERE plan > ?1 AND plan < ?2 ORDER BY plan",
-            )?;
-            // A vertical tab is the character behind a line feed.
-            let rows = statement
-                .query_map([format!("{branch}\n"), format!("{branch}\u{b}")], |row| row.get(0))?;
-            rows.collect()
-        };
-        let texts = query().map_err(|error| self.failed(&error))?;
-        Ok(texts.iter().filter_map(|text| Key::from_text(text)).collect())
     }
 
     /// The events that `narrowed` selects.

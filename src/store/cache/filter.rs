@@ -17,7 +17,7 @@ pub struct Filter {
     pub domain: Option<String>,
     /// Only this related task.
     pub task: Option<String>,
-    /// Only those whose related task is a step of a plan (`plan:3`, `plan:NAME:3`).
+    /// Only those whose related task is a step of a plan (`plan:3`).
     pub of_plans: bool,
     /// Only this proposer.
     pub by: Option<String>,

@@ -110,7 +110,7 @@ pub type Moves = Rc<[(RepoPath, RepoPath)]>;
 pub(super) enum About<'a> {
     /// The id of a proposal.
     Proposal(&'a str),
-    /// The key of a plan.
+    /// The branch of a plan.
     Plan(&'a str),
 }
 
@@ -465,7 +465,7 @@ impl View {
         Ok(chains)
     }
 
-    /// The lanes that hold events about a subject: a proposal, by its id, or a plan, by its key.
+    /// The lanes that hold events about a subject: a proposal, by its id, or a plan, by its branch.
     pub(super) fn lanes_about(&self, subject: About<'_>) -> Result<BTreeSet<String>> {
         let Some(connection) = self.by(Index::Event) else { return Ok(BTreeSet::new()) };
         let (column, value) = match subject {

@@ -227,10 +227,10 @@ fn row(id: ObjectId, hex: String, event: Box<Event>, body: Vec<u8>) -> Row {
     }
 }
 
-/// Which plan an event is about, if it is a valid version of one.
+/// The branch whose plan an event is about, if it is a valid version of one.
 pub(super) fn plan(data: &Data) -> Option<String> {
     let Data::Plan(value) = data else { return None };
-    Record::from_value(value).map(|record| record.key.to_text())
+    Record::from_value(value).map(|record| record.branch)
 }
 
 /// The commits of `lane` that can be read, oldest first, whatever lies between them. Where a
