@@ -8,7 +8,6 @@
 pub mod context;
 pub mod disk;
 pub mod guard;
-pub mod import;
 pub mod intent;
 pub mod lock;
 pub mod markdown;

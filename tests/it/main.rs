@@ -75,7 +75,6 @@ mod memory_day;
 mod memory_gate;
 mod memory_git;
 mod memory_history;
-mod memory_import;
 mod memory_lock;
 mod memory_reading;
 mod memory_retrieval;

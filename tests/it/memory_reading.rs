@@ -101,3 +101,31 @@ fn a_cited_file_is_looked_up_at_its_revision_and_line() {
         assert_eq!(cite(bad)["reason"], "provenance_violation", "{bad}");
     }
 }
+
+#[test]
+fn the_context_is_the_same_each_time_and_says_what_it_left_out() {
+    let repo = store();
+    let text: String = (0..60)
+        .map(|i| {
+            format!(
+                "## Rule {i}\n<!-- @id: rule-{i} -->\n\nThe needle of rule {i} is {}.\n\n",
+                "long ".repeat(30)
+            )
+        })
+        .collect();
+    repo.write(
+        ".agent-memory/conventions.md",
+        format!("# Conventions\n<!-- @id: conventions -->\n\n{text}"),
+    );
+    for args in [
+        &["memory", "context", "--budget", "1500", "--json"][..],
+        &["memory", "context", "needle", "--budget", "1500", "--json"],
+    ] {
+        let first = repo.aye(args).ok().out();
+        assert_eq!(first, repo.aye(args).ok().out(), "{args:?}");
+        let pack: serde_json::Value = serde_json::from_str(&first).unwrap();
+        let length = pack["context"].as_str().unwrap().chars().count();
+        assert!(length <= 1500, "{length}");
+        assert!(!pack["omitted"].as_array().unwrap().is_empty(), "{pack:#}");
+    }
+}

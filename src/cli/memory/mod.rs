@@ -5,7 +5,6 @@ mod blame;
 pub mod block;
 mod context;
 pub(super) mod driver;
-mod import;
 pub(super) mod init;
 mod lint;
 mod log;
@@ -68,8 +67,6 @@ pub enum Command {
     Search(search::Args),
     /// Print what an agent should read: at start, or for a question.
     Context(context::Args),
-    /// Propose what another program keeps as memory.
-    Import(import::Args),
     /// Check the whole store.
     Lint(lint::Args),
     /// Show who changed memory, when, why and from which source.
@@ -100,7 +97,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::Rebase(args) => rebase::run(context, args),
         Command::Search(args) => search::run(context, args),
         Command::Context(args) => context::run(context, args),
-        Command::Import(args) => import::run(context, args),
         Command::Lint(args) => lint::run(context, args),
         Command::Log(args) => log::run(context, args),
         Command::Blame(args) => blame::run(context, args),

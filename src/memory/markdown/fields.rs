@@ -44,7 +44,7 @@ fn within<'a>(document: &Document<'a>, body: Range<usize>) -> Vec<Field<'a>> {
 }
 
 /// `Name: value` in one line, if it is one.
-pub fn parse_line(line: &str) -> Option<(&str, &str)> {
+fn parse_line(line: &str) -> Option<(&str, &str)> {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let text = line.trim();
     if indent > 3 || line.starts_with('\t') || is_block_start(text) {
