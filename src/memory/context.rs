@@ -126,14 +126,13 @@ pub fn bootstrap(
 pub fn answer(hits: &[Hit], branch: Option<&str>, budget: usize) -> Pack {
     let mut packer = Packer::new(branch, budget);
     for hit in hits {
-        let path = hit.place();
         let name = match &hit.section_id {
-            Some(id) => format!("{path}#{id}"),
-            None => path.clone(),
+            Some(id) => format!("{}#{id}", hit.path),
+            None => hit.path.clone(),
         };
         let durable = !matches!(hit.category.as_str(), "current" | "sessions");
         let text =
-            wrap(&path, hit.section_id.as_deref(), hit.body.trim(), hit.untrusted || !durable);
+            wrap(&hit.path, hit.section_id.as_deref(), hit.body.trim(), hit.untrusted || !durable);
         let doubt = hit
             .status
             .iter()
@@ -148,7 +147,7 @@ pub fn answer(hits: &[Hit], branch: Option<&str>, budget: usize) -> Pack {
         if packer
             .push(&format!("\n## {}{note}\n<!-- from {name} -->\n\n{text}\n", one_line(&hit.trail)))
         {
-            packer.include(&path, "matches the query", 1, hit.confidence.clone());
+            packer.include(&hit.path, "matches the query", 1, hit.confidence.clone());
             if !note.is_empty() {
                 packer.stale(format!("{name} is {doubt}"));
             }

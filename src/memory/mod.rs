@@ -64,7 +64,6 @@ pub mod codes {
         SERVER_ONLY = "server_only_category", Negative, "only the program itself may write that category";
         INTENT_PATH_MISMATCH = "intent_path_mismatch", Negative, "the intent does not cover the file's category";
         DUPLICATE_SECTION_ID = "duplicate_section_id", Negative, "a section id would occur twice in a file";
-        STORE_UNREAD = "memory_store_unread", NotFound, "another store that the manifest names is not pinned, or its commit is not here";
         EXPIRED = "expired", Conflict, "the staged proposal has expired";
         STAGING_NOT_FOUND = "staging_not_found", NotFound, "no staged proposal has that id";
         TARGET_DRIFT = "target_drift", Conflict, "what the staged operation was written for has changed since";

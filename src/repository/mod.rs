@@ -41,7 +41,6 @@ use recent::Recent;
 
 pub use filters::BY_GIT;
 pub(crate) use object::{MOST, TRY_AGAIN, blob_within, damaged, header, loose_path};
-pub use open::objects_at;
 pub use policy::{Gate, Policy};
 pub(crate) use promisor::promisor;
 pub use settings::{DURATION, ScanMode, Settings, by_source, parse_duration, trusted};

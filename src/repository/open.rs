@@ -61,16 +61,6 @@ fn is_called_safe(repo: &gix::Repository) -> bool {
 /// decided: content, a policy, the tip of a lane.
 const EXACT: [&str; 1] = ["core.useReplaceRefs=false"];
 
-/// The repository at `path`, for reading objects alone: none of its configuration counts, and one that
-/// belongs to somebody else is refused.
-///
-/// # Errors
-/// `not_a_repository`.
-pub fn objects_at(path: &Path) -> Result<gix::Repository> {
-    let options = gix::open::Options::isolated().bail_if_untrusted(true).config_overrides(EXACT);
-    gix::open_opts(path, options).map_err(|error| not_found(path, &error))
-}
-
 /// `repo` again, with its own configuration believed.
 fn trusted(repo: &gix::Repository, directory: &Path) -> Result<gix::Repository> {
     let options = gix::open::Options::default().with(gix::sec::Trust::Full).open_path_as_is(true);

@@ -78,7 +78,6 @@ mod memory_history;
 mod memory_lock;
 mod memory_reading;
 mod memory_retrieval;
-mod memory_stores;
 mod memory_terminal;
 mod merge;
 mod messages;

@@ -621,7 +621,15 @@ fn a_store_of_the_public_project_works_unchanged() {
     repo.commit("as it was");
     repo.let_flags_decide();
     let before = repo.text(".agent-memory/decisions.md");
-    repo.aye(&["memory", "lint"]).ok();
+    let lock = repo.text(".agent-memory/meta/stores.lock");
+    // Its manifest names another store, which is not read.
+    let warns_of_stores = || {
+        let found = repo.aye(&["memory", "lint", "--json"]).exits(1).json();
+        let summary = &found["summary"];
+        assert_eq!((&summary["error"], &summary["warning"]), (&json!(0), &json!(1)), "{found:#}");
+        assert_eq!(found["findings"][0]["file_path"], ".agent-memory/meta/manifest.yaml");
+    };
+    warns_of_stores();
     let status = call(&repo, "memory.status", &json!({}));
     assert_eq!(status["durable_files"], 8, "{status:#}");
     repo.aye(&["memory", "search", "merge", "driver"]).ok();
@@ -629,7 +637,8 @@ fn a_store_of_the_public_project_works_unchanged() {
     repo.aye(&["memory", "apply", &id, "--yes"]).ok();
     let after = repo.text(".agent-memory/decisions.md");
     assert!(after.starts_with(&before), "every byte that was there stays");
-    repo.aye(&["memory", "lint"]).ok();
+    assert_eq!(repo.text(".agent-memory/meta/stores.lock"), lock);
+    warns_of_stores();
 }
 
 #[test]

@@ -49,9 +49,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let results = service.search(&ask, args.limit)?;
     let found = Found { query, count: results.len(), results };
-    if let Some(note) = service.unread_stores() {
-        context.note(&escape::line(&note));
-    }
     let empty = found.results.is_empty();
     let answer = Answer { schema: "aye/memory-search@1", answer: found };
     context.emit(Format::Text, &answer, || {
@@ -60,7 +57,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let id = hit.section_id.as_deref().map(|id| format!("#{id}")).unwrap_or_default();
             out += &format!(
                 "{}{}:{}  {}\n",
-                escape::line(&hit.place()),
+                escape::line(&hit.path),
                 escape::line(&id),
                 hit.line,
                 escape::line(&hit.trail)

@@ -10,19 +10,15 @@ use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::plan::Drift;
 use crate::memory::service::locate::note;
-use crate::memory::service::{Borrowed, Outcomes, SectionChange, Staged, Tampering};
+use crate::memory::service::{Outcomes, SectionChange, Staged, Tampering};
 use crate::proposal::Status;
 use crate::text::escape;
 
 /// Show a staged proposal section by section, with its sources, warnings and drift.
-///
-/// STORE:PATH#SECTION, as aye memory search prints it, shows a section of another store that the manifest
-/// names (STORE:PATH all of that file), read at the commit it is pinned to.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye memory show --latest
-  aye memory show 20261122T0930
-  aye memory show wiki:decisions.md#use-postgres")]
+  aye memory show 20261122T0930")]
 pub struct Args {
     /// Which.
     #[command(flatten)]
@@ -54,39 +50,13 @@ pub struct Shown {
     pub tampering: Vec<Tampering>,
 }
 
-/// Answer of `aye memory show` for a place in another store.
-#[derive(Debug, Serialize)]
-pub struct Sections {
-    /// The sections there.
-    pub sections: Vec<Borrowed>,
-}
-
-/// Where it is, at which commit, and its text.
-fn section(found: &Borrowed) -> String {
-    let Borrowed { store, commit, path, section_id, trail, line, text, untrusted } = found;
-    let id = section_id.as_ref().map(|id| format!("#{id}")).unwrap_or_default();
-    let place = escape::line(&format!("{store}:{path}{id}:{line}  {trail}")).into_owned();
-    let trust = if *untrusted { "  (unreviewed sources)" } else { "" };
-    let short = &commit[..commit.len().min(12)];
-    format!("{place}  (at {short}){trust}\n\n{}\n\n", escape::block(text.trim()))
-}
-
 /// Runs the command.
 ///
 /// # Errors
-/// `memory_store_unread`, `staging_not_found`, `ambiguous_id`, and those of the store.
+/// `staging_not_found`, `ambiguous_id`, and those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
-    let place = args.which.id.as_deref().filter(|id| id.contains(':'));
-    let borrowed = place.map(|place| service.borrowed(place)).transpose()?.flatten();
-    if let Some(sections) = borrowed {
-        let schema = "aye/memory-section@1";
-        let answer = Answer { schema, answer: Sections { sections } };
-        context
-            .emit(Format::Text, &answer, || answer.answer.sections.iter().map(section).collect())?;
-        return Ok(Exit::Done);
-    }
     let proposal = service.find(args.which.named()?)?;
     let status = proposal.status(context.now);
     let pending = status == Status::Pending;

@@ -25,9 +25,6 @@ pub struct Boosts {
 /// A section that answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hit {
-    /// The other store that it is in, by the manifest's name for it; absent for this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub store: Option<String>,
     /// File, relative to the store.
     pub path: String,
     /// Section id, where it has one.
@@ -58,16 +55,6 @@ pub struct Hit {
     #[serde(skip)]
     #[schemars(skip)]
     pub body: String,
-}
-
-impl Hit {
-    /// `STORE:PATH` in another store, the path in this one.
-    pub fn place(&self) -> String {
-        match &self.store {
-            Some(store) => format!("{store}:{}", self.path),
-            None => self.path.clone(),
-        }
-    }
 }
 
 /// A candidate: the section, how well it fits the words, and its tokens as they were indexed.
@@ -246,7 +233,6 @@ pub fn grams(word: &str) -> Vec<String> {
 
 fn hit(score: f64, entry: Entry, query: &Query) -> Hit {
     Hit {
-        store: None,
         path: entry.path,
         section_id: entry.section_id,
         heading: entry.heading,

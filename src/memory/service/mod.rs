@@ -14,7 +14,6 @@ mod propose;
 mod read;
 pub mod staging;
 mod status;
-mod stores;
 mod undo;
 
 use std::cell::OnceCell;
@@ -30,7 +29,6 @@ pub use propose::{Mode, Ready, Routed};
 pub use read::{Ask, forget_index};
 pub use staging::{Tampering, forget as forget_staging};
 pub use status::{Outcomes, Staged, Status};
-pub use stores::Borrowed;
 
 use super::DIR;
 use super::disk::Disk;
@@ -59,7 +57,6 @@ pub struct Service<'a> {
     /// The branch that is checked out, if one is.
     pub branch: Option<String>,
     guard: OnceCell<Scan>,
-    elsewhere: OnceCell<stores::Elsewhere>,
     settings_key: String,
     loosened: Vec<String>,
     uncommitted: bool,
@@ -83,7 +80,6 @@ impl<'a> Service<'a> {
             settings: in_force.settings,
             branch,
             guard: OnceCell::new(),
-            elsewhere: OnceCell::new(),
             settings_key: in_force.key,
             loosened: in_force.loosened,
             uncommitted: in_force.uncommitted,

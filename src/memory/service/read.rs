@@ -50,26 +50,18 @@ impl Service<'_> {
             include: ask.include.clone(),
         };
         let hits = index.search(&query, &boosts, limit)?;
-        let elsewhere = self.search_elsewhere(&query, &boosts, limit)?;
-        let together = |mut hits: Vec<Hit>| {
-            hits.extend(elsewhere);
-            // This store's own first among equals.
-            hits.sort_by(|one, other| other.score.total_cmp(&one.score));
-            hits.truncate(limit);
-            hits
-        };
         // Git is asked what has changed only where an answer speaks of files at all.
         let names_a_file = |hit: &Hit| {
             hit.body.split_whitespace().any(|word| word.contains('/') && word.contains('.'))
         };
         if !hits.iter().any(names_a_file) {
-            return Ok(together(hits));
+            return Ok(hits);
         }
         boosts.changed_files = self.changed_files();
         if boosts.changed_files.is_empty() {
-            return Ok(together(hits));
+            return Ok(hits);
         }
-        index.search(&query, &boosts, limit).map(together)
+        index.search(&query, &boosts, limit)
     }
 
     /// The index, in step with the files. Private to the work tree, in its git directory.
@@ -137,14 +129,11 @@ impl Service<'_> {
             let (sources, unread) = self.sources(ask)?;
             let mut pack = context::bootstrap(&sources, &self.settings, branch, budget);
             pack.context_metadata.stale_warnings.extend(unread);
-            pack.context_metadata.stale_warnings.extend(self.unread_stores());
             return Ok(pack);
         }
         let hits = self.search(ask, 40)?;
         let budget = ask.budget.unwrap_or(budgets.fetch_context_chars);
-        let mut pack = context::answer(&hits, branch, budget);
-        pack.context_metadata.stale_warnings.extend(self.unread_stores());
-        Ok(pack)
+        Ok(context::answer(&hits, branch, budget))
     }
 
     /// What an agent reads at start: branch notes, shared notes, conventions, index.

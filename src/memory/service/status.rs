@@ -220,22 +220,23 @@ impl Service<'_> {
 
     /// What of the settings does not hold (yet), in words.
     fn notes(&self) -> Vec<String> {
-        let mut notes = self.without_effect();
+        let mut notes: Vec<String> = self.unread_stores().map(str::to_owned).into_iter().collect();
+        notes.extend(self.without_effect());
         let loosened = self.loosened.iter();
         notes.extend(loosened.map(|change| format!("{change}, until meta/ is committed")));
         notes
+    }
+
+    /// That the manifest names other stores, in words; `None` where it names none.
+    pub(super) fn unread_stores(&self) -> Option<&'static str> {
+        let names_some = !self.settings.manifest.stores.is_empty();
+        names_some.then_some("stores[] is kept, but not read: aye searches this store alone")
     }
 
     /// Settings that are kept but have no effect, in words.
     pub(super) fn without_effect(&self) -> Vec<String> {
         let manifest = &self.settings.manifest;
         let mut notes = Vec::new();
-        if !manifest.stores.is_empty() {
-            let unread = &self.elsewhere().unread;
-            notes.extend(
-                unread.iter().map(|(name, why)| format!("stores: {name} is not read: {why}")),
-            );
-        }
         if manifest.eval.benchmark_corpus_url.is_some() {
             notes.push(
                 "eval.benchmark_corpus_url is kept, but not used: aye brings its own evaluation"

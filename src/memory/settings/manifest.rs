@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_yaml::Value;
 
-use super::stores::{self, StoreRef};
 use super::{
     Approval, DEFAULT_MANIFEST, MANIFEST_JSON, decode, default, invalid, merge, parse_yaml,
 };
@@ -56,9 +55,9 @@ pub struct Manifest {
     /// Evaluation of retrieval.
     #[serde(default)]
     pub eval: Eval,
-    /// Other stores this one names: read at the commit they are pinned to, never written.
+    /// Other stores that agent-memory reads; kept, and reported by `lint` and `status`.
     #[serde(default)]
-    pub stores: Vec<StoreRef>,
+    pub stores: Vec<serde_json::Value>,
 }
 
 /// Evaluation of retrieval.
@@ -299,7 +298,6 @@ impl Manifest {
             return Err(invalid(PATH, format!("version '{}' is no version", self.version))
                 .hint("store_format_version says which program can read a store"));
         }
-        stores::validate(&self.stores)?;
         if self.updates.approval.index != Approval::ServerOnly {
             return Err(invalid(PATH, "updates.approval.index can only be server_only")
                 .hint("index.md is generated"));

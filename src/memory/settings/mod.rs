@@ -8,7 +8,6 @@
 mod gate;
 pub mod manifest;
 pub mod schema;
-pub mod stores;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -32,7 +31,7 @@ const MANIFEST_JSON: &str = include_str!("default-manifest.json");
 const SCHEMA_JSON: &str = include_str!("default-schema.json");
 
 /// Largest settings file accepted, in bytes.
-pub const MAX_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 
 /// Both settings files.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use crate::memory::DIR;
 use crate::memory::plan::index_page;
 use crate::memory::service::Service;
 use crate::memory::service::staging::Tampering;
-use crate::memory::settings::{manifest, stores};
+use crate::memory::settings::manifest;
 use crate::ordered::Ordered as _;
 use crate::report::{Level, Report};
 
@@ -31,12 +31,11 @@ impl Service<'_> {
             let message = format!("{change}, until the change of meta/ is committed");
             say(Level::Warning, manifest::PATH, message);
         }
+        if let Some(warning) = self.unread_stores() {
+            say(Level::Warning, manifest::PATH, warning.to_owned());
+        }
         for note in self.without_effect() {
             say(Level::Note, manifest::PATH, note);
-        }
-        let lock = disk.text(stores::LOCK_PATH);
-        for problem in stores::check_lock(lock.as_deref(), &self.settings.manifest.stores) {
-            say(Level::Warning, stores::LOCK_PATH, problem);
         }
         if self.settings.manifest.git.merge_driver_installed && !self.merge_driver_installed() {
             let message = "git.merge_driver_installed is true, but this clone has no driver: \
