@@ -226,7 +226,7 @@ pub fn memory_markdown(bytes: &[u8]) {
             replaced.starts_with(&text[..range.start]) && replaced.ends_with(&text[range.end..])
         );
     }
-    let _ = aye::memory::merge::merge(text, "# A\n", text, aye::memory::merge::Labels::default());
+    let _ = aye::memory::merge::merge(text, "# A\n", text);
 }
 
 /// A request of `memory.propose_update`: refused with problems, or one that can be planned; what

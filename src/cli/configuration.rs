@@ -2,7 +2,6 @@
 
 use bstr::ByteSlice as _;
 
-use super::memory::driver;
 use crate::error::Result;
 use crate::store::Store;
 
@@ -37,9 +36,6 @@ pub fn set(store: &Store, these: &[(&'static str, &str)]) -> Result<Vec<&'static
 /// If git cannot be started.
 pub fn present(store: &Store) -> Result<Vec<&'static str>> {
     let mut found = Vec::new();
-    if driver::is_installed(store)? {
-        found.push(driver::SECTION);
-    }
     for (key, value) in LOG.into_iter().chain(GATE) {
         let asked = store.git()?.args(["config", "--local", "--get-all", key]).answer()?;
         if asked.stdout.lines().any(|line| line == value.as_bytes()) {
@@ -54,14 +50,9 @@ pub fn present(store: &Store) -> Result<Vec<&'static str>> {
 /// # Errors
 /// Those of git.
 pub fn remove(store: &Store, these: &[&str]) -> Result<()> {
-    for name in these {
-        match LOG.iter().chain(&GATE).find(|(key, _)| key == name) {
-            Some((key, value)) => {
-                let asked = ["config", "--local", "--fixed-value", "--unset-all", key, value];
-                store.git()?.args(asked).run()?;
-            }
-            None => driver::uninstall(store)?,
-        }
+    for (key, value) in LOG.iter().chain(&GATE).filter(|(key, _)| these.contains(key)) {
+        let asked = ["config", "--local", "--fixed-value", "--unset-all", key, value];
+        store.git()?.args(asked).run()?;
     }
     Ok(())
 }

@@ -19,8 +19,8 @@ use crate::text::escape;
 /// Remove what aye keeps of this repository: lanes, refs, caches, hooks, sessions and settings.
 ///
 /// Pending proposals and the record of every decision go with the lanes, and cannot be brought back
-/// except by fetching them from where they were pushed to. The merge driver and what `aye init
-/// --git-log` has set leave the configuration. Files that git tracks stay, .agent-memory/ among them;
+/// except by fetching them from where they were pushed to. What `aye init --git-log` has set
+/// leaves the configuration. Files that git tracks stay, .agent-memory/ among them;
 /// of settings of coding agents that git tracks, aye's entries alone are taken out. So is the block that
 /// `aye init --agents` keeps in AGENTS.md and CLAUDE.md, unless somebody has edited it; a file that holds
 /// nothing else goes, if git does not track it. Remotes stay, and so do hooks in a directory that several

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::memory::driver;
 use super::{Context, Format, trust};
 use crate::actor::startup;
 use crate::app::doctor::{self, Findings, Problem, Wanted};
@@ -67,7 +66,7 @@ pub struct Diagnosis {
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
-    /// types as an agent's; a merge driver whose program is gone; a lane that goes on from another one (`lane_forked`), or that is not in this
+    /// types as an agent's; a lane that goes on from another one (`lane_forked`), or that is not in this
     /// shallow clone from its beginning (`lane_shallow`); what an earlier repair set aside and does not count.
     pub warnings: Vec<String>,
     /// What was repaired.
@@ -98,7 +97,6 @@ fn print(context: &mut Context, store: &Store, found: Findings) -> Result<Exit> 
     let Findings { problems, repaired, pending, view, aside } = found;
     let (view, sound) = (view.as_ref(), problems.is_empty());
     let mut warnings = startup_files(context);
-    warnings.extend(settled_here(context, store));
     warnings.extend(doctor::warnings(store, view, &aside));
     let lanes = view.map_or(0, View::count_lanes);
     let troubles = view.map_or(&[][..], View::troubles);
@@ -174,9 +172,4 @@ fn startup_files(context: &Context) -> Vec<String> {
         }
     }
     warnings
-}
-
-/// A warning for what was set up in this clone and does not do all of what it is there for any more.
-fn settled_here(context: &Context, store: &Store) -> Vec<String> {
-    driver::trouble(context, store).into_iter().collect()
 }

@@ -1,51 +1,27 @@
-//! Three-way merge of memory files by section: what a git merge driver does with them.
+//! Three-way merge of memory files by section: what an undo makes, and what a file has already.
 //!
 //! Sections are matched by id (by heading, level and occurrence where they have none), children
 //! within their parents. What only one side changed is taken; what both sides added is kept, ours
 //! first; what one side deleted and the other left alone is deleted; text that both sides only
-//! added to keeps both additions. Anything else both sides touched becomes a conflict with git's
-//! markers around that one section.
+//! added to keeps both additions. Anything else both sides touched is a conflict.
 
 use std::collections::BTreeMap;
 
 use super::markdown::{self, Document, lines};
 
-/// A merged file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Merged {
-    /// The text, with conflict markers where there are conflicts.
-    pub text: String,
-    /// The sections in conflict, by id or heading.
-    pub conflicts: Vec<String>,
-}
-
-/// Labels on conflict markers.
-#[derive(Clone, Copy, Debug)]
-pub struct Labels<'a> {
-    /// For our side.
-    pub ours: &'a str,
-    /// For theirs.
-    pub theirs: &'a str,
-    /// Number of marker characters, git's `%L`; 7 by default.
-    pub size: usize,
-}
-
-impl Default for Labels<'_> {
-    fn default() -> Self {
-        Self { ours: "ours", theirs: "theirs", size: 7 }
-    }
-}
-
 /// Merges `ours` and `theirs`, which both come from `base`.
-pub fn merge(base: &str, ours: &str, theirs: &str, labels: Labels<'_>) -> Merged {
+///
+/// # Errors
+/// The sections in conflict, by id or heading.
+pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<String>> {
     if ours == theirs || base == theirs {
-        return Merged { text: ours.to_owned(), conflicts: Vec::new() };
+        return Ok(ours.to_owned());
     }
     if base == ours {
-        return Merged { text: theirs.to_owned(), conflicts: Vec::new() };
+        return Ok(theirs.to_owned());
     }
     let eol = lines::dominant_ending(ours);
-    let mut merger = Merger { out: String::new(), conflicts: Vec::new(), labels, eol };
+    let mut merger = Merger { out: String::new(), conflicts: Vec::new(), eol };
     // Other line endings are no other text: ours stay.
     let as_ours = |text: &'_ str| match lines::dominant_ending(text) == eol {
         true => text.to_owned(),
@@ -55,16 +31,19 @@ pub fn merge(base: &str, ours: &str, theirs: &str, labels: Labels<'_>) -> Merged
     let [b, o, t] = [base, ours, theirs].map(markdown::parse);
     if ![&b, &o, &t].iter().all(|document| document.is_closed()) {
         // Sections cannot be told apart in a file that ends inside a code fence.
-        merger.conflict("file", ours, theirs);
+        merger.conflict("file");
     } else {
         let [b, o, t] = [&b, &o, &t].map(tree);
         merger.node(Some(&b), Some(&o), Some(&t));
     }
-    let mut text = merger.out;
-    if !lines::ends_line(ours) && merger.conflicts.is_empty() {
+    let Merger { out: mut text, conflicts, .. } = merger;
+    if !conflicts.is_empty() {
+        return Err(conflicts);
+    }
+    if !lines::ends_line(ours) {
         text.truncate(text.trim_end().len());
     }
-    Merged { text, conflicts: merger.conflicts }
+    Ok(text)
 }
 
 /// A section (or, at the top, the file) as a tree.
@@ -82,13 +61,6 @@ impl Node<'_> {
         self.own.trim_end() == other.own.trim_end()
             && self.children.len() == other.children.len()
             && self.children.iter().zip(&other.children).all(|(a, b)| a.key == b.key && a.same(b))
-    }
-
-    fn text(&self, out: &mut String) {
-        out.push_str(self.own);
-        for child in &self.children {
-            child.text(out);
-        }
     }
 
     fn child(&self, key: &str) -> Option<&Self> {
@@ -125,14 +97,13 @@ fn children<'a>(document: &Document<'a>, parent: Option<usize>) -> Vec<Node<'a>>
         .collect()
 }
 
-struct Merger<'a> {
+struct Merger {
     out: String,
     conflicts: Vec<String>,
-    labels: Labels<'a>,
     eol: &'static str,
 }
 
-impl Merger<'_> {
+impl Merger {
     /// Adds a piece; a piece that begins a section gets a blank line before it where the piece
     /// before came from another side and has none.
     fn push(&mut self, text: &str) {
@@ -154,32 +125,8 @@ impl Merger<'_> {
         last.starts_with('#') || markdown::parse_marker(last).is_some()
     }
 
-    fn conflict(&mut self, key: &str, ours: &str, theirs: &str) {
-        let name = key.trim_start_matches('#').to_owned();
-        let Labels { ours: a, theirs: b, size } = self.labels;
-        let eol = self.eol;
-        let mark = |c: char| c.to_string().repeat(size);
-        let mut block = format!("{} {a}{eol}", mark('<'));
-        let mut side = |text: &str| {
-            let text = text.trim_end();
-            block += text;
-            if !text.is_empty() {
-                block += eol;
-            }
-        };
-        side(ours);
-        side_break(&mut block, &mark('='), eol);
-        let text = theirs.trim_end();
-        block += text;
-        if !text.is_empty() {
-            block += eol;
-        }
-        block += &format!("{} {b}{eol}{eol}", mark('>'));
-        if !self.out.is_empty() && !lines::ends_line(&self.out) {
-            self.out += eol;
-        }
-        self.out += &block;
-        self.conflicts.push(name);
+    fn conflict(&mut self, key: &str) {
+        self.conflicts.push(key.trim_start_matches('#').to_owned());
     }
 
     fn whole(&mut self, node: &Node<'_>) {
@@ -200,20 +147,17 @@ impl Merger<'_> {
             (None, Some(one), None) | (None, None, Some(one)) => self.whole(one),
             (Some(base), Some(one), None) if base.same(one) => {}
             (Some(base), None, Some(one)) if base.same(one) => {}
-            (Some(_), Some(ours), None) => self.conflict(&ours.key, &text_of(ours), ""),
-            (Some(_), None, Some(theirs)) => self.conflict(&theirs.key, "", &text_of(theirs)),
+            (Some(_), Some(one), None) | (Some(_), None, Some(one)) => self.conflict(&one.key),
             (None, Some(ours), Some(theirs)) if ours.own.trim_end() == theirs.own.trim_end() => {
                 // Both sides began it alike: what each put into it stays.
                 self.push(ours.own);
                 self.siblings(&Node::default(), ours, theirs);
             }
-            (None, Some(ours), Some(theirs)) => {
-                self.conflict(&ours.key, &text_of(ours), &text_of(theirs));
-            }
+            (None, Some(ours), Some(_)) => self.conflict(&ours.key),
             (Some(base), Some(ours), Some(theirs)) => {
                 match own(base.own, ours.own, theirs.own, self.eol) {
                     Some(text) => self.push(&text),
-                    None => self.conflict(&ours.key, ours.own, theirs.own),
+                    None => self.conflict(&ours.key),
                 }
                 self.siblings(base, ours, theirs);
             }
@@ -247,17 +191,6 @@ impl Merger<'_> {
     }
 }
 
-fn side_break(block: &mut String, mark: &str, eol: &str) {
-    *block += mark;
-    *block += eol;
-}
-
-fn text_of(node: &Node<'_>) -> String {
-    let mut text = String::new();
-    node.text(&mut text);
-    text
-}
-
 /// Merges the own text of one section; `None` where both sides changed it.
 fn own(base: &str, ours: &str, theirs: &str, eol: &str) -> Option<String> {
     let (b, o, t) = (base.trim_end(), ours.trim_end(), theirs.trim_end());
@@ -286,14 +219,12 @@ mod tests {
 
     const BASE: &str = "# D\n<!-- @id: d -->\n\nIntro.\n\n## A\n<!-- @id: a -->\n\na\n\n## B\n<!-- @id: b -->\n\n- b\n";
 
-    fn merged(ours: &str, theirs: &str) -> Merged {
-        merge(BASE, ours, theirs, Labels::default())
+    fn clean(ours: &str, theirs: &str) -> String {
+        merge(BASE, ours, theirs).expect("no conflict")
     }
 
-    fn clean(ours: &str, theirs: &str) -> String {
-        let merged = merged(ours, theirs);
-        assert_eq!(merged.conflicts, Vec::<String>::new(), "{}", merged.text);
-        merged.text
+    fn conflicts(ours: &str, theirs: &str) -> Vec<String> {
+        merge(BASE, ours, theirs).expect_err("a conflict")
     }
 
     #[test]
@@ -331,31 +262,22 @@ mod tests {
 
     #[test]
     fn a_section_changed_on_both_sides_is_a_conflict() {
-        let merged =
-            merged(&BASE.replace("\na\n", "\nmine\n"), &BASE.replace("\na\n", "\nyours\n"));
-        assert_eq!(merged.conflicts, ["a"]);
-        assert_eq!(
-            merged.text,
-            BASE.replace(
-                "## A\n<!-- @id: a -->\n\na\n\n",
-                "<<<<<<< ours\n## A\n<!-- @id: a -->\n\nmine\n=======\n## A\n<!-- @id: a -->\n\nyours\n>>>>>>> theirs\n\n"
-            )
-        );
+        let found =
+            conflicts(&BASE.replace("\na\n", "\nmine\n"), &BASE.replace("\na\n", "\nyours\n"));
+        assert_eq!(found, ["a"]);
     }
 
     #[test]
     fn deleted_here_and_changed_there_is_a_conflict() {
         let gone = BASE.replace("## A\n<!-- @id: a -->\n\na\n\n", "");
-        let merged = merged(&gone, &BASE.replace("\na\n", "\nyours\n"));
-        assert_eq!(merged.conflicts, ["a"]);
-        assert!(merged.text.contains("<<<<<<< ours\n=======\n## A\n"), "{}", merged.text);
+        assert_eq!(conflicts(&gone, &BASE.replace("\na\n", "\nyours\n")), ["a"]);
     }
 
     #[test]
     fn the_same_id_added_twice_is_a_conflict_unless_equal() {
         let ours = format!("{BASE}\n## X\n<!-- @id: x -->\n\nx\n");
         let theirs = format!("{BASE}\n## X\n<!-- @id: x -->\n\nother\n");
-        assert_eq!(merged(&ours, &theirs).conflicts, ["x"]);
+        assert_eq!(conflicts(&ours, &theirs), ["x"]);
         assert_eq!(clean(&ours, &ours), ours);
     }
 
@@ -364,38 +286,27 @@ mod tests {
         let crlf = BASE.replace('\n', "\r\n");
         let ours = format!("{crlf}\r\n## X\r\n<!-- @id: x -->\r\n");
         let theirs = format!("{crlf}\r\n## Y\r\n<!-- @id: y -->\r\n");
-        let out = merge(&crlf, &ours, &theirs, Labels::default());
-        assert!(
-            out.conflicts.is_empty() && !out.text.replace("\r\n", "").contains('\n'),
-            "{:?}",
-            out.text
-        );
+        let out = merge(&crlf, &ours, &theirs).expect("no conflict");
+        assert!(!out.replace("\r\n", "").contains('\n'), "{out:?}");
         let bare = BASE.trim_end();
-        let out = merge(
-            bare,
-            &format!("{bare}\n\n## X\nx"),
-            &format!("{bare}\n\n## Y\ny"),
-            Labels::default(),
-        );
-        assert_eq!(out.text, format!("{bare}\n\n## X\nx\n\n## Y\ny"));
+        let out = merge(bare, &format!("{bare}\n\n## X\nx"), &format!("{bare}\n\n## Y\ny"));
+        assert_eq!(out.expect("no conflict"), format!("{bare}\n\n## X\nx\n\n## Y\ny"));
     }
 
     #[test]
     fn a_file_that_both_sides_began_keeps_what_each_put_into_it() {
         let with = |name: &str| format!("# P\n<!-- @id: p -->\n\n## {name}\n\n{name}\n");
-        let out = merge("", &with("A"), &with("B"), Labels::default());
-        assert_eq!(out.conflicts, Vec::<String>::new());
-        assert_eq!(out.text, format!("{}\n## B\n\nB\n", with("A")));
-        let other = merge("", &with("A"), &with("B").replace("# P\n", "# Q\n"), Labels::default());
-        assert_eq!(other.conflicts, ["p"]);
+        let out = merge("", &with("A"), &with("B")).expect("no conflict");
+        assert_eq!(out, format!("{}\n## B\n\nB\n", with("A")));
+        let other = merge("", &with("A"), &with("B").replace("# P\n", "# Q\n"));
+        assert_eq!(other.expect_err("a conflict"), ["p"]);
     }
 
     #[test]
     fn line_endings_that_one_side_changed_are_no_conflict() {
         let theirs = BASE.replace("- b", "- yours").replace('\n', "\r\n");
-        let out = merged(&BASE.replace("\na\n", "\nmine\n"), &theirs);
-        assert_eq!(out.conflicts, Vec::<String>::new());
-        assert_eq!(out.text, BASE.replace("\na\n", "\nmine\n").replace("- b", "- yours"));
+        let out = clean(&BASE.replace("\na\n", "\nmine\n"), &theirs);
+        assert_eq!(out, BASE.replace("\na\n", "\nmine\n").replace("- b", "- yours"));
     }
 
     proptest! {
@@ -413,17 +324,16 @@ mod tests {
                 text
             };
             let (ours, theirs) = (with(&mine), with(&yours));
-            let out = merge(BASE, &ours, &theirs, Labels::default());
-            prop_assert!(out.conflicts.is_empty());
+            let out = clean(&ours, &theirs);
             for id in mine.iter().chain(&yours) {
                 let needle = format!("## S{id}\n<!-- @id: s{id} -->\n\ntext {id}\n");
-                prop_assert_eq!(out.text.matches(&needle).count(), 1);
+                prop_assert_eq!(out.matches(&needle).count(), 1);
             }
         }
 
         #[test]
         fn merging_never_panics(base in "(?s).{0,100}", ours in "(?s).{0,100}", theirs in "(?s).{0,100}") {
-            let _ = merge(&base, &ours, &theirs, Labels::default());
+            let _ = merge(&base, &ours, &theirs);
         }
     }
 }

@@ -10,8 +10,12 @@ pub const IGNORED: [&str; 4] = ["local/", "sessions/", "staging/", "proposals/"]
 const DERIVED: &str = "
 # Derived indexes and caches.\nmeta/*.sqlite\nmeta/*.sqlite-*\nmeta/*.db\nmeta/*.db-*\n\n# Advisory locks.\nmeta/lock\nmeta/lock.info\n\n# Left by processes that were stopped.\n.aye-tmp-*\n";
 
-/// `.agent-memory/.gitattributes`: section-wise merges, where the driver is installed.
-pub const GITATTRIBUTES: &str = "*.md merge=aye-memory\n";
+/// `.agent-memory/.gitattributes`: what two branches append stays, without a conflict.
+const GITATTRIBUTES: &str = "\
+pitfalls.md merge=union
+decisions.md merge=union
+sessions/*.md merge=union
+";
 
 /// First and last line of the block that `init` keeps in `AGENTS.md`.
 pub const BLOCK: (&str, &str) = ("<!-- aye:memory:begin -->", "<!-- aye:memory:end -->");

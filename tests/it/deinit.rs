@@ -140,16 +140,13 @@ fn what_it_has_set_in_the_configuration_goes_and_the_rest_stays() {
     repo.git(&["config", "log.excludeDecoration", "refs/notes/*"]);
     let before = repo.text(".git/config");
     repo.aye(&["init", "--git-log"]).ok();
-    repo.aye(&["memory", "merge-driver", "--install"]).ok();
     // Only an own value of the same key keeps its place.
     repo.git(&["config", "--add", "log.excludeDecoration", "refs/aye/"]);
     let dry = repo.aye(&["deinit", "--dry-run"]).ok();
-    dry.says(
-        "merge.aye-memory, log.excludeDecoration, alias.la, aye.gate in the git configuration",
-    );
+    dry.says("log.excludeDecoration, alias.la, aye.gate in the git configuration");
     assert!(repo.text(".git/config").contains("alias"));
     let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
-    assert_eq!(removed["configuration"].as_array().map(Vec::len), Some(4));
+    assert_eq!(removed["configuration"].as_array().map(Vec::len), Some(3));
     assert_eq!(repo.text(".git/config"), before);
     repo.git(&["config", "alias.la", "log --all"]);
     repo.aye(&["deinit", "--yes"]).ok().lacks("configuration");

@@ -426,103 +426,75 @@ fn search_sees_hand_edits_and_branch_switches_at_once() {
     bootstrap.says("## conventions.md").says("## index.md");
 }
 
-/// Two branches that add a section each, `theirs` and main, which is checked out.
-fn two_sides(repo: &Repo) {
-    let path = ".agent-memory/decisions.md";
+/// Decides on a pitfall and on a decision of the `day`, notes both in the session log, and commits.
+fn day_of(repo: &Repo, name: &str, day: &str) {
+    let pitfall = json!({"intent": "add_pitfall", "sources": [{"type": "user"}],
+        "operations": [{"operation": "append_section", "path": "pitfalls.md", "heading": format!("{name} trap"), "heading_level": 2,
+        "content": format!("## {name} trap\n\nMind the {name}.\n")}]});
+    repo.aye(&["apply", &staged(repo, &pitfall), "--yes"]).ok();
+    let mut request = decision(name);
+    request["operations"][0]["content"] =
+        json!(format!("## {name}\n\n{}\nFor {name}.\n", FIELDS.replace("2026-01-02", day)));
+    repo.aye(&["apply", &staged(repo, &request), "--yes"]).ok();
+    let log = repo.text(LOG);
+    repo.write(LOG, format!("{log}- {name} is settled\n"));
+    repo.git(&["add", "-f", ".agent-memory/sessions"]);
+    repo.commit(name);
+}
+
+const LOG: &str = ".agent-memory/sessions/2026-01-02.md";
+
+#[test]
+fn what_two_branches_append_survives_a_merge() {
+    let repo = store();
+    let manifest = ".agent-memory/meta/manifest.yaml";
+    let tracked = repo.text(manifest).replace("track_sessions: false", "track_sessions: true");
+    repo.write(manifest, tracked);
+    repo.write(LOG, "# 2026-01-02\n\n- begun\n");
+    repo.git(&["add", "-f", ".agent-memory/sessions"]);
+    repo.commit("log");
+    for (theirs, day) in [("Postgres", "2026-01-03"), ("Vim", "2026-01-02")] {
+        repo.git(&["switch", "-q", "-c", theirs]);
+        day_of(&repo, theirs, day);
+        repo.git(&["switch", "-q", "main"]);
+        let ours = format!("Not {theirs}");
+        day_of(&repo, &ours, "2026-01-02");
+        repo.git(&["merge", "-q", "--no-edit", theirs]);
+        for name in [theirs, &ours] {
+            for (file, wanted) in [
+                ("pitfalls.md", format!("## {name} trap\n")),
+                ("pitfalls.md", format!("\nMind the {name}.\n")),
+                ("decisions.md", format!("## {name}\n")),
+                ("decisions.md", format!("\nFor {name}.\n")),
+                ("sessions/2026-01-02.md", format!("\n- {name} is settled\n")),
+            ] {
+                let text = repo.text(&format!(".agent-memory/{file}"));
+                assert_eq!(text.matches(&wanted).count(), 1, "{file}: {wanted}: {text}");
+                assert!(!text.contains("<<<<<<<"), "{text}");
+            }
+        }
+        // Git writes equal fields of both sides once: a section that lost them is found.
+        let lint = repo.aye(&["memory", "lint", "--json"]);
+        assert_eq!(lint.status, i32::from(theirs == "Vim"), "{lint}");
+    }
+}
+
+#[test]
+fn a_section_that_two_branches_changed_is_a_conflict() {
+    let repo = store();
+    let path = ".agent-memory/conventions.md";
     let base = repo.text(path);
-    let with = |name: &str| {
-        let id = name.to_lowercase();
-        format!("{base}\n## {name}\n<!-- @id: {id} -->\n\n{FIELDS}\n")
-    };
-    repo.git(&["switch", "-q", "-c", "theirs"]);
-    repo.write(path, with("Theirs"));
-    repo.commit("theirs");
-    repo.git(&["switch", "-q", "main"]);
-    repo.write(path, with("Ours"));
-    repo.commit("ours");
-}
-
-#[test]
-fn a_merge_driver_whose_aye_is_gone_loses_no_side() {
-    let repo = store();
-    let directory = repo.outer().join("it's 50%d");
-    std::fs::create_dir(&directory).expect("a directory");
-    let program = directory.join("aye");
-    let from = std::ffi::OsStr::new(env!("CARGO_BIN_EXE_aye"));
-    repo.program("cp").args(&[from, program.as_os_str()]).run().ok();
-    repo.program(&program).args(&["memory", "merge-driver", "--install"]).run().ok();
-    repo.commit("driver");
-    two_sides(&repo);
-    let merge = |path: &str| {
-        let args = ["merge", "-q", "--no-edit", "theirs"];
-        repo.program("git").args(&args).env("PATH", path).run()
-    };
-    let plain = "/usr/local/bin:/usr/bin:/bin";
-    let text = || repo.text(".agent-memory/decisions.md");
-    let (ours, theirs) = ("## Ours", "## Theirs");
-    merge(plain).ok();
-    assert!(text().contains(ours) && text().contains(theirs) && !text().contains("<<<<<<<"));
-    repo.git(&["reset", "-q", "--hard", "HEAD^"]);
-    repo.aye(&["doctor"]).ok().lacks("merge.aye-memory");
-    std::fs::remove_file(&program).expect("removed");
-    merge(plain).exits(1).notes("git does, as text");
-    assert!(text().contains(ours) && text().contains(theirs), "{}", text());
-    assert!(text().contains("<<<<<<< ours") && text().contains(">>>>>>> theirs"), "{}", text());
-    repo.git(&["merge", "--abort"]);
-    let doctor = |path: &str| repo.cmd(&["doctor"]).env("PATH", path).run().ok();
-    doctor(plain).says("merge.aye-memory.driver names").says("it's 50%d/aye, which is gone");
-    // Another one on PATH takes its place, as in the hooks.
-    let elsewhere = std::path::Path::new(env!("CARGO_BIN_EXE_aye")).parent().expect("a directory");
-    let elsewhere = format!("{}:{plain}", elsewhere.display());
-    doctor(&elsewhere).lacks("merge.aye-memory");
-    merge(&elsewhere).ok();
-    assert!(text().contains(ours) && text().contains(theirs) && !text().contains("<<<<<<<"));
-    // What an earlier version wrote is told apart.
-    let earlier = "'/gone/aye' memory merge-driver --marker-size %L %O %A %B %P";
-    repo.git(&["config", "merge.aye-memory.driver", earlier]);
-    repo.aye(&["doctor"]).ok().says("/gone/aye, which is gone").says("merge-driver --install");
-    repo.aye(&["memory", "merge-driver", "--install"]).ok();
-    repo.aye(&["doctor"]).ok().lacks("merge.aye-memory");
-}
-
-#[test]
-fn git_merges_memory_by_section() {
-    let repo = store();
-    repo.aye(&["memory", "merge-driver", "--install"]).ok();
-    repo.commit("driver");
-    let base = repo.text(".agent-memory/decisions.md");
-    let with = |name: &str| {
-        format!("{base}\n## {name}\n<!-- @id: {} -->\n\n{FIELDS}\n", name.to_lowercase())
-    };
-    repo.git(&["switch", "-q", "-c", "theirs"]);
-    repo.write(".agent-memory/decisions.md", with("Theirs"));
-    repo.commit("theirs");
-    repo.git(&["switch", "-q", "main"]);
-    repo.write(".agent-memory/decisions.md", with("Ours"));
-    repo.commit("ours");
-    repo.git(&["merge", "-q", "--no-edit", "theirs"]);
-    let text = repo.text(".agent-memory/decisions.md");
-    assert!(
-        text.contains("## Ours") && text.contains("## Theirs") && !text.contains("<<<<<<<"),
-        "{text}"
-    );
-    repo.aye(&["memory", "lint"]).ok();
-    // The same section changed on both sides is a conflict, in that section alone.
-    repo.git(&["switch", "-q", "-c", "again"]);
-    repo.write(
-        ".agent-memory/decisions.md",
-        text.replace("## Ours\n<!-- @id: ours -->\n", "## Ours\n<!-- @id: ours -->\n\nA.\n"),
-    );
-    repo.commit("again");
-    repo.git(&["switch", "-q", "main"]);
-    repo.write(
-        ".agent-memory/decisions.md",
-        text.replace("## Ours\n<!-- @id: ours -->\n", "## Ours\n<!-- @id: ours -->\n\nB.\n"),
-    );
-    repo.commit("main");
-    assert_ne!(repo.try_git(&["merge", "-q", "--no-edit", "again"]).status, 0);
-    assert_eq!(repo.text(".agent-memory/decisions.md").matches("<<<<<<<").count(), 1);
-    assert_eq!(repo.aye(&["memory", "lint"]).status, 1);
+    for (branch, line) in [("theirs", "Tabs."), ("main", "Blanks.")] {
+        repo.git(&["switch", "-q", "-C", branch, "main"]);
+        repo.write(path, format!("{base}\n{line}\n"));
+        repo.commit(line);
+        if branch == "theirs" {
+            repo.git(&["switch", "-q", "main"]);
+        }
+    }
+    repo.try_git(&["merge", "-q", "--no-edit", "theirs"]).exits(1);
+    assert_eq!(repo.text(path).matches("<<<<<<<").count(), 1);
+    repo.aye(&["memory", "lint"]).exits(1);
 }
 
 #[test]

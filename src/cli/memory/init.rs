@@ -19,8 +19,7 @@ use crate::worktree::Flush;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye memory init
-  aye memory init --agents          # also tells agents about it, in AGENTS.md
-  aye memory init --merge-driver    # also merges memory by section in this clone")]
+  aye memory init --agents    # also tells agents about it, in AGENTS.md")]
 pub struct Args {
     /// Name of the project, one line; the directory's otherwise.
     #[arg(long, value_name = "NAME")]
@@ -29,9 +28,6 @@ pub struct Args {
     /// and how to use memory. A block that somebody has edited stays.
     #[arg(long)]
     pub agents: bool,
-    /// Install the merge driver in this clone.
-    #[arg(long)]
-    pub merge_driver: bool,
 }
 
 /// Answer of `aye memory init`.
@@ -136,9 +132,6 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
     if args.agents {
         block::keep(context, &tree, &mut done)?;
     }
-    if args.merge_driver {
-        super::merge_driver::install(store)?;
-    }
     let service = open(context, store)?;
     if service.refresh_index()? {
         done.created.push(format!("{DIR}/index.md"));
@@ -158,7 +151,7 @@ fn completed(old: &[u8], wanted: &str) -> Option<Vec<u8>> {
 }
 
 /// `old` with `lines` behind it.
-pub(super) fn with_lines(old: &[u8], lines: &str) -> Vec<u8> {
+fn with_lines(old: &[u8], lines: &str) -> Vec<u8> {
     let gap: &[u8] = if old.is_empty() || old.ends_with(b"\n") { b"" } else { b"\n" };
     [old, gap, lines.trim_end().as_bytes(), b"\n"].concat()
 }

@@ -4,11 +4,9 @@ mod apply;
 mod blame;
 pub mod block;
 mod context;
-pub(super) mod driver;
 pub(super) mod init;
 mod lint;
 mod log;
-mod merge_driver;
 pub(super) mod notes;
 mod propose;
 mod rebase;
@@ -77,8 +75,6 @@ pub enum Command {
     Undo(undo::Args),
     /// Synchronize the staging directories with the store.
     Sweep(sweep::Args),
-    /// Merge memory files by section (git calls this).
-    MergeDriver(merge_driver::Args),
 }
 
 /// Runs the command.
@@ -102,7 +98,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::Blame(args) => blame::run(context, args),
         Command::Undo(args) => undo::run(context, args),
         Command::Sweep(args) => sweep::run(context, args),
-        Command::MergeDriver(args) => merge_driver::run(context, args),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::changeset::{File, RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::memory::codes;
 use crate::memory::disk::{Disk, repo_path};
-use crate::memory::merge::{Labels, merge};
+use crate::memory::merge::merge;
 use crate::memory::plan::{Files, index_page};
 use crate::proposal::Proposal;
 use crate::proposal::state::Decision;
@@ -107,8 +107,7 @@ fn says(before: &File, now: &File, after: &File) -> bool {
     let (Some(before), Some(after)) = (text(&before.bytes), text(&after.bytes)) else {
         return false;
     };
-    let merged = merge(before, now, after, Labels::default());
-    merged.conflicts.is_empty() && merged.text == now
+    merge(before, now, after).is_ok_and(|merged| merged == now)
 }
 
 /// The refusal to decide on part of a memory proposal: its operations belong together.

@@ -131,7 +131,6 @@ pub struct Security {
 pub struct Git {
     pub track_local: bool,
     pub track_sessions: bool,
-    pub merge_driver_installed: bool,
 }
 
 /// The writers' lock.
@@ -211,7 +210,6 @@ impl Service<'_> {
             git: Git {
                 track_local: manifest.git.track_local,
                 track_sessions: manifest.git.track_sessions,
-                merge_driver_installed: self.merge_driver_installed(),
             },
             lock: Lock { interrupted_write: has_leftovers(self.store) },
             notes: self.notes(),
@@ -243,17 +241,15 @@ impl Service<'_> {
                     .into(),
             );
         }
+        if manifest.git.merge_driver_installed {
+            notes.push("git.merge_driver_installed is kept, but aye has no merge driver".into());
+        }
         if self.uncommitted {
             notes.push(
                 "the settings are in no commit yet, so whoever edits them sets the gate".into(),
             );
         }
         notes
-    }
-
-    /// Whether git would call the merge driver in this clone.
-    pub fn merge_driver_installed(&self) -> bool {
-        self.store.config("merge.aye-memory.driver").is_some()
     }
 
     /// Working notes of branches that do not exist (any longer).

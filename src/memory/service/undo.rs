@@ -5,7 +5,7 @@ use crate::changeset::File;
 use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
 use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
-use crate::memory::merge::{Labels, merge};
+use crate::memory::merge::merge;
 use crate::proposal::Proposal;
 use crate::proposal::event::Written;
 use crate::proposal::state::Decision;
@@ -40,12 +40,10 @@ impl Service<'_> {
             None => return Err(conflict("the new file was changed since")),
             before => {
                 let before = self.blob_text(before)?;
-                let merged = merge(&after, &now, &before, Labels::default());
-                if !merged.conflicts.is_empty() {
-                    let sections = merged.conflicts.join(", ");
-                    return Err(conflict(&format!("changed since: {sections}")));
-                }
-                Some(File { bytes: merged.text.into_bytes(), mode: file.mode })
+                let merged = merge(&after, &now, &before).map_err(|sections| {
+                    conflict(&format!("changed since: {}", sections.join(", ")))
+                })?;
+                Some(File { bytes: merged.into_bytes(), mode: file.mode })
             }
         };
         let outcome = match clean {

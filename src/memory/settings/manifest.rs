@@ -178,7 +178,8 @@ pub struct Git {
     pub auto_commit: bool,
     /// How messages of such commits begin.
     pub commit_message_prefix: String,
-    /// What the store's authors believe of the merge driver; `lint` compares it with git.
+    /// The merge driver of agent-memory; kept, and reported by `lint` and `status`.
+    #[serde(default)]
     pub merge_driver_installed: bool,
 }
 

@@ -37,11 +37,6 @@ impl Service<'_> {
         for note in self.without_effect() {
             say(Level::Note, manifest::PATH, note);
         }
-        if self.settings.manifest.git.merge_driver_installed && !self.merge_driver_installed() {
-            let message = "git.merge_driver_installed is true, but this clone has no driver: \
-                           `aye memory merge-driver --install`";
-            say(Level::Note, manifest::PATH, message.to_owned());
-        }
         let ignore = disk.0.root().join(DIR).join(".gitignore");
         let ignored = std::fs::read_to_string(ignore).unwrap_or_default();
         for (track, name, directory) in self.tracked_directories() {
