@@ -5,19 +5,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::apply::{self, Request};
-use super::{Seen, Shown};
+use super::Seen;
+use super::apply;
 use crate::error::{Error, Result};
 use crate::memory::codes;
 use crate::memory::plan::MemoryPlan;
 use crate::memory::problem::Problem;
 use crate::memory::response::Response;
-use crate::memory::service::decide::already;
 use crate::memory::service::{Mode, Ready, Routed, Service};
 use crate::memory::settings::Approval;
 use crate::proposal::codes::{CHANGED_SINCE_SHOWN, HUMAN_APPROVAL_REQUIRED};
-use crate::proposal::event::Effect;
-use crate::proposal::{ActorKind, Authority, Proposal};
+use crate::proposal::{ActorKind, Authority};
 
 /// A person's decision to write at once what would be staged.
 pub struct Decided {
@@ -144,39 +142,4 @@ fn locked() -> Response {
     let problem = Problem::new(&codes::LOCK_HELD, "another process is writing the memory store")
         .fix("call again in a moment");
     Response::rejected(&[problem])
-}
-
-/// Applies a staged proposal, with the contract's response. What stands in the way is an answer.
-///
-/// # Errors
-/// `not_pending`, `revised_meanwhile`, and those of the store and the work tree; `changed_since_shown` where
-/// it is not what a person was `shown`.
-pub fn apply(
-    service: &Service<'_>,
-    authority: &Authority,
-    proposal: &Proposal,
-    shown: Option<&Shown>,
-) -> Result<Response> {
-    let (store, now) = (service.store, service.now);
-    let is_there = proposal.require_pending(now).is_ok()
-        && already(store, proposal, &store.worktree()?)?.is_some();
-    let plan = match is_there {
-        true => None,
-        false => match service.applicable(proposal)? {
-            Ok(plan) => Some(plan),
-            Err(refused) => return Ok(refused.response),
-        },
-    };
-    let request = Request::all(Effect::Files);
-    let applied = match apply::apply(store, authority, now, proposal, &request, shown) {
-        Err(error) if is_busy(&error) => return Ok(locked()),
-        other => other?,
-    };
-    let mut response = match &plan {
-        Some(plan) => service.applied(plan, proposal.id.as_str()),
-        None => service.applied_elsewhere(proposal),
-    };
-    response.staging_id = crate::memory::service::locate::staging_id(proposal).map(str::to_owned);
-    response.warnings.extend(applied.warnings);
-    Ok(response)
 }

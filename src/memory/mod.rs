@@ -64,11 +64,7 @@ pub mod codes {
         SERVER_ONLY = "server_only_category", Negative, "only the program itself may write that category";
         INTENT_PATH_MISMATCH = "intent_path_mismatch", Negative, "the intent does not cover the file's category";
         DUPLICATE_SECTION_ID = "duplicate_section_id", Negative, "a section id would occur twice in a file";
-        EXPIRED = "expired", Conflict, "the staged proposal has expired";
-        STAGING_NOT_FOUND = "staging_not_found", NotFound, "no staged proposal has that id";
         TARGET_DRIFT = "target_drift", Conflict, "what the staged operation was written for has changed since";
-        FORCE_REQUIRED = "force_required", Conflict, "the target changed, and rebasing over the change needs --force";
-        UNRESOLVABLE_DRIFT = "unresolvable_drift", Conflict, "the target is gone, so the operation cannot be planned again";
     }
 }
 

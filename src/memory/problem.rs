@@ -127,7 +127,7 @@ pub fn brief(text: &str) -> String {
 /// The reason a response gives for several problems: the gravest, in the order in which a request
 /// is looked at (form, paths, policy, content).
 pub fn gravest(problems: &[Problem]) -> Option<&Problem> {
-    const ORDER: [&str; 25] = [
+    const ORDER: [&str; 24] = [
         "invalid_intent",
         "no_operations",
         "invalid_operation",
@@ -149,7 +149,6 @@ pub fn gravest(problems: &[Problem]) -> Option<&Problem> {
         "invalid_markdown",
         "provenance_violation",
         "validation_failed",
-        "unresolvable_drift",
         "target_drift",
         "plan_failed",
         "lock_held",

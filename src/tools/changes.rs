@@ -483,7 +483,7 @@ fn pending(session: &Session<'_>, id: &str) -> Result<Proposal> {
             format!("{} is about memory, which this tool does not decide", proposal.id),
         )
         .with("proposal_id", proposal.id.as_str())
-        .hint(format!("a person decides on it: aye memory show {}", proposal.id)));
+        .hint(format!("a person decides on it: aye show {}", proposal.id)));
     }
     // Marked already by a tool: as far as the contract goes, it is decided.
     if let Some(mark) = proposal.mark() {

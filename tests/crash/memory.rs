@@ -1,5 +1,5 @@
 //! The program is stopped at every write step of a memory proposal that applies, of one that is
-//! staged, and of `memory apply` of several files. The next command finds all old or all new, and
+//! staged, and of `apply` of several files. The next command finds all old or all new, and
 //! nothing lost that had been acknowledged.
 
 use crate::support::steps::STORE;
@@ -85,7 +85,6 @@ fn assert_sound(repo: &Repo, what: &str) {
         .filter(|name| name.contains(".aye-"))
         .collect();
     assert!(left.is_empty(), "{what}: {left:?}");
-    repo.aye(&["memory", "sweep"]).ok();
     let lint = repo.aye(&["memory", "lint"]).ok().out();
     assert!(!lint.contains("memory_index") && !lint.contains("memory_staging"), "{what}: {lint}");
     assert!(repo.text(".agent-memory/pitfalls.md").contains("acknowledged"), "{what}");
@@ -143,7 +142,7 @@ fn an_apply_of_several_files_stopped_at_every_step() {
     let apply = |repo: &Repo| {
         let answer = propose(repo, &several()).ok().json();
         let id = answer["staging_id"].as_str().expect("staged").to_owned();
-        ["memory", "apply", &id, "--yes"].map(str::to_owned).to_vec()
+        ["apply", &id, "--yes"].map(str::to_owned).to_vec()
     };
     every_step(&points, &apply);
 }
@@ -156,13 +155,13 @@ fn an_undo_of_several_files_stopped_at_every_step() {
     let old = files(&start);
     let answer = propose(&start, &several()).ok().json();
     let id = answer["proposal_id"].as_str().expect("an id").to_owned();
-    start.aye(&["memory", "apply", &id, "--yes"]).ok();
+    start.aye(&["apply", &id, "--yes"]).ok();
     let new = files(&start);
     for point in points {
         for hit in 0.. {
             let repo = start.copy();
             let what = format!("{point} {hit}");
-            let args = ["memory", "undo", &id, "--yes"];
+            let args = ["undo", &id, "--yes"];
             if !stopped(&repo, &args, point, hit) {
                 assert!(hit > 0, "{point} is never reached");
                 break;
@@ -199,7 +198,7 @@ fn a_proposal_that_is_staged_stopped_at_every_step() {
             assert_eq!(again["status"], "staged", "{what}: {again:#}");
             assert_eq!(pending(&repo), 1, "{what}");
             assert_sound(&repo, &what);
-            repo.aye(&["memory", "apply", "--latest", "--yes"]).ok();
+            repo.aye(&["apply", "--latest", "--yes"]).ok();
             assert!(repo.exists(".agent-memory/archive/a.md"), "{what}");
         }
     }

@@ -405,7 +405,7 @@ fn memory_and_sensitive_paths_take_a_terminal_until_the_policy_loosens_it() {
     };
     let before = repo.snapshot();
     repo.aye(&["apply", &id, "--yes"]).fails("terminal_required", 4).notes("memory = \"flag\"");
-    repo.aye(&["memory", "apply", &staging, "--yes"]).fails("terminal_required", 4);
+    repo.aye(&["apply", &staging, "--yes"]).fails("terminal_required", 4);
     let run = repo.aye(&["apply", &sensitive, "--yes"]).fails("terminal_required", 4);
     run.notes("sensitive = \"flag\"");
     // A policy that nobody has committed loosens nothing.
@@ -420,7 +420,7 @@ fn memory_and_sensitive_paths_take_a_terminal_until_the_policy_loosens_it() {
     assert_eq!(repo.snapshot(), before);
     repo.let_flags_decide();
     repo.aye(&["apply", &sensitive, "--yes"]).ok();
-    repo.aye(&["memory", "apply", &staging, "--yes"]).ok();
+    repo.aye(&["apply", &staging, "--yes"]).ok();
     assert_eq!(repo.text(workflow), "on: push\n");
 }
 
@@ -866,33 +866,16 @@ fn staged() -> (Repo, String, String) {
 }
 
 #[test]
-fn drifted_memory_is_refused_alike_by_both_commands() {
-    let (repo, id, staging) = staged();
-    repo.write(MEMORY, decisions("changed by hand"));
-    let other = repo.copy();
-    let drifted = repo.snapshot();
-    let by_memory = repo.aye(&["memory", "apply", &staging, "--yes"]);
-    let by_apply = other.aye(&["apply", &id, "--yes"]);
-    assert_eq!((by_memory.status, by_apply.status), (5, 5), "{by_memory}{by_apply}");
-    assert_eq!((repo.snapshot(), other.snapshot()), (drifted.clone(), drifted));
-}
-
-#[test]
-fn both_commands_write_the_index_of_memory_and_approve_it() {
-    let (repo, id, staging) = staged();
-    let other = repo.copy();
-    repo.aye(&["memory", "apply", &staging, "--yes"]).ok();
-    other.aye(&["apply", &id, "--yes"]).ok();
-    assert_eq!(repo.snapshot(), other.snapshot());
-    for repo in [repo, other] {
-        assert_eq!(repo.text(MEMORY), decisions("new"));
-        let records = manifest(&repo);
-        let derived = |record: &&String| record.ends_with(" .agent-memory/index.md");
-        let index = records.iter().find(derived).expect("the index is approved");
-        assert!(index.starts_with("derived=memory-index@1 "), "{records:?}");
-        let after = repo.git(&["hash-object", ".agent-memory/index.md"]);
-        assert!(index.split(' ').nth(4).is_some_and(|side| side.contains(&after)), "{index}");
-    }
+fn the_index_of_memory_is_written_and_approved() {
+    let (repo, _, staging) = staged();
+    repo.aye(&["apply", &staging, "--yes"]).ok();
+    assert_eq!(repo.text(MEMORY), decisions("new"));
+    let records = manifest(&repo);
+    let derived = |record: &&String| record.ends_with(" .agent-memory/index.md");
+    let index = records.iter().find(derived).expect("the index is approved");
+    assert!(index.starts_with("derived=memory-index@1 "), "{records:?}");
+    let after = repo.git(&["hash-object", ".agent-memory/index.md"]);
+    assert!(index.split(' ').nth(4).is_some_and(|side| side.contains(&after)), "{index}");
 }
 
 #[test]

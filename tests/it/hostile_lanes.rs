@@ -654,7 +654,7 @@ fn a_staging_id_of_two_proposals_names_neither() {
     let staged = staged.ok().json();
     let (own, name) = (staged["proposal_id"].clone(), staged["staging_id"].clone());
     let (own, name) = (own.as_str().expect("an id"), name.as_str().expect("an id"));
-    repo.aye(&["memory", "show", name]).ok().says("harmless");
+    repo.aye(&["show", name]).ok().says("harmless");
     let mut lane = Hostile::new(&repo, "feedfacefeedface");
     let second = |lane: &mut Hostile<'_>, staging: &str| {
         let after = lane.blob("evil\n");
@@ -669,22 +669,21 @@ fn a_staging_id_of_two_proposals_names_neither() {
     let event = second(&mut lane, own);
     let tip = lane.step(&event, &[]);
     lane.push(&tip);
-    repo.aye(&["memory", "show", own]).ok().says("harmless");
+    repo.aye(&["show", own]).ok().says("harmless");
     let event = second(&mut lane, name);
     let tip = lane.step(&event, &[&tip]);
     lane.push(&tip);
     for args in [
-        &["memory", "show", name][..],
-        &["memory", "apply", name, "--yes"],
-        &["memory", "reject", name, "--yes"],
-        &["memory", "rebase", name],
-        &["show", name],
+        &["show", name][..],
         &["apply", name, "--yes"],
+        &["reject", name, "--yes"],
+        &["undo", name, "--yes"],
+        &["log", name],
         &["approve", name, "--yes"],
     ] {
         repo.aye(args).fails("ambiguous_id", 2).notes(own);
     }
-    repo.aye(&["memory", "apply", own, "--yes"]).ok();
+    repo.aye(&["apply", own, "--yes"]).ok();
     assert!(repo.text(".agent-memory/pitfalls.md").ends_with("- harmless\n"));
 }
 

@@ -59,7 +59,7 @@ fn a_definition_above_an_underlined_heading_is_no_part_of_it() {
     let answer = call(&repo, "add_pitfall", &rename);
     assert_ne!(answer["status"], "rejected", "{answer:#}");
     if let Some(id) = answer["staging_id"].as_str() {
-        repo.aye(&["memory", "apply", id, "--yes"]).ok();
+        repo.aye(&["apply", id, "--yes"]).ok();
     }
     assert_eq!(repo.text(NOTES), format!("{}- b\n", text.replace("\nA\n", "\nOther\n")));
 }
@@ -119,7 +119,7 @@ fn a_region_that_a_proposal_brings_is_for_a_person_to_see() {
     // What stands beside the region is refused as ever.
     let beside = format!("{}\n{}", region("x"), token());
     assert_eq!(append(&repo, &beside)["reason"], "secret_detected");
-    repo.aye(&["memory", "apply", &id, "--yes"]).ok();
+    repo.aye(&["apply", &id, "--yes"]).ok();
     repo.commit("an example");
     repo.aye(&["memory", "lint"]).ok();
     // The section as it was committed, and a line: the region is agreed on.
@@ -168,7 +168,7 @@ proptest! {
             "section_id": "a", "content": "New text."});
         let answer = call(&repo, "add_pitfall", &operation);
         if let Some(id) = answer["staging_id"].as_str() {
-            repo.aye(&["memory", "apply", id, "--yes"]).ok();
+            repo.aye(&["apply", id, "--yes"]).ok();
         } else {
             prop_assert_eq!(answer["status"].as_str(), Some("applied"));
         }

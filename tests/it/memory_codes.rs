@@ -1,5 +1,4 @@
-//! Every reason code that a memory request, an apply or a rebase may answer with, provoked from
-//! outside.
+//! Every reason code that a memory request or its apply may answer with, provoked from outside.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +9,7 @@ const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** 
 const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
 
 /// The codes of the public format, and ours.
-const CODES: [&str; 28] = [
+const CODES: [&str; 24] = [
     "invalid_intent",
     "no_operations",
     "invalid_operation",
@@ -30,15 +29,11 @@ const CODES: [&str; 28] = [
     "pii_detected",
     "provenance_violation",
     "server_only_category",
-    "staging_not_found",
     "target_drift",
-    "force_required",
-    "unresolvable_drift",
     "intent_path_mismatch",
     "duplicate_section_id",
     "size_limit_exceeded",
     "unsafe_text",
-    "expired",
 ];
 
 fn store() -> Repo {
@@ -128,10 +123,7 @@ trait Tap: Sized {
 impl Tap for Value {}
 
 /// What [`rejected`] cannot show, because the world has to change for it; each has a test below.
-const ELSEWHERE: [&str; 8] = [
-    "lock_held", "read_error", "server_only_category", "staging_not_found", "target_drift",
-    "force_required", "unresolvable_drift", "expired",
-];
+const ELSEWHERE: [&str; 4] = ["lock_held", "read_error", "server_only_category", "target_drift"];
 
 #[test]
 fn every_code_is_provoked_somewhere() {
@@ -157,7 +149,6 @@ fn a_bad_request_is_answered_with_its_reason_and_writes_nothing() {
         assert!(violations.iter().any(told), "{code}: {answer:#}");
     }
     assert_eq!(repo.snapshot(), before);
-    repo.aye(&["memory", "log"]).ok().lacks("pitfalls");
 }
 
 #[test]
@@ -171,8 +162,7 @@ fn a_lock_that_another_process_holds() {
     let lock = std::fs::File::open(repo.path(".git/aye/journal/lock")).expect("the lock");
     lock.lock().expect("to hold it");
     assert_eq!(propose(&repo, &append("- b"))["reason"], "lock_held");
-    let run = repo.aye(&["memory", "apply", id, "--yes", "--json"]).exits(7);
-    assert_eq!(run.json()["reason"], "lock_held");
+    repo.aye(&["apply", id, "--yes"]).fails("apply_busy", 7);
     // Staging writes no file of memory, so nobody has to wait for it.
     let other = decision(&format!("## A\n\n{FIELDS}\nOther.\n"));
     assert_eq!(propose(&repo, &other)["status"], "staged");
@@ -211,24 +201,6 @@ fn a_category_that_only_the_program_writes() {
 }
 
 #[test]
-fn an_apply_and_a_rebase_that_are_refused() {
-    let repo = store();
-    repo.aye(&["memory", "apply", "2026", "--yes"]).fails("staging_not_found", 3);
-    repo.aye(&["memory", "apply", "--latest", "--yes"]).fails("staging_not_found", 3);
-    let content = json!({"section_id": "log", "content": "new"});
-    let request = one("add_pitfall", "replace_section_content", "pitfalls.md", &content);
-    let staged = propose(&repo, &request);
-    let id = staged["staging_id"].as_str().expect("an id");
-    let reason = |args: &[&str]| repo.aye(args).json()["reason"].clone();
-    let text = repo.text(".agent-memory/pitfalls.md");
-    repo.write(".agent-memory/pitfalls.md", text.replace("- a", "- other"));
-    assert_eq!(reason(&["memory", "apply", id, "--yes", "--json"]), "target_drift");
-    assert_eq!(reason(&["memory", "rebase", id, "--json"]), "force_required");
-    repo.write(".agent-memory/pitfalls.md", "# Pitfalls\n<!-- @id: pitfalls -->\n");
-    assert_eq!(reason(&["memory", "rebase", id, "--force", "--json"]), "unresolvable_drift");
-}
-
-#[test]
 fn drift_says_what_became_of_the_target() {
     let repo = store();
     let content = json!({"section_id": "log", "content": "new"});
@@ -244,11 +216,7 @@ fn drift_says_what_became_of_the_target() {
         (b"\xff".to_vec(), "not UTF-8"),
     ] {
         repo.write(".agent-memory/pitfalls.md", &now);
-        let run = repo.aye(&["memory", "apply", id, "--yes", "--json"]).exits(5);
-        let answer = run.json();
-        assert_eq!(answer["reason"], "target_drift", "{answer:#}");
-        let message = answer["violations"][0]["message"].as_str().expect("a message");
-        assert!(message.contains(says), "{says}: {message}");
+        repo.aye(&["apply", id, "--yes"]).fails("target_drift", 5).notes(says);
         assert_eq!(repo.read(".agent-memory/pitfalls.md"), now);
     }
 }

@@ -67,7 +67,7 @@ fn a_memory_is_bootstrapped_decided_and_found_again() {
     terminal.sees("source: user chat").sees("Decide on all of this").types("A");
     terminal.sees("Write these decisions").types("y\r").sees("applied");
     assert_eq!(terminal.ends(), 0);
-    repo.aye(&["memory", "apply", &cache, "--yes"]).ok();
+    repo.aye(&["apply", &cache, "--yes"]).ok();
     repo.aye(&["reject", &daemon, "--reason", "hooks may need one", "--yes"]).ok();
     let status = repo.agent("bot", &["call", "memory.status", "{}"]).ok().json().to_string();
     assert!(status.contains("hooks may need one"), "{status}");

@@ -59,26 +59,24 @@ fn hook(repo: &Repo, name: &str, script: &str) {
 
 #[test]
 fn a_commit_of_memory_has_the_trailers_of_its_decision() {
-    for words in [&["apply"][..], &["memory", "apply"]] {
-        let repo = store(true);
-        let id = decision(&repo);
-        let other = repo.cmd(&["approve", &id, "--yes"]).env("GIT_COMMITTER_NAME", "Bob");
-        other.env("GIT_COMMITTER_EMAIL", "bob@example.com").run().ok();
-        repo.aye(&[words, &[&id, "--yes"]].concat()).ok();
-        let message = message(&repo);
-        let (subject, trailers) = message.split_once("\n\n").expect("a body");
-        assert!(subject.starts_with("chore(memory): "), "{message}");
-        let expected = format!(
-            "Proposal-Id: {id}\nProposed-by: bot\nReviewed-by: {NAME} <{EMAIL}>\n\
-             Reviewed-by: Bob <bob@example.com>"
-        );
-        assert_eq!(trailers.trim_end(), expected);
-        assert_eq!(repo.git(&["status", "--porcelain"]), "");
-        repo.aye(&LAST).ok();
-        // It is on record.
-        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
-        assert_eq!(shown["commits"], json!([tip(&repo)]));
-    }
+    let repo = store(true);
+    let id = decision(&repo);
+    let other = repo.cmd(&["approve", &id, "--yes"]).env("GIT_COMMITTER_NAME", "Bob");
+    other.env("GIT_COMMITTER_EMAIL", "bob@example.com").run().ok();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    let message = message(&repo);
+    let (subject, trailers) = message.split_once("\n\n").expect("a body");
+    assert!(subject.starts_with("chore(memory): "), "{message}");
+    let expected = format!(
+        "Proposal-Id: {id}\nProposed-by: bot\nReviewed-by: {NAME} <{EMAIL}>\n\
+         Reviewed-by: Bob <bob@example.com>"
+    );
+    assert_eq!(trailers.trim_end(), expected);
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    repo.aye(&LAST).ok();
+    // It is on record.
+    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    assert_eq!(shown["commits"], json!([tip(&repo)]));
 }
 
 #[test]
@@ -190,14 +188,12 @@ fn what_came_with_git_is_not_written_again() {
     other.commit("what was reviewed");
     other.git(&["push", "-q", "origin", "HEAD:main"]);
     repo.git(&["pull", "-q", "origin", "main"]);
-    for id in [&convention, &module] {
-        repo.aye(&["apply", id, "--yes"]).ok().says("already");
+    for id in [&convention, &module, &decided] {
+        let applied = repo.aye(&["apply", id, "--yes", "--json"]).ok().json();
+        assert_eq!(applied["proposals"][0]["files"][0]["outcome"], "already", "{applied:#}");
     }
-    let applied = repo.aye(&["memory", "apply", &decided, "--yes", "--json"]).ok().json();
-    assert_eq!(applied["status"], "applied");
-    assert!(applied["warnings"].to_string().contains("had it already"), "{applied:#}");
     assert_eq!(repo.git(&["status", "--porcelain", "--untracked-files=no"]), "");
-    assert!(repo.aye(&["memory", "undo", &decided, "--yes"]).ok().out().contains(&decided));
+    assert!(repo.aye(&["undo", &decided, "--yes"]).ok().out().contains(&decided));
 }
 
 /// What is not in the work tree is not missing where git has it.

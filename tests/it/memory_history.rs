@@ -25,7 +25,7 @@ fn apply(repo: &Repo, name: &str, operation: &str, path: &str, further: &Value) 
     let run = repo.agent(name, &["call", "memory.propose_update", &request.to_string()]);
     let answer = run.ok().json();
     let id = answer["staging_id"].as_str().unwrap_or_else(|| panic!("{answer:#}"));
-    repo.aye(&["memory", "apply", id, "--yes"]).ok();
+    repo.aye(&["apply", id, "--yes"]).ok();
 }
 
 /// A module with two sections, proposed by `ann`; `bob` adds a line to the first.

@@ -53,7 +53,7 @@ fn a_person_sees_what_would_be_staged_and_applies_it() {
     let log = repo.aye(&["memory", "log", "--json"]).ok().json();
     assert_eq!(log["changes"][0]["how"], "at a terminal");
     let id = log["changes"][0]["proposal_id"].as_str().expect("an id").to_owned();
-    repo.aye(&["memory", "undo", &id, "--yes"]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
     assert!(!decisions(&repo).contains("## Use Postgres"));
 }
 
@@ -123,7 +123,7 @@ fn a_rejection_ends_with_esc_and_takes_a_paste_as_one_line() {
     let mut staged = DECISION.to_vec();
     staged.retain(|word| *word != "--apply");
     repo.cmd(&staged).env("AYE_AGENT", "bot").run().ok();
-    let reject = ["memory", "reject", "--latest"];
+    let reject = ["reject", "--latest"];
     let mut terminal = Terminal::start(repo.cmd(&reject), 30, 100);
     terminal.sees("Reject ").types("y\r").sees("because (Esc: do not): ").types("\x1b");
     terminal.sees("nothing rejected");
@@ -170,10 +170,10 @@ fn what_changed_while_the_question_stood_is_shown_again() {
 }
 
 #[test]
-fn memory_apply_shows_what_it_asks_about() {
+fn apply_shows_what_it_asks_about() {
     let repo = store();
     let id = staged(&repo);
-    let mut terminal = Terminal::start(repo.cmd(&["memory", "apply", "--latest"]), 50, 100);
+    let mut terminal = Terminal::start(repo.cmd(&["apply", "--latest"]), 50, 100);
     terminal.sees("+Because.").sees("index.md").sees("Apply ");
     edit(&repo, "Mine.");
     terminal
@@ -199,7 +199,7 @@ fn edits_of_files_are_no_request_to_memory() {
     repo.agent("bot", &edit).fails("wrong_tool", 4).notes("aye memory stage");
     repo.agent("bot", &["revise", &id, "-m", "only words"]).fails("wrong_tool", 4);
     repo.write(file, format!("{}\nMine.\n", decisions(&repo)));
-    repo.agent("bot", &["rebase", &id]).fails("wrong_tool", 4).notes("aye memory rebase");
+    repo.agent("bot", &["rebase", &id]).fails("wrong_tool", 4).notes("aye memory stage");
     assert_eq!(repo.aye(&["log", &id, "--json"]).ok().json(), before);
-    repo.aye(&["memory", "show", "--latest"]).ok();
+    repo.aye(&["show", "--latest"]).ok();
 }

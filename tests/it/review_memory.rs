@@ -42,6 +42,10 @@ fn stage(repo: &Repo, request: &Value) -> Value {
     let run = repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok();
     let answer = run.json();
     assert_eq!(answer["status"], "staged", "{answer:#}");
+    let command = answer["review_command"].as_str().expect("a command");
+    let words: Vec<&str> = command.split(' ').collect();
+    assert_eq!(words, ["aye", "show", answer["staging_id"].as_str().expect("an id")]);
+    repo.aye(&words[1..]).ok();
     answer
 }
 
@@ -73,11 +77,14 @@ fn sections_come_one_by_one_with_sources_confidence_and_warnings() {
     t.types("q").sees("Nothing was decided");
     assert_eq!(t.ends(), 0);
     // Warnings are shown by every command that shows it.
-    for run in [repo.aye(&["show", "--latest"]), repo.aye(&["memory", "show", "--latest"])] {
-        let run = run.ok().says("warning").says("file src/db.rs:1").says("confirmed");
-        run.plain();
-    }
-    repo.aye(&["show", "--latest"]).ok().says("§ use-postgres (new)").says("record_decision");
+    let run = repo.aye(&["show", "--latest"]).ok();
+    let run = run
+        .says("warning")
+        .says("file src/db.rs:1")
+        .says("confirmed")
+        .says("§ use-postgres (new)")
+        .says("record_decision");
+    run.plain();
 }
 
 #[test]
@@ -101,6 +108,10 @@ fn staging_ids_beginnings_and_the_latest_name_it_everywhere() {
     let (repo, staging, id) = store();
     for name in [staging.as_str(), &staging[..18], id.as_str(), &id[..9], "--latest"] {
         assert_eq!(repo.aye(&["show", name, "--json"]).ok().json()["proposal_id"], id.as_str());
+        if name != "--latest" {
+            let log = repo.aye(&["log", name, "--json"]).ok().json();
+            assert_eq!(log["events"][0]["proposal_id"], id.as_str());
+        }
         repo.aye(&["diff", name]).ok().says("+## Use Postgres");
         repo.aye(&["apply", name, "--dry-run", "--json"]).ok().says(&id);
         repo.aye(&["reject", name]).fails("confirmation_required", 4).notes(&id);

@@ -368,8 +368,6 @@ fn a_request_to_memory_that_was_committed_is_recorded_and_not_repeated() {
         let id = list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned();
         killed(&repo, &["apply", &id, "--yes", "--commit"]);
         let head = repo.git(&["rev-parse", "HEAD"]);
-        let other = repo.aye(&["memory", "apply", &id, "--yes"]);
-        other.fails("changed_since_shown", 5).notes("--commit");
         repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
         assert_eq!(repo.git(&["rev-parse", "HEAD"]), head, "{operation:?}");
         let decisions = repo.text(".agent-memory/decisions.md");
@@ -383,7 +381,7 @@ fn a_request_to_memory_that_was_committed_is_recorded_and_not_repeated() {
         );
         repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok().lacks("error[");
         repo.aye(&["doctor"]).ok();
-        repo.aye(&["memory", "undo", &id, "--yes"]).ok();
+        repo.aye(&["undo", &id, "--yes"]).ok();
         assert!(!repo.text(".agent-memory/decisions.md").contains("## Use SQL"));
     }
 }

@@ -1,6 +1,5 @@
 //! `aye memory`: the project's memory.
 
-mod apply;
 mod blame;
 pub mod block;
 mod context;
@@ -9,13 +8,8 @@ mod lint;
 mod log;
 pub(super) mod notes;
 mod propose;
-mod rebase;
-mod reject;
 mod search;
-mod show;
 mod status;
-mod sweep;
-mod undo;
 
 use serde::Serialize;
 
@@ -53,14 +47,6 @@ pub enum Command {
     Stage(Box<propose::Args>),
     /// Show what there is, what is staged, and what became of proposals.
     Status(status::Args),
-    /// Show a staged proposal section by section.
-    Show(show::Args),
-    /// Apply a staged proposal to the files as they are now.
-    Apply(apply::Args),
-    /// Reject a staged proposal, with a reason for its proposer.
-    Reject(reject::Args),
-    /// Rebase a staged proposal onto the files as they are now.
-    Rebase(rebase::Args),
     /// Search memory.
     Search(search::Args),
     /// Print what an agent should read: at start, or for a question.
@@ -71,10 +57,6 @@ pub enum Command {
     Log(log::Args),
     /// Show where each section of a file comes from.
     Blame(blame::Args),
-    /// Undo an applied proposal, section by section.
-    Undo(undo::Args),
-    /// Synchronize the staging directories with the store.
-    Sweep(sweep::Args),
 }
 
 /// Runs the command.
@@ -87,17 +69,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::Propose(args) => propose::run(context, *args, false),
         Command::Stage(args) => propose::run(context, *args, true),
         Command::Status(args) => status::run(context, args),
-        Command::Show(args) => show::run(context, args),
-        Command::Apply(args) => apply::run(context, args),
-        Command::Reject(args) => reject::run(context, args),
-        Command::Rebase(args) => rebase::run(context, args),
         Command::Search(args) => search::run(context, args),
         Command::Context(args) => context::run(context, args),
         Command::Lint(args) => lint::run(context, args),
         Command::Log(args) => log::run(context, args),
         Command::Blame(args) => blame::run(context, args),
-        Command::Undo(args) => undo::run(context, args),
-        Command::Sweep(args) => sweep::run(context, args),
     }
 }
 
@@ -122,21 +98,6 @@ fn respond(context: &mut Context, schema: &'static str, response: Response) -> R
     let answer = Answer { schema, answer: response };
     context.emit(Format::Text, &answer, || text(&answer.answer))?;
     Ok(if rejected { Exit::Negative } else { Exit::Done })
-}
-
-/// As [`respond`], for a decision: where it was refused, the exit status is that of the reason, as
-/// `aye apply` has it.
-fn respond_decided(
-    context: &mut Context,
-    schema: &'static str,
-    response: Response,
-) -> Result<Exit> {
-    let refused = response.status == MemoryOutcome::Rejected;
-    let code = response.reason.as_deref().filter(|_| refused).and_then(|reason| {
-        crate::cli::util::codes::all_codes().into_iter().find(|code| code.id == reason)
-    });
-    let exit = respond(context, schema, response)?;
-    Ok(code.map_or(exit, |code| code.exit))
 }
 
 fn text(response: &Response) -> String {

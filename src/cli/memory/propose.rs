@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{open, respond};
+use crate::changeset::hunks::Diff;
 use crate::cli::identity::Asking;
 use crate::cli::{Context, paths};
 use crate::decide::memory::Decided;
 use crate::decide::{self, Seen};
 use crate::error::{Error, Exit, Result, codes};
-use crate::memory::service::{Mode, Service, sections_between};
+use crate::memory::service::{Mode, SectionChange, Service, sections_between};
 use crate::memory::{MAX_REQUEST_BYTES, Response};
 use crate::proposal::ActorKind;
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
@@ -176,7 +177,7 @@ fn decided(
         for (path, edit) in &plan.files {
             let before = edit.before.as_deref().map(text).unwrap_or_default();
             let sections = sections_between(path, &before, &text(&edit.after));
-            context.note(super::show::diff(&sections).trim_end());
+            context.note(diff(&sections).trim_end());
         }
         for warning in &plan.warnings {
             context.note(&format!("warning: {}", escape::line(warning)));
@@ -283,4 +284,26 @@ fn meta(map: &mut Map<String, Value>, args: &Args) {
             .collect();
         map.insert("sources".into(), Value::Array(sources));
     }
+}
+
+/// The diff of each section, under its name.
+fn diff(sections: &[SectionChange]) -> String {
+    let mut out = String::new();
+    for section in sections {
+        let (file, id) = (escape::line(&section.file), escape::line(&section.section_id));
+        out += &format!("\n── {file}#{id}\n");
+        // The text of a section ends without a line feed, which may be all that tells two last lines apart.
+        let ended = |text: &Option<String>| match text.as_deref().unwrap_or_default() {
+            text if text.is_empty() || text.ends_with('\n') => text.to_owned(),
+            text => format!("{text}\n"),
+        };
+        let (before, after) = (ended(&section.before), ended(&section.after));
+        let lines = Diff::new(before.as_bytes(), after.as_bytes());
+        // A section is read as a whole.
+        let context = before.len() + after.len();
+        for line in lines.hunks(context).iter().flat_map(|hunk| lines.lines(hunk)) {
+            out += &format!("{}{}\n", line.side.sign(), escape::bytes_line(line.content()));
+        }
+    }
+    out
 }

@@ -1,4 +1,4 @@
-//! Planning a staged proposal again on the files as they are, and rebasing it.
+//! Planning a staged proposal again on the files as they are.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Service;
 use super::held::Held;
-use super::locate::{Repository, note, staging_id};
+use super::locate::{Repository, note};
 use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
@@ -16,65 +16,16 @@ use crate::memory::problem::Problem;
 use crate::memory::provenance::Sources;
 use crate::memory::response::{MemoryOutcome, Response};
 use crate::memory::{Request, codes, guard};
-use crate::proposal::event::{RevisionReason, timestamp};
-use crate::proposal::{Authority, Proposal, Status};
-use crate::store::NewRevision;
-
-/// What applying or rebasing a staged proposal came to.
-#[derive(Clone, Debug)]
-pub struct Applied {
-    /// The contract's response.
-    pub response: Response,
-    /// What changed since it was staged, where that stands in the way.
-    pub drift: Vec<Drift>,
-}
-
-/// What rebasing came to.
-pub type Rebased = Applied;
+use crate::proposal::Proposal;
+use crate::proposal::event::timestamp;
 
 /// A plan made again with what has drifted, or the answer why there is none.
-pub(super) type Replanned = std::result::Result<(Request, MemoryPlan, Vec<Drift>), Applied>;
+type Replanned = std::result::Result<(MemoryPlan, Vec<Drift>), Response>;
 
 /// The generator of `index.md`, as manifests of decisions name it.
 pub const INDEX: &str = "memory-index@1";
 
 impl Service<'_> {
-    /// The plan of a staged proposal on the files as they are, or the answer why it cannot be
-    /// applied: expired, drifted, invalid by now.
-    ///
-    /// # Errors
-    /// `not_pending`, and those of the store and the work tree.
-    pub fn applicable(
-        &self,
-        proposal: &Proposal,
-    ) -> Result<std::result::Result<MemoryPlan, Applied>> {
-        if proposal.status(self.now) == Status::Expired {
-            let problem = Problem::new(
-                &codes::EXPIRED,
-                format!("{} expired at {}", proposal.id, timestamp(proposal.expires_at)),
-            )
-            .fix("propose it again");
-            return Ok(Err(rejected(&[problem], Vec::new())));
-        }
-        proposal.require_pending(self.now)?;
-        Ok(match self.replan(proposal)? {
-            Err(refused) => Err(refused),
-            Ok((_, _, drift)) if !drift.is_empty() => Err(rejected(&drift_problems(&drift), drift)),
-            Ok((_, plan, _)) => Ok(plan),
-        })
-    }
-
-    /// What a pending proposal was written for and is not so any more.
-    ///
-    /// # Errors
-    /// Those of the work tree.
-    pub fn drift(&self, proposal: &Proposal) -> Result<Vec<Drift>> {
-        Ok(match self.replan(proposal)? {
-            Ok((_, _, drift)) => drift,
-            Err(refused) => refused.drift,
-        })
-    }
-
     /// Whether anything that a pending proposal was written for is not so any more. While its files are
     /// what it started from, nothing is; else its targets are looked for again, without looking over
     /// texts and sources, as staging has done.
@@ -112,13 +63,8 @@ impl Service<'_> {
         Ok(!plan::drift(&recorded(proposal), &now, problems).is_empty())
     }
 
-    /// Plans the proposal's operations again. The outer error is the machine's, the inner one an
+    /// Plans the proposal's operations again, on `files`. The outer error is the machine's, the inner one an
     /// answer.
-    pub(super) fn replan(&self, proposal: &Proposal) -> Result<Replanned> {
-        self.replan_on(proposal, &self.disk())
-    }
-
-    /// As [`Service::replan`], on other files.
     pub(super) fn replan_on(
         &self,
         proposal: &Proposal,
@@ -131,11 +77,11 @@ impl Service<'_> {
                 format!("the current revision of {} holds no memory request", proposal.id),
             )
             .fix("a memory proposal is decided as a whole: reject it with a reason");
-            return Ok(Err(rejected(&[problem], Vec::new())));
+            return Ok(Err(Response::rejected(&[problem])));
         };
         let request = match Request::parse(value) {
             Ok(request) => request,
-            Err(problems) => return Ok(Err(rejected(&problems, Vec::new()))),
+            Err(problems) => return Ok(Err(Response::rejected(&problems))),
         };
         let recorded = recorded(proposal);
         let branch = note(proposal, "branch").and_then(Value::as_str);
@@ -147,15 +93,15 @@ impl Service<'_> {
         match planned {
             Ok(plan) if plan.routing.mode == crate::memory::settings::Approval::ServerOnly => {
                 let problem = Problem::new(&codes::SERVER_ONLY, plan.routing.reason);
-                Ok(Err(rejected(&[problem], drift)))
+                Ok(Err(Response::rejected(&[problem])))
             }
-            Ok(plan) => Ok(Ok((request, plan, drift))),
-            Err(problems) if drift.is_empty() => Ok(Err(rejected(&problems, drift))),
+            Ok(plan) => Ok(Ok((plan, drift))),
+            Err(problems) if drift.is_empty() => Ok(Err(Response::rejected(&problems))),
             Err(problems) => {
                 let mut all = drift_problems(&drift);
                 all.extend(problems);
-                let mut refused = rejected(&all, drift);
-                refused.response.reason = Some(codes::TARGET_DRIFT.id.to_owned());
+                let mut refused = Response::rejected(&all);
+                refused.reason = Some(codes::TARGET_DRIFT.id.to_owned());
                 Ok(Err(refused))
             }
         }
@@ -193,56 +139,6 @@ impl Service<'_> {
             && plan.files.iter().all(is_it)
             && plan::drift(&recorded, &found, &[]).is_empty()
             && plan::drift(&found, &recorded, &[]).is_empty())
-    }
-
-    /// Plans a staged proposal anew and records the result as its new revision. A target that
-    /// changed needs `force`; one that is gone cannot be rebased.
-    ///
-    /// # Errors
-    /// `not_pending`, and those of the store.
-    pub fn rebase(
-        &self,
-        authority: &Authority,
-        proposal: &Proposal,
-        force: bool,
-    ) -> Result<Rebased> {
-        proposal.require_pending(self.now)?;
-        let (_, plan, drift) = match self.replan(proposal)? {
-            Ok(planned) => planned,
-            Err(mut refused) => {
-                if !refused.drift.is_empty() {
-                    refused.response.reason = Some(codes::UNRESOLVABLE_DRIFT.id.to_owned());
-                }
-                return Ok(refused);
-            }
-        };
-        if !drift.is_empty() && !force {
-            let mut refused = rejected(&drift_problems(&drift), drift);
-            refused.response.reason = Some(codes::FORCE_REQUIRED.id.to_owned());
-            refused.response.message =
-                Some("the target changed since; look at it, then rebase with --force".to_owned());
-            return Ok(refused);
-        }
-        let changeset = self.changeset(&plan)?;
-        let value = note(proposal, "request").cloned().unwrap_or_default();
-        let memory = self.memory_note(&value, &plan, staging_id(proposal));
-        self.store.write(&self.actor, self.now, |writer| {
-            let memory = Some(memory);
-            let new =
-                NewRevision { memory, ..NewRevision::new(&changeset, RevisionReason::Rebase) };
-            writer.revise(authority, &proposal.id, new).map(drop)
-        })?;
-        let mut response = Response::new(MemoryOutcome::Staged);
-        response.proposal_id = Some(proposal.id.to_string());
-        response.staging_id = staging_id(proposal).map(str::to_owned);
-        response.routing = Some(plan.routing.clone());
-        response.files = plan.files.keys().cloned().collect();
-        response.affected_sections = plan.affected.clone();
-        response.warnings = plan.warnings.clone();
-        response.human_approval_required = Some(true);
-        response.review_command =
-            response.staging_id.as_ref().map(|id| format!("aye memory show {id}"));
-        Ok(Applied { response, drift })
     }
 
     /// `plan` as the changeset engine writes it, on the files of `snapshot`: each file with what is
@@ -321,7 +217,7 @@ impl Service<'_> {
         Ok(true)
     }
 
-    /// The response to a request or a staged proposal that was applied as `plan` says.
+    /// The response to a request that was applied as `plan` says.
     pub fn applied(&self, plan: &MemoryPlan, id: &str) -> Response {
         let mut response = Response::new(MemoryOutcome::Applied);
         response.routing = Some(plan.routing.clone());
@@ -331,19 +227,6 @@ impl Service<'_> {
         response.warnings = plan.warnings.clone();
         response.applied_at = Some(timestamp(self.now));
         response.index_updated = Some(true);
-        response
-    }
-
-    /// The response where all of a proposal was in the files already.
-    pub fn applied_elsewhere(&self, proposal: &Proposal) -> Response {
-        let mut response = Response::new(MemoryOutcome::Applied);
-        response.proposal_id = Some(proposal.id.to_string());
-        let changes = proposal.current().changes.iter();
-        let paths = changes.filter_map(|change| store_path(&change.path).map(str::to_owned));
-        response.files = paths.collect();
-        response.warnings = vec!["the files had it already; nothing was written".to_owned()];
-        response.applied_at = Some(timestamp(self.now));
-        response.index_updated = Some(false);
         response
     }
 
@@ -384,10 +267,6 @@ pub struct InGit {
     pub commit: Option<String>,
 }
 
-fn rejected(problems: &[Problem], drift: Vec<Drift>) -> Applied {
-    Applied { response: Response::rejected(problems), drift }
-}
-
 /// What the operations of `proposal` were written for.
 fn recorded(proposal: &Proposal) -> Vec<Precondition> {
     let value = note(proposal, "preconditions").cloned();
@@ -414,7 +293,7 @@ fn drift_problems(drift: &[Drift]) -> Vec<Problem> {
             let mut problem = Problem::new(&codes::TARGET_DRIFT, what)
                 .at(drift.operation_index)
                 .field("path")
-                .fix("look at the file, then `aye memory rebase ID --force`, or reject");
+                .fix("look at the file; reject it, and have it proposed again");
             problem.section_id = drift.section_id.clone();
             problem
         })

@@ -43,24 +43,20 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let files = Seen { snapshot, disk: service.disk() };
     let (plan, drift) = match service.replan_on(proposal, &files)? {
-        Ok((_, plan, drift)) => (plan, drift),
+        Ok(planned) => planned,
         Err(refused) => {
-            let response = refused.response;
-            let id = response.reason.unwrap_or_default();
+            let id = refused.reason.unwrap_or_default();
             let code = crate::memory::code_of(&id);
-            let message = response.message.unwrap_or_default();
+            let message = refused.message.unwrap_or_default();
             return Err(Error::new(code.unwrap_or(&codes::PLAN_FAILED), message)
                 .with("proposal_id", proposal.id.as_str())
-                .hint(format!("`aye memory show {}` tells more", proposal.id)));
+                .hint(format!("`aye show {}` tells more", proposal.id)));
         }
     };
     if let Some(first) = drift.first() {
         return Err(Error::new(&codes::TARGET_DRIFT, format!("{}: {}", first.path, first.message))
             .with("proposal_id", proposal.id.as_str())
-            .hint(format!(
-                "`aye memory rebase {} --force` plans it on the present text",
-                proposal.id
-            )));
+            .hint("look at the file; reject it, and have it proposed again"));
     }
     let changes = store.changeset(&proposal.current().changes)?;
     if !service.is_as_shown(proposal, changes.changes(), &files)? {
@@ -68,7 +64,7 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
         let why = format!("the operations of {id} make something else than it shows");
         return Err(Error::new(&codes::PLAN_FAILED, why)
             .with("proposal_id", id.as_str())
-            .hint(format!("`aye memory rebase {id}` shows what they make now, or reject it")));
+            .hint(format!("reject it: aye reject {id}")));
     }
     service.resolution(plan, changes.changes(), snapshot, &files)
 }

@@ -179,22 +179,6 @@ impl Service<'_> {
     pub(super) fn blob_text(&self, entry: &Option<crate::proposal::Entry>) -> Result<String> {
         blob_text(self.store, entry)
     }
-
-    /// The sections that the current revision of `proposal` changes. What was applied is shown as
-    /// it was written.
-    ///
-    /// # Errors
-    /// `object_missing`.
-    pub fn sections_of(&self, proposal: &Proposal) -> Result<Vec<SectionChange>> {
-        let mut sections = Vec::new();
-        for change in &proposal.current().changes {
-            let Some(file) = store_path(&change.path) else { continue };
-            let before = self.blob_text(&change.before)?;
-            let after = self.blob_text(&change.after)?;
-            sections.extend(sections_between(file, &before, &after));
-        }
-        Ok(sections)
-    }
 }
 
 fn blob_text(store: &Store, entry: &Option<crate::proposal::Entry>) -> Result<String> {

@@ -2,8 +2,7 @@
 
 use super::Service;
 use crate::changeset::RepoPath;
-use crate::error::{Error, Result};
-use crate::memory::codes;
+use crate::error::Result;
 use crate::memory::provenance::Sources;
 use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, Status};
@@ -135,45 +134,5 @@ impl Service<'_> {
             ..Filter::default()
         };
         view.proposals(&filter, self.now)?.iter().map(|row| view.proposal(&row.id)).collect()
-    }
-
-    /// The memory proposal that `text` names: a staging id, a proposal id, or a unique beginning
-    /// of either. Without `text`, the newest pending one.
-    ///
-    /// # Errors
-    /// `staging_not_found`, `ambiguous_id`, and those of the store.
-    pub fn find(&self, text: Option<&str>) -> Result<Proposal> {
-        let view = self.store.view()?;
-        let Some(text) = text else {
-            return self.proposals(&view, Some(Status::Pending))?.into_iter().next().ok_or_else(
-                || {
-                    Error::new(&codes::STAGING_NOT_FOUND, "no memory proposal is pending")
-                        .hint("`aye memory status` tells what was decided")
-                },
-            );
-        };
-        let text = text.trim().trim_end_matches('/');
-        if let Some((id, revision)) = text.split_once('@') {
-            let proposal = self.find(Some(id))?;
-            proposal.require_revision_prefix(revision)?;
-            return Ok(proposal);
-        }
-        if let Some(id) = view.staged(text)? {
-            return view.proposal(&id);
-        }
-        match view.find(text) {
-            Ok(found) if found.subject == Subject::Memory => Ok(found),
-            Ok(found) => Err(Error::new(
-                &codes::STAGING_NOT_FOUND,
-                format!("{} is a proposal about files, not about memory", found.id),
-            )
-            .hint(format!("aye show {}", found.id))),
-            Err(error) if error.is(&crate::proposal::codes::AMBIGUOUS_ID) => Err(error),
-            Err(_) => Err(Error::new(
-                &codes::STAGING_NOT_FOUND,
-                format!("no staged proposal has the id '{text}'"),
-            )
-            .hint("`aye memory status` lists what is staged")),
-        }
     }
 }

@@ -21,7 +21,7 @@ use std::cell::OnceCell;
 use chrono::{DateTime, Utc};
 
 pub use agreed::settings_problems;
-pub use apply::{Applied, INDEX, Rebased};
+pub use apply::INDEX;
 pub use history::{BlameLine, Change, History, Place, SectionChange, sections_between};
 pub use lint::RULES;
 pub use outside::outside_violations;

@@ -275,7 +275,7 @@ impl Service<'_> {
         response.staging_ttl_seconds = u64::try_from(left.num_seconds()).ok();
         response.human_approval_required = Some(true);
         response.review_command = Some(format!(
-            "aye memory show {}",
+            "aye show {}",
             response.staging_id.as_deref().unwrap_or(outcome.id.as_str())
         ));
         response.duplicate = outcome.duplicate;

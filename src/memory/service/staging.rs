@@ -354,32 +354,4 @@ impl Service<'_> {
         }
         Ok(())
     }
-
-    /// Brings the staging directories in step with the store: rewrites what was changed, removes
-    /// those of decided proposals. Directories that no proposal knows stay, unless `unknown`.
-    /// Returns what was wrong.
-    ///
-    /// # Errors
-    /// If the store cannot be read or a directory cannot be written.
-    pub fn sweep(&self, unknown: bool) -> Result<Vec<Tampering>> {
-        let view = self.store.view()?;
-        let found = self.tampering(&view)?;
-        for proposal in self.proposals(&view, Some(Status::Pending))? {
-            let id = staging_id(&proposal);
-            if found.iter().any(|t| id == Some(t.staging_id.as_str())) {
-                // Only here: other work trees have what they need.
-                if let Some(id) = id.filter(|id| is_plain(id)) {
-                    self.worktree.remove_dir_all(&directory(id)?)?;
-                }
-                make(self.store, &proposal)?;
-            }
-        }
-        for tampering in &found {
-            let gone = tampering.what == "decided" || unknown && tampering.what == "unknown";
-            if gone && RepoPath::new(&tampering.staging_id).is_ok() {
-                self.worktree.remove_dir_all(&directory(&tampering.staging_id)?)?;
-            }
-        }
-        Ok(found)
-    }
 }

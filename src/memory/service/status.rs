@@ -279,13 +279,6 @@ impl Service<'_> {
     }
 
     /// What is told of a waiting proposal.
-    ///
-    /// # Errors
-    /// Those of the work tree.
-    pub fn staged(&self, proposal: &Proposal) -> Result<Staged> {
-        self.staged_among(proposal, &Held::new(self))
-    }
-
     fn staged_among(&self, proposal: &Proposal, held: &Held<'_>) -> Result<Staged> {
         let drift = self.has_drifted(proposal, held)?;
         Ok(Staged {
@@ -306,7 +299,7 @@ impl Service<'_> {
     }
 
     /// What is told of a decided or expired proposal.
-    pub fn outcome(&self, proposal: &Proposal) -> Option<Outcomes> {
+    fn outcome(&self, proposal: &Proposal) -> Option<Outcomes> {
         let status = proposal.status(self.now);
         let (reason, by, at) = match &proposal.state {
             State::Applied(decision) => (None, Some(decision.by.name.clone()), decision.at),

@@ -285,8 +285,7 @@ fn contents<'c>(
 /// What is decided of a request to memory are its operations, which files cannot stand in for.
 fn without_request(id: &ProposalId) -> Error {
     let message = format!("{id} is a request to memory, and edits of files are none");
-    Error::new(&WRONG_TOOL, message).with("proposal_id", id.as_str()).hint(format!(
-        "withdraw it (aye withdraw {id}) and make another request: aye memory stage; where only the files \
-         have changed: aye memory rebase {id}"
-    ))
+    Error::new(&WRONG_TOOL, message)
+        .with("proposal_id", id.as_str())
+        .hint(format!("withdraw it (aye withdraw {id}) and make another request: aye memory stage"))
 }

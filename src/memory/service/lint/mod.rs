@@ -78,7 +78,7 @@ pub const RULES: [Rule; 15] = [
     Rule::new(
         "memory_staging",
         "a staging directory was changed by hand",
-        "run `aye memory sweep`",
+        "decide on its proposal, or delete the directory where it has none",
     ),
     Rule::new("memory_settings", "a setting is not in step with the repository", "see the message"),
 ];
