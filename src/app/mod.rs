@@ -14,6 +14,7 @@ pub mod ground;
 pub mod inside;
 pub mod later;
 pub mod listing;
+pub mod log;
 pub mod outgoing;
 pub mod plan;
 pub mod proposable;

@@ -1,9 +1,13 @@
 //! `aye log`: the audit log.
 
+use std::ffi::OsString;
+
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Context, Format, output, pager};
+use super::{Context, Format, output, pager, paths};
+use crate::app::log::{Concern, of_path};
 use crate::decide::patch;
 use crate::error::{Exit, Result};
 use crate::proposal::event::timestamp;
@@ -14,16 +18,20 @@ use crate::render::table::{Align, Cell, Keep, Table};
 use crate::store::LogEntry;
 use crate::text::escape;
 
-/// Show what happened, newest first: to one proposal or to all.
+/// Show what happened, newest first: to one proposal, to a file, or to all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye log
   aye log m4k8
+  aye log -- src/app.ts           proposals and direct patches that change this file
   git log refs/aye/log/<lane>     the same, with git alone")]
 pub struct Args {
     /// Only this proposal; any unique beginning of its id.
     #[arg(value_name = "ID")]
     pub id: Option<String>,
+    /// Only what concerns this file, or files below this directory.
+    #[arg(last = true, value_name = "PATH")]
+    pub path: Option<OsString>,
     /// At most N events.
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
@@ -148,12 +156,17 @@ fn text(data: &Data) -> Option<String> {
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found` and its kin; those of the store.
+/// `proposal_not_found` and its kin; `path_invalid`; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
     let id = args.id.as_deref().map(|id| view.resolve(id)).transpose()?;
-    let pages = || view.log_pages(id.as_ref(), args.limit);
+    let path = args.path.as_deref().map(|path| paths::typed(context, &store, path)).transpose()?;
+    let concern = path.map(|path| Concern::of(&view, path, context.now)).transpose()?;
+    // Of a file, what is left out does not count.
+    let limit = args.limit.filter(|_| concern.is_none());
+    let left = args.limit.unwrap_or(usize::MAX);
+    let pages = || of_path(view.log_pages(id.as_ref(), limit), concern.as_ref(), left);
     match context.format_or(Format::Text) {
         Format::Text => {}
         Format::Json => {
@@ -216,7 +229,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 const SCHEMA: &str = "aye/log@1";
 
 /// The row that people see.
-fn cells(entry: &LogEntry, now: chrono::DateTime<chrono::Utc>) -> [Cell; 6] {
+fn cells(entry: &LogEntry, now: DateTime<Utc>) -> [Cell; 6] {
     let item = LogItem::from(entry);
     let first = item.text.as_deref().unwrap_or("").lines().next().unwrap_or("").to_owned();
     let event = &entry.stamped.event;

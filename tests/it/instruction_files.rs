@@ -360,35 +360,6 @@ fn a_range_reports_commits_of_agents_to_memory_and_policy() {
 }
 
 #[test]
-fn memory_log_and_blame_know_their_sections() {
-    let repo = Repo::with(FILES);
-    repo.let_flags_decide();
-    let args = [
-        "propose", "CLAUDE.md", "--old", "Run make test.", "--new", "Run just test.", "-m", "just",
-    ];
-    let id = repo.agent("bot", &args).ok().id();
-    repo.aye(&["apply", &id, "--yes"]).ok();
-    let log = repo.aye(&["memory", "log", "CLAUDE.md", "--json"]).ok().json();
-    assert_eq!(log["changes"][0]["path"], "CLAUDE.md");
-    assert_eq!(log["changes"][0]["sections"], json!(["tests"]));
-    assert_eq!(log["changes"][0]["proposed_by"], "bot");
-    assert_eq!(log["changes"][0]["rationale"], "just");
-    repo.aye(&["memory", "log", "CLAUDE.md#tests"]).ok().says(&id);
-    repo.aye(&["memory", "log", "CLAUDE.md#rules"]).ok().lacks(&id);
-    let blame = repo.aye(&["memory", "blame", "CLAUDE.md", "--json"]).ok().json();
-    assert_eq!(blame["path"], "CLAUDE.md");
-    assert_eq!(blame["sections"][0]["section_id"], "rules");
-    assert!(blame["sections"][0]["commit"].is_string(), "{blame:#}");
-    assert_eq!(blame["sections"][1]["change"]["proposal_id"], id);
-    // Renamed, it keeps its past.
-    repo.commit("applied");
-    repo.git(&["mv", "CLAUDE.md", "AGENTS.md"]);
-    repo.commit("moved");
-    repo.aye(&["memory", "log", "AGENTS.md#tests"]).ok().says(&id);
-    repo.aye(&["memory", "blame", "a.txt"]).fails("memory_not_initialized", 3);
-}
-
-#[test]
 fn no_road_of_an_agent_writes_one() {
     let repo = Repo::with(FILES);
     let before = repo.text("CLAUDE.md");

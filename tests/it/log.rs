@@ -63,3 +63,27 @@ fn rows_line_up_across_pages() {
     let json = repo.aye(&["log", "-n", "0", "--json"]).ok();
     assert_eq!(json.out(), "{\n  \"schema\": \"aye/log@1\",\n  \"events\": []\n}\n");
 }
+
+#[test]
+fn a_path_narrows_the_log() {
+    let repo = Repo::with(&[("src/a.txt", "a\n"), ("src/b.txt", "b\n"), ("srcs.txt", "s\n")]);
+    repo.let_flags_decide();
+    let id = repo.aye(&["propose", "src/a.txt", "--old", "a", "--new", "1"]).ok().id();
+    repo.aye(&["propose", "srcs.txt", "--old", "s", "--new", "2"]).ok();
+    let patch = "--- a/src/b.txt\n+++ b/src/b.txt\n@@ -1 +1 @@\n-b\n+3\n";
+    repo.aye_stdin(&["patch"], patch).ok();
+    let kinds = |args: &[&str], directory: &str| -> Vec<String> {
+        let args = [&["log", "--json"], args].concat();
+        let log = repo.cmd(&args).dir(repo.path(directory)).run().ok().json();
+        let events = log["events"].as_array().expect("events").iter();
+        events.map(|event| event["kind"].as_str().expect("a kind").to_owned()).collect()
+    };
+    assert_eq!(kinds(&["--", "src/a.txt"], ""), ["propose"]);
+    assert_eq!(kinds(&["--", "b.txt"], "src"), ["patch"]);
+    assert_eq!(kinds(&["--", "src"], ""), ["patch", "propose"]);
+    assert_eq!(kinds(&["-n", "1", "--", "src"], ""), ["patch"]);
+    assert_eq!(kinds(&[&id, "--", "src/a.txt"], ""), ["propose"]);
+    assert_eq!(kinds(&[&id, "--", "srcs.txt"], ""), [""; 0]);
+    repo.aye(&["log", "--", "src/a.txt"]).ok().says(&id[..9]);
+    repo.aye(&["log", "--", "../outside"]).fails("path_invalid", 6);
+}

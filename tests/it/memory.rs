@@ -90,12 +90,9 @@ fn an_agent_proposes_a_person_applies_and_rejects() {
     repo.aye(&["apply", &third, "--yes"]).fails("not_pending", 5);
     repo.aye(&["memory", "lint"]).ok();
 
-    let log = repo.aye(&["memory", "log", "decisions.md#use-postgres", "--json"]).ok().json();
-    assert_eq!(log["changes"][0]["proposed_by"], "bot");
-    assert_eq!(log["changes"][0]["sources"][0], "file src/db.rs:1");
-    let blame = repo.aye(&["memory", "blame", "decisions.md", "--json"]).ok().json();
-    assert_eq!(blame["sections"][1]["section_id"], "use-nats");
-    assert_eq!(blame["sections"][1]["change"]["proposed_by"], "bot");
+    let path = ".agent-memory/decisions.md";
+    let log = repo.aye(&["log", "-n", "1", "--json", "--", path]).ok().json();
+    assert_eq!(log["events"][0]["text"], "no editors here", "{log:#}");
 }
 
 #[test]
@@ -393,8 +390,8 @@ fn search_sees_hand_edits_and_branch_switches_at_once() {
 
 /// Decides on a pitfall and on a decision of the `day`, notes both in the session log, and commits.
 fn day_of(repo: &Repo, name: &str, day: &str) {
-    let pitfall = json!({"intent": "add_pitfall", "sources": [{"type": "user"}],
-        "operations": [{"operation": "append_section", "path": "pitfalls.md", "heading": format!("{name} trap"), "heading_level": 2,
+    let pitfall = json!({"intent": "add_pitfall", "sources": [{"type": "user"}], "operations": [{"operation": "append_section",
+        "path": "pitfalls.md", "heading": format!("{name} trap"), "heading_level": 2,
         "content": format!("## {name} trap\n\nMind the {name}.\n")}]});
     repo.aye(&["apply", &staged(repo, &pitfall), "--yes"]).ok();
     let mut request = decision(name);

@@ -71,8 +71,8 @@ fn every_update_of_many_writers_is_there_in_the_end() {
     );
     assert_eq!(text.matches("item ").count(), UPDATES, "nothing twice");
     repo.aye(&["memory", "lint"]).ok();
-    let log = repo.aye(&["memory", "log", "--json"]).ok().json();
-    assert_eq!(log["changes"].as_array().map(Vec::len), Some(UPDATES));
+    let applied = repo.aye(&["list", "--status", "applied", "--json"]).ok().json();
+    assert_eq!(applied["proposals"].as_array().map(Vec::len), Some(UPDATES));
 }
 
 /// Runs the program in `root` and reads its answer; a [`Repo`] belongs to one thread.

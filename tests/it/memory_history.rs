@@ -1,5 +1,5 @@
-//! What memory knows of its own past and present: history through renames, sections that nobody
-//! touched, what a branch is about.
+//! What memory knows of its own past and present: its log, sections that nobody touched, what a branch is
+//! about.
 
 use crate::support::Repo;
 use serde_json::{Value, json};
@@ -37,87 +37,34 @@ fn module(repo: &Repo) {
     repo.commit("module");
 }
 
-/// Who proposed what the log tells of `target`, newest first.
-fn log(repo: &Repo, target: &str) -> Vec<String> {
-    let log = repo.aye(&["memory", "log", target, "--json"]).ok().json();
-    let changes = log["changes"].as_array().expect("changes");
-    changes.iter().map(|c| c["proposed_by"].as_str().expect("a name").to_owned()).collect()
-}
-
-/// Section and who wrote it as it is, or `commit`, or `-`.
-fn blame(repo: &Repo, path: &str) -> Vec<(String, String)> {
-    let blame = repo.aye(&["memory", "blame", path, "--json"]).ok().json();
-    let sections = blame["sections"].as_array().expect("sections");
-    let who = |s: &Value| match (s["change"]["proposed_by"].as_str(), s["commit"].as_str()) {
-        (Some(name), _) => name.to_owned(),
-        (None, Some(_)) => "commit".to_owned(),
-        (None, None) => "-".to_owned(),
+#[test]
+fn log_and_blame_take_files_of_memory() {
+    let repo = store();
+    let decided = ["A", "B"].map(|heading| {
+        let fields = "Date: 2026-01-02\nStatus: active\nConfidence: confirmed";
+        let request = json!({"intent": "record_decision", "sources": [{"type": "user"}],
+            "operations": [{"operation": "append_section", "path": "decisions.md", "heading": heading,
+                "heading_level": 2, "content": format!("## {heading}\n\n{fields}\n\nFor {heading}.\n")}]});
+        let run = repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok();
+        let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+        repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+        id
+    });
+    let events = |args: &[&str]| -> Vec<(String, String)> {
+        let log = repo.aye(&[&["log", "--json"], args].concat()).ok().json();
+        let text = |event: &Value, key: &str| event[key].as_str().expect("text").to_owned();
+        let events = log["events"].as_array().expect("events");
+        events.iter().map(|event| (text(event, "kind"), text(event, "proposal_id"))).collect()
     };
-    let text = |s: &Value| s["section_id"].as_str().expect("an id").to_owned();
-    sections.iter().map(|s| (text(s), who(s))).collect()
-}
-
-fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
-    list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
-}
-
-#[test]
-fn history_follows_a_renamed_file() {
-    let repo = store();
-    module(&repo);
-    let known = pairs(&[("lexer", "ann"), ("rules", "bob"), ("errors", "ann")]);
-    assert_eq!(blame(&repo, "modules/lexer.md"), known);
-    assert_eq!(log(&repo, "modules/lexer.md"), ["bob", "ann"]);
-    // Moved and not committed yet, then committed, then moved again.
-    repo.git(&["mv", ".agent-memory/modules/lexer.md", ".agent-memory/modules/scanner.md"]);
-    assert_eq!(log(&repo, "modules/scanner.md"), ["bob", "ann"]);
-    assert_eq!(blame(&repo, "modules/scanner.md"), known);
-    repo.commit("rename");
-    let line = json!({"section_id": "errors", "content": "And a hint."});
-    apply(&repo, "eve", "append_to_section", "modules/scanner.md", &line);
-    repo.commit("hint");
-    repo.git(&["mv", ".agent-memory/modules/scanner.md", ".agent-memory/modules/words.md"]);
-    repo.commit("rename again");
-    assert_eq!(log(&repo, "modules/words.md"), ["eve", "bob", "ann"]);
-    assert_eq!(log(&repo, "modules/words.md#rules"), ["bob", "ann"]);
-    let now = pairs(&[("lexer", "ann"), ("rules", "bob"), ("errors", "eve")]);
-    assert_eq!(blame(&repo, "modules/words.md"), now);
-    // What was never there has no history, and is not an error of the log.
-    assert!(log(&repo, "modules/none.md").is_empty());
-    repo.aye(&["memory", "blame", "modules/none.md"]).fails("file_not_found", 3);
-}
-
-#[test]
-fn history_follows_a_section_with_another_heading_or_id() {
-    let repo = store();
-    module(&repo);
-    let path = ".agent-memory/modules/lexer.md";
-    let heading = json!({"section_id": "rules", "new_heading": "Precedence"});
-    apply(&repo, "eve", "rename_heading", "modules/lexer.md", &heading);
-    repo.commit("heading");
-    assert_eq!(log(&repo, "modules/lexer.md#rules"), ["eve", "bob", "ann"]);
-    let named = pairs(&[("lexer", "ann"), ("rules", "eve"), ("errors", "ann")]);
-    assert_eq!(blame(&repo, "modules/lexer.md"), named);
-    // By hand: the heading counts as a change of its own, the section keeps its history.
-    let text = repo.text(path);
-    repo.write(path, text.replace("@id: rules", "@id: precedence").replace("# Errors", "# Faults"));
-    assert_eq!(log(&repo, "modules/lexer.md#precedence"), ["eve", "bob", "ann"]);
-    assert_eq!(log(&repo, "modules/lexer.md#errors"), ["ann"]);
-    let edited = pairs(&[("lexer", "ann"), ("precedence", "-"), ("errors", "-")]);
-    assert_eq!(blame(&repo, "modules/lexer.md"), edited);
-    repo.commit("by hand");
-    let edited = pairs(&[("lexer", "ann"), ("precedence", "commit"), ("errors", "commit")]);
-    assert_eq!(blame(&repo, "modules/lexer.md"), edited);
-}
-
-#[test]
-fn blame_names_commits_in_repositories_of_either_hash() {
-    for repo in [Repo::new(), Repo::sha256()] {
-        repo.aye(&["memory", "init"]).ok();
-        repo.let_flags_decide();
-        repo.commit("by hand");
-        assert_eq!(blame(&repo, "pitfalls.md"), pairs(&[("pitfalls", "commit")]));
-    }
+    let path = ".agent-memory/decisions.md";
+    let all = events(&["--", path]);
+    let applied = |id: &String| all.contains(&("apply".to_owned(), id.clone()));
+    assert!(all[0].1 == decided[1] && decided.iter().all(applied), "{all:?}");
+    assert_eq!(events(&["-n", "1", "--", path]), all[..1]);
+    assert_eq!(events(&["--", ".agent-memory"]), all);
+    assert_eq!(events(&["--", ".agent-memory/pitfalls.md"]), []);
+    let blame = repo.aye(&["blame", path, "--json"]).ok().json().to_string();
+    assert!(decided.iter().all(|id| blame.contains(id)), "{blame}");
 }
 
 #[test]

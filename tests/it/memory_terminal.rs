@@ -50,9 +50,9 @@ fn a_person_sees_what_would_be_staged_and_applies_it() {
     assert!(decisions(&repo).contains("## Use Postgres"));
     assert!(repo.text(".agent-memory/index.md").contains("(1 active)"));
     // The decision is on record as one that was made at a terminal, and can be taken back.
-    let log = repo.aye(&["memory", "log", "--json"]).ok().json();
-    assert_eq!(log["changes"][0]["how"], "at a terminal");
-    let id = log["changes"][0]["proposal_id"].as_str().expect("an id").to_owned();
+    let log = repo.aye(&["log", "--json"]).ok().json();
+    assert_eq!(log["events"][0]["evidence"], "terminal");
+    let id = log["events"][0]["proposal_id"].as_str().expect("an id").to_owned();
     repo.aye(&["undo", &id, "--yes"]).ok();
     assert!(!decisions(&repo).contains("## Use Postgres"));
 }

@@ -1,11 +1,9 @@
 //! `aye memory`: the project's memory.
 
-mod blame;
 pub mod block;
 mod context;
 pub(super) mod init;
 mod lint;
-mod log;
 pub(super) mod notes;
 mod propose;
 mod search;
@@ -53,10 +51,6 @@ pub enum Command {
     Context(context::Args),
     /// Check the whole store.
     Lint(lint::Args),
-    /// Show who changed memory, when, why and from which source.
-    Log(log::Args),
-    /// Show where each section of a file comes from.
-    Blame(blame::Args),
 }
 
 /// Runs the command.
@@ -72,8 +66,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::Search(args) => search::run(context, args),
         Command::Context(args) => context::run(context, args),
         Command::Lint(args) => lint::run(context, args),
-        Command::Log(args) => log::run(context, args),
-        Command::Blame(args) => blame::run(context, args),
     }
 }
 

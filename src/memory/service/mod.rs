@@ -4,14 +4,13 @@
 mod agreed;
 mod apply;
 pub mod decide;
-mod follow;
 mod held;
-mod history;
 mod lint;
 pub(crate) mod locate;
 mod outside;
 mod propose;
 mod read;
+mod sections;
 pub mod staging;
 mod status;
 mod undo;
@@ -22,11 +21,11 @@ use chrono::{DateTime, Utc};
 
 pub use agreed::settings_problems;
 pub use apply::INDEX;
-pub use history::{BlameLine, Change, History, Place, SectionChange, sections_between};
 pub use lint::RULES;
 pub use outside::outside_violations;
 pub use propose::{Mode, Ready, Routed};
 pub use read::{Ask, forget_index};
+pub use sections::{SectionChange, sections_between};
 pub use staging::{Tampering, forget as forget_staging};
 pub use status::{Outcomes, Staged, Status};
 

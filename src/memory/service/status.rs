@@ -10,7 +10,7 @@ use super::staging::Tampering;
 use crate::error::Result;
 use crate::memory::disk::store_path;
 use crate::memory::plan::notes_path;
-use crate::proposal::event::{How, timestamp};
+use crate::proposal::event::timestamp;
 use crate::proposal::{Proposal, State, Status as Lifecycle};
 
 /// Answer of `memory.status`.
@@ -326,7 +326,7 @@ impl Service<'_> {
 }
 
 /// The request a proposal was made from, field by field.
-pub(super) fn request_text(proposal: &Proposal, field: &str) -> Option<String> {
+fn request_text(proposal: &Proposal, field: &str) -> Option<String> {
     note(proposal, "request")?.get(field)?.as_str().map(str::to_owned)
 }
 
@@ -345,15 +345,6 @@ fn files(proposal: &Proposal) -> Vec<String> {
         .iter()
         .filter_map(|change| store_path(&change.path).map(str::to_owned))
         .collect()
-}
-
-/// How a decision came about, in a word.
-pub fn how_word(how: How) -> &'static str {
-    match how {
-        How::Terminal => "at a terminal",
-        How::Flag => "by flag",
-        How::Tool => "by policy",
-    }
 }
 
 /// The journal's directory must be settled before the files are trusted.

@@ -6,9 +6,10 @@ use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
 use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
 use crate::memory::merge::merge;
-use crate::proposal::Proposal;
 use crate::proposal::event::Written;
 use crate::proposal::state::Decision;
+use crate::proposal::{Entry, Proposal};
+use crate::store::Store;
 
 impl Service<'_> {
     /// Plans putting back the sections that `decision` on `proposal` changed. Writes nothing.
@@ -33,13 +34,13 @@ impl Service<'_> {
         };
         let now = String::from_utf8(file.bytes.clone())
             .map_err(|_| conflict("the file is no text any more"))?;
-        let after = self.blob_text(&written.after)?;
+        let after = text(self.store, &written.after)?;
         let clean = now == after;
         let back = match &written.before {
             None if clean => None,
             None => return Err(conflict("the new file was changed since")),
             before => {
-                let before = self.blob_text(before)?;
+                let before = text(self.store, before)?;
                 let merged = merge(&after, &now, &before).map_err(|sections| {
                     conflict(&format!("changed since: {}", sections.join(", ")))
                 })?;
@@ -54,6 +55,11 @@ impl Service<'_> {
         let path = written.path.clone();
         Ok(Some(Planned { path, now: Some(file), after: back, outcome }))
     }
+}
+
+fn text(store: &Store, entry: &Option<Entry>) -> Result<String> {
+    let Some(entry) = entry else { return Ok(String::new()) };
+    Ok(String::from_utf8_lossy(&store.blob(&entry.id)?).into_owned())
 }
 
 fn conflict(proposal: &Proposal, path: &str, why: &str) -> Error {

@@ -1,0 +1,60 @@
+//! The events that concern a file or a directory.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use crate::changeset::RepoPath;
+use crate::error::Result;
+use crate::proposal::{Data, ProposalId};
+use crate::store::{Filter, LogEntry, View};
+
+/// A file or directory, and the proposals that change something there.
+pub struct Concern {
+    path: RepoPath,
+    proposals: BTreeSet<ProposalId>,
+}
+
+impl Concern {
+    /// What concerns `path`.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn of(view: &View, path: RepoPath, now: DateTime<Utc>) -> Result<Self> {
+        let filter = Filter { path: Some(path.display().to_string()), ..Filter::default() };
+        Ok(Self { path, proposals: view.ids_of(&filter, now)?.into_iter().collect() })
+    }
+
+    fn has(&self, entry: &LogEntry) -> bool {
+        if let Some(id) = entry.stamped.proposal() {
+            return self.proposals.contains(&id);
+        }
+        let written = match &entry.stamped.event.data {
+            Data::Patch(patch) => &patch.written,
+            Data::Undo(undo) => &undo.written,
+            _ => return false,
+        };
+        let is_here =
+            |path: &RepoPath| *path == self.path || path.parents().any(|above| above == self.path);
+        written.iter().any(|file| is_here(&file.path))
+    }
+}
+
+/// At most `left` events of `pages`; those of `concern` alone, where there is one.
+pub fn of_path<'p>(
+    mut pages: impl Iterator<Item = Result<Vec<LogEntry>>> + 'p,
+    concern: Option<&'p Concern>,
+    mut left: usize,
+) -> impl Iterator<Item = Result<Vec<LogEntry>>> + 'p {
+    std::iter::from_fn(move || {
+        let page = pages.next().filter(|_| left > 0)?;
+        Some(page.map(|mut page| {
+            if let Some(concern) = concern {
+                page.retain(|entry| concern.has(entry));
+            }
+            page.truncate(left);
+            left -= page.len();
+            page
+        }))
+    })
+}
