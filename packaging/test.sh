@@ -33,7 +33,7 @@ shows() {
     local name=$1 programs=$2 play
     play=$scratch/$name.demo
     PATH="$programs:$PATH" "${offline[@]}" aye demo --dir "$play" </dev/null >"$scratch/$name.out"
-    grep -q 'Three more proposals wait' "$scratch/$name.out"
+    grep -q 'More proposals wait' "$scratch/$name.out"
     # Commands are printed as they can be typed; a script in the place of the program hides what it was called.
     if [ "$(head -c 2 "$bin/aye")" != '#!' ]; then grep -q '&& aye review$' "$scratch/$name.out"; fi
     git -C "$play/shop" fsck --strict --no-dangling 2>/dev/null

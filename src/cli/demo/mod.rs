@@ -1,28 +1,25 @@
 //! `aye demo`: the whole main job, on a repository nobody minds.
 
-mod more;
-mod scene;
 mod scratch;
 mod stage;
-mod told;
-mod tour;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use self::scratch::Scratch;
-use self::stage::Stage;
+use self::stage::{Stage, Story};
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
+use crate::render::style::Role;
 use crate::text::shell;
 
 /// Show the main workflow in a scratch repository.
 ///
 /// Makes a small generated repository, in which agents propose changes. At a terminal you review them, in
-/// three screens: an easy yes, a risky one, two on the same line; then `undo`, the log, and more for who
-/// wants it. Without a terminal the same story is printed. Three more proposals wait at the end. Nothing
-/// outside of the scratch directory is touched; it stays where it is for you to go on in.
+/// three screens: an easy yes, a risky one, two on the same line; then `undo` and the log. Without a terminal
+/// the same story is printed. More proposals wait at the end. Nothing outside of the scratch directory is
+/// touched; it stays where it is for you to go on in.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  aye demo\n  aye demo --dir /tmp/play\n  cd \"$(aye demo --json | jq -r .path)\""
@@ -31,9 +28,6 @@ pub struct Args {
     /// Where to make the scratch directory (absent or empty); a temporary directory otherwise.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Keep the scratch directory even if something in the demonstration fails.
-    #[arg(long)]
-    keep: bool,
 }
 
 /// The output of `aye demo --json`.
@@ -43,42 +37,38 @@ pub struct Demo {
     pub schema: &'static str,
     /// The scratch repository.
     pub path: String,
-    /// What it is.
-    pub origin: String,
-    /// The proposal that was applied.
-    pub applied: String,
-    /// The proposal that was rejected.
-    pub rejected: String,
-    /// The proposal that has gone stale and is still pending.
-    pub stale: String,
-    /// The proposals that wait for a review and fit.
-    pub waiting: Vec<String>,
+    /// Its proposals: `EASY` was applied and undone, `RISKY` rejected, `ONE` applied, `OTHER` does not fit any
+    /// more, the others wait.
+    pub proposals: BTreeMap<String, String>,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever a step of it says; the scratch directory is then removed, unless `--keep`.
+/// Whatever a step of it says; a temporary directory is then removed.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    let mut scratch = Scratch::make(context, args.dir.as_deref())?;
-    if args.keep {
-        scratch.keep();
-    }
+    let story: Story = serde_yaml::from_str(include_str!("story.yaml"))
+        .map_err(|error| Error::bug(format!("the story of the demonstration: {error}")))?;
+    let temporary = tempfile::Builder::new().prefix("aye-demo-").tempdir();
+    let temporary = temporary.map_err(|e| Error::io("make a temporary directory", &e))?;
+    let top = args.dir.map_or(temporary.path().to_owned(), |dir| context.directory.join(dir));
+    let root = scratch::make(&top, &story.files)?;
     let program = std::env::current_exe().map_err(|e| Error::io("find this program", &e))?;
     let aye = name(context, &program);
     let quiet = context.format_or(Format::Text) != Format::Text;
     let asks = !quiet && context.interactive();
-    let mut stage = Stage::new(context, &scratch, program, aye.clone(), quiet);
-    if asks {
-        tour::guide(&mut stage)?;
-        stage.say(&closing(&scratch, &aye))?;
-        scratch.keep();
-        return Ok(Exit::Done);
+    let path = root.display().to_string();
+    let ids = BTreeMap::new();
+    let mut stage = Stage { context, root: &root, story: &story, program, quiet, ids };
+    stage.say(Role::Plain, &format!("A small web shop in {path}; nothing else is touched."))?;
+    stage.play(if asks { &story.asked } else { &story.told }, asks)?;
+    stage.quiet = true;
+    story.waiting.iter().try_for_each(|name| stage.propose(name))?;
+    let demo = Demo { schema: "aye/demo@1", path, proposals: stage.ids };
+    if top == temporary.path() {
+        let _ = temporary.keep();
     }
-    let demo = told::tell(&mut stage)?;
-    let text = closing(&scratch, &aye);
-    scratch.keep();
-    context.emit(Format::Text, &demo, || format!("{text}\n"))?;
+    context.emit(Format::Text, &demo, || closing(&root, &aye))?;
     Ok(Exit::Done)
 }
 
@@ -96,13 +86,13 @@ fn name(context: &Context, program: &Path) -> String {
     crate::text::escape::line(&shell::word(&typed.display().to_string())).into_owned()
 }
 
-fn closing(scratch: &Scratch, aye: &str) -> String {
-    let path = shell::word(&scratch.root.display().to_string());
-    let top = shell::word(&scratch.top().display().to_string());
+fn closing(root: &Path, aye: &str) -> String {
+    let path = shell::word(&root.display().to_string());
+    let top = shell::word(&root.parent().unwrap_or(root).display().to_string());
     format!(
-        "Three more proposals wait. Go on there:\n  \
+        "More proposals wait. Go on there:\n  \
          cd {path} && {aye} review\n  \
          {aye} help getting-started    # then, in a repository of your own: {aye} init\n  \
-         rm -rf {top}    # when you have seen enough"
+         rm -rf {top}    # when you have seen enough\n"
     )
 }

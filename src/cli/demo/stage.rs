@@ -1,256 +1,187 @@
-//! Where the demonstration is played: this program started again, as a person or as an agent.
+//! Plays the story: this program started again, as a person or as an agent.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use super::scene::Proposed;
-use super::scratch::Scratch;
+use serde::Deserialize;
+
 use crate::cli::Context;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Error, Result};
 use crate::prompt::{Answer, Hold, Prompt};
 use crate::render::style::{Palette, Role};
-use crate::text::shell;
+use crate::text::{escape, shell};
 
-/// Who runs a command.
-#[derive(Clone, Copy, Debug)]
-pub enum Who {
-    /// An agent of this name.
-    Agent(&'static str),
-    /// Whoever sits at the terminal.
-    Person,
+/// `story.yaml`, which says what its parts are.
+#[derive(Deserialize)]
+pub struct Story {
+    pub files: Vec<[String; 3]>,
+    changes: BTreeMap<String, [String; 5]>,
+    pub asked: Vec<Step>,
+    pub told: Vec<Step>,
+    pub waiting: Vec<String>,
 }
 
-/// The scratch repository, and where what happens in it is shown.
+/// A change to propose, or a command; neither is the title of a part.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Step {
+    who: String,
+    command: Vec<String>,
+    propose: String,
+    says: String,
+    exit: Option<i32>,
+}
+
+const YOU: &str = "you";
+
+/// The scratch repository, and what was proposed in it.
 pub struct Stage<'a> {
-    context: &'a mut Context,
-    /// The repository.
-    pub scratch: &'a Scratch,
-    program: PathBuf,
-    aye: String,
-    quiet: bool,
-    palette: Palette,
+    pub context: &'a mut Context,
+    pub root: &'a Path,
+    pub story: &'a Story,
+    /// This program.
+    pub program: PathBuf,
+    /// Nothing is shown.
+    pub quiet: bool,
+    /// The ids, by the names of the changes.
+    pub ids: BTreeMap<String, String>,
 }
 
-impl<'a> Stage<'a> {
-    /// `program` is this one, `aye` what to type for it; when `quiet`, nothing is shown.
-    pub fn new(
-        context: &'a mut Context,
-        scratch: &'a Scratch,
-        program: PathBuf,
-        aye: String,
-        quiet: bool,
-    ) -> Self {
-        let palette = if context.color { Palette::new(|_| None) } else { Palette::plain() };
-        Self { context, scratch, program, aye, quiet, palette }
+impl Stage<'_> {
+    /// Plays `steps` up to their end, or at a terminal (`asks`) as far as the person wants.
+    ///
+    /// # Errors
+    /// `bug` where a step ends otherwise than it says.
+    pub fn play(&mut self, steps: &[Step], asks: bool) -> Result<()> {
+        for (at, step) in steps.iter().enumerate() {
+            if !step.propose.is_empty() {
+                self.propose(&step.propose)?;
+            } else if !step.command.is_empty() {
+                self.say(Role::Plain, &step.says)?;
+                self.run(step)?;
+            } else if at > 0 && asks && !self.goes_on()? {
+                break;
+            } else {
+                self.say(Role::Title, &format!("\n{}", step.says))?;
+            }
+        }
+        Ok(())
     }
 
     /// Prints a paragraph.
     ///
     /// # Errors
     /// `io_error`.
-    pub fn say(&mut self, text: &str) -> Result<()> {
-        if self.quiet { Ok(()) } else { self.context.print(format!("{text}\n").as_bytes()) }
+    pub fn say(&mut self, role: Role, text: &str) -> Result<()> {
+        if self.quiet || text.is_empty() {
+            return Ok(());
+        }
+        let palette = if self.context.color { Palette::new(|_| None) } else { Palette::plain() };
+        self.context.print(format!("{}\n", palette.paint(role, text)).as_bytes())
     }
 
-    /// Prints the title of a part.
-    ///
-    /// # Errors
-    /// `io_error`.
-    pub fn title(&mut self, text: &str) -> Result<()> {
-        let text = self.palette.paint(Role::Title, text);
-        self.say(&format!("\n{text}"))
-    }
-
-    fn say_command(&mut self, who: Who, args: &[&str]) -> Result<()> {
-        let text = format!("$ {}", shown(who, "aye", args));
-        let text = self.palette.paint(Role::Dim, text);
-        self.say(&text)
-    }
-
-    /// Waits for Enter; false for anything else.
-    ///
-    /// # Errors
-    /// `io_error`.
-    pub fn goes_on(&mut self, question: &str) -> Result<bool> {
+    fn goes_on(&self) -> Result<bool> {
         let prompt = Prompt::new(console::Term::stdout(), self.context.marks_pastes());
-        let question = self.palette.paint(Role::Key, question);
-        let answer = prompt
-            .line(&format!("\n{question} "))
-            .map_err(|error| Error::io("read from the terminal", &error))?;
+        let answer = prompt.line("\nEnter: go on   Esc: enough ");
+        let answer = answer.map_err(|error| Error::io("read from the terminal", &error))?;
         Ok(matches!(answer, Answer::Line(_)))
     }
 
-    /// Runs a command with the terminal as its own, and shows it.
+    /// Proposes the change of that name.
     ///
     /// # Errors
-    /// `io_error` if it cannot be started.
-    pub fn hand_over(&mut self, who: Who, args: &[&str]) -> Result<()> {
-        let text = format!("$ {}", shown(who, &self.aye, args));
-        let text = self.palette.paint(Role::Dim, text);
-        self.say(&text)?;
-        let _hold = Hold::interrupts();
-        let mut command = self.command(who, args);
-        let streams = command.stdin(Stdio::inherit()).stdout(Stdio::inherit());
-        streams.status().map_err(|e| Error::io("start this program again", &e))?;
+    /// `bug` where that fails.
+    pub fn propose(&mut self, name: &str) -> Result<()> {
+        let Some([agent, path, why, old, new]) = self.story.changes.get(name) else {
+            return Err(Error::bug(format!("the story has no change {name}")));
+        };
+        let mut args = vec!["propose", path, "-m", why];
+        self.say(Role::Dim, &format!("$ {} …", shown(agent, &args)))?;
+        match old.as_str() {
+            "" => args.extend(["--content", new, "--json"]),
+            old => args.extend(["--old", old, "--new", new, "--json"]),
+        }
+        let id = self.ask(agent, &args, "proposal_id")?;
+        self.ids.insert(name.to_owned(), id);
         Ok(())
     }
 
-    /// Runs a command, shows it and what it prints, and holds it to the exit status.
-    ///
-    /// # Errors
-    /// `bug` where it ends otherwise.
-    pub fn step(&mut self, who: Who, args: &[&str], expected: Exit) -> Result<()> {
-        let output = self.output(who, args)?;
-        self.say_command(who, args)?;
+    fn run(&mut self, step: &Step) -> Result<()> {
+        let ids = self.ids.clone();
+        let args = step.command.iter().map(|word| ids.get(word).unwrap_or(word).as_str());
+        let args: Vec<&str> = args.collect();
+        self.say(Role::Dim, &format!("$ {}", shown(&step.who, &args)))?;
+        let mut command = self.command(&step.who, &args);
+        let Some(exit) = step.exit else {
+            let _hold = Hold::interrupts();
+            command.stdin(Stdio::inherit()).status().map_err(|error| not_started(&error))?;
+            for id in args[1..].iter().filter(|_| args[0] == "review") {
+                let status = self.ask(YOU, &["show", id, "--json"], "status")?;
+                self.say(Role::Plain, &format!("→ {id}: {status}"))?;
+            }
+            return Ok(());
+        };
+        let output = command.output().map_err(|error| not_started(&error))?;
         if !self.quiet {
-            // Captured, so that the order holds in a pipe as well.
-            self.context.print(&output.stdout)?;
+            // Of what is done the first line tells enough.
+            let is_done = exit == 0 && ["apply", "undo"].contains(&args[0]);
+            let text = String::from_utf8_lossy(&output.stdout);
+            let lines = text.split_inclusive('\n').take(if is_done { 1 } else { usize::MAX });
+            self.context.print(lines.collect::<String>().as_bytes())?;
             self.context.print(&output.stderr)?;
         }
-        check(args, &output, expected)
+        check(&args, &output, exit)
     }
 
-    /// As [`Stage::step`] for what is done, but of what the command prints the first line alone.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn brief(&mut self, who: Who, args: &[&str]) -> Result<()> {
-        let output = self.output(who, args)?;
-        self.say_command(who, args)?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        self.say(text.lines().next().unwrap_or_default())?;
-        check(args, &output, Exit::Done)
+    /// A member of the JSON document that a command prints.
+    fn ask(&self, who: &str, args: &[&str], member: &str) -> Result<String> {
+        let output = self.command(who, args).output().map_err(|error| not_started(&error))?;
+        check(args, &output, 0)?;
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let text = answer[member].as_str().map(str::to_owned);
+        text.ok_or_else(|| Error::bug(format!("an answer in the demonstration has no {member}")))
     }
 
-    fn output(&self, who: Who, args: &[&str]) -> Result<Output> {
-        self.command(who, args).output().map_err(|e| Error::io("start this program again", &e))
-    }
-
-    /// What a command prints, its input being `input`.
-    ///
-    /// # Errors
-    /// `bug` where it fails.
-    pub fn answer(&self, who: Who, args: &[&str], input: &str) -> Result<String> {
-        let failed = |error: std::io::Error| Error::io("start this program again", &error);
-        let mut command = self.command(who, args);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(failed)?;
-        if let Some(mut stdin) = child.stdin.take() {
-            std::io::Write::write_all(&mut stdin, input.as_bytes()).map_err(failed)?;
-        }
-        let output = child.wait_with_output().map_err(failed)?;
-        check(args, &output, Exit::Done)?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
-    /// A member of the JSON document that a command prints, whatever its exit status.
-    ///
-    /// # Errors
-    /// `bug` where there is no such member.
-    pub fn ask(&self, who: Who, args: &[&str], member: &str) -> Result<String> {
-        let output = self.output(who, &[args, &["--json"]].concat())?;
-        text_of(&output.stdout, member)
-    }
-
-    /// Whether the proposal is pending, applied or rejected.
-    ///
-    /// # Errors
-    /// As [`Stage::ask`].
-    pub fn status(&self, id: &str) -> Result<String> {
-        self.ask(Who::Person, &["show", id], "status")
-    }
-
-    /// Proposes, shows it, and returns the id.
-    ///
-    /// # Errors
-    /// `bug` where it fails.
-    pub fn propose(&mut self, proposed: &Proposed) -> Result<String> {
-        let Proposed { agent, path, reason, .. } = proposed;
-        let id = self.propose_unseen(proposed)?;
-        let text = shown(Who::Agent(agent), "aye", &["propose", path, "-m", reason]);
-        let text = self.palette.paint(Role::Dim, format!("$ {text} …  → {id}"));
-        self.say(&text)?;
-        Ok(id)
-    }
-
-    /// Proposes, and returns the id.
-    ///
-    /// # Errors
-    /// `bug` where it fails.
-    pub fn propose_unseen(&self, proposed: &Proposed) -> Result<String> {
-        let Proposed { agent, path, reason, .. } = proposed;
-        let now = match std::fs::read_to_string(self.scratch.root.join(path)) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(Error::io(format!("read {path}"), &error)),
-        };
-        let args = ["propose", path, "--content-file", "-", "-m", reason, "--json"];
-        let answer = self.answer(Who::Agent(agent), &args, &proposed.of(&now))?;
-        text_of(answer.as_bytes(), "proposal_id")
-    }
-
-    fn command(&self, who: Who, args: &[&str]) -> Command {
+    fn command(&self, who: &str, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["--no-pager", "-C"]).arg(&self.scratch.root);
-        if self.context.color {
-            command.args(["--color", "always"]);
-        }
-        command.args(args).stdin(Stdio::null());
+        command.args(["--no-pager", "-C"]).arg(self.root);
+        let color = if self.context.color { "always" } else { "never" };
+        command.args(["--color", color]).args(args).stdin(Stdio::null());
         crate::git::scrub(&mut command);
         // Whoever runs the demonstration: in a scratch repository both parts are played.
         for marker in crate::actor::MARKERS {
             command.env_remove(marker.variable);
         }
-        command.env("XDG_STATE_HOME", &self.scratch.state).env_remove("AYE_SESSION");
+        command.env_remove("AYE_SESSION").env_remove("AYE_AGENT");
         match who {
-            Who::Agent(name) => command.env("AYE_AGENT", name),
-            Who::Person => command.env_remove("AYE_AGENT").env_remove("CI"),
+            YOU => command.env_remove("CI"),
+            agent => command.env("AYE_AGENT", agent),
         };
         command
     }
 }
 
-fn text_of(json: &[u8], member: &str) -> Result<String> {
-    let answer: serde_json::Value = serde_json::from_slice(json)
-        .map_err(|e| Error::bug(format!("an answer in the demonstration is not JSON: {e}")))?;
-    let text = answer[member].as_str().map(str::to_owned);
-    text.ok_or_else(|| Error::bug(format!("an answer in the demonstration has no {member}")))
+fn not_started(error: &std::io::Error) -> Error {
+    Error::io("start this program again", error)
 }
 
-fn check(args: &[&str], output: &Output, expected: Exit) -> Result<()> {
-    if output.status.code() == Some(expected as i32) {
+fn check(args: &[&str], output: &Output, exit: i32) -> Result<()> {
+    if output.status.code() == Some(exit) {
         return Ok(());
     }
-    let status = output.status.code().map_or("a signal".into(), |s| format!("status {s}"));
     let said = String::from_utf8_lossy(&output.stderr);
-    let said = crate::text::escape::line(said.lines().next().unwrap_or_default()).into_owned();
-    Err(Error::bug(format!("`aye {}` ended with {status} in the demonstration: {said}", args[0])))
+    let said = escape::line(said.lines().next().unwrap_or_default()).into_owned();
+    let (command, status) = (args[0], output.status);
+    Err(Error::bug(format!("`aye {command}` ended with {status} in the demonstration: {said}")))
 }
 
 /// A command as somebody would type it.
-fn shown(who: Who, aye: &str, args: &[&str]) -> String {
-    let mut text = match who {
-        Who::Agent(name) => format!("AYE_AGENT={name} {aye}"),
-        Who::Person => aye.to_owned(),
-    };
+fn shown(who: &str, args: &[&str]) -> String {
+    let mut text = if who == YOU { "aye".to_owned() } else { format!("AYE_AGENT={who} aye") };
     for arg in args {
         text.push(' ');
         text += &shell::word(arg);
     }
-    crate::text::escape::line(&text).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_are_shown_as_they_would_be_typed() {
-        let args = ["propose", "src/a b.rs", "--old", "", "-m", "it's"];
-        assert_eq!(
-            shown(Who::Agent("codex"), "/x/aye", &args),
-            "AYE_AGENT=codex /x/aye propose 'src/a b.rs' --old '' -m 'it'\\''s'"
-        );
-        assert_eq!(shown(Who::Person, "/x/aye", &["list"]), "/x/aye list");
-    }
+    escape::line(&text).into_owned()
 }
