@@ -5,6 +5,7 @@ use crate::changeset::{Changeset, FileChange};
 use crate::error::Result;
 use crate::proposal::Proposal;
 use crate::proposal::event::{InputForm, On};
+use crate::proposal::statement::Target;
 use crate::store::Store;
 
 /// Changes that the repository accepts, and that are not proposed yet.
@@ -17,6 +18,8 @@ pub struct Draft {
     pub message: Option<String>,
     /// The pending proposal whose result the changes were made on.
     pub(super) on: Option<On>,
+    /// Where they were made, where that is not HEAD: where a session was started.
+    pub(super) target: Option<Target>,
     /// The changed files are to go back in the work tree once they are proposed.
     pub(super) take_back: bool,
     /// The files of the patch it was read from with a hunk that went elsewhere, or was matched otherwise, than
@@ -32,7 +35,15 @@ impl Draft {
     pub fn new(store: &Store, changeset: Changeset, form: InputForm) -> Result<Self> {
         store.accept(&changeset)?;
         let changeset = changeset.with_origins();
-        Ok(Self { changeset, form, message: None, on: None, take_back: false, adapted: Vec::new() })
+        Ok(Self {
+            changeset,
+            form,
+            message: None,
+            on: None,
+            target: None,
+            take_back: false,
+            adapted: Vec::new(),
+        })
     }
 
     /// The present changes of `proposal` as they are.

@@ -113,6 +113,8 @@ pub struct Item {
     /// Whom it is for: `default` (the default remote), `private` (nobody else), or the name of another
     /// remote.
     pub audience: String,
+    /// The branch that the current revision was made on, such as `refs/heads/main`; null where HEAD was detached.
+    pub target_ref: Option<String>,
     /// Pending proposals that make what this one starts from, where nothing else has it: it is applied
     /// after one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -174,6 +176,7 @@ impl Item {
             marked: summary.marked.clone(),
             approvals: summary.approvals.clone(),
             audience: summary.audience.as_str().to_owned(),
+            target_ref: summary.target_ref.clone(),
             conflict: marks.is_unfit(&summary.id),
             marks: marks.of_proposal(&summary.id).to_vec(),
         }

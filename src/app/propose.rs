@@ -119,6 +119,7 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
         form: draft.form.clone(),
         instead_of: details.instead_of.map(|id| store.view()?.resolve(&id)).transpose()?,
         on: draft.on,
+        target: draft.target,
         memory: None,
         private: details.private,
     };
@@ -180,6 +181,7 @@ pub fn revise(
             description,
             expires_in,
             on: draft.on,
+            target: draft.target,
             form: draft.form,
             ..NewRevision::new(&draft.changeset, RevisionReason::Answer)
         };
@@ -229,6 +231,7 @@ pub fn rest(
         // By this it is known, and for nobody whom that was not for.
         instead_of: Some(proposal.id.clone()),
         on: None,
+        target: proposal.current().target.clone(),
         memory: None,
         private: false,
     };

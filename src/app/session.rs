@@ -96,6 +96,7 @@ pub fn begin(
             command: command.to_owned(),
             started_at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
             base,
+            target: store.target(),
             proposal: None,
             submitted: None,
             proposing: None,
@@ -344,6 +345,7 @@ pub fn sync(
     tree::hold(store, name, &base)?;
     head::follow(store, &tree, &record.base, &base);
     record.base = base;
+    record.target = store.target();
     home.write(changing, &record)?;
     let is_pending = record.proposal.is_some();
     let submitted = is_pending
@@ -434,6 +436,7 @@ pub fn submit(
             let Details { description, expires_in, .. } = details;
             recall::note(store, home, changing, &mut record, (&changeset, *now))?;
             let draft = Draft::new(store, changeset, InputForm::Session)?;
+            let draft = Draft { target: record.target.clone(), ..draft };
             let revision = Revision { draft, description, expires_in, notes: Vec::new() };
             SubmitOutcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
         }
@@ -444,6 +447,7 @@ pub fn submit(
             let details = Details { description, instead_of, ..details };
             recall::note(store, home, changing, &mut record, (&changeset, *now))?;
             let draft = Draft::new(store, changeset, InputForm::Session)?;
+            let draft = Draft { target: record.target.clone(), ..draft };
             SubmitOutcome::Proposed(propose::propose(session, draft, details)?)
         }
     };

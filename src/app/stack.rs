@@ -491,7 +491,10 @@ impl Above {
                 Some(on) => at(&on.proposal).or(Some(on)),
                 None => upper.on.last().and_then(at),
             };
-            let new = NewRevision { on, ..NewRevision::new(&changeset, RevisionReason::Rebase) };
+            // It stays for the branch that it was made for, wherever the one below it was revised.
+            let target = upper.proposal.current().target.clone();
+            let new =
+                NewRevision { on, target, ..NewRevision::new(&changeset, RevisionReason::Rebase) };
             let revised = writer.revise(authority, &id, new)?;
             let mut files = BTreeMap::new();
             extend(&mut files, &changeset);

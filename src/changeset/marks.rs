@@ -94,13 +94,11 @@ pub fn limited(found: Vec<Mark>) -> Vec<Mark> {
     by_word.into_values().flatten().collect()
 }
 
-/// The place of a proposal with these marks in the order of review; 0 comes first.
+/// The place of a proposal with these marks in the order of review; 0 comes first. What is for another branch
+/// is no more urgent for it.
 pub fn class(marks: &[Mark]) -> u8 {
-    match marks.iter().all(|mark| mark.mark == Word::Deletes) {
-        false => 0,
-        true if !marks.is_empty() => 1,
-        true => 2,
-    }
+    let here = marks.iter().map(|mark| mark.mark).filter(|word| *word != Word::OtherBranch);
+    here.map(|word| u8::from(word == Word::Deletes)).min().unwrap_or(2)
 }
 
 /// The words of `marks`, each once: `secret, build`.
@@ -128,13 +126,21 @@ pub fn in_question<'m>(each: impl IntoIterator<Item = &'m [Mark]>) -> String {
 /// either is not known.
 pub fn other_branch(made_for: Option<&str>, head: Option<&str>) -> Option<Mark> {
     let (made_for, head) = (made_for?, head?);
-    let short = |name| str::strip_prefix(name, "refs/heads/").unwrap_or(name);
     (made_for != head).then(|| Mark {
         mark: Word::OtherBranch,
         path: None,
         line: None,
-        message: format!("made for {}, and {} is checked out", short(made_for), short(head)),
+        message: format!(
+            "made for {}, and {} is checked out",
+            short_branch(made_for),
+            short_branch(head)
+        ),
     })
+}
+
+/// A branch as people name it.
+pub fn short_branch(name: &str) -> &str {
+    name.strip_prefix("refs/heads/").unwrap_or(name)
 }
 
 #[cfg(test)]

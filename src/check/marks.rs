@@ -29,7 +29,7 @@ pub fn marks(
 ) -> Result<HashMap<ProposalId, Vec<Mark>>> {
     let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
     let (mut found, mut new) = (HashMap::new(), Vec::new());
-    let (basis, instructions) = (OnceCell::new(), OnceCell::new());
+    let (basis, instructions, head) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
     for summary in pending {
         let basis = basis.get_or_init(|| basis_of(store));
         let marks = match known(view, basis, &summary.revision)? {
@@ -45,6 +45,8 @@ pub fn marks(
                 marks
             }
         };
+        let head = head.get_or_init(|| store.head_ref()).as_deref();
+        let marks = beside(marks, summary.target_ref.as_deref(), head);
         if !marks.is_empty() {
             found.insert(summary.id.clone(), marks);
         }
@@ -62,15 +64,17 @@ pub fn marks(
 /// Those of the store.
 pub fn of(store: &Store, view: &View, revision: &Revision) -> Result<Vec<Mark>> {
     let basis = basis_of(store);
+    let head = store.head_ref();
+    let made_for = revision.target.as_ref().and_then(|target| target.name.as_deref());
     if let Some(marks) = known(view, &basis, &revision.event)? {
-        return Ok(marks);
+        return Ok(beside(marks, made_for, head.as_deref()));
     }
     store.fetch_contents(&revision.changes);
     let (marks, is_whole) = judge(store, &revision.changes, &store.instructions());
     if is_whole {
         view.keep_marks(&basis, std::iter::once((revision.event.as_str(), written(&marks))));
     }
-    Ok(marks)
+    Ok(beside(marks, made_for, head.as_deref()))
 }
 
 /// The marks of each of `proposals`; see [`of`].
@@ -80,6 +84,12 @@ pub fn of(store: &Store, view: &View, revision: &Revision) -> Result<Vec<Mark>> 
 pub fn of_each(store: &Store, proposals: &[Proposal]) -> Result<Vec<Vec<Mark>>> {
     let view = store.view()?;
     proposals.iter().map(|proposal| of(store, &view, proposal.current())).collect()
+}
+
+/// `marks`, which the content has, with that of the branch: it hangs on HEAD.
+fn beside(mut found: Vec<Mark>, made_for: Option<&str>, head: Option<&str>) -> Vec<Mark> {
+    found.extend(marks::other_branch(made_for, head));
+    found
 }
 
 fn known(view: &View, basis: &str, revision: &str) -> Result<Option<Vec<Mark>>> {

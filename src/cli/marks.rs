@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Duration, Utc};
 
 use crate::app::listing::Marks;
-use crate::changeset::marks::Mark;
+use crate::changeset::marks::{Mark, Word, short_branch};
 use crate::cli::Context;
 use crate::proposal::{ProposalId, Status};
 use crate::render::age;
@@ -55,8 +55,13 @@ pub fn of(
         Status::Expired => add(Role::Dim, "expired".into()),
     }
     let is_pending = summary.status == Status::Pending;
-    if !marks.of_proposal(&summary.id).is_empty() {
+    let own = marks.of_proposal(&summary.id);
+    let is_elsewhere = own.iter().any(|mark| mark.mark == Word::OtherBranch);
+    if !own.is_empty() {
         add(Role::Warn, "!".into());
+    }
+    if let Some(name) = summary.target_ref.as_deref().filter(|_| is_elsewhere) {
+        add(Role::Warn, format!("branch {}", escape::name(short_branch(name))));
     }
     if marks.is_unfit(&summary.id) {
         add(Role::Bad, "conflict".into());

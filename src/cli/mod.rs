@@ -8,6 +8,7 @@ pub mod agents;
 pub mod apply;
 pub mod approve;
 pub mod blame;
+mod branch;
 pub mod call;
 pub mod check;
 mod child;

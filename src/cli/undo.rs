@@ -2,6 +2,7 @@
 
 use super::apply::answer::{Answer, FileItem, Item, text};
 use super::apply::preview;
+use super::branch::BranchArgs;
 use super::identity::Asking;
 use super::reopen::Again;
 use super::{Context, Format, reopen};
@@ -14,6 +15,7 @@ use crate::proposal::codes::NOT_APPLIED;
 use crate::proposal::document::file_path;
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
+use crate::proposal::statement::Target;
 use crate::proposal::{Authority, Proposal, State, Status};
 use crate::store::{Store, View};
 use crate::text::escape;
@@ -25,7 +27,8 @@ use crate::text::escape;
 /// first. A rejected or withdrawn proposal is pending again, as by `aye reopen`, and one that was sent
 /// back is in the queue again.
 ///
-/// Of an applied proposal, later changes elsewhere in the same files stay. Where the same lines have changed since,
+/// What was applied on another branch than the one that is checked out is a question at a terminal, and --yes takes
+/// it with --any-branch alone. Of an applied proposal, later changes elsewhere in the same files stay. Where the same lines have changed since,
 /// nothing is written and the exit status is 5. A commit stays: commit what was put back.
 ///
 /// One whose time has run out meanwhile gets another term, of `aye.expiresIn` (7 days).
@@ -48,6 +51,9 @@ pub struct Args {
     /// Do not write anything; only show what would be done.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
+    /// Where it was applied.
+    #[command(flatten)]
+    pub branch: BranchArgs,
 }
 
 /// Runs the command.
@@ -88,7 +94,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &question(&proposal, &args),
         command: &format!("aye undo {}", proposal.id),
     };
-    let Some((authority, shown)) = agreed(context, &store, &asking, &plan)? else {
+    let Some((authority, shown)) = agreed(context, &store, &asking, &plan, args.branch)? else {
         context.note("nothing undone");
         return Ok(Exit::Negative);
     };
@@ -114,6 +120,17 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// What was done with a proposal on a branch, in words.
+const APPLIED: &str = "applied on";
+
+/// Where the apply of `proposal` was to land, where this clone made it and it wrote files.
+fn applied_on(store: &Store, proposal: &Proposal) -> Result<Option<Target>> {
+    match proposal.decision().filter(|decision| !decision.written.is_empty()) {
+        Some(decision) => decide::target(store, &store.view()?, proposal, decision),
+        None => Ok(None),
+    }
+}
+
 /// Puts what the proposal is now into `answer`.
 fn is_now(answer: &mut Answer, again: Again) {
     for item in &mut answer.proposals {
@@ -125,19 +142,31 @@ fn is_now(answer: &mut Answer, again: Again) {
 /// flag. `None` after a no.
 ///
 /// # Errors
-/// As [`Context::authorise`] and [`preview::changes`].
+/// As [`Context::authorise`] and [`preview::changes`]; `other_branch`.
 pub(super) fn agreed<'p>(
     context: &mut Context,
     store: &Store,
     asking: &Asking<'_>,
     plan: &'p Resolution,
+    branch: BranchArgs,
 ) -> Result<Option<(Authority, Option<&'p Resolution>)>> {
+    let applied = asking.proposals.first().map(|proposal| applied_on(store, proposal));
+    let target = applied.transpose()?.flatten();
     if let Some(authority) = context.by_flag(store, asking)? {
+        let command = format!("{} --yes", asking.command);
+        branch.require_here(store, APPLIED, target.as_slice(), &command)?;
         return Ok(Some((authority, None)));
     }
     let changes: Vec<FileChange> = plan.writes().map(|file| file.change(None)).collect();
     preview::changes(context, store, &changes)?;
-    Ok(context.asked(store, asking)?.map(|authority| (authority, Some(plan))))
+    let mut question = asking.question.to_owned();
+    if let Some(there) = target.as_ref().and_then(|it| it.elsewhere(store.head_ref().as_deref())) {
+        let (there, here) = (escape::name(there), escape::name(&store.branch()));
+        question =
+            format!("{}, {APPLIED} {there}, on {here}?", asking.question.trim_end_matches('?'));
+    }
+    let asking = Asking { question: &question, ..*asking };
+    Ok(context.asked(store, &asking)?.map(|authority| (authority, Some(plan))))
 }
 
 /// Whether HEAD is `commit` or comes after it.
@@ -191,8 +220,12 @@ fn undo_several(
 ) -> Result<Exit> {
     // A list that has scrolled away tells nobody what the question is about.
     let listed = if args.dry_run { found.len() } else { found.len().min(LISTED) };
+    let head = store.head_ref();
     for proposal in &found[..listed] {
-        context.note(&format!("  {}", said(proposal)));
+        let target = applied_on(store, proposal)?;
+        let there = target.as_ref().and_then(|target| target.elsewhere(head.as_deref()));
+        let there = there.map(|branch| format!(", {APPLIED} {}", escape::name(branch)));
+        context.note(&format!("  {}{}", said(proposal), there.unwrap_or_default()));
     }
     if let more @ 1.. = found.len() - listed {
         context.note(&format!("  and {more} more; `aye undo --dry-run` lists them all"));

@@ -21,6 +21,11 @@ impl YesArgs {
         self.yes.is_some()
     }
 
+    /// As it was given.
+    pub fn flag(&self) -> String {
+        self.digest().map_or("--yes".to_owned(), |digest| format!("--yes={digest}"))
+    }
+
     /// The digest that it names.
     pub fn digest(&self) -> Option<&str> {
         self.yes.as_deref().filter(|digest| !digest.is_empty())

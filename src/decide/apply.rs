@@ -507,6 +507,7 @@ fn ask_about(
         form: InputForm::Commit,
         instead_of: None,
         on: None,
+        target: None,
         memory: None,
         private: false,
     };

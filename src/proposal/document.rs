@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::conversation::Place;
 use super::event::{Entry, Evidence, How, Marked, On, RevisionReason, Subject, timestamp};
 use super::state::{self, ChangesRequested, Decision, Revision, State};
+use super::statement::Target;
 use super::{Actor, ActorKind, Proposal, Status};
 use crate::changeset::FileChange;
 use crate::changeset::entry::entries;
@@ -68,6 +69,8 @@ pub struct Document {
     pub revisions: usize,
     /// The commit the files were compared with.
     pub base: Option<String>,
+    /// HEAD when the current revision was made: the branch that it was made for. Null before the first commit.
+    pub target: Option<Target>,
     /// The changes of the current revision.
     pub changes: Vec<Change>,
     /// Decided differently in two clones.
@@ -384,6 +387,7 @@ impl Document {
             revision: current.event.clone(),
             revisions: proposal.revisions.len(),
             base: current.base.clone(),
+            target: current.target.clone(),
             changes: changes(current),
             contested: proposal.contested,
             needs: proposal.needs.clone(),

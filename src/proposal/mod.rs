@@ -53,6 +53,7 @@ pub mod codes {
         STANDS_ON = "stands_on", Conflict, "the proposal stands on another pending one, which was not named";
         REVISION_REQUIRED = "revision_required", Refused, "the proposal has several revisions, and --yes must name the one that was looked at, by twelve digits";
         CHANGED_SINCE_SHOWN = "changed_since_shown", Conflict, "files, HEAD or the proposal changed between the look and the decision";
+        OTHER_BRANCH = "other_branch", Refused, "that was made for, or applied on, another branch than the one that is checked out";
         WRONG_TOOL = "wrong_tool", Refused, "that proposal is decided by another command";
         STATEMENT_INVALID = "statement_invalid", Invalid, "a decision statement or its manifest cannot be read";
         NOT_PRIVATE = "not_private", Conflict, "the proposal is not private, so there is nothing to publish";

@@ -103,6 +103,7 @@ pub(super) fn revise() -> Data {
         expires_at: None,
         reason: RevisionReason::Answer,
         base: None,
+        target: None,
         changes: vec![],
         changes_blob: None,
         memory: None,

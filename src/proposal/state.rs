@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::event::{
     self, BlobRef, ChangeRecord, Evidence, How, Marked, RevisionReason, Subject, Written,
 };
+use super::statement::Target;
 use super::{Actor, ActorKind, AgentRun, ProposalId, codes, forks};
 use crate::error::{Error, Result};
 
@@ -143,6 +144,9 @@ pub struct Revision {
     pub reason: RevisionReason,
     /// The commit the files were compared with.
     pub base: Option<String>,
+    /// Where HEAD was when it was made; none before the first commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
     /// The changes.
     pub changes: Vec<ChangeRecord>,
     /// The structured request of a memory proposal.

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::changeset::marks::short_branch;
 use crate::error::{Error, Result, codes as error_codes};
 use crate::proposal::event::{BlobRef, Data, Effect, Event, Evidence, open_words};
 use crate::proposal::{Actor, ActorKind, ProposalId, canonical, codes};
@@ -83,8 +84,8 @@ open_words! {
     }
 }
 
-/// Where a change was to land: HEAD, when it was shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// HEAD, as it was: where a change that was shown was to land, and where a proposal was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// Its commit, hex; `null` before the first one.
@@ -92,6 +93,14 @@ pub struct Target {
     /// The branch, such as `refs/heads/main`; `null` where HEAD is detached.
     #[serde(rename = "ref")]
     pub name: Option<String>,
+}
+
+impl Target {
+    /// The short name of its branch, if it has one, and HEAD is on the branch `head`, which is another.
+    pub fn elsewhere(&self, head: Option<&str>) -> Option<&str> {
+        let name = self.name.as_deref()?;
+        (name != head?).then_some(short_branch(name))
+    }
 }
 
 impl Statement {

@@ -7,6 +7,7 @@ use super::Repository;
 use super::filters::Filters;
 use crate::changeset::{self, File, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes};
+use crate::proposal::statement::Target;
 use crate::worktree::Conversion as _;
 
 /// The files as HEAD has them, or another commit; none where HEAD is unborn.
@@ -38,6 +39,18 @@ impl Repository {
         let is_unborn = head.is_unborn();
         let commit = head.try_peel_to_id().ok().flatten().map(gix::Id::detach);
         Ok(Checkout { branch, commit, is_unborn })
+    }
+
+    /// HEAD, for what is made on it; `None` before the first commit.
+    pub fn target(&self) -> Option<Target> {
+        let head = self.checkout().ok()?;
+        Some(Target { commit: Some(head.commit?.to_string()), name: head.branch })
+    }
+
+    /// The whole name of the branch that is checked out, whether it has a commit or not; `None` where HEAD is
+    /// detached.
+    pub fn head_ref(&self) -> Option<String> {
+        self.checkout().ok()?.branch
     }
 
     /// The short name of the branch that is checked out, `HEAD` if none is.

@@ -7,6 +7,7 @@ use super::codes;
 use super::tree::is_id;
 use crate::error::{Error, Result};
 use crate::proposal::AgentRun;
+use crate::proposal::statement::Target;
 
 /// The format of records.
 pub const FORMAT: &str = "aye/session-record@1";
@@ -26,6 +27,9 @@ pub struct Record {
     pub started_at: String,
     /// The commit that the tree is compared with.
     pub base: String,
+    /// HEAD of the checkout when it was started, or followed the checkout last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
     /// What was proposed last: the whole id of the proposal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
@@ -133,6 +137,7 @@ mod tests {
             command: "codex".to_owned(),
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             base: "a".repeat(40),
+            target: Some(Target { commit: None, name: Some("refs/heads/main".to_owned()) }),
             proposal: None,
             submitted: Some("b".repeat(64)),
             proposing: Some(Proposing { files: "c".repeat(40), at: DateTime::UNIX_EPOCH }),

@@ -490,7 +490,8 @@ fn a_linked_work_tree_applies_to_its_own_files() {
     let repo = repo();
     let id = propose(&repo, "src/a.txt", "two", "TWO");
     repo.git(&["worktree", "add", "--quiet", "../linked"]);
-    repo.cmd(&["apply", &id, "--yes", "--commit"]).dir(repo.outer().join("linked")).run().ok();
+    let args = ["apply", &id, "--yes", "--commit", "--any-branch"];
+    repo.cmd(&args).dir(repo.outer().join("linked")).run().ok();
     assert_eq!(repo.text("../linked/src/a.txt"), FILE.replace("two", "TWO"));
     assert_eq!(repo.text("src/a.txt"), FILE);
     assert_eq!(repo.git(&["log", "-1", "--format=%s", "linked"]), "Change src/a.txt");

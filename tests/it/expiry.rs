@@ -221,6 +221,7 @@ fn a_clock_that_is_set_back_stops_nothing() {
             form: InputForm::Patch,
             instead_of: None,
             on: None,
+            target: None,
             private: false,
             memory: None,
         };

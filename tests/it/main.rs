@@ -25,6 +25,7 @@ mod audiences;
 mod bad_input;
 mod beside;
 mod blame;
+mod branches;
 mod changes_tool;
 mod check;
 mod check_history;

@@ -218,10 +218,11 @@ fn an_undo_says_which_files_it_put_back() {
     let there = repo.outer().join("there");
     repo.git(&["worktree", "add", "-q", "-b", "side", there.to_str().expect("a path")]);
     let before = repo.text(".agent-memory/decisions.md");
-    repo.cmd(&["apply", &id, "--yes"]).dir(&there).run().ok();
+    repo.cmd(&["apply", &id, "--yes", "--any-branch"]).dir(&there).run().ok();
     let applied = std::fs::read_to_string(there.join(".agent-memory/decisions.md")).expect("read");
     assert!(applied.contains("## Use Postgres") && applied != before);
-    let undone = repo.aye(&["undo", &id, "--yes", "--json"]).ok().json();
+    repo.aye(&["undo", &id, "--yes"]).fails("other_branch", 4);
+    let undone = repo.aye(&["undo", &id, "--yes", "--any-branch", "--json"]).ok().json();
     assert_eq!(undone["proposals"][0]["files"][0]["outcome"], "already", "{undone:#}");
     assert_eq!(repo.text(".agent-memory/decisions.md"), before);
     // Where it is, it is put back.
@@ -258,7 +259,7 @@ fn staged_elsewhere_is_no_tampering() {
     let status = call(&repo, "memory.status", &json!({}));
     assert_eq!(status["tampering"][0]["what"], "missing", "{status:#}");
     // What is decided there is shown nowhere any more.
-    repo.cmd(&["apply", &id, "--yes"]).dir(&there).run().ok();
+    repo.cmd(&["apply", &id, "--yes", "--any-branch"]).dir(&there).run().ok();
     assert!(!repo.exists(&format!(".agent-memory/staging/{id}")));
     assert_eq!(call(&repo, "memory.status", &json!({}))["tampering"], Value::Null);
 }

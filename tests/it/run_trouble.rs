@@ -217,7 +217,7 @@ fn switching_branches_under_a_session_loses_nothing() {
     assert_eq!(repo.git(&["status", "--short", "--untracked-files=no"]), "");
     let id = pending(&repo);
     repo.let_flags_decide();
-    repo.aye(&["apply", &id, "--yes"]).fails("conflict", 5).notes("f.txt is gone");
+    repo.aye(&["apply", &id, "--yes", "--any-branch"]).fails("conflict", 5).notes("f.txt is gone");
     assert_eq!(repo.text("b.txt"), "bee\n");
     // It follows when it is asked to, and says where it cannot.
     let synced = repo.aye(&["session", "sync", "x"]).exits(5).notes("f.txt: your edits are kept");

@@ -12,6 +12,7 @@ mod turn;
 use self::fitting::fitting;
 use self::turn::Turn;
 use super::Context;
+use super::branch::BranchArgs;
 use super::identity::Asking;
 use super::lower::LowerArgs;
 use super::part::PartArgs;
@@ -35,7 +36,8 @@ use crate::store::Store;
 /// the same files hold besides: y applies the proposal alone, i approves the other changes too.
 /// --yes decides without a question; a proposal with several revisions then has to be named as
 /// ID@REV, as `aye diff` prints it. Memory and sensitive paths are decided at a terminal unless the
-/// policy says otherwise.
+/// policy says otherwise. What was made for another branch than the one that is checked out is a
+/// question at a terminal, and --yes takes it with --any-branch alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye apply m4k8
@@ -79,6 +81,9 @@ pub struct Args {
     /// Approve other changes that the same files hold, too: they were looked at.
     #[arg(long, conflicts_with_all = ["mark_only", "conflict_markers"])]
     pub take_residue: bool,
+    /// Where they were made.
+    #[command(flatten)]
+    pub branch: BranchArgs,
     /// What they stand on.
     #[command(flatten)]
     pub lower: LowerArgs,
@@ -91,7 +96,7 @@ pub struct Args {
 /// those before it, none is applied.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, `revision_required`, `conflict`, the refusals of
+/// `proposal_not_found`, `not_pending`, `revision_required`, `other_branch`, `conflict`, the refusals of
 /// [`Context::authorise`], and those of [`decide::apply()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
@@ -121,6 +126,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         command: &command,
     };
     let by_flag = context.by_flag(&store, &asking)?;
+    if by_flag.is_some() && !args.mark_only {
+        let command = format!("{command} {}", args.yes.flag());
+        args.branch.require(&store, &proposals, &command)?;
+    }
     let turn = Turn { args: &args, asking: &asking, by_flag, effect, failed: &failed };
     loop {
         match turn.take(context, &store) {
@@ -174,6 +183,7 @@ impl Args {
             (self.commit, " --commit"),
             (self.conflict_markers, " --conflict-markers"),
             (self.take_residue, " --take-residue"),
+            (self.branch.any_branch, " --any-branch"),
             (self.lower.with_lower, " --with-lower"),
             (self.lower.alone, " --alone"),
         ];

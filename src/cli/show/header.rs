@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::changeset::marks::short_branch;
 use crate::check::relations;
 use crate::cli::memory::notes::notes;
 use crate::proposal::relations::Lower;
@@ -20,6 +21,8 @@ pub struct Facts<'a> {
     pub audience: &'a Audience,
     /// The pending proposals that it stands on.
     pub stands_on: &'a [Lower],
+    /// The branch that is checked out, whole.
+    pub head: Option<&'a str>,
     /// What it was made on, where that is not pending any more; in words.
     pub made_on: Option<&'a str>,
     /// The time, for ages.
@@ -30,6 +33,7 @@ pub struct Facts<'a> {
 pub fn header(proposal: &Proposal, facts: &Facts<'_>, palette: &Palette) -> String {
     let mut header = Header { proposal, facts, palette, out: title(proposal, facts, palette) };
     header.origin();
+    header.target();
     header.times();
     header.names();
     for (at, revision) in proposal.revisions.iter().enumerate().skip(1) {
@@ -117,6 +121,19 @@ impl Header<'_> {
                 self.field("for", format!("the remote {}", escape::name(remote)))
             }
         }
+    }
+
+    /// The branch that it was made on.
+    fn target(&mut self) {
+        let Some(target) = &self.proposal.current().target else { return };
+        let Some(name) = target.name.as_deref() else { return };
+        let head = self.facts.head.filter(|head| *head != name);
+        let head =
+            head.map(|head| format!("  ({} is checked out)", escape::name(short_branch(head))));
+        self.field(
+            "branch",
+            format!("{}{}", escape::name(short_branch(name)), head.unwrap_or_default()),
+        );
     }
 
     fn times(&mut self) {

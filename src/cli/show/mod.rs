@@ -89,10 +89,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let snapshot = store.repo().config_snapshot();
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     let readable = Readable::load(&store, &proposal.current().changes)?;
+    let head = store.head_ref();
     let facts = Facts {
         status,
         audience: &audience,
         stands_on: &stands_on,
+        head: head.as_deref(),
         made_on: made_on.as_deref(),
         now: context.now,
     };

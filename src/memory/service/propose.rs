@@ -252,6 +252,7 @@ impl Service<'_> {
             form: InputForm::Memory,
             instead_of: None,
             on: None,
+            target: None,
             memory: Some(memory),
             private,
         }

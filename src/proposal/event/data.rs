@@ -10,6 +10,7 @@ use super::decisions::{
 };
 use super::words::{CommentKind, Evidence, InputForm, RevisionReason};
 use crate::changeset::RepoPath;
+use crate::proposal::statement::Target;
 use crate::proposal::{Actor, ProposalId};
 
 /// What happened.
@@ -96,6 +97,9 @@ pub struct Propose {
     /// The commit the files were compared with, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
+    /// Where HEAD was when it was made; none before the first commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
     /// The changes; empty where they are in `changes_blob`.
     pub changes: Vec<ChangeRecord>,
     /// The changes as a blob of their own, where they are many.
@@ -156,6 +160,9 @@ pub struct Revise {
     /// The commit the files were compared with, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
+    /// Where HEAD was when it was made; none before the first commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
     /// All changes; they replace the earlier ones. Empty where they are in `changes_blob`.
     pub changes: Vec<ChangeRecord>,
     /// The changes as a blob of their own, where they are many.

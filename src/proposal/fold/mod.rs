@@ -147,6 +147,7 @@ impl<'a> Fold<'a> {
                     at: event.time,
                     reason: revise.reason.clone(),
                     base: revise.base.clone(),
+                    target: revise.target.clone(),
                     changes: revise.changes.clone(),
                     memory: revise.memory.clone(),
                     on: revise.on.clone(),

@@ -29,6 +29,7 @@ pub(super) fn start(first: &Stamped) -> Option<Proposal> {
             at: first.event.time,
             reason: RevisionReason::First,
             base: propose.base.clone(),
+            target: propose.target.clone(),
             changes: propose.changes.clone(),
             memory: propose.memory.clone(),
             on: propose.on.clone(),

@@ -286,7 +286,7 @@ proptest! {
                 4 => Data::Revise(super::super::event::Revise {
                     on: None,
                     description: Some(second.to_string()), expires_at: None,
-                    reason: RevisionReason::Edited, base: None, changes: Vec::new(),
+                    reason: RevisionReason::Edited, base: None, target: None, changes: Vec::new(),
                     changes_blob: None, memory: None,
                 }),
                 _ => comment("c"),

@@ -76,6 +76,8 @@ pub struct Summary {
     pub approvals: Vec<Approval>,
     /// An apply of it was taken back.
     pub is_undone: bool,
+    /// The branch that the current revision was made on, whole.
+    pub target_ref: Option<String>,
     /// Whom it is for.
     pub audience: Audience,
     /// The lanes that hold its first event, or a publication of it, one behind the other.
@@ -85,7 +87,8 @@ pub struct Summary {
 pub(super) const SUMMARY: &str =
     "SELECT id, prefix, subject, state, domain, task, proposed_by, created,
     expires, description, path, files, added, removed, revisions, comments, changes_requested,
-    contested, checked, digest, marked, recorded_by, author, revision, approvals, needs, owners, undone
+    contested, checked, digest, marked, recorded_by, author, revision, approvals, needs, owners, undone,
+    target_ref
     FROM proposal";
 
 /// Whether one is pending though it is on record that it has run out: the clock was set back.
@@ -541,5 +544,6 @@ fn summary(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Summary> {
         audience: Audience::Default,
         owners: row.get(26)?,
         is_undone: row.get(27)?,
+        target_ref: row.get(28)?,
     })
 }

@@ -33,9 +33,9 @@ const INSERT: &str = "INSERT OR REPLACE INTO proposal (id, prefix, subject, stat
     proposed_by, created, expires, expiry_recorded, digest, description, path, files,
     added, removed, revisions, comments, changes_requested, contested, checked, marked,
     recorded_by, author, revision, approvals, staging, decided, needs, owners,
-    lower, lower_revision, undone)
+    lower, lower_revision, undone, target_ref)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-    ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33)";
+    ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34)";
 
 /// The same of a row that is there, where what no event changes is as it was: SQLite writes the indices
 /// of the columns that are set, and no others.
@@ -44,7 +44,7 @@ const UPDATE: &str = "UPDATE proposal SET state = ?4, domain = ?5, task = ?6, pr
     added = ?15, removed = ?16, revisions = ?17, comments = ?18, changes_requested = ?19,
     contested = ?20, checked = ?21, marked = ?22, recorded_by = ?23, author = ?24, revision = ?25,
     approvals = ?26, decided = ?28, needs = ?29, owners = ?30, lower = ?31,
-    lower_revision = ?32, undone = ?33
+    lower_revision = ?32, undone = ?33, target_ref = ?34
     WHERE id = ?1 AND prefix = ?2 AND subject = ?3 AND created = ?8 AND staging IS ?27";
 
 /// A row of `proposal` as it was.
@@ -149,6 +149,7 @@ pub(super) fn store(
     let (added, removed) = counts::columns(total);
     let path = changes.first().map(|change| change.path.display().to_string());
     let lower = proposal.current().on.as_ref();
+    let target = proposal.current().target.as_ref().and_then(|target| target.name.as_deref());
     let values = params![
         id,
         prefix,
@@ -187,6 +188,7 @@ pub(super) fn store(
         lower.map(|on| on.proposal.as_str()),
         lower.map(|on| on.revision.as_str()),
         !proposal.undone.is_empty(),
+        target.map(|name| budget::capped(name, MOST_LISTED)),
     ];
     // What says the same in the indices stays where it is in them.
     let is_updated = known.is_some() && transaction.prepare_cached(UPDATE)?.execute(values)? > 0;

@@ -39,7 +39,8 @@ const VERSION: i64 = 36;
 /// `approved` has the steps of files that people's decisions have made, each side as mode and id.
 /// `staging` is the staging id of a proposal about memory, `decided` when a decision was made, in
 /// milliseconds. `owners` are the lanes that hold its first event, or a publication of it. `lower` is
-/// the proposal, and `lower_revision` its revision, that the current revision was made on. `open` are
+/// the proposal, and `lower_revision` its revision, that the current revision was made on, and `target_ref`
+/// the branch. `open` are
 /// the paths of those that no event has decided.
 ///
 /// Every question about the newest or the pending ones has an index of its own, so that it costs the
@@ -87,7 +88,7 @@ CREATE TABLE proposal (
     contested INTEGER NOT NULL, checked INTEGER, marked TEXT, recorded_by TEXT NOT NULL,
     author TEXT NOT NULL, revision TEXT NOT NULL, approvals TEXT, staging TEXT, decided INTEGER,
     needs TEXT, owners TEXT NOT NULL DEFAULT '', lower TEXT, lower_revision TEXT,
-    undone INTEGER NOT NULL DEFAULT 0
+    undone INTEGER NOT NULL DEFAULT 0, target_ref TEXT
 ) WITHOUT ROWID;
 CREATE TABLE folded (id TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE INDEX proposal_open ON proposal (created, id) WHERE state = 'pending'

@@ -8,6 +8,7 @@ use crate::changeset::{Changeset, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::codes::WRONG_TOOL;
 use crate::proposal::event::{InputForm, On, Propose, Revise, RevisionReason, Subject, digest};
+use crate::proposal::statement::Target;
 use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, fold};
 use crate::store::{Audience, Content, codes};
 
@@ -36,6 +37,8 @@ pub struct NewProposal {
     pub on: Option<On>,
     /// The structured request of a memory proposal.
     pub memory: Option<serde_json::Value>,
+    /// Where it was made, where that is not HEAD.
+    pub target: Option<Target>,
     /// It is for nobody else. It may be so without this, because of what it changes or stands on.
     pub private: bool,
 }
@@ -55,6 +58,8 @@ pub struct NewRevision<'a> {
     pub memory: Option<serde_json::Value>,
     /// The pending proposal whose result it is made on.
     pub on: Option<On>,
+    /// Where it was made, where that is not HEAD.
+    pub target: Option<Target>,
     /// The form in which they came; it is not recorded.
     pub form: InputForm,
 }
@@ -69,6 +74,7 @@ impl<'a> NewRevision<'a> {
             expires_in: None,
             memory: None,
             on: None,
+            target: None,
             form: InputForm::default(),
         }
     }
@@ -155,6 +161,7 @@ impl Writer<'_> {
                 instead_of: new.instead_of,
                 on: new.on,
                 base: head,
+                target: new.target.or_else(|| self.store.target()),
                 changes,
                 changes_blob: None,
                 memory: new.memory,
@@ -189,6 +196,7 @@ impl Writer<'_> {
             reason: new.reason,
             on: new.on,
             base,
+            target: new.target.or_else(|| self.store.target()),
             changes,
             changes_blob: None,
             memory: new.memory,

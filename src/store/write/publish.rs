@@ -66,6 +66,7 @@ impl Writer<'_> {
                 reason: current.reason.clone(),
                 on: None,
                 base: current.base.clone(),
+                target: current.target.clone(),
                 changes: current.changes.clone(),
                 changes_blob: None,
                 memory: current.memory.clone(),

@@ -32,6 +32,7 @@ use crate::prompt::Hold;
 use crate::proposal::event::Subject;
 use crate::proposal::relations::Lower;
 use crate::proposal::rules::Verb;
+use crate::proposal::statement::Target;
 use crate::proposal::{Actor, Note, Proposal, ProposalId, Status};
 use crate::render::overview::Group;
 use crate::review::model::{DraftComment, Staged, Verdict};
@@ -65,7 +66,7 @@ pub(super) struct CliHost<'c> {
 
 /// What was found out about all that is pending, and by which lanes and which HEAD.
 pub(super) struct Looked {
-    state: (Vec<String>, Option<String>),
+    state: (Vec<String>, Option<Target>),
     marks: Rc<Marks>,
     /// They are all marks, and no list has shown them yet: files are compared again for the next one.
     is_fresh: bool,
@@ -85,8 +86,8 @@ impl Looked {
     }
 }
 
-fn state(store: &Store, view: &View) -> (Vec<String>, Option<String>) {
-    (view.state(), store.repo().head_id().ok().map(|id| id.to_string()))
+fn state(store: &Store, view: &View) -> (Vec<String>, Option<Target>) {
+    (view.state(), store.target())
 }
 
 impl<'c> CliHost<'c> {

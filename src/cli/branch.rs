@@ -1,0 +1,51 @@
+//! Deciding without a question on what was made for another branch than the one that is checked out.
+
+use crate::changeset::marks::short_branch;
+use crate::error::{Error, Result};
+use crate::proposal::statement::Target;
+use crate::proposal::{Proposal, codes};
+use crate::store::Store;
+
+/// Whether that is wanted.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct BranchArgs {
+    /// With --yes: on the branch that is checked out, though it was made for, or applied on, another.
+    #[arg(long)]
+    pub any_branch: bool,
+}
+
+impl BranchArgs {
+    /// Refuses `proposals` where one was made for another branch, unless that is wanted. `command` is what a
+    /// person repeats.
+    ///
+    /// # Errors
+    /// `other_branch`.
+    pub fn require(self, store: &Store, proposals: &[Proposal], command: &str) -> Result<()> {
+        let made = |proposal: &Proposal| proposal.current().target.clone();
+        let targets: Vec<_> = proposals.iter().filter_map(made).collect();
+        self.require_here(store, "made for", &targets, command)
+    }
+
+    /// As [`BranchArgs::require`], of the `targets` where something was `done`.
+    ///
+    /// # Errors
+    /// `other_branch`.
+    pub fn require_here(
+        self,
+        store: &Store,
+        done: &str,
+        targets: &[Target],
+        command: &str,
+    ) -> Result<()> {
+        let head = store.head_ref();
+        let mut elsewhere = targets.iter().filter_map(|target| target.elsewhere(head.as_deref()));
+        let Some(branch) = elsewhere.next().filter(|_| !self.any_branch) else { return Ok(()) };
+        let head = head.as_deref().map_or("HEAD", short_branch);
+        let which = if targets.len() == 1 { "it was" } else { "one of them was" };
+        let message = format!("{which} {done} {branch}, and {head} is checked out");
+        Err(Error::new(&codes::OTHER_BRANCH, message)
+            .with("branch", branch)
+            .with("checked_out", head)
+            .hint(format!("to do it on {head} all the same: {command} --any-branch")))
+    }
+}
