@@ -66,6 +66,11 @@ impl Damage {
         self.kind != Kind::Blob || is_event(self.path.as_bstr())
     }
 
+    /// Whether a decision counts for nothing without it: it is its statement, or the manifest of that.
+    pub fn ends_decision(&self) -> bool {
+        self.path.starts_with(b"statement-") || self.path.starts_with(b"manifest-")
+    }
+
     /// One sentence without a final period; quotes paths as they are.
     pub fn message(&self) -> String {
         let (name, object, why) = (&self.name, self.object, &self.why);

@@ -38,7 +38,10 @@ pub(super) fn damaged(damage: &Damage, view: &View) -> Problem {
                 true => format!("git fetch --refetch REMOTE {lane}"),
                 false => "git fetch --refetch REMOTE".to_owned(),
             };
-            let (end, given_up) = end_of(view, id);
+            let (end, given_up) = match damage.ends_decision() {
+                true => purge(id),
+                false => end_of(view, id),
+            };
             let hint = format!(
                 "aye doctor --repair; where nothing here has it, a clone or remote that does: {fetch}; \
                  to {given_up}: {end}"
@@ -49,11 +52,16 @@ pub(super) fn damaged(damage: &Damage, view: &View) -> Problem {
     }
 }
 
+/// A decision that counts for nothing leaves its proposal pending, and is lost all the same.
+fn purge(id: &str) -> (String, &'static str) {
+    (format!("aye purge {id} --reason damaged"), "give up all that is recorded of it")
+}
+
 /// How a proposal of which something is lost is done with: the command, and what that does, in words.
 pub(super) fn end_of(view: &View, id: &str) -> (String, &'static str) {
     let found = ProposalId::parse(id).and_then(|id| view.proposal(&id));
     match found.is_ok_and(|proposal| proposal.decision().is_some()) {
-        true => (format!("aye purge {id} --reason damaged"), "give up all that is recorded of it"),
+        true => purge(id),
         false => (format!("aye reject {id} --reason damaged"), "give it up"),
     }
 }
