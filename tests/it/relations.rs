@@ -335,7 +335,7 @@ fn what_was_made_on_one_that_another_branch_has_says_so() {
     let on = ["propose", "--on", &lower, "f", "--old", "five", "--new", "FIVE", "-q"];
     let upper = repo.agent("codex", &on).ok().id();
     repo.git(&["switch", "-q", "-c", "topic"]);
-    repo.aye(&["apply", &lower, "--commit", "--yes"]).ok();
+    repo.aye(&["apply", &lower, "--commit", "--yes", "--any-branch"]).ok();
     repo.aye(&["show", &upper]).ok().lacks("made on ");
     repo.git(&["switch", "-q", "main"]);
     let said = format!("{lower}, which was applied, and is not in these files");

@@ -273,8 +273,8 @@ fn an_undo_takes_back_what_was_staged_and_says_what_stays() {
     // Applied in another work tree, it stays there.
     let other = repo.outer().join("other");
     repo.git(&["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
-    repo.cmd(&["apply", &id, "--yes"]).dir(&other).run().ok();
-    repo.aye(&["undo", &id, "--yes"]).ok().notes("another work tree");
+    repo.cmd(&["apply", &id, "--yes", "--any-branch"]).dir(&other).run().ok();
+    repo.aye(&["undo", &id, "--yes", "--any-branch"]).ok().notes("another work tree");
     assert_eq!(std::fs::read_to_string(other.join("a.txt")).unwrap(), lines(&[(105, "FIVE")]));
 }
 
