@@ -328,8 +328,10 @@ fn what_a_decision_lacks_has_a_way_out() {
     run.says(&fetch).says(&purge);
     let repo = template.copy();
     repo.git(&["fetch", "--quiet", "--refetch", &remote, &lane]);
-    repo.aye(&["doctor", "--full"]).ok();
     repo.aye(&["show", &ids[0]]).ok().says("applied");
+    // The repair has made what stands for a pending proposal.
+    repo.aye(&["doctor", "--repair"]).ok();
+    repo.aye(&["doctor", "--full"]).ok();
     template.aye(&["purge", &ids[0], "--reason", "damaged", "--yes"]).ok();
     template.aye(&["doctor", "--full"]).ok();
     has_all(&template, &ids[1..]);
