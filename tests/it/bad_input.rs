@@ -224,11 +224,13 @@ fn ids_that_name_nothing_or_too_much() {
 #[test]
 fn a_proposals_text_never_reaches_the_terminal_raw() {
     let hostile = "a\u{1b}[2J\u{202e}b\u{9b}31m\u{200b}\r\u{7}";
+    // A description with control characters is refused.
+    let description: String = hostile.chars().filter(|c| !c.is_control()).collect();
     let repo = Repo::with(&[("f", "a\n")]);
     let id = repo
         .aye(&[
-            "propose", "f", "--old", "a", "--new", hostile, "-m", hostile, "--domain", hostile,
-            "--task", hostile, "--by", hostile,
+            "propose", "f", "--old", "a", "--new", hostile, "-m", &description, "--domain",
+            hostile, "--task", hostile, "--by", hostile,
         ])
         .ok()
         .id();

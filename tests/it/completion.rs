@@ -51,7 +51,7 @@ fn ids_of_proposals_are_completed_with_what_fits_the_command() {
 #[test]
 fn what_a_proposer_wrote_is_completed_safely() {
     let repo = Repo::with(&[("a.txt", "one\n")]);
-    let hostile = "\u{1b}]0;x\u{7}\u{202e} $(touch pwned)";
+    let hostile = "]0;x\u{202e} $(touch pwned)";
     repo.aye(&["propose", "a.txt", "--old", "one", "--new", "x", "-m", hostile]).ok();
     for shell in ["zsh", "fish"] {
         let run = repo
