@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn marks_of_one_word_are_counted_where_they_are_many() {
-        let path = |n: usize| RepoPath::new(&format!("{n}/Makefile")).unwrap();
+        let path = |n: usize| RepoPath::new(format!("{n}/Makefile")).unwrap();
         let build = (0..25).map(|n| Mark::of_file(Word::Build, &path(n), "runs"));
         let secret = Mark { line: Some(3), ..Mark::of_file(Word::Secret, &path(0), "a token") };
         let found = limited(build.chain([secret.clone(), secret]).collect());

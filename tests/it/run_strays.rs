@@ -110,7 +110,7 @@ fn what_the_tree_was_given_is_not_counted() {
     repo.write("dep/x/i", "x\n");
     repo.git(&["config", "aye.session.link", "dep"]);
     run(&repo, "test -f .env && test -f reports/in && echo y >dep/x/i && echo n >dep/n");
-    assert_eq!(moved(&repo), [PathBuf::new(); 0]);
+    assert!(moved(&repo).is_empty());
     run(&repo, "echo asked >reports/audit.md");
     let [place] = &moved(&repo)[..] else { panic!("{:?}", moved(&repo)) };
     assert_eq!(files(place), ["reports/audit.md"]);
@@ -129,7 +129,7 @@ fn they_are_kept_for_14_days() {
     at("15", &["session"]);
     assert_eq!(moved(&repo).len(), 2);
     at("16", &["session"]);
-    assert_eq!(moved(&repo), [PathBuf::new(); 0]);
+    assert!(moved(&repo).is_empty());
 }
 
 #[test]
