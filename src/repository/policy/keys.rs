@@ -390,7 +390,8 @@ mod tests {
     fn the_template_is_a_policy_with_or_without_its_comments() {
         let text = template(ID);
         let policy = Policy::parse(&text).unwrap();
-        assert_eq!(policy, Policy { repository: Some(ID.into()), ..Policy::default() });
+        let gated = Policy { gate: true, ..Policy::default() };
+        assert_eq!(policy, Policy { repository: Some(ID.into()), ..gated });
         // The commented defaults are the defaults.
         let keys = text.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
         let keys: Vec<&str> =
