@@ -1,6 +1,6 @@
 //! `aye util schema`: the JSON Schemas of the answers that are stable, and of what the tools take.
 //!
-//! A schema is derived from the very type that is printed or read. Who adds a stable answer adds a line to [`ANSWERS`];
+//! A schema is derived from the very type that is printed or read. Who adds a stable answer adds a line to `ANSWERS`;
 //! tools come from their registry.
 
 use std::borrow::Cow;
