@@ -264,14 +264,14 @@ fn a_failing_step_is_taken_back_at_once() {
         ]
         .contains(point)
     }) {
-        for (failure, code) in [("disk_full", "disk_full"), ("read_only", "read_only")] {
+        for (failure, status) in [("disk_full", 7), ("read_only", 4)] {
             let repo = start.copy();
             let before = files(&repo);
             let run = repo
                 .cmd(&["apply", &id, "--yes"])
                 .env("FAILPOINTS", format!("{point}=1*return({failure})->off"))
                 .run();
-            run.fails(code, 70);
+            run.fails(failure, status);
             assert_eq!(files(&repo), before, "{point} {failure}");
             assert_eq!(count(&repo, "pending"), 1, "{point} {failure}");
             assert_sound(&repo, point);
