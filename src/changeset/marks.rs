@@ -125,17 +125,20 @@ pub fn in_question<'m>(each: impl IntoIterator<Item = &'m [Mark]>) -> String {
 /// The mark of a proposal that was made for the branch `made_for`, where `head` is another one. None where
 /// either is not known.
 pub fn other_branch(made_for: Option<&str>, head: Option<&str>) -> Option<Mark> {
-    let (made_for, head) = (made_for?, head?);
-    (made_for != head).then(|| Mark {
+    let made_for = elsewhere(made_for, head)?;
+    let head = short_branch(head.unwrap_or("HEAD"));
+    Some(Mark {
         mark: Word::OtherBranch,
         path: None,
         line: None,
-        message: format!(
-            "made for {}, and {} is checked out",
-            short_branch(made_for),
-            short_branch(head)
-        ),
+        message: format!("made for {made_for}, and {head} is checked out"),
     })
+}
+
+/// The short name of `branch`, where HEAD is on the branch `head` and that is another.
+pub fn elsewhere<'a>(branch: Option<&'a str>, head: Option<&str>) -> Option<&'a str> {
+    let branch = branch?;
+    (branch != head?).then_some(short_branch(branch))
 }
 
 /// A branch as people name it.

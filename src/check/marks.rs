@@ -116,50 +116,74 @@ fn judge(
     changes: &[ChangeRecord],
     instructions: &Instructions,
 ) -> (Vec<Mark>, bool) {
-    let of_paths = sensitive::of(changes, instructions).into_iter();
-    let mut found: Vec<Mark> =
-        of_paths.map(|(path, (word, why))| Mark::of_file(word, path, why)).collect();
+    let sized: Vec<_> = changes.iter().map(|change| (change, larger(store, change))).collect();
+    let mut found = of_paths(changes, instructions);
+    found.extend(sized.iter().filter_map(|&(change, size)| of_size(change, size)));
+    let small = sized.iter().filter(|(_, size)| *size <= SIZE_LIMIT).map(|&(change, _)| change);
+    let is_whole = of_content(store, small.cloned().collect(), instructions, &mut found);
+    (marks::limited(found), is_whole)
+}
+
+/// What the paths and modes of `changes` say.
+fn of_paths(changes: &[ChangeRecord], instructions: &Instructions) -> Vec<Mark> {
+    let sensitive = sensitive::of(changes, instructions).into_iter();
     let moved = |path: &RepoPath| changes.iter().any(|it| it.origin.as_ref() == Some(path));
     let is_removed = |change: &&ChangeRecord| change.after.is_none() && !moved(&change.path);
     let removed = changes.iter().filter(is_removed);
-    found.extend(removed.map(|change| Mark::of_file(Word::Deletes, &change.path, "is removed")));
-    let size = |change: &ChangeRecord| {
-        let sides = change.before.iter().chain(&change.after);
-        sides.filter_map(|entry| store.size(entry)).max().unwrap_or_default()
+    sensitive
+        .map(|(path, (word, why))| Mark::of_file(word, path, why))
+        .chain(removed.map(|change| Mark::of_file(Word::Deletes, &change.path, "is removed")))
+        .collect()
+}
+
+/// Bytes of the larger side of `change`, of what is in this clone.
+fn larger(store: &Store, change: &ChangeRecord) -> u64 {
+    let sides = change.before.iter().chain(&change.after);
+    sides.filter_map(|entry| store.size(entry)).max().unwrap_or_default()
+}
+
+fn of_size(change: &ChangeRecord, size: u64) -> Option<Mark> {
+    let message = match size {
+        ..=LARGE => return None,
+        ..=SIZE_LIMIT => format!("has {size} bytes"),
+        _ => format!("has {size} bytes, and is not searched"),
     };
-    for change in changes {
-        let message = match size(change) {
-            ..=LARGE => continue,
-            size @ ..=SIZE_LIMIT => format!("has {size} bytes"),
-            size => format!("has {size} bytes, and is not searched"),
-        };
-        found.push(Mark::of_file(Word::Large, &change.path, message));
-    }
-    let small = changes.iter().filter(|change| size(change) <= SIZE_LIMIT).cloned();
+    Some(Mark::of_file(Word::Large, &change.path, message))
+}
+
+/// Adds to `found` what the content of `changes` says; answers whether all of it was read.
+fn of_content(
+    store: &Store,
+    changes: Vec<ChangeRecord>,
+    instructions: &Instructions,
+    found: &mut Vec<Mark>,
+) -> bool {
     // What a partial clone has not fetched is not fetched for a mark.
     let (here, missing): (Vec<ChangeRecord>, Vec<ChangeRecord>) =
-        small.partition(|change| store.has_contents(std::slice::from_ref(change)));
-    let changeset = (!here.is_empty()).then(|| store.changeset(&here).ok()).flatten();
-    let mut is_whole = missing.is_empty() && (here.is_empty() || changeset.is_some());
-    if let Some(changeset) = &changeset {
-        let is_binary = |change: &&FileChange| change.after.as_ref().is_some_and(File::is_binary);
-        let binary = changeset.changes().iter().filter(is_binary);
-        found.extend(binary.map(|it| Mark::of_file(Word::Binary, &it.path, "is binary")));
-        match gate::review(store, changeset, instructions) {
-            Ok(warnings) => found.extend(warnings.into_iter().map(of_warning)),
-            // With a broken list of exceptions nothing is known to be harmless.
-            Err(error) => {
-                is_whole = false;
-                found.push(Mark {
-                    mark: Word::Secret,
-                    path: None,
-                    line: None,
-                    message: format!("not searched: {}", error.message()),
-                });
-            }
+        changes.into_iter().partition(|change| store.has_contents(std::slice::from_ref(change)));
+    if here.is_empty() {
+        return missing.is_empty();
+    }
+    let Ok(changeset) = store.changeset(&here) else { return false };
+    let is_binary = |change: &&FileChange| change.after.as_ref().is_some_and(File::is_binary);
+    let binary = changeset.changes().iter().filter(is_binary);
+    found.extend(binary.map(|it| Mark::of_file(Word::Binary, &it.path, "is binary")));
+    match gate::review(store, &changeset, instructions) {
+        Ok(warnings) => {
+            found.extend(warnings.into_iter().map(of_warning));
+            missing.is_empty()
+        }
+        // With a broken list of exceptions nothing is known to be harmless.
+        Err(error) => {
+            found.push(Mark {
+                mark: Word::Secret,
+                path: None,
+                line: None,
+                message: format!("not searched: {}", error.message()),
+            });
+            false
         }
     }
-    (marks::limited(found), is_whole)
 }
 
 fn of_warning(warning: Warning) -> Mark {

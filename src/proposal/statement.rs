@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::changeset::marks::short_branch;
+use crate::changeset::marks;
 use crate::error::{Error, Result, codes as error_codes};
 use crate::proposal::event::{BlobRef, Data, Effect, Event, Evidence, open_words};
 use crate::proposal::{Actor, ActorKind, ProposalId, canonical, codes};
@@ -98,8 +98,7 @@ pub struct Target {
 impl Target {
     /// The short name of its branch, if it has one, and HEAD is on the branch `head`, which is another.
     pub fn elsewhere(&self, head: Option<&str>) -> Option<&str> {
-        let name = self.name.as_deref()?;
-        (name != head?).then_some(short_branch(name))
+        marks::elsewhere(self.name.as_deref(), head)
     }
 }
 
