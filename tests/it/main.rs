@@ -59,8 +59,6 @@ mod import;
 mod init;
 mod instructing_text;
 mod instruction_files;
-#[cfg(unix)]
-mod key_counts;
 mod lanes;
 mod lanes_gone;
 mod list;
