@@ -37,7 +37,6 @@ mod decisions;
 mod decisions_property;
 mod deinit;
 mod demo;
-mod dependencies;
 mod discovery;
 mod doctor;
 mod documents;
