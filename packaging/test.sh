@@ -90,6 +90,41 @@ deb() {
     [ ! -e "$root/usr/bin/aye" ]
 }
 
+# The steps of the GitHub action as a runner runs them: on a commit that holds what was approved, and on one that
+# names a proposal that nobody knows.
+action() (
+    clone=$scratch/clone temporary=$scratch/runner base= id=
+    export PATH="$temporary/aye/bin:$PATH" GITHUB_ACTION_PATH=$here/.. RUNNER_TEMP=$temporary FAIL_ON= \
+        GITHUB_PATH=$temporary/path GITHUB_OUTPUT=$temporary/output VERSION=$version FROM=$dist
+    step() {
+        local script
+        script=$(awk -v n="$1" '/^    - name:/ { on = 0 } on; /^      run: \|/ { on = ++at == n }' "$here/../action.yml")
+        bash -eo pipefail -c "$script" >"$scratch/step" 2>&1
+    }
+    git config --global user.name Ada
+    git config --global user.email ada@example.com
+    git init -q --bare "$scratch/remote.git"
+    git init -q -b main "$clone"
+    mkdir "$temporary"
+    cd "$clone"
+    step 1
+    echo one >a.txt
+    git add a.txt
+    git commit -qm Start
+    git remote add origin "$scratch/remote.git"
+    git push -q origin main
+    base=$(git rev-parse HEAD)
+    id=$(AYE_AGENT=codex aye propose a.txt --old one --new two -q)
+    aye apply "$id" --yes --commit >/dev/null 2>&1
+    git push -q origin 'refs/aye/log/*'
+    RANGE=$base..HEAD step 2
+    git commit -q --allow-empty -m Sly -m 'Proposal-Id: prop_0000000000'
+    if RANGE=$base..HEAD step 2; then return 1; fi
+    grep -q '^::' "$scratch/step"
+    grep -q unknown_proposal "$temporary/aye.sarif"
+    echo "ok: action"
+)
+
 # Where no libc is at all, neither that of glibc nor musl's: what the two tags of the wheel promise.
 static() {
     if ! file -b "$bin/aye" 2>/dev/null | grep -q 'statically linked'; then
@@ -107,4 +142,5 @@ archive
 npm_
 wheel
 deb
+action
 static

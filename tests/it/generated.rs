@@ -121,6 +121,20 @@ fn tables_of_commands_and_exits_are_fresh() {
     assert!(fresh == text, "the tables of docs/commands.md are stale\nrun: {BLESS}");
 }
 
+#[test]
+fn versions_agree() {
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    for (path, line) in [
+        ("action.yml", format!("default: \"{VERSION}\"")),
+        ("packaging/gitlab-ci.yml", format!("AYE_VERSION: \"{VERSION}\"")),
+        ("pyproject.toml", format!("version = \"{VERSION}\"")),
+        ("pyproject.toml", format!("dependencies = [\"aye=={VERSION}\"]")),
+    ] {
+        let text = std::fs::read_to_string(committed(path)).expect(path);
+        assert!(text.contains(&line), "{path} has no line {line}");
+    }
+}
+
 /// A room that declares codes and does not register them would be missing from the table.
 #[test]
 fn every_declared_error_code_is_in_the_table() {

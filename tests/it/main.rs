@@ -80,7 +80,6 @@ mod memory_terminal;
 mod merge;
 mod messages;
 mod news;
-mod packaging;
 mod partial_clones;
 mod patch;
 mod patch_commits;
