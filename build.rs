@@ -53,7 +53,7 @@ fn link() {
 
     let linker = Some(var("RUSTC_LINKER")).filter(|l| !l.is_empty()).unwrap_or("cc".into());
     let out = PathBuf::from(var("OUT_DIR"));
-    let mut arguments = match static_libraries(&linker, &out) {
+    let arguments = match static_libraries(&linker, &out) {
         Some(directory) => {
             vec!["-static".to_owned(), "-no-pie".to_owned(), format!("-L{}", directory.display())]
         }
@@ -61,50 +61,9 @@ fn link() {
         None if links(&linker, &out, &["-no-pie"]) => vec!["-no-pie".to_owned()],
         None => Vec::new(),
     };
-    if var("PROFILE") == "release" {
-        arguments.extend(without_unwind_tables(&arguments, &out));
-        arguments.extend(with_equal_functions_once(&arguments, &out));
-    }
     for argument in arguments {
         println!("cargo:rustc-link-arg-bins={argument}");
     }
-}
-
-/// The argument that leaves the tables for unwinding out: a tenth of the program, which a program
-/// that aborts on panic never reads. `None` where the linker that rustc uses cannot do it.
-fn without_unwind_tables(others: &[String], out: &Path) -> Option<String> {
-    let script = out.join("unwind.ld");
-    std::fs::write(
-        &script,
-        "SECTIONS { /DISCARD/ : { *(.eh_frame .eh_frame_hdr) } } INSERT AFTER .text;\n",
-    )
-    .ok()?;
-    let argument = format!("-Wl,-T,{}", script.display());
-    rust_links(others, &argument, out).then_some(argument)
-}
-
-/// The argument that keeps one copy of functions whose code is the same, 3 % of the program: nothing
-/// here, SQLite included, tells functions apart by their addresses. `None` for linkers without it.
-fn with_equal_functions_once(others: &[String], out: &Path) -> Option<String> {
-    let argument = "-Wl,--icf=all".to_owned();
-    rust_links(others, &argument, out).then_some(argument)
-}
-
-/// Whether a small Rust program links with these arguments, as the program is linked, and runs.
-fn rust_links(others: &[String], argument: &str, out: &Path) -> bool {
-    let (source, program) = (out.join("probe.rs"), out.join("probe-rust"));
-    let text = "fn main() { std::thread::spawn(|| ()).join().unwrap() }\n";
-    let Some(rustc) = std::env::var_os("RUSTC") else { return false };
-    let arguments = others.iter().map(String::as_str).chain([argument]);
-    std::fs::write(&source, text).is_ok()
-        && Command::new(rustc)
-            .args(["-Cpanic=abort", "-Copt-level=1", "--edition=2024", "-o"])
-            .arg(&program)
-            .arg(&source)
-            .args(arguments.map(|argument| format!("-Clink-arg={argument}")))
-            .output()
-            .is_ok_and(|output| output.status.success())
-        && Command::new(&program).status().is_ok_and(|status| status.success())
 }
 
 /// A directory with linker scripts under the names of the shared libraries that rustc asks for

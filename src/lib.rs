@@ -23,7 +23,6 @@ pub mod harness;
 pub mod hooks;
 pub mod mcp;
 pub mod memory;
-mod ordered;
 mod patience;
 pub mod plan;
 mod private;

@@ -11,7 +11,6 @@ use crate::changeset::snippet::{self, Edit};
 use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot};
 use crate::check::relations::{self, MOST_HIGH};
 use crate::error::{Error, Result, codes};
-use crate::ordered::Ordered as _;
 use crate::proposal::event::{Extend, On, RevisionReason, Subject};
 use crate::proposal::relations::{Lower, Relations, stack_below};
 use crate::proposal::{Authority, Note, Proposal, ProposalId, Status};
@@ -380,7 +379,7 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
         at = next;
     }
     let ids: BTreeSet<ProposalId> =
-        uppers.iter().map(|upper| &upper.proposal.id).chain([&lower.id]).cloned().into_set();
+        uppers.iter().map(|upper| &upper.proposal.id).chain([&lower.id]).cloned().collect();
     for upper in &mut uppers {
         let is_one = |lower: &Lower| !lower.is_revised && ids.contains(&lower.id);
         let needed = related.get(&upper.proposal.id).map_or_else(Vec::new, |it| it.needed(is_one));

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{FileChange, RepoPath};
-use crate::ordered::Ordered as _;
 
 /// From what one revision leads to, to what another leads to: what changed between them for
 /// someone who has seen the first. Paths that only one of them touches count as unchanged by the
 /// other.
 pub fn interdiff(seen: &[FileChange], now: &[FileChange]) -> Vec<FileChange> {
-    let paths: BTreeSet<&RepoPath> = seen.iter().chain(now).map(|change| &change.path).into_set();
+    let paths: BTreeSet<&RepoPath> = seen.iter().chain(now).map(|change| &change.path).collect();
     let mut changes = Vec::new();
     for path in paths {
         let find = |list: &[FileChange]| list.iter().find(|c| c.path == *path).cloned();

@@ -40,7 +40,6 @@ use std::collections::BTreeMap;
 use bstr::ByteSlice as _;
 
 use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
 
 /// Error codes of the changeset engine.
 pub mod codes {
@@ -157,7 +156,7 @@ impl Changeset {
             }
         }
         let created: std::collections::BTreeSet<&RepoPath> =
-            changes.iter().filter(|c| c.after.is_some()).map(|c| &c.path).into_set();
+            changes.iter().filter(|c| c.after.is_some()).map(|c| &c.path).collect();
         for path in &created {
             for parent in path.parents() {
                 if created.contains(&parent) {

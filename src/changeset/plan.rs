@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::merge::{ConflictHunk, Merged, Sides, merge};
 use super::{File, FileChange, Mode, RepoPath, Snapshot, codes, snippet};
 use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
 use crate::words::words;
 
 /// What becomes of one file.
@@ -141,7 +140,7 @@ pub fn plan(
     sides: Sides<'_>,
 ) -> Result<Resolution> {
     let deleted: BTreeSet<&RepoPath> =
-        changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).into_set();
+        changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).collect();
     // Where the files that are moved or copied come from.
     let places: BTreeMap<&RepoPath, usize> = match changes.iter().any(|c| c.origin.is_some()) {
         true => changes.iter().enumerate().map(|(at, change)| (&change.path, at)).collect(),

@@ -15,7 +15,6 @@ use crate::changeset::RepoPath;
 use crate::changeset::instructions::{InstructionKind, Instructions};
 use crate::changeset::sensitive::{self, MemoryFile};
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::proposal::state::Decision;
 use crate::proposal::steps::Step;
 use crate::proposal::{Actor, ChangeRecord, Entry, Proposal, Status, codes, trailers};
@@ -475,7 +474,7 @@ impl Claims<'_> {
     /// Files that the commit changes beside those of the proposals it names, and those of which something was `told`.
     fn extra_files(&self, known: &[Proposal], told: &[RepoPath]) -> Result<Vec<Finding>> {
         let named: BTreeSet<&RepoPath> =
-            self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| &step.path).into_set();
+            self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| &step.path).collect();
         let mut found = Vec::new();
         for (name, change) in &self.changes {
             let Ok(path) = RepoPath::from_tree(name) else { continue };

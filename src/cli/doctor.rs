@@ -10,7 +10,6 @@ use super::{Context, Format, trust};
 use crate::actor::startup;
 use crate::app::doctor::{self, Findings, Problem, Wanted};
 use crate::error::{Exit, Result};
-use crate::ordered::Ordered as _;
 use crate::store::{Audience, Store, View};
 use crate::text::escape;
 
@@ -143,7 +142,7 @@ fn print(context: &mut Context, store: &Store, found: Findings) -> Result<Exit> 
             text += &format!("sound: {} pending, {lanes}{others}\n", diagnosis.pending);
         }
         let hints: BTreeSet<&str> =
-            diagnosis.problems.iter().map(|problem| problem.hint.as_str()).into_set();
+            diagnosis.problems.iter().map(|problem| problem.hint.as_str()).collect();
         for hint in hints {
             text += &format!("hint: {}\n", escape::line(hint));
         }

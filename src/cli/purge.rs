@@ -9,7 +9,6 @@ use super::sending::{Remote, Sending};
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::{forget_index, forget_staging};
-use crate::ordered::Ordered as _;
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
@@ -277,7 +276,7 @@ fn wish<'s>(
     let (mut lacks, mut new) = (false, Vec::new());
     for target in subjects.targets.iter().filter(|target| target.record.is_none()) {
         let asked: BTreeSet<String> =
-            view.asked_to_purge(&target.id)?.iter().map(|actor| actor.identity()).into_set();
+            view.asked_to_purge(&target.id)?.iter().map(|actor| actor.identity()).collect();
         let by_others = asked.iter().any(|identity| *identity != me);
         if !by_others || !target.is_own {
             lacks = true;

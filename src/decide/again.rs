@@ -10,7 +10,6 @@ use crate::changeset::plan::{Resolved, inverse};
 use crate::changeset::{Changeset, File, FileChange, RepoPath};
 use crate::error::Result;
 use crate::memory::markdown;
-use crate::ordered::Ordered as _;
 use crate::proposal::event::Subject;
 use crate::proposal::steps::{Own, Step};
 use crate::proposal::{ChangeRecord, Proposal};
@@ -49,7 +48,7 @@ pub(super) fn first_other<'s>(
     let files = files_before(changes.split_off(revision.changes.len()));
     let plan = subject::lines(Changeset::new(changes)?.changes(), proposal, &files)?;
     let planned: BTreeMap<_, _> =
-        plan.files.iter().map(|file| (&file.path, file.after.as_ref())).into_map();
+        plan.files.iter().map(|file| (&file.path, file.after.as_ref())).collect();
     for step in others {
         let Some(after) = planned.get(&step.path) else { return Ok(Some(step)) };
         if after.map(|file| store.entry_of(file)).transpose()? != step.after {

@@ -7,7 +7,6 @@ use super::{Followed, Made, Part, Seen, subject};
 use crate::changeset::plan::{self, Planned, Resolution};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
 use crate::proposal::event::{RevisionReason, Subject};
 use crate::proposal::manifest::{ApprovedAs, Blob, Manifest, Record, Residue as Taken};
 use crate::proposal::{ChangeRecord, Entry, Proposal};
@@ -232,7 +231,7 @@ fn of_plan_on(
         return Ok(shown);
     }
     let own: BTreeMap<&RepoPath, &ChangeRecord> =
-        proposal.current().changes.iter().map(|change| (&change.path, change)).into_map();
+        proposal.current().changes.iter().map(|change| (&change.path, change)).collect();
     let head = Base::open(store, base.unwrap_or(shown.seen.target.commit.as_deref()));
     let mut explained = super::steps::Explained::new(store, view, proposal);
     let mut records = Vec::with_capacity(shown.plan.files.len());

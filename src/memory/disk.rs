@@ -8,7 +8,6 @@ use super::settings::{Settings, schema};
 use super::{DIR, MAX_FILE_BYTES};
 use crate::changeset::{File, RepoPath, Snapshot as _};
 use crate::error::{Error, Result, codes};
-use crate::ordered::Ordered as _;
 use crate::worktree::Worktree;
 
 /// The files of the store in a work tree.
@@ -158,7 +157,7 @@ impl Files for Overlay<'_> {
     }
 
     fn list(&self, dir: &str) -> Result<Vec<String>> {
-        let mut paths: BTreeSet<String> = self.base.list(dir)?.into_iter().into_set();
+        let mut paths: BTreeSet<String> = self.base.list(dir)?.into_iter().collect();
         let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
         for (path, bytes) in self.over {
             if path.strip_prefix(&prefix).is_none_or(|rest| rest.contains('/')) {

@@ -15,7 +15,6 @@ use super::{Actor, ActorKind, Proposal, Status};
 use crate::changeset::FileChange;
 use crate::changeset::entry::entries;
 use crate::changeset::marks;
-use crate::ordered::Ordered as _;
 
 /// A proposal with its history.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -507,7 +506,7 @@ pub fn file_path(revision: &Revision) -> String {
 /// The changes of a revision.
 pub fn changes(revision: &Revision) -> Vec<Change> {
     let gone: BTreeSet<&crate::changeset::RepoPath> =
-        revision.changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).into_set();
+        revision.changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).collect();
     revision
         .changes
         .iter()

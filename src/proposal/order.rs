@@ -11,7 +11,6 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use chrono::{DateTime, Utc};
 
 use super::event::Stamped;
-use crate::ordered::Ordered as _;
 
 /// What decides between events that could come next; the last is the event's number.
 type Key<'e> = (DateTime<Utc>, &'e str, usize);
@@ -57,7 +56,7 @@ pub fn order(events: &[Stamped]) -> Vec<&Stamped> {
         (event.event.time, event.id.as_str(), number)
     };
     // The next event of every lane, and those among them that wait for nothing.
-    let mut fronts: BTreeSet<Key<'_>> = lanes.values().map(|lane| key(lane.start)).into_set();
+    let mut fronts: BTreeSet<Key<'_>> = lanes.values().map(|lane| key(lane.start)).collect();
     let mut free: BinaryHeap<Reverse<Key<'_>>> =
         fronts.iter().filter(|front| waiting[front.2] == 0).copied().map(Reverse).collect();
     let mut is_front = vec![false; all.len()];

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::{Entry, ProposalId};
-use crate::ordered::Ordered as _;
 
 /// How many others are named of each relation; the rest is counted.
 pub const MOST_NAMED: usize = 3;
@@ -230,7 +229,7 @@ pub fn relations(
         }
         let left = files.iter().filter(|on| !on.iter().any(|(other, _)| said.contains(other)));
         // In the order of age.
-        let all: BTreeSet<(usize, bool)> = left.clone().flatten().copied().into_set();
+        let all: BTreeSet<(usize, bool)> = left.clone().flatten().copied().collect();
         let mut place = HashMap::new();
         for (other, is_revised) in all {
             lower[at].insert(other);
@@ -255,7 +254,7 @@ pub fn relations(
     }
     let found = open.iter().zip(found).filter(|(_, found)| *found != Relations::default());
     let mut found: BTreeMap<ProposalId, Relations> =
-        found.map(|(proposal, found)| (proposal.id.clone(), found)).into_map();
+        found.map(|(proposal, found)| (proposal.id.clone(), found)).collect();
     for (id, on) in recorded {
         // Its files are nobody else's.
         let related = found.entry(id.clone()).or_default();

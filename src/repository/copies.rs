@@ -7,7 +7,6 @@ use bstr::ByteSlice as _;
 
 use super::Repository;
 use crate::changeset::{FileChange, RepoPath, moves};
-use crate::ordered::Ordered as _;
 
 /// Most created files for which a source is looked for.
 const MOST_CREATED: usize = 20;
@@ -26,12 +25,12 @@ impl Repository {
     /// As [`Repository::with_sources`], only of the origins that are named.
     #[must_use]
     pub fn with_named_sources(&self, mut changes: Vec<FileChange>) -> Vec<FileChange> {
-        let own: BTreeSet<&RepoPath> = changes.iter().map(|change| &change.path).into_set();
+        let own: BTreeSet<&RepoPath> = changes.iter().map(|change| &change.path).collect();
         let created = changes.iter().filter(|change| change.before.is_none());
         let named: BTreeSet<RepoPath> = created
             .filter_map(|change| change.origin.clone())
             .filter(|origin| !own.contains(origin))
-            .into_set();
+            .collect();
         for path in named {
             let Some(file) = self.file_in_head(&path) else { continue };
             let (before, after) = (Some(file.clone()), Some(file));
@@ -42,7 +41,7 @@ impl Repository {
 
     /// Names the origin of each created file that is like one of HEAD.
     fn name_copied(&self, changes: &mut [FileChange]) {
-        let own: BTreeSet<RepoPath> = changes.iter().map(|change| change.path.clone()).into_set();
+        let own: BTreeSet<RepoPath> = changes.iter().map(|change| change.path.clone()).collect();
         let is_open = |change: &&mut FileChange| {
             let size = change.after.as_ref().map_or(0, |after| after.bytes.len());
             change.before.is_none() && change.origin.is_none() && size >= moves::SMALLEST

@@ -9,7 +9,6 @@ use gix::worktree::stack::state::ignore::Source;
 use super::Repository;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
 
 /// So many paths are looked up in HEAD before rules are read, which is quicker for more.
 const FEW: usize = 16;
@@ -64,7 +63,7 @@ impl Repository {
 
     /// An index of nothing but the files of rules that HEAD has above `paths`; `None` where it has none.
     fn rules_in_head(&self, paths: &[&RepoPath]) -> Result<Option<State>> {
-        let directories: BTreeSet<BString> = paths.iter().flat_map(|path| above(path)).into_set();
+        let directories: BTreeSet<BString> = paths.iter().flat_map(|path| above(path)).collect();
         let mut rules = State::new(self.repo.object_hash());
         for directory in directories {
             let name = [directory.as_slice(), b".gitignore"].concat();

@@ -14,7 +14,6 @@ use crate::beneath::{FileKind, open_last};
 use crate::changeset::merge::preferring_theirs;
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::repository::Repository;
 use crate::worktree::{Worktree, is_temporary, why};
 
@@ -94,7 +93,7 @@ fn lead(
     let index = |commit| read::index(&inside, commit).map(|index| read::entries(&index));
     let (from, to) = (index(commits.0)?, index(commits.1)?);
     let differs = |path: &&BString| from.get(*path) != to.get(*path);
-    let paths: BTreeSet<&BString> = from.keys().chain(to.keys()).filter(differs).into_set();
+    let paths: BTreeSet<&BString> = from.keys().chain(to.keys()).filter(differs).collect();
     sweep(tree, &paths);
     let worktree = inside.worktree()?;
     let sides = Sides {
@@ -147,7 +146,7 @@ fn sweep(tree: &Path, paths: &BTreeSet<&BString>) {
         return;
     }
     let above = |path: &&BString| path.rfind_byte(b'/').map_or(0, |at| at);
-    let directories: BTreeSet<&[u8]> = paths.iter().map(|path| &path[..above(path)]).into_set();
+    let directories: BTreeSet<&[u8]> = paths.iter().map(|path| &path[..above(path)]).collect();
     for directory in directories.into_iter().filter_map(|path| inside(path).ok()) {
         for (name, kind) in directory.kinds().unwrap_or_default() {
             if kind == FileKind::File && is_temporary(&name) {

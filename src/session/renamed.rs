@@ -10,7 +10,6 @@ use super::read::{self, Entries, mode_of};
 use crate::changeset::moves::{RENAMED, is_apart, name_origins, similarity};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot as _};
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::proposal::Entry;
 use crate::repository::Repository;
 use crate::worktree::Worktree;
@@ -115,7 +114,7 @@ impl Sides<'_> {
                     false => !self.repository.is_left_out(&path.to_string()),
                 }
         };
-        let gone: BTreeSet<&BString> = self.paths.iter().filter(is_gone).copied().into_set();
+        let gone: BTreeSet<&BString> = self.paths.iter().filter(is_gone).copied().collect();
         if gone.is_empty() {
             return Ok(Moves::default());
         }

@@ -1,13 +1,12 @@
 //! What is staged in the checkout before a command, and the index as it was, once the files are again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
 use serde::{Deserialize, Serialize};
 
 use super::tree;
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::repository::Repository;
 
 /// Mode and object of a path, in git's spelling; the mode `000000` where there is none.
@@ -83,7 +82,7 @@ impl Staged {
     pub fn differing(&self, now: &Self) -> BTreeSet<BString> {
         let [before, now] = [self, now].map(|staged| {
             let entries = staged.entries.iter().map(|(path, _, index)| (path, index));
-            entries.into_set()
+            entries.collect::<BTreeSet<_>>()
         });
         before.symmetric_difference(&now).map(|(path, _)| (*path).clone()).collect()
     }
@@ -96,7 +95,7 @@ impl Staged {
         let (mut gone, mut put) = (Vec::new(), Vec::new());
         let [before, now] = [self, now].map(|staged| {
             let entries = staged.entries.iter();
-            entries.map(|(path, head, index)| (path, (head, index))).into_map()
+            entries.map(|(path, head, index)| (path, (head, index))).collect::<BTreeMap<_, _>>()
         });
         for path in paths {
             let (mode, id) = match (before.get(path), now.get(path)) {

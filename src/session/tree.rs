@@ -10,7 +10,6 @@ use super::submodules::{self, Submodules};
 use super::{codes, included, spool, times};
 use crate::error::{Error, Result};
 use crate::git::Git;
-use crate::ordered::Ordered as _;
 use crate::repository::Repository;
 
 /// Ref that keeps the commits of a session, for as long as there is one: the tree has none of its own.
@@ -157,7 +156,7 @@ fn is_beyond_stash(repository: &Repository) -> Result<bool> {
     }
     let args = ["diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=A"];
     let added = git(repository)?.directory(&top).args(args).arg("HEAD").run()?;
-    let added: BTreeSet<&[u8]> = added.split(|byte| *byte == 0).into_set();
+    let added: BTreeSet<&[u8]> = added.split(|byte| *byte == 0).collect();
     let is_directory = |path: &[u8]| {
         let facts = path.to_path().ok().and_then(|path| top.join(path).symlink_metadata().ok());
         facts.is_some_and(|facts| facts.is_dir())

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::tree;
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::repository::Repository;
 
 /// Files that are compared, at most; of a checkout with more of them none is.
@@ -61,7 +60,7 @@ impl Untracked {
     pub fn of(repository: &Repository) -> Result<Self> {
         let Some(top) = repository.work_dir() else { return Ok(Self(Some(Vec::new()))) };
         let paths: BTreeSet<BString> =
-            tree::untracked(repository)?.into_iter().take(MOST + 1).into_set();
+            tree::untracked(repository)?.into_iter().take(MOST + 1).collect();
         if paths.len() > MOST {
             return Ok(Self(None));
         }
@@ -89,7 +88,7 @@ impl Untracked {
     /// What became of them in the work tree at `top`, where they are `now`.
     pub fn changed(&self, now: &Self, top: &Path) -> Changed {
         let (Some(before), Some(now)) = (&self.0, &now.0) else { return Changed::default() };
-        let known: BTreeSet<&BString> = before.iter().map(|(path, _)| path).into_set();
+        let known: BTreeSet<&BString> = before.iter().map(|(path, _)| path).collect();
         let mut changed = Changed::default();
         let mut gone = BTreeMap::new();
         let mut lost = BTreeSet::new();

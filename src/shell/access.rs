@@ -8,7 +8,6 @@ use std::path::{Component, Path, PathBuf};
 use super::denied::{MOVED, TRANSCRIPTS};
 use super::glob::{self, Item};
 use super::{Refusal, Result};
-use crate::ordered::Ordered as _;
 
 /// The pattern for the variants of `.env`. It leaves out templates, which are there to be read:
 /// those whose last part is one of [`TEMPLATES`].
@@ -384,11 +383,11 @@ fn no_template() -> Vec<String> {
     let ends: BTreeSet<&str> = dotted
         .iter()
         .flat_map(|word| word.char_indices().skip(1).map(|(at, _)| &word[at..]).chain([""]))
-        .into_set();
+        .collect();
     let mut patterns = Vec::new();
     for end in ends {
         let before = dotted.iter().filter_map(|word| word.strip_suffix(end)?.chars().next_back());
-        let before: String = before.into_set().into_iter().collect();
+        let before: String = before.collect::<BTreeSet<_>>().into_iter().collect();
         patterns.push(format!(".env.*[!{before}]{end}"));
         // The same where the name has nothing else after `.env.`.
         if !TEMPLATES.contains(&end) {

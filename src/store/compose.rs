@@ -15,7 +15,6 @@ use super::objects::{Batch, Sink};
 use super::trees::{self, Leaf};
 use crate::changeset::Mode;
 use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
 use crate::proposal::event::MAX_BYTES;
 use crate::proposal::{Data, ProposalId, Stamped, snapshot};
 use crate::repository::blob_within;
@@ -201,7 +200,7 @@ fn message(events: &[Stamped]) -> String {
         message += &format!(" (and {} more)\n\n{}", lines.len() - 1, lines.join("\n"));
     }
     message += "\n\n";
-    let ids: BTreeSet<ProposalId> = events.iter().filter_map(Stamped::proposal).into_set();
+    let ids: BTreeSet<ProposalId> = events.iter().filter_map(Stamped::proposal).collect();
     for id in ids {
         message += &format!("{PROPOSAL}{id}\n");
     }

@@ -1,13 +1,12 @@
 //! Everything that aye keeps of a repository, counted and removed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
 use super::lock::Lock;
 use super::{Audience, Filter, Store, View, projection, refs};
 use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
 use crate::proposal::event::Subject;
 use crate::proposal::{ProposalId, Status, codes};
 use crate::repository::exclude::{self, EXCLUDED};
@@ -71,7 +70,7 @@ impl Store {
                 .iter()
                 .filter(|(name, _)| name.starts_with(refs::REMOTES) && refs::lane_of(name) == lane)
                 .map(|(_, position)| position.tip.clone())
-                .into_set()
+                .collect::<BTreeSet<_>>()
         };
         let own = view.own_tips(self)?;
         let only_here = own.iter().any(|own| !sent(&own.lane).contains(&own.tip));

@@ -18,7 +18,6 @@ use super::refs::{self, Audience, LaneRef};
 use super::{Store, View, compose, place};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::ordered::Ordered as _;
 use crate::proposal::event::{BlobRef, Fold, Head};
 use crate::proposal::snapshot::{self, MAX_SUBJECT};
 use crate::proposal::{Actor, Data, Event, ProposalId, Stamped, State};
@@ -182,7 +181,7 @@ impl Store {
         let mut plan =
             NextEpoch { places: std::mem::take(&mut contents.lines), ..NextEpoch::default() };
         let troubled: BTreeSet<&str> =
-            view.troubles().iter().filter_map(|trouble| trouble.proposal.as_deref()).into_set();
+            view.troubles().iter().filter_map(|trouble| trouble.proposal.as_deref()).collect();
         let rows = &contents.rows;
         let newest: HashMap<&str, u64> =
             rows.iter().filter_map(|row| Some((row.plan.as_deref()?, row.seq))).collect();

@@ -56,7 +56,6 @@ use chrono::{DateTime, Utc};
 use gix::objs::Exists as _;
 
 use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
 use crate::proposal::{ProposalId, Status};
 use lock::Lock;
 
@@ -239,7 +238,7 @@ impl Store {
         let view = newer.as_ref().unwrap_or(view);
         view.followed(&view.fetched(usize::MAX));
         let pending = view.proposals(&Filter::pending(), now)?;
-        let known: BTreeSet<_> = pending.iter().map(|s| &s.id).into_set();
+        let known: BTreeSet<_> = pending.iter().map(|s| &s.id).collect();
         let refs = pending::targets(self)?;
         let stale = || refs.keys().filter(|id| !known.contains(id));
         for id in stale().filter(|id| view.proposal(id).is_err()) {

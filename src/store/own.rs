@@ -6,7 +6,6 @@ use super::audience::default_remotes;
 use super::refs::{self, Audience};
 use super::{Store, View, place};
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 
 /// A lane of this clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +39,7 @@ pub(super) fn lanes<'n>(
 /// The ids of this clone's lanes for the default remote and for `audiences`, as far as they are noted.
 fn noted(store: &Store, audiences: impl Iterator<Item = Audience>) -> Vec<(Audience, String)> {
     let Ok(Some(private)) = store.private() else { return Vec::new() };
-    let audiences: BTreeSet<Audience> = audiences.chain([Audience::Default]).into_set();
+    let audiences: BTreeSet<Audience> = audiences.chain([Audience::Default]).collect();
     let lane = |audience: Audience| {
         let lane = place::noted(&private, &audience).ok()??;
         Some((audience, lane))

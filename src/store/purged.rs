@@ -14,7 +14,6 @@ use super::{Audience, Store, View};
 use crate::beneath;
 use crate::changeset::RepoPath;
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::private::Directory;
 use crate::proposal::ProposalId;
 use crate::proposal::event::Written;
@@ -75,7 +74,7 @@ impl PurgedLines {
 
     fn to_bytes(&self) -> Vec<u8> {
         let mut text = format!("{}\n", self.salt);
-        let lines: BTreeSet<(&String, &String)> = self.known.iter().into_set();
+        let lines: BTreeSet<(&String, &String)> = self.known.iter().collect();
         for (hash, of) in lines {
             text += &format!("{hash} {of}\n");
         }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::{Store, pending, projection};
 use crate::changeset::RepoPath;
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, ProposalId};
 use crate::worktree::Worktree;
@@ -26,7 +25,7 @@ impl Traces {
     /// # Errors
     /// If refs or a directory cannot be read.
     pub(super) fn of(store: &Store) -> Result<Self> {
-        let mut ids: BTreeSet<ProposalId> = pending::targets(store)?.into_keys().into_set();
+        let mut ids: BTreeSet<ProposalId> = pending::targets(store)?.into_keys().collect();
         let mut is_staged = false;
         for root in store.work_trees() {
             let tree = Worktree::open(&root)?;

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::{lane, refs};
-use crate::ordered::Ordered as _;
 
 /// A kind of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -187,7 +186,7 @@ impl Notices {
                 .iter()
                 .filter(|trouble| trouble.kind == kind)
                 .map(|trouble| refs::lane_of(&trouble.name))
-                .into_set();
+                .collect();
             let first = found.iter().find(|trouble| trouble.kind == kind);
             match (lanes.len(), first) {
                 (0, _) | (_, None) => {}

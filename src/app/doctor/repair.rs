@@ -6,7 +6,6 @@ use super::find::Look;
 use super::{Examination, Findings, PutBack, asides};
 use crate::app::plan as task_plan;
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::store::{Damage, Depth, Inspection, Store, Trouble, TroubleKind, View};
 use crate::worktree::codes as apply;
 
@@ -62,7 +61,7 @@ impl Examination<'_> {
             self.repaired.extend(crate::apply::set_refused_aside(self.store)?);
         }
         let broken: Vec<&Damage> = found.damaged.iter().filter(|d| d.breaks_lane()).collect();
-        let mut lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).into_set();
+        let mut lanes: BTreeSet<String> = broken.iter().map(|damage| damage.lane()).collect();
         if !(lanes.is_empty() && view.broken().is_empty()) {
             self.save_cache()?;
         }
@@ -72,7 +71,7 @@ impl Examination<'_> {
             view = self.store.view_with_new_cache()?;
         }
         let own: BTreeSet<String> =
-            view.broken().iter().map(|broken| broken.name.clone()).into_set();
+            view.broken().iter().map(|broken| broken.name.clone()).collect();
         if !look.left.is_empty() {
             self.repaired.extend(self.store.remove_leftovers(&look.left)?);
         }

@@ -9,7 +9,6 @@ pub use gix::hash::Kind;
 
 use super::hunks::{CONTEXT, Diff, Side};
 use super::{Changeset, File, FileChange, RepoPath, binary, moves};
-use crate::ordered::Ordered as _;
 
 pub use quote::name as quoted_name;
 
@@ -88,8 +87,7 @@ struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     fn new(changes: &'a [FileChange]) -> Self {
-        let by_path: BTreeMap<_, _> =
-            changes.iter().map(|change| (&change.path, change)).into_map();
+        let by_path: BTreeMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
         let mut taken_by = BTreeMap::new();
         for change in changes.iter().filter(|change| is_new(change)) {
             if let Some(origin) = &change.origin

@@ -10,7 +10,6 @@ use crate::memory::problem::Problem;
 use crate::memory::request::OperationKind;
 use crate::memory::response::AffectedSection;
 use crate::memory::settings::Category;
-use crate::ordered::Ordered as _;
 use crate::secrets::codes as guard_codes;
 
 impl Planner<'_> {
@@ -150,7 +149,7 @@ pub fn check_sections(
         );
     }
     let mut taken: BTreeSet<String> =
-        document.sections.iter().filter_map(|section| section.id.clone()).into_set();
+        document.sections.iter().filter_map(|section| section.id.clone()).collect();
     for i in 0..document.sections.len() {
         if old.as_ref().is_some_and(|old| unchanged(old, &document, i)) {
             continue;

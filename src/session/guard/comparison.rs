@@ -12,7 +12,6 @@ use super::whose::Whose;
 use super::{Before, Files, Found, differing, stored};
 use crate::changeset::{RepoPath, Snapshot as _, codes};
 use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
 use crate::repository::Repository;
 use crate::repository::codes::FILTERED_FILE;
 use crate::worktree::Worktree;
@@ -54,7 +53,7 @@ impl Comparison<'_> {
             true => read::Entries::new(),
             false => read::entries(&read::index(self.repository, &self.before.commit)?),
         };
-        let lost: BTreeSet<&BString> = untracked.lost.iter().map(|(path, _)| path).into_set();
+        let lost: BTreeSet<&BString> = untracked.lost.iter().map(|(path, _)| path).collect();
         let (mut named, mut others) = (Vec::new(), Vec::new());
         for path in changed.into_iter().chain(untracked.new.iter().cloned()) {
             self.staged.remove(&path);

@@ -15,7 +15,6 @@ use landlock::{
 
 use super::super::access::MEMORY;
 use super::Confinement;
-use crate::ordered::Ordered as _;
 
 /// The newest set of rights asked for; older kernels give what they have.
 const NEWEST: ABI = ABI::V7;
@@ -37,7 +36,7 @@ pub(super) fn restrict(confinement: &Confinement) -> Result<bool, RulesetError> 
         .handle_access(AccessNet::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?
         .create()?;
-    let mut denied: BTreeSet<PathBuf> = confinement.denied.iter().cloned().into_set();
+    let mut denied: BTreeSet<PathBuf> = confinement.denied.iter().cloned().collect();
     denied.insert(PathBuf::from("/dev"));
     rules = grant_below(rules, Path::new("/"), &denied)?;
     if confinement.root.starts_with(MEMORY) {

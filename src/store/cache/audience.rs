@@ -8,7 +8,6 @@ use super::schema::Index;
 use super::{About, View};
 use crate::changeset::RepoPath;
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::proposal::{Proposal, ProposalId};
 use crate::store::audience::{self, Audiences};
 use crate::store::{Audience, refs};
@@ -27,7 +26,7 @@ pub(super) fn owners(connection: &Connection, proposal: &Proposal) -> rusqlite::
 
 /// The same, where `first` is known to be the lane of the first event.
 pub(super) fn owned(first: Option<String>, proposal: &Proposal) -> String {
-    let mut owners: BTreeSet<String> = first.into_iter().into_set();
+    let mut owners: BTreeSet<String> = first.into_iter().collect();
     owners.extend(proposal.published.iter().cloned());
     owners.into_iter().collect::<Vec<_>>().join(" ")
 }

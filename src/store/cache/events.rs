@@ -9,7 +9,6 @@ use super::budget::Budget;
 use super::schema::Index;
 use super::{OwnTip, View, forks, lanes};
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::proposal::audit::Own;
 use crate::proposal::{Event, ProposalId, Stamped, fold};
 use crate::store::Store;
@@ -200,7 +199,7 @@ impl View {
         let mut seen = Rows::default();
         let Some(connection) = &self.connection else { return Ok(seen) };
         let local = self.lanes.iter().filter(|lane| refs::is_local(&lane.name));
-        let local: BTreeSet<&str> = local.map(LaneRef::lane).into_set();
+        let local: BTreeSet<&str> = local.map(LaneRef::lane).collect();
         let query = || -> rusqlite::Result<()> {
             let mut statement = connection.prepare_cached(&format!("{EVENTS}{narrowed}"))?;
             let mut rows = statement.query(values)?;

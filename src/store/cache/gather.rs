@@ -18,7 +18,6 @@ use super::shares::{Shares, Speakers};
 use super::source::{Check, Source};
 use super::statements::{self, Beside, Flaw, Places};
 use super::{audience, publish};
-use crate::ordered::Ordered as _;
 use crate::proposal::audit::{Own, Why};
 use crate::proposal::manifest::Manifest;
 use crate::proposal::{Data, Event, Stamped};
@@ -341,7 +340,7 @@ impl<'c> Gathering<'c> {
         // What an event says of lanes that say nothing here orders nothing here.
         if found.events.iter().any(|stamped| !stamped.event.heads.is_empty()) {
             let lanes: BTreeSet<String> =
-                found.events.iter().map(|stamped| stamped.event.lane.clone()).into_set();
+                found.events.iter().map(|stamped| stamped.event.lane.clone()).collect();
             for stamped in &mut found.events {
                 let heads = &mut stamped.event.heads;
                 heads.retain(|head| lanes.contains(&head.lane) || own.has(&head.lane));

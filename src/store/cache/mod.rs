@@ -57,7 +57,6 @@ use super::{Audience, Store, seen};
 use crate::changeset::RepoPath;
 use crate::database;
 use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
 use crate::proposal::ProposalId;
 use crate::proposal::event::Head;
 pub(super) use counts::figures;
@@ -352,7 +351,7 @@ impl View {
 
     /// How many lanes there are, this clone's own and those of others.
     pub fn count_lanes(&self) -> usize {
-        self.lanes.iter().map(LaneRef::lane).into_set().len()
+        self.lanes.iter().map(LaneRef::lane).collect::<BTreeSet<_>>().len()
     }
 
     /// Answers what is asked until this is dropped in one look at the file, which saves eight system
@@ -521,7 +520,7 @@ impl View {
         let positions = lanes::positions(connection).unwrap_or_default();
         let of_lane = || positions.iter().filter(|(name, _)| refs::lane_of(name) == lane);
         let named = of_lane().filter(|(name, _)| refs::part_of(name).is_some());
-        let named: BTreeSet<&String> = named.filter_map(|(_, row)| row.reached.as_ref()).into_set();
+        let named: BTreeSet<&String> = named.filter_map(|(_, row)| row.reached.as_ref()).collect();
         let mut others = of_lane()
             .filter(|(name, _)| refs::own_of(name) != Some(lane))
             .filter_map(|(_, position)| position.reached.as_ref())

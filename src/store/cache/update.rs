@@ -15,7 +15,6 @@ use super::row::{Known, Tables, last, store};
 use super::source::Check;
 use super::statements::Flaw;
 use super::{audience, counts, gather, lanes, purge};
-use crate::ordered::Ordered as _;
 use crate::proposal::audit::{self, Own, Why};
 use crate::proposal::{Proposal, event};
 use crate::store::traces::Traces;
@@ -211,7 +210,7 @@ fn fold(gathered: Gathered, id: &str, own: Own<'_>) -> Folded {
     let rejected = rejected.into_iter().map(|rejection| Flaw { rejection, missing: None });
     let rejected = rejected.chain(gathered.flaws);
     let ids = gathered.events.iter().map(|stamped| stamped.id.as_str());
-    let commits: BTreeMap<&str, &Rc<str>> = ids.zip(&gathered.commits).into_map();
+    let commits: BTreeMap<&str, &Rc<str>> = ids.zip(&gathered.commits).collect();
     for revision in proposal.iter_mut().flat_map(|proposal| &mut proposal.revisions) {
         let commit = commits.get(revision.event.as_str());
         revision.commit = commit.map(|commit| commit.to_string()).unwrap_or_default();

@@ -8,7 +8,6 @@ use super::Subjects;
 use crate::changeset::RepoPath;
 use crate::changeset::Snapshot as _;
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::proposal::{Data, Entry, Event, ProposalId};
 use crate::store::{Store, View};
 
@@ -114,7 +113,7 @@ impl Store {
             .args(paths)
             .run()?;
         let objects: BTreeSet<&[u8]> =
-            listed.lines().filter_map(|line| line.split_str(" ").next()).into_set();
+            listed.lines().filter_map(|line| line.split_str(" ").next()).collect();
         for (path, blobs) in &contents.blobs {
             for blob in blobs {
                 let mut add = |place| {
@@ -189,7 +188,7 @@ impl Store {
         for (path, before, after) in &contents.steps {
             let text = |id: &String| self.blob(id).unwrap_or_default();
             let (before, after) = (text(before), text(after));
-            let old: BTreeSet<&[u8]> = lines(&before).into_set();
+            let old: BTreeSet<&[u8]> = lines(&before).collect();
             let new = lines(&after).filter(|line| !old.contains(line)).map(<[u8]>::to_vec);
             added.entry(path).or_default().extend(new);
         }

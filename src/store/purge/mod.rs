@@ -29,7 +29,6 @@ use super::refs::{self, Audience};
 use super::{Store, View, codes, pending, place, projection};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::ordered::Ordered as _;
 use crate::proposal::event::Purge;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Data, ProposalId};
@@ -260,7 +259,7 @@ impl Store {
     /// If the refs or the cache cannot be read.
     pub fn archives_of_purged(&self, view: &View) -> Result<Vec<String>> {
         let ids: BTreeSet<ProposalId> =
-            view.purged()?.into_iter().map(|record| record.id).into_set();
+            view.purged()?.into_iter().map(|record| record.id).collect();
         if ids.is_empty() {
             return Ok(Vec::new());
         }

@@ -7,7 +7,6 @@ use bstr::ByteSlice as _;
 
 use super::Contents;
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::store::{Store, refs};
 
 /// In aye's own directory: after a purge nothing else knows which blobs were purged. Lines of the name
@@ -87,6 +86,6 @@ impl Store {
 }
 
 fn names(held: &BTreeSet<(String, String)>) -> Vec<String> {
-    let names: BTreeSet<&String> = held.iter().map(|(session, _)| session).into_set();
+    let names: BTreeSet<&String> = held.iter().map(|(session, _)| session).collect();
     names.into_iter().cloned().collect()
 }

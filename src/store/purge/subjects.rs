@@ -6,7 +6,6 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use crate::error::{Error, Result};
-use crate::ordered::Ordered as _;
 use crate::proposal::{Event, ProposalId, codes, snapshot};
 use crate::repository::header;
 use crate::store::{PurgeRecord, Store, View, lists};
@@ -95,7 +94,7 @@ impl Store {
             .with("candidates", candidates)
             .hint("type more characters of the one you mean; a proposal's id begins with prop_")
         };
-        let names: BTreeSet<&String> = blobs.iter().map(|(blob, _)| blob).into_set();
+        let names: BTreeSet<&String> = blobs.iter().map(|(blob, _)| blob).collect();
         match (by_id, names.len()) {
             (Ok(id), 0) => Ok(Subjects { targets: vec![self.target(view, id)?], blob: None }),
             (Err(_), 0) if text.len() == self.repo.object_hash().len_in_hex() && is_blob => {
@@ -108,7 +107,7 @@ impl Store {
             (Err(error), 0) => Err(error),
             (Err(_), 1) => {
                 let blob = names.first().map(|blob| (*blob).clone());
-                let ids: BTreeSet<ProposalId> = blobs.into_iter().map(|(_, id)| id).into_set();
+                let ids: BTreeSet<ProposalId> = blobs.into_iter().map(|(_, id)| id).collect();
                 let all: Result<Vec<Target>> =
                     ids.into_iter().map(|id| self.target(view, id)).collect();
                 let (own, others): (Vec<Target>, Vec<Target>) =
@@ -203,7 +202,7 @@ impl Store {
             }
         })?;
         // Other ids may stand there: of commits, and of nothing.
-        let mut known: BTreeSet<String> = found.iter().map(|(id, _)| id.clone()).into_set();
+        let mut known: BTreeSet<String> = found.iter().map(|(id, _)| id.clone()).collect();
         known.retain(|id| {
             let id = ObjectId::from_hex(id.as_bytes());
             id.is_ok_and(|id| header(&self.repo, id).map_or(true, |(kind, _)| kind == Kind::Blob))

@@ -10,7 +10,6 @@ use gix::ObjectId;
 
 use super::known::span;
 use crate::error::{Error, Result, codes::INVALID_ARGUMENT};
-use crate::ordered::Ordered as _;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Data, ProposalId};
 use crate::store::lane::{self, Limits, Reader};
@@ -247,7 +246,7 @@ impl Store {
             return Ok(None);
         }
         let tree = |id: ObjectId| Some(self.repo.find_commit(id).ok()?.tree_id().ok()?.detach());
-        let known: BTreeSet<ObjectId> = commits.iter().filter_map(|id| tree(*id)).into_set();
+        let known: BTreeSet<ObjectId> = commits.iter().filter_map(|id| tree(*id)).collect();
         let (mut before, mut after) = (Vec::new(), Vec::new());
         let lane = old.map(|tip| LaneRef { name: history.name.clone(), tip });
         for id in lane.map(|lane| lane::readable(&self.repo, &lane)).unwrap_or_default() {

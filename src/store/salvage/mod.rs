@@ -32,7 +32,6 @@ use super::{Store, View, compose, lock, pending};
 use crate::beneath::{Access, FileKind};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::ordered::Ordered as _;
 use crate::proposal::ProposalId;
 use crate::proposal::statement::Statement;
 
@@ -137,7 +136,7 @@ impl Store {
         for top in &tops {
             self.keep_top(aside, *top)?;
         }
-        let pending: BTreeSet<ProposalId> = pending::targets(self)?.into_keys().into_set();
+        let pending: BTreeSet<ProposalId> = pending::targets(self)?.into_keys().collect();
         let rows = |id: ObjectId| {
             lane::events(&self.repo, lane, id, lane::Limits::LOCAL).unwrap_or_default()
         };
@@ -186,8 +185,8 @@ impl Store {
         known.scan(&self.repo);
         let ends = known.ends.get(lane.lane());
         let found: BTreeSet<ObjectId> =
-            ends.into_iter().flatten().flat_map(|(_, ids)| ids).copied().into_set();
-        let inner: BTreeSet<ObjectId> = found.iter().filter_map(|id| self.parent(*id)).into_set();
+            ends.into_iter().flatten().flat_map(|(_, ids)| ids).copied().collect();
+        let inner: BTreeSet<ObjectId> = found.iter().filter_map(|id| self.parent(*id)).collect();
         let tops = found.iter().filter(|id| !inner.contains(*id) && !reachable.contains(*id));
         Some(tops.copied().collect())
     }
@@ -222,7 +221,7 @@ impl Store {
         aside: &[Aside],
     ) -> Vec<String> {
         let aside: BTreeSet<&String> =
-            aside.iter().flat_map(|aside| &aside.events).map(|(id, _)| id).into_set();
+            aside.iter().flat_map(|aside| &aside.events).map(|(id, _)| id).collect();
         let known = known::Knowledge::of_cache(&self.repo, saved);
         let mut lost = BTreeSet::new();
         for (id, known) in &known.events {

@@ -14,7 +14,6 @@ use super::content::Contents;
 use super::known::{self, Knowledge};
 use crate::error::{Error, Result};
 use crate::flush::Method;
-use crate::ordered::Ordered as _;
 use crate::proposal::Stamped;
 use crate::repository::loose_path;
 use crate::store::inspect::{self, Damage, Depth};
@@ -78,7 +77,7 @@ impl Store {
                     lines.push(format!("{}; written again", damage.message()));
                 }
             }
-            let again: BTreeSet<ObjectId> = ready.keys().copied().into_set();
+            let again: BTreeSet<ObjectId> = ready.keys().copied().collect();
             self.write_again(ready)?;
             self.reread();
             // Whether gix finds these or the damaged ones in packs depends on what it has looked for before.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Writer;
 use crate::error::Result;
-use crate::ordered::Ordered as _;
 use crate::proposal::event::Subject;
 use crate::proposal::{ProposalId, Status};
 use crate::store::{pending, projection};
@@ -83,7 +82,7 @@ impl Writer<'_> {
             let on = self.view.proposal(id).ok()?.current().on.clone()?;
             ids.contains(&on.proposal).then_some((id.clone(), on.proposal))
         };
-        let lower: BTreeMap<ProposalId, ProposalId> = ids.iter().filter_map(lower).into_map();
+        let lower: BTreeMap<ProposalId, ProposalId> = ids.iter().filter_map(lower).collect();
         let depth = |id: &ProposalId| {
             let below = std::iter::successors(lower.get(id), |id| lower.get(*id));
             below.take(ids.len()).count()

@@ -20,7 +20,6 @@ use super::{Audience, Store, View, pending, settle};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result, codes};
 use crate::flush::Method;
-use crate::ordered::Ordered as _;
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
 use crate::proposal::event::{BlobRef, Expire, Extend, MAX_WRITTEN};
 use crate::proposal::rules::Verb;
@@ -156,7 +155,7 @@ impl<'store> Writer<'store> {
         let view = store.look()?;
         let note = lock.left_over();
         let left_over: BTreeSet<ProposalId> =
-            note.lines().filter_map(|id| ProposalId::parse(id).ok()).into_set();
+            note.lines().filter_map(|id| ProposalId::parse(id).ok()).collect();
         let fetched = view.fetched(FOLLOWED_AT_ONCE);
         Ok(Self {
             store,

@@ -15,7 +15,6 @@ use crate::beneath::{Place, Stamp, random};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
-use crate::ordered::Ordered as _;
 use crate::worktree::directories::{Directories, parent};
 use crate::worktree::index::IndexLock;
 use crate::worktree::write::{cannot_remove, remove_empty};
@@ -274,7 +273,7 @@ impl<'a> Run<'a> {
             .filter(|directory| {
                 gives_way(directory) || directory.parents().any(|above| gives_way(&above))
             })
-            .into_set();
+            .collect();
         for path in directories.iter().rev() {
             self.directories.forget(path.as_bstr());
             let Place::Directory(directory) = self.directories.of(path)? else { continue };

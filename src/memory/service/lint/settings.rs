@@ -10,7 +10,6 @@ use crate::memory::plan::index_page;
 use crate::memory::service::Service;
 use crate::memory::service::staging::Tampering;
 use crate::memory::settings::manifest;
-use crate::ordered::Ordered as _;
 use crate::report::{Level, Report};
 
 impl Service<'_> {
@@ -60,7 +59,7 @@ impl Service<'_> {
             .tracked_directories()
             .into_iter()
             .map(|(track, _, directory)| (directory, track))
-            .into_map();
+            .collect();
         let prefix = format!("{DIR}/");
         for path in listed.split(|b| *b == 0).filter_map(|path| std::str::from_utf8(path).ok()) {
             let Some(path) = path.strip_prefix(&prefix) else { continue };

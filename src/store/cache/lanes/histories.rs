@@ -8,7 +8,6 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::super::{forks, purge};
 use super::{Pass, id, report};
-use crate::ordered::Ordered as _;
 use crate::proposal::ProposalId;
 use crate::store::lane::{Limits, Progress, Reader};
 use crate::store::refs::{self, LaneRef};
@@ -109,13 +108,13 @@ impl Pass<'_> {
     /// The commits up to which the histories of `lane` can be read, each once.
     pub(super) fn tips(&self, lane: &str) -> Vec<String> {
         let rows = self.rows.iter().filter(|(name, _)| refs::lane_of(name) == lane);
-        let tips: BTreeSet<&String> = rows.filter_map(|(_, row)| row.reached.as_ref()).into_set();
+        let tips: BTreeSet<&String> = rows.filter_map(|(_, row)| row.reached.as_ref()).collect();
         tips.into_iter().cloned().collect()
     }
 
     /// Takes a lane of several histories apart, and sees to it that what they say is folded again.
     pub(super) fn divide(&mut self, lane: &str, own: Option<&str>) -> rusqlite::Result<()> {
-        let tips: BTreeSet<ObjectId> = self.tips(lane).iter().filter_map(|tip| id(tip)).into_set();
+        let tips: BTreeSet<ObjectId> = self.tips(lane).iter().filter_map(|tip| id(tip)).collect();
         let (repo, own) = (&self.store.repo, own.and_then(id));
         if !forks::divide(repo, self.transaction, lane, own, &tips)? {
             return Ok(());

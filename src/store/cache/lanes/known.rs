@@ -6,7 +6,6 @@ use gix::ObjectId;
 use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, Transaction};
 
 use super::absent::{MOST_RETRIES, absent, came_later};
-use crate::ordered::Ordered as _;
 use crate::store::cache::Position;
 use crate::store::refs::{self, LaneRef};
 use crate::store::trouble::Trouble;
@@ -72,7 +71,7 @@ pub(in crate::store::cache) fn is_made_for(
         .prepare_cached("SELECT lane FROM own")?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    let own: BTreeSet<String> = own.iter().map(|name| refs::lane_of(name).to_owned()).into_set();
+    let own: BTreeSet<String> = own.iter().map(|name| refs::lane_of(name).to_owned()).collect();
     let is_known = |own: &str| rows.keys().any(|name| refs::lane_of(name) == own);
     for new in own.difference(&noted) {
         if is_known(new) {

@@ -28,7 +28,6 @@ use super::news::News;
 use super::parsed::Parsed;
 use super::{Position, forks, schema, update};
 use crate::database;
-use crate::ordered::Ordered as _;
 use crate::store::audience::default_remotes;
 use crate::store::lane::{Bad, Broken, Chain, Limits, Progress, rest_of};
 use crate::store::refs::{self, LaneRef};
@@ -299,7 +298,7 @@ impl Pass<'_> {
         for lane in &lanes {
             self.read(lane)?;
         }
-        let present: BTreeSet<&str> = lanes.iter().map(|lane| lane.name.as_str()).into_set();
+        let present: BTreeSet<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
         let gone: Vec<String> =
             self.rows.keys().filter(|name| !present.contains(name.as_str())).cloned().collect();
         for name in gone {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::super::purge;
 use super::{Pass, report};
-use crate::ordered::Ordered as _;
 use crate::store::purge::has;
 use crate::store::refs;
 use crate::store::trouble::{Trouble, TroubleKind};
@@ -28,7 +27,7 @@ impl Pass<'_> {
         if found == known {
             return Ok(());
         }
-        let ids = |all: &purge::Purged| all.keys().cloned().into_set();
+        let ids = |all: &purge::Purged| all.keys().cloned().collect::<BTreeSet<_>>();
         let (new, old) = (ids(&found), ids(&known));
         let mut changed = new.symmetric_difference(&old).cloned().peekable();
         if changed.peek().is_some() && !was_empty && purge::has_stubs(self.transaction)? {

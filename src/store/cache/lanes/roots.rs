@@ -6,7 +6,6 @@ use gix::ObjectId;
 
 use super::super::purge;
 use super::{MOST_HISTORIES, Pass, id};
-use crate::ordered::Ordered as _;
 use crate::proposal::{Data, ProposalId};
 use crate::store::lane::{Chain, Limits, Progress, Reader};
 use crate::store::refs::{self, LaneRef};
@@ -92,7 +91,7 @@ impl Pass<'_> {
     /// Whether `said` has every event of a history of `lane` that is kept.
     fn restates(&self, lane: &LaneRef, said: &Said) -> rusqlite::Result<bool> {
         let kept: BTreeSet<ObjectId> =
-            self.kept(lane.lane()).filter_map(|(_, tip)| id(tip)).into_set();
+            self.kept(lane.lane()).filter_map(|(_, tip)| id(tip)).collect();
         let said: HashSet<ObjectId> = said.keys().copied().collect();
         for tip in kept {
             if self.covered(lane.lane(), tip, &said, u64::MAX)?.0 == Some(tip) {
