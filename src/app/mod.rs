@@ -10,7 +10,6 @@ pub mod comment;
 pub mod denied;
 pub mod doctor;
 pub mod dropped;
-pub mod ground;
 pub mod inside;
 pub mod later;
 pub mod listing;

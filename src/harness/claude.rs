@@ -26,11 +26,6 @@ pub static CLIENT: Client = Client {
         ("SessionEnd", None),
         ("WorktreeCreate", None),
     ],
-    // Of a command that fails, or is interrupted, only the second is asked.
-    after: &[
-        ("PostToolUse", Some("Bash|PowerShell")),
-        ("PostToolUseFailure", Some("Bash|PowerShell")),
-    ],
     before: "PreToolUse",
     way: Way::Enter,
     // By `onFailure`, which 2.1.197 does not know.
@@ -43,8 +38,6 @@ pub static CLIENT: Client = Client {
 pub(super) const NAMES: Names = Names {
     moments: &[
         ("PreToolUse", Moment::Tool),
-        ("PostToolUse", Moment::After),
-        ("PostToolUseFailure", Moment::After),
         ("SessionStart", Moment::Begin),
         ("UserPromptSubmit", Moment::Prompt),
         ("Stop", Moment::Stop),
@@ -58,7 +51,7 @@ pub(super) const NAMES: Names = Names {
         ("Write", ToolKind::Edit(Field::Path("file_path"))),
         ("NotebookEdit", ToolKind::Edit(Field::Path("notebook_path"))),
         ("Bash", ToolKind::Shell(None)),
-        ("Monitor", ToolKind::Monitor(None)),
+        ("Monitor", ToolKind::Shell(None)),
         ("PowerShell", ToolKind::ForeignShell),
     ],
 };

@@ -22,7 +22,6 @@ pub static CLIENT: Client = Client {
         ("UserPromptSubmit", None),
         ("Stop", None),
     ],
-    after: &[("PostToolUse", None)],
     before: "PreToolUse",
     way: Way::Rewrite,
     when_missing: Missing::Open,
@@ -34,7 +33,6 @@ pub static CLIENT: Client = Client {
 const NAMES: Names = Names {
     moments: &[
         ("PreToolUse", Moment::Tool),
-        ("PostToolUse", Moment::After),
         ("SessionStart", Moment::Begin),
         ("UserPromptSubmit", Moment::Prompt),
         ("Stop", Moment::Stop),

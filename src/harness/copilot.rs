@@ -24,7 +24,6 @@ pub static CLIENT: Client = Client {
         ("userPromptSubmitted", None),
         ("agentStop", None),
     ],
-    after: &[("postToolUse", None)],
     before: "preToolUse",
     way: Way::Rewrite,
     when_missing: Missing::Closed,
@@ -36,7 +35,6 @@ pub static CLIENT: Client = Client {
 const NAMES: Names = Names {
     moments: &[
         ("preToolUse", Moment::Tool),
-        ("postToolUse", Moment::After),
         ("sessionStart", Moment::Begin),
         ("userPromptSubmitted", Moment::Prompt),
         ("agentStop", Moment::Stop),
@@ -115,7 +113,7 @@ pub fn write(_event: &str, answer: &Answer) -> Vec<u8> {
 
 fn file(program: &str, is_strict: bool) -> String {
     let mut hooks = serde_json::Map::new();
-    for (event, tools) in CLIENT.installed(is_strict) {
+    for &(event, tools) in CLIENT.hooks {
         let command = Hook { program, event, tools, is_strict }.command(NAME);
         let hook = json!([{ "type": "command", "bash": command, "timeoutSec": 60 }]);
         hooks.insert(event.to_owned(), hook);

@@ -26,7 +26,6 @@ pub static CLIENT: Client = Client {
         ("BeforeAgent", None),
         ("AfterAgent", None),
     ],
-    after: &[("AfterTool", Some("run_shell_command"))],
     before: "BeforeTool",
     way: Way::Rewrite,
     when_missing: Missing::Closed,
@@ -38,7 +37,6 @@ pub static CLIENT: Client = Client {
 pub(super) const NAMES: Names = Names {
     moments: &[
         ("BeforeTool", Moment::Tool),
-        ("AfterTool", Moment::After),
         ("SessionStart", Moment::Begin),
         ("BeforeAgent", Moment::Prompt),
         ("AfterAgent", Moment::Stop),

@@ -44,9 +44,6 @@ pub struct Client {
     pub agent: &'static str,
     /// The hooks that are installed: the event, and the tools that it is about.
     pub hooks: &'static [(&'static str, Option<&'static str>)],
-    /// The hooks that are installed beside these where commands run in the checkout ([`Hook::is_strict`]): what
-    /// is asked after a command.
-    pub after: &'static [(&'static str, Option<&'static str>)],
     /// The hook that is asked before a tool runs.
     pub before: &'static str,
     /// How an edit of the checkout comes into the session's tree.
@@ -149,17 +146,6 @@ impl Hook<'_> {
 /// The option of a hook that is strict.
 pub const STRICT: &str = "--strict";
 
-impl Client {
-    /// The hooks that are installed.
-    pub fn installed(
-        &self,
-        is_strict: bool,
-    ) -> impl Iterator<Item = (&'static str, Option<&'static str>)> + use<> {
-        let after = if is_strict { self.after } else { &[] };
-        self.hooks.iter().chain(after).copied()
-    }
-}
-
 /// What a client reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
@@ -167,9 +153,6 @@ pub struct Call {
     pub session: String,
     /// The model, where the client names it.
     pub model: Option<String>,
-    /// The part of the agent that it is about, such as a subagent: the client's id of it. Empty for the agent
-    /// itself, and where the client does not say.
-    pub part: String,
     /// The directory that the agent works in.
     pub directory: PathBuf,
     /// What is happening.
@@ -206,11 +189,6 @@ pub enum Event {
         /// All that the tool is called with, of which `command` is a part.
         input: Value,
     },
-    /// A shell command has run.
-    Ran {
-        /// The command.
-        command: String,
-    },
     /// A tool is called that needs no judgement.
     Other,
     /// The session begins.
@@ -233,8 +211,6 @@ pub enum Event {
 pub enum Shell {
     /// A shell in POSIX's language.
     Posix,
-    /// The same, while the agent goes on: its end is never reported.
-    Background,
     /// A shell of another language, for which nothing is rewritten.
     Foreign,
 }

@@ -16,11 +16,6 @@ export const Aye = async ({ directory, client }) => {
       if (answer.refuse) throw new Error(answer.refuse);
       if (answer.args) Object.assign(output.args, answer.args);
     },
-    "tool.execute.after": async (input, output) => {
-      if (!strict || input.tool !== "bash") return;
-      const answer = ask("after", { session: input.sessionID, tool: input.tool, args: input.args ?? {} });
-      if (answer.inform) output.output = `${output.output}\n\n${answer.inform}`;
-    },
     "chat.message": async (input, output) => {
       const said = output.parts.find((part) => part.type === "text" && part.text);
       if (!said) return;

@@ -18,7 +18,6 @@ pub static CLIENT: Client = Client {
     name: NAME,
     agent: NAME,
     hooks: &[("before", None), ("prompt", None), ("idle", None)],
-    after: &[("after", None)],
     before: "before",
     way: Way::Rewrite,
     when_missing: Missing::Closed,
@@ -28,12 +27,7 @@ pub static CLIENT: Client = Client {
 };
 
 const NAMES: Names = Names {
-    moments: &[
-        ("before", Moment::Tool),
-        ("after", Moment::After),
-        ("prompt", Moment::Prompt),
-        ("idle", Moment::Stop),
-    ],
+    moments: &[("before", Moment::Tool), ("prompt", Moment::Prompt), ("idle", Moment::Stop)],
     tools: &[
         ("edit", ToolKind::Edit(Field::Path("filePath"))),
         ("multiedit", ToolKind::Edit(Field::Path("filePath"))),

@@ -22,7 +22,6 @@ pub static CLIENT: Client = Client {
         ("UserPromptSubmit", None),
         ("Stop", None),
     ],
-    after: &[("PostToolUse", Some("run_shell_command"))],
     before: "PreToolUse",
     way: Way::Name,
     when_missing: Missing::Open,
@@ -34,7 +33,6 @@ pub static CLIENT: Client = Client {
 pub(super) const NAMES: Names = Names {
     moments: &[
         ("PreToolUse", Moment::Tool),
-        ("PostToolUse", Moment::After),
         ("SessionStart", Moment::Begin),
         ("UserPromptSubmit", Moment::Prompt),
         ("Stop", Moment::Stop),
@@ -44,7 +42,7 @@ pub(super) const NAMES: Names = Names {
         ("write_file", ToolKind::Edit(Field::Path("file_path"))),
         ("notebook_edit", ToolKind::Edit(Field::Path("notebook_path"))),
         ("run_shell_command", ToolKind::Shell(Some("directory"))),
-        ("monitor", ToolKind::Monitor(Some("directory"))),
+        ("monitor", ToolKind::Shell(Some("directory"))),
     ],
 };
 

@@ -17,8 +17,6 @@ pub enum ToolKind {
     Read(Field),
     /// It runs a command, in the directory that this key names.
     Shell(Option<&'static str>),
-    /// The same, while the agent goes on.
-    Monitor(Option<&'static str>),
     /// It runs a command of another language than a POSIX shell's.
     ForeignShell,
 }
@@ -28,8 +26,6 @@ pub enum ToolKind {
 pub enum Moment {
     /// Before a tool runs.
     Tool,
-    /// After a tool has run.
-    After,
     /// When the session begins.
     Begin,
     /// When the person has said something.
@@ -57,7 +53,6 @@ pub struct Names {
 #[derive(Debug, Default)]
 pub struct Said {
     pub session: String,
-    pub part: String,
     pub directory: PathBuf,
     pub model: Option<String>,
     pub tool: String,
@@ -87,8 +82,6 @@ struct Sent {
     // Whatever these are, they keep nothing from being judged.
     #[serde(default)]
     model: Value,
-    #[serde(default)]
-    agent_id: Value,
 }
 
 /// Reads what such a client sends to the hook of `event`.
@@ -102,7 +95,6 @@ pub fn read(names: &Names, event: &str, bytes: &[u8]) -> Result<Call, String> {
     }
     let said = Said {
         session: sent.session_id,
-        part: sent.agent_id.as_str().unwrap_or_default().to_owned(),
         directory: sent.cwd,
         model: sent.model.as_str().map(str::to_owned),
         tool: sent.tool_name,
@@ -146,23 +138,10 @@ pub fn judge(names: &Names, event: &str, said: Said) -> Result<Call, String> {
                     paths(&said.input, field)?;
                     Event::Read { input: said.input, field }
                 }
-                Some(ToolKind::Shell(directory)) => shell(said.input, directory, Shell::Posix)?,
                 // What Claude Code's Monitor may open in the place of a command.
-                Some(ToolKind::Monitor(_)) if is_socket(&said.input) => Event::Other,
-                Some(ToolKind::Monitor(directory)) => {
-                    shell(said.input, directory, Shell::Background)?
-                }
+                Some(ToolKind::Shell(_)) if is_socket(&said.input) => Event::Other,
+                Some(ToolKind::Shell(directory)) => shell(said.input, directory, Shell::Posix)?,
                 Some(ToolKind::ForeignShell) => shell(said.input, None, Shell::Foreign)?,
-            }
-        }
-        Moment::After => {
-            let kind = names.tools.iter().find(|(name, _)| *name == said.tool);
-            match kind {
-                // Some clients do not repeat what a tool was called with.
-                Some((_, ToolKind::Shell(_) | ToolKind::ForeignShell)) => Event::Ran {
-                    command: said.input["command"].as_str().unwrap_or_default().to_owned(),
-                },
-                _ => Event::Other,
             }
         }
         Moment::Begin => Event::Begin,
@@ -175,8 +154,8 @@ pub fn judge(names: &Names, event: &str, said: Said) -> Result<Call, String> {
         Moment::End => Event::Stop { is_busy: false },
         Moment::Tree => Event::Tree(said.name.ok_or("it names no work tree")?),
     };
-    let Said { session, part, model, directory, .. } = said;
-    Ok(Call { session, model, part, directory, event })
+    let Said { session, model, directory, .. } = said;
+    Ok(Call { session, model, directory, event })
 }
 
 fn is_socket(input: &Value) -> bool {

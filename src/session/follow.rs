@@ -24,8 +24,6 @@ pub struct Followed {
     pub moved: Vec<String>,
     /// Files in which edits of the agent stand where others were to come, and why, in words. Untrusted.
     pub kept: Vec<(String, String)>,
-    /// Files in which edits of the agent have made way for others, as [`overrule`] has it. Untrusted.
-    pub met: Vec<String>,
     /// What there is to say of the decision that it follows, in words. Untrusted.
     pub said: Vec<String>,
 }
@@ -35,7 +33,6 @@ impl Followed {
     pub fn join(&mut self, other: Self) {
         self.moved.extend(other.moved);
         self.kept.extend(other.kept);
-        self.met.extend(other.met);
         self.said.extend(other.said);
     }
 
@@ -45,7 +42,6 @@ impl Followed {
         Self {
             moved: self.moved.into_iter().map(at).collect(),
             kept: self.kept.into_iter().map(|(path, why)| (at(path), why)).collect(),
-            met: self.met.into_iter().map(at).collect(),
             said: self.said,
         }
     }
@@ -58,40 +54,14 @@ impl Followed {
 /// `object_missing`, `session_tree_gone`. Of a file that cannot be written the reason is
 /// among what was kept.
 pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Result<Followed> {
-    lead(repository, tree, (from, to), Stays::Edits)
-}
-
-/// As [`follow()`], but what leads to `to` is the agent's own, and later: where both meet it takes the place of the
-/// edits in `tree`.
-///
-/// # Errors
-/// As [`follow()`].
-pub fn overrule(repository: &Repository, tree: &Path, from: &str, to: &str) -> Result<Followed> {
-    lead(repository, tree, (from, to), Stays::Coming)
-}
-
-/// What stays where edits in the tree meet what is to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stays {
-    /// The edits.
-    Edits,
-    /// What is to come.
-    Coming,
-}
-
-fn lead(
-    repository: &Repository,
-    tree: &Path,
-    commits: (&str, &str),
-    stays: Stays,
-) -> Result<Followed> {
     let mut followed = Followed::default();
-    if commits.0 == commits.1 {
+    if from == to {
         return Ok(followed);
     }
     let inside = read::at(repository, tree)?;
     let index = |commit| read::index(&inside, commit).map(|index| read::entries(&index));
-    let (from, to) = (index(commits.0)?, index(commits.1)?);
+    let commit = from;
+    let (from, to) = (index(from)?, index(to)?);
     let differs = |path: &&BString| from.get(*path) != to.get(*path);
     let paths: BTreeSet<&BString> = from.keys().chain(to.keys()).filter(differs).collect();
     sweep(tree, &paths);
@@ -100,14 +70,13 @@ fn lead(
         repository,
         tree,
         worktree: &worktree,
-        commit: commits.0,
+        commit,
         from: &from,
         to: &to,
         paths: &paths,
     };
-    // What the agent has done elsewhere removes nothing that it has under another name here.
-    let renamed = sides.renamed(stays == Stays::Coming)?;
-    let step = Step { repository, worktree: &worktree, from: &from, to: &to, stays };
+    let renamed = sides.renamed()?;
+    let step = Step { repository, worktree: &worktree, from: &from, to: &to };
     // A file in the place of a directory comes after what was in it.
     let (gone, written): (Vec<_>, Vec<_>) =
         paths.iter().copied().partition(|path| !to.contains_key(*path));
@@ -121,7 +90,6 @@ fn lead(
         match step.settle(&way, &renamed) {
             Ok(Outcome::Same) => {}
             Ok(Outcome::Moved) => followed.moved.push(shown),
-            Ok(Outcome::Met) if stays == Stays::Coming => followed.met.push(shown),
             Ok(Outcome::Met) => followed.kept.push((shown, MET.to_owned())),
             Ok(Outcome::Kept(why)) => followed.kept.push((shown, why.into_owned())),
             Err(error) => {
@@ -163,7 +131,7 @@ enum Outcome {
     Same,
     /// It was written or removed.
     Moved,
-    /// It was written, but for lines that the agent had edited, too; or over those.
+    /// It was written, but for lines that the agent had edited, too.
     Met,
     /// It stays as it is.
     Kept(Cow<'static, str>),
@@ -174,7 +142,6 @@ struct Step<'a> {
     worktree: &'a Worktree,
     from: &'a Entries,
     to: &'a Entries,
-    stays: Stays,
 }
 
 impl Step<'_> {
@@ -239,7 +206,6 @@ impl Step<'_> {
         now: Option<&File>,
     ) -> Result<(Option<File>, Outcome)> {
         let base = before.as_ref().map(|file| file.bytes.as_slice()).unwrap_or_default();
-        let is_coming = self.stays == Stays::Coming;
         let lines = |ours: &File, theirs: &File| -> Result<_> {
             let merges = self.worktree.merges_lines(place)?;
             Ok(merges.then(|| preferring_theirs(base, &ours.bytes, &theirs.bytes)).flatten())
@@ -250,12 +216,6 @@ impl Step<'_> {
             (before, after, now) if before.as_ref() == now => (after, Outcome::Moved),
             // Nothing has changed but its name.
             (before, after, Some(now)) if *before == after => (Some(now.clone()), Outcome::Same),
-            (before, Some(after), Some(now)) if is_coming => {
-                let mode = mode(before.as_ref(), now, &after);
-                let (bytes, met) = lines(now, &after)?.unwrap_or((after.bytes, true));
-                (Some(File { bytes, mode }), named(met))
-            }
-            (_, after, _) if is_coming => (after, Outcome::Met),
             (before, Some(after), Some(now)) => match lines(&after, now)? {
                 Some((bytes, met)) => {
                     let file = File { bytes, mode: mode(before.as_ref(), &after, now) };

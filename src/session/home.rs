@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use super::codes;
 use super::record::Record;
-use super::watched::Watched;
 use crate::beneath::{Access, Dir, FileKind, clear, open_last};
 use crate::error::{Error, Result, codes as common};
 use crate::patience;
@@ -66,14 +65,6 @@ impl Drop for Held {
 #[derive(Debug)]
 pub struct Changing {
     name: String,
-    // Held, not read.
-    _lock: File,
-}
-
-/// The commands of all sessions that run in a checkout, for this process alone until it drops this. Taken before the
-/// record of any session.
-#[derive(Debug)]
-pub struct Watching {
     // Held, not read.
     _lock: File,
 }
@@ -220,50 +211,6 @@ impl Home {
         self.records.replace(&format!("{}.json", changing.name), &record.to_bytes()?, true)
     }
 
-    /// Takes what is known of commands that run in a checkout, of all sessions, after whoever has it: what one of
-    /// them has written, and that it was put back, others have seen.
-    ///
-    /// # Errors
-    /// The system's refusal.
-    pub fn watch(&self) -> Result<Watching> {
-        let lock = self.records.file(WATCHING.into(), Access::Lock)?;
-        let path = self.records.path().join(WATCHING);
-        patience::lock(&lock, || format!("another process holds {}", path.display()))
-            .map_err(|error| Error::io(format_args!("lock {}", path.display()), &error))?;
-        Ok(Watching { _lock: lock })
-    }
-
-    /// Names of the sessions of which it is kept which commands run in the checkout.
-    pub fn watching(&self, _: &Watching) -> Vec<String> {
-        let found = self.records.dir().names().unwrap_or_default();
-        let name = |file: &bstr::BString| {
-            let name = file.strip_suffix(BEFORE.as_bytes())?.to_str().ok()?;
-            is_name(name).then(|| name.to_owned())
-        };
-        found.iter().filter_map(name).collect()
-    }
-
-    /// Keeps which commands of the session run in the checkout.
-    ///
-    /// # Errors
-    /// The system's refusal.
-    pub fn keep_watched(&self, changing: &Changing, watched: &Watched) -> Result<()> {
-        let file = before_name(&changing.name);
-        match watched.to_bytes()? {
-            Some(bytes) => self.records.replace(&file, &bytes, false),
-            None => {
-                self.records.remove(&file);
-                Ok(())
-            }
-        }
-    }
-
-    /// What was kept so; nothing where that cannot be read.
-    pub fn watched(&self, changing: &Changing) -> Watched {
-        let bytes = self.records.read(&before_name(&changing.name)).ok().flatten();
-        bytes.and_then(|bytes| Watched::read(&bytes)).unwrap_or_default()
-    }
-
     /// Whether session `name` is there, with its tree and a record that can be read.
     pub fn has(&self, name: &str) -> bool {
         self.state(name) != State::Gone && self.record(name).is_ok()
@@ -390,7 +337,6 @@ impl Home {
         }
         self.records.remove(&format!("{name}.json"));
         self.records.remove(&format!("{name}.change"));
-        self.records.remove(&before_name(&held.name));
         self.records.remove(&making_name(&held.name));
         self.records.remove(&lock_name(&held.name));
     }
@@ -511,16 +457,6 @@ pub fn is_among_trees(directory: &Path) -> bool {
     let names: Vec<_> = directory.components().map(|part| part.as_os_str()).collect();
     names.windows(2).any(|pair| pair[0] == "aye" && pair[1] == "trees")
 }
-
-/// End of the names of the files with what is known of commands that run in the checkout.
-const BEFORE: &str = ".before";
-
-fn before_name(name: &str) -> String {
-    format!("{name}{BEFORE}")
-}
-
-/// The file by which one process at a time has those of all sessions. No session's name has a dot.
-const WATCHING: &str = "all.before.lock";
 
 fn making_name(name: &str) -> String {
     format!("{name}.making")

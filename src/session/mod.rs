@@ -11,23 +11,18 @@
 
 pub mod beside;
 pub mod follow;
-pub mod guard;
 pub mod head;
 pub mod home;
 mod included;
 pub mod link;
-pub mod named;
 pub mod read;
 pub mod record;
 mod renamed;
 pub mod spool;
-pub mod staged;
 pub mod strays;
 pub mod submodules;
 mod times;
 pub mod tree;
-pub mod untracked;
-pub mod watched;
 
 pub use home::Home;
 pub use record::Record;

@@ -65,14 +65,14 @@ pub(super) struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// The files that the tree has under another name, or, unless it is `only_here`, what is to come.
+    /// The files that the tree has under another name, or what is to come.
     ///
     /// # Errors
     /// Those of [`read::left`].
-    pub fn renamed(&self, only_here: bool) -> Result<Renamed> {
+    pub fn renamed(&self) -> Result<Renamed> {
         let mut found = Renamed::default();
         let here = self.here()?;
-        let there = if only_here { Moves::default() } else { self.there(&here)? };
+        let there = self.there(&here)?;
         for (path, at) in &here.clear {
             let (is_to_come, is_taken) = (self.to.contains_key(path), self.to.contains_key(at));
             let way = |to: &BString| {
@@ -84,7 +84,7 @@ impl Sides<'_> {
                 Some(to) if to == at || !is_taken && !self.is_there(to) => {
                     found.ways.insert(path.clone(), way(to));
                 }
-                None if !is_taken && (is_to_come || !only_here) => {
+                None if !is_taken => {
                     found.ways.insert(path.clone(), way(path));
                 }
                 // There is another file of that name elsewhere.

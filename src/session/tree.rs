@@ -54,18 +54,6 @@ pub fn no_commit() -> Error {
         .hint("commit something first: git commit --allow-empty -m first")
 }
 
-/// What HEAD names: a commit, or the empty tree where its branch has none yet.
-///
-/// # Errors
-/// `no_commit` where it cannot be read.
-pub fn head(repository: &Repository) -> Result<String> {
-    let head = repository.repo().head().map_err(|_| no_commit())?;
-    if head.is_unborn() {
-        return Ok(gix::ObjectId::empty_tree(repository.repo().object_hash()).to_string());
-    }
-    head.id().map(|id| id.to_string()).ok_or_else(no_commit)
-}
-
 /// The commit that a tree starts from: HEAD, or one above it with what is not committed. Of untracked files only
 /// `besides` are in it, paths from the top. Where the branch has no commit yet, an unsettled one starts from what is
 /// tracked.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Drives real clients through the hooks of `aye agents install --mode strict`: an edit of the checkout is refused with
-# the way to propose it; what a command writes there is put back and proposed, and the model is told.
+# the way to propose it, and a command runs in it.
 #
 #   tests/clients/strict.sh target/release/aye [claude|codex|gemini|qwen|copilot|opencode …]
 set -eu
@@ -10,17 +10,13 @@ repository
 [ $# != 0 ] || set -- claude codex gemini qwen copilot opencode
 command='sed -i s/bee/wasp/ b.txt && cat b.txt'
 
-# strict NAME: what was asked for, and that the model was told.
+# strict NAME: the refused edit is nowhere, what the command wrote is in the checkout.
 strict() {
-    [ -z "$(git status --short)" ] || fail "$1: the checkout was changed: $(git status --short)"
-    [ "$("$aye" list --json | grep -c '"proposal_id"')" = 1 ] || fail "$1: not one proposal: $(tail -20 "$scratch/turn")"
-    "$aye" diff --latest --no-pager >"$scratch/diff"
-    grep -q '^+wasp' "$scratch/diff" || fail "$1: the proposal lacks +wasp: $(cat "$scratch/diff")"
-    ! grep -q '^+new' "$scratch/diff" || fail "$1: the refused edit is in it"
+    [ "$(git status --short)" = " M b.txt" ] || fail "$1: the checkout is otherwise: $(git status --short)"
+    [ "$("$aye" list --count)" = 0 ] || fail "$1: something was proposed: $(tail -20 "$scratch/turn")"
     grep -q "aye propose PATH" "$scratch/$1.log" || fail "$1: the way to propose was not told"
-    if grep -q "they are put back" "$scratch/$1.log"; then told=told; else told="not told"; fi
-    echo "$1: the edit refused, the command's file put back and proposed; the model was $told of that"
-    "$aye" reject --latest --yes >/dev/null
+    git checkout -q b.txt
+    echo "$1: the edit refused, the command run in the checkout"
 }
 
 for name; do
@@ -29,10 +25,9 @@ for name; do
         client claude @anthropic-ai/claude-code@2.1.332 claude
         "$aye" agents install claude-code --local --mode strict
         echo .claude >>.git/info/exclude
-        # A command that fails is another event than one that does not.
         model messages claude <<END
 [["Write", {"file_path": "$PWD/new.txt", "content": "new\n"}],
- ["Bash", {"command": "$command && exit 3", "description": "Edit"}]]
+ ["Bash", {"command": "$command", "description": "Edit"}]]
 END
         claude_asks
         set -- -p "Do the task" --permission-mode acceptEdits --allowedTools "Bash Edit Write"

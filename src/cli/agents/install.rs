@@ -99,17 +99,10 @@ fn chosen(context: &Context, harness: Harness, place: Where) -> Result<Vec<Targe
 /// Puts the hooks in: into every file, or where one of them cannot be edited into none.
 ///
 /// # Errors
-/// `human_approval_required` for an agent that would make them weaker, `in_session` for one in a session's run, where
+/// `human_approval_required` for an agent that would change them, `in_session` for one in a session's run, where
 /// they are the checkout's; `invalid_json` for settings that cannot be edited, which are left as they are; those of the
 /// file system.
 pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
-    if args.mode == Mode::Capture {
-        return Err(Error::new(
-            &codes::INVALID_ARGUMENT,
-            "capture is not offered: refused edit by edit, every client that was tried lost track of its files",
-        )
-        .hint("--mode tree lets it edit in a work tree; --mode strict has it propose each change"));
-    }
     let is_strict = args.mode == Mode::Strict;
     let program =
         std::env::current_exe().map_err(|error| Error::io("find this program", &error))?;
@@ -135,7 +128,7 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
         }
     }
     if !args.dry_run {
-        refuse_agents(context, args, &planned, program)?;
+        refuse_agents(context, args, &planned)?;
     }
     let mut items = Vec::new();
     for (target, before, after) in planned {
@@ -155,6 +148,9 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
         let hooks = target.hooks(&after).unwrap_or_default();
         items.push(item(&target, state, hooks, target.mode(&after)));
     }
+    if is_strict && !args.dry_run {
+        context.note("commands of the agents run in the checkout as they are: git status shows what they write");
+    }
     if !args.dry_run && args.harnesses.contains(&Harness::Codex) {
         context
             .note("codex skips hooks that are not trusted: run /hooks in codex, and trust aye's");
@@ -173,12 +169,11 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     answer(context, items)
 }
 
-/// Refuses an agent to make the hooks that gate it weaker, and to write in the checkout where that is to stay as it is.
+/// Refuses an agent to change the hooks that gate it, and to write in the checkout where that is to stay as it is.
 fn refuse_agents(
     context: &Context,
     args: &InstallArgs,
     planned: &[(Target, Option<String>, String)],
-    program: &str,
 ) -> Result<()> {
     let names: Vec<&str> = args.harnesses.iter().map(|harness| harness.client().name).collect();
     let place = match args.place {
@@ -189,11 +184,11 @@ fn refuse_agents(
     };
     let mode = if args.mode == Mode::Strict { " --mode strict" } else { "" };
     let command = format!("aye agents install {}{place}{mode}", names.join(" "));
-    let is_weaker = |(target, before, after): &(Target, Option<String>, String)| {
-        before.as_deref().is_some_and(|before| target.is_weaker(before, after, program))
+    let is_other = |(target, before, after): &(Target, Option<String>, String)| {
+        before.as_ref().is_some_and(|before| target.has(before) && before != after)
     };
-    if planned.iter().any(is_weaker) {
-        context.refuse_agents("make the hooks that gate them weaker", &command)?;
+    if planned.iter().any(is_other) {
+        context.refuse_agents("change the hooks that gate them", &command)?;
     }
     // In the tree of a session they are what the agent proposes.
     if planned.iter().any(|(target, ..)| target.scope != Scope::User)

@@ -24,13 +24,8 @@ use crate::words::words;
 pub enum Mode {
     /// They are made in a work tree of the session, and proposed when the agent stops.
     Tree,
-    /// They are refused; the agent proposes each change by itself. Commands run in the checkout; what they write is
-    /// put back where the command names the file, and proposed.
+    /// They are refused; the agent proposes each change by itself. Commands run in the checkout.
     Strict,
-    /// Not offered.
-    #[value(hide = true)]
-    #[serde(skip)]
-    Capture,
 }
 
 words! {
@@ -66,10 +61,7 @@ pub(super) enum Kind {
 impl Target {
     /// The events that aye's hooks are there for in `text`; of a file of aye's own, all.
     pub(super) fn hooks(&self, text: &str) -> Result<Vec<String>, String> {
-        let all = || {
-            let is_strict = self.mode(text) == Some(Mode::Strict);
-            self.client.installed(is_strict).map(|(event, _)| event.to_owned()).collect()
-        };
+        let all = || self.client.hooks.iter().map(|(event, _)| (*event).to_owned()).collect();
         match (&self.kind, self.client.settings) {
             _ if text.trim().is_empty() => Ok(Vec::new()),
             (Kind::Writable(_) | Kind::Included(_), _) => Ok(Vec::new()),
@@ -99,22 +91,6 @@ impl Target {
         Some(if is_strict { Mode::Strict } else { Mode::Tree })
     }
 
-    /// Whether the hooks in `after` hold an agent less than those in `before`: they are fewer, are not strict any
-    /// more, or ask another program.
-    pub(super) fn is_weaker(&self, before: &str, after: &str, program: &str) -> bool {
-        let [had, has] = [before, after].map(|text| self.hooks(text).unwrap_or_default());
-        let is_strict = |text: &str| self.mode(text) == Some(Mode::Strict);
-        let is_gone = had.iter().any(|event| !has.contains(event));
-        let program = Value::from(program).to_string();
-        let words = [program.clone(), format!("'{}'", program.trim_matches('"'))];
-        let named = words.iter().map(|word| before.matches(word.as_str()).count()).sum::<usize>();
-        let is_other = match self.client.settings {
-            Settings::Entries(_) => named < had.len(),
-            Settings::File(_) => named == 0 && !had.is_empty(),
-        };
-        is_gone || is_other || (is_strict(before) && !is_strict(after))
-    }
-
     /// Whether aye has put something into `text`.
     pub(super) fn has(&self, text: &str) -> bool {
         match &self.kind {
@@ -141,9 +117,10 @@ impl Target {
             (Kind::Writable(directory), _) => writable::put(text, directory),
             (Kind::Included(directory), _) => included::put(text, directory),
             (Kind::Hooks, Settings::Entries(entry)) => {
-                let hooks = self.client.installed(is_strict);
-                let entry =
-                    |(event, tools)| (event, entry(&Hook { program, event, tools, is_strict }));
+                let hooks = self.client.hooks.iter();
+                let entry = |&(event, tools): &(_, _)| {
+                    (event, entry(&Hook { program, event, tools, is_strict }))
+                };
                 let entries: Vec<(&str, Value)> = hooks.map(entry).collect();
                 settings::put(text, &entries, self.is_ours())
             }

@@ -137,18 +137,6 @@ fn interrupt() -> Option<Arc<std::os::fd::OwnedFd>> {
     Some(Arc::new(read.into()))
 }
 
-/// Whether `command` changes nothing, as the read-only shell sees it, in `directory`.
-pub(super) fn only_reads(
-    context: &mut Context,
-    directory: &std::path::Path,
-    command: &str,
-) -> bool {
-    let before = std::mem::replace(&mut context.directory, directory.to_owned());
-    let read = Surroundings::read(context);
-    context.directory = before;
-    read.is_ok_and(|found| plan(command, &World { asks: false, ..found.world }).is_ok())
-}
-
 /// What a command of `aye call readonly_shell` may depend on, and its limits.
 pub(super) fn lend(context: &Context) -> Result<(World, Request)> {
     let Surroundings { world, require_sandbox } = Surroundings::read(context)?;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension as _, params, params_from_iter};
+use rusqlite::{OptionalExtension as _, params_from_iter};
 
 use super::budget::Budget;
 use super::schema::Index;
-use super::{OwnTip, View, forks, lanes};
+use super::{View, forks, lanes};
 use crate::error::Result;
 use crate::proposal::audit::Own;
 use crate::proposal::{Event, ProposalId, Stamped, fold};
@@ -85,31 +85,6 @@ impl View {
     pub fn patches(&self) -> Result<Vec<LogEntry>> {
         let _ = self.by(Index::Event);
         self.events("WHERE proposal IS NULL AND kind IN ('patch', 'undo') ORDER BY time, seq", [])
-    }
-
-    /// The events of this clone that have written files, oldest first, behind the places `tips`, each a lane and a
-    /// position in it: applies, undos and direct patches.
-    ///
-    /// # Errors
-    /// `internal_error` if the cache cannot be read; `cache_tampered` if it does not fit the lanes;
-    /// `event_invalid` where a list cannot be read.
-    pub fn written_since(&self, store: &Store, tips: &[(String, u64)]) -> Result<Vec<Event>> {
-        let mut found = Vec::new();
-        for OwnTip { lane, seq, .. } in self.own_tips(store)? {
-            let since = tips.iter().find(|(tip, _)| *tip == lane).map_or(0, |(_, seq)| *seq);
-            if seq <= since {
-                continue;
-            }
-            let _ = self.by(Index::Event);
-            let entries = self.events(
-                "WHERE lane = ?1 AND seq > ?2 AND part IS NULL AND kind IN ('apply', 'undo', 'patch')",
-                params![lane, lanes::number(since)],
-            )?;
-            found.extend(entries.into_iter().map(|entry| entry.stamped.event));
-        }
-        found.sort_by_key(|event| (event.time, event.seq));
-        found.iter_mut().try_for_each(|event| store.inflate(event))?;
-        Ok(found)
     }
 
     /// Those of the events `ids` (hex) that are known, in the order in which they are folded: a lane's own, then what

@@ -1,10 +1,9 @@
-//! Commands: moved into the tree of the session, or watched in the checkout.
+//! Commands: moved into the tree of the session.
 
 use std::path::{Path, PathBuf};
 
 use super::super::real::resolve;
 use super::place::Place;
-use super::watch::watch;
 use super::{begin, enter};
 use crate::cli::Context;
 use crate::error::Result;
@@ -20,6 +19,9 @@ pub(super) fn shell_command(
     directory: &Path,
     (command, shell, input): (&str, Shell, &serde_json::Value),
 ) -> Result<Answer> {
+    if place.is_strict {
+        return Ok(Answer::Nothing);
+    }
     let here = resolve(directory);
     let (real, Some(top), _) = &place.real else { return Ok(Answer::Nothing) };
     let tree = place.tree();
@@ -33,9 +35,6 @@ pub(super) fn shell_command(
         Err(_) if moved == command => return Ok(Answer::Nothing),
         Err(_) => None,
     };
-    if place.is_strict && !is_inside {
-        return watch(context, place, call, directory, (command, shell, input));
-    }
     begin(context, place, &place.name)?;
     if place.client.way == Way::Name || shell == Shell::Foreign {
         let goes_on = if shell == Shell::Foreign { ";" } else { "&&" };

@@ -3,11 +3,9 @@
 //! Whatever goes wrong here closes the gate for an edit, and never keeps an agent from ending.
 
 mod command;
-mod decided;
 mod edit;
 mod news;
 mod place;
-mod watch;
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -16,7 +14,6 @@ use command::shell_command;
 use edit::{edit, look};
 use news::told;
 use place::{Place, elsewhere, name_of};
-use watch::ran;
 
 use super::{Harness, seen, target};
 use crate::app::propose::Details;
@@ -140,16 +137,11 @@ fn answer(
             let directory = directory.as_ref().unwrap_or(&call.directory);
             shell_command(context, &place, call, directory, (command, *shell, input))
         }
-        Event::Ran { command } => ran(context, &place, call, command),
         Event::Begin => Ok(Answer::Inform(match told(context, &place)? {
             Some(news) => format!("{}\n{news}", enter(&place)),
             None => enter(&place),
         })),
-        Event::Prompt => {
-            let wrote = watch::interrupted(context, &place)?;
-            let news = [wrote, told(context, &place)?].into_iter().flatten().collect::<Vec<_>>();
-            Ok(if news.is_empty() { Answer::Nothing } else { Answer::Inform(news.join("\n\n")) })
-        }
+        Event::Prompt => Ok(told(context, &place)?.map_or(Answer::Nothing, Answer::Inform)),
         Event::Stop { is_busy: true } => Ok(Answer::Nothing),
         Event::Stop { is_busy: false } => {
             let trees = place.trees();
@@ -272,12 +264,8 @@ fn propose(context: &Context, place: &Place) -> Result<Vec<String>> {
     if !home.has(name) {
         return Ok(Vec::new());
     }
-    // What cannot be compared keeps nothing from being proposed.
-    let mut lines = watch::ended(context, place)
-        .unwrap_or_else(|error| vec![format!("aye: {}", explain(&error))]);
     let changing = home.change(name)?;
     let details = Details::default();
     let done = sessions::submit(&session(context, place), home, &changing, name, details)?;
-    lines.extend(summary(&done));
-    Ok(lines)
+    Ok(summary(&done))
 }

@@ -133,7 +133,7 @@ fn discover(context: &Context, call: &Call) -> Result<Option<(Store, PathBuf)>> 
             }
             Ok(None)
         }
-        Event::Shell { command, .. } | Event::Ran { command } => started(context, call, command),
+        Event::Shell { command, .. } => started(context, call, command),
         // What a turn left behind is proposed all the same.
         _ if !call.directory.exists() => {
             let Some(near) = near(&call.directory) else { return Ok(None) };
