@@ -536,8 +536,8 @@ pub fn news(session: &Session<'_>, home: &Home, changing: &Changing, name: &str)
 fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> {
     let Session { store, caller, now } = session;
     let proposals = std::slice::from_ref(&proposal);
-    let command = format!("aye withdraw {}", proposal.id);
-    let (verb, evidence) = (Verb::Withdraw, Evidence::Flag);
+    let command = format!("aye reject {}", proposal.id);
+    let (verb, evidence) = (Verb::Reject, Evidence::Flag);
     let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
     let why = Some("nothing of it is left in the files of the session");
     let word = &verdict::Word::Withdraw;

@@ -39,7 +39,7 @@ pub fn take(
     if proposal.subject != Subject::Code {
         let id = &proposal.id;
         return Err(invalid(format!("{id} is about memory")).hint(format!(
-            "withdraw it (aye withdraw {id}) and make another request with that text: aye memory stage"
+            "withdraw it (aye reject {id}) and make another request with that text: aye memory stage"
         )));
     }
     let places = store.places(proposal);

@@ -45,8 +45,6 @@ fn command() -> clap::Command {
             "undo" => |it: &Summary| {
                 matches!(it.status, Status::Applied | Status::Rejected) || is_sent_back(it)
             },
-            "reopen" => |it: &Summary| it.status == Status::Rejected || is_sent_back(it),
-            "restore" => |it: &Summary| matches!(it.status, Status::Rejected | Status::Expired),
             _ => |it: &Summary| it.status == Status::Pending,
         };
         let sub = sub.mut_args(move |arg| {

@@ -6,13 +6,10 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Deciding",
         &[
             "review", "status", "list", "show", "diff", "apply", "approve", "reject", "undo",
-            "reopen", "restore", "try", "log", "blame",
+            "try", "log", "blame",
         ],
     ),
-    (
-        "Proposing",
-        &["propose", "revise", "rebase", "withdraw", "comment", "wait", "publish", "patch"],
-    ),
+    ("Proposing", &["propose", "revise", "rebase", "comment", "wait", "publish", "patch"]),
     ("Memory and plan", &["memory", "plan"]),
     ("Guards", &["check", "hooks", "scan", "import"]),
     ("Agents", &["run", "session", "agents", "adopt", "mcp", "call", "shell"]),

@@ -50,8 +50,6 @@ pub mod publish;
 pub mod purge;
 pub mod rebase;
 pub mod reject;
-pub mod reopen;
-pub mod restore;
 pub mod review;
 pub mod revise;
 pub mod run;
@@ -73,7 +71,6 @@ mod usage;
 pub mod util;
 pub mod wait;
 pub mod which;
-pub mod withdraw;
 pub mod yes;
 
 use std::ffi::OsString;
@@ -162,22 +159,15 @@ pub enum Command {
     Apply(apply::Args),
     /// Approve pending proposals, and write nothing.
     Approve(approve::Args),
-    /// Reject pending proposals.
+    /// Reject pending proposals; withdraw your own.
     #[command(aliases = ["deny", "nay", "disapprove"])]
     Reject(reject::Args),
-    /// Withdraw your own pending proposals.
-    Withdraw(withdraw::Args),
-    /// Make a rejected proposal pending again.
-    #[command(aliases = ["unreject"])]
-    Reopen(reopen::Args),
-    /// Bring the text of a decided proposal back into the work tree, without deciding anything.
-    Restore(restore::Args),
     /// Publish a private proposal: the next push includes it.
     Publish(publish::Args),
     /// Remove a proposal and everything recorded about it, for good.
     Purge(purge::Args),
     /// Undo a decision.
-    #[command(aliases = ["unapply", "revert"])]
+    #[command(aliases = ["unapply", "unreject", "revert"])]
     Undo(undo::Args),
     /// Give a pending proposal new content.
     Revise(Box<revise::Args>),
@@ -371,9 +361,6 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Review(args) => review::run(context, args),
         Command::Approve(args) => approve::run(context, args),
         Command::Reject(args) => reject::run(context, args),
-        Command::Withdraw(args) => withdraw::run(context, args),
-        Command::Reopen(args) => reopen::run(context, args),
-        Command::Restore(args) => restore::run(context, args),
         Command::Adopt(args) => adopt::run(context, args),
         Command::Publish(args) => publish::run(context, args),
         Command::Purge(args) => purge::run(context, &args),

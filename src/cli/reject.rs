@@ -13,13 +13,16 @@ use crate::decide::verdict::{self, Besides, Word};
 use crate::decide::{self, Seen};
 use crate::error::{Exit, Result};
 use crate::proposal::document::file_path;
+use crate::proposal::event::InputForm;
 use crate::proposal::rules::Verb;
-use crate::proposal::{Proposal, Status};
+use crate::proposal::{Data, Proposal, ProposalId, Status};
 use crate::render::diff;
-use crate::store::Store;
+use crate::store::{Store, View};
 use crate::text::escape;
 
 /// Reject pending proposals, with a reason that the proposer can read back.
+///
+/// An agent or a build machine withdraws its own proposals so, without a question.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye reject m4k8 --reason 'Use Intl.DateTimeFormat instead'
@@ -93,10 +96,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         decide::group::require_same(named, &group)?;
     }
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
+    let withdraws = verdict::withdraws(&store, &context.caller(&store), &proposals)?;
     let asking = Asking {
         verb: Verb::Reject,
         proposals: &proposals,
-        yes: args.yes.is_given(),
+        yes: args.yes.is_given() || withdraws,
         question: &format!("Reject {}?", args.which.subject(&store, &proposals, false)),
         command: &format!("aye reject {}", ids.join(" ")),
     };
@@ -120,7 +124,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         context.note("nothing rejected");
         return Ok(Exit::Negative);
     };
-    let (now, word) = (context.now, &Word::Reject);
+    let (now, word) = (context.now, if withdraws { &Word::Withdraw } else { &Word::Reject });
     let besides = Besides {
         reason: reason.as_deref(),
         seen: Some(&seen),
@@ -150,18 +154,27 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 0 | 1 => String::new(),
                 files => format!(" and {} more", files - 1),
             };
-            format!("{}  rejected: {}{more}\n", item.proposal_id, escape::name(&item.file_path))
+            let word = if withdraws { "withdrawn" } else { "rejected" };
+            format!("{}  {word}: {}{more}\n", item.proposal_id, escape::name(&item.file_path))
         };
         answer.proposals.iter().zip(&proposals).map(line).collect()
     })?;
     let view = store.view()?;
-    for proposal in &proposals {
-        if context.format.is_none() && decide::restore::is_from_work_tree(&view, proposal)? {
-            let id = &proposal.id;
-            context.note(&format!("the text is kept: aye restore {id} brings it back"));
+    for Proposal { id, .. } in &proposals {
+        if context.format.is_none() && is_from_work_tree(&view, id)? {
+            context.note(&format!("the text is kept: aye diff {id} --patch | git apply"));
         }
     }
     Ok(Exit::Done)
+}
+
+/// Whether the text was taken out of the work tree, where its author may miss it.
+fn is_from_work_tree(view: &View, id: &ProposalId) -> Result<bool> {
+    let log = view.log(Some(id), None)?;
+    Ok(log.iter().any(|entry| match &entry.stamped.event.data {
+        Data::Propose(propose) => propose.form == InputForm::Worktree,
+        _ => false,
+    }))
 }
 
 /// Most lines of a diff that stand before the question.

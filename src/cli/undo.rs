@@ -4,8 +4,7 @@ use super::apply::answer::{Answer, FileItem, Item, text};
 use super::apply::preview;
 use super::branch::BranchArgs;
 use super::identity::Asking;
-use super::reopen::Again;
-use super::{Context, Format, reopen};
+use super::{Context, Format};
 use crate::changeset::FileChange;
 use crate::changeset::plan::{Planned, Resolution};
 use crate::decide::verdict::{self, Word};
@@ -17,6 +16,7 @@ use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::proposal::statement::Target;
 use crate::proposal::{Authority, Proposal, State, Status};
+use crate::render::age;
 use crate::store::{Store, View};
 use crate::text::escape;
 
@@ -24,8 +24,7 @@ use crate::text::escape;
 ///
 /// Without an id, at a terminal: the last decision of this clone that stands, or all those that were made
 /// in one go with it (each within five seconds of the next), as at the end of a review; they are shown
-/// first. A rejected or withdrawn proposal is pending again, as by `aye reopen`, and one that was sent
-/// back is in the queue again.
+/// first. A rejected or withdrawn proposal is pending again, and one that was sent back is in the queue again.
 ///
 /// What was applied on another branch than the one that is checked out is a question at a terminal, and --yes takes
 /// it with --any-branch alone. Of an applied proposal, later changes elsewhere in the same files stay. Where the same lines have changed since,
@@ -40,6 +39,7 @@ use crate::text::escape;
   aye undo                     the last decision or the last review, at a terminal
   aye undo m4k8
   aye undo m4k8 --dry-run
+  aye undo m4k8 --rejection    contested: the apply stands
   aye undo patch_0vqq4zhh0g    a patch that was written directly; aye log shows its id")]
 pub struct Args {
     /// The proposal, or a direct patch (`patch_…`, see `aye log`); any unique beginning of its id.
@@ -51,6 +51,9 @@ pub struct Args {
     /// Do not write anything; only show what would be done.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
+    /// Of a contested proposal the rejections alone: its apply stands.
+    #[arg(long, requires = "id")]
+    pub rejection: bool,
     /// Where it was applied.
     #[command(flatten)]
     pub branch: BranchArgs,
@@ -59,8 +62,8 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// `usage` without an id and a terminal, `proposal_not_found`, `not_applied`, `conflict`, the refusals of [`Context::authorise`], and
-/// those of [`decide::undo()`].
+/// `usage` without an id and a terminal, `proposal_not_found`, `not_applied`, `not_rejected`, `conflict`, the refusals of
+/// [`Context::authorise`], and those of [`decide::undo()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
@@ -77,8 +80,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     };
     drop(view);
-    if is_no(&proposal) {
-        return reopened(context, &store, &proposal, &args);
+    if args.rejection || is_no(&proposal) {
+        return reopen(context, &store, (&proposal, &seen), &args);
     }
     let plan = decide::undo::preview(&store, &proposal)?;
     if args.dry_run {
@@ -112,7 +115,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         };
         context.note(&format!("hint: commit {commit} stays; {how}"));
     }
-    let again = reopen::again(context, &store, &proposal)?;
+    let again = again(context, &store, &proposal)?;
     let mut answer = answer(&proposal, &undone.files, undone.commit, false, true);
     is_now(&mut answer, again);
     let heading = format!("undone, {}", again.words());
@@ -143,7 +146,7 @@ fn is_now(answer: &mut Answer, again: Again) {
 ///
 /// # Errors
 /// As [`Context::authorise`] and [`preview::changes`]; `other_branch`.
-pub(super) fn agreed<'p>(
+fn agreed<'p>(
     context: &mut Context,
     store: &Store,
     asking: &Asking<'_>,
@@ -178,7 +181,7 @@ fn leads_to(store: &Store, commit: &str) -> bool {
 }
 
 /// Where the change still is.
-pub(super) fn note(context: &Context, undone: &Undone) {
+fn note(context: &Context, undone: &Undone) {
     for note in &undone.notes {
         context.note(&format!("note: {}", escape::line(note)));
     }
@@ -271,21 +274,20 @@ fn undo_several(
 /// Takes what was said of `proposal` last back, which a person at the terminal has agreed to.
 fn undo_one(context: &Context, store: &Store, proposal: &Proposal, seen: &Seen) -> Result<Answer> {
     let proposals = std::slice::from_ref(proposal);
-    let verb = if is_no(proposal) { Verb::Reopen } else { Verb::Undo };
-    let command = format!("aye undo {}", proposal.id);
+    let (verb, command) = (Verb::Undo, format!("aye undo {}", proposal.id));
     let asking = Asking { verb, proposals, yes: false, question: "", command: &command };
     let authority = context.grant(store, &asking, &Evidence::Terminal)?;
     if is_no(proposal) {
         let (now, word) = (context.now, &Word::Reopen);
         verdict::say(store, &authority, now, proposals, word, None, &[], Some(seen))?;
         let mut answer = answer(proposal, &[], None, false, true);
-        is_now(&mut answer, reopen::again(context, store, proposal)?);
+        is_now(&mut answer, again(context, store, proposal)?);
         return Ok(answer);
     }
     let undone = decide::undo(store, &authority, context.now, proposal, seen, None)?;
     note(context, &undone);
     let mut answer = answer(proposal, &undone.files, undone.commit, false, true);
-    is_now(&mut answer, reopen::again(context, store, proposal)?);
+    is_now(&mut answer, again(context, store, proposal)?);
     Ok(answer)
 }
 
@@ -318,40 +320,98 @@ fn said(proposal: &Proposal) -> String {
 }
 
 /// Makes a rejected proposal pending again.
-fn reopened(
+fn reopen(
     context: &mut Context,
     store: &Store,
-    proposal: &Proposal,
+    (proposal, seen): (&Proposal, &Seen),
     args: &Args,
 ) -> Result<Exit> {
-    if !args.dry_run {
-        let asking = Asking {
-            verb: Verb::Reopen,
-            proposals: std::slice::from_ref(proposal),
-            yes: args.yes,
-            question: &question(proposal, args),
-            command: &format!("aye undo {}", proposal.id),
-        };
-        if !reopen::say(context, store, &asking, None)? {
-            context.note("nothing undone");
-            return Ok(Exit::Negative);
+    verdict::require_rejected(proposal)?;
+    let proposals = std::slice::from_ref(proposal);
+    let mut answer = answer(proposal, &[], None, args.dry_run, true);
+    if args.dry_run {
+        let status = proposal.status(context.now);
+        is_now(&mut answer, Again { status, is_contested: false });
+        context.emit(Format::Text, &answer, || text(&answer, "would be pending again"))?;
+        return Ok(Exit::Done);
+    }
+    let flag = if args.rejection { " --rejection" } else { "" };
+    let asking = Asking {
+        verb: Verb::Undo,
+        proposals,
+        yes: args.yes,
+        question: &question(proposal, args),
+        command: &format!("aye undo {}{flag}", proposal.id),
+    };
+    let Some(authority) = context.authorise(store, &asking)? else {
+        context.note("nothing undone");
+        return Ok(Exit::Negative);
+    };
+    let (now, word) = (context.now, &Word::Reopen);
+    verdict::say(store, &authority, now, proposals, word, None, &[], Some(seen))?;
+    let again = again(context, store, proposal)?;
+    is_now(&mut answer, again);
+    context.emit(Format::Text, &answer, || text(&answer, again.words()))?;
+    if !again.is_contested {
+        return Ok(Exit::Done);
+    }
+    // What is said for one remote does not name what is known of another one, so it cannot take that back.
+    context.note(&format!(
+        "note: {} is contested still: the rejection is known here from another remote than the proposal, and is taken \
+         back in a clone of that",
+        proposal.id
+    ));
+    Ok(Exit::Negative)
+}
+
+/// What a proposal is once a decision on it was taken back.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    status: Status,
+    /// Decisions that differ stand still.
+    is_contested: bool,
+}
+
+impl Again {
+    /// End of a line that begins with the id.
+    fn words(self) -> &'static str {
+        match self.status {
+            Status::Expired => "expired",
+            Status::Pending => "pending again",
+            Status::Applied => "still applied",
+            Status::Rejected => "still rejected",
         }
     }
-    let mut answer = answer(proposal, &[], None, args.dry_run, true);
-    let heading = if args.dry_run {
-        let was = match proposal.decision() {
-            Some(_) => Status::Rejected,
-            None => Status::Pending,
-        };
-        is_now(&mut answer, Again { status: was, is_contested: false });
-        "would be pending again"
-    } else {
-        let again = reopen::again(context, store, proposal)?;
-        is_now(&mut answer, again);
-        again.words()
-    };
-    context.emit(Format::Text, &answer, || text(&answer, heading))?;
-    Ok(Exit::Done)
+}
+
+/// What `before`, on which a decision was just taken back, is now. Where its time had run out, a note
+/// says so, and what became of it.
+///
+/// # Errors
+/// If the store cannot be read.
+fn again(context: &Context, store: &Store, before: &Proposal) -> Result<Again> {
+    let (id, now) = (&before.id, context.now);
+    if before.expires_at > now && before.beside.is_empty() {
+        return Ok(Again { status: Status::Pending, is_contested: false });
+    }
+    let proposal = store.view()?.proposal(id)?;
+    let status = proposal.status(now);
+    match status {
+        Status::Applied | Status::Rejected => context.note(&format!(
+            "note: {id} was {} in another clone, and that stands",
+            escape::line(&proposal.decided())
+        )),
+        _ if before.expires_at > now => {}
+        Status::Expired => context.note(&format!(
+            "note: the time of {id} has run out, and only a person who undoes a decision gives it more; \
+             propose it again, or bring its text back: aye diff {id} --patch | git apply"
+        )),
+        _ => {
+            let until = age::until(proposal.expires_at, now);
+            context.note(&format!("note: the time of {id} had run out; it expires {until} now"));
+        }
+    }
+    Ok(Again { status, is_contested: proposal.contested })
 }
 
 /// Takes a patch back that was written without a proposal.

@@ -6,8 +6,9 @@ use super::{Draft, Seen, apply, digest_of, require_quiet, still};
 use crate::changeset::Changeset;
 use crate::error::{Error, Result};
 use crate::proposal::event::{Comment, Mark, Marked, Reject, Reopen, RequestChanges};
+use crate::proposal::rules::Class;
 use crate::proposal::statement::Verdict;
-use crate::proposal::{ActorKind, Authority, Data, Proposal, State, codes};
+use crate::proposal::{ActorKind, Authority, Caller, Data, Proposal, State, codes};
 use crate::scan::gate;
 use crate::store::Store;
 
@@ -156,6 +157,21 @@ pub fn say_besides(
     })
 }
 
+/// Whether a rejection of `proposals` by `caller` withdraws them: no person's, and all its own.
+///
+/// # Errors
+/// `ci_has_no_lane`, and those of the store.
+pub fn withdraws(store: &Store, caller: &Caller, proposals: &[Proposal]) -> Result<bool> {
+    if caller.class() == Class::Human {
+        return Ok(false);
+    }
+    let lanes = store.lanes_written()?;
+    let is_own = |proposal: &Proposal| {
+        lanes.iter().any(|lane| proposal.is_proposed_by(&caller.actor, Some(lane)))
+    };
+    Ok(proposals.iter().all(is_own))
+}
+
 /// Refuses to take a no back where none stands.
 ///
 /// # Errors
@@ -164,10 +180,7 @@ pub fn require_rejected(proposal: &Proposal) -> Result<()> {
     match &proposal.state {
         _ if proposal.is_rejected() => Ok(()),
         State::Pending if proposal.changes_requested.is_some() => Ok(()),
-        _ => Err(Error::new(
-            &codes::NOT_REJECTED,
-            format!("{} is not rejected, so there is nothing to reopen", proposal.id),
-        )
-        .hint(format!("`aye show {}` prints its state", proposal.id))),
+        _ => Err(Error::new(&codes::NOT_REJECTED, format!("{} is not rejected", proposal.id))
+            .hint(format!("`aye show {}` prints its state", proposal.id))),
     }
 }

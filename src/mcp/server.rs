@@ -32,10 +32,10 @@ const INSTRUCTIONS: &str = "Changes of this repository go through review: call `
                             why; only a person decides.";
 
 /// What is offered, by names that every client takes: letters, digits and `_`.
-const OFFERED: [&str; 15] = [
-    "propose", "propose_patch", "revise", "withdraw", "comment", "list", "show", "wait",
-    "readonly_shell", "update_plan", "memory_propose_update", "memory_search", "memory_context",
-    "changes", "apply_patch",
+const OFFERED: [&str; 14] = [
+    "propose", "propose_patch", "revise", "comment", "list", "show", "wait", "readonly_shell",
+    "update_plan", "memory_propose_update", "memory_search", "memory_context", "changes",
+    "apply_patch",
 ];
 
 /// Whether `request` calls the tool that does nothing but wait.

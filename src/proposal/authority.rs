@@ -104,6 +104,7 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
         Answer::Yes => true,
         Answer::Own => own(),
         Answer::OwnIfPolicy => permits.agents_may_mark && own(),
+        Answer::OwnOrCiIfPolicy => permits.ci_may_apply || own(),
         Answer::CiIfPolicy => permits.ci_may_apply && !(request.instructs && request.verb.writes()),
         Answer::Asked => rules::is_personal(&request.evidence),
         // Whoever writes has asked for the gate.
@@ -159,7 +160,7 @@ fn refusal(caller: &Caller, request: &Request<'_>) -> Error {
         (None, Class::Human) => format!("you are '{name}'"),
         (None, Class::Agent) => format!("'{name}' is an agent"),
     };
-    let others = matches!(request.verb, Verb::Revise | Verb::Withdraw);
+    let others = request.verb == Verb::Revise;
     let (why, hint) = match request.proposal {
         Some(proposal) if others && caller.class() == Class::Human => (
             format!("{} belongs to '{}'", proposal.id, proposal.actor.name),
@@ -214,12 +215,11 @@ mod tests {
         authorise(caller, &request, permits)
     }
 
-    const DECISIONS: [Verb; 9] = [
+    const DECISIONS: [Verb; 8] = [
         Verb::Apply,
         Verb::Approve,
         Verb::Reject,
         Verb::RequestChanges,
-        Verb::Reopen,
         Verb::Publish,
         Verb::Purge,
         Verb::Undo,

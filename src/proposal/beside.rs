@@ -112,7 +112,7 @@ impl Proposal {
         let id = &self.id;
         match self.is_rejected() {
             true => format!(
-                "`aye reopen {id}` lets the apply stand, `aye undo {id}` the rejection (commit what it puts back)"
+                "`aye undo {id} --rejection` lets the apply stand, `aye undo {id}` the rejection (commit what it puts back)"
             ),
             false => format!("`aye undo {id}` takes all of these back; then decide again"),
         }

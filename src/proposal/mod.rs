@@ -57,7 +57,7 @@ pub mod codes {
         WRONG_TOOL = "wrong_tool", Refused, "that proposal is decided by another command";
         STATEMENT_INVALID = "statement_invalid", Invalid, "a decision statement or its manifest cannot be read";
         NOT_PRIVATE = "not_private", Conflict, "the proposal is not private, so there is nothing to publish";
-        NOT_REJECTED = "not_rejected", Conflict, "the proposal is not rejected, so there is nothing to reopen";
+        NOT_REJECTED = "not_rejected", Conflict, "the proposal is not rejected";
         PROPOSAL_PURGED = "proposal_purged", NotFound, "the proposal was purged by its owner, and what it said is gone";
         PURGE_NOT_OWN = "purge_not_own", Refused, "the proposal begins in a lane of another clone, and only its owner purges it";
         NOT_APPLIED = "not_applied", Conflict, "the proposal is not applied, so there is nothing to undo";

@@ -39,25 +39,21 @@ pub enum Verb {
     Comment,
     /// Give it new content.
     Revise,
-    /// Take one's own back.
-    Withdraw,
     /// Say what became of it, without deciding.
     Mark,
     /// Approve it and write it.
     Apply,
     /// Approve it and write nothing.
     Approve,
-    /// Say no.
+    /// Say no; of one's own, take it back.
     Reject,
     /// Send it back.
     RequestChanges,
-    /// Make a rejected one pending again.
-    Reopen,
     /// Let others see a private one.
     Publish,
     /// Remove what was said of it, for good.
     Purge,
-    /// Take an apply back.
+    /// Take a decision back.
     Undo,
     /// Go on where a refusal protects other people's work (`--force`).
     Force,
@@ -77,13 +73,11 @@ impl Verb {
             Self::Propose => "propose",
             Self::Comment => "comment",
             Self::Revise => "revise",
-            Self::Withdraw => "withdraw",
             Self::Mark => "mark",
             Self::Apply => "apply",
             Self::Approve => "approve",
             Self::Reject => "reject",
             Self::RequestChanges => "request changes",
-            Self::Reopen => "reopen",
             Self::Publish => "publish",
             Self::Purge => "purge",
             Self::Undo => "undo",
@@ -104,6 +98,8 @@ pub enum Answer {
     OwnIfPolicy,
     /// Where the policy in HEAD has `ci_may_apply = true`; never counted as an approval.
     CiIfPolicy,
+    /// Its own; all where the policy in HEAD has `ci_may_apply = true`.
+    OwnOrCiIfPolicy,
     /// At a terminal, or with `--yes`; memory and sensitive paths at a terminal unless the policy
     /// in HEAD says `flag`.
     Decides,
@@ -125,6 +121,7 @@ impl Answer {
             Self::Own => "its own",
             Self::OwnIfPolicy => "its own, if agents_may_mark = \"own\"",
             Self::CiIfPolicy => "if ci_may_apply = true",
+            Self::OwnOrCiIfPolicy => "its own, or if ci_may_apply = true",
             Self::Decides => "at a terminal, or --yes*",
             Self::Asked => "at a terminal, or --yes",
             Self::Ungated => "unless gated†",
@@ -139,13 +136,11 @@ pub const TABLE: &[(Verb, [Answer; 4])] = &[
     (Verb::Propose, [Answer::Yes, Answer::Yes, Answer::Yes, Answer::Yes]),
     (Verb::Comment, [Answer::Yes, Answer::Yes, Answer::Yes, Answer::Yes]),
     (Verb::Revise, [Answer::Own, Answer::Own, Answer::Yes, Answer::Own]),
-    (Verb::Withdraw, [Answer::Own, Answer::Own, Answer::Own, Answer::Own]),
     (Verb::Mark, [Answer::OwnIfPolicy, Answer::Yes, Answer::No, Answer::No]),
     (Verb::Apply, [Answer::No, Answer::No, Answer::Decides, Answer::CiIfPolicy]),
     (Verb::Approve, [Answer::No, Answer::No, Answer::Decides, Answer::No]),
-    (Verb::Reject, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),
+    (Verb::Reject, [Answer::Own, Answer::No, Answer::Asked, Answer::OwnOrCiIfPolicy]),
     (Verb::RequestChanges, [Answer::No, Answer::No, Answer::Yes, Answer::CiIfPolicy]),
-    (Verb::Reopen, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
     (Verb::Publish, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
     (Verb::Purge, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
     (Verb::Undo, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),

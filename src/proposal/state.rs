@@ -531,7 +531,7 @@ impl Proposal {
         let hint = match status {
             Status::Expired => format!(
                 "expired proposals stay in history; propose the change again, or bring its text back into the \
-                 files: aye restore {}",
+                 files: aye diff {} --patch | git apply",
                 self.id
             ),
             Status::Applied => {

@@ -515,7 +515,7 @@ fn mark(
     let (command, verb, word) = match verdict {
         Marked::Applied => ("apply", Verb::Mark, Word::Mark(verdict)),
         Marked::Rejected if caller.class() == Class::Agent => {
-            ("reject", Verb::Withdraw, Word::Withdraw)
+            ("reject", Verb::Reject, Word::Withdraw)
         }
         Marked::Rejected => ("reject", Verb::Mark, Word::Mark(verdict)),
     };

@@ -22,7 +22,6 @@ pub mod revise;
 pub mod show;
 pub mod update_plan;
 pub mod wait;
-pub mod withdraw;
 
 pub use arguments::Arguments;
 

@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::{
     apply_patch, changes, codes, comment, failure, list, memory_fetch_context,
     memory_propose_update, memory_search, memory_status, propose, revise, show, update_plan, wait,
-    withdraw,
 };
 use crate::app::Session;
 use crate::error::{Error, Exit, Result};
@@ -201,17 +200,6 @@ pub static TOOLS: &[Tool] = &[
         input: reads::<revise::Parameters>,
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| revise::call(session, arguments)),
-    },
-    Tool {
-        names: &[withdraw::NAME],
-        description: "Withdraw a pending proposal of your own.",
-        form: Form::Json,
-        reads_only: false,
-        destroys: false,
-        bare: false,
-        input: reads::<withdraw::Parameters>,
-        failure: failure::common,
-        run: Run::Repository(|session, _, arguments| withdraw::call(session, arguments)),
     },
     Tool {
         names: &[comment::NAME],

@@ -120,7 +120,7 @@ fn a_new_revision_or_an_objection_ends_it() {
         |repo, id| request_changes(repo, id, "no"),
         |repo, id| {
             reject(repo, id, "no");
-            repo.aye(&["reopen", id, "--yes"]).ok();
+            repo.aye(&["undo", id, "--yes"]).ok();
         },
         |repo, id| {
             apply(repo, id);

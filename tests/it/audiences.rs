@@ -140,7 +140,7 @@ fn a_private_proposal_stays_here() {
     is(&here, &id, "applied", "private");
     here.aye(&["undo", &id, "--yes"]).ok();
     here.aye(&["reject", &id, "--yes", "--reason", "hush no more"]).ok();
-    here.aye(&["reopen", &id, "--yes"]).ok();
+    here.aye(&["undo", &id, "--yes"]).ok();
     is(&here, &id, "pending", "private");
     // Beside it, what is for everybody.
     let public = propose(&here, "b.txt", "B\n", &[]);
@@ -445,7 +445,7 @@ fn a_decision_goes_back_to_where_the_proposal_came_from() {
     // What has been said of it goes on there, whatever becomes of the remote.
     here.git(&["remote", "remove", "up"]);
     is(&here, &id, "rejected", "up");
-    here.aye(&["reopen", &id, "--yes"]).ok();
+    here.aye(&["undo", &id, "--yes"]).ok();
     is(&here, &id, "pending", "up");
     // Two that are at one place are one.
     here.git(&["remote", "add", "again", &url(&origin)]);
@@ -481,7 +481,7 @@ fn every_lane_has_epochs_of_its_own_and_goes_where_it_went() {
     assert_eq!(local, expected);
     // What comes later goes on in the same lanes.
     let later = propose(&here, "b.txt", "hush later\n", &["--private"]);
-    here.aye(&["reopen", &fetched, "--yes"]).ok();
+    here.aye(&["undo", &fetched, "--yes"]).ok();
     is(&here, &later, "pending", "private");
     is(&here, &hidden, "rejected", "private");
     is(&here, &fetched, "pending", "up");
@@ -568,7 +568,7 @@ fn what_another_remotes_clone_decided_is_not_said_to_be_settled() {
         here.git(&["fetch", "-q", name]);
     }
     here.aye(&["check"]).exits(1).says("contested");
-    here.aye(&["reopen", &id, "--yes"]).exits(1).notes("contested still").notes("another remote");
+    here.aye(&["undo", &id, "--rejection", "--yes"]).exits(1);
 }
 
 #[test]
@@ -1096,7 +1096,7 @@ proptest! {
                             let run = match how {
                                 0 => here.aye(&["apply", &id, "--yes"]),
                                 1 => here.aye(&["reject", &id, "--yes", "--reason", &word]),
-                                2 => here.aye(&["reopen", &id, "--yes", "--reason", &word]),
+                                2 => here.aye(&["undo", &id, "--yes", "--rejection"]),
                                 3 => here.aye(&["undo", &id, "--yes"]),
                                 _ => here.aye(&["approve", &id, "--yes", "--reason", &word]),
                             };

@@ -41,10 +41,6 @@ fn ids_of_proposals_are_completed_with_what_fits_the_command() {
     repo.aye(&["comment", &sent_back, "--request-changes", "-m", "no"]).ok();
     let undo = complete(&repo, &["aye", "undo", "prop_"]).ok();
     undo.says(&applied).says(&rejected).says(&sent_back).lacks(&pending);
-    let reopen = complete(&repo, &["aye", "reopen", "prop_"]).ok();
-    reopen.says(&rejected).says(&sent_back).lacks(&pending).lacks(&applied);
-    let restore = complete(&repo, &["aye", "restore", "prop_"]).ok();
-    restore.says(&rejected).lacks(&sent_back).lacks(&pending).lacks(&applied);
     complete(&Repo::outside(), &["aye", "show", ""]).ok().lacks("prop_");
 }
 

@@ -218,9 +218,9 @@ fn an_agent_that_rejects_its_own_proposal_withdraws_it() {
     let request = json!({"action": "reject", "proposal_id": id, "reason": "found better"});
     let answer = call(&repo, Some("codex"), &request).ok().json();
     assert_eq!(answer["status"], "rejected");
-    repo.aye(&["list", "--status", "rejected"]).ok().says(&id);
-    repo.aye(&["show", &id]).ok().says("withdrawn").says("found better");
-    assert_eq!(show(&repo, &id)["decision"]["withdrawn"], true);
+    let shown = show(&repo, &id);
+    assert_eq!(shown["decision"]["withdrawn"], true);
+    assert_eq!(shown["rejection_reason"], "found better");
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn an_agent_cannot_reject_another_agents_proposal() {
     let id = propose(&repo, "a.txt", "hello", "x");
     let request = json!({"action": "reject", "proposal_id": id});
     call(&repo, Some("claude"), &request).fails("human_approval_required", 4);
-    repo.agent("claude", &["withdraw", &id]).fails("human_approval_required", 4);
+    repo.agent("claude", &["reject", &id]).fails("human_approval_required", 4);
     repo.aye(&["list"]).ok().says(&id);
 }
 
@@ -366,29 +366,26 @@ fn a_revised_proposal_is_applied_at_the_revision_that_was_looked_at() {
 }
 
 #[test]
-fn only_the_proposer_withdraws() {
+fn only_the_proposer_rejects_without_a_person() {
     let repo = hello();
     let id = propose(&repo, "a.txt", "hello", "x");
-    let run = repo.aye(&["withdraw", &id]).fails("human_approval_required", 4);
-    assert!(!run.err().contains("is an agent"), "a person is none\n{run}");
-    run.notes(&format!("aye reject {id}"));
-    repo.agent("claude", &["withdraw", &id]).fails("human_approval_required", 4);
-    repo.agent("codex", &["withdraw", &id]).ok();
-    repo.aye(&["show", &id]).ok().says("withdrawn");
-    repo.agent("codex", &["withdraw", &id]).fails("not_pending", 5);
+    repo.agent("claude", &["reject", &id]).fails("human_approval_required", 4);
+    repo.agent("codex", &["reject", &id]).ok();
+    assert_eq!(show(&repo, &id)["decision"]["withdrawn"], true);
+    repo.agent("codex", &["reject", &id]).fails("not_pending", 5);
 }
 
 #[test]
-fn only_a_person_reopens() {
+fn only_a_person_undoes_a_rejection() {
     let repo = hello();
     let id = propose(&repo, "a.txt", "hello", "x");
     for yes in [&["--yes"][..], &[]] {
-        repo.aye(&[&["reopen", &id], yes].concat()).fails("not_rejected", 5);
+        repo.aye(&[&["undo", &id, "--rejection"], yes].concat()).fails("not_rejected", 5);
     }
-    repo.agent("codex", &["withdraw", &id]).ok();
-    repo.agent("codex", &["reopen", &id, "--yes"]).fails("human_approval_required", 4);
-    repo.aye(&["reopen", &id]).fails("confirmation_required", 4);
-    repo.aye(&["reopen", &id, "--yes"]).ok();
+    repo.agent("codex", &["reject", &id]).ok();
+    repo.agent("codex", &["undo", &id, "--yes"]).fails("human_approval_required", 4);
+    repo.aye(&["undo", &id]).fails("confirmation_required", 4);
+    repo.aye(&["undo", &id, "--yes"]).ok();
     assert_eq!(show(&repo, &id)["status"], "pending");
     repo.aye(&["apply", &id, "--yes"]).ok();
     assert_eq!(repo.text("a.txt"), "x\n");
@@ -1055,7 +1052,7 @@ fn the_statement_says_exactly_what_was_decided() {
     assert_eq!((&rejected["manifest"], &rejected["effect"]), (&Value::Null, &Value::Null));
     assert_eq!(rejected["digest"], applied["digest"]);
 
-    repo.aye(&["reopen", &id, "--yes"]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
     let event = events(&repo)[0].clone();
     assert_eq!(statement(&repo, &event)["verdict"], "reopen");
 }
@@ -1117,7 +1114,7 @@ fn the_last_decision_is_taken_back_without_an_id() {
     assert_eq!(t.ends(), 0);
     assert_eq!(status(&one), "pending");
     assert_eq!(repo.text("a.txt"), "a\n");
-    // By id, as `reopen` does; an agent may do neither.
+    // By id; an agent may not.
     repo.aye(&["reject", &two, "--yes", "--reason", "no"]).ok();
     repo.agent("bot", &["undo", &two, "--yes"]).fails("human_approval_required", 4);
     repo.aye(&["undo", &two, "--dry-run"]).ok().says("would be pending again");
@@ -1168,12 +1165,8 @@ fn all_of_an_agent_are_decided_by_one_question() {
     let (clash, other) = (propose("bot", "a.txt", "z\n"), propose("cat", "c.txt", "x\n"));
     let back = propose("bot", "c.txt", "sent back\n");
     repo.aye(&["comment", &back, "--request-changes", "-m", "no"]).ok();
-    let run = repo.aye(&["apply", "--by", "bot", "--yes"]).fails("revision_required", 4);
-    assert!(run.err().contains("aye apply --by bot --dry-run"), "{run}");
-    repo.aye(&["reject", "--by", "bot", "--yes", "--reason", "no"]).fails("revision_required", 4);
     repo.aye(&["apply", "--by", "nobody", "--yes"]).fails("proposal_not_found", 3);
     repo.aye(&["apply", &one, "--by", "bot"]).fails("usage", 2);
-    repo.aye(&["apply", "--by", "bot", "--dry-run"]).exits(5).says(&two);
     let start = |args: &[&str]| Terminal::start(repo.cmd(args).env("TERM", "dumb"), 60, 120);
     let mut t = start(&["apply", "--by", "bot"]);
     t.sees(&format!("{clash} stays pending: a.txt has other changes")).sees("+x").sees("+y");

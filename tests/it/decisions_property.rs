@@ -167,14 +167,14 @@ impl World {
             // The other commands do not belong to the contract.
             (_, Who::Tool) => None,
             (What::Revise, _) => run(&["revise", &id, file, "--old", &old, "--new", &new]),
-            (What::Withdraw, _) => run(&["withdraw", &id]),
+            (What::Withdraw, _) => run(&["reject", &id]),
             (What::Apply, _) => run(&["apply", &named, "--yes"]),
             (What::ApplyTakingResidue, _) => run(&["apply", &named, "--yes", "--take-residue"]),
             (What::ApplyAndCommit, _) => run(&["apply", &named, "--yes", "--commit"]),
             (What::Approve, _) => run(&["approve", &named, "--yes"]),
             (What::Reject, _) => run(&["reject", &id, "--yes"]),
             (What::RequestChanges, _) => run(&["comment", &id, "--request-changes", "-m", "no"]),
-            (What::Reopen, _) => run(&["reopen", &id, "--yes"]),
+            (What::Reopen, _) => run(&["undo", &id, "--rejection", "--yes"]),
             (What::Undo, _) => run(&["undo", &id, "--yes"]),
         }
     }

@@ -305,7 +305,7 @@ fn a_decision_that_had_not_seen_the_epoch_counts_as_it_would_have() {
             }
             _ => {
                 // It had not seen the rejection either.
-                far.aye(&["reopen", &rejected, "--yes"]).ok();
+                far.aye(&["undo", &rejected, "--yes"]).ok();
                 far.aye(&["reject", &rejected, "--yes"]).ok();
             }
         }
@@ -556,7 +556,7 @@ fn an_epoch_whose_ref_was_left_takes_nothing_away() {
         repo.git(&["update-ref", name, tip]);
         repo.aye(&["doctor"]).ok().lacks("cache_tampered");
         assert_eq!(status(&repo, &id), "rejected");
-        repo.aye(&["reopen", &id, "--yes"]).ok();
+        repo.aye(&["undo", &id, "--yes"]).ok();
         repo.aye(&["reject", &other, "--yes"]).ok();
         assert_eq!(status(&repo, &id), "pending");
         // The next writer removes it.
@@ -608,7 +608,7 @@ fn a_reopened_proposal_is_known_to_touch_the_same_lines() {
     assert_eq!(same_lines(everything(&repo), &second), json!(null));
     gc(&repo);
     everything(&repo);
-    repo.aye(&["reopen", &first, "--yes"]).ok();
+    repo.aye(&["undo", &first, "--yes"]).ok();
     assert_eq!(same_lines(list(&repo), &second), json!([first]));
     assert_eq!(same_lines(everything(&repo), &first), json!([second]));
 }
@@ -624,7 +624,7 @@ fn a_reopened_proposal_whose_archive_is_elsewhere_has_no_pending_ref() {
         "refs/aye/log/*",
         &format!(":refs/aye/log/{}", lane(&repo)),
     ]);
-    repo.aye(&["reopen", &rejected, "--yes"]).ok();
+    repo.aye(&["undo", &rejected, "--yes"]).ok();
     push(&repo);
     let fresh = clone(&server);
     fresh.aye(&["comment", &pending, "-m", "hello"]).ok();
@@ -763,7 +763,7 @@ fn ids_of_any_length_are_folded() {
     assert_eq!(gc(&repo)["proposals"], 1);
     assert_eq!(everything(&repo), before);
     assert_eq!(status(&repo, &id), "rejected");
-    repo.aye(&["reopen", &id, "--yes"]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
     repo.aye(&["apply", &id, "--yes"]).ok();
     assert_eq!(status(&repo, &id), "applied");
 }

@@ -21,7 +21,7 @@ fn an_expired_proposal_is_history_and_cannot_be_decided() {
     repo.aye(&["list"]).ok().says(&id);
     later(&repo, &["list"]).ok().lacks(&id);
     later(&repo, &["list", "--status", "expired"]).ok().says(&id);
-    later(&repo, &["reject", &id, "--yes"]).fails("not_pending", 5).notes("aye restore prop_");
+    later(&repo, &["reject", &id, "--yes"]).fails("not_pending", 5);
     // The next writer records it and takes the files away.
     later(&repo, &["propose", "f", "--old", "b", "--new", "B"]).ok();
     assert!(!repo.exists(&format!(".agent-memory/proposals/{id}")));
@@ -41,7 +41,7 @@ fn what_is_taken_back_after_its_time_has_another_term() {
     repo.aye(&["reject", &rejected, "--yes", "--reason", "later"]).ok();
     repo.aye(&["apply", &applied, "--yes"]).ok();
     repo.aye(&["comment", &sent_back, "--request-changes", "-m", "hm"]).ok();
-    let run = later(&repo, &["reopen", &rejected, "--yes"]).ok();
+    let run = later(&repo, &["undo", &rejected, "--yes"]).ok();
     run.says("pending again").notes("it expires in 7 days now");
     let run = later(&repo, &["undo", &applied, "--yes"]).ok();
     run.says("undone, pending again").notes("it expires in 7 days now");
@@ -63,7 +63,7 @@ fn what_is_taken_back_after_its_time_has_another_term() {
     // What has time left keeps its own.
     let id = propose("i");
     repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
-    let run = repo.aye(&["reopen", &id, "--yes"]).ok();
+    let run = repo.aye(&["undo", &id, "--yes"]).ok();
     assert!(!run.err().contains("expires"), "{run}");
     repo.aye(&["log", &id]).ok().lacks("extend");
 }
@@ -79,7 +79,7 @@ fn what_is_taken_back_keeps_what_it_stands_on() {
     let bottom = propose("a", "A", &[]);
     let top = propose("A", "AA", &["--on", &bottom]);
     repo.aye(&["reject", &top, "--yes", "--reason", "later"]).ok();
-    later(&repo, &["reopen", &top, "--yes"]).ok();
+    later(&repo, &["undo", &top, "--yes"]).ok();
     let list = later(&repo, &["list", "--json"]).ok().json();
     assert_eq!(list["count"], 2, "{list:#}");
     for id in [&bottom, &top] {

@@ -394,7 +394,7 @@ impl World {
             ("pending", _) => self.write(at, &["comment", &id, "-m", &said], false),
             ("applied", 0..=6) => self.write(at, &["undo", &id, "--yes"], false),
             ("rejected", 0..=3) => {
-                self.write(at, &["reopen", &id, "--yes", "--reason", &said], false);
+                self.write(at, &["undo", &id, "--yes", "--rejection"], false);
             }
             _ => self.propose(at, is_private),
         }

@@ -151,7 +151,7 @@ fn many_rejections_that_were_taken_back_cost_what_they_say() {
     let first = repo.git(&["rev-parse", &format!("refs/aye/log/{own}:event.json")]);
     repo.aye(&["reject", &mine, "--yes"]).ok();
     let decision: Value = serde_json::from_str(&blob("")).expect("an event");
-    repo.aye(&["reopen", &mine, "--yes"]).ok();
+    repo.aye(&["undo", &mine, "--yes"]).ok();
     let tip = repo.git(&["rev-parse", &format!("refs/aye/log/{own}")]);
     let mut hostile = Hostile::new(&repo, "evil");
     let mut event = |kind: &str, data: Value| {

@@ -500,7 +500,7 @@ fn build_machines_write_no_lane_that_nobody_named() {
 fn what_only_the_proposer_may_say_is_refused_where_it_would_not_count() {
     let refused: &[&[&str]] = &[
         &["revise", "ID", "a.txt", "--old", "one", "--new", "better"],
-        &["withdraw", "ID"],
+        &["reject", "ID"],
         &["rebase", "ID"],
         &["comment", "ID", "--resolve", "COMMENT", "-m", "done"],
         &["call", "changes", "{\"action\":\"reject\",\"proposal_id\":\"ID\"}"],

@@ -261,16 +261,12 @@ fn no_tool_decides_for_a_person() {
     let reject = json!({ "action": "reject", "proposal_id": theirs });
     assert_eq!(client.fails("changes", reject)["code"], "human_approval_required");
     let edit = json!({ "file_path": "b.txt", "old_content": "bee", "new_content": "mine" });
-    for (tool, arguments) in [
-        ("revise", json!({ "proposal_id": theirs, "edits": [edit] })),
-        ("withdraw", json!({ "proposal_id": theirs })),
-    ] {
-        assert_eq!(client.fails(tool, arguments)["code"], "human_approval_required", "{tool}");
-    }
-    let taken_back = client.call("withdraw", json!({ "proposal_id": own, "reason": "Not needed" }));
-    assert_eq!(taken_back["proposals"][0]["status"], "rejected");
+    let revise = json!({ "proposal_id": theirs, "edits": [edit] });
+    assert_eq!(client.fails("revise", revise)["code"], "human_approval_required");
+    let reject = json!({ "action": "reject", "proposal_id": own, "reason": "Not needed" });
+    assert_eq!(client.call("changes", reject)["status"], "rejected");
     client.ends();
-    assert!(repo.aye(&["show", &own]).ok().out().contains("withdrawn"));
+    assert_eq!(repo.aye(&["show", &own, "--json"]).ok().json()["decision"]["withdrawn"], true);
     assert_eq!(repo.text("a.txt"), "one\ntwo\n");
 }
 
@@ -350,7 +346,6 @@ fn calls_are_what_the_schemas_of_arguments_say() {
         ("memory_context", json!({})),
         ("changes", json!({ "action": "list" })),
         ("apply_patch", json!({ "patch": patch, "propose": true })),
-        ("withdraw", json!({ "proposal_id": id })),
     ];
     let listed = client.ask("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().expect("tools");

@@ -174,9 +174,9 @@ fn what_was_applied_and_is_not_committed_stays() {
 }
 
 #[test]
-fn what_was_put_back_is_named_and_can_be_brought_back() {
-    let repo = Repo::with(&[("a", "1\n2\n3\n"), ("b", "b\n")]);
-    repo.write("a", "1\n2\n3\nagent\n");
+fn what_was_put_back_is_brought_back_by_a_patch() {
+    let repo = Repo::with(&[("a", "1\n2\n3\n4\n5\n"), ("b", "b\n")]);
+    repo.write("a", "1\n2\n3\n4\n5\nagent\n");
     repo.write("b", "b\nMY OWN WORK\n");
     repo.agent("codex", &["propose", "--worktree"]).fails("pathspec_required", 2);
     repo.agent("codex", &["propose", "--worktree", "--keep"]).fails("pathspec_required", 2);
@@ -184,26 +184,12 @@ fn what_was_put_back_is_named_and_can_be_brought_back() {
     assert!(run.out().contains("  put back  a\n  put back  b\n"), "{run}");
     run.clone().notes("aye diff prop_");
     let id = id(&run);
-    repo.aye(&["restore", &id]).fails("invalid_argument", 6).notes("apply it");
-    let run = repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
-    run.notes(&format!("aye restore {id}"));
-    repo.agent("codex", &["restore", &id]).fails("human_approval_required", 4);
-    repo.write("a", "zero\n1\n2\n3\n");
-    let answer = repo.aye(&["restore", &id, "--json"]).ok().json();
-    assert_eq!(repo.text("a"), "zero\n1\n2\n3\nagent\n");
+    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.write("a", "zero\n1\n2\n3\n4\n5\n");
+    repo.bring_back(&id);
+    assert_eq!(repo.text("a"), "zero\n1\n2\n3\n4\n5\nagent\n");
     assert_eq!(repo.text("b"), "b\nMY OWN WORK\n");
-    let patch = answer["patch_id"].as_str().expect("an id");
     assert_eq!(repo.aye(&["show", &id, "--json"]).ok().json()["status"], "rejected");
-    let again = repo.aye(&["restore", &id, "--json"]).ok().json();
-    assert_eq!(again["patch_id"], serde_json::Value::Null);
-    repo.aye(&["undo", patch, "--yes"]).ok();
-    assert_eq!(repo.text("b"), "b\n");
-    // Nothing is written over what somebody else has changed meanwhile.
-    repo.write("b", "other\n");
-    repo.aye(&["restore", &id]).fails("conflict", 5);
-    assert_eq!((repo.text("a"), repo.text("b")), ("zero\n1\n2\n3\n".into(), "other\n".into()));
-    repo.git(&["config", "aye.gate", "true"]);
-    repo.aye(&["restore", &id]).fails("invalid_argument", 6).notes("aye reopen");
 }
 
 #[test]

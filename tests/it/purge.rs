@@ -662,7 +662,7 @@ fn a_decision_counts_where_a_remote_has_half_of_the_epoch_between() {
             repo.aye(&["check"]).exits(1).lacks("event_rejected").lacks("equivocates");
         };
         same("rejected");
-        third.aye(&["reopen", &decided, "--yes"]).ok();
+        third.aye(&["undo", &decided, "--yes"]).ok();
         push(&third);
         same("pending");
         repo.aye(&["reject", &decided, "--yes"]).ok();

@@ -225,7 +225,7 @@ fn what_a_group_has_written_is_said_at_the_end() {
 #[test]
 fn a_group_that_was_not_written_whole_ends_with_its_exit_status() {
     let (repo, ids, mut t) = three_on_one_file();
-    repo.agent("bot", &["withdraw", &ids[2]]).ok();
+    repo.agent("bot", &["reject", &ids[2]]).ok();
     t.types("y").sees("applied, 1 file").sees(&format!("{}  not written", ids[2]));
     t.sees("1 pending").sees("]? ").types("q").sees("2 decisions were written.");
     assert_eq!(t.ends(), 5);
@@ -234,7 +234,7 @@ fn a_group_that_was_not_written_whole_ends_with_its_exit_status() {
 #[test]
 fn a_member_of_a_group_that_was_not_written_is_the_cause_for_those_above_it() {
     let (repo, ids, mut t) = three_on_one_file();
-    repo.agent("bot", &["withdraw", &ids[1]]).ok();
+    repo.agent("bot", &["reject", &ids[1]]).ok();
     t.types("y").sees("applied, 1 file").sees(&format!("{}  not written", ids[1]));
     t.sees(&format!("{}  not written: it was shown on top of {}", ids[2], ids[1]));
     t.sees("which changes n.txt as well and was not written").sees("hint: `aye review");

@@ -35,7 +35,7 @@ fn a_revision_that_came_meanwhile_is_not_tried_in_its_place() {
     assert!(!t.text().contains("it ran") && !t.text().contains("failed"), "{}", t.text());
     assert_eq!(checks(&repo, &id), 0);
     t.types("t").sees("it ran").sees("passed after").sees("]? ");
-    repo.agent("bot", &["withdraw", &id]).ok();
+    repo.agent("bot", &["reject", &id]).ok();
     t.types("t").sees("not tried: ").sees("meanwhile");
     assert_eq!(t.ends(), 0);
     assert_eq!(checks(&repo, &id), 1);

@@ -65,7 +65,7 @@ fn the_setting_refuses_or_looks_away() {
     propose(&repo, &secret, &[]).fails("secret_detected", 4).notes(fingerprint);
     repo.commit("A false alarm");
     propose(&repo, &secret, &[]).ok();
-    repo.aye(&["withdraw", "--latest"]).ok();
+    repo.aye(&["reject", "--latest", "--yes"]).ok();
     repo.remove(".agent-memory/scan-allow");
     repo.commit("None");
     propose(&repo, "ssn 123-45-6789", &[]).fails("pii_detected", 4);
@@ -176,12 +176,12 @@ fn descriptions_comments_reasons_and_names_are_scanned_too() {
     repo.agent("codex", &write).ok().says("b.txt:1:1: GitHub token").lacks(&token);
     repo.remove("b.txt");
     repo.git(&["config", "aye.scan", "block"]);
-    let reject = ["withdraw", &id, "--reason", &said];
+    let reject = ["reject", &id, "--reason", &said];
     for args in [&describe[..], &create, &comment, &reject, &write] {
         let run = repo.agent("codex", args).exits(4).lacks(&format!("e {token}"));
         assert!(format!("{}{}", run.out(), run.err()).contains("secret_detected"), "{run}");
     }
     assert!(!repo.exists("b.txt"));
     repo.agent("codex", &["comment", &id, "-m", "fine"]).ok();
-    repo.agent("codex", &["withdraw", &id, "--reason", "fine"]).ok();
+    repo.agent("codex", &["reject", &id, "--reason", "fine"]).ok();
 }

@@ -30,9 +30,9 @@ fn a_request_for_changes_is_taken_back() {
     // A rejection that is taken back leaves the request that came before it.
     repo.aye(&["comment", &id, "--request-changes", "-m", "no"]).ok();
     repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
-    repo.aye(&["reopen", &id, "--yes"]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
     assert!(sent_back(&repo, &id));
-    repo.aye(&["reopen", &id, "--yes"]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
     assert!(!sent_back(&repo, &id));
     std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).expect("a cache");
     assert!(!sent_back(&repo, &id));

@@ -37,7 +37,6 @@ fn calls(repo: &Repo) -> Vec<(&'static str, Value)> {
         ("show", json!({"proposal_id": id})),
         ("wait", json!({"proposal_id": id, "timeout_s": 0})),
         ("revise", json!({"proposal_id": id, "description": "Better"})),
-        ("withdraw", json!({"proposal_id": id})),
         ("apply_patch", json!({"patch": "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-one\n+eins\n two\n"})),
         ("changes", json!({"action": "list"})),
         (
@@ -166,7 +165,6 @@ fn an_argument_that_nobody_knows_is_named_beside_an_error() {
         ("show", json!({"proposal_id": none})),
         ("update_plan", json!({"plan": [{"step": "a", "status": "odd"}]})),
         ("wait", json!({"proposal_id": none})),
-        ("withdraw", json!({"proposal_id": none})),
     ] {
         let plain = answer(&call(&repo, tool, &arguments));
         assert!(plain.get("ignored_parameters").is_none(), "{tool}: {plain}");

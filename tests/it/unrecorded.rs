@@ -167,7 +167,7 @@ fn what_was_rejected_meanwhile_is_not_committed() {
         t.sees("Apply and commit");
         match name {
             "reject" => repo.aye(&["reject", &id, "--yes", "--reason", "no"]),
-            "withdraw" => repo.agent("codex", &["withdraw", &id]),
+            "withdraw" => repo.agent("codex", &["reject", &id]),
             _ => repo.agent("codex", &["comment", &id, "-m", "wait"]),
         }
         .ok();

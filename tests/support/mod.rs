@@ -369,6 +369,13 @@ impl Repo {
         self.cmd(args).run()
     }
 
+    /// Writes the text of a decided proposal into the files: `aye diff ID --patch | git apply`.
+    pub fn bring_back(&self, id: &str) {
+        let patch = self.outer().join("back.diff");
+        std::fs::write(&patch, self.aye(&["diff", id, "--patch"]).ok().out()).expect("a file");
+        self.git(&["apply", patch.to_str().expect("text")]);
+    }
+
     /// Runs `aye` with these arguments, fed `stdin`.
     pub fn aye_stdin<A: AsRef<OsStr>>(&self, args: &[A], stdin: impl AsRef<[u8]>) -> Run {
         self.cmd(args).stdin(stdin).run()

@@ -295,5 +295,5 @@ fn without_request(id: &ProposalId) -> Error {
     let message = format!("{id} is a request to memory, and edits of files are none");
     Error::new(&WRONG_TOOL, message)
         .with("proposal_id", id.as_str())
-        .hint(format!("withdraw it (aye withdraw {id}) and make another request: aye memory stage"))
+        .hint(format!("withdraw it (aye reject {id}) and make another request: aye memory stage"))
 }

@@ -248,7 +248,7 @@ impl<'store> Writer<'store> {
         proposal: Option<&ProposalId>,
         decision: Data,
     ) -> Result<Stamped> {
-        if authority.actor() != &self.actor || !permits(authority.verb(), &decision) {
+        if authority.actor() != &self.actor || !permits(authority, &decision) {
             return Err(Error::bug(format!(
                 "an authority to {} for '{}'",
                 authority.verb().as_str(),
@@ -523,8 +523,9 @@ impl<'store> Writer<'store> {
     }
 }
 
-/// True where an authority for `verb` covers `decision`. Applying a part makes it a revision first.
-fn permits(verb: Verb, decision: &Data) -> bool {
+/// True where `authority` covers `decision`. Applying a part makes it a revision first.
+fn permits(authority: &Authority, decision: &Data) -> bool {
+    let verb = authority.verb();
     match decision {
         Data::Publish(_) => verb == Verb::Publish,
         Data::Purge(_) => verb == Verb::Purge,
@@ -532,13 +533,12 @@ fn permits(verb: Verb, decision: &Data) -> bool {
         Data::Apply(_) => verb == Verb::Apply,
         Data::Approve(_) => verb == Verb::Approve,
         Data::Mark(_) => verb == Verb::Mark,
-        Data::Reject(reject) => match reject.withdrawn {
-            true => verb == Verb::Withdraw,
-            false => verb == Verb::Reject,
-        },
+        // An agent's authority is over its own proposals, which it withdraws.
+        Data::Reject(reject) => {
+            verb == Verb::Reject && (reject.withdrawn || authority.actor().kind != ActorKind::Agent)
+        }
         Data::RequestChanges(_) => verb == Verb::RequestChanges,
-        Data::Reopen(_) => verb == Verb::Reopen,
-        Data::Undo(_) => verb == Verb::Undo,
+        Data::Reopen(_) | Data::Undo(_) => verb == Verb::Undo,
         Data::Patch(_) => verb == Verb::Patch,
         _ => false,
     }

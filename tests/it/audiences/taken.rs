@@ -19,7 +19,7 @@ fn hushed() -> (Scene, String) {
 /// Brings the text of `id` into the files without a decision on it.
 fn restore(repo: &Repo, id: &str) {
     repo.aye(&["reject", id, "--yes", "--reason", "later"]).ok();
-    repo.aye(&["restore", id]).ok();
+    repo.bring_back(id);
 }
 
 #[track_caller]
@@ -37,7 +37,6 @@ fn restored_private_text_is_private_when_read_from_the_files() {
     for capture in captures {
         let (scene, hidden) = hushed();
         restore(&scene.here, &hidden);
-        assert_eq!(directories(&scene.here), ["private"], "the patch, too");
         let read = scene.here.aye(capture).ok().id();
         is(&scene.here, &read, "pending", "private");
         // Beside it, lines that somebody has typed.
