@@ -46,10 +46,6 @@ pub struct FilterArgs {
     /// Only those that change this file, or one below this directory (from the repository's top).
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// Only those that add and remove at most N lines together, and change no file that is binary or large:
-    /// over 10 MiB, or 200,000 lines that change.
-    #[arg(long, value_name = "N")]
-    pub max_lines: Option<usize>,
     /// Only code or memory proposals.
     #[arg(long, value_enum, value_name = "KIND")]
     pub kind: Option<SubjectKind>,
@@ -61,12 +57,9 @@ pub struct FilterArgs {
 impl FilterArgs {
     /// True if they let everything through.
     pub fn is_empty(&self) -> bool {
-        let Self { domain, task, by, path, max_lines, kind, limit } = self;
+        let Self { domain, task, by, path, kind, limit } = self;
         let texts = [domain, task, by, path];
-        let numbers = [max_lines, limit];
-        texts.into_iter().all(Option::is_none)
-            && numbers.into_iter().all(Option::is_none)
-            && kind.is_none()
+        texts.into_iter().all(Option::is_none) && limit.is_none() && kind.is_none()
     }
 
     /// As a question to the store, for proposals of `status`.
@@ -86,7 +79,6 @@ impl FilterArgs {
                 SubjectKind::Code => Subject::Code,
                 SubjectKind::Memory => Subject::Memory,
             }),
-            max_lines: self.max_lines,
             limit: self.limit,
             newest_first: true,
         }

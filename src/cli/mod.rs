@@ -71,7 +71,6 @@ mod usage;
 pub mod util;
 pub mod wait;
 pub mod which;
-pub mod yes;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -89,11 +89,7 @@ impl PartArgs {
             let what = format!(
                 "commit {commit} names it, is not on record, and has something else of its files"
             );
-            let hint = format!(
-                "`aye apply {} --dry-run` prints what would be written, and a digest for --yes; or look: aye diff",
-                proposal.id
-            );
-            chosen.unclear = Some(changed(proposal, &what, &hint));
+            chosen.unclear = Some(changed(proposal, &what, "decide at a terminal: aye apply"));
             return self.listed(store, view, proposal, chosen);
         };
         let numbers: Vec<String> = taken.iter().map(|at| (at + 1).to_string()).collect();
@@ -129,12 +125,8 @@ impl PartArgs {
         if visible.planned {
             let what = "the files have changed since it was proposed, and its hunks are counted \
                         by what is left to change";
-            let hint = format!(
-                "`aye apply {} --hunks {list} --dry-run` prints what these are now, and a digest for \
-                 --yes; or look: aye diff --hunks",
-                proposal.id
-            );
-            chosen.unclear.get_or_insert_with(|| changed(proposal, what, &hint));
+            let hint = "count them again on the present files: aye rebase";
+            chosen.unclear.get_or_insert_with(|| changed(proposal, what, hint));
         }
         (chosen.part, chosen.rest) = split(&mut review, &taken)?;
         Ok(chosen)

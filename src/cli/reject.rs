@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::identity::Asking;
 use super::which::Batch;
-use super::yes::YesArgs;
 use super::{Context, Format, pager, show};
 use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
@@ -27,8 +26,7 @@ use crate::text::escape;
 #[command(after_help = "Examples:
   aye reject m4k8 --reason 'Use Intl.DateTimeFormat instead'
   aye reject m4k8 7qx2 --yes --reason 'Superseded'
-  aye reject --by codex --task T-2        all of them
-  aye reject --by codex --dry-run         what that is, and a digest for --yes")]
+  aye reject --by codex --task T-2        all of them, at a terminal")]
 pub struct Args {
     /// The proposals.
     #[command(flatten)]
@@ -36,12 +34,9 @@ pub struct Args {
     /// Why; the proposer gets it back.
     #[arg(long, short = 'r', value_name = "TEXT")]
     pub reason: Option<String>,
-    /// Without a question.
-    #[command(flatten)]
-    pub yes: YesArgs,
-    /// Do not reject anything; only show what would be rejected, and the digest for --yes.
-    #[arg(long, short = 'n')]
-    pub dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
 }
 
 /// Answer of `aye reject`.
@@ -51,12 +46,6 @@ pub struct Rejected {
     pub schema: &'static str,
     /// Always true.
     pub success: bool,
-    /// Nothing was changed because of `--dry-run`.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub dry_run: bool,
-    /// With `--dry-run`: what `--yes=DIGEST` names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
     /// The proposals, in the order given.
     pub proposals: Vec<RejectedItem>,
 }
@@ -68,7 +57,7 @@ pub struct RejectedItem {
     pub proposal_id: String,
     /// The first changed file.
     pub file_path: String,
-    /// `rejected`; `pending` after a dry run.
+    /// Always `rejected`.
     pub status: Status,
     /// Why.
     pub rejection_reason: Option<String>,
@@ -84,23 +73,17 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let proposals = args.which.pending(context, &store, &view)?;
     let seen = Seen::now(&store, &view)?;
     let is_group = proposals.len() > 1 || args.which.is_filter();
-    let group = decide::group::of_reject(&proposals);
-    if args.dry_run {
-        return dry_run(context, &store, &proposals, &group, &args);
-    }
-    if args.yes.is_given() {
-        args.which.refuse_unseen("aye reject", &args.yes, &proposals)?;
+    let group = is_group.then(|| decide::group::of_reject(&proposals));
+    let withdraws = verdict::withdraws(&store, &context.caller(&store), &proposals)?;
+    if args.yes || withdraws {
+        args.which.refuse_unnamed("aye reject", &proposals)?;
         args.which.several().require_named_revisions(&view, &proposals, false)?;
     }
-    if let Some(named) = args.yes.digest() {
-        decide::group::require_same(named, &group)?;
-    }
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
-    let withdraws = verdict::withdraws(&store, &context.caller(&store), &proposals)?;
     let asking = Asking {
         verb: Verb::Reject,
         proposals: &proposals,
-        yes: args.yes.is_given() || withdraws,
+        yes: args.yes || withdraws,
         question: &format!("Reject {}?", args.which.subject(&store, &proposals, false)),
         command: &format!("aye reject {}", ids.join(" ")),
     };
@@ -128,7 +111,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let besides = Besides {
         reason: reason.as_deref(),
         seen: Some(&seen),
-        group: is_group.then_some(group.as_str()),
+        group: group.as_deref(),
         unshown_lines: &unshown,
         ..Besides::default()
     };
@@ -136,8 +119,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let answer = Rejected {
         schema: "aye/reject@1",
         success: true,
-        dry_run: false,
-        group: None,
         proposals: proposals
             .iter()
             .map(|proposal| RejectedItem {
@@ -179,37 +160,6 @@ fn is_from_work_tree(view: &View, id: &ProposalId) -> Result<bool> {
 
 /// Most lines of a diff that stand before the question.
 const SHORT: usize = 40;
-
-fn dry_run(
-    context: &mut Context,
-    store: &Store,
-    proposals: &[Proposal],
-    group: &str,
-    args: &Args,
-) -> Result<Exit> {
-    let item = |proposal: &Proposal| RejectedItem {
-        proposal_id: proposal.id.to_string(),
-        file_path: file_path(proposal.current()),
-        status: Status::Pending,
-        rejection_reason: args.reason.clone(),
-    };
-    let answer = Rejected {
-        schema: "aye/reject@1",
-        success: true,
-        dry_run: true,
-        group: Some(group.to_owned()),
-        proposals: proposals.iter().map(item).collect(),
-    };
-    let subject = args.which.subject(store, proposals, false);
-    context.emit(Format::Text, &answer, || {
-        let line = |item: &RejectedItem| {
-            format!("{}  would be rejected: {}\n", item.proposal_id, escape::name(&item.file_path))
-        };
-        let lines: String = answer.proposals.iter().map(line).collect();
-        lines + &args.which.group_line("aye reject", &subject, group, proposals)
-    })?;
-    Ok(Exit::Done)
-}
 
 /// Who proposes what and why; and the diff where it is short. Returns for each how many changed lines
 /// were not on the screen.

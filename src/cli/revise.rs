@@ -35,15 +35,15 @@ pub struct Args {
     /// The newest pending one that is yours; what stands in the place of ID is the PATH then.
     #[arg(long)]
     pub latest: bool,
-    /// The edits.
+    /// The edit.
     #[command(flatten)]
     pub edits: EditArgs,
     /// Read several edits as JSON from FILE (- for standard input).
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "edit"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "path")]
     pub from_json: Option<std::ffi::OsString>,
     /// Take a suggestion as it is: the id of the comment, as aye show --comments prints it (several times).
     #[arg(long, value_name = "COMMENT",
-        conflicts_with_all = ["path", "edit", "from_json", "patch", "worktree", "commit", "range"])]
+        conflicts_with_all = ["path", "from_json", "patch", "worktree", "commit", "range"])]
     pub take: Vec<String>,
     /// A new description.
     #[arg(short = 'm', long = "message", value_name = "TEXT", display_order = 0)]
@@ -66,7 +66,7 @@ fn chosen(context: &Context, store: &Store, args: &mut Args) -> Result<Proposal>
         return Ok(proposal);
     }
     if let Some(path) = args.id.take() {
-        args.edits.begin(path)?;
+        args.edits.name(path)?;
     }
     let filter = Filter {
         status: Some(Status::Pending),
@@ -122,7 +122,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
                     message = meta.message;
                     request.edits(|path| store.given(path))?
                 }
-                None => args.edits.read(context, &store, limit)?,
+                None => args.edits.read(context, &store, limit)?.into_iter().collect(),
             };
             if !edits.is_empty() {
                 capture::amend(&session, &proposal, edits, &below, InputForm::Snippet)

@@ -419,8 +419,6 @@ fn undo_patch(context: &mut Context, store: &Store, id: &str, args: &Args) -> Re
     let (stamped, patch) = decide::patch::find(store, &store.view()?, id)?;
     let id = decide::patch::id(&stamped.id);
     let answer = |files: &[Planned], dry_run, success| Answer {
-        group: None,
-        failed: Vec::new(),
         schema: "aye/undo@1",
         success,
         dry_run,
@@ -493,8 +491,6 @@ fn answer(
     success: bool,
 ) -> Answer {
     Answer {
-        group: None,
-        failed: Vec::new(),
         schema: "aye/undo@1",
         success,
         dry_run,

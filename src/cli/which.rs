@@ -6,7 +6,6 @@ use chrono::{DateTime, Utc};
 
 use super::Context;
 use super::filters::FilterArgs;
-use super::yes::YesArgs;
 use crate::app::listing::Marks;
 use crate::changeset::entry::entries;
 use crate::changeset::hunks::Counts;
@@ -45,11 +44,11 @@ pub struct Batch {
     /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
     #[arg(
         value_name = "ID",
-        conflicts_with_all = ["by", "task", "domain", "path", "max_lines"]
+        conflicts_with_all = ["by", "task", "domain", "path"]
     )]
     pub ids: Vec<String>,
     /// The newest one that is pending.
-    #[arg(long, conflicts_with_all = ["ids", "by", "task", "domain", "path", "max_lines"])]
+    #[arg(long, conflicts_with_all = ["ids", "by", "task", "domain", "path"])]
     pub latest: bool,
     /// All pending ones of this proposer that were not sent back.
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
@@ -63,57 +62,13 @@ pub struct Batch {
     /// All that change this file, or one below this directory (from the repository's top).
     #[arg(long, value_name = "PATH", help_heading = "Filters")]
     pub path: Option<String>,
-    /// All that add and remove at most N lines together, and change no file that is binary or large:
-    /// over 10 MiB, or 200,000 lines that change.
-    #[arg(long, value_name = "N", help_heading = "Filters")]
-    pub max_lines: Option<usize>,
 }
-
-/// How many digits of a group's digest are printed.
-const DIGITS: usize = 12;
 
 impl Batch {
     /// Whether they are named by what they have in common.
     pub fn is_filter(&self) -> bool {
         let texts = [&self.by, &self.task, &self.domain, &self.path];
-        texts.into_iter().any(Option::is_some) || self.max_lines.is_some()
-    }
-
-    /// The filters as a command line takes them; the ids where they were named.
-    fn typed(&self, proposals: &[Proposal]) -> String {
-        if !self.is_filter() {
-            let ids = proposals.iter().map(|proposal| format!(" {}", proposal.id));
-            return ids.collect();
-        }
-        let texts = [
-            ("by", &self.by),
-            ("task", &self.task),
-            ("domain", &self.domain),
-            ("path", &self.path),
-        ];
-        let texts = texts.into_iter().filter_map(|(name, value)| {
-            let value = value.as_ref()?;
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/:@+-".contains(c);
-            Some(match value.chars().all(is_plain) && !value.is_empty() {
-                true => format!(" --{name} {value}"),
-                false => format!(" --{name} {}", crate::text::shell::quote(value)),
-            })
-        });
-        let lines = self.max_lines.iter().map(|most| format!(" --max-lines {most}"));
-        texts.chain(lines).collect()
-    }
-
-    /// What a dry run says of the group below everything: what it is, and how to decide on exactly this.
-    pub fn group_line(
-        &self,
-        command: &str,
-        subject: &str,
-        group: &str,
-        these: &[Proposal],
-    ) -> String {
-        let digits = group.get(..DIGITS).unwrap_or(group);
-        let typed = self.typed(these);
-        format!("{subject}; exactly these: {command}{typed} --yes={digits}\n")
+        texts.into_iter().any(Option::is_some)
     }
 
     /// The ids and `--latest` alone.
@@ -136,7 +91,6 @@ impl Batch {
             task: self.task.clone(),
             domain: self.domain.clone(),
             path: self.path.clone(),
-            max_lines: self.max_lines,
             ..FilterArgs::default()
         };
         let filter = Filter { newest_first: false, ..filters.filter(Some(Status::Pending)) };
@@ -155,24 +109,18 @@ impl Batch {
         }
     }
 
-    /// Refuses `--yes` without a digest for what is named by a filter: who decides has to have seen what
-    /// it comes to.
+    /// Refuses `--yes` for what is named by a filter: who decides without a question names what was looked at.
     ///
     /// # Errors
     /// `revision_required`.
-    pub fn refuse_unseen(&self, command: &str, yes: &YesArgs, these: &[Proposal]) -> Result<()> {
-        if !self.is_filter() || yes.digest().is_some() {
+    pub fn refuse_unnamed(&self, command: &str, these: &[Proposal]) -> Result<()> {
+        if !self.is_filter() {
             return Ok(());
         }
         let ids: Vec<String> = these.iter().map(Proposal::at_revision).collect();
-        Err(Error::new(
-            &codes::REVISION_REQUIRED,
-            format!("--yes has to name what was looked at; these are {}", ids.len()),
-        )
-        .with("proposals", ids)
-        .hint(format!(
-            "{command}{} --dry-run prints them, and a digest for --yes",
-            self.typed(these)
+        let message = format!("--yes takes ids, and these are {}", ids.len());
+        Err(Error::new(&codes::REVISION_REQUIRED, message).with("proposals", ids).hint(format!(
+            "look at each with `aye diff ID`, then name them: {command} ID@REV … --yes; or decide at a terminal"
         )))
     }
 
@@ -195,9 +143,6 @@ impl Batch {
             if let Some(value) = value {
                 text += &format!(" {word} {}", escape::name(value));
             }
-        }
-        if let Some(most) = self.max_lines {
-            text += &format!(" of at most {most} lines");
         }
         if with_lower {
             text += " with what they stand on";

@@ -1,18 +1,12 @@
-//! Several proposals decided in one answer: what was shown of them, bound to one digest.
-//!
-//! `--dry-run` prints the digest and `--yes=DIGEST` decides on exactly that; what was decided names it
-//! in each event (`data.group`). Pure.
+//! Several proposals decided in one answer: a digest of what was shown of them, which each event names
+//! (`data.group`). Pure.
 
 use super::Shown;
-use crate::error::{Error, Result};
-use crate::proposal::{Proposal, codes};
+use crate::proposal::Proposal;
 use crate::sha256;
 
 /// Name and version of what is hashed.
 const FORMAT: &str = "aye-group@1";
-
-/// Fewest digits of a digest that name it.
-const FEWEST: usize = 4;
 
 /// The digest, in hex, of applying `shown` in this order: a line for each with the first event of the
 /// proposal, the revision, and the SHA-256 of the manifest of what it writes (`-` where it does not fit), with
@@ -45,45 +39,9 @@ fn digest(verdict: &str, lines: impl Iterator<Item = String>) -> String {
     sha256::hex(text.as_bytes())
 }
 
-/// Refuses where `named`, the beginning of the digest of what was shown, is not `now`'s.
-///
-/// # Errors
-/// `changed_since_shown`; `revision_required` for too few digits.
-pub fn require_same(named: &str, now: &str) -> Result<()> {
-    let is_digest = |text: &str| text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    if named.len() < FEWEST || !is_digest(named) {
-        return Err(Error::new(
-            &codes::REVISION_REQUIRED,
-            format!("'{named}' is not a digest, or fewer than {FEWEST} digits of one"),
-        )
-        .hint("--dry-run prints the digest of what would be decided"));
-    }
-    if now.starts_with(named) {
-        return Ok(());
-    }
-    Err(Error::new(
-        &codes::CHANGED_SINCE_SHOWN,
-        "these are not the proposals that were shown, or not at the same revisions, or they would \
-         write something else by now",
-    )
-    .with("group", now.to_owned())
-    .hint("nothing was decided; look again with --dry-run"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_digest_is_named_by_its_beginning() {
-        let digest = digest("apply", std::iter::once("a b -\n".to_owned()));
-        assert!(require_same(&digest[..4], &digest).is_ok());
-        let other = if digest.starts_with('0') { "1111" } else { "0000" };
-        assert!(require_same(other, &digest).unwrap_err().is(&codes::CHANGED_SINCE_SHOWN));
-        for named in ["", &digest[..3], "wxyz"] {
-            assert!(require_same(named, &digest).unwrap_err().is(&codes::REVISION_REQUIRED));
-        }
-    }
 
     #[test]
     fn order_and_verdict_count() {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::Repo;
 use crate::support::hostile::Hostile;
+use crate::support::terminal::Terminal;
 
 const A: &str = "a\nb\nc\n";
 
@@ -121,9 +122,8 @@ fn two_that_stand_on_each_other_are_planned_once_each() {
     let at = format!("{}@{}", upper.id, &upper.at[..12]);
     planned(&repo, &[&at, "--with-lower"], &[&lower.id, &upper.id]);
     planned(&repo, &[&at, "--alone"], &[&upper.id]);
-    let group = repo.aye(&["apply", &at, "--with-lower", "--dry-run", "--json"]).ok().json();
-    let group = format!("--yes={}", group["group"].as_str().expect("a digest"));
-    repo.aye(&["apply", &at, "--with-lower", &group]).ok();
+    let below = format!("{}@{}", lower.id, &lower.at[..12]);
+    repo.aye(&["apply", &below, &at, "--yes"]).ok();
     assert_eq!(
         (repo.text("a.txt"), repo.text("n.txt")),
         ("a\nBB\nc\n".into(), "1\nTWO\n3\n".into())
@@ -140,24 +140,6 @@ fn one_that_cannot_be_planned_stays_and_the_rest_is_planned() {
     let same = lane.propose(&changes, None);
     let changes = lane.change_to("a.txt", A, &"3".repeat(40));
     let gone = lane.propose(&changes, None);
-    let by = ["apply", "--by", "mallory"];
-    let dry = repo.aye(&[&by[..], &["--dry-run", "--json"]].concat()).exits(5);
-    let answer = dry.json();
-    assert_eq!(answer["proposals"][0]["proposal_id"], good.id.as_str());
-    assert_eq!(answer["proposals"].as_array().map(Vec::len), Some(1));
-    let mut failed: Vec<(&str, &str)> = answer["failed"]
-        .as_array()
-        .expect("those that fail")
-        .iter()
-        .map(|item| (item["proposal_id"].as_str().unwrap(), item["code"].as_str().unwrap()))
-        .collect();
-    let mut expected = vec![(same.id.as_str(), "no_change"), (gone.id.as_str(), "object_missing")];
-    failed.sort_unstable();
-    expected.sort_unstable();
-    assert_eq!(failed, expected);
-    let dry = repo.aye(&[&by[..], &["--dry-run"]].concat()).exits(5).says("would fit");
-    let dry = dry.notes(&format!("{} stays pending: ", same.id));
-    dry.notes(&format!("{} stays pending: ", gone.id));
     // By id it is an error that names it, and what can be done.
     for flags in [&["--dry-run"][..], &["--yes"]] {
         let run = repo.aye(&[&["apply", &same.id], flags].concat()).fails("no_change", 6);
@@ -169,11 +151,14 @@ fn one_that_cannot_be_planned_stays_and_the_rest_is_planned() {
         let run = repo.aye(&[&["approve"], ids, &["--yes"]].concat()).fails("no_change", 6);
         assert!(run.err().contains(&format!("aye reject {}", same.id)), "{run}");
     }
-    let group = format!("--yes={}", answer["group"].as_str().expect("a digest"));
-    repo.aye(&[&by[..], &[&group]].concat()).exits(5).notes(&format!("{} stays pending", same.id));
+    let mut t = Terminal::start(repo.cmd(&["apply", "--by", "mallory"]), 60, 120);
+    t.sees("Apply 1 proposal by mallory").types("y\r");
+    assert_eq!(t.ends(), 0);
     assert_eq!((repo.text("a.txt"), repo.text("n.txt")), (A.into(), "1\ntwo\n3\n".into()));
-    // Where none can be planned, it is said of each.
-    repo.aye(&[&by[..], &["--dry-run"]].concat()).exits(6).notes(&gone.id);
+    // Where none can be planned, that is an error.
+    let mut t = Terminal::start(repo.cmd(&["apply", "--by", "mallory"]), 60, 120);
+    t.sees(&gone.id);
+    assert_eq!(t.ends(), 6);
 }
 
 #[test]

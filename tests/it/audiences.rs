@@ -205,7 +205,7 @@ fn private_files_make_private_proposals_in_every_form() {
     private(run.json()["proposal_id"].as_str().expect("an id"));
     // What is public stays so.
     let public = propose(&here, "b.txt", "B\n", &[]);
-    let args = ["revise", &public, "--edit", "y.key", "--content-file", "-"];
+    let args = ["revise", &public, "y.key", "--content-file", "-"];
     here.cmd(&args).stdin("hush\n").run().fails("private_path", 4);
     is(&here, &public, "pending", "default");
     push(&here, "origin");
@@ -249,7 +249,7 @@ fn a_file_that_git_ignores_makes_a_proposal_private() {
     let public = propose(&here, "kept.log", "more\n", &[]);
     is(&here, &public, "pending", "default");
     let public = propose(&here, "b.txt", "B\n", &[]);
-    let args = ["revise", &public, "--edit", "build/y", "--content-file", "-"];
+    let args = ["revise", &public, "build/y", "--content-file", "-"];
     here.cmd(&args).stdin("hush\n").run().fails("private_path", 4);
     push(&here, "origin");
     assert!(!objects(&origin).contains("hush"));
@@ -310,7 +310,7 @@ fn what_stands_on_something_private_is_private() {
     is(&here, &last, "pending", "private");
     here.aye(&["publish", &next, "--yes"]).fails("private_path", 4);
     let public = propose(&here, "b.txt", "C\n", &[]);
-    let args = ["revise", &public, "--edit", "a.txt", "--content-file", "-"];
+    let args = ["revise", &public, "a.txt", "--content-file", "-"];
     here.cmd(&args).stdin("x\n").run().fails("private_path", 4);
     push(&here, "origin");
     assert!(!objects(&origin).contains("hush"));
@@ -369,7 +369,7 @@ fn a_first_revision_that_stands_on_something_private_stays_here() {
     // What it says now stands on the commit alone: nothing pending is below it.
     here.aye(&["undo", &first, "--yes"]).ok();
     here.aye(&["reject", &first, "--yes", "--reason", "no"]).ok();
-    let args = ["revise", &next, "--edit", "a.txt", "--content-file", "-"];
+    let args = ["revise", &next, "a.txt", "--content-file", "-"];
     here.cmd(&args).stdin("open\n").run().ok();
     here.aye(&["publish", &next, "--yes"]).fails("private_path", 4).notes("first revision");
     is(&here, &next, "pending", "private");

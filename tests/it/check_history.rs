@@ -131,9 +131,8 @@ fn an_approved_move_of_a_file_that_was_edited_is_held() {
 #[test]
 fn the_rest_of_an_approved_step_is_held() {
     let repo = repo();
-    let edits = ["propose", "--edit", "n.txt", "--old", "3\n", "--new", "three\n"];
-    let id = repo.aye(&[&edits[..], &["--edit", "n.txt", "--old", "9", "--new", "nine"]].concat());
-    let id = id.ok().id();
+    let edits = repo.edits(&[["n.txt", "3\n", "three\n"], ["n.txt", "9", "nine"]]);
+    let id = repo.aye(&["propose", "--from-json", &edits]).ok().id();
     for (planted, is_held) in [("12", true), ("x", false)] {
         let one = NUMBERS.replace("3\n", "three\n").replace("12", planted);
         repo.write("n.txt", NUMBERS);
@@ -492,9 +491,8 @@ fn an_undo_approves_no_more_than_it_puts_back() {
 fn what_was_left_out_of_an_apply_is_approved_by_nobody() {
     let repo = repo();
     repo.aye(&["hooks", "install"]).ok();
-    let edits = ["propose", "--edit", "a.txt", "--old", "a", "--new", "b"];
-    let more = ["--edit", "n.txt", "--old", "3\n", "--new", "three\n", "-q"];
-    let id = repo.agent("codex", &[&edits[..], &more].concat()).ok().id();
+    let edits = repo.edits(&[["a.txt", "a", "b"], ["n.txt", "3\n", "three\n"]]);
+    let id = repo.agent("codex", &["propose", "--from-json", &edits, "-q"]).ok().id();
     repo.aye(&["apply", &id, "--hunks", "1", "--yes"]).ok();
     let base = repo.git(&["rev-parse", "HEAD"]);
     let check = ["check", "--range", &format!("{base}..HEAD")];

@@ -144,12 +144,8 @@ fn a_diff_names_the_files_that_have_their_change_already() {
     let repo = hello();
     repo.write("b.txt", "other\n");
     repo.git(&["add", "b.txt"]);
-    let edits = [
-        ["--edit", "a.txt", "--old", "hello", "--new", "bye"],
-        ["--edit", "b.txt", "--old", "other", "--new", "same"],
-    ];
-    let run =
-        repo.agent("codex", &[&["propose", "-m", "Two files"], &edits[0][..], &edits[1]].concat());
+    let edits = repo.edits(&[["a.txt", "hello", "bye"], ["b.txt", "other", "same"]]);
+    let run = repo.agent("codex", &["propose", "-m", "Two files", "--from-json", &edits]);
     let id = run.ok().id();
     repo.aye(&["diff", &id]).ok().lacks("already");
     repo.write("b.txt", "same\n");

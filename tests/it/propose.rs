@@ -93,14 +93,9 @@ fn files_are_created_replaced_and_deleted() {
 #[test]
 fn several_edits_are_one_proposal() {
     let repo = Repo::with(&[("a.rs", "A a A2\n"), ("b.rs", "B\n")]);
-    let id = repo
-        .aye(&[
-            "propose", "--edit", "a.rs", "--old", "A a", "--new", "X a", "--edit", "b.rs", "--old",
-            "B", "--new", "Y", "--edit", "c.rs", "--old", "", "--new", "C\n", "--edit", "a.rs",
-            "--old", "A2", "--new", "X2",
-        ])
-        .ok()
-        .id();
+    let a = [["a.rs", "A a", "X a"], ["a.rs", "A2", "X2"]];
+    let edits = repo.edits(&[a[0], ["b.rs", "B", "Y"], ["c.rs", "", "C\n"], a[1]]);
+    let id = repo.aye(&["propose", "--from-json", &edits]).ok().id();
     assert_eq!(proposed(&repo, &id, "a.rs"), b"X a X2\n");
     assert_eq!(proposed(&repo, &id, "b.rs"), b"Y\n");
     assert_eq!(proposed(&repo, &id, "c.rs"), b"C\n");

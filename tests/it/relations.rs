@@ -123,9 +123,9 @@ fn what_a_pending_proposal_writes_is_named_where_it_is_missing() {
     let run = repo.agent("codex", &["propose", "new", "--old", "n", "--new", "m"]);
     run.fails("file_not_found", 3).notes(&format!("{new} (pending, by codex) writes this"));
     // Nothing of the kind is said of what another edit of the same call has taken away, or nobody writes.
-    let both = ["propose", "--edit", "f", "--old", "line 7\nline 8\n", "--new", "x"];
-    let both = [&both[..], &["--edit", "f", "--old", "line 8\nline 9\n", "--new", "y"]].concat();
-    assert!(!repo.agent("codex", &both).exits(6).err().contains("pending"));
+    let both = repo.edits(&[["f", "line 7\nline 8\n", "x"], ["f", "line 8\nline 9\n", "y"]]);
+    let run = repo.agent("codex", &["propose", "--from-json", &both]);
+    assert!(!run.exits(6).err().contains("pending"));
     let other = ["propose", "f", "--old", "nothing like it", "--new", "x"];
     assert!(
         !repo.agent("codex", &other).fails("old_content_not_found", 6).err().contains("pending")
@@ -348,9 +348,8 @@ fn what_was_made_on_one_that_another_branch_has_says_so() {
 #[test]
 fn what_was_made_on_a_whole_one_stands_on_the_rest_of_it() {
     let repo = Repo::with(&[("a.txt", numbers())]);
-    let edits = ["--old", "\n3\n", "--new", "\nthree\n"];
-    let more = ["--edit", "a.txt", "--old", "\n15\n", "--new", "\nfifteen\n", "-q"];
-    let lower = [&["propose", "--edit", "a.txt"][..], &edits, &more].concat();
+    let edits = [["a.txt", "\n3\n", "\nthree\n"], ["a.txt", "\n15\n", "\nfifteen\n"]];
+    let lower = ["propose", "--from-json", &repo.edits(&edits), "-q"];
     let lower = repo.agent("claude", &lower).ok().id();
     let on = ["propose", "--on", &lower, "a.txt", "--old", "fifteen", "--new", "FIFTEEN", "-q"];
     let upper = repo.agent("codex", &on).ok().id();

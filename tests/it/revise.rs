@@ -36,9 +36,8 @@ fn an_edit_of_what_the_proposal_itself_writes_keeps_the_rest_of_it() {
     assert_eq!(proposed(&repo, &id, "new.txt"), "alpha\nBETA\n");
     assert_eq!(proposed(&repo, &id, "a.txt"), "ONE\ntwo\nthree\n");
     // In a file that it changes, beside one that it does not.
-    let edit = ["--edit", "a.txt", "--old", "ONE\ntwo", "--new", "Uno\ndue"];
-    let other = ["--edit", "b.txt", "--old", "bee", "--new", "ape"];
-    revise(&repo, &id, &[edit, other].concat()).ok().lacks("not in it any more");
+    let edits = repo.edits(&[["a.txt", "ONE\ntwo", "Uno\ndue"], ["b.txt", "bee", "ape"]]);
+    revise(&repo, &id, &["--from-json", &edits]).ok().lacks("not in it any more");
     assert_eq!(proposed(&repo, &id, "a.txt"), "Uno\ndue\nthree\n");
     repo.aye(&["show", &id]).ok().says("-one\n-two\n+Uno\n+due\n").says("+ape").says("+BETA");
     // What it creates is deleted again.
@@ -67,9 +66,8 @@ fn edits_that_fit_neither_say_where_they_are_looked_for() {
     let repo = Repo::with(FILES);
     let id = with_two_files(&repo);
     // One is in the file alone, one in the proposal alone.
-    let one = ["--edit", "a.txt", "--old", "one", "--new", "1"];
-    let two = ["--edit", "new.txt", "--old", "beta", "--new", "2"];
-    let run = revise(&repo, &id, &[one, two].concat()).fails("old_content_not_found", 6);
+    let edits = repo.edits(&[["a.txt", "one", "1"], ["new.txt", "beta", "2"]]);
+    let run = revise(&repo, &id, &["--from-json", &edits]).fails("old_content_not_found", 6);
     let hint = format!("all edits have to fit the files, or all what {id} makes of them");
     run.notes(&hint);
     let twice = ["new.txt", "--old", "a", "--new", "A"];

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::support::record::apply;
+use crate::support::terminal::Terminal;
 use crate::support::{Repo, Run};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "bee\n")];
@@ -302,9 +303,9 @@ fn a_persons_lines_beside_what_was_left_out_are_not_the_agents() {
     repo.write("b.txt", lines("b").replace("b line 2\n", "USER\n"));
     let id = repo.aye(&["list", "--json"]).ok().json()["proposals"][0]["proposal_id"].clone();
     let part = ["apply", id.as_str().expect("an id"), "--hunks", "1", "--split-rest"];
-    let shown = repo.aye(&[&part[..], &["--dry-run"]].concat()).ok().out();
-    let (_, digest) = shown.trim_end().rsplit_once(' ').expect("a digest");
-    repo.aye(&[&part[..], &[digest]].concat()).ok();
+    let mut t = Terminal::start(repo.cmd(&part), 60, 120);
+    t.sees("Apply ").types("y\r");
+    assert_eq!(t.ends(), 0);
     repo.aye(&["session", "submit", "x"]).ok().notes("as before");
     let list = repo.aye(&["list", "--json"]).ok().json();
     assert_eq!(list["count"], 1, "{list:#}");

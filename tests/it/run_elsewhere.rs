@@ -39,9 +39,8 @@ fn exchange(from: &Repo, to: &Repo) {
 #[test]
 fn what_another_clone_makes_of_a_pending_proposal_does_not_run_here() {
     let (here, other, id, _server) = pair();
-    let edit = |file, old, new| ["--edit", file, "--old", old, "--new", new];
-    let edits = [edit("a.txt", "two", "2"), edit("test.sh", "pass", "owned")].concat();
-    other.aye(&[&["revise", &id][..], &edits].concat()).ok();
+    let edits = other.edits(&[["a.txt", "two", "2"], ["test.sh", "pass", "owned"]]);
+    other.aye(&["revise", &id, "--from-json", &edits]).ok();
     exchange(&other, &here);
     let ran = agent(&here, "sh test.sh; cat a.txt").run().ok();
     assert_eq!(ran.out(), "pass\none\nTWO\n", "{ran}");

@@ -36,13 +36,11 @@ impl Scene {
         ]);
         let mut scene = Self { repo, ids: Vec::new() };
         let lower = ["--task", "T-12", "-m", "Name the day in the language of the reader"];
-        let edits = ["src/day.ts", "--old", "names[number]", "--new", "names[locale][number]"];
-        let more = ["--edit", "src/day.ts", "--old", "export function day(date: Date)", "--new"];
-        let day = scene.propose(
-            "09:00",
-            "claude",
-            &[&edits[..], &more, &["export function day(date: Date, locale = 'en')"], &lower],
-        );
+        let file = "src/day.ts";
+        let (old, new) = ("function day(date: Date)", "function day(date: Date, locale = 'en')");
+        let edits = [[file, "names[number]", "names[locale][number]"], [file, old, new]];
+        let edits = scene.repo.edits(&edits);
+        let day = scene.propose("09:00", "claude", &[&["--from-json", &edits], &lower[..]]);
         let on = ["src/day.ts", "--old", "locale = 'en'", "--new", "locale = 'de'", "--on", &day];
         scene.propose(
             "09:20",

@@ -149,8 +149,8 @@ fn a_stack_that_fits_is_rebased_and_applies_in_order() {
     let top = id(edit(&repo, "s", "six\n", "SIX\n"));
     let args = ["propose", "--on", &lower, "f", "--old", "line 8\n", "--new", "8\n", "-q"];
     let foreign = repo.agent("claude", &args).ok().id();
-    let both = ["revise", &lower, "--edit", "f", "--old", "line 5\n", "--new", "five\n", "--edit"];
-    let both = [&both[..], &["f", "--old", "line 2\n", "--new", "two\n", "--json"]].concat();
+    let edits = repo.edits(&[["f", "line 5\n", "five\n"], ["f", "line 2\n", "two\n"]]);
+    let both = ["revise", &lower, "--from-json", &edits, "--json"];
     let answer = within(&repo, "s", &both).ok().json();
     assert_eq!(answer["rebased"], json!([upper, top]));
     assert_eq!(answer["not_rebased"], json!([foreign]));

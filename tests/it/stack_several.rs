@@ -92,8 +92,8 @@ fn edits_are_matched_in_what_all_of_them_make() {
     };
     on_top("b", "five", "FIVE");
     on_top("a", "three", "THREE");
-    let args = ["--edit", "a", "--old", "three", "--new", "tres", "--edit", "b", "--old", "five"];
-    scene.revised(&scene.both, &[&args[..], &["--new", "cinco"]].concat()).ok();
+    let edits = scene.repo.edits(&[["a", "three", "tres"], ["b", "five", "cinco"]]);
+    scene.revised(&scene.both, &["--from-json", &edits]).ok();
     assert_eq!(scene.stands_on(&scene.both), [scene.a.as_str(), &scene.b]);
     scene.apply_all();
     assert!(scene.repo.text("a").contains("tres") && scene.repo.text("b").contains("cinco"));
@@ -164,9 +164,8 @@ fn below(repo: &Repo, id: &str) -> Vec<String> {
 #[test]
 fn what_both_sides_stand_on_hides_nothing_of_either() {
     let (repo, [_, b, c, u]) = diamond("line 35.");
-    let args = ["revise", &u, "--edit", "f", "--old", "f of B", "--new", "f of B, by U"];
-    let args = [&args[..], &["--edit", "g", "--old", "g of C", "--new", "g of C, by U"]].concat();
-    repo.agent("codex", &args).ok();
+    let edits = [["f", "f of B", "f of B, by U"], ["g", "g of C", "g of C, by U"]];
+    repo.agent("codex", &["revise", &u, "--from-json", &repo.edits(&edits)]).ok();
     assert_eq!(below(&repo, &u), [b, c]);
 }
 
@@ -174,9 +173,9 @@ fn what_both_sides_stand_on_hides_nothing_of_either() {
 fn a_revision_at_the_bottom_is_followed_on_both_sides() {
     for over in ["line 35.", "f of B"] {
         let (repo, [a, b, c, u]) = diamond(over);
-        let args = ["revise", &a, "--edit", "f", "--old", "line 3.", "--new", "f of A again"];
-        let args = [&args[..], &["--edit", "h", "--old", "line 3.", "--new", "h of A"]].concat();
-        let answer = repo.agent("codex", &[&args[..], &["--json"]].concat()).ok().json();
+        let edits = [["f", "line 3.", "f of A again"], ["h", "line 3.", "h of A"]];
+        let revise = ["revise", &a, "--from-json", &repo.edits(&edits), "--json"];
+        let answer = repo.agent("codex", &revise).ok().json();
         assert_eq!(answer["rebased"].as_array().map(Vec::len), Some(3), "{answer:#}");
         assert_eq!(below(&repo, &u).len(), 2);
         let all = [&u, &a, &c, &b].map(|id| named(&repo, id));
@@ -196,8 +195,8 @@ fn a_revision_at_the_bottom_is_followed_on_both_sides() {
 fn one_that_was_revised_is_no_stand_in_for_one_that_was_not() {
     let lines: String = (1..=30).map(|n| format!("line {n}.\n")).collect();
     let repo = Repo::with(&[("a", lines.as_str()), ("g", lines.as_str())]);
-    let two = ["propose", "--edit", "a", "--old", "line 3.", "--new", "three", "--edit", "g"];
-    let two = [&two[..], &["--old", "line 3.", "--new", "g", "-q"]].concat();
+    let edits = repo.edits(&[["a", "line 3.", "three"], ["g", "line 3.", "g"]]);
+    let two = ["propose", "--from-json", &edits, "-q"];
     let first = repo.agent("codex", &two).ok().id();
     let other = repo
         .agent("gemini", &["propose", "a", "--old", "line 3.", "--new", "three", "-q"])
@@ -206,8 +205,8 @@ fn one_that_was_revised_is_no_stand_in_for_one_that_was_not() {
     let on = ["propose", "--on", &first, "a", "--old", "line 20.", "--new", "twenty", "-q"];
     let recorded = repo.agent("claude", &on).ok().id();
     // It starts from what only the first makes of `g`, whatever makes `a`.
-    let top = ["propose", "--on", &recorded, "--edit", "a", "--old", "line 25.", "--new", "25"];
-    let top = [&top[..], &["--edit", "g", "--old", "line 20.", "--new", "g 20", "-q"]].concat();
+    let edits = repo.edits(&[["a", "line 25.", "25"], ["g", "line 20.", "g 20"]]);
+    let top = ["propose", "--on", &recorded, "--from-json", &edits, "-q"];
     let top = repo.agent("claude", &top).ok().id();
     repo.aye(&["apply", &other, &recorded, &top, "--yes"]).fails("stands_on", 5).notes(&first);
     repo.git(&["checkout", "-q", "-b", "topic"]);

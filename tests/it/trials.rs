@@ -39,10 +39,9 @@ fn the_command_sees_the_proposal_and_its_status_comes_back() {
 fn files_are_written_as_a_checkout_writes_them() {
     let attributes = (".gitattributes", "*.txt text eol=crlf\n*.id ident\n");
     let repo = Repo::with(&[("a.txt", "one\ntwo\n"), attributes]);
-    let edit = ["--edit", "a.txt", "--old", "one", "--new", "eins"];
-    let new = ["--edit", "new.txt", "--old", "", "--new", "three\nfour\n"];
-    let ident = ["--edit", "x.id", "--old", "", "--new", "$Id$\n"];
-    let run = repo.agent("codex", &[&["propose", "-q"], &edit[..], &new, &ident].concat());
+    let new = ["new.txt", "", "three\nfour\n"];
+    let edits = repo.edits(&[["a.txt", "one", "eins"], new, ["x.id", "", "$Id$\n"]]);
+    let run = repo.agent("codex", &["propose", "-q", "--from-json", &edits]);
     let cat = ["sh", "-c", "git add -A; cat a.txt new.txt x.id; git ls-files --eol -- '*.txt'"];
     let tried = repo.aye(&[&["try", &run.ok().id(), "--"], &cat[..]].concat()).ok();
     assert!(tried.out().starts_with("eins\r\ntwo\r\nthree\r\nfour\r\n$Id: "), "{tried}");

@@ -15,9 +15,8 @@ fn repo() -> Repo {
 
 /// Two hunks: line 105 and line 130.
 fn two(repo: &Repo) -> String {
-    let edits = ["--edit", "a.txt", "--old", "105", "--new", "FIVE"];
-    let more = ["--edit", "a.txt", "--old", "130", "--new", "BAD", "-q"];
-    repo.agent("codex", &[&["propose"][..], &edits, &more].concat()).ok().id()
+    let edits = repo.edits(&[["a.txt", "105", "FIVE"], ["a.txt", "130", "BAD"]]);
+    repo.agent("codex", &["propose", "--from-json", &edits, "-q"]).ok().id()
 }
 
 fn hook(repo: &Repo, name: &str, text: &str) {
@@ -65,13 +64,12 @@ fn hunks_are_not_counted_otherwise_than_they_were_looked_at() {
     repo.write("a.txt", lines(&[(105, "FIVE")]));
     for given in [&at, &id] {
         let refused = repo.aye(&["apply", given, "--hunks", "1", "--yes"]);
-        refused.fails("changed_since_shown", 5).notes("--dry-run");
+        refused.fails("changed_since_shown", 5).notes("aye rebase");
     }
     assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE")]));
-    // What they are now is printed, and bound by a digest.
-    let dry = repo.aye(&["apply", &id, "--hunks", "1", "--dry-run"]).ok().says("+BAD").out();
-    let yes = dry.split_whitespace().find(|word| word.starts_with("--yes=")).unwrap();
-    repo.aye(&["apply", &id, "--hunks", "1", yes]).ok();
+    repo.aye(&["apply", &id, "--hunks", "1", "--dry-run"]).ok().says("+BAD");
+    repo.aye(&["rebase", &id]).ok();
+    repo.aye(&["apply", &revision(&repo, &id), "--hunks", "1", "--yes"]).ok();
     assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE"), (130, "BAD")]));
 }
 
@@ -143,7 +141,7 @@ fn a_commit_that_names_a_proposal_and_is_no_part_of_it_decides_nothing() {
     let id = two(&repo);
     repo.write("a.txt", lines(&[(105, "evil")]));
     repo.git(&["commit", "-q", "-a", "-m", &format!("Land it\n\nProposal-Id: {id}")]);
-    repo.aye(&["apply", &id, "--yes"]).fails("changed_since_shown", 5).notes("--dry-run");
+    repo.aye(&["apply", &id, "--yes"]).fails("changed_since_shown", 5);
     let beside = ["propose", "b.txt", "--old", "b", "--new", "c", "-q"];
     let beside = repo.agent("codex", &beside).ok().id();
     repo.aye(&["apply", &id, &beside, "--yes"]).fails("changed_since_shown", 5);

@@ -376,6 +376,15 @@ impl Repo {
         self.git(&["apply", patch.to_str().expect("text")]);
     }
 
+    /// A file for `--from-json`: in each path the text to replace, and the new one.
+    pub fn edits(&self, edits: &[[&str; 3]]) -> String {
+        let edit = |[path, old, new]: &[&str; 3]| serde_json::json!({ "file_path": path, "old_content": old, "new_content": new });
+        let edits = serde_json::Value::from(edits.iter().map(edit).collect::<Vec<_>>());
+        let file = self.outer().join("edits.json");
+        std::fs::write(&file, edits.to_string()).expect("a file");
+        file.to_str().expect("text").to_owned()
+    }
+
     /// Runs `aye` with these arguments, fed `stdin`.
     pub fn aye_stdin<A: AsRef<OsStr>>(&self, args: &[A], stdin: impl AsRef<[u8]>) -> Run {
         self.cmd(args).stdin(stdin).run()

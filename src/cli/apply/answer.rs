@@ -6,10 +6,9 @@ use serde::Serialize;
 use crate::changeset::marks::Mark;
 use crate::changeset::plan::{MergedBy, Planned, Reason, Resolved};
 use crate::decide::{Applied, Shown};
-use crate::error::Error;
 use crate::proposal::document::file_path;
 use crate::proposal::event::Effect;
-use crate::proposal::{Proposal, ProposalId, Status};
+use crate::proposal::{Proposal, Status};
 use crate::text::escape;
 use crate::words::words;
 
@@ -24,30 +23,6 @@ pub struct Answer {
     pub dry_run: bool,
     /// The proposals, in the order given.
     pub proposals: Vec<Item>,
-    /// With `--dry-run`: what `--yes=DIGEST` names, where several would be applied or filters name them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// Of those that filters name: which were not applied, and why.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<Failed>,
-}
-
-/// One that was not applied together with the others.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Failed {
-    /// The id.
-    pub proposal_id: String,
-    /// The code of the error.
-    pub code: &'static str,
-    /// Why.
-    pub message: String,
-}
-
-impl Failed {
-    pub(super) fn new(id: &ProposalId, error: &Error) -> Self {
-        let message = error.message().to_owned();
-        Self { proposal_id: id.to_string(), code: error.code().id, message }
-    }
 }
 
 /// One proposal of the answer.
@@ -81,7 +56,7 @@ pub struct Item {
 impl Answer {
     /// What was done, or not.
     pub fn of(schema: &'static str, success: bool, proposals: Vec<Item>) -> Self {
-        Self { schema, success, dry_run: false, proposals, group: None, failed: Vec::new() }
+        Self { schema, success, dry_run: false, proposals }
     }
 }
 

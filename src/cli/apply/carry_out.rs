@@ -1,7 +1,7 @@
 //! Applying what was decided, one proposal after the other.
 
 use super::Args;
-use super::answer::{Answer, Failed, Item, text};
+use super::answer::{Answer, Item, text};
 use super::conflicts::name_lower;
 use super::preview::{for_reviewer, not_approved};
 use crate::apply::codes::COMMIT_DIFFERS;
@@ -26,8 +26,6 @@ pub(super) struct Decided<'a> {
     pub(super) shown: &'a [Shown],
     /// The part that was taken.
     pub(super) chosen: &'a Chosen,
-    /// Those that filters name as well, and that do not fit.
-    pub(super) failed: &'a [Failed],
 }
 
 impl Decided<'_> {
@@ -38,10 +36,7 @@ impl Decided<'_> {
     pub(super) fn carry_out(&self, context: &mut Context, store: &Store) -> Result<Exit> {
         let mut marks = marks::of_each(store, self.proposals)?.into_iter();
         let mut items: Vec<Item> = Vec::new();
-        let mut failed = self.failed.to_vec();
-        // At a terminal, the question was about the others.
-        let by_flag = *self.authority.evidence() == Evidence::Flag;
-        let mut exit = if by_flag && !failed.is_empty() { Exit::Conflict } else { Exit::Done };
+        let mut exit = Exit::Done;
         let is_only = self.proposals.len() == 1;
         for (at, proposal) in self.proposals.iter().enumerate() {
             let after_commit = self.request.effect == Effect::Commit && at > 0;
@@ -57,7 +52,6 @@ impl Decided<'_> {
                 // Each proposal is applied whole, and of a group those that can be.
                 Err(error) if self.args.which.is_filter() && !(items.is_empty() && is_only) => {
                     context.note(&format!("{}: {}", proposal.id, escape::line(error.message())));
-                    failed.push(Failed::new(&proposal.id, &error));
                     exit = Exit::Conflict;
                     continue;
                 }
@@ -84,12 +78,12 @@ impl Decided<'_> {
             }
             items.push(item);
         }
-        if by_flag {
+        if *self.authority.evidence() == Evidence::Flag {
             // The question would have said so.
             items.iter().for_each(|item| notice(context, &item.marks));
         }
         let success = exit == Exit::Done;
-        let answer = Answer { failed, ..Answer::of("aye/apply@1", success, items) };
+        let answer = Answer::of("aye/apply@1", success, items);
         context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
         Ok(exit)
     }

@@ -1,10 +1,9 @@
 //! `aye apply --dry-run`.
 
+use super::Args;
 use super::answer::{Answer, FileItem, Item, text_with};
 use super::conflicts::{collides_with, related};
-use super::fitting::planned;
 use super::preview::{already, residue, shown};
-use super::{Args, digest_of};
 use crate::check::marks;
 use crate::cli::marks::notice;
 use crate::cli::{Context, Format, pager, show};
@@ -27,16 +26,10 @@ pub(super) fn run(
 ) -> Result<Exit> {
     let chosen = args.part.choose(store, &proposals)?;
     let wanted = (chosen.part.as_ref(), &chosen.made);
-    let (proposals, shown, failed) = if args.which.is_filter() {
-        planned(context, store, proposals, wanted, effect)?
-    } else {
-        proposals.iter().try_for_each(Proposal::require_understood)?;
-        let shown = shown(store, &proposals, wanted, effect)?;
-        (proposals, shown, Vec::new())
-    };
-    let is_part = args.part.hunks.is_some() || chosen.unclear.is_some();
+    proposals.iter().try_for_each(Proposal::require_understood)?;
+    let shown = shown(store, &proposals, wanted, effect)?;
     let related = related(context, store, &shown)?;
-    let fits = failed.is_empty() && shown.iter().all(|shown| shown.plan.refusal().is_none());
+    let fits = shown.iter().all(|shown| shown.plan.refusal().is_none());
     let mut marks = marks::of_each(store, &proposals)?.into_iter();
     let items = proposals.iter().enumerate().map(|(index, proposal)| Item {
         collides_with: collides_with(&shown, index, &related).map(ProposalId::to_string),
@@ -47,18 +40,7 @@ pub(super) fn run(
             marks.next().unwrap_or_default(),
         )
     });
-    // What hunks are counted by may have changed since they were looked at.
-    let is_bound = args.which.is_filter() || proposals.len() > 1 || is_part;
-    let is_group = is_bound && !shown.is_empty();
-    let group = is_group.then(|| digest_of(&shown, args.take_residue));
-    let answer =
-        Answer { dry_run: true, group, failed, ..Answer::of("aye/apply@1", fits, items.collect()) };
-    let fitting: Vec<Proposal> = shown
-        .iter()
-        .filter(|shown| shown.plan.refusal().is_none())
-        .map(|shown| shown.proposal.clone())
-        .collect();
-    let subject = args.which.subject(store, &fitting, args.lower.with_lower);
+    let answer = Answer { dry_run: true, ..Answer::of("aye/apply@1", fits, items.collect()) };
     let heading = |at: usize| match (shown.get(at), collides_with(&shown, at, &related)) {
         (_, Some(other)) => format!("does not fit on top of {other}"),
         (Some(shown), None) if shown.plan.refusal().is_some() => "does not fit as it is".into(),
@@ -79,10 +61,6 @@ pub(super) fn run(
             diffs += &already(store, shown, chosen.part.as_ref(), &options)?;
         }
         diffs += &residue(shown, &options);
-    }
-    let command = format!("aye apply{}", args.flags());
-    if let Some(group) = answer.group.as_ref().filter(|_| !fitting.is_empty()) {
-        diffs += &args.which.group_line(&command, &subject, group, &fitting);
     }
     for refusal in shown.iter().filter_map(|shown| shown.plan.refusal()) {
         show::notice_sparse(context, store, &refusal);

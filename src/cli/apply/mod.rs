@@ -17,7 +17,6 @@ use super::identity::Asking;
 use super::lower::LowerArgs;
 use super::part::PartArgs;
 use super::which::Batch;
-use super::yes::YesArgs;
 use crate::changeset::marks::in_question;
 use crate::check::marks;
 use crate::decide::{self, Shown};
@@ -47,9 +46,7 @@ use crate::store::Store;
   aye apply --latest
   aye apply m4k8 7qx2 --dry-run
   aye apply 7qx2 --with-lower            and the pending proposals that it stands on, first
-  aye apply --by claude --task T-2       all of them that fit
-  aye apply --by claude --max-lines 20 --dry-run   what that is, and a digest of it
-  aye apply --by claude --max-lines 20 --yes=7f3a12bc9d01   exactly what was shown
+  aye apply --by claude --task T-2       all of them that fit, at a terminal
   aye diff m4k8 --hunks
   aye apply m4k8 --hunks 1,3-5 --split-rest
   aye apply m4k8 --conflict-markers")]
@@ -57,9 +54,9 @@ pub struct Args {
     /// The proposals.
     #[command(flatten)]
     pub which: Batch,
-    /// Without a question.
-    #[command(flatten)]
-    pub yes: YesArgs,
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    pub yes: bool,
     /// Record the decision and leave the files to someone else.
     #[arg(long, conflicts_with_all = ["index", "commit", "conflict_markers"])]
     pub mark_only: bool,
@@ -73,7 +70,7 @@ pub struct Args {
     #[arg(long, short = 'm', value_name = "TEXT", requires = "commit")]
     pub message: Option<String>,
     /// Do not write anything; only show what would be done.
-    #[arg(long, short = 'n')]
+    #[arg(long, short = 'n', conflicts_with_all = ["by", "task", "domain", "path"])]
     pub dry_run: bool,
     /// Where it does not fit, write both versions with conflict markers; it stays pending.
     #[arg(long, conflicts_with_all = ["index", "commit"])]
@@ -105,9 +102,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.dry_run {
         return dry_run::run(context, &store, &args, proposals, effect);
     }
-    let (proposals, failed) = match args.which.is_filter() {
+    let proposals = match args.which.is_filter() {
         true => fitting(context, &store, proposals)?,
-        false => (proposals, Vec::new()),
+        false => proposals,
     };
     let subject = args.which.subject(&store, &proposals, args.lower.with_lower);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
@@ -121,16 +118,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let asking = Asking {
         verb: Verb::Apply,
         proposals: &proposals,
-        yes: args.yes.is_given(),
+        yes: args.yes,
         question: &question,
         command: &command,
     };
     let by_flag = context.by_flag(&store, &asking)?;
     if by_flag.is_some() && !args.mark_only {
-        let command = format!("{command} {}", args.yes.flag());
+        let command = format!("{command} --yes");
         args.branch.require(&store, &proposals, &command)?;
     }
-    let turn = Turn { args: &args, asking: &asking, by_flag, effect, failed: &failed };
+    let turn = Turn { args: &args, asking: &asking, by_flag, effect };
     loop {
         match turn.take(context, &store) {
             // A person looks again; where nobody is asked, or both versions are wanted, it is an error like any
@@ -153,13 +150,11 @@ fn named(context: &mut Context, store: &Store, args: &Args) -> Result<Vec<Propos
     let proposals = args.which.pending(context, store, &view)?;
     // What cannot be taken along is refused at once where nobody would be asked, as without --dry-run.
     let is_tried = args.dry_run && !args.lower.with_lower;
-    let asks = is_tried || (!args.yes.is_given() && context.interactive());
+    let asks = is_tried || (!args.yes && context.interactive());
     let proposals = args.lower.settle(context, store, &view, proposals, asks)?;
-    if args.yes.is_given() && !args.dry_run {
-        args.which.refuse_unseen("aye apply", &args.yes, &proposals)?;
-        if args.yes.digest().is_none() {
-            args.which.several().require_named_revisions(&view, &proposals, true)?;
-        }
+    if args.yes && !args.dry_run {
+        args.which.refuse_unnamed("aye apply", &proposals)?;
+        args.which.several().require_named_revisions(&view, &proposals, true)?;
     }
     Ok(proposals)
 }

@@ -1,6 +1,5 @@
 //! Planning, showing, asking and deciding: once, and again where what was shown has changed meanwhile.
 
-use super::answer::Failed;
 use super::carry_out::Decided;
 use super::conflicts::refuse_conflicts;
 use super::preview::{present, shown};
@@ -8,7 +7,7 @@ use super::{Args, digest_of, markers};
 use crate::cli::Context;
 use crate::cli::identity::Asking;
 use crate::cli::part::Chosen;
-use crate::decide::{self, Request, Seen, Shown};
+use crate::decide::{Request, Seen, Shown};
 use crate::error::{Exit, Result};
 use crate::proposal::Authority;
 use crate::proposal::event::{Effect, Evidence};
@@ -21,8 +20,6 @@ pub(super) struct Turn<'a> {
     /// Who decides, where nobody is asked.
     pub(super) by_flag: Option<Authority>,
     pub(super) effect: Effect,
-    /// Those that filters name as well, and that do not fit.
-    pub(super) failed: &'a [Failed],
 }
 
 impl Turn<'_> {
@@ -48,9 +45,6 @@ impl Turn<'_> {
             refuse_conflicts(context, store, self.asking.proposals, &shown)?;
         }
         let mut take_residue = self.args.take_residue;
-        if let Some(named) = self.args.yes.digest() {
-            decide::group::require_same(named, &digest_of(&shown, take_residue))?;
-        }
         if self.asks() {
             present(context, store, &shown, chosen.part.as_ref())?;
             match ask(context, self.asking.question, &shown, take_residue)? {
@@ -87,7 +81,6 @@ impl Turn<'_> {
             request: &request,
             shown: &shown,
             chosen: &chosen,
-            failed: self.failed,
         };
         decided.carry_out(context, store)
     }
@@ -103,7 +96,6 @@ impl Turn<'_> {
         }
         let mut chosen = self.args.part.choose(store, self.asking.proposals)?;
         if !self.asks()
-            && self.args.yes.digest().is_none()
             && let Some(unclear) = chosen.unclear.take()
         {
             return Err(unclear);
@@ -117,8 +109,7 @@ impl Turn<'_> {
     /// What would be written; nothing of one that is not asked about: it is planned as it is applied, and refused
     /// there all the same.
     fn plan(&self, store: &Store, chosen: &Chosen) -> Result<Vec<Shown>> {
-        let is_named = self.args.yes.digest().is_some();
-        if !self.asks() && !self.is_group() && !self.args.conflict_markers && !is_named {
+        if !self.asks() && !self.is_group() && !self.args.conflict_markers {
             return Ok(Vec::new());
         }
         let wanted = (chosen.part.as_ref(), &chosen.made);

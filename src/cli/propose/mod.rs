@@ -33,21 +33,20 @@ use crate::tools::propose::Proposed;
   aye propose src/app.ts --old 'let x = 1' --new 'let x = 2' -m 'Start at two'
   aye propose notes.md --content-file - < notes.md.new
   aye propose old.txt --delete -m 'Unused since 2.0'
-  aye propose --edit a.rs --old A --new B --edit b.rs --old C --new D
-  aye propose --from-json - < edits.json
+  aye propose --from-json - < edits.json    several files
   aye propose --patch fix.diff -m 'Fix the off-by-one'
   aye propose --worktree -m 'What I have so far'
   aye propose --on m4k8 src/app.ts --old 'let x = 2' --new 'let x = 3' -m 'Then three'
   aye propose --commit topic~1")]
 pub struct Args {
-    /// The edits.
+    /// The edit.
     #[command(flatten)]
     pub edits: EditArgs,
     /// Read several edits as JSON from FILE (- for standard input).
     ///
     /// One edit has file_path, old_content and new_content (or content, or delete); several
     /// stand in the list "edits".
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "edit"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "path")]
     pub from_json: Option<OsString>,
     /// What goes with the changes.
     #[command(flatten)]
@@ -184,7 +183,7 @@ fn compile(
             request.fill(meta)?;
             request.edits(|path| store.given(path))?
         }
-        None => edits.read(context, store, limit)?,
+        None => edits.read(context, store, limit)?.into_iter().collect(),
     };
     if edits.is_empty() {
         return Err(Error::new(&codes::USAGE, "nothing to propose: no file and no edit given")

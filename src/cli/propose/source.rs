@@ -16,21 +16,21 @@ use crate::text::{escape, shell};
 #[command(next_help_heading = "Other sources")]
 pub struct SourceArgs {
     /// A patch: a unified diff or an envelope (*** Begin Patch); - reads standard input.
-    #[arg(long, value_name = "FILE", group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
+    #[arg(long, value_name = "FILE", group = "source", conflicts_with_all = ["path", "from_json"])]
     pub patch: Option<OsString>,
     /// What is not committed, staged or not, new files included; the files then go back to HEAD, or
     /// to what proposals have been applied to them since. The index stays as it is.
     /// With PATHSPEC, only what it matches, as for git add. Agents have to give one.
-    #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
+    #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "from_json"])]
     pub worktree: Option<Vec<OsString>>,
     /// Leave the files as they are.
     #[arg(long, requires = "worktree")]
     pub keep: bool,
     /// What a commit changed against its first parent.
-    #[arg(long, value_name = "REV", group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
+    #[arg(long, value_name = "REV", group = "source", conflicts_with_all = ["path", "from_json"])]
     pub commit: Option<OsString>,
     /// What changed from A to B, as one change: A..B, or A...B from their merge base.
-    #[arg(long, value_name = "A..B", group = "source", conflicts_with_all = ["path", "edit", "from_json"])]
+    #[arg(long, value_name = "A..B", group = "source", conflicts_with_all = ["path", "from_json"])]
     pub range: Option<OsString>,
     /// How a patch is read.
     #[command(flatten)]

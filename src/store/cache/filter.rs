@@ -23,8 +23,6 @@ pub struct Filter {
     pub by: Option<String>,
     /// Only those that change this file, or one below this directory.
     pub path: Option<String>,
-    /// Only those that add and remove at most so many lines together.
-    pub max_lines: Option<usize>,
     /// A tool's mark counts as the status it says, as the `changes` contract has it.
     pub by_contract: bool,
     /// Only code or memory.
@@ -104,11 +102,6 @@ impl Filter {
         if self.of_plans {
             // ';' is the character behind ':'.
             terms.push("task >= 'plan:' AND task < 'plan;'".into());
-        }
-        if let Some(most) = self.max_lines {
-            // What is not counted is not small.
-            let most = most.min(i64::MAX as usize);
-            terms.push(format!("added >= 0 AND removed >= 0 AND added + removed <= {most}"));
         }
         if let Some(subject) = self.subject {
             terms.push(format!("subject = '{}'", subject.as_str()));
