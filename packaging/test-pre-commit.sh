@@ -37,7 +37,7 @@ repos:
 YAML
     git add -A
     git commit -qm start
-    pre-commit install -t pre-commit -t prepare-commit-msg -t post-commit >/dev/null
+    pre-commit install -t pre-commit -t commit-msg -t post-commit >/dev/null
     id=$(AYE_AGENT=codex aye propose a.txt --old two --new TWO -m 'Louder' --json | sed -n 's/.*"proposal_id": "\(prop_[a-z0-9]*\)".*/\1/p')
     aye apply "$id" --yes -q
     git add a.txt

@@ -45,7 +45,7 @@ fn added(
     runs: Option<usize>,
 ) -> Verdict {
     let (without, empty, with) = (repository(), repository(), repository());
-    output(world.aye(&with, &["hooks", "install", "--pre-commit"]));
+    output(world.aye(&with, &["hooks", "install", "pre-commit"]));
     std::fs::copy(with.join(".git/hooks/pre-commit"), empty.join(".git/hooks/pre-commit"))
         .and_then(|_| std::fs::write(empty.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 0\n"))
         .expect("an empty hook");

@@ -153,7 +153,6 @@ fn reason(path: &RepoPath) -> Option<Reason> {
     }
     if within(".husky/")
         || within(".githooks/")
-        || within(".githooks.aye-chained/")
         || within(".vscode/")
         || within(".idea/")
         || within(".devcontainer/")

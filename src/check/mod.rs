@@ -3,6 +3,7 @@
 //! Read-only. Findings are reported through [`crate::report`].
 
 pub mod approved;
+pub mod brought;
 pub mod commits;
 pub mod fit;
 pub mod instructions;

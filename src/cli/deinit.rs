@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use super::identity::Asking;
 use super::memory::block::Blocks;
-use super::{Context, Format, agents, configuration, hooks, session};
+use super::{Context, Format, agents, configuration, session};
 use crate::app::plan as task_plan;
 use crate::apply;
 use crate::error::{Error, Exit, Result};
+use crate::hooks::{Hook, Place};
 use crate::proposal::codes;
 use crate::proposal::rules::Verb;
 use crate::store::{Held, Store};
@@ -23,8 +24,8 @@ use crate::text::escape;
 /// leaves the configuration. Files that git tracks stay, .agent-memory/ among them;
 /// of settings of coding agents that git tracks, aye's entries alone are taken out. So is the block that
 /// `aye init --agents` keeps in AGENTS.md and CLAUDE.md, unless somebody has edited it; a file that holds
-/// nothing else goes, if git does not track it. Remotes stay, and so do hooks in a directory that several
-/// repositories share. Git's objects stay until `git gc` prunes them.
+/// nothing else goes, if git does not track it. Remotes stay, and so do hooks of git that
+/// somebody has edited. Git's objects stay until `git gc` prunes them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye deinit --dry-run
@@ -86,13 +87,13 @@ pub struct Answer {
 /// Runs the command.
 ///
 /// # Errors
-/// `human_approval_required`, `confirmation_required`, `changed_since_shown`, `hook_edited`, `busy`, `apply_busy`;
+/// `human_approval_required`, `confirmation_required`, `changed_since_shown`, `busy`, `apply_busy`;
 /// those of the store and the file system.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.readable_view()?;
     let held = store.held(&view, context.now)?;
-    let installed = hooks::installed(&context.directory)?;
+    let hooks = Place::find(&store)?;
     let settings = agents::installed(context, &store)?;
     let blocks = Blocks::find(&store)?;
     let mut tracked = settings.staying;
@@ -107,7 +108,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         pending: held.pending.len(),
         decided: held.decided,
         only_here: held.only_here,
-        hooks: installed.names(),
+        hooks: hooks.installed().into_iter().map(Hook::name).collect(),
         sessions: session::names(context, &store)?,
         settings: settings.taken,
         instructions: blocks.names().collect(),
@@ -142,36 +143,29 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         return Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
             .hint("nothing was removed; look again: aye deinit --dry-run"));
     }
-    installed.require_unedited()?;
     session::end_all(context, &store, sessions)?;
     agents::take_out(context, &store)?;
     blocks.take_out(&store)?;
     configuration::remove(&store, &answer.configuration)?;
-    remove(&store, &held, context.now, &installed)?;
+    remove(&store, &held, context.now, &hooks)?;
     context.emit(Format::Text, &answer, || format!("removed {lost}"))?;
     Ok(Exit::Done)
 }
 
 /// Removes it all, with nobody writing files meanwhile. The refs go first: until they are gone,
 /// everything else can be rebuilt from them.
-fn remove(
-    store: &Store,
-    shown: &Held,
-    now: DateTime<Utc>,
-    installed: &hooks::Installed,
-) -> Result<()> {
-    installed.require_unedited()?;
+fn remove(store: &Store, shown: &Held, now: DateTime<Utc>, hooks: &Place) -> Result<()> {
     if store.private()?.is_some() {
         let journal = apply::lock(store)?;
         store.remove_held(shown, now)?;
         if store.work_dir().is_some() {
             task_plan::project(store, &store.readable_view()?, &store.branch())?;
         }
-        installed.remove()?;
+        hooks.uninstall(&Hook::ALL)?;
         store.remove_private()?;
         drop(journal);
     } else {
-        installed.remove()?;
+        hooks.uninstall(&Hook::ALL)?;
     }
     Ok(())
 }

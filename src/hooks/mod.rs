@@ -1,77 +1,63 @@
-//! Git hooks: the scripts aye installs, and how it does so beside what is there already.
+//! Git hooks: four scripts in the repository's own directory of hooks.
 //!
-//! An existing hook is never edited: it moves aside under its own name, is run first by ours, and
-//! moves back on uninstall. Where a hook manager owns the directory, nothing is installed and the
-//! error says what to add to the manager's own configuration; but for a pre-push hook beside that of
-//! the pre-commit framework, which cannot see all of a push.
+//! A plain hook that is there already stays and is run first ([`chain`]). Where a hook manager or `core.hooksPath` has
+//! the hooks, or a hook is none to be moved, nothing is written: the refusal has the line to paste.
 
-pub mod install;
-pub mod kept;
-pub mod managers;
-pub mod place;
-pub mod script;
+mod chain;
+mod place;
+mod script;
 
-use serde::Serialize;
-
-pub use install::{
-    InstallOutcome, State, install, is_installed, moved, require_room, require_unedited,
-    runs_another, runs_chained, state, uninstall,
-};
-pub use managers::Manager;
-pub use place::{Place, obstacle};
-pub use script::Setting;
+pub use place::{Place, State};
 
 /// Error codes of the hooks.
 pub mod codes {
     crate::codes! {
-        HOOKS_MANAGED = "hooks_managed", Refused, "a hook manager owns the repository's hooks";
-        HOOKS_SHARED = "hooks_shared", Refused, "the hooks directory is shared by all of the user's repositories";
-        HOOKS_OFF = "hooks_off", Refused, "git is configured to run no hooks here";
-        HOOK_CHANGED = "hook_changed", Conflict, "a hook that aye installed was edited since";
-        HOOK_IN_THE_WAY = "hook_in_the_way", Conflict, "a file stands where the earlier hook would be kept";
+        HOOKS_MANAGED = "hooks_managed", Refused, "a hook manager or core.hooksPath has the repository's hooks";
+        HOOK_NOT_OURS = "hook_not_ours", Refused, "a hook is there that aye does not move";
     }
 }
 
-/// The hooks aye knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+/// The hooks of aye.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Hook {
     /// Before a commit: `aye check --staged`.
     PreCommit,
+    /// Adds the trailers of the proposals that the commit brings.
+    CommitMsg,
+    /// Records the commit on the proposals that its trailers name.
+    PostCommit,
     /// Before a push: `aye check --range` over what is pushed.
     PrePush,
-    /// Adds the trailers of proposals applied since HEAD.
-    PrepareCommitMsg,
-    /// Takes them back where nothing else was written, so that git gives the commit up.
-    CommitMsg,
-    /// Records the new commit on them.
-    PostCommit,
 }
 
 impl Hook {
-    /// All of them, in the order of listing.
-    pub const ALL: [Self; 5] =
-        [Self::PreCommit, Self::PrePush, Self::PrepareCommitMsg, Self::CommitMsg, Self::PostCommit];
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::PreCommit, Self::CommitMsg, Self::PostCommit, Self::PrePush];
 
     /// Git's name for it: its file name.
     pub fn name(self) -> &'static str {
         match self {
             Self::PreCommit => "pre-commit",
-            Self::PrePush => "pre-push",
-            Self::PrepareCommitMsg => "prepare-commit-msg",
             Self::CommitMsg => "commit-msg",
             Self::PostCommit => "post-commit",
+            Self::PrePush => "pre-push",
         }
     }
 
-    /// When the hook that was there before runs.
-    pub fn when_chained(self) -> &'static str {
-        match self {
-            Self::CommitMsg => "after it",
-            _ => "first",
-        }
+    /// The line of a shell script that runs it.
+    pub fn line(self) -> String {
+        format!("aye hooks run {} \"$@\"", self.name())
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// Why no directory can be at `path`: something else is there, or in the place of one above it.
+pub fn obstacle(path: &std::path::Path) -> Option<String> {
+    let (at, facts) = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
+    let why = match at.metadata() {
+        Ok(found) if found.is_dir() => return None,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
+        Err(_) if facts.is_symlink() => "is a symlink that leads nowhere",
+        _ => "is not a directory",
+    };
+    Some(format!("'{}' {why}", at.display()))
+}

@@ -1,128 +1,159 @@
-//! Where git looks for this repository's hooks, and who else uses that directory.
+//! The directory of a repository's hooks, and ours in it.
 
+use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 
-use super::{Setting, codes};
+use super::{Hook, chain, codes, script};
 use crate::error::{Error, Result};
 use crate::git::Git;
-use crate::repository::codes::NOT_A_REPOSITORY;
+use crate::repository::Repository;
 
-/// The directory git runs hooks from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is in the place of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing.
+    Absent,
+    /// Ours, as this aye would install it.
+    Installed,
+    /// Ours, of another aye.
+    Outdated,
+    /// Another hook; one of ours that someone has edited is theirs.
+    Other,
+}
+
+/// Programs that write hooks themselves: a word of what they write.
+const MANAGERS: [&str; 4] = ["lefthook", "husky", "pre-commit.com", "pre_commit"];
+
+/// A repository's own directory of hooks.
+#[derive(Clone, Debug)]
 pub struct Place {
-    /// The directory, absolute.
+    /// The directory.
     pub directory: PathBuf,
-    /// The work tree's top; `None` in a bare repository.
-    pub top: Option<PathBuf>,
-    /// `core.hooksPath` and the scope it is set in (`local`, `worktree`, `global`, `system`,
-    /// `command`), if it is set.
-    pub configured: Option<(String, String)>,
+    /// Who else has the hooks: a manager, or `core.hooksPath`, with its value.
+    pub owner: Option<String>,
 }
 
 impl Place {
-    /// Asks git, from `directory`.
+    /// That of `repository`.
     ///
     /// # Errors
-    /// `git_not_found`; `not_a_repository`; `git_failed`.
-    pub fn find(directory: &Path) -> Result<Self> {
-        let git = |dir: &Path| Git::new(dir);
-        let asked = git(directory)
-            .args(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"])
-            .args(["--absolute-git-dir"])
-            .answer()?;
-        if !asked.ok() {
-            let said = String::from_utf8_lossy(&asked.stderr);
-            let said = said.lines().next().unwrap_or_default().trim_start_matches("fatal: ");
-            return Err(Error::new(
-                &NOT_A_REPOSITORY,
-                format!("no repository to hook into: {said}"),
-            )
-            .hint("run it inside a git repository, or start one with `git init`"));
-        }
-        let mut lines = asked.stdout.splitn(3, |byte| *byte == b'\n');
-        let (_bare, inside) = (lines.next(), lines.next());
-        let git_dir = lines.next().unwrap_or(b".");
-        let git_dir = git_dir.strip_suffix(b"\n").unwrap_or(git_dir).to_path_lossy().into_owned();
-        let top = match inside {
-            Some(b"true") => Some(git(directory).args(["rev-parse", "--show-toplevel"]).path()?),
-            _ => None,
-        };
-        // Git starts hooks in the top directory, or in the repository where there is no work tree:
-        // a relative core.hooksPath counts from there.
-        let start = top.clone().unwrap_or(git_dir);
-        let hooks = start.join(git(&start).args(["rev-parse", "--git-path", "hooks"]).path()?);
-        let set = git(directory)
-            .args(["config", "--show-scope", "--get", "--type=path", "core.hooksPath"])
-            .answer()?;
-        let configured = set.ok().then(|| {
-            let text = String::from_utf8_lossy(&set.stdout).trim_end_matches('\n').to_owned();
-            let (scope, value) = text.split_once('\t').unwrap_or(("local", &text));
-            (value.to_owned(), scope.to_owned())
-        });
-        Ok(Self { directory: hooks, top, configured })
-    }
-
-    /// Refuses a directory that is not this repository's own, unless `shared` says it is meant.
-    ///
-    /// # Errors
-    /// `hooks_off` where `core.hooksPath` is not a directory (`/dev/null`) or empty, `hooks_shared` where
-    /// the user's or the system's configuration sets it.
-    pub fn require_own(&self, shared: bool) -> Result<()> {
-        // Git names the directory of an empty one `./` and runs what lies at the file system's root.
-        let empty = self.configured.as_ref().is_some_and(|(value, _)| value.is_empty());
-        let why = match empty {
-            true => Some("core.hooksPath is empty, which is not a directory".to_owned()),
-            false => obstacle(&self.directory),
-        };
-        if let Some(why) = why {
-            let hint = match self.configured {
-                Some(_) => "`git config --unset core.hooksPath` turns them on",
-                None => "remove what is there, and run it again",
-            };
-            return Err(
-                Error::new(&codes::HOOKS_OFF, why).hint(format!("git runs no hooks here; {hint}"))
-            );
-        }
-        match &self.configured {
-            Some((value, scope)) if !shared && matches!(scope.as_str(), "global" | "system") => {
-                Err(Error::new(
-                    &codes::HOOKS_SHARED,
-                    format!("core.hooksPath is '{value}' in the {scope} git configuration"),
-                )
-                .hint(
-                    "a hook there runs in every repository; `--shared` installs it all the same, \
-                     `git config core.hooksPath .git/hooks` gives this repository its own directory",
-                ))
+    /// Those of git.
+    pub fn find(repository: &Repository) -> Result<Self> {
+        let directory = repository.common_dir().join("hooks");
+        // Git starts hooks in the top directory, or in the repository where there is no work tree: a relative
+        // core.hooksPath counts from there.
+        let start = repository.work_dir().unwrap_or_else(|| repository.repo().git_dir().to_owned());
+        let used = start.join(Git::new(&start).args(["rev-parse", "--git-path", "hooks"]).path()?);
+        let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let mut place = Self { directory, owner: None };
+        place.owner = match () {
+            () if real(&used) != real(&place.directory) => {
+                Some(format!("core.hooksPath ({})", used.display()))
             }
-            _ => Ok(()),
+            () if place.directory.is_symlink() => Some("a symlink in its place".to_owned()),
+            () => place.manager().map(str::to_owned),
+        };
+        Ok(place)
+    }
+
+    /// The manager whose hooks are there.
+    fn manager(&self) -> Option<&'static str> {
+        let texts = Hook::ALL.into_iter().filter_map(|hook| self.read(hook));
+        texts
+            .filter(|bytes| !script::is_ours(bytes))
+            .find_map(|bytes| MANAGERS.into_iter().find(|word| bytes.contains_str(word)))
+    }
+
+    fn path(&self, hook: Hook) -> PathBuf {
+        self.directory.join(hook.name())
+    }
+
+    /// The file in the place of `hook`, if it is one that can be read.
+    fn read(&self, hook: Hook) -> Option<Vec<u8>> {
+        let path = self.path(hook);
+        path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
+        fs::read(path).ok()
+    }
+
+    /// What is in the place of `hook`, for the aye at `program`.
+    pub fn state(&self, hook: Hook, program: &str) -> State {
+        match self.read(hook) {
+            None if self.path(hook).symlink_metadata().is_err() => State::Absent,
+            Some(bytes) if bytes == script::text(hook, program).as_bytes() => State::Installed,
+            Some(bytes) if script::is_ours(&bytes) => State::Outdated,
+            _ => State::Other,
         }
     }
 
-    /// What the scripts of this directory are written for; `program` is the path of aye.
-    pub fn setting<'p>(&self, program: &'p str) -> Setting<'p> {
-        Setting { program, beside_store: self.configured.is_none() }
+    /// Whether a hook that was there before runs before `hook`.
+    pub fn is_chained(&self, hook: Hook) -> bool {
+        chain::place(&self.path(hook)).is_file()
     }
 
-    /// True if the directory is inside the work tree, so that its files may be committed.
-    pub fn in_work_tree(&self) -> bool {
-        // `core.hooksPath = ../hooks` leads out of it again.
-        let directory = gix::path::normalize(self.directory.as_path().into(), Path::new(""));
-        self.top.as_ref().zip(directory).is_some_and(|(top, directory)| {
-            directory.strip_prefix(top).is_ok_and(|rest| !rest.starts_with(".git"))
-        })
+    /// Ours that are there.
+    pub fn installed(&self) -> Vec<Hook> {
+        let is_ours = |hook: &Hook| self.read(*hook).is_some_and(|bytes| script::is_ours(&bytes));
+        Hook::ALL.into_iter().filter(is_ours).collect()
     }
-}
 
-/// Why no directory can be at `path`: something else is there, or in the place of one above it.
-pub fn obstacle(path: &Path) -> Option<String> {
-    let (at, facts) = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
-    let why = match at.metadata() {
-        Ok(found) if found.is_dir() => return None,
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
-        Err(_) if facts.is_symlink() => "is a symlink that leads nowhere",
-        _ => "is not a directory",
-    };
-    Some(format!("'{}' {why}", at.display()))
+    /// Whether one of ours runs another aye than that at `program`.
+    pub fn runs_another(&self, program: &str) -> bool {
+        let runs = |hook: Hook| self.read(hook).is_some_and(|bytes| script::runs(&bytes, program));
+        self.installed().into_iter().any(|hook| !runs(hook))
+    }
+
+    /// Installs `hooks` for the aye at `program`; where one of them cannot be, none.
+    ///
+    /// # Errors
+    /// `hooks_managed`, `hook_not_ours`; those of the file system.
+    pub fn install(&self, hooks: &[Hook], program: &str) -> Result<()> {
+        if let Some(owner) = &self.owner {
+            let lines: Vec<String> = hooks.iter().map(|hook| hook.line()).collect();
+            let message = format!("the hooks of this repository are not git's own: {owner}");
+            return Err(Error::new(&codes::HOOKS_MANAGED, message)
+                .with("owner", owner.clone())
+                .hint(format!("have each of its hooks run its line:\n{}", lines.join("\n"))));
+        }
+        let others = hooks.iter().filter(|hook| self.state(**hook, program) == State::Other);
+        others.clone().try_for_each(|hook| chain::require_plain(&self.path(*hook), *hook))?;
+        others.clone().try_for_each(|hook| chain::keep(&self.path(*hook)))?;
+        for hook in hooks.iter().filter(|hook| self.state(**hook, program) != State::Installed) {
+            let path = self.path(*hook);
+            self.write(&path, &script::text(*hook, program))
+                .map_err(|error| Error::file("write", &path, &error))?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, path: &Path, text: &str) -> std::io::Result<()> {
+        fs::create_dir_all(&self.directory)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
+        file.write_all(text.as_bytes())?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;
+        }
+        file.persist(path).map(drop).map_err(|error| error.error)
+    }
+
+    /// Removes those of `hooks` that are ours, and puts back what was there before.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn uninstall(&self, hooks: &[Hook]) -> Result<()> {
+        for hook in self.installed().iter().filter(|hook| hooks.contains(hook)) {
+            let path = self.path(*hook);
+            // Over ours in one step, so that there is a hook at every moment.
+            let done = match self.is_chained(*hook) {
+                true => fs::rename(chain::place(&path), &path),
+                false => fs::remove_file(&path),
+            };
+            done.map_err(|error| Error::file("remove", &path, &error))?;
+        }
+        Ok(())
+    }
 }

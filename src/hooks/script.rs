@@ -13,56 +13,26 @@
 
 use bstr::ByteSlice as _;
 
-use super::Hook;
+use super::{Hook, chain};
 use crate::text::shell::quote;
 
-const MARK: &str = "# aye-hook 1 ";
+const MARK: &str = "# aye-hook 2 ";
 
-/// What a script is written for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting<'p> {
-    /// Path of the aye that installs it: tried first, then `PATH`.
-    pub program: &'p str,
-    /// The hook lies in the repository's own `hooks` directory, beside the store.
-    pub beside_store: bool,
-}
-
-/// The script of `hook`, which runs the one that is kept in the directory `beside` that of the hooks.
-pub fn text(hook: Hook, setting: Setting<'_>, beside: &str) -> String {
-    let body = body(hook, setting, beside);
+/// The script of `hook`, for the aye at `program`: tried first, then `PATH`.
+pub fn text(hook: Hook, program: &str) -> String {
+    let body = body(hook, program);
     format!("#!/bin/sh\n{MARK}{} {}\n{body}", hook.name(), sum(&body))
 }
 
-/// What a hook file is to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScriptKind {
-    /// Written by aye (this or another version) and not touched since.
-    Ours,
-    /// Written by aye and edited by someone.
-    Edited,
-    /// None of ours.
-    Foreign,
+/// Whether `bytes` are a script of ours, as aye wrote it.
+pub fn is_ours(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let marked = text.strip_prefix("#!/bin/sh\n").and_then(|text| text.strip_prefix(MARK));
+    let parts = marked.and_then(|rest| rest.split_once('\n'));
+    parts.is_some_and(|(mark, body)| mark.ends_with(&format!(" {}", sum(body))))
 }
 
-/// Tells what `bytes`, the content of a hook file, are.
-pub fn kind(bytes: &[u8]) -> ScriptKind {
-    let Ok(text) = std::str::from_utf8(bytes) else { return ScriptKind::Foreign };
-    let Some(rest) = text.strip_prefix("#!/bin/sh\n").and_then(|t| t.strip_prefix(MARK)) else {
-        // The mark further down: someone put lines above it.
-        return if text.lines().any(|line| line.starts_with(MARK)) {
-            ScriptKind::Edited
-        } else {
-            ScriptKind::Foreign
-        };
-    };
-    let Some((mark, body)) = rest.split_once('\n') else { return ScriptKind::Edited };
-    match mark.split_once(' ') {
-        Some((_, written)) if written == sum(body) => ScriptKind::Ours,
-        _ => ScriptKind::Edited,
-    }
-}
-
-/// Whether `bytes`, a hook of ours, runs the aye at `program`.
+/// Whether `bytes`, a script of ours, run the aye at `program`.
 pub fn runs(bytes: &[u8], program: &str) -> bool {
     let own = format!("aye={}", quote(program));
     bytes.lines().any(|line| line == own.as_bytes())
@@ -74,73 +44,47 @@ fn sum(body: &str) -> String {
         .unwrap_or_default()
 }
 
-fn body(hook: Hook, setting: Setting<'_>, beside: &str) -> String {
+fn body(hook: Hook, program: &str) -> String {
     let name = hook.name();
-    let (before, feed, after) = match hook {
-        // Git writes the refs to standard input, and both hooks want to read them.
-        Hook::PrePush => (
-            "refs=$(cat)\n\
-             if [ -x \"$chained\" ]; then\n    \
-                 printf '%s' \"${refs:+$refs\n}\" | \"$chained\" \"$@\" || exit $?\n\
-             fi\n",
-            "printf '%s' \"${refs:+$refs\n}\" | ",
-            "",
-        ),
-        // Nobody asks a post-commit hook whether it liked the commit.
-        Hook::PostCommit => ("if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\"\nfi\n", "", ""),
-        // What the earlier hook judges, and adds to, is the message without our trailers where
-        // there is no other. Only a message that has them is aye's business.
-        Hook::CommitMsg => {
-            (CLAIMS, "", "if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\" || exit $?\nfi\n")
-        }
-        Hook::PreCommit | Hook::PrepareCommitMsg => {
-            ("if [ -x \"$chained\" ]; then\n    \"$chained\" \"$@\" || exit $?\nfi\n", "", "")
-        }
+    // Git writes the refs to standard input, and both hooks want to read them.
+    let run = match hook {
+        Hook::PrePush => "refs=$(cat)\nrun() {\n    printf '%s' \"${refs:+$refs\n}\" | \"$@\"\n}\n",
+        _ => "run() {\n    \"$@\"\n}\n",
     };
-    let shortcut = match hook {
-        Hook::PreCommit if setting.beside_store => SHORTCUT,
-        _ => "",
-    };
+    let shortcut = if hook == Hook::PreCommit { SHORTCUT } else { "" };
     format!(
-        "# Installed by `aye hooks install`; `aye hooks uninstall` takes it away. A hook that was\n\
-         # here before is kept under its own name in a directory beside this one, and runs {when}.\n\
-         \n\
-         chained=\"${{0%/*}}/..\"/{beside}/{name}\n\
-         {before}\
-         \n\
+        "# Installed by `aye hooks install`; `aye hooks uninstall` removes it. A hook that was here\n\
+         # before has the name {name}{suffix}, and runs first.\n\
+         {run}\
+         if [ -x \"$0{suffix}\" ]; then\n    \
+             run \"$0{suffix}\" \"$@\" || exit $?\n\
+         fi\n\
          aye={program}\n\
          [ -x \"$aye\" ] || aye=aye\n\
+         status=127\n\
          if command -v \"$aye\" >/dev/null 2>&1; then\n\
          {shortcut}    \
-             {feed}\"$aye\" hooks run {name} \"$@\"\n    \
+             run \"$aye\" hooks run {name} \"$@\"\n    \
              status=$?\n\
-         else\n    \
-             status=127\n\
          fi\n\
-         case $status in\n\
-         126 | 127)\n    \
+         if [ $status -ge 126 ]; then\n    \
              echo \"warning: aye is gone, so {lost}\" >&2\n    \
-             echo \"hint: install it again, or remove $0\" >&2\n    \
-             status=0\n    \
-             ;;\n\
-         esac\n\
-         {after}\
+             exit 0\n\
+         fi\n\
          exit $status\n",
-        when = hook.when_chained(),
-        beside = quote(beside),
-        program = quote(setting.program),
+        suffix = chain::SUFFIX,
+        program = quote(program),
         lost = lost(hook),
     )
 }
 
 /// What a commit or push goes without where there is no aye to run.
-pub(super) fn lost(hook: Hook) -> &'static str {
+fn lost(hook: Hook) -> &'static str {
     match hook {
         Hook::PreCommit => "this commit was not checked for pending proposals",
-        Hook::PrePush => "this push was not checked for pending proposals",
-        Hook::PrepareCommitMsg => "no Proposal-Id trailers were added",
-        Hook::CommitMsg => "a message of nothing but trailers was not looked for",
+        Hook::CommitMsg => "no Proposal-Id trailers were added",
         Hook::PostCommit => "the commit was not recorded on its proposals",
+        Hook::PrePush => "this push was not checked for pending proposals",
     }
 }
 
@@ -172,21 +116,4 @@ const SHORTCUT: &str = r#"    idle() {
     if idle "${0%/*/*}" 2>/dev/null; then
         exit 0
     fi
-"#;
-
-/// Ends the hook, but for an earlier one, where the message has none of our trailers above what git
-/// only shows.
-const CLAIMS: &str = r#"claims() {
-    while read -r line || [ -n "$line" ]; do
-        case $line in
-        Proposal-Id:*) return 0 ;;
-        *'>8 -'*) return 1 ;;
-        esac
-    done <"$1"
-    return 1
-}
-if ! claims "$1"; then
-    [ ! -x "$chained" ] || exec "$chained" "$@"
-    exit 0
-fi
 "#;

@@ -8,7 +8,7 @@
 //! the same tips mean the same events.
 //!
 //! Its first line is for the pre-commit hook, which compares it without starting aye
-//! ([`crate::hooks::script`]): `aye idle 3`, then name and tip of each loose lane of this clone,
+//! (`hooks/script.rs`): `aye idle 3`, then name and tip of each loose lane of this clone,
 //! then `packed` if there is a `packed-refs`. A shell knows no clock, so that line names no lanes
 //! while a proposal has run out only lately: it would be pending again if the clock were set back.
 

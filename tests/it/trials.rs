@@ -216,7 +216,7 @@ fn a_command_of_a_trial_changes_neither_hooks_nor_sessions_nor_lanes() {
         repo.aye(&["try", &id, "--no-record", "--", "sh", "-c", &format!("{script}\n"), aye])
     };
     let state = || {
-        let hooks = repo.aye(&["hooks", "status", "--json"]).ok().out();
+        let hooks = repo.aye(&["hooks", "status"]).ok().out();
         let sessions = repo.aye(&["session", "list", "--json"]).ok().out();
         let refs = repo.git(&["for-each-ref", "refs/aye"]);
         (hooks, sessions, refs, repo.git(&["status", "--porcelain"]))

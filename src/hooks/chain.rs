@@ -1,0 +1,57 @@
+//! A hook that was there before: a plain script stays beside ours, as `NAME.aye-chained`, and is run first.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Hook, codes};
+use crate::error::{Error, Result};
+
+/// What its name ends in.
+pub(super) const SUFFIX: &str = ".aye-chained";
+
+/// Where the hook that was at `path` is.
+pub(super) fn place(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(SUFFIX);
+    name.into()
+}
+
+/// Refuses where the hook at `path` cannot go by another name.
+///
+/// # Errors
+/// `hook_not_ours`.
+pub(super) fn require_plain(path: &Path, hook: Hook) -> Result<()> {
+    let is_file = path.symlink_metadata().is_ok_and(|facts| facts.is_file());
+    let text = if is_file { fs::read(path).unwrap_or_default() } else { Vec::new() };
+    let text = String::from_utf8_lossy(&text);
+    let why = match () {
+        () if !is_file => "is not a regular file",
+        () if text.is_empty() => "is empty, or cannot be read",
+        () if !is_executable(path) => "is not executable",
+        () if text.contains("$0") || text.contains("${0") => "may go by its own name",
+        () if place(path).symlink_metadata().is_ok() => "is one beside that which aye runs first",
+        () => return Ok(()),
+    };
+    Err(Error::new(&codes::HOOK_NOT_OURS, format!("{} {why}", path.display()))
+        .with("hook", hook.name())
+        .hint(format!("add this line to it: {}", hook.line())))
+}
+
+fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        path.metadata().is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    path.is_file()
+}
+
+/// Has the hook at `path` under its other name as well: there is one at every moment.
+///
+/// # Errors
+/// Those of the operating system.
+pub(super) fn keep(path: &Path) -> Result<()> {
+    let kept = fs::hard_link(path, place(path)).or_else(|_| fs::copy(path, place(path)).map(drop));
+    kept.map_err(|error| Error::file("keep", path, &error))
+}
