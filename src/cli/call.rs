@@ -24,15 +24,18 @@ Examples:
 /// A tool call decides nothing: apply and reject of the changes tool are recorded as marks, and a
 /// person still decides. An agent's reject of its own proposal withdraws it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = help())]
+#[command(after_help = help(), disable_help_flag = true)]
 pub struct Args {
     /// The tool.
-    #[arg(value_name = "TOOL")]
-    pub tool: String,
+    #[arg(value_name = "TOOL", required_unless_present = "help")]
+    pub tool: Option<String>,
     /// The arguments as JSON, alone or as {"name": …, "arguments": …}; - or nothing reads
     /// standard input.
     #[arg(value_name = "JSON")]
     pub request: Option<String>,
+    /// Print help; with a tool, its parameters.
+    #[arg(short, long)]
+    pub help: bool,
 }
 
 /// Runs the command. Errors are printed in the tool's format too.
@@ -40,11 +43,22 @@ pub struct Args {
 /// # Errors
 /// `unknown_tool`, `invalid_json`, and the tool's own.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    let tool = Tool::find(&args.tool).inspect_err(|_| {
+    let Some(name) = args.tool.as_deref() else {
+        let mut all = <super::Cli as clap::CommandFactory>::command();
+        all.build();
+        let help = all.find_subcommand_mut("call").map(|call| call.render_long_help().to_string());
+        context.print(help.unwrap_or_default().as_bytes())?;
+        return Ok(Exit::Done);
+    };
+    let tool = Tool::find(name).inspect_err(|_| {
         context.format.get_or_insert(Format::Json);
     })?;
+    if args.help {
+        context.print(parameters(tool).as_bytes())?;
+        return Ok(Exit::Done);
+    }
     let format = *context.format.get_or_insert(own_format(tool));
-    match answer(context, tool, args) {
+    match answer(context, tool, name, args.request.as_deref()) {
         Ok(answer) => {
             let format = if format == Format::Text { own_format(tool) } else { format };
             context.print(output::structured(format, &answer.value)?.as_bytes())?;
@@ -65,13 +79,13 @@ fn own_format(tool: &Tool) -> Format {
     }
 }
 
-fn answer(context: &Context, tool: &Tool, args: Args) -> Result<Answer> {
-    let bytes = match args.request {
-        Some(text) if text != "-" => text.into_bytes(),
+fn answer(context: &Context, tool: &Tool, given: &str, request: Option<&str>) -> Result<Answer> {
+    let bytes = match request {
+        Some(text) if text != "-" => text.as_bytes().to_vec(),
         None if tool.bare && std::io::stdin().is_terminal() => Vec::new(),
         None if std::io::stdin().is_terminal() => {
             return Err(Error::new(&codes::USAGE, "no arguments given")
-                .hint(format!("aye call {} '{{…}}', or pipe the JSON in", args.tool)));
+                .hint(format!("aye call {given} '{{…}}', or pipe the JSON in")));
         }
         _ => paths::content(context, "-".as_ref(), MOST)?,
     };
@@ -81,7 +95,7 @@ fn answer(context: &Context, tool: &Tool, args: Args) -> Result<Answer> {
         false => json::read(&bytes, "the request", hint)?,
     };
     let (named, arguments) = tools::open_envelope(request)?;
-    let name = named.unwrap_or_else(|| args.tool.clone());
+    let name = named.unwrap_or_else(|| given.to_owned());
     if !tool.names.contains(&name.as_str()) {
         let hint = match Tool::find(&name) {
             Ok(_) => format!("aye call {name} …"),
@@ -89,7 +103,7 @@ fn answer(context: &Context, tool: &Tool, args: Args) -> Result<Answer> {
         };
         return Err(Error::new(
             &tools::codes::INVALID_PARAMETER,
-            format!("the request names the tool '{name}', the command line '{}'", args.tool),
+            format!("the request names the tool '{name}', the command line '{given}'"),
         )
         .hint(hint));
     }
@@ -109,4 +123,32 @@ fn help() -> String {
         help += &format!("  {name:<67} {}\n", format!("{:?}", tool.form).to_uppercase());
     }
     help + EXAMPLES
+}
+
+/// What a tool does, and its parameters.
+fn parameters(tool: &Tool) -> String {
+    let mut help = format!("{}\n\nUsage: aye call {} '{{…}}'\n", tool.description, tool.name());
+    list_parameters(&mut help, &tool.parameters(), 2);
+    help
+}
+
+fn list_parameters(help: &mut String, schema: &Value, indent: usize) {
+    let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let is_required = required.iter().any(|it| it == name);
+        let kind = match (property["enum"].as_array(), property["type"].as_str()) {
+            (Some(words), _) => {
+                words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("|")
+            }
+            (None, kind) => kind.unwrap_or("string").to_owned(),
+        };
+        let required = if is_required { ", required" } else { "" };
+        let about = property["description"].as_str().unwrap_or_default();
+        *help += &format!("\n{:indent$}{name} ({kind}{required})\n", "");
+        for line in about.lines() {
+            *help += &format!("{:indent$}    {line}\n", "");
+        }
+        let inner = if property["items"].is_object() { &property["items"] } else { property };
+        list_parameters(help, inner, indent + 4);
+    }
 }

@@ -11,7 +11,7 @@ use crate::mcp::client;
 use crate::proposal::{ActorKind, Caller};
 use crate::store::Store;
 use crate::tools::registry::{Answer, Run, Tool};
-use crate::tools::{apply_patch, memory_propose_update};
+use crate::tools::{apply_patch, faults, memory_propose_update};
 
 /// A client of the tool server, which serves agents alone.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,18 @@ pub struct Client<'a> {
 /// # Errors
 /// The tool's own, and those of finding the repository.
 pub fn run(
+    context: &Context,
+    tool: &Tool,
+    name: &str,
+    arguments: Value,
+    client: Option<Client<'_>>,
+) -> Result<Answer> {
+    let outline = faults::outline(&arguments);
+    carry_out(context, tool, name, arguments, client)
+        .map_err(|error| faults::explain(error, tool, &outline))
+}
+
+fn carry_out(
     context: &Context,
     tool: &Tool,
     name: &str,

@@ -11,11 +11,10 @@ mod cancel;
 pub mod client;
 mod inbox;
 pub mod message;
-mod schema;
 mod server;
 
 pub use cancel::Cancel;
-pub use server::{Called, Host, Server};
+pub use server::{Called, Host, LISTED, Server};
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
@@ -61,6 +60,7 @@ enum Event {
 pub fn serve(
     mut input: impl BufRead + Send + 'static,
     mut output: impl Write,
+    server: &Server,
     host: &dyn Host,
 ) -> Result<()> {
     let no_thread = |error: std::io::Error| Error::io("start a thread", &error);
@@ -76,8 +76,7 @@ pub fn serve(
         }
     };
     std::thread::Builder::new().spawn(read).map_err(no_thread)?;
-    let server = Server::default();
-    let (server, events) = (&server, &*events);
+    let events = &*events;
     std::thread::scope(|scope| {
         let start = |call: Arc<Call>| {
             let run = move || {

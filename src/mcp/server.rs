@@ -7,9 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::Cancel;
 use super::message::{self, Failure, Request, codes};
-use super::schema;
 use crate::error::{Exit, Result};
-use crate::tools::registry::{Answer, TOOLS, Tool};
+use crate::tools::registry::{Answer, Tool};
 use crate::tools::wait;
 
 /// Revisions that begin with `initialize`, the newest first.
@@ -26,16 +25,17 @@ const SERVER: &str = "io.modelcontextprotocol/serverInfo";
 const FRESH: u64 = 3_600_000;
 
 /// All that some clients show a model unasked.
-const INSTRUCTIONS: &str = "Changes of this repository go through review: call `propose` (or \
-                            `propose_patch`) instead of writing files, tell the person the id, and \
-                            call `wait` to hear whether it was applied, rejected or sent back, and \
-                            why; only a person decides.";
+const INSTRUCTIONS: &str = "Changes of this repository go through review. Propose them with `changes` or \
+                            `apply_patch`, unless hooks gave you a work tree to edit in: what you \
+                            leave there is proposed. Tell the person the id, and call `wait` to \
+                            hear whether it was applied, rejected or sent back, and why; only a \
+                            person decides.";
 
-/// What is offered, by names that every client takes: letters, digits and `_`.
-const OFFERED: [&str; 14] = [
-    "propose", "propose_patch", "revise", "comment", "list", "show", "wait", "readonly_shell",
-    "update_plan", "memory_propose_update", "memory_search", "memory_context", "changes",
-    "apply_patch",
+/// What is listed without a choice: the tools of the contracts, and what answers a reviewer. The names are those
+/// that every client takes: letters, digits and `_`.
+pub const LISTED: [&str; 10] = [
+    "changes", "apply_patch", "readonly_shell", "update_plan", "memory_propose_update", "show",
+    "revise", "comment", "wait", "memory_search",
 ];
 
 /// Whether `request` calls the tool that does nothing but wait.
@@ -81,13 +81,20 @@ impl Called {
 }
 
 /// A session with a client.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Server {
+    /// The names of the tools that are listed. Every tool can be called.
+    listed: Vec<String>,
     /// The name that the client gave itself in its `initialize`.
     client: Mutex<Option<String>>,
 }
 
 impl Server {
+    /// One that lists the tools of these names; see [`Tool::find`].
+    pub fn new(listed: Vec<String>) -> Self {
+        Self { listed, client: Mutex::default() }
+    }
+
     /// What is answered to `request`. A call can be cancelled by `cancel`.
     pub fn answer(&self, request: &Request, host: &dyn Host, cancel: &Cancel) -> Value {
         match self.result(request, host, cancel) {
@@ -117,7 +124,7 @@ impl Server {
                 "instructions": INSTRUCTIONS,
             })),
             "ping" => json!({}),
-            "tools/list" => cacheable(json!({ "tools": tools() })),
+            "tools/list" => cacheable(json!({ "tools": self.tools() })),
             message::CALL => {
                 let named = params
                     .get("_meta")
@@ -132,6 +139,25 @@ impl Server {
             }
         };
         Ok(if is_stateless { complete(result) } else { result })
+    }
+
+    fn tools(&self) -> Vec<Value> {
+        let listed = self.listed.iter().filter_map(|name| {
+            let tool = Tool::find(name).ok()?;
+            Some(json!({
+                "name": name,
+                "description": tool.description,
+                "inputSchema": tool.parameters(),
+                "annotations": {
+                    "readOnlyHint": tool.reads_only,
+                    // Of the others clients need not ask: a proposal changes nothing that was there.
+                    "destructiveHint": tool.destroys,
+                    "idempotentHint": tool.reads_only,
+                    "openWorldHint": false,
+                },
+            }))
+        });
+        listed.collect()
     }
 
     fn initialize(&self, params: &Map<String, Value>) -> Value {
@@ -195,26 +221,6 @@ fn complete(mut result: Value) -> Value {
     result
 }
 
-/// The tools that are offered.
-fn tools() -> Vec<Value> {
-    let offered = OFFERED.iter().filter_map(|name| {
-        let tool = Tool::find(name).ok()?;
-        Some(json!({
-            "name": name,
-            "description": tool.description,
-            "inputSchema": schema::input((tool.input)().to_value()),
-            "annotations": {
-                "readOnlyHint": tool.reads_only,
-                // Of the others clients need not ask: a proposal changes nothing that was there.
-                "destructiveHint": tool.destroys,
-                "idempotentHint": tool.reads_only,
-                "openWorldHint": false,
-            },
-        }))
-    });
-    offered.collect()
-}
-
 /// Calls a tool. What the tool itself has to say of a failure is an answer, which the model reads.
 fn call(
     params: &Map<String, Value>,
@@ -223,12 +229,10 @@ fn call(
     cancel: &Cancel,
 ) -> Result<Value, Failure> {
     let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
-    let found = TOOLS.iter().find(|tool| tool.names.contains(&name));
-    let Some(tool) = found else {
-        let shown: String = name.chars().take(60).collect();
-        let message = format!("there is no tool '{shown}'; tools: {}", OFFERED.join(", "));
-        return Err(Failure::new(codes::INVALID_PARAMS, message));
-    };
+    let tool = Tool::find(name).map_err(|error| {
+        let hint = error.hint_text().unwrap_or_default();
+        Failure::new(codes::INVALID_PARAMS, format!("{}; {hint}", error.message()))
+    })?;
     let arguments = match params.get("arguments") {
         None | Some(Value::Null) => Value::Object(Map::new()),
         Some(arguments @ Value::Object(_)) => arguments.clone(),
@@ -272,6 +276,10 @@ mod tests {
         }
     }
 
+    fn server() -> Server {
+        Server::new(LISTED.map(str::to_owned).into())
+    }
+
     fn ask(server: &Server, message: Value) -> Value {
         let request = message::read(message.to_string().as_bytes()).unwrap().unwrap();
         server.answer(&request, &Echo, &Cancel::default())
@@ -293,7 +301,7 @@ mod tests {
             (json!("2026-07-28"), "2025-11-25"),
             (json!(null), "2025-11-25"),
         ] {
-            let server = Server::default();
+            let server = server();
             let hello = request("initialize", json!({ "protocolVersion": wanted }));
             let result = &ask(&server, hello)["result"];
             assert_eq!(result["protocolVersion"], spoken, "{wanted}");
@@ -304,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_request_may_say_for_itself_what_it_speaks() {
-        let server = Server::default();
+        let server = server();
         let discover = request("server/discover", json!({ "_meta": stateless("2026-07-28") }));
         let result = ask(&server, discover)["result"].take();
         assert_eq!(result["resultType"], "complete");
@@ -320,7 +328,7 @@ mod tests {
 
     #[test]
     fn the_client_is_who_says_so_in_the_request_or_in_the_handshake() {
-        let server = Server::default();
+        let server = server();
         let info = json!({ "clientInfo": { "name": "codex-mcp-client", "version": "1" } });
         ask(&server, request("initialize", info));
         let called = |server: &Server, params| {
@@ -336,7 +344,7 @@ mod tests {
     #[test]
     fn a_tool_that_fails_is_an_answer() {
         let params = json!({ "name": "list", "arguments": { "fail": "why" } });
-        let result = &ask(&Server::default(), request("tools/call", params))["result"];
+        let result = &ask(&server(), request("tools/call", params))["result"];
         assert_eq!(result["isError"], true);
         assert_eq!(result["content"][0]["text"], "\"why\"");
         assert!(result.get("structuredContent").is_none());
@@ -344,8 +352,11 @@ mod tests {
 
     #[test]
     fn all_that_is_offered_is_there_and_no_decision() {
-        let tools = tools();
-        assert_eq!(tools.len(), OFFERED.len());
+        let tools = server().tools();
+        assert_eq!(tools.len(), LISTED.len());
+        let text = serde_json::to_string(&tools).unwrap();
+        assert!(text.len() <= 16 << 10, "{} bytes", text.len());
+        assert!(!text.contains("$ref") && !text.contains("null"));
         for tool in &tools {
             let name = tool["name"].as_str().unwrap();
             assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
@@ -362,7 +373,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_said() {
-        let server = Server::default();
+        let server = server();
         assert_eq!(ask(&server, request("resources/list", json!({})))["error"]["code"], -32601);
         let params = json!({ "name": "apply" });
         assert_eq!(ask(&server, request("tools/call", params))["error"]["code"], -32602);

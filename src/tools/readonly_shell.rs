@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::arguments::{answered, beside, required, shorten, whole};
 use super::registry::Answer;
-use super::{Arguments, codes as tool_codes, failure};
+use super::{Arguments, codes as tool_codes};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::event::timestamp;
 use crate::shell::run::RunOutcome;
@@ -100,7 +100,7 @@ pub type Surroundings<'a> = &'a dyn Fn() -> Result<(World, Request)>;
 /// Answers a call. Every answer, an error too, has the contract's shape.
 ///
 /// # Errors
-/// None but a bug: errors are answers.
+/// `missing_parameter`, `invalid_parameter`, and those of [`call`].
 pub fn answer(
     surroundings: Surroundings<'_>,
     now: DateTime<Utc>,
@@ -117,12 +117,7 @@ pub fn answer(
             Err(error) => Err(beside(error, asked.ignored)),
         }
     });
-    let (mut response, ignored) = match called {
-        Ok(called) => called,
-        Err(error) => {
-            return Ok(Answer { value: failure::plain(&error), exit: error.code().exit });
-        }
-    };
+    let (mut response, ignored) = called?;
     // No tool's answer names its schema; `aye shell --json` does.
     let exit = match &mut response {
         Response::Ran(ran) => {
@@ -154,7 +149,7 @@ pub enum Published {
     /// The command ran, or was refused.
     Answered(Response),
     /// The call itself was wrong, or could not be carried out.
-    Failed(failure::Plain),
+    Failed(super::failure::Plain),
 }
 
 /// A command that ran.

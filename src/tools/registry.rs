@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::{
     apply_patch, changes, codes, comment, failure, list, memory_fetch_context,
-    memory_propose_update, memory_search, memory_status, propose, revise, show, update_plan, wait,
+    memory_propose_update, memory_search, memory_status, propose, revise, schema, show,
+    update_plan, wait,
 };
 use crate::app::Session;
 use crate::error::{Error, Exit, Result};
@@ -262,6 +263,11 @@ impl Tool {
             Error::new(&codes::UNKNOWN_TOOL, format!("there is no tool '{shown}'"))
                 .hint(format!("tools: {}", known.join(", ")))
         })
+    }
+
+    /// The JSON Schema of its arguments as clients and their models take it: one object.
+    pub fn parameters(&self) -> Value {
+        schema::input((self.input)().to_value())
     }
 
     /// The contract's own name.

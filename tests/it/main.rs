@@ -79,6 +79,7 @@ mod memory_retrieval;
 mod memory_terminal;
 mod merge;
 mod messages;
+mod mistakes;
 mod news;
 mod partial_clones;
 mod patch;

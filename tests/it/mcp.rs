@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use aye::tools::registry::TOOLS;
 use serde_json::{Value, json};
 
 use crate::support::record::{apply, comment, reject, request_changes};
@@ -29,7 +30,12 @@ impl Client {
 
     /// One that calls itself `name`, as clients before 2026 do.
     fn named(repo: &Repo, name: &str) -> Self {
-        let mut client = Self::start(repo.cmd(&["mcp"]));
+        Self::listing(repo, name, &[])
+    }
+
+    /// One that is told of the tools that `options` say.
+    fn listing(repo: &Repo, name: &str, options: &[&str]) -> Self {
+        let mut client = Self::start(repo.cmd(&[&["mcp"], options].concat()));
         let hello = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -318,7 +324,9 @@ fn what_is_named_by_the_environment_counts_before_the_client() {
 fn calls_are_what_the_schemas_of_arguments_say() {
     let repo = Repo::with(FILES);
     repo.aye(&["memory", "init"]).ok();
-    let mut client = Client::named(&repo, "gemini-cli-mcp-client");
+    let all: Vec<&str> = TOOLS.iter().map(|tool| tool.name()).collect();
+    let all = all.join(",");
+    let mut client = Client::listing(&repo, "gemini-cli-mcp-client", &["--tools", &all]);
     let id = client.proposes("a.txt", "one", "eins");
     comment(&repo, &id, "looking");
     let edit = json!({ "file_path": "b.txt", "delete": true });
@@ -343,7 +351,8 @@ fn calls_are_what_the_schemas_of_arguments_say() {
         ("update_plan", json!({ "plan": [{ "step": "a", "status": "pending" }] })),
         ("memory_propose_update", memory),
         ("memory_search", json!({ "query": "tabs" })),
-        ("memory_context", json!({})),
+        ("memory_fetch_context", json!({})),
+        ("memory_status", json!({})),
         ("changes", json!({ "action": "list" })),
         ("apply_patch", json!({ "patch": patch, "propose": true })),
     ];
@@ -358,6 +367,7 @@ fn calls_are_what_the_schemas_of_arguments_say() {
         assert!(tool.get("outputSchema").is_none(), "{name}");
     }
     client.ends();
+    repo.aye(&["mcp", "--tools", "show,shwo"]).fails("unknown_tool", 3);
 }
 
 /// A client that asks before what may destroy something asks before files are written.
