@@ -178,7 +178,6 @@ impl Error {
     /// directory above it, where it does not exist) and who this process is.
     pub fn file(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let mut failed = Self::io(format_args!("{what} {}", path.display()), error);
-        #[cfg(unix)]
         if error.kind() == std::io::ErrorKind::PermissionDenied {
             use std::os::unix::fs::MetadataExt as _;
             let there = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)));

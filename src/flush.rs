@@ -99,16 +99,10 @@ fn ordered(_directory: &Path) -> bool {
     false
 }
 
-#[cfg(unix)]
 fn same_device(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let device = |path: &Path| path.metadata().map(|facts| facts.dev()).ok();
     device(a).is_some() && device(a) == device(b)
-}
-
-#[cfg(not(unix))]
-fn same_device(_a: &Path, _b: &Path) -> bool {
-    false
 }
 
 /// Starts writing all of `files` out. Only a head start: what fails here fails again in [`wait`].

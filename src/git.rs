@@ -212,7 +212,7 @@ impl Git {
     /// Runs no hooks.
     #[must_use]
     pub fn without_hooks(self) -> Self {
-        self.config("core.hooksPath", if cfg!(windows) { "NUL" } else { "/dev/null" })
+        self.config("core.hooksPath", "/dev/null")
     }
 
     /// Sets a configuration value for this run (`-c key=value`).
@@ -379,7 +379,6 @@ impl Git {
         let mut command = self.command();
         command.env("GIT_TERMINAL_PROMPT", "0");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.spawn().map(drop).map_err(|e| missing(&self.directory, &e))
     }
@@ -424,15 +423,8 @@ pub fn scrub(command: &mut Command) {
 
 /// Exit status as a shell counts it: 128 + n where signal n ended the process.
 pub fn status_code(status: std::process::ExitStatus) -> i32 {
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::ExitStatusExt as _;
-        status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-    }
-    #[cfg(not(unix))]
-    {
-        status.code().unwrap_or(-1)
-    }
+    use std::os::unix::process::ExitStatusExt as _;
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 fn missing(directory: &Path, error: &std::io::Error) -> Error {

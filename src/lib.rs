@@ -6,6 +6,9 @@
 
 #![cfg_attr(without_sources, doc(html_no_source))]
 
+#[cfg(not(unix))]
+compile_error!("aye needs a Unix system; on Windows, build and run it inside of WSL");
+
 pub mod actor;
 pub mod app;
 pub mod apply;
@@ -36,7 +39,6 @@ pub mod scan;
 pub mod secrets;
 pub mod session;
 mod sha256;
-#[cfg(unix)]
 pub mod shell;
 mod spelling;
 pub mod store;

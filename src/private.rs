@@ -270,14 +270,8 @@ pub(crate) fn check_file(path: &Path) -> Result<bool> {
     }
 }
 
-#[cfg(unix)]
 fn is_alone(found: &fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(found) <= 1
-}
-
-#[cfg(not(unix))]
-fn is_alone(_found: &fs::Metadata) -> bool {
-    true
 }
 
 fn not_ours(path: &Path, symlink: bool, directory: bool) -> Error {

@@ -1,9 +1,8 @@
 //! Reaching files beneath a root, and nothing else.
 //!
 //! [`Root::directory`] opens a directory without following any symlink and refuses other repositories;
-//! [`Dir`] then works on single names inside it, which cannot lead anywhere else. On Unix a
-//! directory is an open descriptor, so it stays the same directory whatever happens to its name. Where
-//! there are no such descriptors, `portable` checks each component before each step.
+//! [`Dir`] then works on single names inside it, which cannot lead anywhere else. A directory is an open
+//! descriptor, so it stays the same directory whatever happens to its name.
 
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::rc::Rc;
@@ -11,15 +10,8 @@ use std::rc::Rc;
 use bstr::BString;
 
 pub mod clear;
-#[cfg(any(not(unix), test))]
-#[cfg_attr(unix, allow(dead_code))]
-pub mod portable;
-#[cfg(unix)]
 mod unix;
 
-#[cfg(not(unix))]
-pub use portable::{Dir, Root, open_last};
-#[cfg(unix)]
 pub use unix::{Dir, Root, keep_umask, open_last};
 
 /// Error codes of paths that lead elsewhere.

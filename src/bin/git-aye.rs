@@ -42,15 +42,7 @@ fn aye() -> OsString {
 }
 
 /// Becomes `command`.
-#[cfg(unix)]
 fn run(command: &mut Command) -> std::io::Result<ExitCode> {
     use std::os::unix::process::CommandExt as _;
     Err(command.exec())
-}
-
-/// Runs `command` and takes over its exit status.
-#[cfg(not(unix))]
-fn run(command: &mut Command) -> std::io::Result<ExitCode> {
-    let status = command.status()?;
-    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }

@@ -7,11 +7,9 @@ use crate::error::{Error, Result};
 
 /// Signals that ask aye to stop while a command runs.
 pub struct Stop {
-    #[cfg(unix)]
     told: Vec<(i32, std::sync::Arc<std::sync::atomic::AtomicBool>, std::cell::Cell<bool>)>,
 }
 
-#[cfg(unix)]
 impl Stop {
     /// Ctrl-C, and what ends a process.
     pub const ALL: [i32; 3] = {
@@ -53,28 +51,6 @@ impl Stop {
     /// Whether a signal came.
     pub fn was_told(&self) -> bool {
         self.told.iter().any(|(_, flag, _)| flag.load(std::sync::atomic::Ordering::Relaxed))
-    }
-}
-
-#[cfg(not(unix))]
-impl Stop {
-    /// As on Unix, where there are signals.
-    pub const ALL: [i32; 3] = [0; 3];
-
-    /// Listens for nothing.
-    ///
-    /// # Errors
-    /// None.
-    pub fn listen(_signals: &[i32]) -> Result<Self> {
-        Ok(Self {})
-    }
-
-    /// Nothing.
-    fn pass_on(&self, _child: &std::process::Child) {}
-
-    /// Never.
-    pub fn was_told(&self) -> bool {
-        false
     }
 }
 

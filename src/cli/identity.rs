@@ -90,7 +90,6 @@ impl Context {
         if self.caller(&store).actor.kind == ActorKind::Ci {
             store.write_only_to(store.trusted_config("aye.lane"))?;
         }
-        #[cfg(unix)]
         store.share();
         self.settle(&store);
         Ok(store)

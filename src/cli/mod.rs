@@ -59,7 +59,6 @@ mod sending;
 pub mod session;
 mod sessions;
 mod shared;
-#[cfg(unix)]
 pub mod shell;
 pub mod show;
 pub mod status;
@@ -187,7 +186,6 @@ pub enum Command {
     /// Apply a patch now: a unified diff, or an envelope (*** Begin Patch).
     Patch(patch::Args),
     /// Run a command that can only read.
-    #[cfg(unix)]
     #[command(after_help = shell::EXAMPLES)]
     Shell(shell::Args),
     /// Show and update the task plan of this branch.
@@ -382,7 +380,6 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Apply(args) => apply::run(context, args),
         Command::Undo(args) => undo::run(context, args),
 
-        #[cfg(unix)]
         Command::Shell(args) => shell::run(context, args),
         Command::Check(args) => check::run(context, &args),
         Command::Plan(args) => plan::run(context, args),

@@ -44,7 +44,6 @@ fn start(store: &Store, line: &str, news: &News) {
     if let Some(top) = store.work_dir() {
         command.current_dir(top);
     }
-    #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     if let Ok(mut child) = command.spawn() {
         // A server that lives on would keep what has ended.

@@ -209,7 +209,6 @@ fn execute(
     Ok(Status { code: git::status_code(status), outlived })
 }
 
-#[cfg(unix)]
 fn listen() -> Result<Stop> {
     use std::io::IsTerminal as _;
     use std::sync::{Arc, atomic::AtomicBool};
@@ -224,11 +223,6 @@ fn listen() -> Result<Stop> {
             .map_err(|error| Error::io("listen for signals", &error))?;
     }
     Stop::listen(&[SIGTERM, SIGHUP])
-}
-
-#[cfg(not(unix))]
-fn listen() -> Result<Stop> {
-    Stop::listen(&Stop::ALL)
 }
 
 /// Makes this process the parent of what the command leaves running.

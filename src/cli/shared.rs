@@ -78,10 +78,7 @@ fn own(context: &Context) -> Option<PathBuf> {
 /// The socket of a server that is alive.
 fn listening(context: &Context, server: &Server) -> Option<PathBuf> {
     let socket = own(context)?.join(server.socket);
-    #[cfg(unix)]
     return std::os::unix::net::UnixStream::connect(&socket).is_ok().then_some(socket);
-    #[cfg(not(unix))]
-    return socket.exists().then_some(socket);
 }
 
 /// The number of its process.

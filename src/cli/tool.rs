@@ -73,7 +73,6 @@ fn carry_out(
             };
             answer.map(Answer::from).map_err(named)
         }
-        #[cfg(unix)]
         Run::Command(run) => run(&|| super::shell::lend(context), context.now, arguments),
     }
 }

@@ -199,7 +199,6 @@ impl Target {
         // As all temporary files of aye, for `doctor` and for git's exclude file.
         let name = format!("{TEMPORARY}{:016x}", random());
         builder.prefix(&name).rand_bytes(0);
-        #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(directory).map_err(|e| cannot_write(&shown, &e))?;
         Ok(Self { path, shown, file })

@@ -90,7 +90,6 @@ impl Disk<'_> {
     pub fn stamp(&self, path: &str, now_nanos: i128) -> String {
         let full = self.0.root().join(DIR).join(path);
         let Ok(meta) = std::fs::symlink_metadata(full) else { return String::new() };
-        #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt as _;
             let changed = i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec());
@@ -98,11 +97,6 @@ impl Disk<'_> {
                 return String::new();
             }
             format!("{}.{}.{}.{changed}", meta.size(), meta.mtime_nsec(), meta.ino())
-        }
-        #[cfg(not(unix))]
-        {
-            let _ = (meta, now_nanos);
-            String::new()
         }
     }
 

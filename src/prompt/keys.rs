@@ -39,7 +39,6 @@ pub(super) enum Typed {
 
 pub(super) use system::Raw;
 
-#[cfg(unix)]
 mod system {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -215,42 +214,6 @@ mod system {
                     let _ = self.term.write_line("");
                 }
                 hold.release();
-            }
-        }
-    }
-}
-
-#[cfg(not(unix))]
-mod system {
-    use console::Key;
-
-    use super::{Term, Typed, io};
-
-    /// The terminal as console reads it.
-    pub(in super::super) struct Raw<'t>(&'t Term);
-
-    impl<'t> Raw<'t> {
-        /// # Errors
-        /// Never.
-        pub(in super::super) fn enter(term: &'t Term, _brackets: bool) -> io::Result<Self> {
-            Ok(Self(term))
-        }
-
-        /// Waits for a key.
-        pub(in super::super) fn read(&mut self) -> Typed {
-            match self.0.read_key_raw() {
-                Ok(Key::Enter) => Typed::Enter,
-                Ok(Key::Escape) => Typed::Escape,
-                Ok(Key::Backspace) => Typed::Erase,
-                Ok(Key::ArrowUp) => Typed::Up,
-                Ok(Key::ArrowDown) => Typed::Down,
-                Ok(Key::CtrlC | Key::Char('\u{3}')) => Typed::Interrupt,
-                Ok(Key::Char('\u{4}')) => Typed::End,
-                Ok(Key::Char('\u{15}')) => Typed::EraseLine,
-                Ok(Key::Char('\u{17}')) => Typed::EraseWord,
-                Ok(Key::Char(c)) if !c.is_control() => Typed::Char(c),
-                Ok(_) => Typed::Other,
-                Err(_) => Typed::Gone,
             }
         }
     }

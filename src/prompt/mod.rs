@@ -175,18 +175,12 @@ impl Prompt {
 
 /// Ctrl-Z, which comes as a key too: back to the shell, until it says to go on.
 fn suspend() {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Signal, kill_current_process_group};
-        let _ = kill_current_process_group(Signal::TSTP);
-    }
+    use rustix::process::{Signal, kill_current_process_group};
+    let _ = kill_current_process_group(Signal::TSTP);
 }
 
 /// Forgets keys that were pressed before the question they would answer was on the screen.
 pub fn forget_typed_ahead() {
-    #[cfg(unix)]
-    {
-        let queue = rustix::termios::QueueSelector::IFlush;
-        let _ = rustix::termios::tcflush(io::stdin(), queue);
-    }
+    let queue = rustix::termios::QueueSelector::IFlush;
+    let _ = rustix::termios::tcflush(io::stdin(), queue);
 }

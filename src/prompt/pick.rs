@@ -20,22 +20,14 @@ pub fn pick(question: &str, items: &[String]) -> io::Result<Option<usize>> {
 }
 
 /// Standard error, on which the cursor stays: whoever ends the program at the list would be left without.
-#[cfg(unix)]
 fn terminal() -> Term {
     Term::read_write_pair(io::stdin(), Shown(io::stderr()))
 }
 
-#[cfg(not(unix))]
-fn terminal() -> Term {
-    Term::stderr()
-}
-
 /// Passes on everything but what hides the cursor.
-#[cfg(unix)]
 #[derive(Debug)]
 struct Shown(io::Stderr);
 
-#[cfg(unix)]
 impl Write for Shown {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match bytes {
@@ -49,7 +41,6 @@ impl Write for Shown {
     }
 }
 
-#[cfg(unix)]
 impl std::os::fd::AsRawFd for Shown {
     fn as_raw_fd(&self) -> std::os::fd::RawFd {
         self.0.as_raw_fd()

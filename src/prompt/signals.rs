@@ -9,7 +9,6 @@
 #[must_use]
 pub struct Hold(&'static [i32]);
 
-#[cfg(unix)]
 mod system {
     use std::io::Read as _;
     use std::os::unix::net::UnixStream;
@@ -109,13 +108,5 @@ mod system {
                 }
             }
         }
-    }
-}
-
-#[cfg(not(unix))]
-impl Hold {
-    /// Does nothing here.
-    pub fn interrupts() -> Self {
-        Self(&[])
     }
 }

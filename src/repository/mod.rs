@@ -18,7 +18,6 @@ mod promisor;
 mod recent;
 mod roots;
 mod settings;
-#[cfg(unix)]
 mod shared;
 mod sparse;
 pub mod trial;

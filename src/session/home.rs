@@ -45,10 +45,7 @@ impl Held {
     /// The system's refusal.
     pub fn inheritable(&self) -> Result<File> {
         // Other than what `try_clone` makes.
-        #[cfg(unix)]
         let file = rustix::io::dup(&self.lock).map(File::from).map_err(std::io::Error::from);
-        #[cfg(not(unix))]
-        let file = self.lock.try_clone();
         file.map_err(|error| Error::io("share the lock of the session", &error))
     }
 }
@@ -505,7 +502,6 @@ mod tests {
         let tree = home.tree("one");
         assert!(tree.parent().unwrap().file_name().unwrap().to_str().unwrap().starts_with("work-"));
         std::fs::create_dir_all(tree.join("deep/er")).unwrap();
-        #[cfg(unix)]
         std::os::unix::fs::symlink(directory.path(), tree.join("deep/out")).unwrap();
         home.remove(held).unwrap();
         assert!(!tree.exists() && git.exists());

@@ -124,10 +124,7 @@ impl Copy<'_> {
     }
 
     fn symlink(&mut self, path: &Path, target: &Path, to: &Path) -> std::io::Result<()> {
-        #[cfg(unix)]
         std::os::unix::fs::symlink(target, to)?;
-        #[cfg(not(unix))]
-        let _ = to;
         // A relative one leads to the same place of the tree, unless it leaves it.
         let end = plain(&self.tree.join(path.parent().unwrap_or(path)).join(target));
         let end = std::fs::canonicalize(&end).unwrap_or(end);

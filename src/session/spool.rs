@@ -89,16 +89,8 @@ fn read(file: std::fs::File) -> Option<Said> {
 }
 
 fn is_own(facts: &std::fs::Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        facts.nlink() == 1 && facts.uid() == rustix::process::geteuid().as_raw()
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = facts;
-        true
-    }
+    use std::os::unix::fs::MetadataExt as _;
+    facts.nlink() == 1 && facts.uid() == rustix::process::geteuid().as_raw()
 }
 
 #[cfg(test)]
@@ -124,7 +116,6 @@ mod tests {
         assert!(!tree.path().join(DIRECTORY).exists());
     }
 
-    #[cfg(unix)]
     #[test]
     fn junk_is_removed_unread_and_nothing_hangs() {
         let tree = tempfile::tempdir().unwrap();

@@ -24,21 +24,13 @@ const FEW: usize = 64;
 /// # Errors
 /// The system's refusal.
 pub(super) fn keep(to: &Path, facts: &Metadata) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::fs::MetadataExt as _;
 
-        use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_OMIT, utimensat};
-        let omitted = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-        let modified = Timespec { tv_sec: facts.mtime(), tv_nsec: facts.mtime_nsec() };
-        let times = Timestamps { last_access: omitted, last_modification: modified };
-        Ok(utimensat(CWD, to, &times, AtFlags::SYMLINK_NOFOLLOW)?)
-    }
-    #[cfg(not(unix))]
-    match facts.is_dir() {
-        true => Ok(()),
-        false => std::fs::File::options().write(true).open(to)?.set_modified(facts.modified()?),
-    }
+    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_OMIT, utimensat};
+    let omitted = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    let modified = Timespec { tv_sec: facts.mtime(), tv_nsec: facts.mtime_nsec() };
+    let times = Timestamps { last_access: omitted, last_modification: modified };
+    Ok(utimensat(CWD, to, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 /// Gives each file of `tree`, which git has just made and nobody has worked in, the time of the checkout's file of the

@@ -100,13 +100,10 @@ fn packed(path: &Path) -> io::Result<String> {
     };
     let nanos =
         facts.modified()?.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    #[cfg(unix)]
     let inode = {
         use std::os::unix::fs::MetadataExt as _;
         facts.ino()
     };
-    #[cfg(not(unix))]
-    let inode = 0;
     Ok(format!("packed {} {nanos} {inode}", facts.len()))
 }
 
@@ -139,16 +136,8 @@ pub fn look(common_dir: &Path, now: DateTime<Utc>) -> Option<Idle> {
 
 /// Whether `directory` belongs to the user who runs this.
 fn is_ours(directory: &Path) -> Option<bool> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        Some(std::fs::metadata(directory).ok()?.uid() == rustix::process::geteuid().as_raw())
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = directory;
-        Some(true)
-    }
+    use std::os::unix::fs::MetadataExt as _;
+    Some(std::fs::metadata(directory).ok()?.uid() == rustix::process::geteuid().as_raw())
 }
 
 /// Leaves a stamp after a full look at `now` that found nothing and began when the lanes stood at

@@ -169,18 +169,10 @@ impl Leftover {
 
 /// An error if `path` is there and cannot be written.
 fn barred(path: &Path) -> Option<Error> {
-    #[cfg(unix)]
-    {
-        use rustix::fs::Access as Wanted;
-        match rustix::fs::access(path, Wanted::WRITE_OK) {
-            Err(rustix::io::Errno::NOENT) | Ok(()) => None,
-            Err(error) => Some(Error::file("write to", path, &error.into())),
-        }
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        None
+    use rustix::fs::Access as Wanted;
+    match rustix::fs::access(path, Wanted::WRITE_OK) {
+        Err(rustix::io::Errno::NOENT) | Ok(()) => None,
+        Err(error) => Some(Error::file("write to", path, &error.into())),
     }
 }
 

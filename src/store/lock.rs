@@ -130,15 +130,9 @@ fn process(_file: &File) -> Option<String> {
 
 /// Lets those who wait see that the lock has changed hands.
 fn mark_turn(file: &File) {
-    #[cfg(unix)]
-    {
-        use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        let _ =
-            rustix::fs::futimens(file, &Timestamps { last_access: now, last_modification: now });
-    }
-    #[cfg(not(unix))]
-    let _ = file;
+    use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let _ = rustix::fs::futimens(file, &Timestamps { last_access: now, last_modification: now });
 }
 
 /// True if somebody is writing, or has been stopped at it.

@@ -95,10 +95,8 @@ fn fill(file: &mut std::fs::File, content: &mut [u8; LONGEST]) -> io::Result<usi
 }
 
 /// A directory whose files are opened by their names in it.
-#[cfg(unix)]
 struct Files(rustix::fd::OwnedFd);
 
-#[cfg(unix)]
 impl Files {
     fn of(path: &Path) -> io::Result<Self> {
         use rustix::fs::{Mode, OFlags};
@@ -110,21 +108,6 @@ impl Files {
         use rustix::fs::{Mode, OFlags};
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.0, name, flags, Mode::empty())?.into())
-    }
-}
-
-#[cfg(not(unix))]
-struct Files(std::path::PathBuf);
-
-#[cfg(not(unix))]
-impl Files {
-    #[allow(clippy::unnecessary_wraps)]
-    fn of(path: &Path) -> io::Result<Self> {
-        Ok(Self(path.to_owned()))
-    }
-
-    fn open(&self, name: &OsStr) -> io::Result<std::fs::File> {
-        std::fs::File::open(self.0.join(name))
     }
 }
 

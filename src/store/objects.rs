@@ -245,7 +245,6 @@ impl<'repo> Batch<'repo> {
         let path = self.directory.join(name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o444);
         crate::failpoint!("store.objects.write", io).map_err(|error| failed(&error))?;
         let mut file = options.open(&path).map_err(|error| failed(&error))?;
@@ -355,24 +354,11 @@ impl Unnamed {
 
 /// Sets the time of the file to now; `false` where there is none. That of another user stays as it
 /// is, with what age it has.
-#[cfg(unix)]
 fn touch(path: &Path) -> bool {
     use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };
     !matches!(utimensat(CWD, path, &times, AtFlags::empty()), Err(rustix::io::Errno::NOENT))
-}
-
-#[cfg(not(unix))]
-fn touch(path: &Path) -> bool {
-    let times = std::fs::FileTimes::new().set_modified(std::time::SystemTime::now());
-    match std::fs::OpenOptions::new().write(true).open(path) {
-        Ok(file) => {
-            let _ = file.set_times(times);
-            true
-        }
-        Err(error) => error.kind() != ErrorKind::NotFound,
-    }
 }
 
 /// Removed when an error leaves them behind.

@@ -296,14 +296,8 @@ fn identity(file: &fs::File) -> Result<Identity> {
     Ok(Identity { inode: inode(&facts), born })
 }
 
-#[cfg(unix)]
 fn inode(facts: &fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(facts)
-}
-
-#[cfg(not(unix))]
-fn inode(_facts: &fs::Metadata) -> u64 {
-    0
 }
 
 #[cfg(test)]

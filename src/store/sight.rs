@@ -159,7 +159,6 @@ impl Above {
     }
 }
 
-#[cfg(unix)]
 mod asked {
     use std::path::Path;
 
@@ -210,31 +209,6 @@ mod asked {
     }
 }
 
-/// Not known well enough here.
-#[cfg(not(unix))]
-mod asked {
-    use std::path::Path;
-
-    use super::Facts;
-
-    pub(super) struct Directory;
-
-    impl Directory {
-        pub(super) fn open(_path: &Path) -> Option<Self> {
-            None
-        }
-
-        pub(super) fn facts(&self, _name: &Path) -> Option<Facts> {
-            None
-        }
-    }
-
-    pub(super) fn current(_path: &Path) -> Option<Facts> {
-        None
-    }
-}
-
-#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     use std::fs;

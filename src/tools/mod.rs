@@ -16,7 +16,6 @@ pub mod memory_propose_update;
 pub mod memory_search;
 pub mod memory_status;
 pub mod propose;
-#[cfg(unix)]
 pub mod readonly_shell;
 pub mod registry;
 pub mod revise;

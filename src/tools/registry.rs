@@ -50,7 +50,6 @@ pub enum Run {
     /// arguments.
     Repository(fn(&Session<'_>, &str, Value) -> Result<Value>),
     /// Anywhere, with what commands may depend on, at a time.
-    #[cfg(unix)]
     Command(fn(super::readonly_shell::Surroundings<'_>, DateTime<Utc>, Value) -> Result<Answer>),
 }
 
@@ -142,7 +141,6 @@ pub static TOOLS: &[Tool] = &[
         failure: failure::common,
         run: Run::Repository(|session, _, arguments| memory_search::call(session, arguments)),
     },
-    #[cfg(unix)]
     Tool {
         names: &[super::readonly_shell::NAME],
         description: "Run a shell command that can only read (ls, cat, grep, find, git log, …), in \

@@ -92,7 +92,6 @@ fn owner(transaction: &str) -> String {
 }
 
 fn create(path: &Path, owner: &str) -> io::Result<()> {
-    #[cfg(unix)]
     match std::os::unix::fs::symlink(owner, path) {
         // Some file systems have no symlinks.
         Err(error) if error.kind() != ErrorKind::AlreadyExists && is_unsupported(&error) => {}
@@ -101,7 +100,6 @@ fn create(path: &Path, owner: &str) -> io::Result<()> {
     fs::OpenOptions::new().write(true).create_new(true).open(path)?.write_all(owner.as_bytes())
 }
 
-#[cfg(unix)]
 fn is_unsupported(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let known = [Errno::PERM, Errno::NOTSUP, Errno::NOSYS];

@@ -1,5 +1,3 @@
-#![cfg(unix)]
-
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
@@ -261,37 +259,4 @@ fn a_submodule_that_is_not_checked_out_takes_no_files() {
         }
     }
     worktree.write_file(&path("absent/other"), b"x", Mode::Regular, Flush::No).unwrap();
-}
-
-/// The way without directory descriptors refuses the same things.
-#[test]
-fn the_portable_way_refuses_the_same() {
-    use crate::beneath::portable;
-    let scratch = Scratch::new();
-    std::fs::create_dir_all(scratch.at("real/deep")).unwrap();
-    std::fs::create_dir_all(scratch.at("sub/.git")).unwrap();
-    std::fs::write(scratch.at("plain"), "x").unwrap();
-    symlink("real", scratch.at("link")).unwrap();
-    let root = portable::Root::open(scratch.worktree.root()).unwrap();
-    let directory = |path: &str| root.directory(path.into());
-    assert!(matches!(directory("real/deep").unwrap(), crate::beneath::Place::Directory(_)));
-    assert!(
-        matches!(directory("real/none").unwrap(), crate::beneath::Place::Missing(p) if p == "real")
-    );
-    assert!(
-        matches!(directory("plain/x").unwrap(), crate::beneath::Place::Blocked(p) if p == "plain")
-    );
-    assert!(directory("link/deep").unwrap_err().is(&crate::beneath::codes::SYMLINK));
-    assert!(directory("sub/deep").unwrap_err().is(&crate::beneath::codes::SUBMODULE));
-    let crate::beneath::Place::Directory(real) = directory("real").unwrap() else {
-        panic!("a directory")
-    };
-    let new = crate::beneath::NewFile { permissions: None, executable: false };
-    real.create("f".into(), b"one", new).unwrap();
-    assert!(real.create("f".into(), b"two", new).is_err());
-    assert!(real.rename_new("f".into(), &real, "deep".into()).is_err());
-    assert!(
-        matches!(real.read("f".into(), 3).unwrap(), Content::File(bytes, _) if bytes == b"one")
-    );
-    assert!(matches!(real.read("f".into(), 2).unwrap(), Content::TooLarge(3)));
 }

@@ -11,18 +11,10 @@ const LINK_LIMIT: u64 = 1 << 16;
 impl Worktree {
     /// True if `path` is the directory that this work tree was opened at.
     pub fn is_at(&self, path: &Path) -> bool {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt as _;
-            let Ok(Place::Directory(top)) = self.root.directory("".into()) else { return false };
-            let known = top.own_stat().map(|stamp| stamp.identity).ok();
-            known.is_some() && known == path.metadata().map(|at| (at.dev(), at.ino())).ok()
-        }
-        #[cfg(not(unix))]
-        {
-            let resolve = |path: &Path| path.canonicalize().ok();
-            resolve(path).is_some() && resolve(path) == resolve(&self.path)
-        }
+        use std::os::unix::fs::MetadataExt as _;
+        let Ok(Place::Directory(top)) = self.root.directory("".into()) else { return false };
+        let known = top.own_stat().map(|stamp| stamp.identity).ok();
+        known.is_some() && known == path.metadata().map(|at| (at.dev(), at.ino())).ok()
     }
 
     /// The content of the file `.git` at the top; `None` if that is a directory, or missing.

@@ -58,7 +58,6 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::secrets::codes::ALL,
         crate::review::codes::ALL,
         crate::session::codes::ALL,
-        #[cfg(unix)]
         crate::shell::codes::ALL,
     ];
     rooms.iter().flat_map(|room| room.iter().copied()).collect()

@@ -141,7 +141,6 @@ static ANSWERS: &[Published] = &[
     answer::<cli::session::List>("sessions", "`session list`: the sessions"),
     answer::<crate::tools::revise::Revised>("revise", "`revise`: the new revision"),
     answer::<cli::apply::answer::Answer>("undo", "`undo`: what was restored, per file"),
-    #[cfg(unix)]
     answer::<crate::tools::readonly_shell::Published>(
         "readonly_shell",
         "`shell`, the `readonly_shell` tool",

@@ -301,10 +301,7 @@ impl Journal {
     pub(crate) fn inheritable(&self) -> Result<fs::File> {
         let failed = |error| Error::io("share the lock of the journal", &error);
         // A duplicate is open across `exec`, other than what `try_clone` makes.
-        #[cfg(unix)]
         let file = rustix::io::dup(&self.lock).map(fs::File::from).map_err(std::io::Error::from);
-        #[cfg(not(unix))]
-        let file = self.lock.try_clone();
         self.shared.set(true);
         file.map_err(failed)
     }
@@ -505,18 +502,12 @@ fn busy(mut lock: &fs::File) -> Error {
     }
 }
 
-#[cfg(unix)]
 fn is_alive(pid: i32) -> bool {
     let pid = Some(pid).filter(|pid| *pid > 0).and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| {
         // Of another user it is alive as well.
         !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
     })
-}
-
-#[cfg(not(unix))]
-fn is_alive(_pid: i32) -> bool {
-    true
 }
 
 fn is_refusal(error: &Error) -> bool {

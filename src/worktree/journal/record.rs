@@ -307,12 +307,6 @@ pub fn foreign(directory: &Directory, name: &BStr, why: &str) -> Error {
     .hint("look at it; `aye doctor --repair` sets it aside")
 }
 
-#[cfg(unix)]
 fn is_own(found: &std::fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::uid(found) == rustix::process::geteuid().as_raw()
-}
-
-#[cfg(not(unix))]
-fn is_own(_found: &std::fs::Metadata) -> bool {
-    true
 }

@@ -1,5 +1,3 @@
-#![cfg(unix)]
-
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
@@ -340,7 +338,6 @@ fn a_live_transaction_is_not_recovered_by_another_process() {
     assert_eq!(scratch.tree(), tree(&[("a", "2")]));
 }
 
-#[cfg(unix)]
 #[test]
 fn a_child_keeps_the_lock_and_is_named() {
     let scratch = Scratch::new(&[]);
