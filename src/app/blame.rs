@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use bstr::ByteSlice as _;
 use chrono::DateTime;
 use gix::ObjectId;
-use serde::Serialize;
 
 use crate::changeset::{RepoPath, codes};
 use crate::check::commits;
@@ -14,7 +13,7 @@ use crate::proposal::event::timestamp;
 use crate::store::Store;
 
 /// A commit that lines are from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// Its id.
     pub commit: String,
@@ -22,8 +21,6 @@ pub struct Origin {
     pub author: String,
     /// When it was made.
     pub at: String,
-    /// Its subject.
-    pub summary: String,
     /// The proposals that its trailers name (`Proposal-Id`).
     pub proposal_ids: Vec<String>,
     /// Who proposed (`Proposed-by`).
@@ -33,7 +30,7 @@ pub struct Origin {
 }
 
 /// Lines that follow each other and are from the same commit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The number of the first, from 1.
     pub line: usize,
@@ -42,7 +39,6 @@ pub struct Range {
     /// Where they are from.
     pub origin: Origin,
     /// The lines, without line ends.
-    #[serde(skip)]
     pub content: Vec<Vec<u8>>,
 }
 
@@ -112,7 +108,6 @@ fn parse(printed: &[u8]) -> Vec<Range> {
         let origin = origins.entry(commit.clone()).or_default();
         match key {
             b"author" => origin.author = value.into_owned(),
-            b"summary" => origin.summary = value.into_owned(),
             b"committer-time" => {
                 let time = value.parse().ok().and_then(|time| DateTime::from_timestamp(time, 0));
                 origin.at = time.map(timestamp).unwrap_or_default();

@@ -511,15 +511,7 @@ fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Recor
     Ok((news, record))
 }
 
-/// What the agent of session `name` has not been told yet.
-///
-/// # Errors
-/// Those of the store and of the record.
-pub fn pending_news(session: &Session<'_>, home: &Home, name: &str) -> Result<News> {
-    untold(session, home, name).map(|(news, _)| news)
-}
-
-/// As [`pending_news`]; from then on it has been told. The tree follows first.
+/// What the agent of session `name` has not been told yet; from then on it has. The tree follows first.
 ///
 /// # Errors
 /// Those of [`follow()`].

@@ -1,8 +1,6 @@
 //! `aye blame`: where each line of a file is from.
 
-use serde::Serialize;
-
-use super::{Context, Format, pager, paths};
+use super::{Context, pager, paths};
 use crate::app::blame::{self, Range};
 use crate::error::{Exit, Result};
 use crate::render::style::{Palette, Role};
@@ -16,8 +14,7 @@ use crate::text::escape;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye blame src/main.rs
-  aye blame src/main.rs -L 10,20
-  aye blame src/main.rs --json")]
+  aye blame src/main.rs -L 10,20")]
 pub struct Args {
     /// The file.
     #[arg(value_name = "FILE")]
@@ -25,17 +22,6 @@ pub struct Args {
     /// Only these lines, as git blame has it: FROM,TO or FROM,+COUNT.
     #[arg(short = 'L', long, value_name = "FROM,TO")]
     pub lines: Option<String>,
-}
-
-/// Answer of `aye blame`.
-#[derive(Debug, Serialize)]
-pub struct Document {
-    /// `aye/blame@1`
-    pub schema: &'static str,
-    /// The file.
-    pub path: String,
-    /// Its lines, in order.
-    pub ranges: Vec<Range>,
 }
 
 /// Runs the command.
@@ -46,12 +32,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let path = paths::typed(context, &store, &args.file)?;
     let ranges = blame::blame(&store, &path, args.lines.as_deref())?;
-    if context.format_or(Format::Text) != Format::Text {
-        let path = path.display().to_string();
-        let answer = Document { schema: "aye/blame@1", path, ranges };
-        context.emit(Format::Text, &answer, String::new)?;
-        return Ok(Exit::Done);
-    }
     let snapshot = store.repo().config_snapshot();
     let palette = pager::palette(context, Some(snapshot.plumbing()));
     pager::page(context, Some(snapshot.plumbing()), text(&ranges, &palette))?;

@@ -38,7 +38,7 @@ const HELD: usize = 100;
 /// contested), nothing besides (extra_file), and that person among its reviewers
 /// (reviewer_mismatch).
 ///
-/// --format also takes github (workflow annotations), sarif (2.1.0) and junit.
+/// --format takes text, json, github (workflow annotations) and sarif (2.1.0).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye check                              nothing may be waiting

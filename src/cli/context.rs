@@ -162,9 +162,8 @@ impl Context {
         Ok(if report.failed() { Exit::Negative } else { Exit::Done })
     }
 
-    /// As [`Context::emit_report`]. What went wrong is also in the annotations, and in the report of tests, `empty` but
-    /// for that: a viewer would take one without anything for a fault of its own. A service that scans code gets none,
-    /// for it would take what is not in it for mended.
+    /// As [`Context::emit_report`]. What went wrong is also in the annotations, `empty` but for that. A code-scanning
+    /// service gets no report: it would mark existing alerts as fixed.
     ///
     /// # Errors
     /// That of `looked`; as [`Context::emit`].
@@ -174,7 +173,7 @@ impl Context {
             Err(error) => error,
         };
         let format = self.format_or(Format::Text).for_report();
-        if matches!(format, ReportFormat::Github | ReportFormat::Junit) {
+        if format == ReportFormat::Github {
             let finding = Finding::new(error.code().id, Level::Error, error.message().to_owned());
             empty.push(match error.hint_text() {
                 Some(hint) => finding.hint(hint),

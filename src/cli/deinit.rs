@@ -1,20 +1,17 @@
 //! `aye deinit`: remove what aye keeps of a repository.
 
-use std::collections::BTreeMap;
-
 use chrono::{DateTime, Utc};
-use serde::Serialize;
 
 use super::identity::Asking;
 use super::memory::block::Blocks;
-use super::{Context, Format, agents, configuration, session};
+use super::{Context, agents, configuration, session};
 use crate::app::plan as task_plan;
 use crate::apply;
 use crate::error::{Error, Exit, Result};
 use crate::hooks::{Hook, Place};
 use crate::proposal::codes;
 use crate::proposal::rules::Verb;
-use crate::store::{Held, Store};
+use crate::store::{Audience, Held, Store};
 use crate::text::escape;
 
 /// Remove what aye keeps of this repository: lanes, refs, caches, hooks, sessions and settings.
@@ -40,48 +37,21 @@ pub struct Args {
     pub dry_run: bool,
 }
 
-/// Answer of `aye deinit`.
-#[derive(Debug, Serialize)]
-pub struct Answer {
-    /// `aye/deinit@1`
-    pub schema: &'static str,
-    /// True where everything was (or, with `--dry-run`, would be) removed.
-    pub success: bool,
-    /// Nothing was changed because of `--dry-run`.
-    pub dry_run: bool,
-    /// How many refs below `refs/aye/` there were.
-    pub refs: usize,
-    /// How many lanes.
-    pub lanes: usize,
-    /// How many of them are for whom: `default` (the default remote), `private` (nobody else), or
-    /// the name of another remote.
-    pub audiences: BTreeMap<String, usize>,
-    /// How many pending proposals.
-    pub pending: usize,
-    /// How many proposals that were decided or had expired.
-    pub decided: usize,
-    /// No remote that was fetched has all of this clone's own lanes.
-    pub only_here: bool,
-    /// The hooks that are removed, by their names.
-    pub hooks: Vec<&'static str>,
-    /// Sessions of agents that end, by name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sessions: Vec<String>,
+/// What is removed besides refs, and what stays.
+#[derive(Debug)]
+struct Removal {
+    hooks: Vec<&'static str>,
+    sessions: Vec<String>,
     /// Settings of coding agents that aye's hooks are taken out of.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub settings: Vec<String>,
+    settings: Vec<String>,
     /// Files of instructions that aye's block for agents is taken out of.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub instructions: Vec<&'static str>,
-    /// Those that keep it, since it is not as this version writes it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub edited: Vec<&'static str>,
+    instructions: Vec<&'static str>,
+    /// Those that keep it, since somebody has edited it.
+    edited: Vec<&'static str>,
     /// Files for coding agents that stay, since git tracks them and they hold nothing but what aye wrote.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tracked: Vec<String>,
-    /// What is taken out of this clone's git configuration: keys, or a whole section.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub configuration: Vec<&'static str>,
+    tracked: Vec<String>,
+    /// Keys, or a whole section, of this clone's git configuration.
+    configuration: Vec<&'static str>,
 }
 
 /// Runs the command.
@@ -98,16 +68,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let blocks = Blocks::find(&store)?;
     let mut tracked = settings.staying;
     tracked.extend(blocks.tracked.iter().map(ToString::to_string));
-    let answer = Answer {
-        schema: "aye/deinit@1",
-        success: true,
-        dry_run: args.dry_run,
-        refs: held.refs.len(),
-        lanes: held.lanes,
-        audiences: held.audiences.iter().map(|(of, count)| (of.as_str().into(), *count)).collect(),
-        pending: held.pending.len(),
-        decided: held.decided,
-        only_here: held.only_here,
+    let removal = Removal {
         hooks: hooks.installed().into_iter().map(Hook::name).collect(),
         sessions: session::names(context, &store)?,
         settings: settings.taken,
@@ -118,9 +79,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     };
     // What no proposal has is nowhere else.
     let sessions = session::hold_all(context, &store)?;
-    let lost = text(&answer);
+    let lost = text(&held, &removal);
     if args.dry_run {
-        context.emit(Format::Text, &answer, || format!("would remove {lost}"))?;
+        context.print(format!("would remove {lost}").as_bytes())?;
         return Ok(Exit::Done);
     }
     let question = format!("This removes {}Go on?", escape::block(&lost));
@@ -138,7 +99,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     // Before anything is gone.
     held.require_as_shown(&store.held(&store.readable_view()?, context.now)?)?;
     let begun = session::names(context, &store)?;
-    if let Some(name) = begun.iter().find(|name| !answer.sessions.contains(name)) {
+    if let Some(name) = begun.iter().find(|name| !removal.sessions.contains(name)) {
         let message = format!("session {name} has begun since the sessions were shown");
         return Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
             .hint("nothing was removed; look again: aye deinit --dry-run"));
@@ -146,9 +107,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     session::end_all(context, &store, sessions)?;
     agents::take_out(context, &store)?;
     blocks.take_out(&store)?;
-    configuration::remove(&store, &answer.configuration)?;
+    configuration::remove(&store, &removal.configuration)?;
     remove(&store, &held, context.now, &hooks)?;
-    context.emit(Format::Text, &answer, || format!("removed {lost}"))?;
+    context.print(format!("removed {lost}").as_bytes())?;
     Ok(Exit::Done)
 }
 
@@ -170,45 +131,46 @@ fn remove(store: &Store, shown: &Held, now: DateTime<Utc>, hooks: &Place) -> Res
     Ok(())
 }
 
-fn text(answer: &Answer) -> String {
+fn text(held: &Held, removal: &Removal) -> String {
     let count = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
     };
     let mut text = format!(
         "{}, {} among them, with {} and {} that were decided\n",
-        count(answer.refs, "ref"),
-        count(answer.lanes, "lane"),
-        count(answer.pending, "pending proposal"),
-        answer.decided,
+        count(held.refs.len(), "ref"),
+        count(held.lanes, "lane"),
+        count(held.pending.len(), "pending proposal"),
+        held.decided,
     );
-    if !answer.hooks.is_empty() {
-        text += &format!("  and the hooks {}\n", answer.hooks.join(", "));
+    if !removal.hooks.is_empty() {
+        text += &format!("  and the hooks {}\n", removal.hooks.join(", "));
     }
-    if !answer.sessions.is_empty() {
-        text += &format!("  and the sessions {}\n", answer.sessions.join(", "));
+    if !removal.sessions.is_empty() {
+        text += &format!("  and the sessions {}\n", removal.sessions.join(", "));
     }
-    for settings in &answer.settings {
+    for settings in &removal.settings {
         text += &format!("  and aye's hooks in {}\n", escape::name(settings));
     }
-    if !answer.instructions.is_empty() {
-        text += &format!("  and the block for agents in {}\n", answer.instructions.join(" and "));
+    if !removal.instructions.is_empty() {
+        text += &format!("  and the block for agents in {}\n", removal.instructions.join(" and "));
     }
-    for settings in &answer.tracked {
+    for settings in &removal.tracked {
         let path = escape::name(settings);
         text +=
             &format!("  {path} stays, since git tracks it; it holds nothing but what aye wrote\n");
     }
-    for name in &answer.edited {
+    for name in &removal.edited {
         text += &format!("  {name} keeps its block for agents, which is not as aye writes it\n");
     }
-    if !answer.configuration.is_empty() {
-        text += &format!("  and {} in the git configuration\n", answer.configuration.join(", "));
+    if !removal.configuration.is_empty() {
+        text += &format!("  and {} in the git configuration\n", removal.configuration.join(", "));
     }
-    if let Some(private) = answer.audiences.get("private") {
+    let private = held.audiences.iter().find(|(of, _)| *of == Audience::Private);
+    if let Some((_, private)) = private {
         text += &format!("  {} private: nobody else has what is in it\n", count(*private, "lane"));
     }
-    if answer.only_here {
+    if held.only_here {
         text += "  no remote that was fetched has all of this clone's own lanes\n";
     }
     text

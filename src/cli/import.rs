@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use serde::Serialize;
-
-use super::{Context, Format, paths};
+use super::{Context, paths};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::event::Check;
 use crate::proposal::try_result::{self, TryResult};
@@ -30,38 +28,6 @@ pub struct Args {
     files: Vec<OsString>,
 }
 
-/// Answer of `aye import`.
-#[derive(Debug, Serialize)]
-pub struct Answer {
-    /// `aye/import@1`
-    pub schema: &'static str,
-    /// Always true.
-    pub success: bool,
-    /// The results, in the order they were given.
-    pub results: Vec<Item>,
-}
-
-/// One result.
-#[derive(Debug, Serialize)]
-pub struct Item {
-    /// The file, as it was given.
-    pub file: String,
-    /// The proposal.
-    pub proposal_id: String,
-    /// The event id of the revision it ran on.
-    pub revision: String,
-    /// Whether that is the current revision.
-    pub current: bool,
-    /// The command's words.
-    pub command: Vec<String>,
-    /// Its exit status; null if a signal ended it.
-    pub exit_code: Option<i32>,
-    /// Who ran it, as the file says.
-    pub by: String,
-    /// Whether it was recorded now; false where you had imported it before.
-    pub recorded: bool,
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -79,9 +45,9 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     }
     store.require_lane()?;
     let actor = context.actor(&store);
-    let items = store.write(&actor, context.now, |writer| {
+    let lines = store.write(&actor, context.now, |writer| {
         let mut known = BTreeSet::new();
-        let mut items = Vec::new();
+        let mut lines = String::new();
         for (file, result) in results {
             let proposal = find(&writer.view, &result).map_err(|error| error.after(&file))?;
             let check = result.to_check()?;
@@ -90,24 +56,21 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             let mut earlier = proposal.checks.iter().filter(|earlier| earlier.by == actor);
             let recorded = !earlier.any(|earlier| is_same(&earlier.check))
                 && known.insert(check.imported.as_ref().map(|imported| imported.result.clone()));
-            items.push(Item {
-                file,
-                proposal_id: proposal.id.to_string(),
-                current: proposal.current().event == result.revision,
-                revision: result.revision,
-                command: result.command,
-                exit_code: result.exit_code,
-                by: crate::proposal::Actor::from(result.actor).to_string(),
-                recorded,
-            });
+            let code = result.exit_code.map_or("a signal".into(), |code| format!("exit {code}"));
+            let what = if recorded { "recorded" } else { "imported before" };
+            let is_current = proposal.current().event == result.revision;
+            let old = if is_current { "" } else { ", on an earlier revision" };
+            let command = result.command.join(" ");
+            let by = crate::proposal::Actor::from(result.actor).to_string();
+            let (command, by) = (escape::line(&command), escape::name(&by));
+            lines += &format!("{}  {what}: {command}: {code} by {by}{old}\n", proposal.id);
             if recorded {
                 writer.note(Some(&proposal.id), Note::Check(check))?;
             }
         }
-        Ok(items)
+        Ok(lines)
     })?;
-    let answer = Answer { schema: "aye/import@1", success: true, results: items };
-    context.emit(Format::Text, &answer, || text(&answer))?;
+    context.print(lines.as_bytes())?;
     Ok(Exit::Done)
 }
 
@@ -158,17 +121,4 @@ fn find(view: &View, result: &TryResult) -> Result<Proposal> {
         ));
     }
     Ok(proposal)
-}
-
-fn text(answer: &Answer) -> String {
-    let mut out = String::new();
-    for item in &answer.results {
-        let code = item.exit_code.map_or("a signal".into(), |code| format!("exit {code}"));
-        let what = if item.recorded { "recorded" } else { "imported before" };
-        let old = if item.current { "" } else { ", on an earlier revision" };
-        let command = item.command.join(" ");
-        let (command, by) = (escape::line(&command), escape::name(&item.by));
-        out += &format!("{}  {what}: {command}: {code} by {by}{old}\n", item.proposal_id);
-    }
-    out
 }

@@ -1,15 +1,12 @@
 //! `aye init`: make a repository ready.
 
-use serde::Serialize;
-
+use super::Context;
 use super::configuration::{self, DECORATION};
 use super::memory::init::{Args as MemoryArgs, Initialized, scaffold};
-use super::{Context, Format};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Exit, Result};
 use crate::repository::policy;
 use crate::store::Store;
-use crate::text::escape;
 use crate::worktree::Flush;
 
 /// Make the repository ready: .agent-memory/ with its .gitignore, policy and memory scaffold.
@@ -32,22 +29,6 @@ pub struct Args {
     /// `git la`, which shows all other refs. Both are in this clone's configuration.
     #[arg(long)]
     git_log: bool,
-}
-
-/// Answer of `aye init`.
-#[derive(Debug, Serialize)]
-pub struct Ready {
-    /// `aye/init@1`
-    pub schema: &'static str,
-    /// Always true.
-    pub success: bool,
-    /// What was made and what was there.
-    #[serde(flatten)]
-    pub files: Initialized,
-    /// What was set in this clone's git configuration.
-    pub configuration: Vec<&'static str>,
-    /// What to do next, in words.
-    pub next: Vec<String>,
 }
 
 /// Runs the command.
@@ -76,25 +57,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         "keep `git log --all` and its decorations free of aye's refs: `aye init --git-log`"
             .to_owned()
     });
-    let next =
-        unnamed.into_iter().chain([commit]).chain(next.map(str::to_owned)).chain(log).collect();
-    let ready = Ready { schema: "aye/init@1", success: true, files, configuration, next };
-    context.emit(Format::Text, &ready, || {
-        let mut out = String::new();
-        for path in &ready.files.created {
-            out += &format!("wrote {}\n", escape::line(path));
-        }
-        for key in &ready.configuration {
-            out += &format!("set {key} in this clone's git configuration\n");
-        }
-        if out.is_empty() {
-            out += "nothing to do: it is all there\n";
-        }
-        for next in &ready.next {
-            out += &format!("next: {next}\n");
-        }
-        out
-    })?;
+    let next = unnamed.into_iter().chain([commit]).chain(next.map(str::to_owned)).chain(log);
+    let mut out = files.written();
+    for key in &configuration {
+        out += &format!("set {key} in this clone's git configuration\n");
+    }
+    if out.is_empty() {
+        out += "nothing to do: it is all there\n";
+    }
+    next.for_each(|next| out += &format!("next: {next}\n"));
+    context.print(out.as_bytes())?;
     Ok(Exit::Done)
 }
 

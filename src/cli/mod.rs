@@ -260,7 +260,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(format) = context.format
         && !cli.command.prints(format)
     {
-        context.format = None;
+        if !format.is_common() {
+            context.format = None;
+        }
         context.report(&output::unsupported(format));
         return ExitCode::from(Exit::Usage as u8);
     }
@@ -330,14 +332,39 @@ impl Command {
         }
     }
 
-    /// Whether the command has its results in `format`: some forms are for reports only.
+    /// Whether the command has its results in `format`: what programs ask for is JSON and YAML, reports are JSON and
+    /// what their readers take.
     fn prints(&self, format: Format) -> bool {
+        let is_report = match self {
+            Self::Check(_) | Self::Scan(_) => true,
+            Self::Memory(args) => matches!(args.command, memory::Command::Lint(_)),
+            _ => false,
+        };
         match format {
-            Format::Text | Format::Json | Format::Yaml => true,
-            Format::Github | Format::Sarif | Format::Junit => match self {
-                Self::Check(_) | Self::Scan(_) => true,
-                Self::Memory(args) => matches!(args.command, memory::Command::Lint(_)),
-                _ => false,
+            Format::Text => true,
+            Format::Github | Format::Sarif => is_report,
+            Format::Json if is_report => true,
+            Format::Yaml if is_report => false,
+            Format::Json | Format::Yaml => match self {
+                Self::Blame(_)
+                | Self::Deinit(_)
+                | Self::Demo(_)
+                | Self::Gc(_)
+                | Self::Hooks(_)
+                | Self::Import(_)
+                | Self::Init(_)
+                | Self::Mcp(_)
+                | Self::Publish(_)
+                | Self::Purge(_)
+                | Self::Rebase(_)
+                | Self::Review(_)
+                | Self::Status(_)
+                | Self::Util(_) => false,
+                Self::Session(args) => {
+                    matches!(args.command, None | Some(session::Command::List))
+                }
+                Self::Memory(args) => !matches!(args.command, memory::Command::Init(_)),
+                _ => true,
             },
         }
     }

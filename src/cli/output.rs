@@ -22,9 +22,6 @@ pub enum Format {
     /// SARIF 2.1.0; reports only.
     #[value(hide = true)]
     Sarif,
-    /// JUnit XML; reports only.
-    #[value(hide = true)]
-    Junit,
 }
 
 impl Format {
@@ -37,11 +34,9 @@ impl Format {
     pub fn for_report(self) -> ReportFormat {
         match self {
             Self::Text => ReportFormat::Text,
-            Self::Json => ReportFormat::Json,
-            Self::Yaml => ReportFormat::Yaml,
+            Self::Json | Self::Yaml => ReportFormat::Json,
             Self::Github => ReportFormat::Github,
             Self::Sarif => ReportFormat::Sarif,
-            Self::Junit => ReportFormat::Junit,
         }
     }
 }
@@ -49,7 +44,10 @@ impl Format {
 /// What is said when a command is asked for a form that only others have.
 pub fn unsupported(format: Format) -> Error {
     let name = format!("{format:?}").to_lowercase();
-    let hint = "check, scan and memory lint print it; elsewhere use text, json or yaml";
+    let hint = match format {
+        Format::Github | Format::Sarif => "check, scan and memory lint print it",
+        _ => "its answer is text",
+    };
     Error::new(&codes::USAGE, format!("'{name}' is not a format of this command")).hint(hint)
 }
 

@@ -1,10 +1,8 @@
 //! `aye publish`: let others see a private proposal.
 
-use serde::Serialize;
-
+use super::Context;
 use super::identity::Asking;
 use super::which::One;
-use super::{Context, Format};
 use crate::app::outgoing::{Outgoing, OutgoingFile, outgoing};
 use crate::decide;
 use crate::error::{Exit, Result};
@@ -37,39 +35,6 @@ pub struct Args {
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
-}
-
-/// Answer of `aye publish`.
-#[derive(Debug, Serialize)]
-pub struct Answer {
-    /// `aye/publish@1`
-    pub schema: &'static str,
-    /// Always true.
-    pub success: bool,
-    /// The proposal.
-    pub proposal_id: String,
-    /// Whom it is for now: `default`, or the name of a remote.
-    pub audience: String,
-    /// The files that go out with it, each as a whole.
-    pub files: Vec<Sent>,
-    /// What they hold that looks like a secret or personal data, wherever in them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<Warning>,
-}
-
-/// A file that goes out with a proposal.
-#[derive(Debug, Serialize)]
-pub struct Sent {
-    /// Where it is.
-    pub path: String,
-    /// Git ignores it, or what it was copied from.
-    pub ignored: bool,
-}
-
-impl Sent {
-    fn new(file: &OutgoingFile) -> Self {
-        Self { path: file.path.display().to_string(), ignored: file.is_ignored }
-    }
 }
 
 /// What goes out, in lines.
@@ -116,9 +81,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         // Which is refused.
         false => Outgoing::default(),
     };
-    if by_flag.is_none() || context.format_or(Format::Text) == Format::Text {
-        lines(&sent).iter().for_each(|line| context.note(line));
-    }
+    lines(&sent).iter().for_each(|line| context.note(line));
     let authority = match by_flag {
         Some(authority) => Some(authority),
         None => context.asked(&store, &asking)?,
@@ -128,23 +91,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Ok(Exit::Negative);
     };
     decide::publish(&store, &authority, context.now, (&proposal, &seen), &to)?;
-    let answer = Answer {
-        schema: "aye/publish@1",
-        success: true,
-        proposal_id: proposal.id.to_string(),
-        audience: to.as_str().to_owned(),
-        files: sent.files.iter().map(Sent::new).collect(),
-        warnings: sent.warnings,
+    context.print(format!("{}  published for {whom}\n", proposal.id).as_bytes())?;
+    let command = match &to {
+        Audience::Remote(remote) => {
+            format!("git push {remote} 'refs/aye/for/{remote}/*:refs/aye/log/*'")
+        }
+        _ => "git push REMOTE 'refs/aye/log/*'".to_owned(),
     };
-    context.emit(Format::Text, &answer, || format!("{}  published for {whom}\n", proposal.id))?;
-    if context.format.is_none() {
-        let command = match &to {
-            Audience::Remote(remote) => {
-                format!("git push {remote} 'refs/aye/for/{remote}/*:refs/aye/log/*'")
-            }
-            _ => "git push REMOTE 'refs/aye/log/*'".to_owned(),
-        };
-        context.note(&format!("send it: {command}"));
-    }
+    context.note(&format!("send it: {command}"));
     Ok(Exit::Done)
 }

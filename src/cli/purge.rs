@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
+use super::Context;
 use super::identity::Asking;
 use super::sending::{Remote, Sending};
-use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::{forget_index, forget_staging};
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
@@ -52,90 +50,6 @@ pub struct Args {
     pub dry_run: bool,
 }
 
-/// Answer of `aye purge`.
-#[derive(Debug, Serialize)]
-pub struct Answer {
-    /// `aye/purge@1`
-    pub schema: &'static str,
-    /// Always true.
-    pub success: bool,
-    /// Nothing was changed because of `--dry-run`.
-    pub dry_run: bool,
-    /// Only the wish is recorded: the policy wants another person to ask as well.
-    pub asked: bool,
-    /// The proposals.
-    pub proposals: Vec<String>,
-    /// The blob that was named, by its whole object id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub blob: Option<String>,
-    /// Why.
-    pub reason: String,
-    /// The lanes of this clone that go on without it.
-    pub lanes: Vec<Lane>,
-    /// Archives that were composed again without it.
-    pub archives: Vec<String>,
-    /// Refs that are gone here.
-    pub removed: Vec<String>,
-    /// Remotes that may still have it, and how to remove it there.
-    pub remotes: Vec<Remote>,
-    /// Refs of other people's lanes that hold something of it still.
-    pub left: Vec<Left>,
-    /// Sessions of agents that hold the content still, in their trees and in refs below
-    /// `refs/aye/session/`: by name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sessions: Vec<String>,
-    /// Other proposals that keep something of the content: they name the same blob, or one of the same file that
-    /// has lines which the purged ones have added.
-    pub also_in: Vec<String>,
-    /// Where the content stands in the project itself.
-    pub standing: Vec<Stands>,
-    /// The command that drops the objects here at once.
-    pub prune: &'static str,
-}
-
-/// A lane that goes on in a new epoch.
-#[derive(Debug, Serialize)]
-pub struct Lane {
-    /// Its id.
-    pub lane: String,
-    /// Whom it is for: `default`, `private`, or the name of a remote.
-    pub audience: String,
-    /// The epoch.
-    pub epoch: u64,
-    /// Its ref.
-    #[serde(rename = "ref")]
-    pub name: String,
-    /// The ref of the epoch before.
-    pub superseded: String,
-    /// It is private and was copied here: the clone that writes it has it still, and is to purge it as well.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub copied: bool,
-}
-
-/// A lane of somebody else.
-#[derive(Debug, Serialize)]
-pub struct Left {
-    /// The ref.
-    #[serde(rename = "ref")]
-    pub name: String,
-    /// The lane.
-    pub lane: String,
-    /// Who wrote what it holds.
-    pub by: Vec<String>,
-}
-
-/// Content that stands in the project.
-#[derive(Debug, Serialize)]
-pub struct Stands {
-    /// The file.
-    pub path: String,
-    /// The blob.
-    pub blob: String,
-    /// `history` or `work_tree`.
-    #[serde(rename = "where")]
-    pub place: &'static str,
-}
-
 const PRUNE: &str = "git gc --prune=now";
 
 /// Runs the command.
@@ -159,35 +73,29 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         None => store.purge_outlook(&view, &subjects, &contents)?,
     };
     let around = Around::of(&store, &view, &subjects, &contents)?;
-    let answer = |purged: &Purged, around: &Around| -> Result<Answer> {
-        Ok(Answer {
-            schema: "aye/purge@1",
-            success: true,
-            dry_run: args.dry_run,
-            asked: asking.is_some(),
-            proposals: subjects.targets.iter().map(|target| target.id.to_string()).collect(),
-            blob: subjects.blob.clone(),
-            reason: reason.to_owned(),
-            lanes: lanes(purged),
-            archives: purged.archives.clone(),
-            removed: purged.removed.clone(),
-            remotes: remotes(&store, purged)?,
-            left: left(purged),
-            sessions: if asking.is_some() { Vec::new() } else { around.sessions.clone() },
-            also_in: around.also_in.iter().map(ProposalId::to_string).collect(),
-            standing: around.standing.iter().map(stands).collect(),
-            prune: PRUNE,
-        })
+    let text = |purged: &Purged, around: &Around, is_done: bool| match asking {
+        Some(_) => Ok(asked_for(&subjects, reason)),
+        None => text(&subjects, purged, (around, &remotes(&store, purged)?), is_done),
     };
     if args.dry_run {
-        let answer = answer(&outlook, &around)?;
-        context.emit(Format::Text, &answer, || text(&answer, false))?;
+        context.print(text(&outlook, &around, false)?.as_bytes())?;
         return Ok(Exit::Done);
     }
     let known: Vec<Proposal> =
         subjects.targets.iter().filter_map(|target| view.proposal(&target.id).ok()).collect();
     drop(view);
-    let question = question(&answer(&outlook, &around)?);
+    let question = match asking {
+        Some(_) => {
+            format!(
+                "The policy wants two persons. Record that {} should be purged?",
+                ids(&subjects)
+            )
+        }
+        None => {
+            let outlook = text(&outlook, &around, false)?;
+            format!("{}This cannot be undone. Go on?", escape::block(&outlook))
+        }
+    };
     let command = format!("aye purge {} --reason TEXT", args.what);
     let asked = Asking {
         verb: Verb::Purge,
@@ -225,8 +133,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             purged
         }
     };
-    let answer = answer(&purged, &around)?;
-    context.emit(Format::Text, &answer, || text(&answer, true))?;
+    context.print(text(&purged, &around, true)?.as_bytes())?;
     Ok(Exit::Done)
 }
 
@@ -288,31 +195,6 @@ fn wish<'s>(
     Ok(lacks.then_some(new))
 }
 
-fn lanes(purged: &Purged) -> Vec<Lane> {
-    let lane = |begun: &Begun| Lane {
-        lane: begun.lane.clone(),
-        audience: begun.audience.as_str().to_owned(),
-        epoch: begun.epoch,
-        name: begun.name.clone(),
-        superseded: begun.before.clone(),
-        copied: begun.is_copied,
-    };
-    purged.lanes.iter().map(lane).collect()
-}
-
-fn left(purged: &Purged) -> Vec<Left> {
-    let left = purged.left.iter().cloned();
-    left.map(|holder| Left { name: holder.name, lane: holder.lane, by: holder.by }).collect()
-}
-
-fn stands(standing: &Standing) -> Stands {
-    let place = match standing.place {
-        Where::History => "history",
-        Where::WorkTree => "work_tree",
-    };
-    Stands { path: standing.path.display().to_string(), blob: standing.blob.clone(), place }
-}
-
 /// What to run for each remote that may have it.
 fn remotes(store: &Store, purged: &Purged) -> Result<Vec<Remote>> {
     let mut sending = Sending::default();
@@ -343,34 +225,38 @@ fn remotes(store: &Store, purged: &Purged) -> Result<Vec<Remote>> {
     Ok(sending.commands())
 }
 
-/// What a person is asked.
-fn question(answer: &Answer) -> String {
-    match answer.asked {
-        true => format!(
-            "The policy wants two persons. Record that {} should be purged?",
-            answer.proposals.join(", ")
-        ),
-        false => format!("{}This cannot be undone. Go on?", escape::block(&text(answer, false))),
-    }
+/// The ids of the proposals.
+fn ids(subjects: &Subjects) -> String {
+    let ids: Vec<&str> = subjects.targets.iter().map(|target| target.id.as_str()).collect();
+    ids.join(", ")
+}
+
+/// What a person is told whose wish alone is recorded.
+fn asked_for(subjects: &Subjects, reason: &str) -> String {
+    let ids = ids(subjects);
+    let what = subjects.blob.as_ref().unwrap_or(&ids);
+    let line = format!(
+        "{ids}  asked for; another person has to ask as well: aye purge {what} --reason {}",
+        shell::quote(reason)
+    );
+    format!("{}\n", escape::line(&line))
 }
 
 /// What was done, or would be.
-fn text(answer: &Answer, is_done: bool) -> String {
+fn text(
+    subjects: &Subjects,
+    purged: &Purged,
+    (around, remotes): (&Around, &[Remote]),
+    is_done: bool,
+) -> Result<String> {
     let mut text = String::new();
     let mut line = |words: String| text += &format!("{}\n", escape::line(&words));
-    let ids = answer.proposals.join(", ");
-    if answer.asked {
-        let (what, reason) = (answer.blob.as_ref().unwrap_or(&ids), shell::quote(&answer.reason));
-        line(format!(
-            "{ids}  asked for; another person has to ask as well: aye purge {what} --reason {reason}"
-        ));
-        return text;
-    }
+    let ids = ids(subjects);
     line(format!("{ids}  {}", if is_done { "purged" } else { "would be purged" }));
-    for lane in &answer.lanes {
+    for lane in &purged.lanes {
         let verb = if is_done { "goes" } else { "would go" };
         line(format!("  lane {} {verb} on in epoch {} without it", lane.lane, lane.epoch));
-        if lane.copied {
+        if lane.is_copied {
             line(
                 "    it is private and was copied here; the clone that writes it has it still:"
                     .into(),
@@ -378,47 +264,47 @@ fn text(answer: &Answer, is_done: bool) -> String {
             line(format!("    there: aye purge {ids} --reason TEXT"));
         }
     }
-    for name in &answer.archives {
+    for name in &purged.archives {
         line(match is_done {
             true => format!("  archive without it: {name}"),
             false => format!("  archive to be composed again: {name}"),
         });
     }
-    for name in &answer.removed {
+    for name in &purged.removed {
         line(format!("  {}: {name}", if is_done { "removed" } else { "to be removed" }));
     }
-    for stands in &answer.standing {
-        let what = match stands.place {
-            "history" => "is in the project's own history, which aye does not rewrite",
-            _ => "stands in the work tree",
+    for standing in &around.standing {
+        let what = match standing.place {
+            Where::History => "is in the project's own history, which aye does not rewrite",
+            Where::WorkTree => "stands in the work tree",
         };
-        line(format!("  {} {what} (blob {:.12})", stands.path, stands.blob));
+        line(format!("  {} {what} (blob {:.12})", standing.path.display(), standing.blob));
     }
-    for name in &answer.sessions {
+    for name in &around.sessions {
         line(format!(
             "  session {name} holds it still, in its tree and in refs/aye/session/{name}:"
         ));
         line(format!("    aye session end {name} --discard"));
     }
-    if !answer.also_in.is_empty() {
+    if !around.also_in.is_empty() {
+        let also_in: Vec<&str> = around.also_in.iter().map(ProposalId::as_str).collect();
         line(format!(
             "  its content, or lines that it has added, are in {} too",
-            answer.also_in.join(", ")
+            also_in.join(", ")
         ));
     }
-    for left in &answer.left {
+    for left in &purged.left {
         let by = left.by.join(", ");
         line(format!("  lane {} of {by} still holds something of it: {}", left.lane, left.name));
         line(format!("    fetch, then in the clone that writes it: aye purge {ids} --reason TEXT"));
     }
-    for remote in &answer.remotes {
+    for remote in remotes {
         line(format!("  {} may still have it:", remote.remote));
         remote.commands.iter().for_each(|command| line(format!("    {command}")));
     }
     let when = if is_done { "" } else { "then " };
     line(format!(
-        "  {when}the objects go with git's next prune; at once, while nothing else writes here: {}",
-        answer.prune
+        "  {when}the objects go with git's next prune; at once, while nothing else writes here: {PRUNE}"
     ));
-    text
+    Ok(text)
 }

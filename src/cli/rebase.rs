@@ -1,14 +1,12 @@
 //! `aye rebase`: put a pending proposal on the files as they are now.
 
-use serde::Serialize;
-
+use super::Context;
+use super::apply::answer::FileItem;
 use super::which::One;
-use super::{Context, Format};
 use crate::changeset::plan::Planned;
 use crate::changeset::{Changeset, FileChange};
 use crate::decide;
 use crate::error::{Error, Exit, Result};
-use crate::proposal::Status;
 use crate::proposal::event::RevisionReason;
 use crate::store::NewRevision;
 use crate::text::escape;
@@ -28,27 +26,6 @@ pub struct Args {
     /// Do not record anything; only show what would be done.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
-}
-
-/// Answer of `aye rebase`.
-#[derive(Debug, Serialize)]
-pub struct Rebased {
-    /// `aye/rebase@1`
-    pub schema: &'static str,
-    /// Always true.
-    pub success: bool,
-    /// The id.
-    pub proposal_id: String,
-    /// Always `pending`.
-    pub status: Status,
-    /// Whether there is (or, with --dry-run, would be) a new revision.
-    pub rebased: bool,
-    /// Nothing was recorded because of `--dry-run`.
-    pub dry_run: bool,
-    /// Number of the current revision.
-    pub revisions: usize,
-    /// Every file and what became of it.
-    pub files: Vec<super::apply::answer::FileItem>,
 }
 
 /// Runs the command.
@@ -100,29 +77,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             Ok(writer.view.proposal(&proposal.id)?.revisions.len())
         })?;
     }
-    let answer = Rebased {
-        schema: "aye/rebase@1",
-        success: true,
-        proposal_id: proposal.id.to_string(),
-        status: Status::Pending,
-        rebased: !same,
-        dry_run: args.dry_run,
-        revisions,
-        files: plan.files.iter().map(super::apply::answer::FileItem::new).collect(),
+    let what = match (same, args.dry_run) {
+        (true, _) => "fits the files as it is".to_owned(),
+        (false, true) => "would get a new revision".to_owned(),
+        (false, false) => format!("revision {revisions}"),
     };
-    context.emit(Format::Text, &answer, || text(&answer))?;
-    Ok(Exit::Done)
-}
-
-fn text(answer: &Rebased) -> String {
-    let what = match (answer.rebased, answer.dry_run) {
-        (false, _) => "fits the files as it is".to_owned(),
-        (true, true) => "would get a new revision".to_owned(),
-        (true, false) => format!("revision {}", answer.revisions),
-    };
-    let mut out = format!("{}  {what}\n", answer.proposal_id);
-    for file in &answer.files {
+    let mut out = format!("{}  {what}\n", proposal.id);
+    for file in plan.files.iter().map(FileItem::new) {
         out += &format!("  {:<8} {}\n", file.outcome.as_str(), escape::name(&file.path));
     }
-    out
+    context.print(out.as_bytes())?;
+    Ok(Exit::Done)
 }

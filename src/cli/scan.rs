@@ -27,7 +27,7 @@ Examples:
   aye scan --staged                 what the next commit would add (for a pre-commit hook)
   aye scan --range origin/main..    what each commit of this branch added (for CI)
   git diff | aye scan -             standard input
-  aye scan --format sarif           for a code-scanning service; also github, junit, json, yaml
+  aye scan --format sarif           for a code-scanning service; also github, json
 
 A known false alarm is allowed by its fingerprint: a line “FINGERPRINT REASON” in
 .agent-memory/scan-allow. For --staged the list is read from HEAD, for --range from its start, so

@@ -7,13 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use crate::error::Result;
 use crate::store::{Audience, Store};
 
 /// A remote that may have earlier epochs of a lane.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Remote {
     /// Its name.
     pub remote: String,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Context, Format};
 use crate::app;
 use crate::app::propose::Details;
-use crate::app::session::{SubmitOutcome, Submitted};
+use crate::app::session::Submitted;
 use crate::error::{Error, Exit, Result};
 use crate::render::table::{Align, Cell, Table};
 use crate::session::home::{Held, State, not_found};
@@ -18,7 +18,6 @@ use crate::session::strays::{self, Inventory, Strays};
 use crate::session::{Home, Record, beside, codes, read, spool, tree};
 use crate::store::Store;
 use crate::text::escape;
-use crate::words::words;
 
 /// List, submit and end the work trees that agents run in.
 #[derive(Debug, clap::Args)]
@@ -122,87 +121,6 @@ pub struct Item {
     pub proposal_id: Option<String>,
 }
 
-/// Answer of `aye session show`.
-#[derive(Debug, Serialize)]
-pub struct Shown {
-    /// `aye/session@1`
-    pub schema: &'static str,
-    /// The session.
-    #[serde(flatten)]
-    pub session: Item,
-    /// The commit that its files are compared with.
-    pub base: String,
-    /// Files that differ from it.
-    pub changed: Vec<String>,
-    /// What is not proposed, and why.
-    pub passed_over: Vec<PassedOver>,
-    /// What its agent has not been told yet, oldest first.
-    pub verdicts: Vec<app::wait::Document>,
-    /// Files in which its edits stand where others were to come, and why; not told yet either.
-    pub conflicts: Vec<PassedOver>,
-}
-
-/// Answer of `aye session sync`.
-#[derive(Debug, Serialize)]
-pub struct Synced {
-    /// `aye/session-sync@1`
-    pub schema: &'static str,
-    /// Whether nothing met.
-    pub success: bool,
-    /// The session.
-    pub name: String,
-    /// Files of the tree that were written or removed.
-    pub changed: Vec<String>,
-    /// Files in which edits stand where others were to come, and why.
-    pub conflicts: Vec<PassedOver>,
-    /// The proposal that is pending; null where none is.
-    pub proposal_id: Option<String>,
-}
-
-/// A path that is not proposed.
-#[derive(Debug, Serialize)]
-pub struct PassedOver {
-    /// Where, from the top of the tree.
-    pub path: String,
-    /// Why.
-    pub why: String,
-}
-
-words! {
-    /// What became of a session and its proposal.
-    pub enum Ending {
-        /// A proposal was made.
-        Proposed = "proposed",
-        /// The session's own got a new revision.
-        Revised = "revised",
-        /// The session's own says the same already.
-        Unchanged = "unchanged",
-        /// The session's own was withdrawn: its files hold nothing of it any more.
-        Withdrawn = "withdrawn",
-        /// Nothing differs from the base.
-        Nothing = "nothing",
-        /// The session was ended (`aye session end`).
-        Ended = "ended",
-    }
-}
-
-/// Answer of `aye session submit` and `aye session end`.
-#[derive(Debug, Serialize)]
-pub struct Done {
-    /// `aye/session-submit@1` or `aye/session-end@1`
-    pub schema: &'static str,
-    /// Always true.
-    pub success: bool,
-    /// The session.
-    pub name: String,
-    /// The proposal; null where nothing differs from the base, and after the end.
-    pub proposal_id: Option<String>,
-    /// What became of the session.
-    pub outcome: Ending,
-    /// What is not proposed, and why.
-    pub passed_over: Vec<PassedOver>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -242,19 +160,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 }
                 done => done?,
             };
-            if context.format_or(Format::Text) == Format::Text {
-                say(context, &done);
-                return Ok(Exit::Done);
-            }
-            let proposal = done.outcome.as_ref().map(|outcome| outcome.proposal().id.to_string());
-            answer(
-                context,
-                "aye/session-submit@1",
-                &name,
-                proposal,
-                ending(&done),
-                done.passed_over,
-            )
+            say(context, &done);
+            Ok(Exit::Done)
         }
         Command::Sync { name, onto } => {
             let Record { agent, run, .. } = home.record(&name)?;
@@ -262,15 +169,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             sync(context, &store, &home, &name, &agent, onto)
         }
         Command::End { name, discard } => {
+            let ended = format!("{name} ended\n");
             if finished.contains(&name) {
-                return answer(
-                    context,
-                    "aye/session-end@1",
-                    &name,
-                    None,
-                    Ending::Ended,
-                    Vec::new(),
-                );
+                context.print(ended.as_bytes())?;
+                return Ok(Exit::Done);
             }
             if home.record(&name).is_err_and(|error| error.is(&codes::SESSION_NOT_FOUND)) {
                 return Err(not_found(&name));
@@ -288,30 +190,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 }
             };
             let found = end(context, &store, &home, held, &strays)?;
-            answer(context, "aye/session-end@1", &name, None, Ending::Ended, Vec::new())?;
+            context.print(ended.as_bytes())?;
             lines::strays(&found).iter().for_each(|line| context.note(line));
             Ok(Exit::Done)
         }
     }
-}
-
-fn answer(
-    context: &mut Context,
-    schema: &'static str,
-    name: &str,
-    proposal_id: Option<String>,
-    outcome: Ending,
-    passed_over: Vec<(String, String)>,
-) -> Result<Exit> {
-    let name = name.to_owned();
-    let passed_over = reasons(passed_over);
-    let done = Done { schema, success: true, name, proposal_id, outcome, passed_over };
-    context.emit(Format::Text, &done, || format!("{} {}\n", done.name, done.outcome.as_str()))?;
-    Ok(Exit::Done)
-}
-
-fn reasons(passed_over: Vec<(String, String)>) -> Vec<PassedOver> {
-    passed_over.into_iter().map(|(path, why)| PassedOver { path, why }).collect()
 }
 
 fn item(store: &Store, home: &Home, name: String) -> Item {
@@ -354,34 +237,16 @@ fn list(context: &mut Context, store: &Store, home: Option<&Home>) -> Result<Exi
 
 fn show(context: &mut Context, store: &Store, home: &Home, name: &str) -> Result<Exit> {
     let record = app::recall::record(store, home, name)?;
-    let tree = home.tree(name);
-    let mut left = read::left(store, &tree, Some(name), &record.base)?;
-    let proposed = record.submitted.as_ref().unwrap_or(&record.base);
-    left.passed_over.extend(beside::of(store, &tree, name, &[&record.base, proposed]));
-    let changed = left.changes.iter().map(|change| change.path.display().to_string()).collect();
-    let news = app::session::pending_news(&context.session(store), home, name)?;
-    let shown = Shown {
-        schema: "aye/session@1",
-        session: item(store, home, name.to_owned()),
-        base: record.base,
-        changed,
-        passed_over: reasons(left.passed_over),
-        verdicts: news.verdicts,
-        conflicts: reasons(news.kept),
-    };
-    context.emit(Format::Text, &shown, || {
-        let Item { name, state, tree, .. } = &shown.session;
-        let agent = shown.session.agent.as_deref().unwrap_or("?");
-        let mut text = format!("session {name}  {}\n", state.as_str());
-        text += &format!("agent    {}\n", escape::line(agent));
-        text += &format!("tree     {}\n", escape::line(tree));
-        let proposal = shown.session.proposal_id.as_deref().unwrap_or("none");
-        text += &format!("proposal {}\n", escape::line(proposal));
-        for path in &shown.changed {
-            text += &format!("  {}\n", escape::name(path));
-        }
-        text
-    })?;
+    let left = read::left(store, &home.tree(name), Some(name), &record.base)?;
+    let Item { state, agent, tree, proposal_id, .. } = item(store, home, name.to_owned());
+    let mut text = format!("session {name}  {}\n", state.as_str());
+    text += &format!("agent    {}\n", escape::line(agent.as_deref().unwrap_or("?")));
+    text += &format!("tree     {}\n", escape::line(&tree));
+    text += &format!("proposal {}\n", escape::line(proposal_id.as_deref().unwrap_or("none")));
+    for change in &left.changes {
+        text += &format!("  {}\n", escape::name(&change.path.display().to_string()));
+    }
+    context.print(text.as_bytes())?;
     Ok(Exit::Done)
 }
 
@@ -414,29 +279,17 @@ fn sync(
     let changing = home.change(name)?;
     let session = context.session_of_agent(store, agent, "aye run");
     let (followed, done) = app::session::sync(&session, home, &changing, name, onto.into())?;
-    if context.format_or(Format::Text) == Format::Text {
-        said(&followed.said).chain(met(&followed.kept)).for_each(|line| context.note(&line));
-        match followed.moved.len() {
-            0 if followed.kept.is_empty() => {
-                context.note(&format!("aye: session {name} stays as it is"));
-            }
-            0 => {}
-            1 => context.note(&format!("aye: session {name}: 1 file follows")),
-            count => context.note(&format!("aye: session {name}: {count} files follow")),
+    said(&followed.said).chain(met(&followed.kept)).for_each(|line| context.note(&line));
+    match followed.moved.len() {
+        0 if followed.kept.is_empty() => {
+            context.note(&format!("aye: session {name} stays as it is"));
         }
-        done.iter().flat_map(summary).for_each(|line| context.note(&line));
+        0 => {}
+        1 => context.note(&format!("aye: session {name}: 1 file follows")),
+        count => context.note(&format!("aye: session {name}: {count} files follow")),
     }
-    let proposal = done.as_ref().and_then(|done| done.outcome.as_ref());
-    let synced = Synced {
-        schema: "aye/session-sync@1",
-        success: followed.kept.is_empty(),
-        name: name.to_owned(),
-        changed: followed.moved,
-        conflicts: reasons(followed.kept),
-        proposal_id: proposal.map(|outcome| outcome.proposal().id.to_string()),
-    };
-    context.emit(Format::Text, &synced, String::new)?;
-    Ok(if synced.success { Exit::Done } else { Exit::Conflict })
+    done.iter().flat_map(summary).for_each(|line| context.note(&line));
+    Ok(if followed.kept.is_empty() { Exit::Done } else { Exit::Conflict })
 }
 
 /// Lets the tree follow the decision on what it proposed last, and says where edits met.
@@ -455,16 +308,6 @@ pub(super) fn follow(
     let followed = app::session::follow(&session, home, &changing, name)?;
     said(&followed.said).chain(met(&followed.kept)).for_each(|line| context.note(&line));
     Ok(())
-}
-
-fn ending(done: &Submitted) -> Ending {
-    match &done.outcome {
-        None => Ending::Nothing,
-        Some(SubmitOutcome::Proposed(_)) => Ending::Proposed,
-        Some(SubmitOutcome::Revised(_)) => Ending::Revised,
-        Some(SubmitOutcome::Unchanged(_) | SubmitOutcome::Elsewhere(_)) => Ending::Unchanged,
-        Some(SubmitOutcome::Withdrawn(_)) => Ending::Withdrawn,
-    }
 }
 
 /// What git ignores in the tree.

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
-use super::{Context, Format, idle, marks, pager, session};
-use crate::app::listing::{Item, Marks, items};
+use super::{Context, idle, marks, pager, session};
+use crate::app::listing::Marks;
 use crate::error::{Exit, Result};
 use crate::proposal::ProposalId;
 use crate::render::overview;
@@ -42,24 +40,19 @@ pub struct Args {
     pub prompt: bool,
 }
 
-/// Answer of `aye status`.
-#[derive(Debug, Default, Serialize)]
-pub struct Document {
-    /// `aye/status@1`
-    pub schema: &'static str,
-    /// How many wait for a person.
-    pub pending: usize,
-    /// How many of them do not fit the files as they are.
-    pub conflicts: usize,
-    /// How many of them run out within a day.
-    pub expiring: usize,
-    /// How many were sent back and wait for their agent.
-    pub sent_back: usize,
-    /// How many were decided differently in two clones.
-    pub contested: usize,
-    /// With `--long`: those that wait for a person, then those that were sent back.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proposals: Option<Vec<Item>>,
+/// How many proposals there are of each kind.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Waiting for a person.
+    pending: usize,
+    /// Of these: not fitting the files as they are.
+    conflicts: usize,
+    /// Of these: running out within a day.
+    expiring: usize,
+    /// Waiting for their agent.
+    sent_back: usize,
+    /// Decided differently in two clones.
+    contested: usize,
 }
 
 /// Runs the command.
@@ -73,7 +66,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let mut document = Document { schema: "aye/status@1", ..Document::default() };
+    let mut counts = Counts::default();
     let (mut summaries, mut marks) = (Vec::new(), Marks::default());
     let store = match idle::is_idle(context) {
         true => None,
@@ -91,19 +84,16 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             summaries = marks.in_order(summaries);
         }
         marks.compare(store, &view, &summaries)?;
-        count(&mut document, context, &view, (&summaries, &marks))?;
+        count(&mut counts, context, &view, (&summaries, &marks))?;
     }
     if args.porcelain {
-        let Document { pending, conflicts, expiring, sent_back, contested, .. } = document;
+        let Counts { pending, conflicts, expiring, sent_back, contested } = counts;
         let lines = format!(
             "{pending} pending\n{conflicts} conflict\n{expiring} expiring\n{sent_back} sent_back\n\
              {contested} contested\n"
         );
         context.print(lines.as_bytes())?;
         return Ok(Exit::Done);
-    }
-    if args.long {
-        document.proposals = Some(items(&summaries, &marks));
     }
     let table = match &store {
         Some(store) if args.long && !summaries.is_empty() => {
@@ -129,11 +119,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         }
         _ => String::new(),
     };
-    context.emit(Format::Text, &document, || format!("{}\n{table}", line(&document)))?;
-    if args.long && context.format.is_none() && document.pending > 0 {
+    context.print(format!("{}\n{table}", line(&counts)).as_bytes())?;
+    if args.long && counts.pending > 0 {
         context.note("decide: aye review");
     }
-    if args.long && context.format.is_none() {
+    if args.long {
         match store {
             Some(store) => session::note_left_of(context, &store),
             None => {
@@ -161,36 +151,36 @@ fn pending(view: &View, context: &Context) -> Result<Vec<Summary>> {
 }
 
 fn count(
-    document: &mut Document,
+    counts: &mut Counts,
     context: &Context,
     view: &View,
     (summaries, marks): (&[Summary], &Marks),
 ) -> Result<()> {
     for summary in summaries {
         if summary.changes_requested {
-            document.sent_back += 1;
+            counts.sent_back += 1;
             continue;
         }
-        document.pending += 1;
-        document.expiring += usize::from(summary.expires_at - context.now <= marks::SOON);
-        document.conflicts += usize::from(marks.is_unfit(&summary.id));
+        counts.pending += 1;
+        counts.expiring += usize::from(summary.expires_at - context.now <= marks::SOON);
+        counts.conflicts += usize::from(marks.is_unfit(&summary.id));
     }
-    document.contested = view.contested(context.now)?.len();
+    counts.contested = view.contested(context.now)?.len();
     Ok(())
 }
 
 /// `3 pending (1 conflict, 1 expiring), 1 sent back`.
-fn line(document: &Document) -> String {
+fn line(counts: &Counts) -> String {
     let some = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
-    let conflicts = if document.conflicts == 1 { "conflict" } else { "conflicts" };
-    let of_pending = [some(document.conflicts, conflicts), some(document.expiring, "expiring")];
+    let conflicts = if counts.conflicts == 1 { "conflict" } else { "conflicts" };
+    let of_pending = [some(counts.conflicts, conflicts), some(counts.expiring, "expiring")];
     let of_pending: Vec<String> = of_pending.into_iter().flatten().collect();
-    let pending = match (document.pending, of_pending.is_empty()) {
+    let pending = match (counts.pending, of_pending.is_empty()) {
         (0, _) => "nothing pending".to_owned(),
         (count, true) => format!("{count} pending"),
         (count, false) => format!("{count} pending ({})", of_pending.join(", ")),
     };
-    let rest = [some(document.sent_back, "sent back"), some(document.contested, "contested")];
+    let rest = [some(counts.sent_back, "sent back"), some(counts.contested, "contested")];
     let all: Vec<String> = std::iter::once(pending).chain(rest.into_iter().flatten()).collect();
     all.join(", ")
 }

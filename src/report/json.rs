@@ -1,4 +1,4 @@
-//! The document of JSON and YAML: stable names, additive only.
+//! The document of JSON: stable names, additive only.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::changeset::bytes;
 use crate::error::{Error, Result};
 use crate::text::escape;
 
-/// What a report prints as JSON or YAML. `schema` is `aye/<command>@1`.
+/// What a report prints as JSON. `schema` is `aye/<command>@1`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Document<'a> {
     /// Name and version of this shape.
@@ -94,8 +94,4 @@ pub(super) fn json(report: &Report) -> Result<String> {
     let text = serde_json::to_string_pretty(&document(report));
     let text = text.map_err(|e| Error::bug(e.to_string()))?;
     Ok(escape::json(&text).into_owned() + "\n")
-}
-
-pub(super) fn yaml(report: &Report) -> Result<String> {
-    crate::text::yaml::document(&document(report))
 }

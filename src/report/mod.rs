@@ -1,12 +1,10 @@
-//! Findings and their reports: one model, printed as text, JSON, YAML, GitHub workflow
-//! annotations, SARIF 2.1.0 or JUnit XML.
+//! Findings and their reports: one model, printed as text, JSON, GitHub workflow annotations or SARIF 2.1.0.
 //!
 //! Used by every command that looks for something and says what it found (`check`, `scan`,
 //! `memory lint`). Each reporter escapes on its own terms, so findings carry raw text.
 
 mod github;
 mod json;
-mod junit;
 mod sarif;
 mod text;
 
@@ -50,14 +48,10 @@ pub enum ReportFormat {
     Text,
     /// One document, `aye/<report>@1`.
     Json,
-    /// The same document as YAML.
-    Yaml,
     /// GitHub Actions workflow commands, which become annotations on the pull request.
     Github,
     /// SARIF 2.1.0, for code-scanning services.
     Sarif,
-    /// JUnit XML, for test-report viewers (GitLab, Jenkins).
-    Junit,
 }
 
 /// A kind of finding, as rule catalogues list it.
@@ -259,7 +253,8 @@ impl Report {
 
     /// True when a finding reaches the level that [`Report::fail_on`] set: exit status 1.
     pub fn failed(&self) -> bool {
-        self.findings.iter().any(|finding| self.fails(finding))
+        let fails = |finding: &Finding| self.fail_on.is_some_and(|level| finding.level >= level);
+        self.findings.iter().any(fails)
     }
 
     /// How many findings have `level`.
@@ -276,15 +271,9 @@ impl Report {
         match format {
             ReportFormat::Text => Ok(text::render(self, color)),
             ReportFormat::Json => json::json(self),
-            ReportFormat::Yaml => json::yaml(self),
             ReportFormat::Github => Ok(github::render(self)),
             ReportFormat::Sarif => sarif::render(self),
-            ReportFormat::Junit => Ok(junit::render(self)),
         }
-    }
-
-    fn fails(&self, finding: &Finding) -> bool {
-        self.fail_on.is_some_and(|level| finding.level >= level)
     }
 }
 

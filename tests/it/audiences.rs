@@ -522,7 +522,7 @@ fn a_published_proposal_keeps_its_id() {
     revise("second\n");
     here.agent("codex", &["publish", &id, "--yes"]).fails("human_approval_required", 4);
     here.aye(&["publish", &id, "--to", "nowhere", "--yes"]).fails("remote_not_found", 3);
-    here.aye(&["publish", &id, "--yes", "--json"]).ok();
+    here.aye(&["publish", &id, "--yes"]).ok();
     here.aye(&["publish", &id, "--yes"]).fails("not_private", 5);
     is(&here, &id, "pending", "default");
     push(&here, "origin");

@@ -38,10 +38,9 @@ fn everything_goes_and_files_stay() {
     let dry = repo.aye(&["deinit", "--dry-run"]).ok().says("1 pending proposal and 1 that were");
     dry.says("pre-commit").says("no remote that was fetched has all");
     assert_eq!(refs(&repo), had);
-    let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
-    let count = |key: &str| removed[key].as_u64().expect("a number");
-    assert_eq!((count("pending"), count("decided"), count("lanes")), (1, 1, 1));
-    assert_eq!(count("refs"), had.lines().count() as u64);
+    repo.aye(&["deinit", "--yes"])
+        .ok()
+        .says(&format!("removed {} refs, 1 lane", had.lines().count()));
     is_gone(&repo);
     assert_eq!((repo.text("a.txt").as_str(), repo.text("b.txt").as_str()), ("one\n", "zwei\n"));
     assert_eq!(repo.git(&["status", "--porcelain"]), before);
@@ -141,8 +140,7 @@ fn what_it_has_set_in_the_configuration_goes_and_the_rest_stays() {
     let dry = repo.aye(&["deinit", "--dry-run"]).ok();
     dry.says("log.excludeDecoration, alias.la, aye.gate in the git configuration");
     assert!(repo.text(".git/config").contains("alias"));
-    let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
-    assert_eq!(removed["configuration"].as_array().map(Vec::len), Some(3));
+    repo.aye(&["deinit", "--yes"]).ok();
     assert_eq!(repo.text(".git/config"), before);
     repo.git(&["config", "alias.la", "log --all"]);
     repo.aye(&["deinit", "--yes"]).ok().lacks("configuration");
@@ -158,8 +156,7 @@ fn the_block_for_agents_goes_out_of_the_files_of_instructions() {
     let dry = repo.aye(&["deinit", "--dry-run"]).ok();
     dry.says("and the block for agents in AGENTS.md and CLAUDE.md");
     assert!(repo.text("CLAUDE.md").contains("aye"));
-    let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
-    assert_eq!(removed["instructions"], serde_json::json!(["AGENTS.md", "CLAUDE.md"]));
+    repo.aye(&["deinit", "--yes"]).ok();
     assert!(!repo.exists("AGENTS.md"), "it held nothing else");
     assert_eq!(repo.text("CLAUDE.md"), "# Mine\n");
     repo.aye(&["deinit", "--yes"]).ok().lacks("block");
@@ -172,9 +169,7 @@ fn the_block_for_agents_goes_out_of_the_files_of_instructions() {
     let whole = repo.text("AGENTS.md");
     let dry = repo.aye(&["deinit", "--dry-run"]).ok();
     dry.says("AGENTS.md stays, since git tracks it").says("CLAUDE.md keeps its block for agents");
-    let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
-    assert_eq!(removed["tracked"], serde_json::json!(["AGENTS.md"]));
-    assert_eq!(removed["edited"], serde_json::json!(["CLAUDE.md"]));
+    repo.aye(&["deinit", "--yes"]).ok();
     assert_eq!((repo.text("AGENTS.md"), repo.text("CLAUDE.md")), (whole, edited));
 }
 
@@ -201,8 +196,7 @@ fn settings_that_git_tracks_stay_without_the_hooks() {
     repo.commit("hooks for everybody");
     let dry = repo.aye(&["deinit", "--dry-run"]).ok().says("aye's hooks in ");
     dry.says(&format!("{whole} stays, since git tracks it"));
-    let removed = repo.aye(&["deinit", "--yes", "--json"]).ok().json();
-    assert_eq!(removed["tracked"].as_array().map(Vec::len), Some(1));
+    repo.aye(&["deinit", "--yes"]).ok();
     assert_eq!(repo.read(whole), text);
     assert!(!repo.text(".claude/settings.json").contains("aye"));
     assert_eq!(repo.git(&["status", "--porcelain"]).trim(), "M .claude/settings.json");

@@ -140,9 +140,10 @@ fn versions_agree() {
 fn every_declared_error_code_is_in_the_table() {
     let declaration =
         regex::Regex::new(r#"\b[A-Z0-9_]+\s*=\s*"([A-Za-z0-9_]+)",\s*[A-Z]\w+,\s*""#).unwrap();
-    let table = Repo::outside().aye(&["util", "codes", "--json"]).ok().json();
+    let table = Repo::outside().aye(&["util", "codes"]).ok().out();
+    let (_, codes) = table.split_once("\n\n").expect("two tables");
     let known: Vec<&str> =
-        table["codes"].as_array().unwrap().iter().map(|c| c["code"].as_str().unwrap()).collect();
+        codes.lines().map(|line| line.split_whitespace().nth(1).expect("a code")).collect();
     let mut declared = 0;
     for entry in walkdir::WalkDir::new(committed("src")) {
         let entry = entry.unwrap();

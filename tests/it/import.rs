@@ -66,13 +66,8 @@ fn the_same_result_is_recorded_once() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let file = result(&repo, &id, "exit 5");
-    let twice = repo.aye(&["import", &file, &file, "--json"]).ok().json();
-    let recorded = |answer: &Value| -> Vec<bool> {
-        let results = answer["results"].as_array().expect("a list").iter();
-        results.map(|item| item["recorded"].as_bool().expect("yes or no")).collect()
-    };
-    assert_eq!(twice["schema"], "aye/import@1");
-    assert_eq!(recorded(&twice), [true, false]);
+    repo.aye(&["import", &file, &file]).ok();
+    assert_eq!(checks(&repo, &id).len(), 1);
     repo.aye(&["import", &file]).ok().says("imported before").says("exit 5");
     // The same in another spelling, from standard input.
     let value: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).expect("JSON");

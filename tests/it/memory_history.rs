@@ -63,7 +63,7 @@ fn log_and_blame_take_files_of_memory() {
     assert_eq!(events(&["-n", "1", "--", path]), all[..1]);
     assert_eq!(events(&["--", ".agent-memory"]), all);
     assert_eq!(events(&["--", ".agent-memory/pitfalls.md"]), []);
-    let blame = repo.aye(&["blame", path, "--json"]).ok().json().to_string();
+    let blame = repo.aye(&["blame", path]).ok().out();
     assert!(decided.iter().all(|id| blame.contains(id)), "{blame}");
 }
 

@@ -153,7 +153,7 @@ fn init_names_the_repository_once() {
     let text = first.text(POLICY);
     assert_eq!(name(&first).len(), 32);
     first.commit("Start aye");
-    first.aye(&["init", "--json"]).ok().lacks("name the repository");
+    first.aye(&["init"]).ok().lacks("name the repository");
     assert_eq!(first.text(POLICY), text);
     first.aye(&["doctor"]).ok();
     first.aye(&["check"]).ok();

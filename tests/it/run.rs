@@ -125,8 +125,7 @@ fn work_that_no_proposal_has_is_not_removed() {
     let top = tree(&repo, "x");
     std::fs::write(top.join("late.txt"), "late\n").expect("write");
     repo.aye(&["session", "end", "x"]).fails("session_unsubmitted", 4).notes("late.txt");
-    let shown = repo.aye(&["session", "show", "x", "--json"]).ok().json();
-    assert_eq!(shown["changed"][0], "late.txt");
+    repo.aye(&["session", "show", "x"]).ok().says("  late.txt\n");
     repo.aye(&["session", "submit", "x", "-m", "Late"]).ok().notes("1 file +1 −0");
     repo.aye(&["session", "end", "x"]).ok();
     assert!(!top.exists());
@@ -893,8 +892,7 @@ fn a_session_follows_the_checkout_when_it_is_asked_to() {
     repo.write("src/a.txt", "zero\none\ntwo\n");
     repo.write("b.txt", "wasp\n");
     repo.commit("Go on");
-    let synced = repo.aye(&["session", "sync", "x", "--json"]).ok().json();
-    assert_eq!(synced["conflicts"], serde_json::json!([]), "{synced:#}");
+    repo.aye(&["session", "sync", "x"]).ok();
     let read = |path: &str| std::fs::read_to_string(top.join(path)).expect("read");
     assert_eq!((read("src/a.txt"), read("b.txt")), ("zero\none\nTWO\n".into(), "wasp\n".into()));
     // What is pending is revised, and says what it said.

@@ -28,9 +28,7 @@ fn what_waits_is_counted_for_whom_it_waits() {
     assert_eq!(repo.aye(&["status", "--prompt"]).ok().out(), "aye 3\n");
     let porcelain = "3 pending\n1 conflict\n1 expiring\n1 sent_back\n0 contested\n";
     assert_eq!(repo.aye(&["status", "--porcelain"]).ok().out(), porcelain);
-    let json = repo.aye(&["status", "--json"]).ok().json();
-    assert_eq!((&json["pending"], &json["sent_back"]), (&3.into(), &1.into()));
-    assert!(json.get("proposals").is_none());
+    repo.aye(&["status", "--json"]).exits(2);
     // The agents one after the other; last, what waits for nobody here.
     let long = repo.aye(&["status", "--long"]).ok().notes("aye review").out();
     assert!(long.starts_with(line), "{long}");
@@ -43,10 +41,6 @@ fn what_waits_is_counted_for_whom_it_waits() {
     assert!(long.contains("expires 2h") || long.contains("expires 1h"), "{long}");
     let alone = repo.aye::<&str>(&[]).ok().says(line).out();
     assert_eq!(alone, long);
-    assert_eq!(
-        repo.aye(&["status", "--long", "--json"]).ok().json()["proposals"][3]["proposal_id"],
-        first.as_str()
-    );
 }
 
 #[test]
@@ -76,9 +70,7 @@ fn a_conflict_is_marked_where_few_files_are_compared() {
     };
     assert!(conflicts(&repo.aye(&["list", "--json"]).ok().json()).is_empty());
     repo.write("a", "1\n2\n3\n4\n5\nSIX\n7\n8\n9\n");
-    for args in [&["list", "--json"][..], &["status", "--long", "--json"]] {
-        assert_eq!(conflicts(&repo.aye(args).ok().json()), [unfit.as_str()]);
-    }
+    assert_eq!(conflicts(&repo.aye(&["list", "--json"]).ok().json()), [unfit.as_str()]);
     let list = repo.aye(&["list"]).ok().out();
     let row = |id: &str| list.lines().find(|line| line.contains(id)).expect("a row");
     assert!(row(&unfit).ends_with("conflict") && !row(&fits).contains("conflict"), "{list}");

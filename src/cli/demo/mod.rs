@@ -6,10 +6,8 @@ mod stage;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 use self::stage::{Stage, Story};
-use super::{Context, Format};
+use super::Context;
 use crate::error::{Error, Exit, Result};
 use crate::render::style::Role;
 use crate::text::shell;
@@ -21,25 +19,11 @@ use crate::text::shell;
 /// the same story is printed. More proposals wait at the end. Nothing outside of the scratch directory is
 /// touched; it stays where it is for you to go on in.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  aye demo\n  aye demo --dir /tmp/play\n  cd \"$(aye demo --json | jq -r .path)\""
-)]
+#[command(after_help = "Examples:\n  aye demo\n  aye demo --dir /tmp/play")]
 pub struct Args {
     /// Where to make the scratch directory (absent or empty); a temporary directory otherwise.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-}
-
-/// The output of `aye demo --json`.
-#[derive(Debug, Serialize)]
-pub struct Demo {
-    /// `aye/demo@1`.
-    pub schema: &'static str,
-    /// The scratch repository.
-    pub path: String,
-    /// Its proposals: `EASY` was applied and undone, `RISKY` rejected, `ONE` applied, `OTHER` does not fit any
-    /// more, the others wait.
-    pub proposals: BTreeMap<String, String>,
 }
 
 /// Runs the command.
@@ -55,20 +39,18 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let root = scratch::make(&top, &story.files)?;
     let program = std::env::current_exe().map_err(|e| Error::io("find this program", &e))?;
     let aye = name(context, &program);
-    let quiet = context.format_or(Format::Text) != Format::Text;
-    let asks = !quiet && context.interactive();
+    let asks = context.interactive();
     let path = root.display().to_string();
     let ids = BTreeMap::new();
-    let mut stage = Stage { context, root: &root, story: &story, program, quiet, ids };
+    let mut stage = Stage { context, root: &root, story: &story, program, quiet: false, ids };
     stage.say(Role::Plain, &format!("A small web shop in {path}; nothing else is touched."))?;
     stage.play(if asks { &story.asked } else { &story.told }, asks)?;
     stage.quiet = true;
     story.waiting.iter().try_for_each(|name| stage.propose(name))?;
-    let demo = Demo { schema: "aye/demo@1", path, proposals: stage.ids };
     if top == temporary.path() {
         let _ = temporary.keep();
     }
-    context.emit(Format::Text, &demo, || closing(&root, &aye))?;
+    context.print(closing(&root, &aye).as_bytes())?;
     Ok(Exit::Done)
 }
 

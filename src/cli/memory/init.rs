@@ -1,11 +1,10 @@
 //! `aye memory init`: the scaffold of a store.
 
 use bstr::ByteSlice as _;
-use serde::Serialize;
 
-use super::{Answer, block, open};
+use super::{block, open};
 use crate::changeset::{Mode, Snapshot as _};
-use crate::cli::{Context, Format};
+use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
 use crate::memory::codes::NOT_INITIALIZED;
 use crate::memory::disk::repo_path;
@@ -30,8 +29,8 @@ pub struct Args {
     pub agents: bool,
 }
 
-/// Answer of `aye memory init`.
-#[derive(Debug, Serialize)]
+/// What `aye memory init` has made.
+#[derive(Debug)]
 pub struct Initialized {
     /// Files that were written, relative to the repository's top.
     pub created: Vec<String>,
@@ -40,6 +39,11 @@ pub struct Initialized {
 }
 
 impl Initialized {
+    /// A line for each file that was written.
+    pub fn written(&self) -> String {
+        self.created.iter().map(|path| format!("wrote {}\n", escape::line(path))).collect()
+    }
+
     /// What there is to commit, in words: the store, and the files that have the block for agents.
     pub fn to_commit(&self) -> String {
         let files = self.created.iter().chain(&self.kept).map(String::as_str);
@@ -61,21 +65,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     context.refuse_agents_scaffold("aye memory init")?;
     let store = context.store()?;
     let done = scaffold(context, &store, args)?;
-    let answer = Answer { schema: "aye/memory-init@1", answer: done };
-    context.emit(Format::Text, &answer, || {
-        let mut out = String::new();
-        for path in &answer.answer.created {
-            out += &format!("wrote {}\n", escape::line(path));
-        }
-        if answer.answer.created.is_empty() {
-            out += "nothing to do: the store is complete\n";
-        } else {
-            let files = answer.answer.to_commit();
-            out +=
-                &format!("next: commit {files}, then `aye memory context` is what agents read\n");
-        }
-        out
-    })?;
+    let next = match done.created.is_empty() {
+        true => "nothing to do: the store is complete\n".to_owned(),
+        false => format!(
+            "next: commit {}, then `aye memory context` is what agents read\n",
+            done.to_commit()
+        ),
+    };
+    context.print((done.written() + &next).as_bytes())?;
     Ok(Exit::Done)
 }
 

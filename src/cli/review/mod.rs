@@ -6,13 +6,10 @@ mod plans;
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
 use super::filters::FilterArgs;
-use super::{Context, Format, marks, pager};
+use super::{Context, marks, pager};
 use crate::app::listing::Marks;
 use crate::changeset::hunks::Lines;
-use crate::changeset::marks::Mark;
 use crate::cli::which;
 use crate::error::{Error, Exit, Result};
 use crate::private::Directory;
@@ -64,74 +61,17 @@ pub struct Args {
     pub filters: FilterArgs,
 }
 
-/// Answer of `aye review` where nobody can be asked.
-#[derive(Debug, Serialize)]
-pub struct Waiting {
-    /// `aye/review@1`
-    pub schema: &'static str,
-    /// False while something is pending: a person has to decide.
-    pub success: bool,
-    /// How many proposals are pending.
-    pub pending: usize,
-    /// Each of them, in the order of review.
-    pub proposals: Vec<WaitingItem>,
-}
-
-/// A pending proposal, and how to decide it by command.
-#[derive(Debug, Serialize)]
-pub struct WaitingItem {
-    /// The id.
-    pub proposal_id: String,
-    /// The first changed file.
-    pub file_path: String,
-    /// Who proposes.
-    pub proposed_by: String,
-    /// Why.
-    pub description: Option<String>,
-    /// What deserves a second look, and where.
-    pub marks: Vec<Mark>,
-    /// The exact commands.
-    pub commands: Commands,
-}
-
-/// Commands that decide a proposal.
-#[derive(Debug, Serialize)]
-pub struct Commands {
-    /// Look at it.
-    pub show: String,
-    /// Look at its hunks, numbered.
-    pub hunks: String,
-    /// Apply all of it.
-    pub apply: String,
-    /// Apply some of its hunks.
-    pub apply_hunks: String,
-    /// Reject it.
-    pub reject: String,
-    /// Send it back.
-    pub request_changes: String,
-}
-
-impl Commands {
-    /// For the proposal `id`; `at` names the revision that the commands were printed for, which
-    /// `--yes` wants where there are several.
-    fn of(id: &impl std::fmt::Display, at: &str) -> Self {
-        Self {
-            show: format!("aye show {id}"),
-            hunks: format!("aye diff {id} --hunks"),
-            apply: format!("aye apply {at} --yes"),
-            apply_hunks: format!("aye apply {at} --hunks 1,3-5 --yes"),
-            reject: format!("aye reject {id} --yes --reason 'TEXT'"),
-            request_changes: format!("aye comment {id} --request-changes -m 'TEXT'"),
-        }
+/// The commands that decide the proposal `id`, a line each: those that `kind` may run. `at` names the revision that
+/// they are printed for, which `--yes` wants where there are several.
+fn commands(id: &str, at: &str, kind: ActorKind) -> String {
+    let look = format!("  aye show {id}\n  aye diff {id} --hunks\n");
+    if kind == ActorKind::Agent {
+        return look;
     }
-}
-
-/// The commands, a line each: those that whoever asks may run.
-fn commands(commands: &Commands, kind: ActorKind) -> String {
-    let Commands { show, hunks, apply, apply_hunks, reject, request_changes } = commands;
-    let all = [show, hunks, apply, apply_hunks, reject, request_changes];
-    let some = if kind == ActorKind::Agent { &all[..2] } else { &all };
-    some.iter().map(|command| format!("  {command}\n")).collect()
+    look + &format!(
+        "  aye apply {at} --yes\n  aye apply {at} --hunks 1,3-5 --yes\n  \
+           aye reject {id} --yes --reason 'TEXT'\n  aye comment {id} --request-changes -m 'TEXT'\n"
+    )
 }
 
 /// No more than these are reviewed without an overview first.
@@ -152,21 +92,18 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let tickets = queue(tickets);
     let place: HashMap<&ProposalId, usize> =
         tickets.iter().enumerate().map(|(at, ticket)| (&ticket.id, at + 1)).collect();
-    let asked = context.format.is_none_or(|format| format == Format::Text);
     if tickets.is_empty() {
         context.note("nothing is pending");
-        if !asked {
-            return waiting(context, &view, &tickets, &summaries, (actor.kind, false));
-        }
         return Ok(Exit::Done);
     }
-    if actor.kind == ActorKind::Agent || !asked || !context.interactive() {
-        let is_overview = args.overview && asked;
-        if is_overview {
+    if actor.kind == ActorKind::Agent || !context.interactive() {
+        if args.overview {
             let groups = marks::grouped(&all, &marks, context.now, |id| place.get(id).copied());
             print_overview(context, &store, &groups)?;
+        } else {
+            print_waiting(context, &view, &tickets, &summaries, actor.kind)?;
         }
-        return waiting(context, &view, &tickets, &summaries, (actor.kind, is_overview));
+        return Ok(refuse(context, tickets.len(), actor.kind));
     }
     let number = |summary: &Summary| (summary.id.clone(), place.get(&summary.id).copied());
     let numbers = all.iter().map(number).collect();
@@ -309,77 +246,56 @@ fn ticket(summary: &Summary, marks: &Marks) -> Ticket {
     ticket
 }
 
-fn waiting(
+/// What is pending, with the commands that decide it, where nobody is asked.
+fn print_waiting(
     context: &mut Context,
     view: &View,
     tickets: &[Ticket],
     summaries: &[Summary],
-    (kind, is_shown): (ActorKind, bool),
-) -> Result<Exit> {
-    let proposals: Result<Vec<WaitingItem>> = tickets
-        .iter()
-        .filter_map(|ticket| {
-            let summary = summaries.iter().find(|summary| summary.id == ticket.id)?;
-            Some((ticket, summary))
-        })
-        .map(|(ticket, summary)| {
+    kind: ActorKind,
+) -> Result<()> {
+    let mut out = String::new();
+    for ticket in tickets {
+        let Some(summary) = summaries.iter().find(|summary| summary.id == ticket.id) else {
+            continue;
+        };
+        let text = summary.description.as_deref().unwrap_or("");
+        out += &format!(
+            "{}  {}  {}  {}\n",
+            ticket.id,
+            escape::name(&summary.proposed_by),
+            escape::name(&summary.path),
+            escape::line(text.lines().next().unwrap_or("")),
+        );
+        marks::lines(&ticket.marks).for_each(|line| out += &format!("  {line}\n"));
+        if tickets.len() <= FEW {
             let at = match summary.revisions {
                 1 => ticket.id.to_string(),
                 _ => view.proposal(&ticket.id)?.at_revision(),
             };
-            Ok(WaitingItem {
-                proposal_id: ticket.id.to_string(),
-                file_path: summary.path.clone(),
-                proposed_by: summary.proposed_by.clone(),
-                description: summary.description.clone(),
-                marks: ticket.marks.clone(),
-                commands: Commands::of(&ticket.id, &at),
-            })
-        })
-        .collect();
-    let proposals = proposals?;
-    let pending = proposals.len();
-    let answer = Waiting { schema: "aye/review@1", success: pending == 0, pending, proposals };
-    context.emit(Format::Text, &answer, || {
-        let mut out = String::new();
-        let items = answer.proposals.iter().filter(|_| !is_shown);
-        for item in items {
-            let text = item.description.as_deref().unwrap_or("");
-            out += &format!(
-                "{}  {}  {}  {}\n",
-                item.proposal_id,
-                escape::name(&item.proposed_by),
-                escape::name(&item.file_path),
-                escape::line(text.lines().next().unwrap_or("")),
-            );
-            marks::lines(&item.marks).for_each(|line| out += &format!("  {line}\n"));
-            if pending <= FEW {
-                out += &commands(&item.commands, kind);
-            }
+            out += &commands(ticket.id.as_str(), &at, kind);
         }
-        if pending > FEW && !is_shown {
-            out += &commands(&Commands::of(&"ID", "ID"), kind);
-        }
-        out
-    })?;
-    if pending == 0 {
-        return Ok(Exit::Done);
     }
+    if tickets.len() > FEW {
+        out += &commands("ID", "ID", kind);
+    }
+    context.print(out.as_bytes())
+}
+
+/// Says why nobody is asked about `pending` proposals.
+fn refuse(context: &mut Context, pending: usize, kind: ActorKind) -> Exit {
     let plural = if pending == 1 { " is" } else { "s are" };
     let why = match kind {
         ActorKind::Agent => "an agent decides on none of them",
         _ => "there is nobody at a terminal to ask",
     };
     let message = format!("{pending} proposal{plural} pending, and {why}");
-    let error = Error::new(&crate::proposal::codes::TERMINAL_REQUIRED, message);
     let hint = match kind {
-        ActorKind::Agent => "ask your user to run: aye review".to_owned(),
-        _ => "run `aye review` at a terminal, or decide with the commands above".to_owned(),
+        ActorKind::Agent => "ask your user to run: aye review",
+        _ => "run `aye review` at a terminal, or decide with the commands above",
     };
-    if context.format_or(Format::Text) == Format::Text {
-        context.report(&error.hint(hint));
-    }
-    Ok(Exit::Refused)
+    context.report(&Error::new(&crate::proposal::codes::TERMINAL_REQUIRED, message).hint(hint));
+    Exit::Refused
 }
 
 /// Where decisions that are not confirmed yet are kept, if any ever were.

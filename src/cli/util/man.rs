@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::CommandFactory as _;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
-use serde::Serialize;
 
 use super::codes;
-use crate::cli::{Cli, Context, Format};
+use crate::cli::{Cli, Context};
 use crate::error::{Error, Exit, Result};
 
 /// Where to.
@@ -19,28 +18,16 @@ pub struct Args {
     to: PathBuf,
 }
 
-/// The output of `aye util mangen`.
-#[derive(Debug, Serialize)]
-pub struct Mangen {
-    /// `aye/mangen@1`.
-    pub schema: &'static str,
-    /// The files written, below the directory that was named.
-    pub files: Vec<String>,
-}
-
 /// Writes one page per command into the directory.
 ///
 /// # Errors
 /// `usage` where a file is in the way, `io_error`, `read_only`, `disk_full`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     super::make(&args.to)?;
-    let mut files = Vec::new();
     for (name, page) in pages()? {
         write(&args.to.join(&name), &page)?;
-        files.push(name);
+        context.print(format!("{name}\n").as_bytes())?;
     }
-    let text = || files.iter().map(|file| format!("{file}\n")).collect();
-    context.emit(Format::Text, &Mangen { schema: "aye/mangen@1", files: files.clone() }, text)?;
     Ok(Exit::Done)
 }
 
@@ -130,19 +117,18 @@ fn verbatim(text: &str) -> Roff {
 
 /// What only the main page says: statuses, codes, environment, files, configuration.
 fn tables() -> Roff {
-    let table = codes::table();
     let mut roff = Roff::new();
     roff.control("SH", ["EXIT STATUS"]);
-    for row in &table.exits {
-        entry(&mut roff, &row.exit.to_string(), row.meaning);
+    for exit in Exit::ALL {
+        entry(&mut roff, &(exit as u8).to_string(), exit.meaning());
     }
     roff.control("SH", ["ERROR CODES"]);
     roff.text([roman(
         "Each error has a stable code, printed in brackets in text and as error.code in JSON and \
          YAML. The number is the exit status.",
     )]);
-    for row in &table.codes {
-        entry(&mut roff, row.code, &format!("({}) {}", row.exit, row.meaning));
+    for code in codes::all_codes() {
+        entry(&mut roff, code.id, &format!("({}) {}", code.exit as u8, code.meaning));
     }
     for (heading, rows) in
         [("ENVIRONMENT", ENVIRONMENT), ("GIT CONFIGURATION", CONFIGURATION), ("FILES", FILES)]
@@ -234,13 +220,14 @@ mod tests {
         // What roff escapes in these words.
         let page = String::from_utf8(page.clone()).unwrap();
         let page = page.replace("\\-", "-").replace("\\*(Aq", "'").replace("\\&", "");
-        let table = codes::table();
-        for row in &table.exits {
-            assert!(page.contains(&format!("\\fB{}\\fR\n{}", row.exit, row.meaning)), "{row:?}");
+        for exit in Exit::ALL {
+            let wanted = format!("\\fB{}\\fR\n{}", exit as u8, exit.meaning());
+            assert!(page.contains(&wanted), "{wanted}");
         }
-        for row in &table.codes {
-            let wanted = format!("\\fB{}\\fR\n({}) {}", row.code, row.exit, row.meaning);
-            assert!(page.contains(&wanted), "{row:?}");
+        for code in codes::all_codes() {
+            let exit = code.exit as u8;
+            let wanted = format!("\\fB{}\\fR\n({exit}) {}", code.id, code.meaning);
+            assert!(page.contains(&wanted), "{wanted}");
         }
     }
 

@@ -42,10 +42,10 @@ enum What {
     #[command(after_help = "Examples:\n  aye util schema\n  aye util schema list")]
     Schema(schema::Args),
     /// Print every exit status and error code with its meaning.
-    #[command(after_help = "Examples:\n  aye util codes\n  aye util codes --json")]
+    #[command(after_help = "Examples:\n  aye util codes")]
     Codes,
     /// Print who may do what.
-    #[command(after_help = "Examples:\n  aye util rules\n  aye util rules --json")]
+    #[command(after_help = "Examples:\n  aye util rules")]
     Rules,
 }
 

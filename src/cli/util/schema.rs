@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::memory::Answer as Memory;
+use crate::cli::output::structured;
 use crate::cli::{self, Context, Format};
 use crate::error::{Error, Exit, Result, codes as error_codes};
 use crate::tools::registry::TOOLS;
@@ -147,41 +147,21 @@ static ANSWERS: &[Published] = &[
     ),
 ];
 
-/// The output of `aye util schema` without a name.
-#[derive(Debug, Serialize)]
-pub struct Schemas {
-    /// `aye/schemas@1`.
-    pub schema: &'static str,
-    /// The published schemas.
-    pub schemas: Vec<Row>,
-}
-
-/// One schema.
-#[derive(Debug, Serialize)]
-pub struct Row {
-    /// The value of the `schema` field, for example `aye/list@1`.
-    pub id: String,
-    /// What prints it.
-    pub about: Cow<'static, str>,
-}
-
 /// Prints one schema, or the names of all.
 ///
 /// # Errors
 /// `unknown_schema`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let Some(name) = args.name else {
-        let rows = all().map(|p| Row { id: p.id(), about: p.about });
-        let list = Schemas { schema: "aye/schemas@1", schemas: rows.collect() };
-        let text = || list.schemas.iter().map(|r| format!("{:30}  {}\n", r.id, r.about)).collect();
-        context.emit(Format::Text, &list, text)?;
+        let rows: String = all().map(|p| format!("{:30}  {}\n", p.id(), p.about)).collect();
+        context.print(rows.as_bytes())?;
         return Ok(Exit::Done);
     };
     let found = all().find(|p| p.name == name || p.id() == name).ok_or_else(|| {
         Error::new(&error_codes::UNKNOWN_SCHEMA, format!("there is no schema {name:?}"))
             .hint("`aye util schema` lists them")
     })?;
-    context.emit(Format::Json, &found.document(), String::new)?;
+    context.print(structured(Format::Json, &found.document())?.as_bytes())?;
     Ok(Exit::Done)
 }
 
