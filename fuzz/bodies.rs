@@ -31,9 +31,9 @@ pub fn try_result(bytes: &[u8]) {
 /// What a client sends to its hook: judged or refused by each adapter, and every refusal is JSON in its form.
 pub fn client_hook(bytes: &[u8]) {
     use aye::harness::{Answer, CLIENTS, Event, redirect};
-    for client in CLIENTS {
-        for (event, _) in client.hooks {
-            let Ok(call) = (client.read)(event, bytes) else { continue };
+    for client in &CLIENTS {
+        for (event, _) in client.events {
+            let Ok(call) = client.read(event, bytes) else { continue };
             assert!(call.directory.is_absolute() && !call.session.is_empty());
             if let Event::Edit { files, input, field } = call.event {
                 assert!(!files.is_empty());
@@ -44,13 +44,12 @@ pub fn client_hook(bytes: &[u8]) {
             }
         }
         let answer = Answer::Refuse(String::from_utf8_lossy(bytes).into_owned());
-        let printed = (client.write)(client.before, &answer);
+        let printed = client.write(client.before(), &answer);
         let value: serde_json::Value = serde_json::from_slice(&printed).expect("JSON");
         let says = match client.name {
             "gemini" => value["decision"] == "deny",
             "copilot" => value["permissionDecision"] == "deny",
             "opencode" => value["refuse"].is_string(),
-            "cursor" => value["permission"] == "deny",
             _ => value["hookSpecificOutput"]["permissionDecision"] == "deny",
         };
         assert!(says, "{value}");
@@ -66,14 +65,13 @@ pub fn mcp_message(bytes: &[u8]) {
 
 /// Settings: hooks are put in and taken out again, and nothing else changes its meaning.
 pub fn settings(bytes: &[u8]) {
-    use aye::harness::settings::{find, put, remove};
+    use aye::harness::client;
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let entry = serde_json::json!({ "aye": true });
-    let is_ours = |value: &serde_json::Value| value["aye"] == true;
-    let Ok(with) = put(text, &[("Stop", entry)], is_ours) else { return };
-    assert_eq!(find(&with, is_ours).expect("readable"), ["Stop"]);
-    let without = remove(&with, is_ours).expect("readable");
-    assert!(find(&without, is_ours).expect("readable").is_empty());
+    let client = client("claude-code").expect("a client");
+    let Ok(with) = client.put(text, "/aye", false) else { return };
+    assert_eq!(client.is_in(&with), Ok(true));
+    let without = client.take(&with).expect("readable").unwrap_or_default();
+    assert_eq!(client.is_in(&without), Ok(false));
 }
 
 /// A part of a snapshot: read or refused, with the same events either way of looking at it.

@@ -346,7 +346,8 @@ impl Command {
             Format::Json if is_report => true,
             Format::Yaml if is_report => false,
             Format::Json | Format::Yaml => match self {
-                Self::Blame(_)
+                Self::Agents(_)
+                | Self::Blame(_)
                 | Self::Deinit(_)
                 | Self::Demo(_)
                 | Self::Gc(_)

@@ -1,87 +1,240 @@
-//! Hooks put into a client's settings and taken out again: JSON, with comments where the client allows
-//! them. Everything else in the file keeps its bytes. Pure.
+//! Hooks put into a client's settings and taken out again. Everything else in the file keeps its bytes.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstRootNode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// `text` (the settings, or nothing) with `entries` among its hooks: the event, and what is to be there.
-/// Entries that `is_ours` are replaced.
-///
-/// # Errors
-/// In words, where the text is not JSON, or something else stands where hooks belong.
-pub fn put(
-    text: &str,
-    entries: &[(&str, Value)],
-    is_ours: impl Fn(&Value) -> bool,
-) -> Result<String, String> {
-    let whole = text;
-    let (mark, text) = mark(text);
-    let text = if text.trim().is_empty() { "{\n}\n" } else { text };
-    let root = parse(text)?;
-    let present = ours(&root.to_serde_value().unwrap_or_default(), &is_ours);
-    let has =
-        |(event, entry): &(&str, Value)| present.iter().any(|(e, p)| e == event && p == entry);
-    if present.len() == entries.len() && entries.iter().all(has) {
-        return Ok(whole.to_owned());
-    }
-    take_out(&root, &is_ours)?;
-    let top = root.object_value_or_create().ok_or("its top is not an object")?;
-    let hooks = top.object_value_or_create("hooks").ok_or("its 'hooks' is not an object")?;
-    for (event, entry) in entries {
-        let list = hooks
-            .array_value_or_create(event)
-            .ok_or_else(|| format!("its hooks of {event} are not a list"))?;
-        list.append(input(entry));
-    }
-    let after = format!("{mark}{root}");
-    // Of two of the same name clients read the last, and what was written went to the first.
-    match ours(&root.to_serde_value().unwrap_or_default(), &is_ours).len() == entries.len() {
-        true => Ok(after),
-        false => Err("it names its hooks, or an event of them, twice".to_owned()),
+use super::{Client, Moment};
+
+/// What a file of hooks is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Settings of the client's, with entries of a program and its arguments; closed where the program is missing, by
+    /// `onFailure`.
+    Arguments,
+    /// Settings of the client's, with entries of a shell command; the time limit in the client's own unit.
+    Command {
+        /// That limit.
+        timeout: u32,
+    },
+    /// A file of aye's own, as Copilot CLI reads it.
+    CopilotFile,
+    /// A file of aye's own, a plugin of OpenCode.
+    Plugin,
+}
+
+impl Form {
+    /// Whether the file is aye's own.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::CopilotFile | Self::Plugin)
     }
 }
 
-/// `text` without the hooks that `is_ours`, and without the lists and objects that are empty then.
-///
-/// # Errors
-/// As [`put`].
-pub fn remove(text: &str, is_ours: impl Fn(&Value) -> bool) -> Result<String, String> {
-    let (mark, text) = mark(text);
-    if text.trim().is_empty() {
-        return Ok(format!("{mark}{text}"));
-    }
-    let root = parse(text)?;
-    take_out(&root, &is_ours)?;
-    Ok(format!("{mark}{root}"))
-}
+/// The option of a hook that refuses edits.
+const STRICT: &str = "--strict";
 
-/// The hooks in `text` that `is_ours`: their events.
-///
-/// # Errors
-/// As [`put`].
-pub fn find(text: &str, is_ours: impl Fn(&Value) -> bool) -> Result<Vec<String>, String> {
-    let (_, text) = mark(text);
-    let value = parse(text)?.to_serde_value().unwrap_or_default();
-    let mut events: Vec<String> =
-        ours(&value, &is_ours).into_iter().map(|(event, _)| event).collect();
-    events.dedup();
-    Ok(events)
-}
+/// What there is of settings where there was no file.
+const NOTHING: &str = "{\n}\n";
 
-/// The hooks in `settings` that `is_ours`, with their events, in the order of the file.
-fn ours(settings: &Value, is_ours: &impl Fn(&Value) -> bool) -> Vec<(String, Value)> {
-    let mut found = Vec::new();
-    for (event, list) in settings["hooks"].as_object().into_iter().flatten() {
-        for entry in list.as_array().into_iter().flatten().filter(|entry| is_ours(entry)) {
-            found.push((event.clone(), entry.clone()));
+impl Client {
+    /// Whether hooks of aye are in `text`, a file of hooks.
+    ///
+    /// # Errors
+    /// In words, where it cannot be understood.
+    pub fn is_in(&self, text: &str) -> Result<bool, String> {
+        if text.trim().is_empty() {
+            return Ok(false);
+        }
+        match self.form {
+            Form::Plugin => Ok(text.contains("\"agents\", \"hook\", ")),
+            Form::CopilotFile => Ok(text.contains(" agents hook ")),
+            Form::Arguments | Form::Command { .. } => {
+                let value = parse(split_mark(text).1)?.to_serde_value().unwrap_or_default();
+                Ok(!self.entries_of(&value).is_empty())
+            }
         }
     }
-    found
+
+    /// Whether the hooks of aye in `text` refuse edits.
+    pub fn is_strict_in(&self, text: &str) -> bool {
+        match self.form {
+            Form::Plugin => text.contains("strict = true"),
+            _ => text.contains(STRICT),
+        }
+    }
+
+    /// `text` (the settings, or nothing) with hooks that run the aye at `program`, in the place of earlier ones.
+    ///
+    /// # Errors
+    /// In words, where the text cannot be understood, or something else stands where hooks belong.
+    pub fn put(&self, text: &str, program: &str, is_strict: bool) -> Result<String, String> {
+        if self.form.is_own() && !text.is_empty() && !self.is_in(text)? {
+            return Err("it is not a file of aye's".to_owned());
+        }
+        let entries: Vec<(&str, Value)> = self
+            .events
+            .iter()
+            .map(|hook| (hook.0, self.entry(*hook, program, is_strict)))
+            .collect();
+        match self.form {
+            Form::Plugin => {
+                let program = Value::from(program).to_string();
+                let text = include_str!("opencode.js").replace("\"aye\"", &program);
+                Ok(text.replace("strict = false", &format!("strict = {is_strict}")))
+            }
+            Form::CopilotFile => {
+                let hooks: serde_json::Map<String, Value> = entries
+                    .into_iter()
+                    .map(|(event, entry)| (event.to_owned(), json!([entry])))
+                    .collect();
+                Ok(format!("{:#}\n", json!({ "version": 1, "hooks": hooks })))
+            }
+            Form::Arguments | Form::Command { .. } => self.put_entries(text, &entries),
+        }
+    }
+
+    /// `text` without the hooks of aye, and without the lists and objects that are empty then; `None` where nothing is
+    /// left.
+    ///
+    /// # Errors
+    /// As [`Client::put`].
+    pub fn take(&self, text: &str) -> Result<Option<String>, String> {
+        match self.form {
+            Form::Plugin | Form::CopilotFile => Ok((!self.is_in(text)?).then(|| text.to_owned())),
+            Form::Arguments | Form::Command { .. } if !self.is_in(text)? => {
+                Ok(Some(text.to_owned()))
+            }
+            Form::Arguments | Form::Command { .. } => {
+                let (mark, text) = split_mark(text);
+                let root = parse(text)?;
+                self.take_entries(&root)?;
+                Ok(left(format!("{mark}{root}")))
+            }
+        }
+    }
+
+    /// What is put there for one hook.
+    fn entry(&self, (event, moment): (&str, Moment), program: &str, is_strict: bool) -> Value {
+        let mut args = vec!["agents", "hook", self.name, event];
+        args.extend(is_strict.then_some(STRICT));
+        let command = format!("'{}' {}", program.replace('\'', r"'\''"), args.join(" "));
+        let hook = match self.form {
+            Form::Arguments => {
+                json!({ "type": "command", "command": program, "args": args, "timeout": 60, "onFailure": "block" })
+            }
+            Form::Command { timeout } => {
+                json!({ "type": "command", "command": command, "timeout": timeout })
+            }
+            Form::CopilotFile | Form::Plugin => {
+                return json!({ "type": "command", "bash": command, "timeoutSec": 60 });
+            }
+        };
+        if self.has_matcher && moment == Moment::Tool {
+            let tools: Vec<&str> = self.tools.iter().map(|(tool, _)| *tool).collect();
+            return json!({ "matcher": tools.join("|"), "hooks": [hook] });
+        }
+        json!({ "hooks": [hook] })
+    }
+
+    fn put_entries(&self, whole: &str, entries: &[(&str, Value)]) -> Result<String, String> {
+        let (mark, text) = split_mark(whole);
+        let root = parse(if text.trim().is_empty() { NOTHING } else { text })?;
+        let present = self.entries_of(&root.to_serde_value().unwrap_or_default());
+        let has =
+            |(event, entry): &(&str, Value)| present.iter().any(|(e, p)| e == event && p == entry);
+        if present.len() == entries.len() && entries.iter().all(has) {
+            return Ok(whole.to_owned());
+        }
+        self.take_entries(&root)?;
+        let top = root.object_value_or_create().ok_or("its top is not an object")?;
+        let hooks = top.object_value_or_create("hooks").ok_or("its 'hooks' is not an object")?;
+        for (event, entry) in entries {
+            let list = hooks
+                .array_value_or_create(event)
+                .ok_or_else(|| format!("its hooks of {event} are not a list"))?;
+            list.append(input(entry));
+        }
+        // Of two of the same name clients read the last, and what was written went to the first.
+        match self.entries_of(&root.to_serde_value().unwrap_or_default()).len() == entries.len() {
+            true => Ok(format!("{mark}{root}")),
+            false => Err("it names its hooks, or an event of them, twice".to_owned()),
+        }
+    }
+
+    fn take_entries(&self, root: &CstRootNode) -> Result<(), String> {
+        let Some(property) = root.object_value().and_then(|top| top.get("hooks")) else {
+            return Ok(());
+        };
+        let hooks = property.object_value().ok_or("its 'hooks' is not an object")?;
+        let is_ours =
+            |node: &CstNode| node.to_serde_value().is_some_and(|value| self.is_entry(&value));
+        let mut is_changed = false;
+        for event in hooks.properties() {
+            let Some(list) = event.array_value() else { continue };
+            let ours: Vec<CstNode> = list.elements().into_iter().filter(is_ours).collect();
+            is_changed |= !ours.is_empty();
+            if !ours.is_empty() && ours.len() == list.elements().len() {
+                event.remove();
+            } else {
+                ours.into_iter().for_each(CstNode::remove);
+            }
+        }
+        if is_changed && hooks.properties().is_empty() {
+            property.remove();
+        }
+        Ok(())
+    }
+
+    /// The entries of aye in `settings`, with their events.
+    fn entries_of(&self, settings: &Value) -> Vec<(String, Value)> {
+        let hooks = settings["hooks"].as_object().into_iter().flatten();
+        let entries = hooks.flat_map(|(event, list)| {
+            let list = list.as_array().into_iter().flatten();
+            list.map(move |entry| (event.clone(), entry.clone()))
+        });
+        entries.filter(|(_, entry)| self.is_entry(entry)).collect()
+    }
+
+    /// Whether `entry` is one of aye's.
+    pub fn is_entry(&self, entry: &Value) -> bool {
+        let is_ours = |hook: &Value| {
+            let args = hook["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let command = hook["command"].as_str().unwrap_or_default();
+            args.take(3).eq(["agents", "hook", self.name])
+                || command.contains(&format!(" agents hook {} ", self.name))
+        };
+        entry["hooks"].as_array().is_some_and(|hooks| hooks.iter().any(is_ours))
+    }
+
+    /// Whether `config` (Codex's `config.toml`) has a person's trust in aye's hook of edits in `hooks`, the text of the
+    /// file at `path`; `None` where the client asks for no trust. What the hook was when it was trusted is not looked
+    /// at: Codex itself asks again once it is another one.
+    pub fn is_trusted(&self, config: &str, path: &str, hooks: &str) -> Option<bool> {
+        if self.name != "codex" {
+            return None;
+        }
+        let hooks = serde_json::from_str::<Value>(hooks).unwrap_or_default();
+        let list = hooks["hooks"][self.before()].as_array();
+        let at = list.and_then(|list| list.iter().position(|entry| self.is_entry(entry)));
+        let config = config.parse::<toml_edit::DocumentMut>().unwrap_or_default();
+        let state = config.get("hooks").and_then(|hooks| hooks.get("state"));
+        let key = at.map(|at| format!("{path}:pre_tool_use:{at}:0"));
+        let state = state.zip(key).and_then(|(state, key)| state.get(key));
+        Some(state.is_some_and(|state| {
+            let is_on = state.get("enabled").and_then(toml_edit::Item::as_bool) != Some(false);
+            is_on && state.get("trusted_hash").is_some()
+        }))
+    }
+}
+
+/// `text`, which something was taken out of; `None` where nothing is left.
+pub(super) fn left(text: String) -> Option<String> {
+    // The editor's own of an object that is empty by now: a file that aye has made.
+    Some(text).filter(|text| !text.trim().is_empty() && text != "{}\n")
 }
 
 /// The byte order mark that some editors put before a text, and the text.
-pub(super) fn mark(text: &str) -> (&str, &str) {
+pub(super) fn split_mark(text: &str) -> (&str, &str) {
     match text.strip_prefix('\u{feff}') {
         Some(rest) => (&text[..text.len() - rest.len()], rest),
         None => ("", text),
@@ -103,32 +256,8 @@ pub(super) fn parse(text: &str) -> Result<CstRootNode, String> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
+    let text = if text.trim().is_empty() { NOTHING } else { text };
     CstRootNode::parse(text, &options).map_err(|error| error.to_string())
-}
-
-fn take_out(root: &CstRootNode, is_ours: &impl Fn(&Value) -> bool) -> Result<(), String> {
-    let Some(top) = root.object_value() else { return Ok(()) };
-    let Some(property) = top.get("hooks") else { return Ok(()) };
-    let hooks = property.object_value().ok_or("its 'hooks' is not an object")?;
-    let mut is_changed = false;
-    for event in hooks.properties() {
-        let Some(list) = event.array_value() else { continue };
-        let ours: Vec<CstNode> = list
-            .elements()
-            .into_iter()
-            .filter(|element| element.to_serde_value().is_some_and(|value| is_ours(&value)))
-            .collect();
-        is_changed |= !ours.is_empty();
-        let is_all = !ours.is_empty() && ours.len() == list.elements().len();
-        ours.into_iter().for_each(CstNode::remove);
-        if is_all {
-            event.remove();
-        }
-    }
-    if is_changed && hooks.properties().is_empty() {
-        property.remove();
-    }
-    Ok(())
 }
 
 /// `value` as the editor takes it.
@@ -147,36 +276,36 @@ fn input(value: &Value) -> CstInputValue {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
+    use super::super::client;
     use super::*;
 
-    fn is_ours(value: &Value) -> bool {
-        value["ours"] == true
-    }
-
-    fn entries() -> Vec<(&'static str, Value)> {
-        vec![("A", json!({"ours": true, "n": 1})), ("B", json!({"ours": true}))]
-    }
-
     #[test]
-    fn all_else_keeps_its_bytes() {
+    fn what_is_put_in_and_taken_out_again_leaves_the_bytes_of_a_file() {
+        let (claude, gemini) = (client("claude-code").unwrap(), client("gemini").unwrap());
         for text in [
-            "{\n  // mine\n  \"model\": \"x\",   \"hooks\": {\n    \"A\": [ {\"theirs\": 1}, ],\n  }\n}\n",
-            "{\"a\":1,\"hooks\":{\"C\":[{\"x\":[1,2]}]}}",
+            "",
+            "{}",
+            "{\n  \"model\": \"x\"\n}\n",
+            "{\n  // mine\n  \"model\": \"x\",\n  \"hooks\": {\n    \"Stop\": [\n      {\"theirs\": 1}\n    ]\n  },\n  \"z\": 1\n}\n",
+            "{\n    \"hooks\": {\n        \"Stop\": [\n            {\n                \"hooks\": []\n            }\n        ]\n    }\n}",
             "\u{feff}{\r\n\t\"z\": null, /* why */\r\n\t\"b\": [\r\n]\r\n}\r\n",
+            // All on one line: the editor breaks it, and changes no more.
+            "{\"a\":1,\"hooks\":{\"C\":[{\"x\":[1,2]}]}}",
         ] {
-            let with = put(text, &entries(), is_ours).unwrap();
-            assert_eq!(find(&with, is_ours).unwrap(), ["A", "B"]);
-            for kept in ["// mine", "theirs", "/* why */", "[1,2]", "\r\n\t\"z\": null"] {
-                assert_eq!(text.contains(kept), with.contains(kept), "{kept} in {with}");
+            for client in [claude, gemini] {
+                let with = client.put(text, "/o'h/a y/aye", false).unwrap();
+                assert!(client.is_in(&with).unwrap() && !client.is_in(text).unwrap(), "{with}");
+                // Twice is once, and another mode takes its place.
+                assert_eq!(client.put(&with, "/o'h/a y/aye", false).unwrap(), with);
+                let strict = client.put(&with, "/o'h/a y/aye", true).unwrap();
+                assert!(client.is_strict_in(&strict) && !client.is_strict_in(&with), "{strict}");
+                for text_with in [with, strict] {
+                    let without = client.take(&text_with).unwrap().unwrap_or_default();
+                    let bare = |text: &str| text.split_whitespace().collect::<String>();
+                    assert_eq!(bare(&without), bare(text), "{text_with}");
+                    assert!(without == text || text.starts_with("{\"a\""), "{without}");
+                }
             }
-            // Twice is once.
-            assert_eq!(put(&with, &entries(), is_ours).unwrap(), with);
-            let without = remove(&with, is_ours).unwrap();
-            assert!(find(&without, is_ours).unwrap().is_empty());
-            let value = |text: &str| parse(mark(text).1).unwrap().to_serde_value();
-            assert_eq!(value(&without), value(text));
         }
     }
 
@@ -186,7 +315,7 @@ mod tests {
             "[",
             "{\"hooks\": []}",
             "[]",
-            "{\"hooks\": {\"A\": {}}}",
+            "{\"hooks\": {\"Stop\": {}}}",
             "nonsense {",
             "{'a': 1}",
             "{a: 1}",
@@ -194,10 +323,40 @@ mod tests {
             "{\"a\": NaN}",
             "{\"a\": 1 \"b\": 2}",
             "{\"hooks\": {}, \"hooks\": {}}",
-            "{\"hooks\": {\"A\": [], \"A\": []}}",
+            "{\"hooks\": {\"Stop\": [], \"Stop\": []}}",
         ] {
-            assert!(put(text, &entries(), is_ours).is_err(), "{text}");
+            assert!(client("claude-code").unwrap().put(text, "/aye", false).is_err(), "{text}");
         }
-        assert!(put("", &entries(), is_ours).is_ok());
+        for name in ["copilot", "opencode"] {
+            assert!(client(name).unwrap().put("theirs", "/aye", false).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn codex_trusts_a_hook_where_its_settings_say_so() {
+        let codex = client("codex").unwrap();
+        let entry = |command: &str| json!({ "hooks": [{ "type": "command", "command": command }] });
+        let hooks = json!({ "hooks": {
+            "PreToolUse": [entry("theirs"), entry("'/aye' agents hook codex PreToolUse")],
+        }});
+        let hooks = hooks.to_string();
+        let config = |key: &str, more: &str| {
+            format!("[hooks.state]\n\n[hooks.state.\"/h/hooks.json:{key}\"]\n{more}\n")
+        };
+        let hash = "trusted_hash = \"sha256:88\"";
+        let is_trusted =
+            |config: &str| codex.is_trusted(config, "/h/hooks.json", &hooks) == Some(true);
+        assert!(is_trusted(&config("pre_tool_use:1:0", hash)));
+        for other in [
+            config("pre_tool_use:0:0", hash),
+            config("stop:1:0", hash),
+            config("pre_tool_use:1:0", ""),
+            config("pre_tool_use:1:0", &format!("enabled = false\n{hash}")),
+            String::new(),
+            "hooks = 5".to_owned(),
+            "[".to_owned(),
+        ] {
+            assert!(!is_trusted(&other), "{other}");
+        }
     }
 }

@@ -7,7 +7,15 @@ set -eu
 client gemini @google/gemini-cli@0.61.0 gemini
 repository
 mkdir -p "$HOME/.gemini"
-echo '{"security":{"auth":{"selectedType":"gemini-api-key"}}} // mine' >"$HOME/.gemini/settings.json"
+cat >"$HOME/.gemini/settings.json" <<END
+{
+  "security": {
+    "auth": {
+      "selectedType": "gemini-api-key" // mine
+    }
+  }
+}
+END
 cp "$HOME/.gemini/settings.json" "$scratch/settings"
 "$aye" agents install gemini
 model gemini gemini <<END

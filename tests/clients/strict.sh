@@ -13,7 +13,7 @@ command='sed -i s/bee/wasp/ b.txt && cat b.txt'
 # strict NAME: the refused edit is nowhere, what the command wrote is in the checkout.
 strict() {
     [ "$(git status --short)" = " M b.txt" ] || fail "$1: the checkout is otherwise: $(git status --short)"
-    [ "$("$aye" list --count)" = 0 ] || fail "$1: something was proposed: $(tail -20 "$scratch/turn")"
+    ! "$aye" list --json | grep -q '"proposal_id"' || fail "$1: something was proposed: $(tail -20 "$scratch/turn")"
     grep -q "aye propose PATH" "$scratch/$1.log" || fail "$1: the way to propose was not told"
     git checkout -q b.txt
     echo "$1: the edit refused, the command run in the checkout"

@@ -190,7 +190,8 @@ fn a_client_that_rewrites_nothing_is_given_the_path() {
         refused("qwen", &command(&repo, "qwen", &text));
     }
     std::fs::write(tree.join("b.txt"), "wasp\n").expect("write");
-    call(&repo, "qwen", "Stop", json!({})).ok().says("1 file +1 −1");
+    call(&repo, "qwen", "Stop", json!({})).ok();
+    pending(&repo);
     assert_eq!(repo.text("b.txt"), "bee\n");
 }
 
@@ -211,9 +212,6 @@ fn notebooks_and_monitors_of_qwen_are_held() {
     assert_eq!(notebook(tree.join("n.ipynb")), Value::Null);
     refused("qwen", &monitor("echo wasp >>b.txt"));
     assert_eq!(monitor(&format!("cd {} && echo wasp >>b.txt", tree.display())), Value::Null);
-    repo.aye(&["agents", "install", "qwen"]).ok();
-    let settings = std::fs::read_to_string(repo.outer().join("home/.qwen/settings.json"));
-    assert!(settings.expect("settings").contains("|notebook_edit|run_shell_command|monitor\""));
 }
 
 #[test]
@@ -387,170 +385,11 @@ fn what_is_not_understood_is_refused_in_each_clients_form() {
     for (name, before, _) in CLIENTS {
         for bytes in [&b""[..], b"{", b"[]", b"\xff\xfe", br#"{"session_id":"s"}"#] {
             let run = repo.cmd(&["agents", "hook", name, before]).stdin(bytes).run().ok();
-            assert!(refused(name, &run.json()).contains("could not judge"));
+            refused(name, &run.json());
         }
         repo.cmd(&["agents", "hook", name, "unheard-of"]).stdin(b"{}").run().ok();
     }
     repo.cmd(&["agents", "hook", "unheard-of", "PreToolUse"]).stdin(b"{}").run().exits(2);
-}
-
-/// Settings as people have them.
-const SETTINGS: &[&str] = &[
-    "",
-    "\n",
-    "{}",
-    "{}\n",
-    "{ }\n",
-    "{\n}\n",
-    "{\n\n}\n\n",
-    "\u{feff}{}\r\n",
-    "\u{feff}{\r\n  \"model\": \"x\"\r\n}\r\n",
-    "{\"model\":\"x\"}",
-    "{\"model\":\"x\",\"hooks\":{}}",
-    "{\n\t\"model\": \"x\"\n}",
-    "{\n    \"model\": \"x\",\n    \"theme\": \"dark\"\n}\n",
-    "// mine\n{\n  \"a\": 1 // why\n}\n",
-    "/* head */ {\"a\": /* in */ 1}\n",
-    "{\n  \"a\": [1, 2, 3,],\n}\n",
-    "{\n  \"a\": {\"b\": {\"c\": [{}]}},\n  // last\n}\n",
-    "{\"hooks\":{\"Stop\":[]}}\n",
-    "{\"hooks\":{\"Stop\":[{\"hooks\":[]}]}}\n",
-    "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}]}}",
-    "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\n        \"hooks\": [\n          {\"type\": \"command\", \"command\": \"other agents hook\"}\n        ]\n      }, // theirs\n    ],\n  },\n}\n",
-    "{\"hooks\":{\"Unheard\":[{\"x\":1}],\"Stop\":[{\"hooks\":[{\"command\":\"y\"}]}]},\"z\":0}\n",
-    "{\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [ {\"hooks\": []} , ],\r\n\t},\r\n}",
-    "{\"a\":\"\\u00e9\\n\\\"\",\"b\":\"é\"}\n",
-    "{\"a\":1e400,\"b\":-0.0,\"c\":12345678901234567890123}\n",
-    "{\"a\":1,\"a\":2}\n",
-    "{\"context\":{\"includeDirectories\":[\"/x\"]}}\n",
-    "{\"permissions\":{\"allow\":[\"Bash(ls:*)\"],\"deny\":[]}}\n",
-    "   {\"a\":true}   ",
-    "{\"mcpServers\":{\"aye\":{\"command\":\"aye\",\"args\":[\"mcp\"]}}}\n",
-    "{\"$schema\":\"https://json.schemastore.org/x.json\",\"env\":{}}\n",
-];
-
-/// What is refused and left alone.
-const BROKEN: &[&str] =
-    &["{", "[]", "5", "nonsense {", "{\"hooks\": 5}", "{\"hooks\": []}", "{\"a\": 'x' 'y'}"];
-
-#[test]
-fn settings_of_all_kinds_are_merged_and_put_back_to_the_byte() {
-    let repo = Repo::with(FILES);
-    let home = repo.outer().join("home");
-    let file = |name: &str| match name {
-        "codex" => home.join(".codex/hooks.json"),
-        name => home.join(format!(".{name}/settings.json")),
-    };
-    for (at, text) in SETTINGS.iter().enumerate() {
-        let name = ["codex", "gemini", "qwen"][at % 3];
-        let path = file(name);
-        std::fs::create_dir_all(path.parent().expect("a directory")).expect("make");
-        std::fs::write(&path, text).expect("write");
-        repo.aye(&["agents", "install", name, "--dry-run"]).ok().says("would write");
-        assert_eq!(std::fs::read_to_string(&path).expect("text"), *text);
-        repo.aye(&["agents", "install", name]).ok().says("(4 hooks)");
-        let with = std::fs::read_to_string(&path).expect("text");
-        assert!(with.contains(&format!("agents hook {name} ")), "{with}");
-        repo.aye(&["agents", "install", name]).ok().says("unchanged");
-        repo.aye(&["agents", "show"]).ok().says("installed");
-        repo.aye(&["agents", "remove", name]).ok().says("removed");
-        assert_eq!(std::fs::read_to_string(&path).expect("text"), *text);
-        repo.aye(&["agents", "remove", name]).ok().says("unchanged");
-        // Edited since: all else stays.
-        repo.aye(&["agents", "install", name]).ok();
-        let with = std::fs::read_to_string(&path).expect("text");
-        std::fs::write(&path, format!("{with}\n// more\n")).expect("write");
-        repo.aye(&["agents", "remove", name]).ok();
-        let left = std::fs::read_to_string(&path).expect("text");
-        assert!(left.ends_with("// more\n") && !left.contains("agents hook codex"), "{left}");
-    }
-    for text in BROKEN {
-        std::fs::write(file("gemini"), text).expect("write");
-        repo.aye(&["agents", "install", "gemini"]).fails("invalid_json", 6);
-        // Nor is anything written for another.
-        repo.aye(&["agents", "install", "copilot", "gemini"]).fails("invalid_json", 6);
-        assert!(!home.join(".copilot").exists());
-        assert_eq!(std::fs::read_to_string(file("gemini")).expect("text"), *text);
-    }
-}
-
-#[test]
-fn files_of_ayes_own_come_and_go_and_others_are_left() {
-    let repo = Repo::with(FILES);
-    let home = repo.outer().join("home");
-    for (name, path, project) in [
-        ("copilot", ".copilot/hooks/aye.json", ".github/hooks/aye.json"),
-        ("opencode", ".config/opencode/plugin/aye.js", ".opencode/plugin/aye.js"),
-    ] {
-        let path = home.join(path);
-        repo.aye(&["agents", "install", name]).ok().says("written");
-        assert!(std::fs::read_to_string(&path).expect("text").contains("agents"), "{name}");
-        repo.aye(&["agents", "install", name]).ok().says("unchanged");
-        repo.aye(&["agents", "remove", name]).ok().says("removed");
-        assert!(!path.exists());
-        repo.aye(&["agents", "install", name, "--project"]).ok();
-        assert!(repo.path(project).exists());
-        repo.aye(&["agents", "remove", name, "--project"]).ok();
-        assert!(!repo.path(project).exists());
-        std::fs::create_dir_all(path.parent().expect("a directory")).expect("make");
-        std::fs::write(&path, "theirs").expect("write");
-        repo.aye(&["agents", "install", name]).fails("invalid_json", 6);
-        repo.aye(&["agents", "remove", name]).ok().says("unchanged");
-        assert_eq!(std::fs::read_to_string(&path).expect("text"), "theirs");
-        repo.aye(&["agents", "install", name, "--local"]).fails("invalid_argument", 6);
-    }
-}
-
-#[test]
-fn the_trees_are_writable_in_codexs_sandbox_and_its_toml_is_put_back() {
-    let repo = Repo::with(FILES);
-    let path = repo.outer().join("home/.codex/config.toml");
-    std::fs::create_dir_all(path.parent().expect("a directory")).expect("make");
-    for text in [
-        "",
-        "model = \"x\"   # mine\r\n\r\n[tui]\r\ntheme='dark'\r\n",
-        "[sandbox_workspace_write]\nwritable_roots = [ \"/x\", ] # theirs\nnetwork_access = true\n",
-        "\u{feff}# head\n[profiles.a]\nmodel = 'y'",
-    ] {
-        std::fs::write(&path, text).expect("write");
-        repo.aye(&["agents", "install", "codex"]).ok().notes("/hooks");
-        let with = std::fs::read_to_string(&path).expect("text");
-        assert!(with.contains("/aye/trees"), "{with}");
-        repo.aye(&["agents", "remove", "codex"]).ok();
-        assert_eq!(std::fs::read_to_string(&path).expect("text"), text);
-    }
-    std::fs::write(&path, "[").expect("write");
-    repo.aye(&["agents", "install", "codex"]).fails("invalid_json", 6);
-    assert!(!path.with_file_name("hooks.json").exists());
-}
-
-/// What hooks of one scope need stays as long as there are hooks of another.
-#[test]
-fn what_the_hooks_of_another_scope_need_is_not_taken_out() {
-    let repo = Repo::with(FILES);
-    let home = repo.outer().join("home");
-    let other = repo.outer().join("other");
-    repo.git(&["init", "-q", other.to_str().expect("UTF-8")]);
-    let read = |path: &str| std::fs::read_to_string(home.join(path)).unwrap_or_default();
-    for (name, settings, before) in [
-        ("codex", ".codex/config.toml", "model = \"x\"  # mine\n"),
-        ("gemini", ".gemini/settings.json", "{\"model\": \"x\"} // mine\n"),
-    ] {
-        std::fs::create_dir_all(home.join(settings).parent().expect("a directory")).expect("make");
-        std::fs::write(home.join(settings), before).expect("write");
-        repo.aye(&["agents", "install", name]).ok();
-        assert!(read(settings).contains("/aye/trees"), "{}", read(settings));
-        repo.aye(&["agents", "install", name, "--project"]).ok();
-        repo.cmd(&["agents", "install", name, "--project"]).dir(&other).run().ok();
-        repo.aye(&["agents", "remove", name]).ok().says("removed");
-        assert!(read(settings).contains("/aye/trees"), "{}", read(settings));
-        assert!(!read(settings).contains("agents hook"), "{}", read(settings));
-        repo.aye(&["agents", "remove", name, "--project"]).ok().says("removed");
-        // The other project's.
-        assert!(read(settings).contains("/aye/trees"), "{}", read(settings));
-        repo.cmd(&["agents", "remove", name, "--project"]).dir(&other).run().ok();
-        assert_eq!(read(settings), before);
-    }
 }
 
 #[cfg(unix)]

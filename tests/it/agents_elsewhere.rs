@@ -68,13 +68,12 @@ fn an_edit_from_outside_of_any_repository_is_refused() {
         sent.as_object_mut().expect("object").extend(call.as_object().cloned().unwrap_or_default());
         let cmd = repo.cmd(&["agents", "hook", name, event]);
         let run = cmd.stdin(sent.to_string().as_bytes()).run().ok();
-        assert!(run.out().contains("does not work there"), "{name}: {run}");
         assert!(run.out().contains("\"deny\""), "{name}: {run}");
     }
     for file in [outer.join("x.txt"), outer.join("new/x.txt")] {
         assert_eq!(edit(&repo, &outer, &file).out(), "");
     }
-    repo.aye(&["session"]).ok().notes("no sessions");
+    assert!(sessions(&repo).is_empty());
 }
 
 #[test]
@@ -85,8 +84,7 @@ fn an_edit_of_another_repository_is_refused_where_that_has_hooks() {
     let settings = other.path(".claude/settings.json");
     other.aye(&["agents", "install", "claude-code"]).ok();
     assert!(settings.is_file());
-    let reason = refused(edit(&repo, repo.root(), &file));
-    assert!(reason.contains("does not work there"), "{reason}");
+    refused(edit(&repo, repo.root(), &file));
     other.aye(&["agents", "remove", "claude-code"]).ok();
     assert_eq!(edit(&repo, repo.root(), &file).out(), "");
     repo.aye(&["agents", "install", "claude-code", "--user"]).ok();
@@ -104,12 +102,10 @@ fn an_edit_of_a_linked_work_tree_of_the_same_repository_is_refused() {
     repo.git(&["worktree", "add", "-q", "-b", "l", linked.to_str().expect("UTF-8")]);
     for file in ["b.txt", "new/deep.txt"] {
         let reason = refused(edit(&repo, repo.root(), &linked.join(file)));
-        assert!(reason.contains("does not work there"), "{reason}");
         assert!(reason.contains(&format!("cd '{}'", linked.display())), "{reason}");
         assert!(refused(edit(&repo, &linked, &linked.join(file))).contains("EnterWorktree"));
     }
-    let reason = refused(edit(&repo, &linked, &repo.path("b.txt")));
-    assert!(reason.contains("does not work there"), "{reason}");
+    refused(edit(&repo, &linked, &repo.path("b.txt")));
     assert_eq!(edit(&repo, repo.root(), &other.path("b.txt")).out(), "");
 }
 
@@ -138,9 +134,6 @@ fn a_session_that_goes_on_in_a_linked_work_tree_has_a_tree_of_that() {
     };
     assert_eq!(bash(repo.root(), "cat b.txt; echo 1 >>src/a.txt"), "bee\n");
     assert_eq!(bash(&linked, "cat b.txt; echo ant >>b.txt"), "wasp\n");
-    // From outside, named by its path.
-    let text = format!("cat {}", linked.join("b.txt").display());
-    assert_eq!(bash(repo.outer(), &text), "wasp\nant\n");
     assert_eq!(bash(repo.root(), "cat src/a.txt"), "one\ntwo\n1\n");
     for directory in [repo.root(), &linked] {
         ask(directory, "Stop", json!({}));
@@ -156,37 +149,33 @@ fn a_session_that_goes_on_in_a_linked_work_tree_has_a_tree_of_that() {
     assert_eq!(std::fs::read_to_string(linked.join("b.txt")).expect("read"), "wasp\nant\n");
 }
 
-/// Codex names the directory of the command, and not its own: that is where it starts its hooks, or has a tree already.
+/// The trees of all sessions.
+fn sessions(repo: &Repo) -> Vec<Value> {
+    let list = repo.aye(&["session", "list", "--json"]).ok().json();
+    list["sessions"].as_array().expect("a list").iter().map(|one| one["tree"].clone()).collect()
+}
+
+/// Codex names the directory of the command, and not its own: that is where it starts its hooks.
 #[test]
 fn a_command_outside_of_any_repository_that_names_the_checkout_means_the_tree() {
     let repo = Repo::with(FILES);
     let outer = repo.outer().to_owned();
-    let ask = |client: &str, start: &Path, project: Option<&Path>, text: &str| {
+    let ask = |start: &Path, text: &str| {
         let call = json!({"session_id": "s", "cwd": outer, "hook_event_name": "PreToolUse",
             "tool_name": "Bash", "tool_input": { "command": text }});
         let start = start.to_str().expect("UTF-8");
-        let mut cmd = repo.cmd(&["-C", start, "agents", "hook", client, "PreToolUse"]);
-        if let Some(project) = project {
-            cmd = cmd.env("CLAUDE_PROJECT_DIR", project);
-        }
-        cmd.stdin(call.to_string().as_bytes()).run().ok().out()
+        let cmd = repo.cmd(&["-C", start, "agents", "hook", "codex", "PreToolUse"]);
+        cmd.stdin(call.to_string().as_bytes()).run().ok()
     };
     let text = format!("echo wasp >>{}", repo.path("b.txt").display());
-    // Nothing here knows of the repository.
-    assert_eq!(ask("codex", &outer, None, &text), "");
-    assert_eq!(ask("codex", repo.root(), None, "echo wasp >>b.txt"), "");
-    repo.aye(&["session"]).ok().notes("no sessions");
-    let moved = ask("claude-code", &outer, Some(&repo.path("src")), &text);
-    assert!(moved.contains("/aye/trees/"), "{moved}");
-    let moved = ask("codex", &repo.path("src"), None, &text);
-    let moved: Value = serde_json::from_str(&moved).expect("JSON");
-    let list = repo.aye(&["session", "list", "--json"]).ok().json();
-    let tree = list["sessions"][0]["tree"].as_str().expect("a tree").to_owned();
+    // Nothing here knows of the repository, and nothing there names it.
+    assert_eq!(ask(&outer, &text).out(), "");
+    assert_eq!(ask(repo.root(), "echo wasp >>b.txt").out(), "");
+    assert!(sessions(&repo).is_empty());
+    let moved = ask(&repo.path("src"), &text).json();
+    let tree = sessions(&repo)[0].as_str().expect("a tree").to_owned();
     let expected = format!("echo wasp >>{tree}/b.txt");
     assert_eq!(moved["hookSpecificOutput"]["updatedInput"]["command"], expected);
-    // By the tree that the session has now.
-    assert!(ask("codex", &outer, None, &text).contains(&expected));
-    assert_eq!(ask("codex", &outer, None, "echo wasp >>b.txt"), "");
 }
 
 #[test]
@@ -229,11 +218,11 @@ fn a_git_directory_that_leads_to_no_work_tree_here_is_closed() {
         let repo = Repo::with(FILES);
         make(&repo);
         for directory in [repo.root().to_owned(), repo.path("src"), repo.outer().to_owned()] {
-            let reason = refused(edit(&repo, &directory, &repo.path("b.txt")));
-            assert!(reason.contains("could not judge it"), "{name}: {reason}");
+            let run = edit(&repo, &directory, &repo.path("b.txt"));
+            assert!(run.out().contains("\"deny\""), "{name}: {run}");
         }
         let run = tool(&repo, &repo.path("src"), "Bash", &json!({ "command": "echo x >b.txt" }));
-        assert!(refused(run).contains("could not judge it"), "{name}");
+        assert!(run.out().contains("\"deny\""), "{name}: {run}");
         // Nothing keeps the agent from ending, or from reading.
         hook(&repo, repo.root(), "Stop", json!({})).says("aye: ");
     }
@@ -260,7 +249,7 @@ fn the_git_directory_of_a_tree_runs_nothing_outside_of_it() {
     );
     repo.program("sh").args(&["-c", &text]).run().ok();
     for file in [tree.join("n.txt"), repo.path("b.txt")] {
-        assert!(refused(edit(&repo, tree, &file)).contains("not as it was made"));
+        assert!(refused(edit(&repo, tree, &file)).contains("[session_record_invalid]"));
     }
     refused(tool(&repo, tree, "Bash", &json!({ "command": "true" })));
     for event in ["Stop", "UserPromptSubmit"] {
@@ -268,7 +257,8 @@ fn the_git_directory_of_a_tree_runs_nothing_outside_of_it() {
     }
     assert!(!mark.exists() && !tree.join(".git/aye").exists());
     // Its work is not lost.
-    repo.aye(&["session", "submit", name.expect("a name")]).ok().notes("2 files");
+    repo.aye(&["session", "submit", name.expect("a name")]).ok();
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 1);
 }
 
 /// A person's `git switch` may take the directory away in which the client was started.

@@ -1,126 +1,201 @@
-//! `aye agents show`: which agents are here, and whether they are gated; settings that are not what they seem.
+//! `aye agents install`, `remove` and `show`: the settings of all clients, also those that are not what they seem.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Repo, Run};
 
-/// A package of version `version` with the program `name`, and a directory that has it.
-fn install(repo: &Repo, name: &str, version: &str) -> PathBuf {
-    let (bin, package) = (repo.outer().join("bin"), repo.outer().join("lib").join(name));
-    for directory in [&bin, &package.join("dist")] {
-        std::fs::create_dir_all(directory).expect("mkdir");
+/// Each client, its file of the user's, and that of a project.
+const CLIENTS: [(&str, &str, &str); 6] = [
+    ("claude-code", ".claude/settings.json", ".claude/settings.json"),
+    ("codex", ".codex/hooks.json", ".codex/hooks.json"),
+    ("gemini", ".gemini/settings.json", ".gemini/settings.json"),
+    ("qwen", ".qwen/settings.json", ".qwen/settings.json"),
+    ("copilot", ".copilot/hooks/aye.json", ".github/hooks/aye.json"),
+    ("opencode", ".config/opencode/plugin/aye.js", ".opencode/plugin/aye.js"),
+];
+
+/// Settings as people have them.
+const SETTINGS: [&str; 5] = [
+    "{\n  \"model\": \"x\",\n  \"env\": {}\n}\n",
+    "{\n    \"hooks\": {\n        \"Stop\": [\n            {\n                \"hooks\": []\n            }\n        ]\n    }\n}\n",
+    "{\n\t// mine\n\t\"model\": \"x\", // why\n}\n",
+    "\u{feff}{\r\n  \"model\": \"x\"\r\n}\r\n",
+    "{\n  \"context\": {\n    \"includeDirectories\": [\n      \"/x\"\n    ]\n  }\n}\n",
+];
+
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("make");
+    std::fs::write(path, text).expect("write");
+}
+
+fn read(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+/// A directory of programs with the names of clients.
+fn programs(repo: &Repo, names: &[&str]) -> PathBuf {
+    let bin = repo.outer().join("bin");
+    for name in names {
+        write(&bin.join(name), "#!/bin/sh\nexit 9\n");
+        repo.chmod(bin.join(name).to_str().expect("UTF-8"), 0o755);
     }
-    let file = package.join("dist/cli.js");
-    std::fs::write(&file, "#!/bin/sh\nexit 9\n").expect("write");
-    std::fs::write(package.join("package.json"), format!("{{\"version\": \"{version}\"}}"))
-        .expect("write");
-    std::os::unix::fs::symlink(file, bin.join(name)).expect("symlink");
     bin
 }
 
-fn show(repo: &Repo, path: &std::path::Path) -> Run {
-    repo.cmd(&["agents", "show", "--json"]).env("PATH", path).run()
+#[test]
+fn hooks_come_and_go_and_all_else_keeps_its_bytes() {
+    for (name, own, project) in CLIENTS {
+        let repo = Repo::new();
+        let home = repo.outer().join("home");
+        let agents = |command: &str, more: &[&str]| {
+            repo.aye(&[&["agents", command, name][..], more].concat())
+        };
+        for (flag, path) in [("--user", home.join(own)), ("--project", repo.path(project))] {
+            repo.aye(&["agents", "show"]).exits(1);
+            agents("install", &[flag, "--dry-run"]).ok();
+            assert_eq!(read(&path), None);
+            agents("install", &[flag]).ok();
+            let with = read(&path).expect("hooks");
+            assert!(with.contains("agents") && !with.contains("strict = true"), "{with}");
+            repo.cmd(&["agents", "show"]).env("PATH", "/usr/bin:/bin").run().ok();
+            agents("install", &[flag]).ok();
+            assert_eq!(read(&path).as_ref(), Some(&with));
+            agents("install", &[flag, "--mode", "strict"]).ok();
+            let strict = read(&path).expect("hooks");
+            assert!(strict != with && strict.contains("strict"), "{strict}");
+            agents("install", &[flag]).ok();
+            assert_eq!(read(&path).map(|text| text.len()), Some(with.len()));
+            agents("remove", &[flag]).ok();
+            assert!(!path.exists(), "{name} {flag}");
+            agents("remove", &[flag]).ok();
+        }
+        if name != "claude-code" {
+            agents("install", &["--local"]).fails("invalid_argument", 6);
+        }
+        let path = home.join(own);
+        if !path.ends_with("settings.json") && !path.ends_with("hooks.json") {
+            write(&path, "theirs");
+            agents("install", &["--user"]).fails("invalid_json", 6);
+            agents("remove", &["--user"]).ok();
+            assert_eq!(read(&path).as_deref(), Some("theirs"), "{name}");
+            continue;
+        }
+        for text in SETTINGS {
+            write(&path, text);
+            agents("install", &["--user"]).ok();
+            assert_ne!(read(&path).as_deref(), Some(text));
+            agents("remove", &["--user"]).ok();
+            assert_eq!(read(&path).as_deref(), Some(text), "{name}");
+            // Edited since: all else stays.
+            agents("install", &["--user"]).ok();
+            let with = read(&path).expect("hooks");
+            write(&path, &format!("{with}\n// more\n"));
+            agents("remove", &["--user"]).ok();
+            assert_eq!(read(&path), Some(format!("{text}\n// more\n")), "{name}");
+        }
+        for text in ["{", "[]", "nonsense {", "{\"hooks\": 5}", "{'a': 1}"] {
+            write(&path, text);
+            agents("install", &["--user"]).fails("invalid_json", 6);
+            // Nor is anything written for another.
+            repo.aye(&["agents", "install", "copilot", name, "--user"]).fails("invalid_json", 6);
+            assert!(!home.join(".copilot").exists());
+            assert_eq!(read(&path).as_deref(), Some(text));
+        }
+    }
 }
 
-fn agent(run: &Run, name: &str) -> Value {
-    let agents = run.json()["agents"].as_array().expect("agents").clone();
-    agents.into_iter().find(|agent| agent["harness"] == name).expect("the agent")
+/// Codex's sandbox and Gemini CLI's workspace would keep the trees out.
+#[test]
+fn the_trees_are_named_as_long_as_there_are_hooks() {
+    for (name, settings, before) in [
+        ("codex", ".codex/config.toml", "model = \"x\"   # mine\r\n\r\n[tui]\r\ntheme='dark'\r\n"),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[sandbox_workspace_write]\nwritable_roots = [ \"/x\", ] # theirs\nnetwork_access = true\n",
+        ),
+        ("gemini", ".gemini/settings.json", "{\n  \"model\": \"x\" // mine\n}\n"),
+    ] {
+        let repo = Repo::new();
+        let path = repo.outer().join("home").join(settings);
+        write(&path, before);
+        let names_trees = || read(&path).is_some_and(|text| text.contains("/aye/trees"));
+        repo.aye(&["agents", "install", name]).ok();
+        repo.aye(&["agents", "install", name, "--project"]).ok();
+        assert!(names_trees());
+        repo.aye(&["agents", "remove", name]).ok();
+        assert!(names_trees(), "the project's need them");
+        repo.aye(&["agents", "remove", name, "--project"]).ok();
+        assert_eq!(read(&path).as_deref(), Some(before));
+        write(&path, "[");
+        repo.aye(&["agents", "install", name]).fails("invalid_json", 6);
+        assert!(name != "codex" || !path.with_file_name("hooks.json").exists());
+    }
 }
 
 #[test]
-fn what_is_known_of_an_agent_is_shown() {
+fn what_is_there_is_shown_and_what_is_not_gated_named() {
     let repo = Repo::new();
-    let bin = install(&repo, "claude", "2.1.330");
-    let seen = show(&repo, &bin).exits(1).notes("claude-code is installed here, and has no hooks");
-    let claude = agent(&seen, "claude-code");
-    assert_eq!(claude["version"], "2.1.330");
-    assert_eq!(claude["program"], bin.join("claude").to_str().expect("UTF-8"));
-    assert_eq!((&claude["gated"], &claude["when_missing"]), (&json!(false), &json!("closed")));
-    assert_eq!(claude["last_hook_at"], Value::Null);
-    assert_eq!(agent(&seen, "codex")["program"], Value::Null);
+    let bin = programs(&repo, &["claude", "codex", "qwen"]);
+    let show = || repo.cmd(&["agents", "show"]).env("PATH", &bin).run();
     repo.aye(&["agents", "install", "claude-code"]).ok();
-    let call = json!({"session_id": "s", "cwd": repo.root(), "hook_event_name": "SessionStart"});
-    let hook = repo.cmd(&["agents", "hook", "claude-code", "SessionStart"]);
-    hook.stdin(call.to_string().as_bytes()).run().ok();
-    let seen = show(&repo, &bin).ok();
-    let claude = agent(&seen, "claude-code");
-    assert_eq!(claude["gated"], true);
-    assert!(claude["last_hook_at"].as_str().expect("a time").ends_with('Z'), "{claude}");
-    let text = repo.cmd(&["agents", "show"]).env("PATH", &bin).run().ok();
-    text.says("claude-code  2.1.330       gated");
-}
-
-#[test]
-fn what_is_there_is_shown_without_a_home() {
-    let repo = Repo::new();
-    let bin = install(&repo, "claude", "2.1.330");
-    repo.aye(&["agents", "install", "claude-code"]).ok();
+    repo.aye(&["agents", "install", "codex"]).ok();
+    repo.aye(&["agents", "install", "gemini", "--mode", "strict"]).ok();
+    let run = show().exits(1);
+    let outer = repo.outer().to_str().expect("UTF-8").to_owned();
+    let seen = |run: &Run| format!("{}--\n{}", run.out(), run.err()).replace(&outer, "…");
+    insta::assert_snapshot!(seen(&run));
+    // Trusted, as Codex writes it down; and hooks for the last.
+    let home = repo.outer().join("home/.codex");
+    let config = read(&home.join("config.toml")).expect("settings");
+    let hooks = home.join("hooks.json");
+    let trust = format!("\n[hooks.state.\"{}:pre_tool_use:0:0\"]\n", hooks.display());
+    write(&home.join("config.toml"), &(config + &trust + "trusted_hash = \"sha256:x\"\n"));
+    show().exits(1);
+    repo.aye(&["agents", "install", "qwen", "--project"]).ok();
+    show().ok();
+    // Without a home as well.
     let homeless = |args: &[&str]| {
-        let cmd = repo.cmd(args).env("PATH", &bin);
+        let cmd = repo.cmd(args).env("PATH", "/usr/bin:/bin");
         cmd.env("HOME", "").env("XDG_STATE_HOME", "").run()
     };
-    let seen = homeless(&["agents", "show", "--json"]).ok().notes("XDG_STATE_HOME");
-    assert_eq!(agent(&seen, "claude-code")["gated"], true);
+    homeless(&["agents", "show"]).ok();
     homeless(&["agents", "install", "claude-code"]).fails("no_state_directory", 4);
-}
-
-#[test]
-fn hooks_that_codex_does_not_trust_gate_nothing() {
-    let repo = Repo::new();
-    let bin = install(&repo, "codex", "0.169.0");
-    repo.aye(&["agents", "install", "codex"]).ok();
-    let seen = show(&repo, &bin).exits(1).notes("its hooks are not trusted: run /hooks in codex");
-    assert_eq!(agent(&seen, "codex")["gated"], false);
-    let home = repo.outer().join("home/.codex");
-    let config = std::fs::read_to_string(home.join("config.toml")).expect("settings");
-    let hooks = home.join("hooks.json");
-    let trust = format!(
-        "{config}\n[hooks.state.\"{}:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:x\"\n",
-        hooks.display()
-    );
-    std::fs::write(home.join("config.toml"), trust).expect("write");
-    let seen = show(&repo, &bin).ok();
-    assert_eq!(agent(&seen, "codex")["gated"], true);
-    let settings = seen.json()["settings"].as_array().expect("a list").clone();
-    let trusted = settings.iter().filter(|item| item["trusted"] == true).count();
-    assert_eq!(trusted, 1, "{settings:#?}");
 }
 
 #[test]
 fn settings_that_are_no_regular_file_are_refused() {
     let repo = Repo::new();
+    let refused = || repo.aye(&["agents", "install", "claude-code"]).fails("invalid_json", 6);
     repo.write(".claude", "not a directory\n");
-    let install = || repo.aye(&["agents", "install", "claude-code"]);
-    install().fails("invalid_json", 6).notes("not a directory");
+    refused();
     repo.aye(&["agents", "show"]).fails("invalid_json", 6);
     assert_eq!(repo.text(".claude"), "not a directory\n");
     repo.remove(".claude");
     // Nor is a file put in the place of a symlink, or where one leads to.
     for (to, name) in [("nowhere", ".claude"), (".claude", ".claude")] {
         repo.symlink(to, name);
-        install().fails("invalid_json", 6).notes("leads nowhere");
+        refused();
         repo.remove(name);
     }
     std::fs::create_dir(repo.path(".claude")).expect("mkdir");
     for to in ["nowhere", "settings.json"] {
         repo.symlink(to, ".claude/settings.json");
-        install().fails("invalid_json", 6).notes("leads nowhere");
+        refused();
         assert!(repo.path(".claude/settings.json").is_symlink());
         assert!(!repo.exists(".claude/nowhere"));
         repo.remove(".claude/settings.json");
     }
-    // What aye itself keeps of it lies in the state directory.
     let state = repo.outer().join("state");
-    std::fs::create_dir(&state).expect("mkdir");
-    std::fs::write(state.join("aye"), "").expect("a file");
+    write(&state.join("aye"), "a file");
     let elsewhere = repo.cmd(&["agents", "install", "claude-code"]).env("XDG_STATE_HOME", &state);
     elsewhere.run().fails("no_state_directory", 4);
     assert!(!repo.exists(".claude/settings.json"));
     let pipe = repo.path(".claude/settings.json");
     repo.program("mkfifo").args(&[pipe.to_str().expect("UTF-8")]).run().ok();
-    repo.aye(&["agents", "install", "claude-code"]).fails("invalid_json", 6).notes("regular file");
+    refused();
     repo.aye(&["agents", "show"]).fails("invalid_json", 6);
     // Nor does the hook of another repository wait for it.
     let other = Repo::new();

@@ -48,24 +48,3 @@ fn a_command_runs_in_the_checkout_and_what_it_writes_stays() {
     assert_eq!(list(&repo, &["session"])["sessions"], json!([]));
     assert_eq!(list(&repo, &[])["count"], 0);
 }
-
-#[test]
-fn the_mode_is_installed_shown_and_changed() {
-    let repo = Repo::new();
-    for name in ["claude-code", "codex", "gemini", "qwen", "copilot", "opencode"] {
-        let mode = |run: Run| {
-            let settings = run.json()["settings"].as_array().expect("a list").clone();
-            let is_it = |item: &&Value| {
-                item["harness"] == name && item["scope"] == "user" && !item["mode"].is_null()
-            };
-            let found = settings.iter().find(is_it);
-            found.unwrap_or_else(|| panic!("{name}: {settings:#?}"))["mode"].clone()
-        };
-        for wanted in ["strict", "tree"] {
-            let args = ["agents", "install", name, "--user", "--mode", wanted, "--json"];
-            assert_eq!(mode(repo.aye(&args).ok()), wanted);
-            assert_eq!(mode(repo.aye(&["agents", "show", "--json"])), wanted, "{name}");
-        }
-        repo.aye(&["agents", "remove", name, "--user"]).ok();
-    }
-}

@@ -112,7 +112,7 @@ fn a_link_in_place_of_its_directory_is_not_followed() {
 #[test]
 fn sessions_end_and_settings_of_agents_are_as_before() {
     let repo = Repo::with(&[("f", "a\n")]);
-    repo.write(".claude/settings.json", "{\"model\": \"x\"}\n");
+    repo.write(".claude/settings.json", "{\n  \"model\": \"x\"\n}\n");
     repo.aye(&["agents", "install", "claude-code"]).ok();
     repo.aye(&["run", "--keep", "--name", "work", "--", "sh", "-c", "echo b >>f"]).ok();
     let tree = repo.aye(&["session", "path", "work"]).ok().out();
@@ -125,7 +125,7 @@ fn sessions_end_and_settings_of_agents_are_as_before() {
     planned.says("the sessions work").says(".claude/settings.json");
     repo.aye(&["deinit", "--yes"]).ok();
     assert!(!tree.exists());
-    assert_eq!(repo.text(".claude/settings.json"), "{\"model\": \"x\"}\n");
+    assert_eq!(repo.text(".claude/settings.json"), "{\n  \"model\": \"x\"\n}\n");
     assert_eq!(repo.git(&["for-each-ref", "refs/aye"]), "");
 }
 

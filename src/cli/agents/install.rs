@@ -1,18 +1,15 @@
-//! `aye agents install|remove|show`: the hooks in a coding agent's settings.
+//! `aye agents install|remove`: the hooks in a coding agent's settings.
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-use super::Harness;
-use super::show::{Settled, answer, item};
-use super::target::{
-    Kind, Mode, Scope, Target, read, require_room, require_state, targets, unreadable, write,
-};
+use super::file::{self, read, require_room, require_state, unreadable};
+use super::target::{Scope, Target, targets, top, trees_file};
 use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
-use crate::sha256;
+use crate::harness::Client;
+use crate::session::home::all_trees;
 use crate::store::Store;
+use crate::text::escape;
 
 /// Which settings.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -28,12 +25,21 @@ pub struct Where {
     pub local: bool,
 }
 
+/// What becomes of edits of the checkout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mode {
+    /// They are made in a work tree of the session, and proposed when the agent stops.
+    Tree,
+    /// They are refused; the agent proposes each change by itself. Commands run in the checkout.
+    Strict,
+}
+
 /// Arguments of `aye agents install`.
 #[derive(Debug, clap::Args)]
 pub struct InstallArgs {
     /// The coding agents.
-    #[arg(value_enum, value_name = "HARNESS", required = true)]
-    pub harnesses: Vec<Harness>,
+    #[arg(value_parser = super::harness(), value_name = "HARNESS", required = true)]
+    pub harnesses: Vec<&'static Client>,
     /// Which settings.
     #[command(flatten)]
     pub place: Where,
@@ -49,51 +55,87 @@ pub struct InstallArgs {
 #[derive(Debug, clap::Args)]
 pub struct RemoveArgs {
     /// The coding agents.
-    #[arg(value_enum, value_name = "HARNESS", required = true)]
-    pub harnesses: Vec<Harness>,
+    #[arg(value_parser = super::harness(), value_name = "HARNESS", required = true)]
+    pub harnesses: Vec<&'static Client>,
     /// Which settings.
     #[command(flatten)]
     pub place: Where,
 }
 
-/// What a file was before, so that it can be put back to the byte.
-#[derive(Debug, Serialize, Deserialize)]
-struct Receipt {
-    /// SHA-256 of what was written.
-    written: String,
-    /// The text before; null where there was no file.
-    before: Option<String>,
-    /// Where the file is.
-    #[serde(default)]
-    path: Option<PathBuf>,
-    /// The coding agent.
-    #[serde(default)]
-    harness: Option<String>,
+impl Where {
+    /// The file of hooks of `client` there.
+    fn target(self, context: &Context, client: &Client) -> Result<Target> {
+        let scope = match self {
+            Self { user: true, .. } => Scope::User,
+            Self { local: true, .. } => Scope::Local,
+            Self { project: true, .. } => Scope::Project,
+            _ if client.name == "claude-code" => Scope::Project,
+            _ => Scope::User,
+        };
+        let mut all = targets(context, top(context).as_deref()).into_iter();
+        let found = all.find(|it| it.client.name == client.name && it.scope == scope);
+        found.ok_or_else(|| {
+            Error::new(
+                &codes::INVALID_ARGUMENT,
+                format!("there are no {} settings of {} here", scope.as_str(), client.name),
+            )
+            .hint("run it in a repository, or with --user and HOME set")
+        })
+    }
+
+    fn flag(self) -> &'static str {
+        match self {
+            Self { user: true, .. } => " --user",
+            Self { project: true, .. } => " --project",
+            Self { local: true, .. } => " --local",
+            _ => "",
+        }
+    }
 }
 
-/// What the settings of `client` in the chosen place consist of: its file of hooks, and what else it needs.
-fn chosen(context: &Context, harness: Harness, place: Where) -> Result<Vec<Target>> {
-    let client = harness.client();
-    let scope = match place {
-        Where { user: true, .. } => Scope::User,
-        Where { local: true, .. } => Scope::Local,
-        Where { project: true, .. } => Scope::Project,
-        _ if harness == Harness::ClaudeCode => Scope::Project,
-        _ => Scope::User,
-    };
-    let wanted = |target: &Target| {
-        target.client.name == client.name
-            && (target.scope == scope || !matches!(target.kind, Kind::Hooks))
-    };
-    let found: Vec<Target> = targets(context)?.into_iter().filter(wanted).collect();
-    if found.iter().any(|target| matches!(target.kind, Kind::Hooks)) {
-        return Ok(found);
+/// Files as they are to be: all are edited before the first is written.
+#[derive(Default)]
+struct Edits(Vec<Edit>);
+
+struct Edit {
+    path: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Edits {
+    /// Makes of the text of the file `path` what `edit` says; what was is true where that is something else.
+    fn edit(
+        &mut self,
+        path: PathBuf,
+        edit: impl FnOnce(&str) -> Result<Option<String>, String>,
+    ) -> Result<bool> {
+        let at = match self.0.iter().position(|it| it.path == path) {
+            Some(at) => at,
+            None => {
+                require_room(&path)?;
+                let before = read(&path)?;
+                self.0.push(Edit { path, after: before.clone(), before });
+                self.0.len() - 1
+            }
+        };
+        let it = &mut self.0[at];
+        let text = it.after.as_deref().unwrap_or_default();
+        let after = edit(text).map_err(|why| unreadable(&it.path, &why))?;
+        let is_other = after.as_deref().unwrap_or_default() != text;
+        if is_other {
+            it.after = after;
+        }
+        Ok(is_other)
     }
-    Err(Error::new(
-        &codes::INVALID_ARGUMENT,
-        format!("there are no {} settings of {} here", scope.as_str(), client.name),
-    )
-    .hint("run it in a repository, or with --user and HOME set"))
+
+    fn write(self) -> Result<()> {
+        let others = self.0.into_iter().filter(|edit| edit.before != edit.after);
+        others.into_iter().try_for_each(|edit| match edit.after {
+            Some(text) => file::write(&edit.path, &text),
+            None => file::unlink(&edit.path),
+        })
+    }
 }
 
 /// Puts the hooks in: into every file, or where one of them cannot be edited into none.
@@ -107,51 +149,36 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     let program =
         std::env::current_exe().map_err(|error| Error::io("find this program", &error))?;
     let program = program.to_str().ok_or_else(|| unreadable(&program, "its path is not UTF-8"))?;
-    let mut planned: Vec<(Target, Option<String>, String)> = Vec::new();
-    for harness in &args.harnesses {
-        for target in chosen(context, *harness, args.place)? {
-            let earlier = planned.iter().rfind(|(earlier, ..)| earlier.path == target.path);
-            let before = match earlier {
-                Some((_, _, after)) => Some(after.clone()),
-                None => read(&target.path)?,
-            };
-            let text = before.as_deref().unwrap_or_default();
-            require_room(&target.path)?;
-            require_state(target.receipt.parent())?;
-            if let Kind::Writable(directory) | Kind::Included(directory) = &target.kind {
-                require_state(Some(Path::new(directory)))?;
-            }
-            let after = target
-                .put(text, program, is_strict)
-                .map_err(|why| unreadable(&target.path, &why))?;
-            planned.push((target, before, after));
+    let trees = all_trees(&context.state_directory()?);
+    require_state(&trees)?;
+    let (mut edits, mut lines, mut changes) = (Edits::default(), String::new(), (false, false));
+    for client in &args.harnesses {
+        let target = args.place.target(context, client)?;
+        let had = target.is_in(&read(&target.path)?.unwrap_or_default())?;
+        let put = |text: &str| client.put(text, program, is_strict).map(Some);
+        let is_other = edits.edit(target.path.clone(), put)?;
+        changes.0 |= had && is_other;
+        changes.1 |= target.scope != Scope::User;
+        lines += &line(&target, if is_other { "written" } else { "unchanged" });
+        if let (Some(file), Some(trees)) = (trees_file(context, client), trees.to_str()) {
+            edits.edit(file, |text| client.trees.put(text, trees).map(Some))?;
         }
     }
-    if !args.dry_run {
-        refuse_agents(context, args, &planned)?;
+    if args.dry_run {
+        context.print(lines.replace("written", "would write").as_bytes())?;
+        return Ok(Exit::Done);
     }
-    let mut items = Vec::new();
-    for (target, before, after) in planned {
-        let state = match () {
-            () if before.as_ref() == Some(&after) => Settled::Unchanged,
-            () if args.dry_run => Settled::WouldWrite,
-            () => {
-                if let Kind::Writable(directory) | Kind::Included(directory) = &target.kind {
-                    std::fs::create_dir_all(directory)
-                        .map_err(|error| Error::file("make", Path::new(directory), &error))?;
-                }
-                keep_receipt(&target, before, &after)?;
-                write(&target.path, &after)?;
-                Settled::Written
-            }
-        };
-        let hooks = target.hooks(&after).unwrap_or_default();
-        items.push(item(&target, state, hooks, target.mode(&after)));
+    refuse_agents(context, args, changes)?;
+    // Their sandboxes let in what is there when they start.
+    if args.harnesses.iter().any(|client| client.trees.file().is_some()) {
+        std::fs::create_dir_all(&trees).map_err(|error| Error::file("make", &trees, &error))?;
     }
-    if is_strict && !args.dry_run {
+    edits.write()?;
+    context.print(lines.as_bytes())?;
+    if is_strict {
         context.note("commands of the agents run in the checkout as they are: git status shows what they write");
     }
-    if !args.dry_run && args.harnesses.contains(&Harness::Codex) {
+    if args.harnesses.iter().any(|client| client.name == "codex") {
         context
             .note("codex skips hooks that are not trusted: run /hooks in codex, and trust aye's");
         let lost: String = ["CODEX_HOME", "XDG_STATE_HOME"]
@@ -166,32 +193,23 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
             ));
         }
     }
-    answer(context, items)
+    Ok(Exit::Done)
 }
 
 /// Refuses an agent to change the hooks that gate it, and to write in the checkout where that is to stay as it is.
 fn refuse_agents(
     context: &Context,
     args: &InstallArgs,
-    planned: &[(Target, Option<String>, String)],
+    (is_change, is_here): (bool, bool),
 ) -> Result<()> {
-    let names: Vec<&str> = args.harnesses.iter().map(|harness| harness.client().name).collect();
-    let place = match args.place {
-        Where { user: true, .. } => " --user",
-        Where { project: true, .. } => " --project",
-        Where { local: true, .. } => " --local",
-        _ => "",
-    };
+    let names: Vec<&str> = args.harnesses.iter().map(|client| client.name).collect();
     let mode = if args.mode == Mode::Strict { " --mode strict" } else { "" };
-    let command = format!("aye agents install {}{place}{mode}", names.join(" "));
-    let is_other = |(target, before, after): &(Target, Option<String>, String)| {
-        before.as_ref().is_some_and(|before| target.has(before) && before != after)
-    };
-    if planned.iter().any(is_other) {
+    let command = format!("aye agents install {}{}{mode}", names.join(" "), args.place.flag());
+    if is_change {
         context.refuse_agents("change the hooks that gate them", &command)?;
     }
     // In the tree of a session they are what the agent proposes.
-    if planned.iter().any(|(target, ..)| target.scope != Scope::User)
+    if is_here
         && let Ok(found) = Store::discover(&context.directory)
         && context.refuse_session(&found).is_ok()
     {
@@ -200,118 +218,41 @@ fn refuse_agents(
     Ok(())
 }
 
-/// Keeps what the file was before aye's first change of it.
-fn keep_receipt(target: &Target, before: Option<String>, after: &str) -> Result<()> {
-    let known = receipt(target).filter(|known| {
-        before.as_ref().is_some_and(|before| known.written == sha256::hex(before.as_bytes()))
-    });
-    let had = before.as_deref().is_some_and(|text| target.has(text));
-    // With hooks of aye's in it that no receipt knows of, the text before is not the original.
-    let original = match known {
-        Some(known) => known.before,
-        None if had => return Ok(()),
-        None => before,
-    };
-    write_receipt(target, after, original)
-}
-
-fn write_receipt(target: &Target, after: &str, before: Option<String>) -> Result<()> {
-    let kept = Receipt {
-        written: sha256::hex(after.as_bytes()),
-        before,
-        path: Some(target.path.clone()),
-        harness: Some(target.client.name.to_owned()),
-    };
-    let text = serde_json::to_string(&kept).map_err(|error| Error::bug(error.to_string()))?;
-    write(&target.receipt, &text)
-}
-
-fn receipt(target: &Target) -> Option<Receipt> {
-    serde_json::from_slice(&std::fs::read(&target.receipt).ok()?).ok()
-}
-
-/// Takes the hooks out: the file is as before to the byte, where nobody has edited it since.
+/// Takes the hooks out. The client goes on to be told of the trees where other hooks of its are known here.
 ///
 /// # Errors
 /// `human_approval_required` for an agent; as [`install`].
 pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
-    let names: Vec<&str> = args.harnesses.iter().map(|harness| harness.client().name).collect();
-    let command = format!("aye agents remove {}", names.join(" "));
+    let names: Vec<&str> = args.harnesses.iter().map(|client| client.name).collect();
+    let command = format!("aye agents remove {}{}", names.join(" "), args.place.flag());
     context.refuse_agents("take out the hooks that gate them", &command)?;
-    let mut items = Vec::new();
-    for harness in &args.harnesses {
-        let targets = chosen(context, *harness, args.place)?;
-        let is_needed = has_others(context, &targets)?;
-        for target in &targets {
-            // What the hooks of another project or scope need stays.
-            let stays = is_needed && !matches!(target.kind, Kind::Hooks);
-            let is_shared = targets.iter().filter(|other| other.path == target.path).count() > 1;
-            let removed = !stays && put_back(target, is_needed && is_shared)?;
-            let state = if removed { Settled::Removed } else { Settled::Unchanged };
-            items.push(item(target, state, Vec::new(), None));
+    let (mut edits, mut lines) = (Edits::default(), String::new());
+    for client in &args.harnesses {
+        let target = args.place.target(context, client)?;
+        let is_there = edits.edit(target.path.clone(), |text| client.take(text))?;
+        lines += &line(&target, if is_there { "removed" } else { "unchanged" });
+        let others = targets(context, top(context).as_deref()).into_iter();
+        let mut others =
+            others.filter(|it| it.client.name == client.name && it.path != target.path);
+        if let Some(file) = trees_file(context, client)
+            && !others.any(|other| {
+                read(&other.path)
+                    .is_ok_and(|text| text.is_some_and(|text| client.is_in(&text) == Ok(true)))
+            })
+        {
+            let trees = all_trees(&context.state_directory()?);
+            edits.edit(file, |text| client.trees.take(text, &trees.to_string_lossy()))?;
         }
     }
-    answer(context, items)
+    edits.write()?;
+    context.print(lines.as_bytes())?;
+    Ok(Exit::Done)
 }
 
-/// Whether hooks of the same client are anywhere else than in `targets`: here, or in another project that a
-/// receipt names.
-fn has_others(context: &Context, targets: &[Target]) -> Result<bool> {
-    let Some(client) = targets.first().map(|target| target.client) else { return Ok(false) };
-    let is_other = |path: &Path| !targets.iter().any(|target| target.path == path);
-    let mut others: Vec<Target> = self::targets(context)?;
-    others.retain(|other| other.client.name == client.name && matches!(other.kind, Kind::Hooks));
-    let receipts = targets.first().and_then(|target| target.receipt.parent());
-    for file in
-        receipts.and_then(|directory| directory.read_dir().ok()).into_iter().flatten().flatten()
-    {
-        let receipt = file.path();
-        let kept = std::fs::read(&receipt).ok();
-        let kept = kept.and_then(|bytes| serde_json::from_slice::<Receipt>(&bytes).ok());
-        let Some(Receipt { path: Some(path), harness: Some(name), .. }) = kept else { continue };
-        if name == client.name {
-            others.push(Target { client, scope: Scope::Project, path, receipt, kind: Kind::Hooks });
-        }
-    }
-    let has = |other: &Target| {
-        read(&other.path).is_ok_and(|text| text.is_some_and(|text| other.has(&text)))
-    };
-    Ok(others.iter().any(|other| is_other(&other.path) && has(other)))
-}
-
-/// Takes the hooks out of one file, in which something else of aye's stays where it `is_shared`; false where
-/// there are none.
-fn put_back(target: &Target, is_shared: bool) -> Result<bool> {
-    let Some(text) = read(&target.path)? else { return Ok(false) };
-    let kept = receipt(target).filter(|kept| kept.written == sha256::hex(text.as_bytes()));
-    if is_shared {
-        let after = target.take(&text).map_err(|why| unreadable(&target.path, &why))?;
-        let Some(after) = after.filter(|after| *after != text) else { return Ok(false) };
-        write(&target.path, &after)?;
-        if let Some(kept) = kept {
-            write_receipt(target, &after, kept.before)?;
-        }
-        return Ok(true);
-    }
-    match kept {
-        Some(Receipt { before: Some(before), .. }) => write(&target.path, &before)?,
-        Some(Receipt { before: None, .. }) => unlink(target)?,
-        None => match target.take(&text).map_err(|why| unreadable(&target.path, &why))? {
-            Some(after) if after == text => return Ok(false),
-            Some(after) => write(&target.path, &after)?,
-            None => unlink(target)?,
-        },
-    }
-    let _ = std::fs::remove_file(&target.receipt);
-    Ok(true)
-}
-
-/// Removes a file of settings, and its directory where that held nothing else.
-fn unlink(target: &Target) -> Result<()> {
-    std::fs::remove_file(&target.path)
-        .map_err(|error| Error::file("remove", &target.path, &error))?;
-    let _ = target.path.parent().map(std::fs::remove_dir);
-    Ok(())
+/// What became of a file, for people.
+pub(super) fn line(target: &Target, state: &str) -> String {
+    let (name, scope) = (target.client.name, target.scope.as_str());
+    format!("{name:<11}  {scope:<8} {state:<22} {}\n", escape::name(&target.path.to_string_lossy()))
 }
 
 /// What becomes of the settings of this project, not the user's own, that hold aye's hooks.
@@ -329,16 +270,10 @@ pub struct OfProject {
 /// Those of the file system, and of git.
 pub fn installed(context: &Context, store: &Store) -> Result<OfProject> {
     let mut found = OfProject::default();
-    for target in of_project(context) {
-        let text = read(&target.path)?.unwrap_or_default();
-        // What is not JSON has no hooks of aye's.
-        if !target.has(&text) {
-            continue;
-        }
-        let path = target.path.display().to_string();
-        let is_staying = is_tracked(store, &target.path)? && without(&target, &text)?.is_none();
+    for (path, after) in of_project(context, store)? {
+        let is_staying = after.is_none() && is_tracked(store, &path)?;
         let list = if is_staying { &mut found.staying } else { &mut found.taken };
-        list.push(path);
+        list.push(path.display().to_string());
     }
     Ok(found)
 }
@@ -348,29 +283,29 @@ pub fn installed(context: &Context, store: &Store) -> Result<OfProject> {
 /// # Errors
 /// As `install`.
 pub fn take_out(context: &Context, store: &Store) -> Result<()> {
-    for target in of_project(context) {
-        let text = read(&target.path)?.unwrap_or_default();
-        if !target.has(&text) {
-            continue;
-        }
-        if !is_tracked(store, &target.path)? {
-            put_back(&target, false)?;
-        } else if let Some(after) = without(&target, &text)? {
-            write(&target.path, &after)?;
-            let _ = std::fs::remove_file(&target.receipt);
+    for (path, after) in of_project(context, store)? {
+        match after {
+            Some(after) => file::write(&path, &after)?,
+            None if is_tracked(store, &path)? => {}
+            None => file::unlink(&path)?,
         }
     }
     Ok(())
 }
 
-/// `text` without the hooks: as it was before, if nothing else has changed since. `None` where it is
-/// aye's own altogether.
-fn without(target: &Target, text: &str) -> Result<Option<String>> {
-    let kept = receipt(target).filter(|kept| kept.written == sha256::hex(text.as_bytes()));
-    match kept.and_then(|kept| kept.before) {
-        Some(before) => Ok(Some(before)),
-        None => target.take(text).map_err(|why| unreadable(&target.path, &why)),
+/// The files of the project with hooks of aye, and what is left of each without them; nothing where it is aye's own.
+fn of_project(context: &Context, store: &Store) -> Result<Vec<(PathBuf, Option<String>)>> {
+    let mut found = Vec::new();
+    for target in targets(context, top(context).as_deref()) {
+        let text = read(&target.path)?.unwrap_or_default();
+        // What is not JSON has no hooks of aye's.
+        if target.scope != Scope::User && target.client.is_in(&text) == Ok(true) {
+            let after = target.client.take(&text).map_err(|why| unreadable(&target.path, &why))?;
+            let stays = !target.client.form.is_own() && is_tracked(store, &target.path)?;
+            found.push((target.path, after.or_else(|| stays.then(|| "{}\n".to_owned()))));
+        }
     }
+    Ok(found)
 }
 
 /// Whether git tracks the file at `path`, absolute or relative to the top.
@@ -380,9 +315,4 @@ fn without(target: &Target, text: &str) -> Result<Option<String>> {
 pub fn is_tracked(store: &Store, path: &Path) -> Result<bool> {
     let asked = store.git()?.args(["ls-files", "--error-unmatch", "--"]).arg(path);
     Ok(asked.env("GIT_LITERAL_PATHSPECS", "1").answer()?.ok())
-}
-
-fn of_project(context: &Context) -> Vec<Target> {
-    let all = targets(context).unwrap_or_default();
-    all.into_iter().filter(|target| target.scope != Scope::User).collect()
 }

@@ -1,22 +1,22 @@
 //! `aye agents`: coding agents hooked up to the gate.
 
+mod file;
 mod hook;
 mod install;
 mod real;
-mod seen;
 mod show;
 mod target;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use crate::cli::Context;
 use crate::error::{Exit, Result};
-use crate::harness::{Client, claude, codex, copilot, gemini, guide, opencode, qwen};
+use crate::harness::{CLIENTS, Client, client, guide};
 use crate::proposal::{ActorKind, Caller};
 use crate::repository::Gate;
 use crate::store::Store;
 
 pub use install::{installed, is_tracked, take_out};
-pub use seen::Agent;
-pub use show::{Answer, Item};
 
 /// Install hooks in coding agents, so that their edits go through review.
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub struct Args {
 /// What to do with coding agents.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// Put aye's hooks into the settings of a coding agent; all else in them keeps its bytes.
+    /// Put aye's hooks into the settings of a coding agent; all else in them stays.
     #[command(after_help = "Examples:
   aye agents install claude-code              for this project, with everybody who works in it
   aye agents install claude-code --local      for this project, for you alone
@@ -51,8 +51,7 @@ pub enum Command {
     ///
     /// Exit status 1 where hooks are nowhere, or an agent that is on PATH is not gated.
     #[command(after_help = "Examples:
-  aye agents show
-  aye agents show --json")]
+  aye agents show")]
     Show,
     /// Print what an agent without hooks has to know; `aye init --agents` keeps it in AGENTS.md.
     #[command(after_help = "Examples:
@@ -68,35 +67,10 @@ pub enum Command {
     Hook(hook::HookArgs),
 }
 
-/// A coding agent that can be hooked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Harness {
-    /// Claude Code.
-    ClaudeCode,
-    /// Codex.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// Qwen Code.
-    Qwen,
-    /// GitHub Copilot CLI.
-    Copilot,
-    /// OpenCode.
-    Opencode,
-}
-
-impl Harness {
-    /// Its adapter.
-    fn client(self) -> &'static Client {
-        match self {
-            Self::ClaudeCode => &claude::CLIENT,
-            Self::Codex => &codex::CLIENT,
-            Self::Gemini => &gemini::CLIENT,
-            Self::Qwen => &qwen::CLIENT,
-            Self::Copilot => &copilot::CLIENT,
-            Self::Opencode => &opencode::CLIENT,
-        }
-    }
+/// Reads the name of a client.
+fn harness() -> impl TypedValueParser<Value = &'static Client> {
+    let names = CLIENTS.iter().map(|client| client.name);
+    PossibleValuesParser::new(names).try_map(|name| client(&name).ok_or("no such client"))
 }
 
 /// What gates a patch of `caller` that would be written at once: the hooks of any client that are installed for the
@@ -106,7 +80,7 @@ pub fn hook_gate(context: &Context, store: &Store, caller: &Caller) -> Option<Ga
     let is_held = caller.actor.kind == ActorKind::Agent && !store.is_in_session();
     store.work_dir().filter(|_| is_held)?;
     let mut tops = store.work_trees().into_iter();
-    tops.any(|top| target::has_hooks(context, &top)).then_some(Gate::Hooks)
+    tops.any(|top| target::has_hooks(context, &top, None)).then_some(Gate::Hooks)
 }
 
 /// Runs the command.

@@ -8,7 +8,7 @@ use super::{begin, enter};
 use crate::cli::Context;
 use crate::error::Result;
 use crate::harness::in_command::in_command;
-use crate::harness::{Answer, Call, Shell, Way};
+use crate::harness::{Answer, Call, Way};
 use crate::text::shell;
 
 /// Lets a command that is started in the checkout, or names it, run in the session's tree.
@@ -17,7 +17,7 @@ pub(super) fn shell_command(
     place: &Place,
     call: &Call,
     directory: &Path,
-    (command, shell, input): (&str, Shell, &serde_json::Value),
+    (command, is_foreign, input): (&str, bool, &serde_json::Value),
 ) -> Result<Answer> {
     if place.is_strict {
         return Ok(Answer::Nothing);
@@ -36,8 +36,8 @@ pub(super) fn shell_command(
         Err(_) => None,
     };
     begin(context, place, &place.name)?;
-    if place.client.way == Way::Name || shell == Shell::Foreign {
-        let goes_on = if shell == Shell::Foreign { ";" } else { "&&" };
+    if place.client.way == Way::Name || is_foreign {
+        let goes_on = if is_foreign { ";" } else { "&&" };
         if inside.is_some() && moved == command && goes_to(command, &tree, goes_on) {
             return Ok(Answer::Nothing);
         }
@@ -83,12 +83,6 @@ fn moved(
     };
     let others = spellings.iter().filter_map(|path| spelled(path, &resolve(path), top));
     others.fold(named(command, top), |command, other| named(&command, &other))
-}
-
-/// Whether `command` names the checkout at `top`, which `spelling` leads into.
-pub(super) fn names(context: &Context, command: &str, top: &Path, spelling: &Path) -> bool {
-    // No path has it.
-    moved(context, command, (top, "\0"), &[spelling]) != command
 }
 
 /// The checkout at `top`, as the client spells it: through a symlink, where it was started through one.

@@ -15,7 +15,7 @@ use edit::{edit, look};
 use news::told;
 use place::{Place, elsewhere, name_of};
 
-use super::{Harness, seen, target};
+use super::target;
 use crate::app::propose::Details;
 use crate::app::{self, session as sessions};
 use crate::cli::Context;
@@ -34,8 +34,8 @@ const MOST: u64 = 64 << 20;
 #[derive(Debug, clap::Args)]
 pub struct HookArgs {
     /// The coding agent.
-    #[arg(value_enum, value_name = "HARNESS")]
-    pub harness: Harness,
+    #[arg(value_parser = super::harness(), value_name = "HARNESS")]
+    pub harness: &'static Client,
     /// The event, as the agent's client names it.
     #[arg(value_name = "EVENT")]
     pub event: String,
@@ -46,16 +46,12 @@ pub struct HookArgs {
 
 /// Answers one call.
 pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
-    let client = args.harness.client();
-    if client.hooks.is_empty() {
-        return context.ends_with(CLOSED);
-    }
-    let is_edit = args.event == client.before;
+    let client = args.harness;
+    let is_edit = args.event == client.before();
     if is_edit {
         // A release build aborts at a panic, which clients take for a yes. The hook comes first.
         std::panic::set_hook(Box::new(|_| std::process::exit(CLOSED)));
     }
-    seen::note_hook(context, client);
     let answer = read(client, &args.event)
         .and_then(|call| {
             answer(context, client, &call, args.strict).map_err(|error| explain(&error))
@@ -71,7 +67,7 @@ pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
             }
             _ => Answer::Say(format!("aye: {why}")),
         });
-    let bytes = (client.write)(&args.event, &answer);
+    let bytes = client.write(&args.event, &answer);
     match context.print(&bytes) {
         Ok(()) => Exit::Done,
         Err(_) if is_edit => context.ends_with(CLOSED),
@@ -89,7 +85,7 @@ fn read(client: &Client, event: &str) -> Result<Call, String> {
     if bytes.len() as u64 > MOST {
         return Err(format!("its input is over {MOST} bytes"));
     }
-    (client.read)(event, &bytes).map_err(|why| format!("its input is not understood: {why}"))
+    client.read(event, &bytes).map_err(|why| format!("its input is not understood: {why}"))
 }
 
 fn explain(error: &Error) -> String {
@@ -132,10 +128,10 @@ fn answer(
         Event::Other => Ok(Answer::Nothing),
         Event::Edit { files, input, field } => edit(context, &place, call, files, (input, *field)),
         Event::Read { input, field } => Ok(look(&place, call, input, *field)),
-        Event::Shell { command, shell, directory, input } => {
+        Event::Shell { command, is_foreign, directory, input } => {
             let directory = directory.as_ref().map(|directory| call.directory.join(directory));
             let directory = directory.as_ref().unwrap_or(&call.directory);
-            shell_command(context, &place, call, directory, (command, *shell, input))
+            shell_command(context, &place, call, directory, (command, *is_foreign, input))
         }
         Event::Begin => Ok(Answer::Inform(match told(context, &place)? {
             Some(news) => format!("{}\n{news}", enter(&place)),

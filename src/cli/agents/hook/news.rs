@@ -6,6 +6,7 @@ use crate::app::{session as sessions, told, wait};
 use crate::cli::Context;
 use crate::error::Result;
 use crate::proposal::Status;
+use crate::proposal::event::RevisionReason;
 use crate::text::escape;
 
 /// What became of the session's proposals, once each.
@@ -22,8 +23,7 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     };
     let of = |of: &wait::Document| {
         let has = |ids: &[String]| ids.contains(&of.proposal_id);
-        let tree = Tree { stays: has(&news.stays), later: has(&news.later) };
-        verdict(of, rest(of), tree)
+        verdict(of, rest(of), (has(&news.stays), has(&news.later)))
     };
     let heading = (!news.verdicts.is_empty()).then(|| told::TO_WEIGH.to_owned());
     let mut texts: Vec<String> = heading.into_iter().collect();
@@ -38,79 +38,52 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// What the work tree has of a decision.
-#[derive(Clone, Copy, Default)]
-struct Tree {
-    /// It stays without what another clone has made of the proposal.
-    stays: bool,
-    /// It has a later revision than was known where it was decided.
-    later: bool,
-}
-
-/// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out.
-fn verdict(news: &wait::Document, rest: Option<&str>, tree: Tree) -> String {
-    let Tree { stays, later } = tree;
+/// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out. The tree
+/// `stays` without what another clone has made of it, or has a `later` revision than was known there.
+fn verdict(news: &wait::Document, rest: Option<&str>, (stays, later): (bool, bool)) -> String {
     let by = news.actor.as_ref().map_or_else(|| "a reviewer".to_owned(), told::name);
+    let reviser = || news.revised.as_ref().map_or(by.clone(), |revised| told::name(&revised.actor));
+    let is_partial =
+        news.revised.as_ref().is_some_and(|revised| revised.reason == RevisionReason::Partial);
     let id = &news.proposal_id;
-    let mut text = match (news.status, news.changes_requested) {
-        (Status::Applied, _) if stays => format!(
-            "Your proposal {id} was applied by {by} in another clone, not as you made it; the work tree is as you \
-             left it."
-        ),
-        (Status::Pending, false) if stays => {
-            let by = news.revised.as_ref().map_or(by, |revised| told::name(&revised.actor));
+    let mut text = match (news.status, news.changes_requested, rest) {
+        (Status::Applied, _, _) if news.revised.is_none() => {
+            format!("Your proposal {id} was applied by {by} as it is.")
+        }
+        (Status::Applied, _, Some(rest)) if is_partial => {
             format!(
-                "{by} has edited your pending proposal {id} in another clone; the work tree does not have that. What \
-                 you edit from now on takes its place."
+                "Your proposal {id} was partially applied by {by}; the rest is pending as {rest}."
             )
         }
-        (Status::Applied, _) if later => format!(
-            "Your proposal {id} was applied by {by} in another clone as it was before your last revision."
-        ),
-        (Status::Rejected, _) if later => format!(
-            "Your proposal {id} was rejected by {by} in another clone as it was before your last revision; the edits \
-             that were known there are out of the work tree."
-        ),
-        (Status::Applied, _) => {
-            match news.revised.as_ref().map(|revised| revised.reason.as_str()) {
-                Some("partial") => match rest {
-                    Some(rest) => format!(
-                        "Your proposal {id} was partially applied by {by}; the rest is pending as {rest}, and \
-                         stays in the work tree."
-                    ),
-                    None => format!(
-                        "Your proposal {id} was partially applied by {by}; the rest was removed from the work tree as well."
-                    ),
-                },
-                Some(_) => format!(
-                    "Your proposal {id} was applied by {by}, not as you made it; the work tree has what was \
-                 applied."
-                ),
-                None => format!("Your proposal {id} was applied by {by} as it is."),
-            }
+        (Status::Applied, _, None) if is_partial => {
+            format!("Your proposal {id} was partially applied by {by}; the rest was left out.")
         }
-        (Status::Pending, true) => format!(
-            "{by} asks for changes of your proposal {id}: make them in the work tree, they become its \
-             next revision."
-        ),
-        (Status::Pending, false) => {
-            let by = news.revised.as_ref().map_or(by, |revised| told::name(&revised.actor));
-            format!(
-                "{by} has edited your pending proposal {id}; the work tree has that, too: go on from it."
-            )
+        (Status::Applied, ..) => {
+            format!("Your proposal {id} was applied by {by}, not as you made it.")
         }
-        (Status::Expired, _) => format!(
-            "Your proposal {id} expired; nobody decided on it. What it holds is proposed again when you \
-             stop."
+        (Status::Pending, true, _) => format!(
+            "{by} asks for changes of your proposal {id}: make them in the work tree, they become its next revision."
         ),
-        _ => format!(
-            "Your proposal {id} was rejected by {by}; its edits are not in the repository, and out of the \
-             work tree."
+        (Status::Pending, false, _) => {
+            format!("{} has edited your pending proposal {id}.", reviser())
+        }
+        (Status::Expired, ..) => format!(
+            "Your proposal {id} expired; nobody decided on it. What it holds is proposed again when you stop."
         ),
+        _ => format!("Your proposal {id} was rejected by {by}."),
     };
-    if later {
-        text += " What your last revision has beside that stays in the work tree, and is proposed again when you stop.";
-    }
+    text += match (stays, later) {
+        (true, _) => {
+            " That was done in another clone: the work tree is as you left it, and what you edit from now on takes its \
+             place."
+        }
+        (_, true) => {
+            " That was done in another clone, before your last revision. The work tree follows it; what your last \
+             revision has besides stays there, and is proposed again when you stop."
+        }
+        _ if news.status == Status::Expired || news.changes_requested => "",
+        _ => " The work tree follows that: go on from it.",
+    };
     let mut lines = Vec::new();
     if let Some(reason) = &news.reason {
         lines.extend(told::labelled("Reason", reason));

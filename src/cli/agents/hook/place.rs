@@ -5,7 +5,6 @@ use std::path::{Component, Path, PathBuf};
 
 use super::super::real::{Real, resolve};
 use super::super::target;
-use super::command::names;
 use crate::actor::AYE_SESSION;
 use crate::cli::{Context, session as sessions};
 use crate::error::{Error, Result};
@@ -115,8 +114,8 @@ fn is_of_run(store: &Store, home: &Home, name: &str) -> bool {
 
 /// The repository that the client works in, and a directory in it. Where its own directory is gone, as after its work
 /// tree was removed, an edit is still one of the repository that it names a file of, and the end of a turn one of that
-/// which the directory was in; and a command that is started outside of any repository one of that which the client
-/// was started in, or has a tree of, if it names that.
+/// which the directory was in; and a command that is started outside of any repository may be one of that which the
+/// client was started in.
 fn discover(context: &Context, call: &Call) -> Result<Option<(Store, PathBuf)>> {
     if let Some(found) = at(&call.directory)? {
         return Ok(Some((found, call.directory.clone())));
@@ -133,7 +132,10 @@ fn discover(context: &Context, call: &Call) -> Result<Option<(Store, PathBuf)>> 
             }
             Ok(None)
         }
-        Event::Shell { command, .. } => started(context, call, command),
+        // It may name the one that the client was started in.
+        Event::Shell { .. } => {
+            Ok(at(&context.directory)?.map(|found| (found, context.directory.clone())))
+        }
         // What a turn left behind is proposed all the same.
         _ if !call.directory.exists() => {
             let Some(near) = near(&call.directory) else { return Ok(None) };
@@ -141,36 +143,6 @@ fn discover(context: &Context, call: &Call) -> Result<Option<(Store, PathBuf)>> 
         }
         _ => Ok(None),
     }
-}
-
-/// Variables by which clients name the project to their hooks.
-const PROJECTS: [&str; 5] = [
-    "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR", "COPILOT_PROJECT_DIR",
-    "CURSOR_PROJECT_DIR",
-];
-
-/// The repository that `command` names, among that of the client's project, that of the directory in which it starts its
-/// hooks, and those in which the session has a tree.
-fn started(context: &Context, call: &Call, command: &str) -> Result<Option<(Store, PathBuf)>> {
-    let projects = PROJECTS.iter().filter_map(|name| context.var(name)).map(PathBuf::from);
-    let mut places: Vec<PathBuf> = projects.filter(|path| path.is_absolute()).collect();
-    places.push(context.directory.clone());
-    let (name, state) = (short(&call.session, ""), context.state_directory().ok());
-    let listed = |directory: PathBuf| std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let repositories = state.into_iter().flat_map(|state| listed(home::all_trees(&state)));
-    // In each, also that of a linked work tree.
-    let trees = repositories.flat_map(|repository| listed(repository.path()));
-    let ours = trees.filter(|tree| tree.file_name().to_string_lossy().starts_with(&name));
-    places.extend(ours.map(|tree| tree.path()).filter(|tree| tree.is_dir()));
-    for place in places {
-        let Some(found) = at(&place)? else { continue };
-        let around = context.session_around(&found).and_then(|(store, _)| store.work_dir());
-        let Some(top) = around.or_else(|| found.work_dir()) else { continue };
-        if names(context, command, &resolve(&top), &place) {
-            return Ok(Some((found, place)));
-        }
-    }
-    Ok(None)
 }
 
 /// The repository whose work tree `directory` is in, or itself. One that cannot be opened, or whose work tree is
@@ -241,7 +213,7 @@ pub(super) fn elsewhere(
         // A client that works in no repository has its hooks wherever it works; one that works in another work
         // tree of the same repository has those of that one.
         let is_same = place.is_some_and(|place| place.real.2 == git);
-        if place.is_none() || is_same || target::is_installed(context, client, &top) {
+        if place.is_none() || is_same || target::has_hooks(context, &top, Some(client)) {
             return Ok(Some(top));
         }
     }

@@ -1,0 +1,96 @@
+//! Files of settings, read and written where they really lie.
+
+use std::path::Path;
+
+use crate::error::{Error, Result, codes};
+use crate::hooks;
+use crate::session::codes::NO_STATE_DIRECTORY;
+
+/// That a file of settings is left as it is, and why.
+pub(super) fn unreadable(path: &Path, why: &str) -> Error {
+    Error::new(&codes::INVALID_JSON, format!("{} cannot be edited: {why}", path.display()))
+        .with("path", path.display().to_string())
+        .hint("it is left as it is; repair it, then try again")
+}
+
+/// The text of a file; `None` where there is none.
+pub(super) fn read(path: &Path) -> Result<Option<String>> {
+    match bytes(path) {
+        Ok(bytes) => {
+            String::from_utf8(bytes).map(Some).map_err(|_| unreadable(path, "it is not UTF-8"))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+            Err(unreadable(path, "it is not a regular file"))
+        }
+        Err(error) => Err(match obstacle(path) {
+            Some(why) => unreadable(path, &why),
+            None => Error::file("read", path, &error),
+        }),
+    }
+}
+
+/// Why there can be no file at `path`: it is a symlink that leads nowhere, or no directory can be above it.
+fn obstacle(path: &Path) -> Option<String> {
+    let is_dangling = path.is_symlink() && !path.exists();
+    let place = if is_dangling { path } else { path.parent()? };
+    hooks::obstacle(place)
+}
+
+/// Refuses where [`write()`] could not put a file at `path`, or would put one in the place of a symlink.
+pub(super) fn require_room(path: &Path) -> Result<()> {
+    obstacle(path).map_or(Ok(()), |why| Err(unreadable(path, &why)))
+}
+
+/// Refuses where there can be no `directory` in the state directory.
+pub(super) fn require_state(directory: &Path) -> Result<()> {
+    let Some(why) = hooks::obstacle(directory) else { return Ok(()) };
+    Err(Error::new(&NO_STATE_DIRECTORY, why)
+        .hint("set XDG_STATE_HOME to a directory that you can write, outside the repository"))
+}
+
+/// The bytes of a regular file; of what is none `InvalidInput`. A pipe is not waited for.
+fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            i32::try_from(flags).unwrap_or_default(),
+        );
+    }
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut { file }, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes a file whole or not at all, where it really lies: settings may be symlinks into a collection.
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
+    let failed = |error: std::io::Error| Error::file("write", path, &error);
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let directory = real.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
+    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
+    let mode = std::fs::metadata(&real).map(|facts| facts.permissions());
+    #[cfg(unix)]
+    let mode = mode
+        .or_else(|_| Ok::<_, std::io::Error>(std::os::unix::fs::PermissionsExt::from_mode(0o644)));
+    if let Ok(mode) = mode {
+        file.as_file().set_permissions(mode).map_err(failed)?;
+    }
+    file.persist(&real).map(drop).map_err(|error| failed(error.error))
+}
+
+/// Removes a file of settings, and its directory where that held nothing else.
+pub(super) fn unlink(path: &Path) -> Result<()> {
+    std::fs::remove_file(path).map_err(|error| Error::file("remove", path, &error))?;
+    let _ = path.parent().map(std::fs::remove_dir);
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! The table of clients.
+
+use super::redirect::Field;
+use super::{Client, Dialect, Form, Moment, Tool, Trees, Way};
+
+/// All clients, as they were recorded: Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, Copilot
+/// CLI 1.0.102, OpenCode 1.18.33.
+pub static CLIENTS: [Client; 6] = [
+    // A refused edit names the client's own tool that moves the whole session into a work tree, with no question to
+    // the person; from then on the client itself refuses to write to the checkout.
+    Client {
+        name: "claude-code",
+        agent: "claude-code",
+        program: "claude",
+        dialect: Dialect::Claude,
+        way: Way::Enter,
+        events: &[
+            ("PreToolUse", Moment::Tool),
+            ("SessionStart", Moment::Begin),
+            ("UserPromptSubmit", Moment::Prompt),
+            ("Stop", Moment::Stop),
+            ("SubagentStop", Moment::PartStop),
+            ("SessionEnd", Moment::End),
+            ("WorktreeCreate", Moment::Tree),
+        ],
+        tools: &[
+            ("Edit", Tool::Edit(Field::Path("file_path"))),
+            ("MultiEdit", Tool::Edit(Field::Path("file_path"))),
+            ("Write", Tool::Edit(Field::Path("file_path"))),
+            ("NotebookEdit", Tool::Edit(Field::Path("notebook_path"))),
+            ("Bash", Tool::Shell(None)),
+            ("Monitor", Tool::Shell(None)),
+            ("PowerShell", Tool::ForeignShell),
+        ],
+        has_matcher: true,
+        project: ".claude",
+        own: &[("CLAUDE_CONFIG_DIR", ""), ("HOME", ".claude")],
+        file: "settings.json",
+        form: Form::Arguments,
+        trees: Trees::Unnamed,
+    },
+    Client {
+        name: "codex",
+        agent: "codex",
+        program: "codex",
+        dialect: Dialect::Codex,
+        way: Way::Rewrite,
+        events: &[
+            ("PreToolUse", Moment::Tool),
+            ("SessionStart", Moment::Begin),
+            ("UserPromptSubmit", Moment::Prompt),
+            ("Stop", Moment::Stop),
+        ],
+        tools: &[("apply_patch", Tool::Edit(Field::Patch("command"))), ("Bash", Tool::Shell(None))],
+        has_matcher: false,
+        project: ".codex",
+        own: &[("CODEX_HOME", ""), ("HOME", ".codex")],
+        file: "hooks.json",
+        form: Form::Command { timeout: 60 },
+        trees: Trees::WritableRoots("config.toml"),
+    },
+    Client {
+        name: "gemini",
+        agent: "gemini-cli",
+        program: "gemini",
+        dialect: Dialect::Gemini,
+        way: Way::Rewrite,
+        events: &[
+            ("BeforeTool", Moment::Tool),
+            ("SessionStart", Moment::Begin),
+            ("BeforeAgent", Moment::Prompt),
+            ("AfterAgent", Moment::Stop),
+        ],
+        tools: &[
+            ("replace", Tool::Edit(Field::Path("file_path"))),
+            ("write_file", Tool::Edit(Field::Path("file_path"))),
+            ("run_shell_command", Tool::Shell(Some("dir_path"))),
+            ("read_file", Tool::Read(Field::Path("file_path"))),
+            ("list_directory", Tool::Read(Field::Search("dir_path"))),
+            ("grep_search", Tool::Read(Field::Search("dir_path"))),
+            ("search_file_content", Tool::Read(Field::Search("dir_path"))),
+            ("glob", Tool::Read(Field::Search("dir_path"))),
+        ],
+        has_matcher: true,
+        project: ".gemini",
+        own: &[("GEMINI_CLI_HOME", ".gemini"), ("HOME", ".gemini")],
+        file: "settings.json",
+        // In milliseconds.
+        form: Form::Command { timeout: 60_000 },
+        trees: Trees::IncludeDirectories("settings.json"),
+    },
+    // A rewritten input is not honoured: a refusal names the path in the session's tree, and the model uses that.
+    Client {
+        name: "qwen",
+        agent: "qwen-code",
+        program: "qwen",
+        dialect: Dialect::Claude,
+        way: Way::Name,
+        events: &[
+            ("PreToolUse", Moment::Tool),
+            ("SessionStart", Moment::Begin),
+            ("UserPromptSubmit", Moment::Prompt),
+            ("Stop", Moment::Stop),
+        ],
+        tools: &[
+            ("edit", Tool::Edit(Field::Path("file_path"))),
+            ("write_file", Tool::Edit(Field::Path("file_path"))),
+            ("notebook_edit", Tool::Edit(Field::Path("notebook_path"))),
+            ("run_shell_command", Tool::Shell(Some("directory"))),
+            ("monitor", Tool::Shell(Some("directory"))),
+        ],
+        has_matcher: true,
+        project: ".qwen",
+        own: &[("QWEN_HOME", ""), ("HOME", ".qwen")],
+        file: "settings.json",
+        form: Form::Command { timeout: 60 },
+        trees: Trees::Unnamed,
+    },
+    Client {
+        name: "copilot",
+        agent: "copilot-cli",
+        program: "copilot",
+        dialect: Dialect::Copilot,
+        way: Way::Rewrite,
+        events: &[
+            ("preToolUse", Moment::Tool),
+            ("sessionStart", Moment::Begin),
+            ("userPromptSubmitted", Moment::Prompt),
+            ("agentStop", Moment::Stop),
+        ],
+        tools: &[
+            ("edit", Tool::Edit(Field::Path("path"))),
+            ("create", Tool::Edit(Field::Path("path"))),
+            ("apply_patch", Tool::Edit(Field::Patch("patch"))),
+            ("str_replace_editor", Tool::Edit(Field::Path("path"))),
+            ("bash", Tool::Shell(None)),
+            ("powershell", Tool::ForeignShell),
+            ("view", Tool::Read(Field::Path("path"))),
+            // Its searches take the second where the first is not there.
+            ("grep", Tool::Read(Field::Places(&["paths", "path"]))),
+            ("rg", Tool::Read(Field::Places(&["paths", "path"]))),
+            ("glob", Tool::Read(Field::Places(&["paths", "path"]))),
+        ],
+        has_matcher: false,
+        project: ".github",
+        own: &[("COPILOT_HOME", ""), ("HOME", ".copilot")],
+        file: "hooks/aye.json",
+        form: Form::CopilotFile,
+        trees: Trees::Unnamed,
+    },
+    // It has no hooks but plugins: aye's own hands each call on, in a form that is aye's on both sides.
+    Client {
+        name: "opencode",
+        agent: "opencode",
+        program: "opencode",
+        dialect: Dialect::Own,
+        way: Way::Rewrite,
+        events: &[("before", Moment::Tool), ("prompt", Moment::Prompt), ("idle", Moment::Stop)],
+        tools: &[
+            ("edit", Tool::Edit(Field::Path("filePath"))),
+            ("multiedit", Tool::Edit(Field::Path("filePath"))),
+            ("write", Tool::Edit(Field::Path("filePath"))),
+            ("apply_patch", Tool::Edit(Field::Patch("patchText"))),
+            ("patch", Tool::Edit(Field::Patch("patchText"))),
+            ("bash", Tool::Shell(Some("workdir"))),
+            ("read", Tool::Read(Field::Path("filePath"))),
+            ("grep", Tool::Read(Field::Search("path"))),
+            ("glob", Tool::Read(Field::Search("path"))),
+            ("list", Tool::Read(Field::Search("path"))),
+        ],
+        has_matcher: false,
+        project: ".opencode",
+        own: &[("XDG_CONFIG_HOME", "opencode"), ("HOME", ".config/opencode")],
+        file: "plugin/aye.js",
+        form: Form::Plugin,
+        trees: Trees::Unnamed,
+    },
+];
+
+/// The client of that name on the command line.
+pub fn client(name: &str) -> Option<&'static Client> {
+    CLIENTS.iter().find(|client| client.name == name)
+}

@@ -1,0 +1,150 @@
+//! What clients send, and the bytes that they honour.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::redirect::paths;
+use super::{Answer, Call, Client, Event, Moment, Tool, Way};
+
+/// How a client names what it sends, and how it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Claude Code's, with `hookSpecificOutput`. Unknown fields in what it sends are passed over; in what it gets,
+    /// `permissionDecision: "allow"` is never said.
+    Claude,
+    /// The same, but an input is rewritten only with `permissionDecision: "allow"`; what is rewritten so is aye's own
+    /// tree. An answer with a key that it does not know counts for nothing.
+    Codex,
+    /// The same, but for refusals: it honours `decision` at the top.
+    Gemini,
+    /// Copilot CLI's. What it sends does not name the event; the reason of an exit status is lost.
+    Copilot,
+    /// aye's own.
+    Own,
+}
+
+impl Client {
+    /// Reads what the client sends to the hook of `event`.
+    ///
+    /// # Errors
+    /// In words, for what is not understood.
+    pub fn read(&self, event: &str, bytes: &[u8]) -> Result<Call, String> {
+        let sent: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let (session, directory, tool, input) = match self.dialect {
+            Dialect::Claude | Dialect::Codex | Dialect::Gemini => {
+                if sent["hook_event_name"] != event {
+                    let named: String =
+                        sent["hook_event_name"].to_string().chars().take(40).collect();
+                    return Err(format!("it is about {named}, and this is the hook of {event}"));
+                }
+                ("session_id", "cwd", "tool_name", "tool_input")
+            }
+            Dialect::Copilot => ("sessionId", "cwd", "toolName", "toolArgs"),
+            Dialect::Own => ("session", "directory", "tool", "args"),
+        };
+        let text = |key: &str| sent[key].as_str().filter(|text| !text.is_empty());
+        let named = text(session).zip(text(directory).map(PathBuf::from));
+        let Some((session, directory)) = named.filter(|(_, path)| path.is_absolute()) else {
+            return Err("it names no session, or no directory".to_owned());
+        };
+        let moment = self.events.iter().find(|(name, _)| *name == event);
+        let (_, moment) = moment.ok_or_else(|| format!("there is no hook of {event:?}"))?;
+        let is_busy = sent["stop_hook_active"] == true
+            || sent["background_tasks"].as_array().is_some_and(|tasks| !tasks.is_empty());
+        let event = match moment {
+            Moment::Tool => self.judge(text(tool).ok_or("it names no tool")?, &sent[input])?,
+            Moment::Begin => Event::Begin,
+            // Qwen Code repeats the event with an empty prompt.
+            Moment::Prompt if text("prompt").is_none() => Event::Other,
+            Moment::Prompt => Event::Prompt,
+            Moment::Stop => Event::Stop { is_busy },
+            Moment::PartStop => Event::PartStop,
+            Moment::End => Event::Stop { is_busy: false },
+            Moment::Tree => Event::Tree(text("name").ok_or("it names no work tree")?.to_owned()),
+        };
+        let model = text("model").map(str::to_owned);
+        Ok(Call { session: session.to_owned(), model, directory, event })
+    }
+
+    /// What a tool is about to do.
+    fn judge(&self, tool: &str, input: &Value) -> Result<Event, String> {
+        let input = match input {
+            // Copilot CLI may send the arguments as a text.
+            Value::String(text) => serde_json::from_str(text).map_err(|error| error.to_string())?,
+            input => input.clone(),
+        };
+        let tool = self.tools.iter().find(|(name, _)| *name == tool);
+        Ok(match tool.map(|(_, tool)| *tool) {
+            None => Event::Other,
+            Some(Tool::Edit(field)) => {
+                let files = paths(&input, field)?.into_iter().map(PathBuf::from).collect();
+                Event::Edit { files, input, field }
+            }
+            Some(Tool::Read(field)) => {
+                paths(&input, field)?;
+                Event::Read { input, field }
+            }
+            // What Claude Code's Monitor may open in the place of a command.
+            Some(Tool::Shell(_)) if input["command"].is_null() && !input["ws"].is_null() => {
+                Event::Other
+            }
+            Some(Tool::Shell(directory)) => shell(input, directory, false)?,
+            Some(Tool::ForeignShell) => shell(input, None, true)?,
+        })
+    }
+
+    /// The bytes that the hook of `event` prints for `answer`.
+    pub fn write(&self, event: &str, answer: &Answer) -> Vec<u8> {
+        let specific = |fields: Value| {
+            let mut output = json!({ "hookEventName": event });
+            if let (Some(output), Value::Object(fields)) = (output.as_object_mut(), fields) {
+                output.extend(fields);
+            }
+            json!({ "hookSpecificOutput": output })
+        };
+        let value = match (self.dialect, answer) {
+            (_, Answer::Tree(path)) => return path.as_os_str().as_encoded_bytes().to_vec(),
+            (Dialect::Own, Answer::Nothing) => json!({}),
+            (Dialect::Own, Answer::Refuse(reason)) => json!({ "refuse": reason }),
+            (Dialect::Own, Answer::Rewrite(input)) => json!({ "args": input }),
+            (Dialect::Own, Answer::Inform(text)) => json!({ "inform": text }),
+            (Dialect::Own, Answer::Say(text)) => json!({ "say": text }),
+            (_, Answer::Nothing) => return Vec::new(),
+            (Dialect::Copilot, Answer::Refuse(reason)) => {
+                json!({ "permissionDecision": "deny", "permissionDecisionReason": reason })
+            }
+            (Dialect::Copilot, Answer::Rewrite(input)) => json!({ "modifiedArgs": input }),
+            (Dialect::Copilot, Answer::Inform(text)) => json!({ "additionalContext": text }),
+            // At the end a line for the person is shown by no one.
+            (Dialect::Codex, Answer::Say(_)) if event == "Stop" => json!({}),
+            (_, Answer::Say(text)) => json!({ "systemMessage": text }),
+            (Dialect::Gemini, Answer::Refuse(reason)) => {
+                json!({ "decision": "deny", "reason": reason })
+            }
+            (Dialect::Gemini, Answer::Rewrite(input)) => specific(json!({ "tool_input": input })),
+            (Dialect::Codex, Answer::Rewrite(input)) => {
+                specific(json!({ "permissionDecision": "allow", "updatedInput": input }))
+            }
+            // Never reached: nothing is rewritten for it. Closed, if it were.
+            (_, Answer::Rewrite(_)) if self.way == Way::Name => {
+                return self.write(event, &Answer::Refuse("aye: cannot rewrite".to_owned()));
+            }
+            (_, Answer::Rewrite(input)) => specific(json!({ "updatedInput": input })),
+            (_, Answer::Refuse(reason)) => specific(
+                json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
+            ),
+            (_, Answer::Inform(text)) => specific(json!({ "additionalContext": text })),
+        };
+        value.to_string().into_bytes()
+    }
+}
+
+fn shell(input: Value, directory: Option<&'static str>, is_foreign: bool) -> Result<Event, String> {
+    let command = input["command"].as_str().ok_or("the tool's input has no command")?.to_owned();
+    let directory = match directory.map(|key| &input[key]) {
+        None | Some(Value::Null) => None,
+        Some(path) => Some(path.as_str().ok_or("the directory is not a text")?.into()),
+    };
+    Ok(Event::Shell { command, is_foreign, directory, input })
+}
