@@ -1,6 +1,6 @@
-//! Build script: how the binaries are linked, and four data files as static tables (the
-//! rules of the scanner and of the read-only shell, the variables by which coding agents are
-//! recognised, and the files that instruct them).
+//! Build script: how the binaries are linked, and three data files as static tables (the
+//! rules of the scanner, the variables by which coding agents are recognised, and the files that
+//! instruct them).
 //!
 //! The program starts thousands of times a day, and most of a short run is the dynamic loader:
 //! some 18,000 relocations of a position-independent image plus two shared libraries. So binaries on
@@ -19,8 +19,6 @@ mod derive;
 mod instruction_files;
 #[path = "src/secrets/rules/compile.rs"]
 mod secret_rules;
-#[path = "src/shell/policy/compile.rs"]
-mod shell_rules;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +30,6 @@ fn main() {
     actor_markers::write();
     instruction_files::write();
     secret_rules::write();
-    shell_rules::write();
     link();
 }
 

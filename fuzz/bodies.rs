@@ -190,15 +190,21 @@ pub fn scanner(bytes: &[u8]) {
     let _ = allow::list(&String::from_utf8_lossy(after));
 }
 
-#[cfg(unix)]
-#[path = "brush.rs"]
-pub mod brush;
-
-/// A command text of the read-only shell: refused, or one that another parser reads the same.
+/// A command text of the read-only shell: refused, or each word is the same where it is read again by itself.
 #[cfg(unix)]
 pub fn shell(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
-    brush::agree(text);
+    use aye::shell::text;
+    let Ok(source) = std::str::from_utf8(bytes) else { return };
+    let Ok(read) = text::read(source) else { return };
+    let mut end = 0;
+    for word in read.commands.iter().flatten() {
+        assert!(word.place.start >= end && !word.place.is_empty());
+        end = word.place.end;
+        let alone = text::read(&format!("x {}", &source[word.place.clone()])).expect("a word");
+        assert_eq!((alone.commands.len(), alone.commands[0].len()), (1, 2), "{source:?}");
+        assert_eq!(alone.commands[0][1].text, word.text, "{source:?}");
+    }
+    assert!(read.nulls.iter().all(|place| source.get(place.clone()).is_some()));
 }
 
 /// A memory file: it is parsed, and every edit keeps the bytes outside of it.

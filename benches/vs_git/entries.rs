@@ -70,7 +70,7 @@ pub fn all() -> Vec<Entry> {
         },
         Entry {
             name: "shell 'git status --short' vs the same",
-            target: 1.5,
+            target: 1.6,
             runs: 60,
             sides: |world| {
                 let directory = world.copy();

@@ -38,23 +38,16 @@ const ASK: &str =
 
 #[cfg(unix)]
 fn is_denied(session: &Session<'_>, path: &RepoPath) -> bool {
-    use crate::shell::{access::Access, denied};
+    use crate::shell::denied::Denied;
     if session.caller.actor.kind != ActorKind::Agent {
         return false;
     }
-    let store = session.store;
-    let config = store.repo().config_snapshot();
-    let (own, added) = crate::repository::by_source(config.plumbing(), "shellDenyRead");
-    // The patterns of the home directory do not concern files of a repository.
-    let work_dir = store.work_dir();
-    let root = work_dir.clone().unwrap_or_else(|| std::path::PathBuf::from("/"));
-    let access = Access::new(&denied::patterns(own, added), None, &root, &|_| None);
-    let path = path.display().to_string();
-    match work_dir {
-        Some(root) => access.check(&path, &root).is_err(),
-        // A bare repository has names alone: its `dev/` is not the system's.
-        None => access.denies(&root.join(path)),
-    }
+    let config = session.store.repo().config_snapshot();
+    let (mut patterns, added) = crate::repository::by_source(config.plumbing(), "shellDenyRead");
+    patterns.extend(added);
+    // The places in the home directory do not concern files of a repository.
+    let root = std::path::Path::new("/");
+    Denied::new(&patterns, None, root).denies(&root.join(path.display().to_string()))
 }
 
 /// Where there is no read-only shell, nothing is kept from an agent's reading.

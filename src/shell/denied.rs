@@ -1,128 +1,17 @@
-//! The places of keys, credentials and histories, as a list.
+//! Names and places of files that stay unread below the repository, unless git tracks them.
 
-/// What `aye.shellDenyRead` is when nothing is configured.
-///
-/// `~/…` and absolute paths are directories or files with all that is below; a pattern without a
-/// slash is a file name anywhere.
-pub const DEFAULT: &[&str] = &[
-    "~/.ssh",
-    "~/.gnupg",
-    "~/.aws",
-    "~/.azure",
-    "~/.kube",
-    "~/.config/gcloud",
-    "~/.config/gh",
-    "~/.config/git/credentials",
-    "~/.config/git/config",
-    "~/.gitconfig",
-    "~/.docker/config.json",
-    "~/.npmrc",
-    "~/.pypirc",
-    "~/.netrc",
-    "~/.git-credentials",
-    "~/.pgpass",
-    "~/.cargo/credentials",
-    "~/.cargo/credentials.toml",
-    "~/.password-store",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/run/secrets",
-    "~/.vault-token",
-    "~/.local/share/keyrings",
-    "~/.claude/.credentials.json",
-    "~/.claude.json",
-    "~/.codex/auth.json",
-    "~/.gemini/oauth_creds.json",
-    "~/.gemini/mcp-oauth-tokens.json",
-    "~/.qwen/oauth_creds.json",
-    "~/.local/share/opencode",
-    "~/.config/goose/secrets.yaml",
-    "~/.aider/oauth-keys.env",
-    "~/.config/io.datasette.llm/keys.json",
-    "~/.config/cursor/auth.json",
-    "~/.config/github-copilot",
-    "~/.copilot",
-    "~/.my.cnf",
-    "~/.mylogin.cnf",
-    "~/.m2/settings.xml",
-    "~/.m2/settings-security.xml",
-    "~/.gradle/gradle.properties",
-    "~/.sbt/1.0/credentials.sbt",
-    "~/.gem/credentials",
-    "~/.hex/hex.config",
-    "~/.nuget/NuGet/NuGet.Config",
-    "~/.config/NuGet",
-    "~/.composer/auth.json",
-    "~/.config/composer/auth.json",
-    "~/.config/rclone/rclone.conf",
-    "~/.terraform.d/credentials.tfrc.json",
-    "~/.terraformrc",
-    "~/.config/hub",
-    "~/.config/glab-cli",
-    "~/.config/doctl",
-    "~/.config/hcloud",
-    "~/.config/helm/registry",
-    "~/.config/netlify",
-    "~/.netlify",
-    "~/.config/stripe",
-    "~/.config/.wrangler",
-    "~/.wrangler",
-    "~/.local/share/com.vercel.cli",
-    "~/.vercel",
-    "~/.fly/config.yml",
-    "~/.pulumi/credentials.json",
-    "~/.databrickscfg",
-    "~/.kaggle",
-    "~/.s3cfg",
-    "~/.boto",
-    "~/.curlrc",
-    "~/.wgetrc",
-    "~/.authinfo",
-    "~/.authinfo.gpg",
-    "~/.subversion/auth",
-    "~/.bash_history",
-    "~/.zsh_history",
-    "~/.zhistory",
-    "~/.histfile",
-    "~/.local/share/fish/fish_history",
-    "~/.config/fish/fish_variables",
-    "~/.python_history",
-    "~/.node_repl_history",
-    "~/.psql_history",
-    "~/.mysql_history",
-    "~/.lesshst",
-    "~/.zsh_sessions",
-    "~/.local/share/atuin",
-    "~/.config/nushell",
-    "~/.claude/backups",
-    "~/.claude/history.jsonl",
-    "~/.claude/projects",
-    "~/.claude/shell-snapshots",
-    "~/.codex/history.jsonl",
-    "~/.codex/sessions",
-    "~/.codex/archived_sessions",
-    "~/.codex/shell_snapshots",
-    "~/.gemini/tmp",
-    "~/.config/containers/auth.json",
-    "~/.config/pip",
-    "~/.pip",
-    "~/.yarnrc",
-    "~/.yarnrc.yml",
-    "~/.bunfig.toml",
-    "~/.condarc",
-    "~/.bundle/config",
-    "~/.nuget/NuGet.Config",
-    "~/.config/pypoetry/auth.toml",
-    "~/.config/uv/uv.toml",
-    "~/.local/share/uv/credentials",
-    "~/.cache/huggingface/token",
-    "~/.cache/huggingface/stored_tokens",
-    "~/.config/sops",
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet};
+
+/// Names of keys, credentials, histories, in lower case.
+const NAMES: &[&str] = &[
     ".env",
-    ".env.*",
+    ".env~",
     ".envrc",
     ".netrc",
     "_netrc",
@@ -133,12 +22,8 @@ pub const DEFAULT: &[&str] = &[
     ".htpasswd",
     ".credentials",
     ".credentials.json",
-    ".claude.json.*",
-    ".*_history",
     "fish_history",
     "consolehost_history.txt",
-    "*.tfstate",
-    "*.tfstate.backup",
     "master.key",
     "id_rsa",
     "id_dsa",
@@ -146,40 +31,151 @@ pub const DEFAULT: &[&str] = &[
     "id_ecdsa_sk",
     "id_ed25519",
     "id_ed25519_sk",
-    "ssh_host_*_key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ppk",
 ];
+/// Beginnings and ends of such names.
+const PARTS: &[(&str, &str)] = &[
+    (".env.", ""),
+    ("..env.sw", ""),
+    (".claude.json.", ""),
+    (".", "_history"),
+    ("ssh_host_", "_key"),
+    ("", ".tfstate"),
+    ("", ".tfstate.backup"),
+    ("", ".p12"),
+    ("", ".pfx"),
+    ("", ".jks"),
+    ("", ".keystore"),
+    ("", ".kdbx"),
+    ("", ".ppk"),
+];
+/// The last parts of variants of `.env` that are there to be read.
+const TEMPLATES: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];
 
-/// What is never read: what the user has configured, `own`, or else [`DEFAULT`]; and what the repository has `added`.
-pub fn patterns(own: Vec<String>, added: Vec<String>) -> Vec<String> {
-    let mut patterns = own;
-    if patterns.is_empty() {
-        patterns.extend(DEFAULT.iter().map(|pattern| (*pattern).to_owned()));
-    }
-    patterns.extend(added);
-    patterns
+/// By whose word a file stays unread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Of the built-in names: what git tracks is content.
+    BuiltIn,
+    /// Of `aye.shellDenyRead`: tracked or not.
+    Configured,
 }
 
-/// Transcripts of agents: many files, so that hard links to them are not looked for.
-pub(super) const TRANSCRIPTS: &[&str] =
-    &[".claude/projects", ".codex/sessions", ".codex/archived_sessions", ".gemini/tmp"];
+/// The built-in names, and those of `aye.shellDenyRead`.
+#[derive(Clone, Debug, Default)]
+pub struct Denied {
+    names: GlobSet,
+    /// Symlinks resolved.
+    pub(super) places: BTreeSet<PathBuf>,
+}
 
-/// Places in the home directory, and the variables that name others instead.
-pub(super) const MOVED: &[(&str, &str)] = &[
-    ("~/.config", "XDG_CONFIG_HOME"),
-    ("~/.local/share", "XDG_DATA_HOME"),
-    ("~/.cache", "XDG_CACHE_HOME"),
-    ("~/.gitconfig", "GIT_CONFIG_GLOBAL"),
-    ("~/.claude", "CLAUDE_CONFIG_DIR"),
-    ("~/.codex", "CODEX_HOME"),
-    ("~/.gnupg", "GNUPGHOME"),
-    ("~/.docker", "DOCKER_CONFIG"),
-    ("~/.cargo", "CARGO_HOME"),
-    ("~/.gradle", "GRADLE_USER_HOME"),
-    ("~/.password-store", "PASSWORD_STORE_DIR"),
-];
+impl Denied {
+    /// Reads the values of `aye.shellDenyRead`: a path (`~/x`, `/x`, or `x/y` from `root`), or a file name with patterns.
+    pub fn new(configured: &[String], home: Option<&Path>, root: &Path) -> Self {
+        let mut denied = Self::default();
+        let mut names = GlobSet::builder();
+        for text in configured.iter().filter(|text| !text.is_empty()) {
+            if !text.contains('/') {
+                let glob = |text: &str| GlobBuilder::new(text).case_insensitive(true).build();
+                names.add(match glob(text).or_else(|_| glob(&globset::escape(text))) {
+                    Ok(glob) => glob,
+                    Err(_) => continue,
+                });
+            } else if let Some(place) = placed(text, home, root) {
+                denied.places.insert(place.canonicalize().unwrap_or(place));
+            }
+        }
+        denied.names = names.build().unwrap_or_default();
+        denied
+    }
+
+    /// By whose word a file of this name stays unread, if it does. Asked of every file of a repository.
+    pub fn name(&self, name: &[u8]) -> Option<Whose> {
+        if !self.names.is_empty() && self.names.is_match(OsStr::from_bytes(name)) {
+            return Some(Whose::Configured);
+        }
+        let is_part = |(start, end): &(&str, &str)| {
+            let middle = name.len().checked_sub(start.len() + end.len());
+            middle.is_some_and(|middle| {
+                let last = &name[start.len() + middle..];
+                last.eq_ignore_ascii_case(end.as_bytes())
+                    && name[..start.len()].eq_ignore_ascii_case(start.as_bytes())
+            })
+        };
+        let is_template =
+            || is_part(&(".env.", "")) && TEMPLATES.iter().any(|end| is_part(&("", end)));
+        let is_name = NAMES.iter().any(|secret| name.eq_ignore_ascii_case(secret.as_bytes()));
+        (is_name || (PARTS.iter().any(is_part) && !is_template())).then_some(Whose::BuiltIn)
+    }
+
+    /// True for a path that is denied by its name, or by its place below `root`. Looks at nothing on disk.
+    pub fn denies(&self, path: &Path) -> bool {
+        let is_named = path.file_name().is_some_and(|name| self.name(name.as_bytes()).is_some());
+        is_named || self.places.iter().any(|place| path.starts_with(place))
+    }
+}
+
+/// The path that a setting means: `~/x`, `/x`, or `x/y` from `root`.
+pub fn placed(text: &str, home: Option<&Path>, root: &Path) -> Option<PathBuf> {
+    match text.strip_prefix("~/") {
+        Some(rest) => Some(home?.join(rest)),
+        None => Some(root.join(text)),
+    }
+}
+
+/// True for a file that holds a private key.
+pub(super) fn is_key(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(64 * 1024).read_to_end(&mut head));
+    read.is_err() || head.windows(11).any(|bytes| bytes == b"PRIVATE KEY")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_denied_and_templates_are_not() {
+        let denied = Denied::default();
+        for name in [
+            ".env",
+            ".ENV",
+            ".env.local",
+            ".env.example.local",
+            ".env.myexample",
+            ".env~",
+            ".env.swp",
+            "..env.swo",
+            "id_rsa",
+            ".irb_history",
+            "ConsoleHost_history.txt",
+            "prod.tfstate",
+            ".credentials",
+            "ssh_host_rsa_key",
+            "x.p12",
+            ".npmrc",
+        ] {
+            assert_eq!(denied.name(name.as_bytes()), Some(Whose::BuiltIn), "{name}");
+        }
+        for name in [
+            ".env.example", ".env.sample", ".env.local.template", ".env.dist", "env",
+            ".environment", "id_rsa.pub", "history", "a.pem", "x.p12.md", ".tfstate.md",
+        ] {
+            assert_eq!(denied.name(name.as_bytes()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn settings_add_names_and_places() {
+        let own = ["*.SECRET", "s[ab", "priv/keys", "~/x", "/y", ""].map(str::to_owned);
+        let denied = Denied::new(&own, Some(Path::new("/home/me")), Path::new("/r"));
+        for path in ["/r/a/b.secret", "/q/S[AB", "/r/priv/keys/a", "/home/me/x/z", "/y", "/r/.env"]
+        {
+            assert!(denied.denies(Path::new(path)), "{path}");
+        }
+        for path in ["/r/priv/other", "/home/me/xy", "/r/secret", "/r/a.txt"] {
+            assert!(!denied.denies(Path::new(path)), "{path}");
+        }
+        assert_eq!(denied.name(b"b.secret"), Some(Whose::Configured));
+    }
+}

@@ -6,12 +6,24 @@
 //! where each user has one, as on Debian and Ubuntu, installers make what its members can write.
 
 use std::ffi::OsString;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-#[cfg(unix)]
 use super::groups;
 
-/// Where programs come from that the system's own directories do not have.
+/// The directories programs come from first, in order.
+const FIRST: &[&str] = &[
+    "/usr/local/bin",
+    "/usr/bin",
+    "/bin",
+    "/opt/homebrew/bin",
+    "/run/current-system/sw/bin",
+    "/nix/var/nix/profiles/default/bin",
+];
+/// Where programs of the system and their libraries are, which may be read anyway.
+const SYSTEM: &[&str] = &["/usr", "/bin", "/nix/store"];
+
+/// Where programs come from.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     /// The caller's `PATH`.
@@ -21,44 +33,98 @@ pub struct Search {
     pub repository: Vec<PathBuf>,
 }
 
+/// Programs that may start, with what else is executed when they do; and directories outside the system's that they are
+/// read from.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) programs: Vec<PathBuf>,
+    pub(super) directories: Vec<PathBuf>,
+}
+
 impl Search {
-    /// The program `name` in a directory of `PATH`.
-    pub(super) fn find(&self, name: &str) -> Option<PathBuf> {
-        let directories =
-            std::env::split_paths(&self.path).filter(|directory| directory.is_absolute());
-        let programs =
-            directories.map(|directory| directory.join(name)).filter(|path| is_program(path));
-        let mut programs = programs.filter(|program| {
-            // The directory may be a symlink, and so may the program.
-            [program.parent(), Some(program)].into_iter().flatten().all(|place| {
-                place.canonicalize().is_ok_and(|place| {
-                    let inside = self.repository.iter().any(|tree| place.starts_with(tree));
-                    !inside && is_guarded(&place)
-                })
-            })
-        });
-        programs.next()
+    /// The directories that programs come from.
+    pub(super) fn directories(&self) -> Vec<PathBuf> {
+        let first = FIRST.iter().map(PathBuf::from).filter(|place| !self.is_inside(place));
+        let own = std::env::split_paths(&self.path);
+        first.chain(own.filter(|place| place.is_absolute() && self.is_fit(place))).collect()
+    }
+
+    fn is_inside(&self, place: &Path) -> bool {
+        self.repository.iter().any(|tree| place.starts_with(tree))
+    }
+
+    /// True for a place that is outside the repository and guarded; it may be a symlink.
+    fn is_fit(&self, place: &Path) -> bool {
+        place.canonicalize().is_ok_and(|place| !self.is_inside(&place) && is_guarded(&place))
+    }
+
+    fn find(&self, name: &str) -> Option<PathBuf> {
+        let is_first = |place: &Path| FIRST.iter().any(|first| place.starts_with(first));
+        let all = self.directories().into_iter().map(|directory| directory.join(name));
+        all.into_iter().find(|place| is_program(place) && (is_first(place) || self.is_fit(place)))
+    }
+
+    /// Adds the program `name`, if it is installed; otherwise the shell says that it is not.
+    pub(super) fn add(&self, name: &str, home: Option<&Path>, found: &mut Found) {
+        let Some(place) = self.find(name) else { return };
+        let real = place.canonicalize().unwrap_or_else(|_| place.clone());
+        self.add_program(&place, found);
+        if real.ends_with("git") {
+            // It starts itself by this name.
+            let own = ["lib/git-core/git", "libexec/git-core/git"].into_iter();
+            found.programs.extend(own.filter_map(|own| Some(real.parent()?.parent()?.join(own))));
+        }
+        if let Some(home) = home.filter(|_| real.ends_with("rustup")) {
+            found.directories.push(home.join(".rustup"));
+            found.programs.extend(toolchains(home, name));
+        }
+        for directory in [&place, &real].into_iter().filter_map(|place| place.parent()) {
+            let above = directory.parent().unwrap_or(directory);
+            let libraries = ["lib", "lib64", "libexec"].map(|name| above.join(name));
+            let own = libraries.into_iter().chain([directory.to_owned()]);
+            let own = own.filter(|own| !SYSTEM.iter().any(|system| own.starts_with(system)));
+            found.directories.extend(own.filter(|own| self.is_fit(own)));
+        }
+    }
+
+    /// Adds a program with what the kernel opens to start it: the loader, the interpreter of a script, what
+    /// `/usr/bin/env` looks for.
+    pub(super) fn add_program(&self, program: &Path, found: &mut Found) {
+        if found.programs.iter().any(|known| known == program) {
+            return;
+        }
+        found.programs.push(program.to_owned());
+        let mut head = Vec::new();
+        if let Ok(file) = std::fs::File::open(program) {
+            let _ = file.take(4096).read_to_end(&mut head);
+        }
+        let Some((interpreter, argument)) = interpreter(&head) else { return };
+        self.add_program(&interpreter, found);
+        let by_name = argument.filter(|_| interpreter.ends_with("env"));
+        if let Some(program) = by_name.and_then(|name| self.find(name)) {
+            self.add_program(&program, found);
+        }
     }
 }
 
-/// The programs that `program` starts in its place, if it is rustup: one of each toolchain.
-pub(super) fn toolchains(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let resolved = program.canonicalize().unwrap_or_else(|_| program.to_owned());
-    let rustup = resolved.file_name().is_some_and(|name| name == "rustup");
-    let (Some(home), Some(name), true) = (home, program.file_name(), rustup) else {
-        return Vec::new();
-    };
-    let toolchains = std::fs::read_dir(home.join(".rustup/toolchains"));
-    let programs = toolchains.into_iter().flatten().flatten();
-    let programs = programs.filter_map(|entry| {
-        let program = entry.path().join("bin").join(name).canonicalize().ok()?;
-        (is_program(&program) && is_guarded(&program)).then_some(program)
-    });
-    programs.collect()
+/// The interpreter of a script with its argument, or the loader of a program.
+fn interpreter(head: &[u8]) -> Option<(PathBuf, Option<&str>)> {
+    let Some(line) = head.strip_prefix(b"#!") else { return Some((elf_interpreter(head)?, None)) };
+    let line = std::str::from_utf8(line.split(|b| *b == b'\n').next()?).ok()?;
+    let mut words = line.split_whitespace();
+    let path = words.next().filter(|path| path.starts_with('/'))?;
+    Some((PathBuf::from(path), words.next()))
+}
+
+/// The programs that rustup starts in its place: one of each toolchain.
+fn toolchains(home: &Path, name: &str) -> Vec<PathBuf> {
+    let toolchains = home.join(".rustup/toolchains").read_dir().into_iter().flatten().flatten();
+    let programs =
+        toolchains.filter_map(|entry| entry.path().join("bin").join(name).canonicalize().ok());
+    programs.filter(|program| is_program(program) && is_guarded(program)).collect()
 }
 
 /// True when only root and the user can change what is at `path`, whose symlinks are resolved.
-#[cfg(unix)]
 fn is_guarded(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     const GROUP: u32 = 0o020;
@@ -78,20 +144,47 @@ fn is_guarded(path: &Path) -> bool {
     })
 }
 
-#[cfg(not(unix))]
-fn is_guarded(_path: &Path) -> bool {
-    false
-}
-
 /// True for an ordinary file that can be run.
-#[cfg(unix)]
-pub(super) fn is_program(path: &Path) -> bool {
+fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// True for an ordinary file.
-#[cfg(not(unix))]
-pub(super) fn is_program(path: &Path) -> bool {
-    path.is_file()
+/// The `PT_INTERP` segment of a 64-bit little-endian ELF file, as the System V ABI lays it out.
+fn elf_interpreter(head: &[u8]) -> Option<PathBuf> {
+    const PT_INTERP: u64 = 3;
+    let number = |at: usize, length: usize| -> Option<u64> {
+        let mut bytes = [0; 8];
+        bytes[..length].copy_from_slice(head.get(at..at + length)?);
+        Some(u64::from_le_bytes(bytes))
+    };
+    head.strip_prefix(b"\x7fELF\x02\x01")?;
+    let table = usize::try_from(number(0x20, 8)?).ok()?;
+    let size = usize::try_from(number(0x36, 2)?).ok()?;
+    for index in 0..usize::try_from(number(0x38, 2)?).ok()? {
+        let entry = table.checked_add(index * size)?;
+        if number(entry, 4)? != PT_INTERP {
+            continue;
+        }
+        let start = usize::try_from(number(entry + 8, 8)?).ok()?;
+        let length = usize::try_from(number(entry + 32, 8)?).ok()?;
+        let name = head.get(start..start.checked_add(length)?)?.split(|b| *b == 0).next()?;
+        return std::str::from_utf8(name).ok().map(PathBuf::from);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interpreter_of_a_program_is_found() {
+        assert_eq!(interpreter(b"#! /bin/sh -e\nx").unwrap(), ("/bin/sh".into(), Some("-e")));
+        assert_eq!(interpreter(b"x"), None);
+        let own = std::fs::read("/proc/self/exe").unwrap();
+        let found = elf_interpreter(&own[..4096]);
+        assert!(found.is_none_or(|path| path.exists()), "a loader that exists, or static");
+        assert_eq!(elf_interpreter(b"\x7fELF\x02\x01"), None);
+    }
 }

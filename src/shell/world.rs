@@ -3,18 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::access::Access;
-use super::programs::{self, Search};
-
-/// The directories programs come from first, in order. Never the repository.
-pub const SEARCH: &[&str] = &[
-    "/usr/local/bin",
-    "/usr/bin",
-    "/bin",
-    "/opt/homebrew/bin",
-    "/run/current-system/sw/bin",
-    "/nix/var/nix/profiles/default/bin",
-];
+use super::denied::Denied;
+use super::programs::Search;
+use super::sandbox::Layers;
 
 /// Everything a command may depend on.
 #[derive(Clone, Debug)]
@@ -27,66 +18,50 @@ pub struct World {
     pub home: Option<PathBuf>,
     /// Variables passed on: time zone, locale, user name. Checked by [`World::keeps`].
     pub environment: Vec<(String, OsString)>,
-    /// What nobody's task needs to read.
-    pub access: Access,
-    /// The kernel can hold the line.
-    pub kernel: bool,
-    /// Where programs come from that are in no directory of [`SEARCH`].
+    /// Files of the repository that stay unread.
+    pub denied: Denied,
+    /// Directories elsewhere that may be read.
+    pub allowed: Vec<PathBuf>,
+    /// What the kernel offers.
+    pub layers: Layers,
+    /// Where programs come from.
     pub search: Search,
-    /// What a revision names may be asked of git.
-    pub asks: bool,
+    /// The system's shell.
+    pub shell: PathBuf,
 }
 
 impl World {
     /// Variables of the environment that programs may see, if their value is harmless.
-    ///
-    /// A locale or time zone is a name; anything that looks like a path to one is dropped.
     pub fn keeps(name: &str, value: &str) -> bool {
-        let locale = name == "LANG" || (name.starts_with("LC_") && name.len() < 20);
-        let plain = |extra: &str| {
-            value.len() < 100
-                && !value.contains("..")
-                && value.chars().all(|c| c.is_ascii_alphanumeric() || extra.contains(c))
-        };
-        match name {
-            "TZ" => plain("+-_/,.") && !value.starts_with('/'),
-            "USER" | "LOGNAME" => plain("-_.@"),
-            "COLUMNS" => value.bytes().all(|b| b.is_ascii_digit()),
-            _ => locale && plain("-_.@"),
-        }
+        matches!(name, "USER" | "LOGNAME") && is_plain(value) || Self::shows(name, value)
     }
 
-    /// Variables that a command may set for its program: those that are passed on and change how
-    /// something is shown, and what holds for every program anyway.
+    /// Variables that a command may set for its program: how something is shown.
     pub fn sets(name: &str, value: &str) -> bool {
-        match (name, value) {
-            ("PAGER" | "GIT_PAGER", "cat") | ("TERM", "dumb") => true,
-            ("GIT_OPTIONAL_LOCKS" | "GIT_TERMINAL_PROMPT", "0") => true,
-            ("NO_COLOR", _) => value.bytes().all(|b| b.is_ascii_alphanumeric()),
-            ("USER" | "LOGNAME", _) => false,
-            _ => Self::keeps(name, value),
-        }
+        let is_fixed = matches!((name, value), ("PAGER" | "GIT_PAGER", "cat"));
+        is_fixed
+            || matches!(name, "COLUMNS" | "NO_COLOR") && is_plain(value)
+            || Self::shows(name, value)
     }
 
-    /// Where a program of this name is, if it is installed.
-    pub fn find(&self, name: &str) -> Option<PathBuf> {
-        if name.is_empty() || name.contains('/') {
-            return None;
-        }
-        let fixed = SEARCH.iter().map(Path::new);
-        let mut fixed = fixed
-            .filter(|directory| self.root == Path::new("/") || !directory.starts_with(&self.root));
-        fixed
-            .find_map(|directory| {
-                Some(directory.join(name)).filter(|path| programs::is_program(path))
-            })
-            .or_else(|| self.search.find(name))
+    fn shows(name: &str, value: &str) -> bool {
+        (matches!(name, "LANG" | "TZ") || name.starts_with("LC_")) && is_plain(value)
     }
 
-    /// The value of `PATH` for programs.
-    pub fn path(&self) -> String {
-        SEARCH[..3].join(":")
+    /// The directory that may be read; none where it would be the whole system, or other processes.
+    pub(super) fn directory(&self) -> Option<&PathBuf> {
+        let is_system = self.root == Path::new("/") || self.root.starts_with("/proc");
+        Some(&self.root).filter(|_| !is_system)
     }
+}
+
+/// A locale or time zone is a name; anything that looks like a path to one is dropped.
+fn is_plain(value: &str) -> bool {
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || "+-_/,.@".contains(c);
+    value.len() < 100
+        && !value.contains("..")
+        && !value.starts_with('/')
+        && value.chars().all(is_fit)
 }
 
 #[cfg(test)]
@@ -119,7 +94,6 @@ mod tests {
             ("NO_COLOR", "$(id)", false),
             ("GIT_PAGER", "cat", true),
             ("GIT_PAGER", "./evil", false),
-            ("GIT_OPTIONAL_LOCKS", "1", false),
             ("GIT_DIR", "x", false),
             ("USER", "me", false),
             ("LD_PRELOAD", "", false),

@@ -13,8 +13,7 @@ use super::registry::Answer;
 use super::{Arguments, codes as tool_codes};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::event::timestamp;
-use crate::shell::run::RunOutcome;
-use crate::shell::{Refusal, Request, World, codes, plan, run};
+use crate::shell::{Refusal, Request, RunOutcome, World, codes, plan, run};
 
 /// The name of the tool in `aye call`.
 pub const NAME: &str = "readonly_shell";
@@ -174,8 +173,8 @@ pub struct Ran {
     pub truncated: bool,
     /// The time ran out; the exit code is 124.
     pub timed_out: bool,
-    /// What held it: `landlock+seccomp`, `landlock`, `seccomp`, `policy-only`, or `no program`
-    /// when none had to be started.
+    /// What held it: `landlock+seccomp`; or, where the kernel has no Landlock, `seccomp` or
+    /// `policy-only`.
     pub sandbox: &'static str,
     /// What else the reader should know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -202,16 +201,11 @@ pub struct Refused {
     pub details: Particulars,
 }
 
-/// What of a command is refused, and by which rule.
+/// What of a command is refused.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Particulars {
-    /// The part of the command it is about.
-    pub segment: String,
-    /// Where that part begins in the command, in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub position: Option<usize>,
-    /// The rule that decided.
-    pub rule: String,
+    /// Where the refused part begins in the command, in bytes.
+    pub position: usize,
 }
 
 impl Response {
@@ -235,40 +229,25 @@ pub fn call(
     now: DateTime<Utc>,
 ) -> Result<Response> {
     Ok(match plan(command, world) {
-        Err(refusal) => refused(command, &refusal),
-        Ok(plan) => {
-            let outcome = run(&plan, request, world)?;
-            let notes = plan.note().map(str::to_owned).into_iter().collect();
-            ran(command, outcome, request.timeout, notes, now)
-        }
+        Err(refusal) => refused(command, refusal),
+        Ok(plan) => ran(command, run(&plan, request, world)?, request.timeout, now),
     })
 }
 
-/// The response to a refusal.
-pub fn refused(command: &str, refusal: &Refusal) -> Response {
+fn refused(command: &str, refusal: Refusal) -> Response {
     Response::Refused(Refused {
         schema: Some(SCHEMA),
         status: "error",
         command: command.to_owned(),
         code: codes::COMMAND_NOT_ALLOWED.id,
-        message: refusal.message().to_owned(),
-        hint: refusal.hint().to_owned(),
-        details: Particulars {
-            segment: refusal.segment().to_owned(),
-            position: refusal.position(),
-            rule: refusal.rule().to_owned(),
-        },
+        message: refusal.message,
+        hint: refusal.hint,
+        details: Particulars { position: refusal.position },
     })
 }
 
-/// The response to a command that ran; `notes` are of its plan.
-pub fn ran(
-    command: &str,
-    outcome: RunOutcome,
-    timeout: Duration,
-    mut notes: Vec<String>,
-    now: DateTime<Utc>,
-) -> Response {
+fn ran(command: &str, outcome: RunOutcome, timeout: Duration, now: DateTime<Utc>) -> Response {
+    let mut notes = outcome.notes;
     let output = match String::from_utf8(outcome.output) {
         Ok(text) => text,
         Err(error) => {

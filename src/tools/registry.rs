@@ -144,7 +144,7 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         names: &[super::readonly_shell::NAME],
         description: "Run a shell command that can only read (ls, cat, grep, find, git log, …), in \
-                      a sandbox. Anything else is refused with the rule that decided.",
+                      a sandbox. Anything else is refused, with what to write instead.",
         form: Form::Yaml,
         reads_only: true,
         destroys: false,

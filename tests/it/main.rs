@@ -133,9 +133,7 @@ mod set_aside;
 mod shell;
 mod shell_configuration;
 mod shell_corpus;
-mod shell_credentials;
-mod shell_denied;
-mod shell_languages;
+mod shell_secrets;
 mod show;
 mod stack;
 #[cfg(unix)]

@@ -86,11 +86,7 @@ impl Tree {
 impl Repo {
     /// A directory that is not a repository, and that no repository surrounds.
     pub fn outside() -> Self {
-        Self::outside_below(scratch())
-    }
-
-    fn outside_below(directory: &Path) -> Self {
-        let directory = tempfile::Builder::new().prefix("aye-test-").tempdir_in(directory);
+        let directory = tempfile::Builder::new().prefix("aye-test-").tempdir_in(scratch());
         let directory = directory.expect("a temporary directory");
         // Resolved, so that paths printed by git compare equal (macOS: /var is a symlink).
         let base = directory.path().canonicalize().expect("the temporary directory");
@@ -124,12 +120,6 @@ impl Repo {
     /// A repository with `files` (path, content) in its first commit.
     pub fn with<C: AsRef<[u8]>>(files: &[(&str, C)]) -> Self {
         Self::new().start(files)
-    }
-
-    /// The same where what lies beside the repository is readable, too, for the read-only shell: not in
-    /// memory, where files outside the repository count as devices.
-    pub fn with_readable_surroundings<C: AsRef<[u8]>>(files: &[(&str, C)]) -> Self {
-        Self::outside_below(&std::env::temp_dir()).init(&[]).start(files)
     }
 
     fn start<C: AsRef<[u8]>>(self, files: &[(&str, C)]) -> Self {
@@ -796,8 +786,8 @@ impl std::fmt::Display for Run {
 /// otherwise, but not where it is required: `.ci/run` sets `AYE_REQUIRE_SANDBOX`.
 #[cfg(unix)]
 pub fn has_sandbox() -> bool {
-    let layers = aye::shell::run::layers();
-    let has = layers.landlock && layers.seccomp;
+    let layers = aye::shell::sandbox::offered();
+    let has = layers.is_sandbox();
     let required = std::env::var_os("AYE_REQUIRE_SANDBOX").is_some_and(|value| value == "1");
     assert!(
         has || !required,

@@ -1,43 +1,39 @@
 //! `aye shell`: the `readonly_shell` tool for people and scripts.
 
-mod explain;
 mod surroundings;
 
-use std::io::{IsTerminal, Write};
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use explain::{Explanation, Programs};
-pub(super) use surroundings::Surroundings;
+use serde::Serialize;
 
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
-use crate::shell::{self, Request, World, is_same_file, plan};
+use crate::shell::{self, Request, World, list, plan};
 use crate::text::escape;
 use crate::tools::readonly_shell;
 
 /// Run a command that can only read.
 ///
-/// The command is parsed, held against a list of programs and flags that only read, and run
-/// without a shell in a sandbox of the kernel. Exits with the command's own status, or 4 when
-/// the command is refused; then nothing of it was run.
+/// The programs that the command names are held against a list, and the system's `sh` runs it in a
+/// sandbox of the kernel. Exits with the command's own status, or 4 when the command is refused;
+/// then nothing of it was run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The command, as one word: quote it.
     #[arg(value_name = "COMMAND", required_unless_present = "programs")]
     command: Option<String>,
-    /// Show what was parsed and which rules decided; run nothing.
-    #[arg(long)]
-    explain: bool,
     /// Stop after this many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     timeout: f64,
     /// Keep at most this much output, in KiB: the head and the tail.
     #[arg(long, value_name = "KIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     output_limit: u32,
-    /// List the programs that may run, or the flags of PROGRAM (`ls`, `git log`).
-    #[arg(long, value_name = "PROGRAM", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["command", "explain"])]
-    programs: Option<String>,
+    /// List the programs that may run, and the verbs of git.
+    #[arg(long, conflicts_with = "command")]
+    programs: bool,
 }
 
 /// Examples for `--help`.
@@ -47,22 +43,21 @@ Examples:
   aye shell 'grep -rn TODO src | head -20'
   aye shell 'cd docs && find . -name \"*.md\" | wc -l'
   aye shell 'for f in src/*.rs; do grep -c fn \"$f\"; done'
-  aye shell --explain 'sed -n 1,20p README.md'
-  aye shell --programs 'git log'
+  aye shell --programs
 
-LANG, LC_ALL, TZ, COLUMNS, NO_COLOR and PAGER=cat may be set before a program, and git takes
-`-c` with color.*, core.quotePath and a few more. Programs come from the system's directories, then
-from those of PATH that are outside the repository and that nobody but root and you can write. In
-what git prints, credentials are replaced by `***`; a format that wraps, cuts or respells text,
-which would hide them, is refused.
+The command is of what all shells read alike: quotes, variables, patterns, pipes, `&&`, `||`, `;`,
+`( )`, `if`, `while`, `for`, `< FILE`, `>/dev/null`, `2>&1`; LANG, LC_*, TZ, COLUMNS, NO_COLOR and
+PAGER=cat before a program. Nothing is written but to /dev/null, nothing else is started or reached,
+and nothing is left running. It reads the repository and the system's own files: not your home, your
+environment, other directories or processes. Files that git does not track stay unread if they are
+named as secrets are (.env, id_rsa, .npmrc, *.p12, ...; not .env.example) or hold a private key. What
+git stores is content and is shown, history too. Credentials in URLs and headers are printed as `***`.
+Where the kernel has no Landlock, one program runs a call, without a shell.
 
-Configuration (git config, the user's own; a repository may only tighten it):
-  aye.shellDenyRead  a path (~/x, /x) or file name that is never read; may be given several times
-                     and replaces the built-in list (~/.ssh, ~/.gitconfig, .env, private keys, ...);
-                     git leaves files of these names out of patches and searches too, whatever
-                     the revision, but not what was committed under another name; templates
-                     (.env.example, .sample, .template, .dist, .defaults) are no secrets
-  aye.shellSandbox   `require`: run no program where the kernel offers no sandbox";
+Configuration (git config; a repository may only tighten it):
+  aye.shellDenyRead   a path (~/x, /x, x/y) or file name that is not read, tracked or not; several
+  aye.shellAllowRead  a directory outside the repository that may be read; several
+  aye.shellSandbox    `require`: run nothing where the kernel offers no sandbox";
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -76,32 +71,29 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// # Errors
 /// `COMMAND_NOT_ALLOWED`, `sandbox_required`, or a failure of the machine.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    if let Some(program) = &args.programs {
-        return explain::programs(context, program);
+    if args.programs {
+        return programs(context);
     }
     let command = args.command.unwrap_or_default();
-    let surroundings = Surroundings::read(context)?;
-    if args.explain {
-        return explain::explain(context, &command, surroundings.world);
-    }
-    let text = context.format_or(Format::Text) == Format::Text;
+    let world = World::read(context)?;
     let request = Request {
         timeout: Duration::from_secs_f64(args.timeout),
         output_limit: args.output_limit as usize * 1024,
-        // Where both lead to one place they are in the order in which they were written.
-        apart: text && !is_same_file(&std::io::stdout(), &std::io::stderr()).unwrap_or(false),
-        require_sandbox: surroundings.require_sandbox,
         interrupt: interrupt(),
     };
-    if !text {
-        let response = readonly_shell::call(&command, &request, &surroundings.world, context.now)?;
+    if context.format_or(Format::Text) != Format::Text {
+        let response = readonly_shell::call(&command, &request, &world, context.now)?;
         context.emit(Format::Yaml, &response, String::new)?;
         return Ok(context.ends_with(response.exit_code()));
     }
-    let plan = plan(&command, &surroundings.world).map_err(Error::from)?;
-    let outcome = shell::run(&plan, &request, &surroundings.world)?;
-    show(context, &outcome.output, &outcome.errors)?;
-    if let Some(note) = plan.note() {
+    let plan = plan(&command, &world).map_err(Error::from)?;
+    let outcome = shell::run(&plan, &request, &world)?;
+    // A terminal gets nothing that could drive it.
+    match std::io::stdout().is_terminal() {
+        true => context.print(escape::bytes_block(&outcome.output).as_bytes())?,
+        false => context.print(&outcome.output)?,
+    }
+    for note in &outcome.notes {
         context.note(&format!("note: {note}"));
     }
     if outcome.truncated {
@@ -110,20 +102,28 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if outcome.timed_out {
         context.note(&format!("note: stopped after {} s", args.timeout));
     }
-    if outcome.sandbox == "policy-only" {
-        context.note("note: no sandbox on this system; only the policy held this command");
+    if !world.layers.is_sandbox() {
+        context.note(&format!("note: this kernel offers no sandbox: {}", outcome.sandbox));
     }
     Ok(context.ends_with(if outcome.interrupted { 130 } else { outcome.exit_code }))
 }
 
-/// Prints both streams as they are; a terminal gets nothing that could drive it.
-fn show(context: &mut Context, output: &[u8], errors: &[u8]) -> Result<()> {
-    let safe = |terminal: bool, bytes: &[u8]| -> Vec<u8> {
-        if terminal { escape::bytes_block(bytes).into_bytes() } else { bytes.to_vec() }
-    };
-    let errors = safe(std::io::stderr().is_terminal(), errors);
-    let _ = std::io::stderr().write_all(&errors);
-    context.print(&safe(std::io::stdout().is_terminal(), output))
+/// The output of `aye shell --programs`.
+#[derive(Debug, Serialize)]
+struct Programs {
+    /// `aye/shell_programs@1`.
+    schema: &'static str,
+    #[serde(flatten)]
+    lists: BTreeMap<&'static str, &'static [&'static str]>,
+}
+
+fn programs(context: &mut Context) -> Result<Exit> {
+    let value = Programs { schema: "aye/shell_programs@1", lists: list::LISTS.into() };
+    context.emit(Format::Text, &value, || {
+        let lists = value.lists.iter();
+        lists.map(|(name, words)| format!("{name}: {}\n", words.join(" "))).collect()
+    })?;
+    Ok(Exit::Done)
 }
 
 /// A descriptor that becomes readable on Ctrl-C or a request to end, so that the programs, which
@@ -139,6 +139,5 @@ fn interrupt() -> Option<Arc<std::os::fd::OwnedFd>> {
 
 /// What a command of `aye call readonly_shell` may depend on, and its limits.
 pub(super) fn lend(context: &Context) -> Result<(World, Request)> {
-    let Surroundings { world, require_sandbox } = Surroundings::read(context)?;
-    Ok((world, Request { require_sandbox, interrupt: interrupt(), ..Request::default() }))
+    Ok((World::read(context)?, Request { interrupt: interrupt(), ..Request::default() }))
 }

@@ -1,139 +1,86 @@
 //! What a command may depend on: the directory, the environment, the configuration.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::cli::Context;
 use crate::error::{Error, Result, codes};
-use crate::git::Git;
-use crate::shell::access::Access;
-use crate::shell::denied;
+use crate::repository::{self, Repository};
+use crate::shell::denied::{self, Denied};
 use crate::shell::programs::Search;
-use crate::shell::{World, repository, sandbox};
+use crate::shell::{self, World, sandbox};
 
-/// What a command may depend on, and the settings that apply.
-pub(in crate::cli) struct Surroundings {
-    pub(in crate::cli) world: World,
-    pub(in crate::cli) require_sandbox: bool,
-}
-
-impl Surroundings {
+impl World {
     /// Reads the directory, the environment and the configuration.
+    ///
+    /// # Errors
+    /// `sandbox_required` where the kernel has none and the configuration asks for it.
     pub(in crate::cli) fn read(context: &Context) -> Result<Self> {
-        let cwd = directory(context)?;
         let physical =
-            cwd.canonicalize().map_err(|e| Error::io("find the current directory", &e))?;
+            std::env::current_dir().and_then(|it| it.join(&context.directory).canonicalize());
+        let physical = physical.map_err(|error| Error::io("find the current directory", &error))?;
+        // The directory as the user sees it.
+        let logical = context.var("PWD").map(PathBuf::from).filter(|pwd| {
+            let is_plain =
+                pwd.is_absolute() && pwd.components().all(|part| part != Component::ParentDir);
+            is_plain && pwd.canonicalize().is_ok_and(|pwd| pwd == physical)
+        });
         let root = root(&physical);
         let home = context.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let settings = Settings::read(context, &root, home.as_deref())?;
         // What is no text is no locale, time zone or user name either.
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, value)| value.to_str().is_some_and(|value| World::keeps(name, value)))
             .collect();
-        let variable = |name: &str| context.var(name).map(PathBuf::from);
-        let access = Access::new(&settings.deny_read, home.as_deref(), &root, &variable);
-        let kernel = sandbox::offered();
-        let path = context.var("PATH").unwrap_or_default();
-        let search = Search { path, repository: repository::places(&root) };
-        let world = World { root, cwd, home, environment, access, kernel, search, asks: true };
-        Ok(Self { world, require_sandbox: settings.require_sandbox })
+        let config = match Repository::discover(&root) {
+            Ok(found) => found.repo().config_snapshot().plumbing().clone(),
+            Err(error) if error.is(&repository::codes::NOT_A_REPOSITORY) => {
+                gix::config::File::from_globals().unwrap_or_default()
+            }
+            Err(error) => return Err(error),
+        };
+        // What a repository says may be the work of somebody else: it asks for more, and allows nothing.
+        let values = |key: &str| repository::by_source(&config, key);
+        let (mut deny, added) = values("shellDenyRead");
+        deny.extend(added);
+        let layers = sandbox::offered();
+        let (own, added) = values("shellSandbox");
+        if let Some(other) =
+            own.iter().chain(&added).find(|value| !["auto", "require"].contains(&&***value))
+        {
+            let message = format!("aye.shellSandbox is `{other}`");
+            return Err(
+                Error::new(&codes::INVALID_ARGUMENT, message).hint("set it to `auto` or `require`")
+            );
+        }
+        let is_required = own.last().into_iter().chain(&added).any(|value| value == "require");
+        if is_required && !layers.is_sandbox() {
+            let message = "aye.shellSandbox is `require`, and this kernel does not offer Landlock and seccomp";
+            return Err(Error::new(&shell::codes::SANDBOX_REQUIRED, message)
+                .hint("set it to `auto` to run single programs without it"));
+        }
+        let allowed = values("shellAllowRead").0;
+        let place = |text: &String| denied::placed(text, home.as_deref(), &root);
+        Ok(Self {
+            cwd: logical.unwrap_or(physical),
+            environment,
+            denied: Denied::new(&deny, home.as_deref(), &root),
+            allowed: allowed.iter().filter_map(place).collect(),
+            layers,
+            search: Search {
+                path: context.var("PATH").unwrap_or_default(),
+                repository: shell::places(&root),
+            },
+            shell: PathBuf::from("/bin/sh"),
+            home,
+            root,
+        })
     }
-}
-
-/// The directory as the user sees it: `$PWD` where it is right.
-fn directory(context: &Context) -> Result<PathBuf> {
-    let cannot = |error| Error::io("find the current directory", &error);
-    let current = std::env::current_dir().map_err(cannot)?;
-    let logical = context.var("PWD").map(PathBuf::from).filter(|pwd| {
-        pwd.is_absolute()
-            && pwd.components().all(|part| part != std::path::Component::ParentDir)
-            && pwd.canonicalize().ok() == current.canonicalize().ok()
-    });
-    let base = logical.unwrap_or(current);
-    if context.directory == Path::new(".") {
-        return Ok(base);
-    }
-    base.join(&context.directory).canonicalize().map_err(cannot)
 }
 
 /// The root of the repository around `directory`, or the directory itself.
 fn root(directory: &Path) -> PathBuf {
-    directory
-        .ancestors()
-        .find(|directory| directory.join(".git").symlink_metadata().is_ok())
-        .or_else(|| {
-            directory.ancestors().find(|directory| {
-                directory.join("HEAD").is_file() && directory.join("objects").is_dir()
-            })
-        })
-        .unwrap_or(directory)
-        .to_owned()
-}
-
-struct Settings {
-    deny_read: Vec<String>,
-    require_sandbox: bool,
-}
-
-impl Settings {
-    /// Asks git, but only if a configuration file could say something: starting it costs more
-    /// than most of the commands.
-    fn read(context: &Context, root: &Path, home: Option<&Path>) -> Result<Self> {
-        let (mut own, mut added, mut require_sandbox) = (Vec::new(), Vec::new(), false);
-        if !Self::mentioned(context, root, home) {
-            return Ok(Self { deny_read: denied::patterns(own, added), require_sandbox });
-        }
-        let answer = Git::new(root)
-            .args(["config", "--null", "--show-scope", "--get-regexp", r"^aye\.shell"])
-            .answer()?;
-        let text = String::from_utf8_lossy(&answer.stdout).into_owned();
-        let mut fields = text.split('\0');
-        while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
-            let (key, value) = entry.split_once('\n').unwrap_or((entry, ""));
-            // The repository's configuration may be the work of somebody else.
-            let trusted = scope == "global" || scope == "system" || scope == "command";
-            match key {
-                "aye.shelldenyread" if trusted => own.push(value.to_owned()),
-                "aye.shelldenyread" => added.push(value.to_owned()),
-                "aye.shellsandbox" => match value {
-                    "require" => require_sandbox = true,
-                    "auto" => require_sandbox &= !trusted,
-                    other => {
-                        return Err(Error::new(
-                            &codes::INVALID_ARGUMENT,
-                            format!("aye.shellSandbox is `{other}`"),
-                        )
-                        .hint("set it to `auto` or `require`"));
-                    }
-                },
-                _ => {}
-            }
-        }
-        Ok(Self { deny_read: denied::patterns(own, added), require_sandbox })
-    }
-
-    fn mentioned(context: &Context, root: &Path, home: Option<&Path>) -> bool {
-        if context.var("GIT_CONFIG_COUNT").is_some()
-            || context.var("GIT_CONFIG_PARAMETERS").is_some()
-        {
-            return true;
-        }
-        let xdg = context.var("XDG_CONFIG_HOME").map(PathBuf::from);
-        let global = context.var("GIT_CONFIG_GLOBAL").map(PathBuf::from);
-        let files = [
-            Some(PathBuf::from("/etc/gitconfig")),
-            context.var("GIT_CONFIG_SYSTEM").map(PathBuf::from),
-            xdg.or_else(|| Some(home?.join(".config"))).map(|base| base.join("git/config")),
-            global.or_else(|| Some(home?.join(".gitconfig"))),
-            Some(root.join(".git/config")),
-            Some(root.join("config")),
-        ];
-        // In a linked work tree the file is elsewhere: ask git.
-        root.join(".git").is_file()
-            || files.into_iter().flatten().any(|file| {
-                let text = std::fs::read(file).unwrap_or_default().to_ascii_lowercase();
-                let says = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
-                says(b"shelldenyread") || says(b"shellsandbox") || says(b"[include")
-            })
-    }
+    let is_tree = |place: &&Path| place.join(".git").symlink_metadata().is_ok();
+    let is_bare = |place: &&Path| place.join("HEAD").is_file() && place.join("objects").is_dir();
+    let above = || directory.ancestors();
+    above().find(is_tree).or_else(|| above().find(is_bare)).unwrap_or(directory).to_owned()
 }

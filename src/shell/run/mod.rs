@@ -1,75 +1,75 @@
-//! Runs a plan: starts argument lists, connects the pipes, keeps the time and the ceiling.
+//! Runs a plan: starts it in the sandbox, keeps the time and the ceiling of its output, and ends all of it.
 
-mod builtin;
 mod capture;
-mod commands;
-mod filter;
-mod process;
 #[cfg(target_os = "linux")]
 mod watch;
 #[cfg(not(target_os = "linux"))]
-#[path = "watch_nothing.rs"]
-mod watch;
-mod worker;
+mod watch {
+    /// There is no way to make a copy of aye without starting it.
+    pub(super) struct Watcher;
 
-pub use filter::is_same_file;
+    impl Watcher {
+        pub(super) fn start() -> std::io::Result<Self> {
+            Ok(Self)
+        }
 
-use std::collections::BTreeSet;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+        pub(super) fn pipe(&self) -> Option<std::os::fd::RawFd> {
+            None
+        }
+    }
+}
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::access;
-use super::sandbox::{Confinement, Layers};
-use super::steps::{Action, CommandPlan, Decided, List, Part, Pipeline, Step, Streams};
-use super::syntax::Link;
-use super::world::World;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid,
+};
+
+use super::plan::Plan;
+use super::programs::Found;
+use super::reads::Reads;
+use super::sandbox::{self, Confinement};
+use super::{World, git, mask};
 use crate::error::{Error, Result};
 use capture::Capture;
-use commands::{Commands, Starter};
-use process::{Ending, Pipes};
-use worker::Worker;
 
 /// Exit status of a command that ran out of time, as `timeout` has it.
 pub const STATUS_TIMEOUT: i32 = 124;
+/// Between two looks at whether the command has ended while something holds its output open.
+const LOOK: Duration = Duration::from_millis(10);
+/// The kernel takes a moment to end a program of some GB.
+const ENDING: Duration = Duration::from_millis(500);
 
 /// How a plan is to be run.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Wall-clock limit for everything together.
     pub timeout: Duration,
-    /// Most bytes of output kept, for each stream.
+    /// Most bytes of output kept.
     pub output_limit: usize,
-    /// Standard output and standard error apart; otherwise both in order, as output.
-    pub apart: bool,
-    /// Refuse to start a program without the kernel's sandbox.
-    pub require_sandbox: bool,
     /// A descriptor that becomes readable when the user wants to stop.
-    pub interrupt: Option<std::sync::Arc<std::os::fd::OwnedFd>>,
+    pub interrupt: Option<Arc<OwnedFd>>,
 }
 
 impl Default for Request {
     fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(10),
-            output_limit: 256 * 1024,
-            apart: false,
-            require_sandbox: false,
-            interrupt: None,
-        }
+        Self { timeout: Duration::from_secs(10), output_limit: 256 * 1024, interrupt: None }
     }
 }
 
 /// What came of it.
 #[derive(Debug)]
 pub struct RunOutcome {
-    /// Standard output; standard error too, in order, unless they were asked for apart.
+    /// Standard output and standard error, in order.
     pub output: Vec<u8>,
-    /// Standard error, if asked for apart.
-    pub errors: Vec<u8>,
-    /// The status of the last pipeline that ran.
+    /// The command's own status.
     pub exit_code: i32,
     /// Output over the limit was left out.
     pub truncated: bool,
@@ -77,9 +77,10 @@ pub struct RunOutcome {
     pub timed_out: bool,
     /// The user interrupted it.
     pub interrupted: bool,
-    /// The layers in force: `landlock+seccomp`, …, `policy-only`, or `no program` when none was
-    /// started.
+    /// The layers in force: `landlock+seccomp`, `seccomp`, `policy-only`.
     pub sandbox: &'static str,
+    /// What else the reader should know.
+    pub notes: Vec<String>,
     /// How long it took.
     pub duration: Duration,
 }
@@ -87,171 +88,204 @@ pub struct RunOutcome {
 /// Runs `plan`.
 ///
 /// # Errors
-/// `sandbox_required` when it is required and the kernel has none; `io_error` when the system
-/// gives no pipe or thread. A command that fails is an outcome, not an error.
-pub fn run(plan: &CommandPlan, request: &Request, world: &World) -> Result<RunOutcome> {
-    execute(&plan.list, confinement(plan, world), &world.cwd, request, world)
-}
-
-/// Runs a list, which begins in `cwd`. All of it writes into the same pipes, and has one limit of
-/// time and of output.
-fn execute(
-    list: &List,
-    confinement: Confinement,
-    cwd: &Path,
-    request: &Request,
-    world: &World,
-) -> Result<RunOutcome> {
-    let started = Instant::now();
-    let mut output = Capture::new(request.output_limit);
-    let mut errors = Capture::new(request.output_limit);
-    let Pipes { ends, sources } = Pipes::new(request.apart)?;
-    let no_pipe = |error| Error::io("make a pipe", &error);
-    let (finished, finishing) = io::pipe().map_err(no_pipe)?;
-    let mark = mark();
-    let starter = Mutex::new(Starter::new(confinement, request.require_sandbox));
-    let commands = Commands { starter: &starter, world, mark: &mark, time: request.timeout };
-    let (ending, status) = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().spawn_scoped(scope, || {
-            let status = commands.list(list, &mut cwd.to_owned(), &ends);
-            drop(ends);
-            drop(finishing);
-            status
-        });
-        let thread = thread.map_err(|error| Error::io("start a thread", &error))?;
-        let deadline = started + request.timeout;
-        let interrupt = request.interrupt.as_deref();
-        let ending = process::follow(
-            sources,
-            &finished.into(),
-            (&mut output, &mut errors),
-            deadline,
-            interrupt,
-        );
-        commands.stop();
-        if ending != Ending::Done {
-            process::kill_marked(&mark);
+/// `io_error` when the system makes no process, or the sandbox cannot be put in force. A command that fails is an
+/// outcome, not an error.
+pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<RunOutcome> {
+    let mut found = Found::default();
+    for name in &plan.programs {
+        world.search.add(name, world.home.as_deref(), &mut found);
+    }
+    let reads = match plan.programs.is_empty() && !plan.text.contains('<') {
+        true => Reads::of_names(world),
+        false => Reads::of_files(world, &found.directories),
+    };
+    let mut command = match &plan.alone {
+        Some(argv) => {
+            let mut command = Command::new(&argv[0]);
+            command.args(&argv[1..]);
+            command
         }
-        let status = thread.join().map_err(|_| Error::bug("the thread of a command is gone"))?;
-        Ok::<_, Error>((ending, status?))
-    })?;
-    let timed_out = ending == Ending::TimedOut;
-    let layers = commands.layers();
-    Ok(RunOutcome {
-        exit_code: if timed_out { STATUS_TIMEOUT } else { status },
-        truncated: output.truncated() || errors.truncated(),
-        timed_out,
-        interrupted: ending == Ending::Interrupted,
-        sandbox: layers.map_or("no program", Layers::name),
-        output: output.into_bytes(),
-        errors: errors.into_bytes(),
-        duration: started.elapsed(),
-    })
+        None => shell(&plan.text, world, &mut found),
+    };
+    let mut outcome = start(&mut command, found.programs, reads, request, world)?;
+    outcome.output = mask::mask(outcome.output, plan.is_configuration);
+    if plan.is_configuration {
+        let note = "git reads the repository's configuration here, not the user's own";
+        outcome.notes.push(note.to_owned());
+    }
+    Ok(outcome)
 }
 
-/// What the programs of a plan may do: start themselves and their helpers, read what is not
-/// denied.
-fn confinement(plan: &CommandPlan, world: &World) -> Confinement {
-    let mut programs = BTreeSet::new();
-    let mut denied = BTreeSet::new();
-    let steps = plan.steps();
-    // Git reads its configuration in the same confinement.
-    let git = steps.iter().any(|step| step.redaction.is_some());
-    for step in steps {
-        if let Action::Run(path) = &step.action {
-            programs.insert(path.clone());
-        }
-        programs.extend(step.helpers.iter().cloned());
-        let kept = step.denied.iter().filter(|path| !(git && access::is_git_configuration(path)));
-        denied.extend(kept.cloned());
-    }
-    if !programs.is_empty() {
-        denied.extend(world.access.existing_trees());
-    }
-    Confinement {
-        programs: Some(programs.into_iter().collect()),
-        denied: denied.into_iter().collect(),
-        root: world.root.clone(),
-    }
-}
-
-/// Runs a text by a real shell inside the sandbox, with no policy at all but for the files that
-/// stay unread below the directory it runs in.
+/// Runs a text by the shell, without a look at it, where `programs` are all that starts.
 ///
 /// Only for the tests that show that the sandbox alone holds; no command reaches it.
 ///
 /// # Errors
 /// As [`run`].
 #[doc(hidden)]
-pub fn run_unchecked(argv: &[String], request: &Request, world: &World) -> Result<RunOutcome> {
-    let mut denied = world.access.existing_trees();
-    let below = world.access.denied_below(".", &world.cwd, true).map_err(Error::from)?;
-    denied.extend(below);
-    let confinement = Confinement { programs: None, denied, root: world.root.clone() };
-    single(PathBuf::from(&argv[0]), argv.to_vec(), &world.cwd, request, confinement, world)
-}
-
-/// What `program` prints when it is run in `cwd` to find out what may be allowed, in the sandbox;
-/// nothing if it fails.
-///
-/// # Errors
-/// As [`run`]; `io_error` if it does not come to its end, or prints without one.
-pub(super) fn ask(
-    program: PathBuf,
-    argv: Vec<String>,
-    cwd: &Path,
-    world: &World,
-) -> Result<Option<Vec<u8>>> {
-    let request = Request { output_limit: 16 << 20, apart: true, ..Request::default() };
-    let programs = Some(vec![program.clone()]);
-    let denied = world.access.existing_trees();
-    let confinement = Confinement { programs, denied, root: world.root.clone() };
-    let outcome = single(program, argv, cwd, &request, confinement, world)?;
-    if outcome.timed_out || outcome.truncated || outcome.interrupted {
-        return Err(Error::new(&crate::error::codes::IO, "git did not answer in time"));
-    }
-    Ok((outcome.exit_code == 0).then_some(outcome.output))
-}
-
-/// Runs one program.
-fn single(
-    program: PathBuf,
-    argv: Vec<String>,
-    cwd: &Path,
+pub fn run_unchecked(
+    text: &str,
+    programs: Vec<PathBuf>,
     request: &Request,
-    confinement: Confinement,
     world: &World,
 ) -> Result<RunOutcome> {
-    let step = Step {
-        segment: argv.join(" "),
-        cwd: cwd.to_owned(),
-        argv,
-        action: Action::Run(program),
-        rule: "unchecked",
-        environment: Vec::new(),
-        helpers: Vec::new(),
-        streams: Streams::default(),
-        redaction: None,
-        denied: Vec::new(),
-    };
-    let decided = vec![Decided { directory: cwd.to_owned(), parts: vec![Part::Step(step)] }];
-    let pipeline = Pipeline { link: Link::Always, negated: false, decided };
-    execute(&List { pipelines: vec![pipeline] }, confinement, cwd, request, world)
+    let mut found = Found { programs, ..Found::default() };
+    let mut command = shell(text, world, &mut found);
+    start(&mut command, found.programs, Reads::of_files(world, &[]), request, world)
 }
 
-/// A mark for a run: this process and a number.
-fn mark() -> String {
-    static RUNS: AtomicU64 = AtomicU64::new(0);
-    format!("{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
+/// The system's shell with `text`.
+fn shell(text: &str, world: &World, found: &mut Found) -> Command {
+    world.search.add_program(&world.shell, found);
+    let mut command = Command::new(&world.shell);
+    // bash is `sh` by this name.
+    command.arg0("sh").args(["-c", text]);
+    command
 }
 
-/// The variables every program gets, whatever the user's own are.
-#[doc(hidden)]
-pub fn fixed_environment() -> impl Iterator<Item = (&'static str, &'static str)> {
-    worker::FIXED.iter().copied()
+fn start(
+    command: &mut Command,
+    programs: Vec<PathBuf>,
+    reads: Reads,
+    request: &Request,
+    world: &World,
+) -> Result<RunOutcome> {
+    let begun = Instant::now();
+    let failed = |error: io::Error| Error::io("run a command in the sandbox", &error);
+    let path = std::env::join_paths(world.search.directories()).unwrap_or_default();
+    command.env_clear().envs(git::environment(&world.root)).envs(world.environment.iter().cloned());
+    command.envs(world.home.iter().map(|home| ("HOME", home)));
+    command.env("PATH", path).env("PWD", &world.cwd).current_dir(&world.cwd);
+    let (output, write) = io::pipe().map_err(failed)?;
+    let copy = write.try_clone().map_err(failed)?;
+    command.stdin(Stdio::null()).stdout(write).stderr(copy);
+    let Reads { whole, listed, unread, is_cut } = reads;
+    let seconds = request.timeout.as_secs() + 1;
+    let confinement = Confinement { programs, whole, listed, seconds };
+    let programs = Programs::start(command, &confinement, world).map_err(failed)?;
+    // The command has its ends of the pipe, too.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut capture = Capture::new(request.output_limit);
+    let ending = programs.follow(output, &mut capture, begun + request.timeout, request);
+    let status = programs.end().map_err(failed)?;
+    let truncated = capture.truncated();
+    let output = capture.into_bytes();
+    let mut notes = Vec::new();
+    let has = |words: &[u8]| output.windows(words.len()).any(|bytes| bytes == words);
+    if has(b"ermission denied") || has(b"not permitted") {
+        notes.push(format!(
+            "the sandbox may have stopped this: nothing is written but to /dev/null, nothing is read outside the \
+             repository and the system's own files, and {unread} entries of the repository are kept from reading"
+        ));
+    }
+    if is_cut {
+        notes.push("the repository has too many files: only some of them can be read".into());
+    }
+    let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    Ok(RunOutcome {
+        output,
+        exit_code: if ending == Ending::TimedOut { STATUS_TIMEOUT } else { status },
+        truncated,
+        timed_out: ending == Ending::TimedOut,
+        interrupted: ending == Ending::Interrupted,
+        sandbox: world.layers.name(),
+        notes,
+        duration: begun.elapsed(),
+    })
 }
 
-/// The layers that a confined thread would have now.
-pub fn layers() -> Layers {
-    Worker::new(Confinement::default()).map(|worker| worker.layers()).unwrap_or_default()
+/// How a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Done,
+    TimedOut,
+    Interrupted,
+}
+
+/// The programs of a call: the first, and all that it starts. They are a session and a process group, which seccomp lets
+/// none of them leave.
+struct Programs {
+    first: Child,
+    group: Pid,
+    watcher: watch::Watcher,
+}
+
+impl Programs {
+    fn start(command: &mut Command, confinement: &Confinement, world: &World) -> io::Result<Self> {
+        let watcher = watch::Watcher::start()?;
+        sandbox::confine(command, confinement, world.layers, watcher.pipe())?;
+        let first = command.spawn()?;
+        let group = Pid::from_child(&first);
+        Ok(Self { first, group, watcher })
+    }
+
+    /// Takes in what is printed until the first program has ended, or time is up; and what is in the pipe then.
+    fn follow(
+        &self,
+        mut output: io::PipeReader,
+        capture: &mut Capture,
+        deadline: Instant,
+        request: &Request,
+    ) -> Ending {
+        let mut buffer = vec![0; 64 * 1024];
+        let (mut is_open, mut ending) = (true, None);
+        loop {
+            if ending.is_none() {
+                let interrupt = request.interrupt.as_deref();
+                ending = match () {
+                    // Nobody waits for what still holds the pipe.
+                    () if self.has_ended() => Some(Ending::Done),
+                    () if Instant::now() >= deadline => Some(Ending::TimedOut),
+                    () if interrupt.is_some_and(|end| is_ready(end, Duration::ZERO)) => {
+                        Some(Ending::Interrupted)
+                    }
+                    () => None,
+                };
+            }
+            if ending.is_some() {
+                self.kill();
+            }
+            if is_open && is_ready(&output, LOOK) {
+                match output.read(&mut buffer) {
+                    Ok(0) => is_open = false,
+                    Ok(length) => capture.push(&buffer[..length]),
+                    Err(error) => is_open = error.kind() == io::ErrorKind::Interrupted,
+                }
+            } else if let Some(ending) = ending {
+                return ending;
+            } else if !is_open {
+                std::thread::sleep(LOOK / 100);
+            }
+        }
+    }
+
+    /// Whether the first program has ended; its number stays taken until [`Self::end`].
+    fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
+    }
+
+    fn kill(&self) {
+        let _ = kill_process_group(self.group, Signal::KILL);
+    }
+
+    /// Ends all programs, and waits until there are none.
+    fn end(self) -> io::Result<ExitStatus> {
+        self.kill();
+        let Self { mut first, group, watcher } = self;
+        // Before the number of the group is free for others.
+        drop(watcher);
+        let status = first.wait()?;
+        let begun = Instant::now();
+        while test_kill_process_group(group).is_ok() && begun.elapsed() < ENDING {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(status)
+    }
+}
+
+/// True when `end` can be read from, or is closed, before `wait` is over.
+fn is_ready(end: &impl AsFd, wait: Duration) -> bool {
+    let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
+    poll(&mut [PollFd::new(end, PollFlags::IN)], Some(&wait)).is_ok_and(|ready| ready > 0)
 }

@@ -1,41 +1,41 @@
-//! The kernel's part: a thread that can read, and nothing else, and the programs it starts.
+//! The kernel's part: what programs may do, made ready by this process and put in force between fork and exec.
 //!
-//! Landlock and seccomp bind the thread that asks for them and everything it starts from then
-//! on. So one thread of this process confines itself and spawns the programs; the thread that
-//! reads their output and keeps the time stays free. No `fork` hook and no second start of aye
-//! are needed.
+//! Landlock says which files may be opened and executed, seccomp which system calls there are. Both bind a process and all
+//! that it starts, for good; so nothing runs before they are in force, and aye itself stays free.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod capabilities;
-#[cfg(target_os = "linux")]
-mod descriptors;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod enter;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod landlock;
-#[cfg(target_os = "linux")]
-mod limits;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod seccomp;
 
+use std::io;
+use std::os::fd::{OwnedFd, RawFd};
 use std::path::PathBuf;
+use std::process::Command;
 
-/// What the confined thread may still do.
+/// What the programs of one call may do with files.
 #[derive(Clone, Debug, Default)]
 pub struct Confinement {
-    /// The only programs it may start, with the interpreters they need. `None`: any program of
-    /// the system.
-    pub programs: Option<Vec<PathBuf>>,
-    /// Files and directories that must stay unread; symlinks resolved.
-    pub denied: Vec<PathBuf>,
-    /// The repository, which may be read also where it lies among the devices: `/dev/shm`.
-    pub root: PathBuf,
+    /// The only programs that start, with the interpreters they need.
+    pub programs: Vec<PathBuf>,
+    /// Files to read, and directories with all that is below.
+    pub whole: Vec<PathBuf>,
+    /// Directories whose entries may be listed, with all that is below.
+    pub listed: Vec<PathBuf>,
+    /// Seconds of processor time for each program.
+    pub seconds: u64,
 }
 
 /// Which layers are in force.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
-    /// Landlock took the right to write and to read what is denied.
+    /// Landlock limits files.
     pub landlock: bool,
-    /// seccomp took the system calls.
+    /// seccomp limits system calls.
     pub seccomp: bool,
 }
 
@@ -44,66 +44,78 @@ impl Layers {
     pub fn name(self) -> &'static str {
         match (self.landlock, self.seccomp) {
             (true, true) => "landlock+seccomp",
-            (true, false) => "landlock",
             (false, true) => "seccomp",
-            (false, false) => "policy-only",
+            _ => "policy-only",
         }
+    }
+
+    /// Both, without which no shell is started: Landlock says nothing of modes, owners, times and signals, and
+    /// seccomp nothing of names.
+    pub fn is_sandbox(self) -> bool {
+        self.landlock && self.seccomp
     }
 }
 
-/// True when the running kernel can keep a program from writing and from starting others.
-#[cfg(target_os = "linux")]
-pub fn offered() -> bool {
-    landlock::offered()
+/// The layers that the running kernel offers.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub fn offered() -> Layers {
+    let seccomp = seccomp::is_offered();
+    Layers { landlock: seccomp && landlock::is_offered(), seccomp }
 }
 
-/// True when the running kernel can keep a program from writing and from starting others.
-#[cfg(not(target_os = "linux"))]
-pub fn offered() -> bool {
-    false
-}
-
-/// Confines the calling thread for the rest of its life.
-#[cfg(target_os = "linux")]
-pub fn confine(confinement: &Confinement) -> Layers {
-    capabilities::drop_all_but_reading();
-    // An unreadable rule set must not leave half a layer: each says whether it is in force.
-    let landlock = landlock::restrict(confinement).unwrap_or(false);
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    let seccomp = seccomp::restrict(landlock);
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let seccomp = false;
-    Layers { landlock, seccomp }
-}
-
-/// Confines the calling thread for the rest of its life.
-#[cfg(not(target_os = "linux"))]
-pub fn confine(_confinement: &Confinement) -> Layers {
+/// The layers that the running kernel offers.
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+pub fn offered() -> Layers {
     Layers::default()
 }
 
-/// Keeps descriptors that this process was started with away from the programs it starts.
-pub fn close_inherited() {
-    #[cfg(target_os = "linux")]
-    descriptors::close_on_exec();
-}
-
-/// Bounds what the programs of `command` may use (processor seconds, memory, processes, file
-/// size), and ties their lives to the thread that starts them.
+/// Has `command` begin in the sandbox, as far as there are `layers`; `watcher` is the pipe to the watcher.
 ///
-/// What a program starts in turn inherits the bounds, not the tie: it ends with its process group.
-#[cfg(target_os = "linux")]
-pub fn bind(command: &mut std::process::Command, seconds: u64) {
-    use std::os::unix::process::CommandExt;
-    let parent = rustix::process::getpid();
-    // SAFETY: the closure makes system calls and nothing else: it takes no lock and allocates no
-    // memory, which is what the time between fork and exec asks for.
+/// # Errors
+/// What the system says when a rule cannot be made.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) fn confine(
+    command: &mut Command,
+    confinement: &Confinement,
+    layers: Layers,
+    watcher: Option<RawFd>,
+) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::process::CommandExt as _;
+    let missing = || io::Error::from(io::ErrorKind::Unsupported);
+    let filter = || seccomp::filter(layers.landlock).ok_or_else(missing);
+    let filter = layers.seccomp.then(filter).transpose()?;
+    let rules = layers.landlock.then(|| landlock::rules(confinement)).transpose()?;
+    // Taken before the fork: the standard library's own pipe to the new process could have the number.
+    let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    let null = rustix::io::fcntl_dupfd_cloexec(&null, enter::NULL)?;
+    let above = |rules| rustix::io::fcntl_dupfd_cloexec(rules, enter::NULL + 1);
+    let rules: Option<OwnedFd> = rules.map(above).transpose()?;
+    let (parent, seconds) = (rustix::process::getpid(), confinement.seconds);
+    let enter = move || {
+        let numbers = (null.as_raw_fd(), rules.as_ref().map(OwnedFd::as_raw_fd), watcher);
+        enter::enter(numbers, filter.as_deref(), parent, seconds)
+    };
+    // SAFETY: the closure makes system calls and nothing else: it takes no lock and allocates no memory, which is what
+    // the time between fork and exec asks for.
     #[allow(unsafe_code)]
     unsafe {
-        command.pre_exec(move || limits::bind(parent, seconds));
+        command.pre_exec(enter);
     }
+    Ok(())
 }
 
-/// Bounds nothing here.
-#[cfg(not(target_os = "linux"))]
-pub fn bind(_command: &mut std::process::Command, _seconds: u64) {}
+/// Has `command` begin in a process group of its own: there is no sandbox here.
+///
+/// # Errors
+/// None.
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+pub(super) fn confine(
+    command: &mut Command,
+    _: &Confinement,
+    _: Layers,
+    _: Option<RawFd>,
+) -> io::Result<()> {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    Ok(())
+}

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use libc::c_long;
+use libc::*;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch,
@@ -22,157 +22,57 @@ const EPERM: u32 = libc::EPERM as u32;
 /// of the x32 numbering, which are far above.
 const LAST: u32 = 469;
 
-/// Calls that are never permitted.
-const FORBIDDEN: &[c_long] = &[
-    // Files: names, modes, owners, times, attributes, sizes.
-    libc::SYS_unlinkat,
-    libc::SYS_renameat2,
-    libc::SYS_mkdirat,
-    libc::SYS_symlinkat,
-    libc::SYS_linkat,
-    libc::SYS_mknodat,
-    libc::SYS_truncate,
-    libc::SYS_ftruncate,
-    libc::SYS_fallocate,
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_utimensat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-    452, // fchmodat2
-    463, // setxattrat
-    466, // removexattrat
-    469, // file_setattr
-    libc::SYS_copy_file_range,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
-    // The system.
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    467, // open_tree_attr
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_reboot,
-    libc::SYS_kexec_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    libc::SYS_personality,
-    libc::SYS_sync,
-    libc::SYS_syncfs,
-    // Other processes and name spaces.
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_kcmp,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_pidfd_send_signal,
-    libc::SYS_kill,
-    libc::SYS_tkill,
-    libc::SYS_rt_sigqueueinfo,
-    libc::SYS_rt_tgsigqueueinfo,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_setsid,
-    libc::SYS_setuid,
-    libc::SYS_setgid,
-    libc::SYS_setreuid,
-    libc::SYS_setregid,
-    libc::SYS_setresuid,
-    libc::SYS_setresgid,
-    libc::SYS_setfsuid,
-    libc::SYS_setfsgid,
-    libc::SYS_setgroups,
-    libc::SYS_capset,
-    libc::SYS_setrlimit,
-    // Kernel interfaces with a long history of holes.
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_add_key,
-    libc::SYS_keyctl,
-    libc::SYS_request_key,
-    libc::SYS_fanotify_init,
-    // The network, local sockets with it.
-    libc::SYS_socket,
-    libc::SYS_connect,
-    libc::SYS_bind,
-    libc::SYS_listen,
-    libc::SYS_accept,
-    libc::SYS_accept4,
-    // Things that outlive the process.
-    libc::SYS_shmget,
-    libc::SYS_semget,
-    libc::SYS_msgget,
-    libc::SYS_mq_open,
-    libc::SYS_mq_unlink,
-    libc::SYS_io_setup,
-    libc::SYS_io_submit,
+/// Names, modes, owners, times, attributes and sizes of files.
+const FILES: &[c_long] = &[
+    SYS_unlinkat, SYS_renameat2, SYS_mkdirat, SYS_symlinkat, SYS_linkat, SYS_mknodat, SYS_truncate,
+    SYS_ftruncate, SYS_fallocate, SYS_fchmod, SYS_fchmodat, SYS_fchown, SYS_fchownat,
+    SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr,
+    SYS_fremovexattr, SYS_copy_file_range, SYS_name_to_handle_at, SYS_open_by_handle_at,
 ];
+/// The system.
+const SYSTEM: &[c_long] = &[
+    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_move_mount, SYS_open_tree, SYS_fsopen,
+    SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr, SYS_swapon, SYS_swapoff, SYS_reboot,
+    SYS_kexec_load, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_acct, SYS_quotactl,
+    SYS_quotactl_fd, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex,
+    SYS_sethostname, SYS_setdomainname, SYS_syslog, SYS_vhangup, SYS_personality, SYS_sync,
+    SYS_syncfs,
+];
+/// Other processes, name spaces, the own user; and the process group, by which all of it ends.
+const PROCESSES: &[c_long] = &[
+    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp,
+    SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo, SYS_unshare, SYS_setns, SYS_setsid, SYS_setpgid, SYS_setuid, SYS_setgid,
+    SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setfsuid, SYS_setfsgid,
+    SYS_setgroups, SYS_capset, SYS_setrlimit,
+];
+/// Kernel interfaces with a long history of holes.
+const INTERFACES: &[c_long] = &[
+    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_add_key, SYS_keyctl, SYS_request_key,
+    SYS_fanotify_init,
+];
+/// The network, local sockets with it.
+const NETWORK: &[c_long] =
+    &[SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4];
+/// Things that outlive the process.
+const LASTING: &[c_long] =
+    &[SYS_shmget, SYS_semget, SYS_msgget, SYS_mq_open, SYS_mq_unlink, SYS_io_setup, SYS_io_submit];
+/// `fchmodat2`, `setxattrat`, `removexattrat`, `open_tree_attr`, `file_setattr`: newer than the names.
+const NEWER: &[c_long] = &[452, 463, 466, 467, 469];
 
 /// The older spellings of calls above that only some architectures have.
 #[cfg(target_arch = "x86_64")]
-const FORBIDDEN_OLD: &[c_long] = &[
-    libc::SYS_unlink,
-    libc::SYS_rename,
-    libc::SYS_renameat,
-    libc::SYS_mkdir,
-    libc::SYS_rmdir,
-    libc::SYS_symlink,
-    libc::SYS_link,
-    libc::SYS_mknod,
-    libc::SYS_creat,
-    libc::SYS_chmod,
-    libc::SYS_chown,
-    libc::SYS_lchown,
-    libc::SYS_utime,
-    libc::SYS_utimes,
-    libc::SYS_futimesat,
-    libc::SYS_iopl,
-    libc::SYS_ioperm,
-    libc::SYS_modify_ldt,
-    libc::SYS_kexec_file_load,
-    libc::SYS_uselib,
-    libc::SYS_ustat,
+const OLDER: &[c_long] = &[
+    SYS_unlink, SYS_rename, SYS_renameat, SYS_mkdir, SYS_rmdir, SYS_symlink, SYS_link, SYS_mknod,
+    SYS_creat, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat, SYS_iopl,
+    SYS_ioperm, SYS_modify_ldt, SYS_kexec_file_load, SYS_uselib, SYS_ustat,
 ];
 #[cfg(target_arch = "aarch64")]
-const FORBIDDEN_OLD: &[c_long] = &[libc::SYS_renameat, libc::SYS_kexec_file_load];
+const OLDER: &[c_long] = &[SYS_renameat, SYS_kexec_file_load];
 
 /// Calls that hide their arguments from a filter and that libraries do without.
-const ABSENT: &[c_long] = &[
-    libc::SYS_clone3,
-    libc::SYS_openat2,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-];
+const ABSENT: &[c_long] =
+    &[SYS_clone3, SYS_openat2, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register];
 
 /// What becomes of a call, as far as its number tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,18 +86,23 @@ enum Verdict {
     Arguments,
 }
 
-/// Restricts the calling thread; true when the filter is in force.
-///
-/// `names_held`: Landlock is in force, and says where may be written.
-pub(super) fn restrict(names_held: bool) -> bool {
-    filter(names_held).is_some_and(|filter| seccompiler::apply_filter(&filter).is_ok())
+pub(super) fn is_offered() -> bool {
+    let action = libc::SECCOMP_RET_ERRNO;
+    // SAFETY: asks whether a filter may answer with an error, and installs none.
+    #[allow(unsafe_code)]
+    let answer = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action)
+    };
+    answer == 0
 }
 
 /// The filter: a search tree over the numbers, and behind it what looks at arguments.
 ///
 /// One comparison after the other would be passed by every call, and by the kernel for every
 /// number when it takes the filter in, which costs more than starting a program.
-fn filter(names_held: bool) -> Option<BpfProgram> {
+///
+/// `names_held`: Landlock is in force, and says where may be written.
+pub(super) fn filter(names_held: bool) -> Option<BpfProgram> {
     let looking = looking(names_held)?;
     let mut verdicts = vec![Verdict::Allowed; LAST as usize + 1];
     let mut set = |call: c_long, verdict| {
@@ -205,7 +110,8 @@ fn filter(names_held: bool) -> Option<BpfProgram> {
         *verdicts.get_mut(index)? = verdict;
         Some(())
     };
-    for call in FORBIDDEN.iter().chain(FORBIDDEN_OLD) {
+    let forbidden = [FILES, SYSTEM, PROCESSES, INTERFACES, NETWORK, LASTING, NEWER, OLDER];
+    for call in forbidden.into_iter().flatten() {
         set(*call, Verdict::Forbidden)?;
     }
     for call in ABSENT {
@@ -221,19 +127,19 @@ fn filter(names_held: bool) -> Option<BpfProgram> {
 /// The calls whose arguments decide, and the arguments that are not permitted.
 fn looking(names_held: bool) -> Option<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    rules.insert(libc::SYS_openat, writing_opens(2, names_held)?);
+    rules.insert(SYS_openat, writing_opens(2, names_held)?);
     #[cfg(target_arch = "x86_64")]
-    rules.insert(libc::SYS_open, writing_opens(1, names_held)?);
-    rules.insert(libc::SYS_clone, new_namespaces()?);
+    rules.insert(SYS_open, writing_opens(1, names_held)?);
+    rules.insert(SYS_clone, new_namespaces()?);
     // A nameless pair of local sockets reaches nobody; the standard library starts programs with
     // one where it cannot use posix_spawn, as in a statically linked binary.
-    let other_family = condition(0, Len::Dword, Op::Ne, libc::AF_UNIX as u64)?;
-    rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(vec![other_family]).ok()?]);
+    let other_family = condition(0, Len::Dword, Op::Ne, AF_UNIX as u64)?;
+    rules.insert(SYS_socketpair, vec![SeccompRule::new(vec![other_family]).ok()?]);
     // prlimit64 reads limits too: forbidden with a new value for another process. Its own a
     // program may only lower: the hard limits are set before it starts.
     let other = condition(0, Len::Dword, Op::Ne, 0)?;
     let new_value = condition(2, Len::Qword, Op::Ne, 0)?;
-    rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![other, new_value]).ok()?]);
+    rules.insert(SYS_prlimit64, vec![SeccompRule::new(vec![other, new_value]).ok()?]);
     // Locking and notifying through fcntl is reading; ioctl that pushes input into a terminal
     // or clones file content is not.
     let ioctls = [0x5412_u64, 0x541c, 0x4004_9409, 0x4020_940d, 0x4008_6602, 0x401c_5820];
@@ -241,7 +147,7 @@ fn looking(names_held: bool) -> Option<BTreeMap<i64, Vec<SeccompRule>>> {
         let condition = condition(1, Len::Dword, Op::Eq, *request)?;
         SeccompRule::new(vec![condition]).ok()
     });
-    rules.insert(libc::SYS_ioctl, ioctl.collect::<Option<Vec<_>>>()?);
+    rules.insert(SYS_ioctl, ioctl.collect::<Option<Vec<_>>>()?);
     Some(rules)
 }
 
@@ -267,16 +173,16 @@ fn writing_opens(flags: u8, names_held: bool) -> Option<Vec<SeccompRule>> {
     let bits = |mask: i32, value: i32| {
         condition(flags, Len::Dword, Op::MaskedEq(mask as u64), value as u64)
     };
-    let mut update = vec![bits(libc::O_ACCMODE, libc::O_RDWR)?];
-    let also = if names_held { libc::O_RDWR | libc::O_CLOEXEC } else { libc::O_RDWR };
-    for permitted in [libc::O_RDWR, also] {
+    let mut update = vec![bits(O_ACCMODE, O_RDWR)?];
+    let also = if names_held { O_RDWR | O_CLOEXEC } else { O_RDWR };
+    for permitted in [O_RDWR, also] {
         update.push(condition(flags, Len::Dword, Op::Ne, permitted as u64)?);
     }
     let rules = [
-        vec![bits(libc::O_ACCMODE, libc::O_WRONLY)?],
-        vec![bits(libc::O_ACCMODE, libc::O_ACCMODE)?],
-        vec![bits(libc::O_CREAT, libc::O_CREAT)?],
-        vec![bits(libc::O_TRUNC, libc::O_TRUNC)?],
+        vec![bits(O_ACCMODE, O_WRONLY)?],
+        vec![bits(O_ACCMODE, O_ACCMODE)?],
+        vec![bits(O_CREAT, O_CREAT)?],
+        vec![bits(O_TRUNC, O_TRUNC)?],
         update,
     ];
     rules.into_iter().map(|rule| SeccompRule::new(rule).ok()).collect()
@@ -284,13 +190,8 @@ fn writing_opens(flags: u8, names_held: bool) -> Option<Vec<SeccompRule>> {
 
 fn new_namespaces() -> Option<Vec<SeccompRule>> {
     [
-        libc::CLONE_NEWNS,
-        libc::CLONE_NEWUTS,
-        libc::CLONE_NEWIPC,
-        libc::CLONE_NEWUSER,
-        libc::CLONE_NEWPID,
-        libc::CLONE_NEWNET,
-        libc::CLONE_NEWCGROUP,
+        CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
+        CLONE_NEWCGROUP,
     ]
     .into_iter()
     .map(|flag| {
@@ -306,6 +207,10 @@ mod tests {
 
     use super::*;
 
+    fn restrict() -> bool {
+        filter(false).is_some_and(|filter| seccompiler::apply_filter(&filter).is_ok())
+    }
+
     #[test]
     fn a_confined_thread_reads_and_writes_nothing() {
         let dir = tempfile::tempdir().unwrap();
@@ -313,7 +218,7 @@ mod tests {
         std::fs::write(&file, "text").unwrap();
         let (path, inside) = (dir.path().to_owned(), file.clone());
         std::thread::spawn(move || {
-            assert!(restrict(false));
+            assert!(restrict());
             let denied = |result: std::io::Result<()>| {
                 assert_eq!(result.unwrap_err().kind(), ErrorKind::PermissionDenied);
             };
@@ -343,7 +248,7 @@ mod tests {
     #[test]
     fn a_confined_thread_starts_programs_either_way() {
         std::thread::spawn(|| {
-            assert!(restrict(false));
+            assert!(restrict());
             for program in ["/bin/true", "true"] {
                 let mut command = std::process::Command::new(program);
                 command.env("PATH", "/usr/bin:/bin").current_dir("/");

@@ -1,0 +1,400 @@
+//! Reads a command text far enough to see which programs it names. The shell itself reads it again.
+//!
+//! Safety does not depend on it: a text that is misread here starts nothing that the kernel does not let start, and
+//! changes nothing. It is for the answer, which says what is not allowed and where, before anything has run. So it accepts
+//! what POSIX has and every shell reads alike, and refuses the rest.
+
+use std::ops::Range;
+
+use super::{Refusal, Result, World};
+
+/// Bytes of the longest text: an argument of a program has 128 KiB at most.
+const LONGEST: usize = 64 * 1024;
+
+/// Words in the place of a command after which another command, or an operator, follows; the shell sees to that.
+const GRAMMAR: &[&str] =
+    &["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "{", "}"];
+/// Words in the place of a command whose grammar is not read here.
+const UNREAD: &[&str] = &["case", "select", "function", "[[", "time", "coproc"];
+
+/// One word of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// Without quotes; expansions as they are written.
+    pub text: String,
+    /// The shell would still change it: a variable, a pattern, a home directory.
+    pub changes: bool,
+    /// Its bytes in the source.
+    pub place: Range<usize>,
+}
+
+/// A simple command: its words, without redirections and assignments. There is at least one.
+pub type Command = Vec<Word>;
+
+/// A command text.
+#[derive(Clone, Debug, Default)]
+pub struct Text {
+    /// Its simple commands, in order.
+    pub commands: Vec<Command>,
+    /// The bytes after each `>` that name `/dev/null`.
+    pub nulls: Vec<Range<usize>>,
+}
+
+/// Reads `source`.
+///
+/// # Errors
+/// A refusal of what the shell's grammar has and this does not.
+pub fn read(source: &str) -> Result<Text> {
+    if source.len() > LONGEST {
+        let hint = "run several shorter commands";
+        return Err(Refusal::new(format!("the command is longer than {LONGEST} bytes"), hint));
+    }
+    let is_wrong = |(_, c): &(usize, char)| c.is_control() && !matches!(c, '\n' | '\t');
+    if let Some((at, c)) = source.char_indices().find(is_wrong) {
+        let message = format!("the control character {c:?} is not allowed");
+        return Err(Refusal::new(message, "write it without").at(at));
+    }
+    let (text, words) = Default::default();
+    let mut reader = Reader { source, at: 0, text, words, next: Next::Command };
+    reader.all()?;
+    match reader.text.commands.is_empty() {
+        true => Err(Refusal::new("there is no command", "for example `git status --short`")),
+        false => Ok(reader.text),
+    }
+}
+
+/// What the next word is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// A word of the grammar, an assignment, or the name of a program.
+    Command,
+    Argument,
+    /// One of `for NAME in WORD…`.
+    Loop,
+}
+
+struct Reader<'a> {
+    source: &'a str,
+    at: usize,
+    text: Text,
+    /// Those of the present command.
+    words: Command,
+    next: Next,
+}
+
+impl Reader<'_> {
+    fn rest(&self) -> &str {
+        &self.source[self.at..]
+    }
+
+    fn refuse<T>(&self, message: &str, hint: &'static str) -> Result<T> {
+        Err(Refusal::new(message, hint).at(self.at))
+    }
+
+    /// Steps over `token`, if it comes next.
+    fn take(&mut self, token: &str) -> bool {
+        let is_next = self.rest().starts_with(token);
+        self.at += if is_next { token.len() } else { 0 };
+        is_next
+    }
+
+    fn all(&mut self) -> Result<()> {
+        while let Some(c) = self.rest().chars().next() {
+            match c {
+                ' ' | '\t' => self.at += 1,
+                '\\' if self.take("\\\n") => {}
+                '#' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
+                '<' | '>' => self.redirection("")?,
+                ';' | '\n' | '&' | '|' | '(' | ')' => self.operator()?,
+                _ => self.word()?,
+            }
+        }
+        if self.next == Next::Loop {
+            return self.refuse("`for` without `do`", LOOP);
+        }
+        self.end();
+        Ok(())
+    }
+
+    /// The end of a simple command.
+    fn end(&mut self) {
+        let words = std::mem::take(&mut self.words);
+        self.text.commands.extend((self.next == Next::Argument).then_some(words));
+        self.next = Next::Command;
+    }
+
+    fn operator(&mut self) -> Result<()> {
+        let next = |token: &str| self.rest().starts_with(token);
+        let is_end = next(";") || next("\n");
+        let length = match self.next {
+            _ if next(";;") => return self.refuse("`;;` belongs to `case`", "use `if`"),
+            _ if next("|&") => return self.refuse("`|&` is not POSIX", "write `2>&1 |`"),
+            _ if next("&>") => return self.refuse("`&>` is not POSIX", "write `>/dev/null 2>&1`"),
+            Next::Loop if !is_end => return self.refuse("`for` is followed by words", LOOP),
+            Next::Argument if next("(") => return self.refuse("`(` in this place", "quote it"),
+            _ if next("&&") || next("||") => 2,
+            _ if next("&") => {
+                return self.refuse("nothing runs in the background", "quote the `&`");
+            }
+            _ => 1,
+        };
+        self.end();
+        self.at += length;
+        Ok(())
+    }
+
+    /// A redirection, before which the descriptor `number` stands.
+    fn redirection(&mut self, number: &str) -> Result<()> {
+        const HINT: &str =
+            "what is printed is returned; `<FILE`, `>/dev/null`, `2>&1` are read here";
+        if !matches!(number, "" | "0" | "1" | "2") {
+            return self.refuse("no other descriptor is open", HINT);
+        }
+        let begin = self.at;
+        let reads = self.take("<");
+        let joins = !reads && self.take(">") && self.take("&");
+        if joins {
+            let is_number = self.take("1") || self.take("2");
+            return match is_number && self.rest().starts_with(|c| !ENDS.contains(c)) || !is_number {
+                true => self.refuse("only `2>&1` and `1>&2` join streams", HINT),
+                false => Ok(()),
+            };
+        }
+        let from = self.at;
+        while self.take(" ") || self.take("\t") {}
+        let target = self.scan()?;
+        if !reads && target.text == "/dev/null" {
+            self.text.nulls.push(from..self.at);
+        } else if !reads || target.place.is_empty() {
+            self.at = begin;
+            return self.refuse("nothing is written but to /dev/null", HINT);
+        }
+        Ok(())
+    }
+
+    fn word(&mut self) -> Result<()> {
+        let word = self.scan()?;
+        let written = &self.source[word.place.clone()];
+        if self.rest().starts_with(['<', '>']) && written.bytes().all(|b| b.is_ascii_digit()) {
+            return self.redirection(written);
+        }
+        let wrong = |message: &str, hint| Err(Refusal::new(message, hint).at(word.place.start));
+        if self.next == Next::Command {
+            self.next = Next::Argument;
+            let assigned = written.split_once('=').filter(|(name, _)| is_name(name));
+            if UNREAD.contains(&written) {
+                return wrong(&format!("`{written}` is not read here"), "use `if`, `for`, `while`");
+            } else if written == "for" {
+                self.next = Next::Loop;
+                return Ok(());
+            } else if GRAMMAR.contains(&written) || assigned.is_some_and(|(n, v)| World::sets(n, v))
+            {
+                self.next = Next::Command;
+                return Ok(());
+            } else if let Some((name, _)) = assigned {
+                let hint =
+                    "LANG, LC_*, TZ, COLUMNS, NO_COLOR, PAGER=cat may be set before a program";
+                return wrong(&format!("`{name}` is not set here"), hint);
+            }
+        }
+        // The `do` of `for NAME do` would be a word as well, and what follows it a command.
+        let fits = |place| match place {
+            0 => is_name(written),
+            1 => written == "in",
+            _ => true,
+        };
+        if self.next == Next::Loop && !fits(self.words.len()) {
+            return wrong("`for` is followed by a name and `in`", LOOP);
+        }
+        self.words.push(word);
+        Ok(())
+    }
+
+    /// One word, which ends where the shell ends it.
+    fn scan(&mut self) -> Result<Word> {
+        let (start, mut text, mut quoted) = (self.at, String::new(), false);
+        let mut changes = self.rest().starts_with('~');
+        while let Some(c) = self.rest().chars().next().filter(|c| quoted || !ENDS.contains(*c)) {
+            let mut rest = self.rest().chars().skip(1);
+            match c {
+                '"' => quoted = !quoted,
+                '`' => return self.refuse("a command in backquotes is not run", SUBSTITUTION),
+                '$' => {
+                    changes |= self.is_expansion(quoted)?;
+                    text.push(c);
+                }
+                '\'' if !quoted => {
+                    let Some((inner, _)) = self.rest()[1..].split_once('\'') else {
+                        return self.refuse("a quote has no end", "close it");
+                    };
+                    text += inner;
+                    self.at += inner.len() + 1;
+                }
+                '\\' => {
+                    let Some(next) = rest.next() else {
+                        return self.refuse("a backslash at the end", "leave it out");
+                    };
+                    match next {
+                        '\n' => {}
+                        // In double quotes it stays before what it does not escape.
+                        c if quoted && !"$`\"\\".contains(c) => text.extend(['\\', c]),
+                        c => text.push(c),
+                    }
+                    self.at += next.len_utf8();
+                }
+                c => {
+                    changes |= !quoted && "*?[{".contains(c);
+                    text.push(c);
+                }
+            }
+            self.at += c.len_utf8();
+        }
+        match quoted {
+            true => Err(Refusal::new("a quote has no end", "close it").at(start)),
+            false => Ok(Word { text, changes, place: start..self.at }),
+        }
+    }
+
+    /// Whether the `$` that comes next begins an expansion.
+    fn is_expansion(&self, quoted: bool) -> Result<bool> {
+        let rest = &self.rest()[1..];
+        match rest.chars().next() {
+            Some('(') => self.refuse("a command in `$(…)` is not run", SUBSTITUTION),
+            Some('{') => match rest[1..].split_once('}') {
+                Some((name, _)) if is_name(name) => Ok(true),
+                _ => self.refuse("of `${…}` only `${NAME}` is read here", "leave the rest out"),
+            },
+            Some('\'' | '"') if !quoted => {
+                self.refuse("`$'…'` and `$\"…\"` are not POSIX", "write '…', or use printf")
+            }
+            // Shells differ in whether `(` on the next line belongs to it.
+            Some('\\') if rest.starts_with("\\\n") => {
+                self.refuse("a line is continued after `$`", "write it in one line")
+            }
+            Some(c) => Ok(c.is_ascii_alphanumeric() || "_@*#?$!-".contains(c)),
+            None => Ok(false),
+        }
+    }
+}
+
+/// What ends a word.
+const ENDS: &str = " \t\n;&|()<>";
+const LOOP: &str = "write `for NAME in WORDS; do COMMAND; done`";
+const SUBSTITUTION: &str = "run it by itself first, and write what it prints";
+
+/// The name of a variable.
+fn is_name(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit())
+        && !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(source: &str) -> Vec<Vec<String>> {
+        let text = read(source).unwrap_or_else(|refusal| panic!("{source:?}: {refusal:?}"));
+        let words = |command: &Command| command.iter().map(|word| word.text.clone()).collect();
+        text.commands.iter().map(words).collect()
+    }
+
+    #[test]
+    fn commands_are_found_in_all_that_is_accepted() {
+        for (source, expected) in [
+            ("a 'b  c' \"d\\\"e\" f\\ g h\\\ni", "a,b  c,d\"e,f g,hi"),
+            ("a | b && c || d; e\nf # g; h", "a|b|c|d|e|f"),
+            ("! a && (b; { c; }) | d", "a|b|c|d"),
+            ("if a; then b; elif c; then d; else e; fi", "a|b|c|d|e"),
+            ("while a; do b; done; until c; do d; done", "a|b|c|d"),
+            ("for f in x \"$y\" *; do a $f ${f}; done", "a,$f,${f}"),
+            ("for f in x\ndo a\ndone", "a"),
+            ("a <x >/dev/null 2>&1 b 2> '/dev/null' 1>&2", "a,b"),
+            ("LC_ALL=C a 'if' if \\\n b", "a,if,if,b"),
+            (">/dev/null a 2 3", "a,2,3"),
+            ("a'b'\"c\"d \"\" \"$\" $", "abcd,,$,$"),
+            ("a b=c \"x\\y\" 'z\\'", "a,b=c,x\\y,z\\"),
+        ] {
+            let found: Vec<String> = words(source).iter().map(|words| words.join(",")).collect();
+            assert_eq!(found.join("|"), expected, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_read_is_refused_where_it_stands() {
+        for (source, at) in [
+            ("", 0),
+            ("# a", 0),
+            ("a\rb", 1),
+            ("a & b", 2),
+            ("a |& b", 2),
+            ("a &> b", 2),
+            ("a;; b", 1),
+            ("case x in x) a;; esac", 0),
+            ("a; select x in y; do b; done", 3),
+            ("function f { a; }", 0),
+            ("f() { a; }", 1),
+            ("a=(b)", 0),
+            ("[[ a ]]", 0),
+            ("time a", 0),
+            ("coproc a", 0),
+            ("a $(b)", 2),
+            ("a \"$(b)\"", 3),
+            ("a `b`", 2),
+            ("a ${b:-c}", 2),
+            ("a $'b'", 2),
+            ("a $\"b\"", 2),
+            ("a $\\\n(b)", 2),
+            ("a << b", 2),
+            ("a <<< b", 2),
+            ("a <(b)", 2),
+            ("a <> b", 2),
+            ("a >(b)", 2),
+            ("a > b", 2),
+            ("a >> /dev/null", 2),
+            ("a >| /dev/null", 2),
+            ("a 3> /dev/null", 3),
+            ("a >&3", 4),
+            ("a >&2x", 5),
+            ("a > \"/dev/$x\"", 2),
+            ("X=1 a", 0),
+            ("PATH=. a", 0),
+            ("TZ=/x a", 0),
+            ("for f do a; done", 6),
+            ("for f in a b", 12),
+            ("for f in a & b", 11),
+            ("for 1 in a; do b; done", 4),
+            ("a 'b", 2),
+            ("a \"b", 2),
+            ("a \\", 2),
+        ] {
+            let refusal = read(source).map(|text| text.commands).expect_err(source);
+            assert_eq!(refusal.position, at, "{source:?}: {}", refusal.message);
+            assert!(!refusal.hint.is_empty(), "{source:?}");
+        }
+    }
+
+    #[test]
+    fn words_that_the_shell_would_change_are_marked() {
+        for (word, changes) in [
+            ("a", false),
+            ("~", true),
+            ("HEAD~1", false),
+            ("'*'", false),
+            ("*", true),
+            ("\"$x\"", true),
+            ("'$x'", false),
+            ("\\*", false),
+            ("a$", false),
+            ("{a,b}", true),
+            ("[a]", true),
+            ("$?", true),
+        ] {
+            assert_eq!(
+                read(&format!("a {word}")).unwrap().commands[0][1].changes,
+                changes,
+                "{word}"
+            );
+        }
+    }
+}
