@@ -167,7 +167,7 @@ pub fn scanner(bytes: &[u8]) {
     let cut = bytes.iter().position(|b| *b == 0).unwrap_or(0);
     let (before, after) = (&bytes[..cut], &bytes[cut..]);
     let regions = AllowRegions::Reviewed(allow::Limits::default());
-    let scanner = Scanner::new(&Options { email: true, regions, ..Options::default() });
+    let scanner = Scanner::new(&Options { regions, ..Options::default() });
     let findings = scanner.scan(after);
     assert_eq!(findings, scanner.scan(after));
     let mut last = (1, 1);

@@ -82,7 +82,7 @@ fn speed(name: &str, files: &[Vec<u8>], quick: bool) {
     });
     let rate = |seconds: f64| (bytes * rounds) as f64 / 1e6 / seconds;
     println!(
-        "{name:<9} {:.1} MB in {} files: secrets and personal data {:.0} MB/s, unsafe text {:.0} MB/s",
+        "{name:<9} {:.1} MB in {} files: secrets {:.0} MB/s, unsafe text {:.0} MB/s",
         bytes as f64 / 1e6,
         files.len(),
         rate(whole),

@@ -62,7 +62,7 @@ pub struct Commented {
 ///
 /// # Errors
 /// `invalid_argument` for an empty text, for parts that do not go together, or for a place that the
-/// proposal does not have; `secret_detected` and `pii_detected` for an agent's where `aye.scan` is `block`;
+/// proposal does not have; `secret_detected` for an agent's where `aye.scan` is `block`;
 /// `comment_not_found`, `size_limit`, `not_pending`, `human_approval_required`
 /// where an agent asks for changes.
 pub fn comment(

@@ -89,7 +89,7 @@ pub(super) fn check_description(description: Option<&str>) -> Result<()> {
 /// draft says so.
 ///
 /// # Errors
-/// `description_invalid`; `secret_detected` and `pii_detected` where `aye.scan` is `block`, those of the store, and those of
+/// `description_invalid`; `secret_detected` where `aye.scan` is `block`, those of the store, and those of
 /// [`TakeBack`]. The ones of [`TakeBack::run`] name the proposal, which stands.
 pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<Recorded> {
     let Session { store, caller, now } = session;

@@ -11,7 +11,7 @@ use crate::words::words;
 words! {
     /// What a mark is about; in the order in which marks are listed.
     pub enum Word {
-        /// It adds what looks like a secret or personal data, or changes a file that may hold some.
+        /// It adds what looks like a secret, or changes a file that may hold some.
         Secret = "secret",
         /// It adds text that gives orders to agents.
         Orders = "orders",

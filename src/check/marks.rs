@@ -189,7 +189,7 @@ fn of_content(
 fn of_warning(warning: Warning) -> Mark {
     let mark = match warning.kind {
         _ if warning.fingerprint.is_some() => Word::Secret,
-        "bidi_control" | "invisible" | "control" | "lookalike" => Word::HiddenCharacters,
+        "bidi_control" | "invisible" | "control" => Word::HiddenCharacters,
         _ => Word::Orders,
     };
     let Warning { file_path, line, message, .. } = warning;

@@ -196,7 +196,7 @@ pub enum Command {
     Check(check::Args),
     /// Install, show or remove git hooks.
     Hooks(hooks::Args),
-    /// Look for secrets, personal data and text that misleads.
+    /// Look for secrets and text that misleads.
     Scan(scan::Args),
     /// Call a tool by name: JSON in, the contract's response out.
     Call(call::Args),

@@ -1,4 +1,4 @@
-//! `aye scan`: look for secrets, personal data and unsafe text.
+//! `aye scan`: look for secrets and unsafe text.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,11 +11,11 @@ use crate::scan::{self, Finder, Found, Text, Wanted};
 use crate::secrets::allow;
 use crate::store::Store;
 
-/// Look for secrets, personal data and text that misleads.
+/// Look for secrets and text that misleads.
 ///
 /// Finds credentials of well over a hundred services, private keys, passwords in connection
 /// strings, secrets assigned in plain text, random strings, social security and card numbers;
-/// bidirectional controls, invisible characters, look-alike letters and phrases aimed at agents.
+/// bidirectional controls, invisible characters and phrases aimed at agents.
 /// A finding says what and where, and never repeats the secret.
 ///
 /// Without a path the current directory is scanned, as far as git does not ignore it. With --staged
@@ -45,12 +45,6 @@ pub struct Args {
     /// Scan each commit of a range against its parents: A..B, A...B, or a revision for its history.
     #[arg(long, value_name = "A..B", conflicts_with = "paths")]
     range: Option<String>,
-    /// Report e-mail addresses too.
-    #[arg(long)]
-    email: bool,
-    /// Do not look for social security and card numbers.
-    #[arg(long)]
-    no_pii: bool,
     /// Do not look for unsafe text.
     #[arg(long)]
     no_text: bool,
@@ -101,7 +95,7 @@ fn scanned(
     allow: BTreeSet<String>,
     source: impl FnOnce(&mut Each<'_>) -> Result<()>,
 ) -> Result<Vec<(Text, Found)>> {
-    let wanted = Wanted { pii: !args.no_pii, email: args.email, text: !args.no_text, allow };
+    let wanted = Wanted { text: !args.no_text, allow };
     let finder = Finder::new(&wanted);
     let mut all = Vec::new();
     source(&mut |mut text| {

@@ -76,8 +76,7 @@ pub fn say(
 /// Says one thing about all of `proposals`, or nothing about any.
 ///
 /// # Errors
-/// `not_pending` (`not_rejected` for reopening), `revised_meanwhile`, `changed_since_shown`; `secret_detected`
-/// and `pii_detected` for an agent's reason where `aye.scan` is `block`; those of the store.
+/// `not_pending` (`not_rejected` for reopening), `revised_meanwhile`, `changed_since_shown`; `secret_detected` for an agent's reason where `aye.scan` is `block`; those of the store.
 pub fn say_besides(
     store: &Store,
     authority: &Authority,

@@ -1,11 +1,11 @@
-//! What looks over every text before it is written: secrets, personal data, unsafe characters.
+//! What looks over every text before it is written: secrets, unsafe characters.
 //!
 //! The scanner itself is the room [`crate::secrets`]; this is how the memory room asks it.
 
 use crate::error::Code;
 use crate::secrets::allow::{self, Limits, Region};
 use crate::secrets::unsafe_text::{self, Severity};
-use crate::secrets::{AllowRegions, Category, Options, Scanner};
+use crate::secrets::{AllowRegions, Options, Scanner};
 
 use super::response::Response;
 use super::settings::Settings;
@@ -15,7 +15,7 @@ use crate::secrets::codes;
 /// One thing found in a text. Never holds the secret.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// `secret_detected`, `pii_detected`, `unsafe_text`, `allowlist_…`.
+    /// `secret_detected`, `unsafe_text`, `allowlist_…`.
     pub code: &'static Code,
     /// What exactly, such as `github_token` or `bidi_control`.
     pub kind: String,
@@ -91,14 +91,11 @@ impl Scan {
         };
         let options = Options {
             secrets: security.secret_scan,
-            pii: security.pii_scan,
-            email: security.pii_scan_email,
             allow_fingerprints: allowed,
             // Regions are told apart here, by what HEAD has of them.
             regions: AllowRegions::Ignored,
         };
-        let on = security.secret_scan || security.pii_scan || security.pii_scan_email;
-        Self { scanner: Scanner::new(&options), limits, on }
+        Self { scanner: Scanner::new(&options), limits, on: security.secret_scan }
     }
 
     /// Takes what the scanner finds out of an answer, whose messages quote what was given.
@@ -154,25 +151,19 @@ impl Guard for Scan {
                 let is_outside = |finding: &_| outside.blocking.contains(finding);
                 (scan.blocking, excused) = scan.blocking.into_iter().partition(is_outside);
             }
-            let found = |finding: &crate::secrets::Finding| {
-                let code = match finding.category {
-                    Category::Secret => &codes::SECRET_DETECTED,
-                    Category::Pii => &codes::PII_DETECTED,
-                };
-                Found {
-                    code,
-                    kind: finding.kind.to_owned(),
-                    line: finding.line,
-                    column: finding.column,
-                    message: format!(
-                        "{} at line {}, column {}",
-                        finding.title, finding.line, finding.column
-                    ),
-                    fix: format!(
-                        "take it out; if it is a known false alarm, a person can allow {}",
-                        finding.fingerprint
-                    ),
-                }
+            let found = |finding: &crate::secrets::Finding| Found {
+                code: &codes::SECRET_DETECTED,
+                kind: finding.kind.to_owned(),
+                line: finding.line,
+                column: finding.column,
+                message: format!(
+                    "{} at line {}, column {}",
+                    finding.title, finding.line, finding.column
+                ),
+                fix: format!(
+                    "take it out; if it is a known false alarm, a person can allow {}",
+                    finding.fingerprint
+                ),
             };
             screened.blocking.extend(scan.blocking.iter().map(found));
             screened.excused.extend(excused.iter().map(found));

@@ -40,7 +40,7 @@ pub struct Parts {
     pub message: String,
     /// What to do about it.
     pub fix: Option<String>,
-    /// Kind of finding, for secrets and personal data.
+    /// Kind of finding, for secrets.
     pub finding: Option<String>,
 }
 
@@ -127,13 +127,12 @@ pub fn brief(text: &str) -> String {
 /// The reason a response gives for several problems: the gravest, in the order in which a request
 /// is looked at (form, paths, policy, content).
 pub fn gravest(problems: &[Problem]) -> Option<&Problem> {
-    const ORDER: [&str; 24] = [
+    const ORDER: [&str; 23] = [
         "invalid_intent",
         "no_operations",
         "invalid_operation",
         "size_limit_exceeded",
         "secret_detected",
-        "pii_detected",
         "unsafe_text",
         "allowlist_parse_error",
         "allowlist_limit_exceeded",

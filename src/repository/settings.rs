@@ -30,7 +30,7 @@ pub struct Settings {
     private: GlobSet,
 }
 
-/// What happens when a code proposal brings a secret or personal data (`aye.scan`). Ordered: the strictest last.
+/// What happens when a code proposal brings a secret (`aye.scan`). Ordered: the strictest last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScanMode {
     /// `off`: nothing is looked for.

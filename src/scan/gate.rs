@@ -12,13 +12,13 @@ use crate::error::{Error, Result};
 use crate::memory::service::outside_violations;
 use crate::repository::ScanMode;
 use crate::secrets::unsafe_text::{self, Issue};
-use crate::secrets::{Category, Finding, Options, Scanner, codes};
+use crate::secrets::{Finding, Options, Scanner, codes};
 use crate::store::Store;
 
 /// Something in a proposal that a reviewer should see. Never holds the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
-    /// What it is: `github_token`, `ssn`, `bidi_control`, …
+    /// What it is: `github_token`, `bidi_control`, …
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// The file; or what else it is in: `description`, `comment`, `name of a new file`.
@@ -46,8 +46,7 @@ impl Warning {
 /// git ignores.
 ///
 /// # Errors
-/// `secret_detected` or `pii_detected` where `aye.scan` is `block`, with all findings in its
-/// details; `invalid_config`; `allowlist_parse_error`.
+/// `secret_detected` where `aye.scan` is `block`, with all findings in its details; `invalid_config`; `allowlist_parse_error`.
 pub fn proposal(
     store: &Store,
     changeset: &Changeset,
@@ -91,9 +90,8 @@ pub fn files(
     }
     for violation in outside_violations(store, changeset) {
         let file_path = violation.path.display().to_string();
-        let scanned = violation.kind == codes::SECRET_DETECTED.id
-            || violation.kind == codes::PII_DETECTED.id
-            || violation.kind == codes::UNSAFE_TEXT.id;
+        let scanned =
+            violation.kind == codes::SECRET_DETECTED.id || violation.kind == codes::UNSAFE_TEXT.id;
         if scanned && is_told(&file_path, violation.line) {
             continue;
         }
@@ -137,20 +135,15 @@ pub fn lines(
     if !found.is_empty() {
         // Read only now: most proposals have nothing to allow.
         let allowed = known(store)?;
-        found.retain(|(warning, _)| {
-            !warning.fingerprint.as_ref().is_some_and(|f| allowed.contains(f))
-        });
+        found.retain(|warning| !warning.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
     }
-    let secret = found.iter().any(|(_, category)| *category == Category::Secret);
-    let warnings: Vec<Warning> = found.into_iter().map(|(warning, _)| warning).collect();
-    match warnings.first() {
-        Some(first) if mode == ScanMode::Block => Err(refused(first, &warnings, secret)),
-        _ => Ok(warnings),
+    match found.first() {
+        Some(first) if mode == ScanMode::Block => Err(refused(first, &found)),
+        _ => Ok(found),
     }
 }
 
-/// What a reviewer of `changeset` should see: secrets and personal data that are not known false
-/// alarms, and text that misleads, in added and changed lines; in those of `instructions` also text that
+/// What a reviewer of `changeset` should see: secrets that are not known false alarms, and text that misleads, in added and changed lines; in those of `instructions` also text that
 /// tries to instruct.
 ///
 /// # Errors
@@ -160,7 +153,7 @@ pub fn review(
     changeset: &Changeset,
     instructions: &Instructions,
 ) -> Result<Vec<Warning>> {
-    let mut warnings: Vec<Warning> = secrets(changeset).into_iter().map(|(w, _)| w).collect();
+    let mut warnings: Vec<Warning> = secrets(changeset);
     if !warnings.is_empty() {
         let allowed = known(store)?;
         warnings.retain(|w| !w.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
@@ -188,7 +181,7 @@ fn unsafe_warning(change: &FileChange, issue: Issue) -> Warning {
 }
 
 /// What `changesets` hold that only those should see whom they are for, whoever wrote it and whatever `aye.scan` is:
-/// secrets and personal data, in their files as they were and as they are to be, each once.
+/// secrets, in their files as they were and as they are to be, each once.
 ///
 /// # Errors
 /// `allowlist_parse_error`.
@@ -198,7 +191,7 @@ pub fn whole(store: &Store, changesets: &[Changeset]) -> Result<Vec<Warning>> {
     for change in changesets.iter().flat_map(Changeset::changes) {
         for file in change.after.iter().chain(&change.before).filter(|file| !file.is_binary()) {
             for finding in scanner.scan(&file.bytes) {
-                let (found, _) = warning(change.path.display().to_string(), finding);
+                let found = warning(change.path.display().to_string(), finding);
                 // What stays in the file is named where it will be.
                 let is_it = |it: &Warning| {
                     (&it.file_path, &it.fingerprint) == (&found.file_path, &found.fingerprint)
@@ -216,7 +209,7 @@ pub fn whole(store: &Store, changesets: &[Changeset]) -> Result<Vec<Warning>> {
     Ok(warnings)
 }
 
-fn secrets(changeset: &Changeset) -> Vec<(Warning, Category)> {
+fn secrets(changeset: &Changeset) -> Vec<Warning> {
     let scanner = Scanner::new(&Options::default());
     let mut found = Vec::new();
     for (change, before, after) in texts(changeset) {
@@ -228,16 +221,15 @@ fn secrets(changeset: &Changeset) -> Vec<(Warning, Category)> {
 }
 
 /// `finding` in a file, or in what else there is to say of.
-fn warning(file_path: String, finding: Finding) -> (Warning, Category) {
-    let warning = Warning {
+fn warning(file_path: String, finding: Finding) -> Warning {
+    Warning {
         kind: finding.kind,
         file_path,
         line: finding.line,
         column: finding.column,
         message: format!("{} ({} bytes)", finding.title, finding.length),
         fingerprint: Some(finding.fingerprint),
-    };
-    (warning, finding.category)
+    }
 }
 
 /// Each text file that is written, with what stood at its path or where it came from before.
@@ -262,14 +254,13 @@ fn known(store: &Store) -> Result<BTreeSet<String>> {
     list.map_or(Ok(BTreeSet::new()), |bytes| allow_list(&bytes))
 }
 
-fn refused(first: &Warning, all: &[Warning], secret: bool) -> Error {
-    let code = if secret { &codes::SECRET_DETECTED } else { &codes::PII_DETECTED };
+fn refused(first: &Warning, all: &[Warning]) -> Error {
     let more = match all.len() - 1 {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
     let fingerprint = first.fingerprint.as_deref().unwrap_or("FINGERPRINT");
-    Error::new(code, format!("{}{more}", first.line()))
+    Error::new(&codes::SECRET_DETECTED, format!("{}{more}", first.line()))
         .hint(format!(
             "take it out and propose again; a false alarm is allowed by the line “{fingerprint} REASON” in {ALLOW_LIST}, \
              once that is committed"

@@ -68,10 +68,6 @@ pub enum Content {
 /// What to look for.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Social security and card numbers.
-    pub pii: bool,
-    /// E-mail addresses.
-    pub email: bool,
     /// Characters and phrases that mislead.
     pub text: bool,
     /// Fingerprints of known false alarms.
@@ -89,8 +85,6 @@ impl Finder {
     /// A finder of what is `wanted`.
     pub fn new(wanted: &Wanted) -> Self {
         let options = |regions| Options {
-            pii: wanted.pii,
-            email: wanted.email,
             allow_fingerprints: wanted.allow.clone(),
             regions,
             ..Options::default()
@@ -111,7 +105,7 @@ impl Finder {
         if is_binary(after) {
             return Found::default();
         }
-        let (mut scan, mut issues) = match &text.before {
+        let (scan, mut issues) = match &text.before {
             None => {
                 let blocking = self.whole.scan(after);
                 (Scan { blocking, warnings: Vec::new() }, self.issues(|| unsafe_text::check(after)))
@@ -121,12 +115,9 @@ impl Finder {
                 self.issues(|| unsafe_text::check_added(before, after)),
             ),
         };
-        let is_clean = scan.is_clean() && issues.is_empty();
-        if !is_clean && is_compressed(after) {
+        if !issues.is_empty() && is_compressed(after) {
             // Nothing but noise; what a rule recognises by its form is found all the same.
             issues.clear();
-            scan.blocking.retain(|finding| finding.kind != "high_entropy");
-            scan.warnings.retain(|finding| finding.kind != "high_entropy");
         }
         Found { scan, issues, too_large: None }
     }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::{ALLOW_LIST, Text};
 use crate::report::{Finding, Level, Report, Rule};
 use crate::secrets::unsafe_text::{Issue, Severity};
-use crate::secrets::{self, Category, Scan, rules::RULES};
+use crate::secrets::{self, Scan, rules::RULES};
 
 /// What is in one text.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Secrets and personal data.
+    /// Secrets.
     pub scan: Scan,
     /// Unsafe text.
     pub issues: Vec<Issue>,
@@ -30,7 +30,7 @@ pub fn report(found: impl IntoIterator<Item = (Text, Found)>) -> Report {
     let mut report = Report::new("scan")
         .rules(rules())
         .fail_on(Some(Level::Error))
-        .when_clean("no secrets, personal data or unsafe text found");
+        .when_clean("no secrets or unsafe text found");
     // The same secret in a later commit of the same file is the same find.
     let mut seen = BTreeSet::new();
     for (text, found) in found {
@@ -75,14 +75,9 @@ fn report_issues(report: &mut Report, text: &Text, issues: &[Issue]) {
 fn secret(text: &Text, level: Level, finding: &secrets::Finding) -> Finding {
     let old = if level == Level::Error { "" } else { ", in a line that was there before" };
     let message = format!("{} ({} bytes){old}", finding.title, finding.length);
-    let hint = match finding.category {
-        Category::Secret if text.commit.is_some() => {
-            "withdraw the credential: it stays in the history; a false alarm goes into "
-        }
-        Category::Secret => {
-            "take it out and withdraw it if it was shared; a false alarm goes into "
-        }
-        Category::Pii => "take it out; a false alarm goes into ",
+    let hint = match text.commit {
+        Some(_) => "withdraw the credential: it stays in the history; a false alarm goes into ",
+        None => "take it out and withdraw it if it was shared; a false alarm goes into ",
     };
     let hint = format!("{hint}{ALLOW_LIST}: “{} <reason>”", finding.fingerprint);
     Finding::new(finding.kind, level, said(text, &message))
@@ -114,15 +109,9 @@ fn rules() -> Vec<Rule> {
     all.extend([
         Rule::new("private_key_block", "Private key", WITHDRAW),
         Rule::new("connection_string_password", "Password in a connection string", WITHDRAW),
-        Rule::new("assigned_secret", "Secret or password assigned in plain text", WITHDRAW),
-        Rule::new("high_entropy", "Random string that looks like a credential", WITHDRAW),
-        Rule::new("ssn", "US social security number", REWRITE),
-        Rule::new("credit_card", "Payment card number", REWRITE),
-        Rule::new("email", "E-mail address", REWRITE),
         Rule::new("bidi_control", "Bidirectional control that reorders text", REWRITE),
         Rule::new("invisible", "Character that cannot be seen", REWRITE),
         Rule::new("control", "Control character", REWRITE),
-        Rule::new("lookalike", "Letter of another script that looks like a Latin one", REWRITE),
         Rule::new("agent_instruction", "Phrase aimed at agents rather than readers", REWRITE),
         Rule::new("not_scanned", "File too large to be scanned", ""),
     ]);

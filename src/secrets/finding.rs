@@ -2,27 +2,15 @@
 
 use serde::Serialize;
 
-/// What kind of thing must not be written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Category {
-    /// A credential: whoever reads it can use it.
-    Secret,
-    /// Personal data.
-    Pii,
-}
-
 /// One finding. Holds nothing of the text it was found in: only its kind, place and length, and
 /// a short one-way fingerprint by which a known false alarm can be allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The rule's stable name, for example `github_token`, `private_key_block`, `ssn`.
+    /// The rule's stable name, for example `github_token`, `private_key_block`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// One line for people, for example "GitHub token".
     pub title: &'static str,
-    /// Credential or personal data.
-    pub category: Category,
     /// Line it starts on, from 1.
     pub line: usize,
     /// Column it starts at, in characters from 1 (a byte that is not UTF-8 counts as one).
@@ -41,8 +29,7 @@ pub struct Finding {
 /// secret.
 ///
 /// Machine-made credentials cannot be guessed, so they get 40 bits. What a person chose or what
-/// has few possible values (passwords, card and social security numbers, addresses) could be
-/// found by trying them all against a long hash; `guessable` findings get 20 bits, which fits
+/// has few possible values (passwords) could be found by trying them all against a long hash; `guessable` findings get 20 bits, which fits
 /// hundreds of candidates and still allows a wrong one only once in a million.
 pub fn fingerprint(kind: &str, secret: &[u8], guessable: bool) -> String {
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
@@ -61,7 +48,6 @@ pub fn fingerprint(kind: &str, secret: &[u8], guessable: bool) -> String {
 pub(super) struct Span {
     pub kind: &'static str,
     pub title: &'static str,
-    pub category: Category,
     pub start: usize,
     pub end: usize,
     pub guessable: bool,
@@ -71,9 +57,7 @@ pub(super) struct Span {
 
 /// How sure and specific a kind of find is, for [`Span::rank`].
 pub(super) mod rank {
-    pub const ENTROPY: u8 = 0;
-    pub const ASSIGNED: u8 = 1;
-    pub const PII: u8 = 2;
+    pub const NAMED: u8 = 1;
     pub const CONNECTION: u8 = 3;
     pub const PROVIDER: u8 = 4;
     pub const PRIVATE_KEY: u8 = 5;
@@ -149,7 +133,6 @@ pub(super) fn describe(text: &[u8], spans: &[Span]) -> Vec<Finding> {
             Finding {
                 kind: span.kind,
                 title: span.title,
-                category: span.category,
                 line,
                 column,
                 end_line,

@@ -1,7 +1,7 @@
 //! Private key blocks and passwords in connection strings: the finds that need context beyond a
 //! pattern.
 
-use super::finding::{Category, Span, rank};
+use super::finding::{Span, rank};
 use super::value;
 
 /// What announces a private key, in lower case.
@@ -49,7 +49,6 @@ pub(super) fn private_key(text: &[u8], start: usize) -> Option<Span> {
     Some(Span {
         kind: "private_key_block",
         title: "Private key",
-        category: Category::Secret,
         start: begin,
         end,
         guessable: false,
@@ -108,39 +107,10 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
     Some(Span {
         kind: "connection_string_password",
         title: "Password in a connection string",
-        category: Category::Secret,
         start: user_start + colon + 1,
         end: user_start + at,
         guessable: true,
         rank: rank::CONNECTION,
-    })
-}
-
-/// The Discord bot token whose first part is the run `start..end`: no word announces it, but three
-/// parts of set lengths do, the first of which is a number in base64.
-pub(super) fn discord_bot(text: &[u8], start: usize, end: usize) -> Option<Span> {
-    let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-    if !(24..=28).contains(&(end - start))
-        || !matches!(text[start], b'M' | b'N' | b'O')
-        || text.get(end) != Some(&b'.')
-        || text.get(end + 7) != Some(&b'.')
-    {
-        return None;
-    }
-    let tail = &text[end + 8..];
-    let length = tail.iter().take(39).take_while(|b| part(b)).count();
-    let is_token = (27..=38).contains(&length)
-        && text[end + 1..end + 7].iter().all(part)
-        && value::is_random(&text[start..end])
-        && value::is_random(&tail[..length]);
-    is_token.then_some(Span {
-        kind: "discord_bot_token",
-        title: "Discord bot token",
-        category: Category::Secret,
-        start,
-        end: end + 8 + length,
-        guessable: false,
-        rank: rank::PROVIDER,
     })
 }
 

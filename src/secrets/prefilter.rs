@@ -2,7 +2,6 @@
 
 use std::sync::OnceLock;
 
-use super::assign::{self, Class};
 use super::keys;
 use super::rules::RULES;
 
@@ -11,8 +10,6 @@ use super::rules::RULES;
 pub(super) enum Target {
     /// A provider rule, by its place in the table.
     Rule(usize),
-    /// An assignment.
-    Assign(Class),
     /// A private key block.
     PrivateKey,
     /// A connection string.
@@ -25,7 +22,6 @@ fn keywords() -> Vec<(&'static str, Target)> {
     let rules =
         rules.flat_map(|(at, rule)| rule.keywords.iter().map(move |k| (*k, Target::Rule(at))));
     let mut all: Vec<(&str, Target)> = rules.collect();
-    all.extend(assign::KEYWORDS.iter().map(|(keyword, class)| (*keyword, Target::Assign(*class))));
     all.extend([(keys::PRIVATE_KEY, Target::PrivateKey), (keys::SCHEME, Target::Connection)]);
     all
 }

@@ -11,17 +11,13 @@ use super::encoding::readable;
 use super::finding::{self, Finding, Span};
 use super::prefilter::{self, Target};
 use super::rules::{self, RULES};
-use super::{assign, decoded, entropy, keys, pii, runs, value};
+use super::{keys, value};
 
 /// What to look for and what to let pass.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Credentials.
     pub secrets: bool,
-    /// Social security and card numbers.
-    pub pii: bool,
-    /// E-mail addresses.
-    pub email: bool,
     /// Fingerprints of known false alarms; see [`allow::list`].
     pub allow_fingerprints: BTreeSet<String>,
     /// What to make of `@secret-scan` regions.
@@ -29,15 +25,9 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Secrets and numbers, no e-mail, nothing allowed.
+    /// Secrets, nothing allowed.
     fn default() -> Self {
-        Self {
-            secrets: true,
-            pii: true,
-            email: false,
-            allow_fingerprints: BTreeSet::new(),
-            regions: AllowRegions::Ignored,
-        }
+        Self { secrets: true, allow_fingerprints: BTreeSet::new(), regions: AllowRegions::Ignored }
     }
 }
 
@@ -70,7 +60,7 @@ impl Scan {
     }
 }
 
-/// Finds credentials and personal data in bytes of any encoding.
+/// Finds credentials in bytes of any encoding.
 ///
 /// Cheap to make; the automaton and the patterns are shared by all scanners of the process and
 /// built when first needed. Time is linear in the text.
@@ -151,19 +141,8 @@ impl Scanner {
         let mut spans = Vec::new();
         if self.options.secrets {
             secrets(text, &mut spans);
-            without_names(text, &mut spans);
         }
-        self.personal(text, &mut spans);
         settled(text, spans)
-    }
-
-    fn personal(&self, text: &[u8], spans: &mut Vec<Span>) {
-        if self.options.pii {
-            pii::numbers(text, spans);
-        }
-        if self.options.email {
-            pii::emails(text, spans);
-        }
     }
 
     /// Drops what stands wholly in an allowed region.
@@ -228,26 +207,15 @@ fn secrets(text: &[u8], spans: &mut Vec<Span>) {
                 }
             }
         }
-        other => spans.extend(read(text, other, start, end)),
+        other => spans.extend(read(text, other, start)),
     });
     for (index, (from, to)) in windows {
         rules::matches(index, text, from, to, spans);
     }
 }
 
-/// What no keyword announces: encoded credentials and random strings.
-fn without_names(text: &[u8], spans: &mut Vec<Span>) {
-    let mut decoder = decoded::Decoder::new(secrets);
-    runs::each(text, |start, end| {
-        decoder.run(text, start, end, spans);
-        entropy::run(text, start, end, spans);
-        spans.extend(keys::discord_bot(text, start, end));
-    });
-}
-
-fn read(text: &[u8], target: Target, start: usize, end: usize) -> Option<Span> {
+fn read(text: &[u8], target: Target, start: usize) -> Option<Span> {
     match target {
-        Target::Assign(class) => assign::read(text, start, end, class),
         Target::PrivateKey => keys::private_key(text, start),
         Target::Connection => keys::connection(text, start),
         Target::Rule(_) => None,
@@ -272,12 +240,10 @@ impl Scanner {
             for index in 0..RULES.len() {
                 rules::matches(index, text, 0, text.len(), &mut spans);
             }
-            prefilter::scan_slowly(text, |target, start, end| {
-                spans.extend(read(text, target, start, end));
+            prefilter::scan_slowly(text, |target, start, _| {
+                spans.extend(read(text, target, start));
             });
-            without_names(text, &mut spans);
         }
-        self.personal(text, &mut spans);
         let spans = self.allowed(text, settled(text, spans), None);
         self.known(finding::describe(text, &spans))
     }
@@ -322,30 +288,6 @@ mod tests {
             assert_eq!(kinds(&text), [""; 0], "{text}");
         }
         assert_eq!(kinds(&format!("sgp_{}", "5".repeat(40))), [""; 0]);
-    }
-
-    #[test]
-    fn uuids_are_keys_where_the_name_says_so() {
-        let found = |text: &str| !Scanner::default().scan(text.as_bytes()).is_empty();
-        let uuid = "36ab192d-4e4c-468b-a3b5-3a7407efd876";
-        for name in ["SNYK_TOKEN", "hubspot_api_key", "kucoin_secret_key", "squarespaceToken"] {
-            assert!(found(&format!("{name}={uuid}")), "{name}");
-            assert!(found(&format!("{name} := \"{uuid}\"")), "{name}");
-        }
-        for line in ["api_token", "snyk_org_id", "token_id", "hubspot_form"] {
-            assert!(!found(&format!("{line}={uuid}")), "{line}");
-        }
-    }
-
-    #[test]
-    fn bare_discord_tokens_are_found() {
-        let token = ["MTk4NjIyNDgzNDcxOTI1MjQ4", "Cl2FMQ", "ZnCjm1XVW7vRze4b7Cq4se7kKWs"].join(".");
-        let kinds = |text: &str| -> Vec<&str> {
-            Scanner::default().scan(text.as_bytes()).iter().map(|found| found.kind).collect()
-        };
-        assert_eq!(kinds(&format!("client.run('{token}')")), ["discord_bot_token"]);
-        assert_eq!(kinds(&token.replace('.', "-")), ["high_entropy"]);
-        assert_eq!(kinds("Module.exports.configurationOfAllThings"), [""; 0]);
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Text that misleads: characters that hide, reorder or control, letters that look like others,
-//! and phrases aimed at an agent rather than a reader.
+//! Text that misleads: characters that hide, reorder or control, and phrases aimed at an agent rather than a reader.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +8,7 @@ use super::added::Added;
 use super::encoding::readable;
 use super::finding::Locator;
 use crate::text;
-use crate::text::lookalike::Twins;
 
-mod lookalike;
 mod orders;
 mod phrases;
 
@@ -32,7 +29,7 @@ pub enum Severity {
 /// One unsafe place in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Issue {
-    /// `bidi_control`, `invisible`, `control`, `invalid_utf8`, `lookalike` or `agent_instruction`;
+    /// `bidi_control`, `invisible`, `control`, `invalid_utf8` or `agent_instruction`;
     /// in files that instruct agents also `fetched_and_run`, `encoded_command`, `encoded_blob` and
     /// `hidden_comment`.
     #[serde(rename = "type")]
@@ -62,13 +59,13 @@ struct Place {
 /// inside emoji and between letters of scripts that need them.
 pub fn check(text: &[u8]) -> Vec<Issue> {
     let text = &*readable(text);
-    describe(text, &places(text, &Twins::of([text])))
+    describe(text, &places(text))
 }
 
 /// The issues of `after` that touch a line added or changed since `before`.
 pub fn check_added(before: &[u8], after: &[u8]) -> Vec<Issue> {
     let (before, after) = (&*readable(before), &*readable(after));
-    let mut found = places(after, &Twins::of([before, after]));
+    let mut found = places(after);
     if found.is_empty() {
         return Vec::new();
     }
@@ -81,7 +78,7 @@ pub fn check_added(before: &[u8], after: &[u8]) -> Vec<Issue> {
 /// encoded blobs and orders in hidden comments count, too.
 pub fn check_instructions(before: &[u8], after: &[u8]) -> Vec<Issue> {
     let (before, after) = (&*readable(before), &*readable(after));
-    let mut found = places(after, &Twins::of([before, after]));
+    let mut found = places(after);
     orders::scan(after, &mut found);
     if found.is_empty() {
         return Vec::new();
@@ -123,10 +120,9 @@ fn describe(text: &[u8], places: &[Place]) -> Vec<Issue> {
     issues
 }
 
-fn places(text: &[u8], twins: &Twins) -> Vec<Place> {
+fn places(text: &[u8]) -> Vec<Place> {
     let mut found = Vec::new();
     characters(text, &mut found);
-    lookalike::scan(text, twins, &mut found);
     phrases::scan(text, &mut found);
     found.sort_by_key(|place| (place.start, place.end));
     found

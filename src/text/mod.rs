@@ -2,7 +2,6 @@
 //! or reorders), and ways to write such text so that it does neither, for people and in YAML.
 
 pub mod escape;
-pub mod lookalike;
 pub mod shell;
 pub mod yaml;
 

@@ -51,7 +51,7 @@ pub struct Proposed {
     /// The pending proposal whose result it was made on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stands_on: Option<String>,
-    /// Secrets and personal data in added or changed lines (see `aye.scan`).
+    /// Secrets in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<gate::Warning>,
 }

@@ -47,7 +47,7 @@ pub struct Revised {
     /// What the revision before held, and this one does not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedItem>,
-    /// Secrets and personal data in added or changed lines (see `aye.scan`).
+    /// Secrets in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// The files of the patch with hunks that went elsewhere, or were matched otherwise, than written; of each

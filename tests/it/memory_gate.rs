@@ -82,7 +82,6 @@ fn an_agent_that_edits_the_settings_does_not_open_its_own_gate() {
     let repo = store();
     set(&repo, MANIFEST, "decisions: stage", "decisions: apply");
     set(&repo, MANIFEST, "secret_scan: true", "secret_scan: false");
-    set(&repo, MANIFEST, "pii_scan: true", "pii_scan: false");
     set(
         &repo,
         SCHEMA,
@@ -95,7 +94,6 @@ fn an_agent_that_edits_the_settings_does_not_open_its_own_gate() {
     assert_eq!(propose(&repo, &unsourced)["reason"], "provenance_violation");
     let secret = pitfall(&format!("- AKIA{}", "QYLPMN5HHHFPZAM2"));
     assert_eq!(propose(&repo, &secret)["reason"], "secret_detected");
-    assert_eq!(propose(&repo, &pitfall("- 078-05-1120 is an SSN"))["reason"], "pii_detected");
     // It is told, by status and by lint.
     let status = repo.aye(&["memory", "status", "--json"]).ok().json();
     assert!(status["notes"].to_string().contains("updates.approval.decisions"), "{status:#}");
@@ -224,8 +222,6 @@ fn each_key_of_the_manifest_does_what_it_says() {
     let mut untrusted = pitfall("- hearsay");
     untrusted["sources"] = json!([{"type": "external", "ref": "https://example.com"}]);
     assert_eq!(propose(&repo, &untrusted)["status"], "applied");
-    with("pii_scan_email: false", "pii_scan_email: true");
-    assert_eq!(refused(&pitfall("- ask someone.real@corporation.org")), "pii_detected");
 }
 
 #[test]

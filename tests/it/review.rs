@@ -620,19 +620,6 @@ fn what_adds_a_secret_or_misleads_comes_first_and_is_marked() {
 }
 
 #[test]
-fn a_word_that_reads_as_another_is_written_out_where_it_changes() {
-    let repo = Repo::with(&[("a.js", "if (isAdmin(user)) ok();\n// это ок\n")]);
-    let args = ["propose", "a.js", "--old", " ok()", "--new", " \u{43e}\u{43a}()", "--json"];
-    let id = repo.agent("bot", &args).ok().id();
-    let shown = repo.aye(&["diff", &id]).ok().says("+if (isAdmin(user)) \\u{43e}\\u{43a}();");
-    shown.says(" // это ок");
-    let mut t = review(&repo, &[]);
-    t.sees("! hidden_characters: a.js:1: letters of another script that read as “ok”").sees("Take");
-    t.types("q");
-    assert_eq!(t.ends(), 0);
-}
-
-#[test]
 fn the_files_of_a_large_proposal_are_listed_and_gone_to() {
     let text = |n: usize| (0..n * 10).map(|at| format!("{at}\n")).collect::<String>();
     let repo = Repo::with(&[("a/1.txt", text(9)), ("a/2.txt", text(1)), ("b.txt", text(1))]);
@@ -750,19 +737,6 @@ fn untrusted_text_never_reaches_the_terminal_raw() {
     for bad in ['\u{1b}', '\u{7}', '\u{202e}', '\u{200b}', '\u{9b}'] {
         assert!(!raw.contains(bad), "{bad:?}");
     }
-}
-
-#[test]
-fn letters_that_pass_for_others_are_written_out_in_names() {
-    let repo = Repo::with(&[("src/\u{440}\u{430}ypal.rs", "a\n")]);
-    let args =
-        ["propose", "src/\u{440}\u{430}ypal.rs", "--content-file", "-", "--by", "c\u{43e}dex"];
-    repo.cmd(&args).stdin("b\n").run().ok();
-    let mut t = review(&repo, &[]);
-    t.sees("c\\u{43e}dex").sees("\\u{440}\\u{430}ypal.rs").sees("(1/1)").types("q");
-    assert_eq!(t.ends(), 0);
-    repo.aye(&["list"]).ok().says("c\\u{43e}dex").says("\\u{430}ypal.rs");
-    repo.aye(&["show", "--latest"]).ok().says("c\\u{43e}dex");
 }
 
 #[test]

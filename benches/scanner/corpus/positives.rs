@@ -249,31 +249,6 @@ fn private_keys(r: &mut Random) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A card number of a known issuer with its check digit.
-fn card(r: &mut Random) -> String {
-    let (prefix, length) =
-        *[("4", 16), ("51", 16), ("55", 16), ("34", 15), ("37", 15), ("6011", 16)]
-            .get(r.below(6))
-            .unwrap_or(&("4", 16));
-    let mut digits = format!("{prefix}{}", r.digits(length - prefix.len() - 1));
-    let sum: u32 = digits
-        .bytes()
-        .rev()
-        .enumerate()
-        .map(|(at, b)| {
-            let value = u32::from(b - b'0') * if at % 2 == 0 { 2 } else { 1 };
-            if value > 9 { value - 9 } else { value }
-        })
-        .sum();
-    digits.push(char::from(b'0' + ((10 - sum % 10) % 10) as u8));
-    if length == 16 && r.below(3) > 0 {
-        let separator = r.pick(&[" ", "-"]);
-        let groups: Vec<&str> = (0..4).map(|g| &digits[g * 4..g * 4 + 4]).collect();
-        return groups.join(separator);
-    }
-    digits
-}
-
 /// At least 700 texts.
 pub fn all() -> Vec<Sample> {
     let mut r = Random::new(20_260_304);
@@ -306,14 +281,7 @@ pub fn all() -> Vec<Sample> {
         }
     }
     for _ in 0..30 {
-        let value = r.alnum(32 + r.0 as usize % 20);
         let word = r.word();
-        let text = match r.below(3) {
-            0 => format!("{word} = \"{value}\""),
-            1 => format!("  {word}: '{value}'"),
-            _ => format!("{}={value}", word.to_uppercase()),
-        };
-        samples.push(sample("random string", text, value));
         let bearer = r.url(40);
         let text =
             format!("curl -H 'Authorization: Bearer {bearer}' https://api.example.net/v1/{word}");
@@ -326,11 +294,6 @@ pub fn all() -> Vec<Sample> {
             format!("curl -s -u deploy:{login} https://ci.example.net/"),
             login,
         ));
-        let number = card(&mut r);
-        samples.push(sample("card", format!("paid with {number} on Monday"), number));
-        let area = 100 + r.below(500);
-        let ssn = format!("{area}-{:02}-{:04}", 1 + r.below(98), 1 + r.below(9998));
-        samples.push(sample("ssn", format!("{{\"name\": \"J. Doe\", \"ssn\": \"{ssn}\"}}"), ssn));
     }
     samples
 }

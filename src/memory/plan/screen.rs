@@ -1,4 +1,4 @@
-//! Every string of a request that would be kept, looked over: secrets, personal data, unsafe text,
+//! Every string of a request that would be kept, looked over: secrets, unsafe text,
 //! forged markers.
 
 use super::Planner;

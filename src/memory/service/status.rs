@@ -118,8 +118,6 @@ pub struct Outcomes {
 #[allow(missing_docs)]
 pub struct Security {
     pub secret_scan: bool,
-    pub pii_scan: bool,
-    pub pii_scan_email: bool,
     pub reject_untrusted_durable_updates: bool,
     /// Regions of memory files that the scan leaves out.
     pub allowlisted_regions: usize,
@@ -200,8 +198,6 @@ impl Service<'_> {
             tampering: self.tampering_among(&view, &pending, &held, false)?,
             security: Security {
                 secret_scan: manifest.security.secret_scan,
-                pii_scan: manifest.security.pii_scan,
-                pii_scan_email: manifest.security.pii_scan_email,
                 reject_untrusted_durable_updates: manifest
                     .security
                     .reject_untrusted_durable_updates,
@@ -235,6 +231,12 @@ impl Service<'_> {
     pub(super) fn without_effect(&self) -> Vec<String> {
         let manifest = &self.settings.manifest;
         let mut notes = Vec::new();
+        if manifest.security.pii_scan || manifest.security.pii_scan_email {
+            notes.push(
+                "security.pii_scan is kept and has no effect: aye looks for secrets alone"
+                    .to_owned(),
+            );
+        }
         if manifest.eval.benchmark_corpus_url.is_some() {
             notes.push(
                 "eval.benchmark_corpus_url is kept, but not used: aye brings its own evaluation"

@@ -29,7 +29,7 @@ impl Settings {
             category.approval = category.approval.max(Approval::Stage);
         }
         let security = &mut closed.manifest.security;
-        (security.secret_scan, security.pii_scan, security.pii_scan_email) = (true, true, true);
+        security.secret_scan = true;
         security.reject_untrusted_durable_updates = true;
         closed
     }
@@ -67,8 +67,6 @@ impl Manifest {
         let (mine, theirs) = (&mut self.security, &agreed.security);
         for (key, mine, theirs) in [
             ("security.secret_scan", &mut mine.secret_scan, theirs.secret_scan),
-            ("security.pii_scan", &mut mine.pii_scan, theirs.pii_scan),
-            ("security.pii_scan_email", &mut mine.pii_scan_email, theirs.pii_scan_email),
             (
                 "security.reject_untrusted_durable_updates",
                 &mut mine.reject_untrusted_durable_updates,
@@ -210,10 +208,10 @@ mod tests {
 
     #[test]
     fn the_work_tree_tightens_and_does_not_loosen() {
-        let agreed = read("security: {pii_scan_email: true}", "");
+        let agreed = read("", "");
         let mine = read(
             "updates: {approval: {decisions: apply, pitfalls_append: stage}}\n\
-             security: {secret_scan: false, pii_scan_email: false, allowlist_limits: {max_regions_per_file: 99, max_bytes_per_file: 1}}\n\
+             security: {secret_scan: false, allowlist_limits: {max_regions_per_file: 99, max_bytes_per_file: 1}}\n\
              git: {auto_commit: true}\nbudgets: {max_file_chars: 77}\n",
             "",
         );
@@ -221,12 +219,12 @@ mod tests {
         let manifest = &held.manifest;
         assert_eq!(manifest.updates.approval.decisions, Approval::Stage);
         assert_eq!(manifest.updates.approval.pitfalls_append, Approval::Stage);
-        assert!(manifest.security.secret_scan && manifest.security.pii_scan_email);
+        assert!(manifest.security.secret_scan);
         assert_eq!(manifest.security.allowlist_limits.max_regions_per_file, 10);
         assert_eq!(manifest.security.allowlist_limits.max_bytes_per_file, 1);
         assert!(!manifest.git.auto_commit);
         assert_eq!(manifest.budgets.max_file_chars, 77, "sizes are not the gate's");
-        assert_eq!(loosened.len(), 5, "{loosened:#?}");
+        assert_eq!(loosened.len(), 4, "{loosened:#?}");
         assert!(loosened.contains(&"updates.approval.decisions: stage holds".to_owned()));
     }
 

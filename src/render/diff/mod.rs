@@ -17,7 +17,6 @@ use crate::changeset::FileChange;
 use crate::changeset::entry::{Entry, entries};
 use crate::changeset::hunks::{CONTEXT, Diff, Hunk, MOST_BYTES};
 use crate::changeset::path::RepoPath;
-use crate::text::lookalike::Twins;
 
 /// How hunks are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,8 +79,6 @@ pub struct Painter {
     crlf: bool,
     /// Bytes of a line that are shown.
     longest: usize,
-    /// Words that a changed line may pass others off for.
-    twins: Twins,
 }
 
 /// Bytes of a line that are shown where there is a limit to what is shown at all.
@@ -100,13 +97,7 @@ impl Painter {
             !bytes.is_empty() && lines.all(|line| line.ends_with(b"\r\n"))
         };
         let both_crlf = crlf(diff.before().bytes()) && crlf(diff.after().bytes());
-        Self {
-            before: syntax(),
-            after: syntax(),
-            crlf: both_crlf,
-            longest: usize::MAX,
-            twins: Twins::of([diff.before().bytes(), diff.after().bytes()]),
-        }
+        Self { before: syntax(), after: syntax(), crlf: both_crlf, longest: usize::MAX }
     }
 
     /// Renders one hunk of the same `diff` in the layout of `options`, at most `limit` of its

@@ -6,7 +6,6 @@ use std::ops::Range;
 use unicode_width::UnicodeWidthChar as _;
 
 use super::super::style::{Palette, Role};
-use crate::text::lookalike::{self, Twins};
 use crate::text::{self, escape};
 
 /// How a piece differs from the rest of its line. Later ones win over earlier ones.
@@ -41,8 +40,6 @@ pub(super) struct Layers<'a> {
     pub(super) mark_blanks: bool,
     /// Do not show the CR of a CR LF.
     pub(super) hide_cr: bool,
-    /// Words that others of the file may pass for.
-    pub(super) twins: Option<&'a Twins>,
 }
 
 /// Cuts `content`, a line without its LF.
@@ -66,11 +63,6 @@ pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
     let mut stacked = 1;
     for chunk in content.utf8_chunks() {
         let text = chunk.valid();
-        let mut marks = lookalike::find(text);
-        if let Some(twins) = layers.twins {
-            marks.extend(twins.find(text));
-            marks.sort_unstable();
-        }
         for (offset, c) in text.char_indices() {
             let here = at + offset;
             // A mark above or below with nothing, or with a tower of others, under it.
@@ -86,7 +78,6 @@ pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
                 out.push(&escape::line(c.encode_utf8(&mut [0; 4])), Look::Mark);
             } else if stacked > 4
                 || (stacked > 0 && here == 0)
-                || marks.contains(&offset)
                 || text::varies_nothing(text[..offset].chars().next_back(), c)
                 || (c.is_whitespace() && !c.is_ascii() && c != '\u{3000}')
             {

@@ -109,10 +109,6 @@ fn what_cannot_be_seen_is_written_out() {
         "@@ -1 +1 @@\n-a\n+\\x1b]0;x\\x07\\u{202e}b\\rc\n"
     );
     assert_eq!(
-        plain("paypal\n", "p\u{430}ypal\n", Layout::Unified),
-        "@@ -1 +1 @@\n-paypal\n+p\\u{430}ypal\n"
-    );
-    assert_eq!(
         plain("a\n", "\u{301}a\u{a0}b\n", Layout::Unified),
         "@@ -1 +1 @@\n-a\n+\\u{301}a\\u{a0}b\n"
     );

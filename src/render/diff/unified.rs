@@ -5,7 +5,6 @@ use super::pieces::{Layers, Look, Piece, paint, pieces};
 use super::words::{self, Emphasis};
 use super::{Options, Painter, Rows};
 use crate::changeset::hunks::{Diff, Hunk, Line, Side};
-use crate::text::lookalike::Twins;
 
 /// Git's words for a last line without LF.
 pub(super) const NO_NEWLINE: &str = "\\ No newline at end of file";
@@ -40,7 +39,6 @@ impl Painter {
             tokens: &tokens,
             mark_blanks: line.side != Side::Context,
             hide_cr: self.crlf,
-            twins: (line.side != Side::Context).then_some(&self.twins),
         };
         let (content, hidden) = cut(line.content(), self.longest);
         let mut out = pieces(content, layers);
@@ -97,7 +95,6 @@ impl Painter {
             line: String::new(),
             limit,
             longest: self.longest,
-            twins: &self.twins,
             taken: 0,
             hidden: 0,
         };
@@ -184,7 +181,6 @@ fn more(hidden: usize) -> String {
 
 struct WordRows<'a> {
     rows: &'a mut Rows,
-    twins: &'a Twins,
     line: String,
     limit: usize,
     /// Most bytes of a line that are shown, and how many of this one are and are not.
@@ -208,8 +204,7 @@ impl WordRows<'_> {
             self.hidden += hidden;
             // Only where the line ends with it: blanks between words are no trailing ones.
             let at_end = side != Side::Context && part.ends_with(b"\n");
-            let twins = (side != Side::Context).then_some(self.twins);
-            let layers = Layers { mark_blanks: at_end, twins, ..Layers::default() };
+            let layers = Layers { mark_blanks: at_end, ..Layers::default() };
             let pieces = match content.is_empty() {
                 true => Vec::new(),
                 false => pieces(content, layers),

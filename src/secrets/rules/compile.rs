@@ -21,6 +21,10 @@ struct Rule {
     guessable: bool,
     #[serde(default)]
     min_entropy: f32,
+    #[serde(default)]
+    mixed: bool,
+    #[serde(default)]
+    except: String,
     // For the tests alone; here they only have to be there.
     positive: Vec<String>,
     negative: Vec<String>,
@@ -61,11 +65,13 @@ fn table(rules: &[Rule]) -> String {
         let _ = writeln!(
             code,
             "Rule {{ id: {id:?}, title: {:?}, pattern: {:?}, guessable: {}, min_entropy: {:?}, \
-             keywords: &{:?}, cased: &{:?}, max_len: {} }},",
+             mixed: {}, except: {:?}, keywords: &{:?}, cased: &{:?}, max_len: {} }},",
             rule.title,
             rule.pattern,
             rule.guessable,
             rule.min_entropy,
+            rule.mixed,
+            rule.except,
             derived.keywords,
             derived.cased,
             derived.max_len

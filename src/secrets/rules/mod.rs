@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::finding::{Category, Span, rank};
+use super::finding::{Span, rank};
 use super::value;
 
 #[cfg(test)]
@@ -29,6 +29,10 @@ pub struct Rule {
     pub guessable: bool,
     /// The least Shannon entropy of the secret, in bits per byte.
     pub min_entropy: f32,
+    /// The secret has letters and digits; where it stands in quotes, a sign will do for a digit.
+    pub mixed: bool,
+    /// What matches this as a whole is none; empty where there is nothing to except.
+    pub except: &'static str,
     /// Lower-case literals, one of which every match contains in some letter case.
     pub keywords: &'static [&'static str],
     /// The same in the letter case the pattern asks for; empty when it leaves that open.
@@ -51,13 +55,24 @@ impl Rule {
         if self.guessable { self.min_entropy } else { self.min_entropy.max(MACHINE_MADE) }
     }
 
-    fn regex(index: usize) -> Option<&'static Regex> {
-        static COMPILED: OnceLock<Vec<OnceLock<Option<Regex>>>> = OnceLock::new();
+    /// The pattern, and the one of what is excepted.
+    fn regex(index: usize) -> Option<&'static (Regex, Option<Regex>)> {
+        static COMPILED: OnceLock<Vec<OnceLock<Option<(Regex, Option<Regex>)>>>> = OnceLock::new();
         let all = COMPILED.get_or_init(|| RULES.iter().map(|_| OnceLock::new()).collect());
+        let build =
+            |pattern| RegexBuilder::new(pattern).unicode(false).multi_line(true).build().ok();
+        let rule = &RULES[index];
+        let except = || (!rule.except.is_empty()).then(|| build(rule.except)).flatten();
         // Every pattern was parsed by the build script with the same settings.
-        let compile =
-            || RegexBuilder::new(RULES[index].pattern).unicode(false).multi_line(true).build().ok();
-        all[index].get_or_init(compile).as_ref()
+        all[index].get_or_init(|| Some((build(rule.pattern)?, except()))).as_ref()
+    }
+
+    /// Whether `secret`, behind the byte `before`, has of what `mixed` asks for.
+    fn is_mixed(&self, secret: &[u8], before: Option<u8>) -> bool {
+        let has = |wanted: fn(&u8) -> bool| secret.iter().any(wanted);
+        let is_quoted = matches!(before, Some(b'"' | b'\'' | b'`'));
+        let has_sign = is_quoted && has(|byte| b"!@#%^*+?~".contains(byte));
+        !self.mixed || has(u8::is_ascii_alphabetic) && (has(u8::is_ascii_digit) || has_sign)
     }
 }
 
@@ -65,7 +80,7 @@ impl Rule {
 /// counts for word boundaries.
 pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans: &mut Vec<Span>) {
     let rule = &RULES[index];
-    let Some(regex) = Rule::regex(index) else { return };
+    let Some((regex, except)) = Rule::regex(index) else { return };
     let haystack = &text[..end];
     let mut at = start;
     // Most windows hold no match; saying so needs no captures.
@@ -77,9 +92,14 @@ pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans
         at = if found.end() > found.start() { found.end() } else { found.end() + 1 };
         let (from, to) = locations.get(1).unwrap_or((found.start(), found.end()));
         let secret = &text[from..to];
-        let is_stand_in = rule.guessable && value::is_placeholder(secret);
-        if is_stand_in || value::is_filler(secret) || value::entropy(secret) < rule.least_entropy()
-        {
+        let is_stand_in = rule.guessable && value::is_placeholder(secret)
+            || value::is_filler(secret)
+            || value::entropy(secret) < rule.least_entropy()
+            || !rule.is_mixed(secret, from.checked_sub(1).map(|at| text[at]))
+            || except.as_ref().is_some_and(|except| except.is_match(&text[found.range()]));
+        if is_stand_in {
+            // What stands behind a name that says nothing may begin with one that does.
+            at = if rule.mixed { from.max(found.start() + 1) } else { at };
             continue;
         }
         // Patterns with a group say themselves what is around it.
@@ -89,11 +109,10 @@ pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans
         spans.push(Span {
             kind: rule.id,
             title: rule.title,
-            category: Category::Secret,
             start: from,
             end: to,
             guessable: rule.guessable,
-            rank: rank::PROVIDER,
+            rank: if rule.mixed { rank::NAMED } else { rank::PROVIDER },
         });
         if at > end {
             break;

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::super::{Options, Scanner};
-use super::RULES;
+use super::super::Scanner;
 use super::derive::derive;
+use super::{RULES, Rule};
 
 #[derive(serde::Deserialize)]
 struct File {
@@ -114,6 +114,14 @@ fn examples_hold_no_literal_that_looks_like_a_secret() {
 }
 
 #[test]
+fn every_pattern_compiles() {
+    for (index, rule) in RULES.iter().enumerate() {
+        let (_, except) = Rule::regex(index).expect(rule.id);
+        assert_eq!(except.is_some(), !rule.except.is_empty(), "{}", rule.id);
+    }
+}
+
+#[test]
 fn keywords_are_derived_from_the_pattern() {
     for rule in RULES {
         let derived = derive(rule.pattern).expect(rule.id);
@@ -174,7 +182,7 @@ proptest! {
 
     #[test]
     fn the_prefilter_loses_nothing(text in dense()) {
-        let scanner = Scanner::new(&Options { email: true, ..Options::default() });
+        let scanner = Scanner::default();
         prop_assert_eq!(scanner.scan(text.as_bytes()), scanner.scan_without_prefilter(text.as_bytes()));
     }
 

@@ -40,11 +40,7 @@ pub const RULES: [Rule; 15] = [
         "put it on the line after its heading",
     ),
     Rule::new("memory_conflict", "conflict markers were left in a file", "settle the conflict"),
-    Rule::new(
-        "memory_secret",
-        "a memory file holds a credential or personal data",
-        "take it out, and revoke it",
-    ),
+    Rule::new("memory_secret", "a memory file holds a credential", "take it out, and revoke it"),
     Rule::new(
         "memory_unsafe_text",
         "a memory file holds characters that mislead",
