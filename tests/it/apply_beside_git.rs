@@ -77,12 +77,10 @@ fn what_is_saved_before_git_reads_it_is_told() {
     let id = propose(&repo);
     let save = "sed 's/^8$/EIGHT/' a.txt > .git/saved; cat .git/saved > a.txt";
     let run = apply_beside(&repo, &id, "*\" commit \"*", save).exits(5);
-    let run = run.notes("error[commit_differs]");
-    run.notes("or a file was saved before git read it");
+    run.notes("error[commit_differs]");
     assert!(repo.git(&["show", "HEAD:a.txt"]).contains("EIGHT"));
     let pending = repo.aye(&["list", "--json"]).ok().json();
-    let description = pending["proposals"][0]["description"].as_str().expect("a description");
-    assert!(description.contains("has otherwise than approved in"), "{description}");
+    assert_eq!(pending["count"], 1, "{pending:#}");
 }
 
 /// At the end of either HEAD is on its branch again.
@@ -111,5 +109,5 @@ fn a_commit_on_no_branch_is_named_in_a_bisect_and_a_rebase() {
     let id = propose(&repo);
     repo.git(&["checkout", "-q", "--detach"]);
     let run = repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
-    assert!(!run.err().contains("no branch"), "{run}");
+    assert!(!run.err().contains("branch"), "{run}");
 }

@@ -1,21 +1,17 @@
 //! Rooms import only what the table of `ARCHITECTURE.md` names, and nothing imports in a circle.
 //!
-//! Every path of `src/` counts: `use` trees, paths in bodies, types and attributes, and what stands in
-//! the tokens of a macro. Unit tests do not: they may take their material from any room.
+//! Every path of `src/` counts that begins with `crate`, `self`, `super` or a module below, in imports, bodies,
+//! macros and attributes. Unit tests do not: they may take their material from any room.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::LazyLock;
-
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
-use syn::spanned::Spanned as _;
-use syn::visit::{self, Visit};
 
 type Names = Vec<String>;
 /// Who imports whom.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// One path that was written down, resolved as far as its own file allows.
+/// One path that was written down.
 struct Arrow {
     /// The module in which it stands, from the root of the crate.
     from: Names,
@@ -28,14 +24,9 @@ struct Arrow {
 }
 
 /// All of `src/`.
-#[derive(Default)]
 struct Code {
-    arrows: Vec<Arrow>,
     modules: BTreeSet<Names>,
-    /// What `pub use` calls by another path.
-    other_names: HashMap<Names, Names>,
-    /// Macros of the whole crate, which are called by a path without their room.
-    macros: HashMap<String, Names>,
+    arrows: Vec<Arrow>,
 }
 
 impl Code {
@@ -46,82 +37,32 @@ impl Code {
     }
 
     fn read() -> Self {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let mut code = Self::default();
-        code.file(&source.join("lib.rs"), &source, Vec::new());
-        code.file(&source.join("main.rs"), &source, vec!["main".to_owned()]);
-        code.file(&source.join("bin/git-aye.rs"), &source, vec!["git-aye".to_owned()]);
-        assert!(code.modules.len() > 300, "modules are missing: {}", code.modules.len());
-        for arrow in &mut code.arrows {
-            if let [name] = &arrow.to[..]
-                && let Some(place) = code.macros.get(name)
-            {
-                arrow.to.clone_from(place);
-            }
-            resolve(&code.other_names, &mut arrow.to);
-        }
-        code
-    }
-
-    /// Reads the file of `module`, whose children lie in `directory`.
-    fn file(&mut self, path: &Path, directory: &Path, module: Names) {
-        let text = std::fs::read_to_string(path)
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let parsed =
-            syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        self.items(path, directory, module, &parsed.items);
-    }
-
-    fn items(&mut self, path: &Path, directory: &Path, module: Names, items: &[syn::Item]) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let children = items.iter().filter_map(|item| match item {
-            syn::Item::Mod(child) => Some(child.ident.to_string()),
-            _ => None,
-        });
-        let mut reader = Reader {
-            module: module.clone(),
-            file: path.strip_prefix(root).expect("a file of the project").display().to_string(),
-            children: children.collect(),
-            aliases: HashMap::new(),
-            arrows: Vec::new(),
-            other_names: Vec::new(),
-        };
-        // Names first, wherever they are imported: a body may come before its `use`.
-        for item in items.iter().filter(|item| !of_tests(attributes(item))) {
-            if let syn::Item::Use(import) = item {
-                reader.import(import);
+        let mut files = BTreeMap::new();
+        for entry in walkdir::WalkDir::new(root.join("src")) {
+            let path = entry.expect("a file").into_path();
+            let name =
+                path.strip_prefix(root).expect("a file of the project").to_str().expect("UTF-8");
+            if let Some(module) = name.strip_suffix(".rs") {
+                let names =
+                    module.split('/').filter(|name| !["src", "bin", "lib", "mod"].contains(name));
+                let text = std::fs::read_to_string(&path).expect("UTF-8");
+                files.insert(names.map(str::to_owned).collect::<Names>(), (name.to_owned(), text));
             }
         }
-        let mut below = Vec::new();
-        for item in items.iter().filter(|item| !of_tests(attributes(item))) {
-            match item {
-                syn::Item::Use(_) => {}
-                syn::Item::Mod(child) => below.push(child),
-                syn::Item::Macro(item) => {
-                    if let Some(name) = &item.ident
-                        && item.attrs.iter().any(|it| it.path().is_ident("macro_export"))
-                    {
-                        self.macros.insert(name.to_string(), module.clone());
-                    }
-                    reader.visit_item_macro(item);
-                }
-                other => reader.visit_item(other),
+        let mut tests = Vec::new();
+        for (module, (_, text)) in &files {
+            for (at, mark) in text.match_indices("#[cfg(test)]\nmod ") {
+                let name = &text[at + mark.len()..];
+                tests.push([module, &[name[..word(name)].to_owned()][..]].concat());
             }
         }
-        self.arrows.append(&mut reader.arrows);
-        self.other_names.extend(reader.other_names);
-        for child in below {
-            let name = child.ident.to_string();
-            let inner = [&module[..], std::slice::from_ref(&name)].concat();
-            match &child.content {
-                Some((_, items)) => self.items(path, &directory.join(&name), inner, items),
-                None => {
-                    let file = file_of(child, path, directory);
-                    self.file(&file, &directory.join(&name), inner);
-                }
-            }
-        }
-        self.modules.insert(module);
+        files.retain(|module, _| !tests.iter().any(|test| module.starts_with(test)));
+        let modules: BTreeSet<Names> = files.keys().cloned().collect();
+        assert!(modules.len() > 300, "modules are missing: {}", modules.len());
+        let read =
+            files.iter().flat_map(|(module, (file, text))| arrows(&modules, module, file, text));
+        Self { arrows: read.collect(), modules }
     }
 
     /// Arrows between rooms, with the places that draw them.
@@ -129,7 +70,7 @@ impl Code {
         let mut drawn: BTreeMap<_, Vec<&str>> = BTreeMap::new();
         for arrow in &self.arrows {
             let (Some(from), Some(to)) = (arrow.from.first(), arrow.to.first()) else { continue };
-            if from != to {
+            if from != to && self.modules.contains(std::slice::from_ref(to)) {
                 drawn.entry((from.clone(), to.clone())).or_default().push(&arrow.place);
             }
         }
@@ -138,15 +79,20 @@ impl Code {
 
     /// Arrows between the modules of one room; `mod.rs` is one of them.
     fn inside(&self, room: &str) -> Graph {
+        // What a room's front gives on of its own is where it is, and no import.
+        let is_front = |arrow: &&Arrow| arrow.reexport && arrow.from == [room];
+        let front = self.arrows.iter().filter(is_front);
+        let front: BTreeMap<_, _> =
+            front.filter_map(|arrow| Some((arrow.to.last()?, arrow.to.get(1)?))).collect();
         let part = |path: &Names| -> Option<String> {
             let [first, rest @ ..] = &path[..] else { return None };
-            let child = rest.first().filter(|_| self.modules.contains(&path[..2]));
+            let child = rest.first().map(|name| front.get(name).copied().unwrap_or(name));
+            let child =
+                child.filter(|name| self.modules.contains(&[first.clone(), (*name).clone()][..]));
             (first == room).then(|| child.map_or("mod.rs".to_owned(), Clone::clone))
         };
         let mut graph = Graph::new();
-        // What a room's front gives on of its own is where it is, and no import.
-        let gives_on = |arrow: &&Arrow| arrow.reexport && arrow.from.len() == 1;
-        for arrow in self.arrows.iter().filter(|arrow| !gives_on(arrow)) {
+        for arrow in self.arrows.iter().filter(|arrow| !is_front(arrow)) {
             if let (Some(from), Some(to)) = (part(&arrow.from), part(&arrow.to))
                 && from != to
             {
@@ -157,221 +103,104 @@ impl Code {
     }
 }
 
-/// Follows `pub use` until the path says where its thing is.
-fn resolve(other_names: &HashMap<Names, Names>, path: &mut Names) {
-    // A circle of names would not compile. A module and its one function may share a name, though.
-    while let Some((length, target)) = (1..=path.len())
-        .find_map(|length| other_names.get(&path[..length]).map(|target| (length, target)))
-        .filter(|(length, target)| !target.starts_with(&path[..*length]))
-    {
-        *path = [&target[..], &path[length..]].concat();
+/// The paths in the text of `module`.
+fn arrows(modules: &BTreeSet<Names>, module: &[String], file: &str, text: &str) -> Vec<Arrow> {
+    let text = without_tests(text);
+    let mut arrows = Vec::new();
+    let mut at = 0;
+    while let Some(next) = text[at..].find(|c: char| c.is_alphanumeric() || c == '_') {
+        at += next;
+        let length = word(&text[at..]);
+        let root = text[at..at + length].to_owned();
+        if !text[at + length..].starts_with("::") || text[..at].ends_with("::") {
+            at += length;
+            continue;
+        }
+        let child = [module, std::slice::from_ref(&root)].concat();
+        let base = match root.as_str() {
+            "crate" => &[][..],
+            "aye" if module == ["main"] || module == ["git-aye"] => &[][..],
+            "self" | "super" => module,
+            _ if modules.contains(&child) => module,
+            _ => {
+                at += length;
+                continue;
+            }
+        };
+        let begin = text[..at].rfind([';', '{', '}', ']']).map_or(0, |before| before + 1);
+        let statement = text[begin..at].trim();
+        let reexport = statement.starts_with("pub") && statement.ends_with("use");
+        let place = format!("{file}:{}", text[..at].matches('\n').count() + 1);
+        let mut paths = Vec::new();
+        at += tree(&text[at..], &[], &mut paths);
+        for path in paths {
+            let outer = path.iter().take_while(|name| *name == "super").count();
+            let named =
+                usize::from(["crate", "aye", "self"].contains(&path[0].as_str())).max(outer);
+            let to = [&base[..base.len().saturating_sub(outer)], &path[named..]].concat();
+            // The macros that are the crate's are called without their room.
+            let to = if to == ["codes"] { vec!["error".to_owned()] } else { to };
+            arrows.push(Arrow { from: module.to_vec(), to, place: place.clone(), reexport });
+        }
     }
+    arrows
 }
 
-fn file_of(child: &syn::ItemMod, declared_in: &Path, directory: &Path) -> PathBuf {
-    for attribute in &child.attrs {
-        if let syn::Meta::NameValue(value) = &attribute.meta
-            && value.path.is_ident("path")
-            && let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(name), .. }) = &value.value
+/// The length of the word that `text` begins with.
+fn word(text: &str) -> usize {
+    text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len())
+}
+
+/// The paths of a tree as in `use`; gives the length of the tree.
+fn tree(text: &str, before: &[String], paths: &mut Vec<Names>) -> usize {
+    let skip = |at: usize| at + text[at..].len() - text[at..].trim_start().len();
+    let mut at = skip(0);
+    if text[at..].starts_with('{') {
+        loop {
+            at = skip(at + 1);
+            at += tree(&text[at..], before, paths);
+            if let Some(other) = text[at..].strip_prefix(" as ") {
+                at += " as ".len() + word(other);
+            }
+            at = skip(at);
+            if !text[at..].starts_with(',') {
+                return at + 1;
+            }
+        }
+    }
+    let name = text[at..at + word(&text[at..])].to_owned();
+    at += name.len() + usize::from(text[at..].starts_with('*'));
+    let mut path = before.to_vec();
+    path.extend(Some(name).filter(|name| !name.is_empty() && (name != "self" || path.is_empty())));
+    if text[at..].starts_with("::") {
+        return at + 2 + tree(&text[at + 2..], &path, paths);
+    }
+    paths.push(path);
+    at
+}
+
+/// The text without comments and unit tests, line by line.
+fn without_tests(text: &str) -> String {
+    let mut kept = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let code = line.trim_start();
+        let words = || code.split(|c: char| !c.is_alphanumeric() && c != '_');
+        if code.starts_with("#[cfg(")
+            && words().any(|w| w == "test")
+            && !words().any(|w| w == "not")
         {
-            return declared_in.with_file_name(name.value());
+            let indent = &line[..line.len() - code.len()];
+            let item = lines.by_ref().inspect(|_| kept.push('\n'));
+            let mut item = item.filter_map(|line| line.strip_prefix(indent));
+            let ends = |line: &str| line.ends_with([';', ',']) || line.starts_with('}');
+            item.find(|line| !line.starts_with([' ', '#', '/']) && ends(line));
+        } else {
+            kept.push_str(line.split("//").next().unwrap_or_default());
         }
+        kept.push('\n');
     }
-    let name = child.ident.to_string();
-    let file = directory.join(format!("{name}.rs"));
-    if file.exists() { file } else { directory.join(name).join("mod.rs") }
-}
-
-fn attributes(item: &syn::Item) -> &[syn::Attribute] {
-    use syn::Item as I;
-    match item {
-        I::Const(i) => &i.attrs,
-        I::Enum(i) => &i.attrs,
-        I::Fn(i) => &i.attrs,
-        I::Impl(i) => &i.attrs,
-        I::Macro(i) => &i.attrs,
-        I::Mod(i) => &i.attrs,
-        I::Static(i) => &i.attrs,
-        I::Struct(i) => &i.attrs,
-        I::Trait(i) => &i.attrs,
-        I::Type(i) => &i.attrs,
-        I::Use(i) => &i.attrs,
-        _ => &[],
-    }
-}
-
-/// `#[cfg(test)]`, alone or among other conditions.
-fn of_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let syn::Meta::List(list) = &attribute.meta else { return false };
-        let words = list.tokens.to_string();
-        let words = || words.split(|c: char| !c.is_alphanumeric() && c != '_');
-        list.path.is_ident("cfg") && words().any(|w| w == "test") && !words().any(|w| w == "not")
-    })
-}
-
-/// The paths of one module.
-struct Reader {
-    module: Names,
-    file: String,
-    children: BTreeSet<String>,
-    /// Imported names: what they stand for.
-    aliases: HashMap<String, Names>,
-    arrows: Vec<Arrow>,
-    other_names: Vec<(Names, Names)>,
-}
-
-impl Reader {
-    /// The path from the root of the crate; `None` for another crate, or a local name.
-    fn absolute(&self, path: &[String]) -> Option<Names> {
-        let (first, rest) = path.split_first()?;
-        let mut base = match first.as_str() {
-            "crate" | "aye" => Vec::new(),
-            "self" | "super" => self.module.clone(),
-            child if self.children.contains(child) => {
-                return Some([&self.module[..], path].concat());
-            }
-            name => {
-                let target = self.aliases.get(name)?;
-                return Some([&target[..], rest].concat());
-            }
-        };
-        let mut rest = if first == "super" { path } else { rest };
-        while let ["super", ..] = rest.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            base.pop();
-            rest = &rest[1..];
-        }
-        base.extend(rest.iter().cloned());
-        Some(base)
-    }
-
-    fn draw(&mut self, path: &[String], line: usize, reexport: bool) {
-        if let Some(to) = self.absolute(path) {
-            let place = format!("{}:{line}", self.file);
-            self.arrows.push(Arrow { from: self.module.clone(), to, place, reexport });
-        }
-    }
-
-    fn import(&mut self, import: &syn::ItemUse) {
-        let public = !matches!(import.vis, syn::Visibility::Inherited);
-        self.tree(&import.tree, &mut Vec::new(), public);
-    }
-
-    fn tree(&mut self, tree: &syn::UseTree, before: &mut Names, public: bool) {
-        let (name, alias) = match tree {
-            syn::UseTree::Path(path) => {
-                before.push(path.ident.to_string());
-                self.tree(&path.tree, before, public);
-                before.pop();
-                return;
-            }
-            syn::UseTree::Group(group) => {
-                for tree in &group.items {
-                    self.tree(tree, before, public);
-                }
-                return;
-            }
-            syn::UseTree::Name(name) => (name.ident.to_string(), name.ident.to_string()),
-            syn::UseTree::Rename(name) => (name.ident.to_string(), name.rename.to_string()),
-            syn::UseTree::Glob(_) => ("*".to_owned(), "*".to_owned()),
-        };
-        let itself = name == "self" && !before.is_empty();
-        let path = if itself { before.clone() } else { [&before[..], &[name]].concat() };
-        let line = tree.span().start().line;
-        self.draw(&path, line, public);
-        let Some(target) = self.absolute(&path) else { return };
-        let alias = if alias == "self" { path.last().cloned().unwrap_or_default() } else { alias };
-        if public && alias != "*" {
-            let here = [&self.module[..], std::slice::from_ref(&alias)].concat();
-            self.other_names.push((here, target.clone()));
-        }
-        self.aliases.insert(alias, target);
-    }
-
-    /// Paths among the tokens of a macro, also `crate::{a, b}` and paths in string literals.
-    fn tokens(&mut self, tokens: &TokenStream, before: &[String]) {
-        let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
-        let mut at = 0;
-        while at < tokens.len() {
-            match &tokens[at] {
-                TokenTree::Ident(name) => at = self.path_at(&tokens, at, name, before),
-                TokenTree::Group(group) => {
-                    self.tokens(&group.stream(), &[]);
-                    at += 1;
-                }
-                TokenTree::Literal(literal) => {
-                    let text = literal.to_string();
-                    let text = text.trim_matches('"');
-                    if text.starts_with("crate::") || text.starts_with("super::") {
-                        let path: Names = text.split("::").map(str::to_owned).collect();
-                        self.draw(&path, literal.span().start().line, false);
-                    }
-                    at += 1;
-                }
-                TokenTree::Punct(_) => at += 1,
-            }
-        }
-    }
-
-    /// Reads the path that begins at `at`, and says where it ends.
-    fn path_at(
-        &mut self,
-        tokens: &[TokenTree],
-        at: usize,
-        name: &Ident,
-        before: &[String],
-    ) -> usize {
-        let colon =
-            |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(p)) if p.as_char() == ':');
-        let mut path = [before, &[name.to_string()]].concat();
-        let mut end = at + 1;
-        while colon(end) && colon(end + 1) {
-            match tokens.get(end + 2) {
-                Some(TokenTree::Ident(next)) => path.push(next.to_string()),
-                Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
-                    self.tokens(&group.stream(), &path);
-                    return end + 3;
-                }
-                _ => break,
-            }
-            end += 3;
-        }
-        if path.len() > 1 {
-            self.draw(&path, name.span().start().line, false);
-        }
-        end
-    }
-}
-
-impl<'ast> Visit<'ast> for Reader {
-    fn visit_item(&mut self, item: &'ast syn::Item) {
-        if !of_tests(attributes(item)) {
-            visit::visit_item(self, item);
-        }
-    }
-
-    fn visit_item_use(&mut self, import: &'ast syn::ItemUse) {
-        self.import(import);
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        let names: Names = path.segments.iter().map(|part| part.ident.to_string()).collect();
-        if names.len() > 1 {
-            self.draw(&names, path.span().start().line, false);
-        }
-        visit::visit_path(self, path);
-    }
-
-    fn visit_macro(&mut self, called: &'ast syn::Macro) {
-        self.visit_path(&called.path);
-        self.tokens(&called.tokens, &[]);
-    }
-
-    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
-        if let syn::Meta::List(list) = &attribute.meta {
-            self.tokens(&list.tokens, &[]);
-        }
-    }
+    kept
 }
 
 /// What a row of the table allows one room.
@@ -507,31 +336,34 @@ fn no_room_gives_on_what_belongs_to_another() {
 #[test]
 fn every_way_to_write_a_path_is_read() {
     let text = r#"
-        use crate::store::{Store, write as w};
-        #[serde(with = "crate::text::wire")]
-        struct A { b: crate::changeset::File }
-        fn f() -> super::super::git::Git {
-            use crate::plan;
-            w::now();
-            macro_rules! m { () => { $crate::error::codes } }
-            vec![crate::text::escape(x), crate::{hooks::A, scan::{B}}]
-        }
-        #[cfg(test)]
-        mod tests { use crate::review; }
-    "#;
-    let parsed = syn::parse_file(text).expect("Rust");
-    let mut code = Code::default();
-    let module = ["a", "b", "c"].map(str::to_owned).to_vec();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/a/b/c.rs");
-    code.items(&path, Path::new(""), module, &parsed.items);
-    let mut seen: Vec<String> = code.arrows.iter().map(|arrow| arrow.to.join("::")).collect();
+use crate::store::{Store, write as w};
+#[serde(with = "crate::text::wire")]
+struct A { b: crate::changeset::File } // crate::comment
+fn f() -> super::super::git::Git {
+    use crate::plan;
+    macro_rules! m { () => { $crate::error::codes } }
+    vec![crate::text::escape(x), crate::{hooks::A, scan::{self, B}}, own::C]
+}
+#[cfg(test)]
+fn g() {
+    crate::review();
+}
+#[cfg(test)]
+mod tests;
+pub use crate::{last};
+"#;
+    let names = |path: &[&str]| path.iter().map(|name| (*name).to_owned()).collect::<Names>();
+    let modules = BTreeSet::from([names(&["a", "b", "c", "own"])]);
+    let arrows = arrows(&modules, &names(&["a", "b", "c"]), "c.rs", text);
+    assert!(arrows.last().is_some_and(|arrow| arrow.reexport && arrow.place == "c.rs:16"));
+    let mut seen: Vec<String> = arrows.iter().map(|arrow| arrow.to.join("::")).collect();
     seen.sort();
-    seen.dedup();
     assert_eq!(
         seen,
         [
-            "a::git::Git", "changeset::File", "error::codes", "hooks::A", "plan", "scan::B",
-            "store::Store", "store::write", "store::write::now", "text::escape", "text::wire",
+            "a::b::c::own::C", "a::git::Git", "changeset::File", "error::codes", "hooks::A",
+            "last", "plan", "scan", "scan::B", "store::Store", "store::write", "text::escape",
+            "text::wire",
         ]
     );
 }

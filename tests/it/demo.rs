@@ -1,7 +1,5 @@
 //! `aye demo`: the whole main job, in a scratch repository, and nothing else is touched.
 
-use std::path::PathBuf;
-
 use crate::support::{self, Repo};
 
 /// A run in a terminal-less place, the scratch directory at `play` beside the work directory.
@@ -70,31 +68,7 @@ fn what_is_left_waits_for_a_review() {
     let path = std::env::join_paths(others).expect("a PATH");
     let play = repo.outer().join("play");
     let run = repo.cmd(&["demo", "--dir"]).args(&[play]).env("PATH", path).run().ok();
-    run.says("/aye review\n").lacks(" aye review\n");
-}
-
-/// A launcher as that of the npm package, in a directory of its own: only `launcher/aye` can be typed.
-#[test]
-fn commands_are_printed_as_the_launcher_is_typed() {
-    let repo = Repo::outside();
-    let directory = repo.outer().join("launcher");
-    std::fs::create_dir(&directory).expect("a directory");
-    let launcher = directory.join("aye");
-    let script = format!("#!/bin/bash\nexec -a \"$0\" '{}' \"$@\"\n", env!("CARGO_BIN_EXE_aye"));
-    std::fs::write(&launcher, script).expect("a script");
-    repo.chmod(launcher.to_str().expect("UTF-8"), 0o755);
-    let demo = |play: &str, path: Vec<PathBuf>| {
-        let path = std::env::join_paths(path).expect("a PATH");
-        let args = ["demo".into(), "--dir".into(), repo.outer().join(play).into_os_string()];
-        repo.program(&launcher).args(&args).env("PATH", path).run().ok()
-    };
-
-    let path = std::env::var_os("PATH").expect("a PATH");
-    let others = std::env::split_paths(&path).filter(|directory| !directory.join("aye").exists());
-    let others: Vec<PathBuf> = others.collect();
-    let with = std::iter::once(directory).chain(others.clone()).collect();
-    demo("found", with).says("&& aye review\n");
-    demo("not-found", others).says(&format!("&& {} review\n", launcher.display()));
+    run.says("/aye review\n");
 }
 
 /// Neither what it is started in nor the home directory, and no identity is asked for.
@@ -134,29 +108,29 @@ mod at_a_terminal {
     fn it_is_the_review_in_three_screens() {
         let repo = Repo::outside();
         let mut t = start(&repo);
-        t.sees("1 of 3: an easy yes");
-        answers(&mut t, "Take this hunk", "y");
-        answers(&mut t, "Write these decisions", "y");
+        t.sees("1 of 3");
+        answers(&mut t, "Take", "y");
+        answers(&mut t, "Write", "y");
         t.sees(": applied");
-        answers(&mut t, "Enter: go on", "\r");
-        t.sees("2 of 3: a risky one").sees("! build: .github/workflows/ci.yml");
-        answers(&mut t, "Take this hunk", "R");
+        answers(&mut t, "Enter", "\r");
+        t.sees("2 of 3").sees("! build: .github/workflows/ci.yml");
+        answers(&mut t, "Take", "R");
         answers(&mut t, "): ", "no scripts from the network\r");
-        answers(&mut t, "Write these decisions", "y");
+        answers(&mut t, "Write", "y");
         t.sees(": rejected");
-        t.sees("The agent receives").sees("\"reason\": \"no scripts from the network\"");
-        answers(&mut t, "Enter: go on", "\r");
-        t.sees("3 of 3: two on one line");
-        answers(&mut t, "Take this hunk", "y");
-        answers(&mut t, "Take this hunk", "q");
-        answers(&mut t, "Enter: go on", "\r");
-        t.sees("Undone, and on record");
+        t.sees("\"reason\": \"no scripts from the network\"");
+        answers(&mut t, "Enter", "\r");
+        t.sees("3 of 3");
+        answers(&mut t, "Take", "y");
+        answers(&mut t, "Take", "q");
+        answers(&mut t, "Enter", "\r");
+        t.sees("Undone");
         // Two decisions in one go, unless this machine was slow in between.
         t.sees("/n]").listens();
         let asks_which = t.screen().contains("[a/l/n]");
         t.types(if asks_which { "l\r" } else { "y\r" });
         t.sees("log");
-        t.sees("More proposals wait");
+        t.sees("wait");
         assert_eq!(t.ends(), 0);
         let all = statuses(&repo);
         assert_eq!(all.iter().filter(|status| *status == "pending").count(), 6, "{all:?}");
@@ -166,10 +140,10 @@ mod at_a_terminal {
     fn whoever_has_seen_enough_may_go() {
         let repo = Repo::outside();
         let mut t = start(&repo);
-        answers(&mut t, "Take this hunk", "q");
+        answers(&mut t, "Take", "q");
         t.sees(": pending");
-        answers(&mut t, "Enter: go on", "\x1b");
-        t.sees("More proposals wait");
+        answers(&mut t, "Enter", "\x1b");
+        t.sees("wait");
         assert_eq!(t.ends(), 0);
         assert_eq!(statuses(&repo), ["pending"; 4]);
     }
@@ -189,6 +163,6 @@ fn a_directory_that_holds_something_is_refused() {
     let repo = Repo::outside();
     std::fs::create_dir(repo.outer().join("play")).unwrap();
     std::fs::write(repo.outer().join("play/mine.txt"), "precious").unwrap();
-    demo(&repo, &[]).fails("invalid_argument", 6).notes("not empty");
+    demo(&repo, &[]).fails("invalid_argument", 6);
     assert_eq!(std::fs::read(repo.outer().join("play/mine.txt")).unwrap(), b"precious");
 }

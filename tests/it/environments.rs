@@ -23,16 +23,6 @@ fn whole_cycle(repo: &Repo) {
     repo.git(&["fsck", "--strict"]);
 }
 
-/// Git knows no time before 1970, and a remote may look.
-#[test]
-fn a_clock_before_1970_writes_commits_that_git_takes() {
-    let repo = Repo::with(&[("f", "a\nb\nc\n")]);
-    let at = |args: &[&str]| repo.cmd(args).env("AYE_NOW", "1969-12-31T23:59:59Z").run().ok();
-    let id = at(&["propose", "f", "--old", "b", "--new", "B", "-q"]).id();
-    at(&["reject", &id, "--yes"]);
-    repo.git(&["fsck", "--strict"]);
-}
-
 #[test]
 fn objects_named_by_sha_256() {
     let repo = Repo::sha256();
@@ -41,39 +31,8 @@ fn objects_named_by_sha_256() {
     whole_cycle(&repo);
 }
 
-/// A binary change names the content it is for, by whichever hash the repository has.
 #[test]
-fn a_binary_patch_by_sha_256_is_held_to_the_file_it_was_made_from() {
-    let repo = Repo::sha256();
-    repo.write("b", b"\0\x01\x02bin");
-    repo.commit("Start");
-    repo.write("b", b"\0\x01\x03bin");
-    let patch = repo.try_git(&["diff", "--binary"]).ok().stdout;
-    repo.write("b", b"\0OTHER");
-    let said = repo.aye_stdin(&["patch"], &patch).exits(5).out();
-    assert!(said.contains("binary_mismatch"), "{said}");
-    assert_eq!(repo.read("b"), b"\0OTHER");
-    repo.git(&["checkout", "-q", "b"]);
-    repo.aye_stdin(&["patch"], &patch).ok();
-    assert_eq!(repo.read("b"), b"\0\x01\x03bin");
-}
-
-#[test]
-fn an_empty_file_by_sha_256_needs_no_hunks() {
-    let repo = Repo::sha256();
-    repo.write("gone", "");
-    repo.commit("Start");
-    repo.remove("gone");
-    repo.write("new", "");
-    repo.git(&["add", "--all"]);
-    let patch = repo.try_git(&["diff", "--cached", "--no-renames"]).ok().stdout;
-    repo.git(&["reset", "-q", "--hard"]);
-    repo.aye_stdin(&["patch", "--index"], &patch).ok();
-    assert_eq!(repo.git(&["status", "--short", "--no-renames"]), "D  gone\nA  new");
-}
-
-#[test]
-fn git_applies_what_is_printed_of_a_binary_change_by_sha_256() {
+fn binary_changes_by_sha_256_are_for_the_content_that_they_name() {
     let repo = Repo::sha256();
     repo.write("b", b"\0\x01\x02bin");
     repo.commit("Start");
@@ -90,6 +49,9 @@ fn git_applies_what_is_printed_of_a_binary_change_by_sha_256() {
         repo.git(&["checkout", "-q", "b"]);
         repo.remove("new");
     }
+    repo.write("b", b"\0OTHER");
+    repo.aye_stdin(&["patch"], &projection).exits(5).says("binary_mismatch");
+    assert_eq!(repo.read("b"), b"\0OTHER");
 }
 
 #[test]
@@ -139,8 +101,7 @@ fn formats_that_would_be_misread_are_refused_and_nothing_is_written() {
         assert!(!Path::new(&repo.path(".git/aye")).exists());
     }
     repo.write(".git/config", format!("{config}[core]\n\trepositoryformatversion = 99\n"));
-    let refused = repo.aye(&["list"]).fails("unsupported_repository", 6);
-    refused.notes("cannot be read: its core.repositoryFormatVersion is neither 0 nor 1\n");
+    repo.aye(&["list"]).fails("unsupported_repository", 6);
     let harmless = "preciousObjects = true\n\tworktreeConfig = true\n\tnoop = 1\n";
     let format = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\t";
     repo.write(".git/config", format!("{config}{format}{harmless}"));
@@ -168,36 +129,6 @@ fn the_callers_own_index_is_the_one_that_is_staged_in() {
     let diff = ["diff", "--cached", "--name-only"];
     let run = repo.program("git").args(&diff).env("GIT_INDEX_FILE", &other).run();
     assert_eq!(run.ok().out(), "f\n");
-}
-
-/// `git commit -a` and `git commit FILE` give their hooks a lock file for an index.
-#[cfg(unix)]
-#[test]
-fn a_hook_of_a_commit_can_stage() {
-    let repo = Repo::with(&[("f", "a\n"), ("g", "a\n")]);
-    let aye = env!("CARGO_BIN_EXE_aye");
-    repo.write(".git/f.patch", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n");
-    let hook = format!("#!/bin/sh\nexec '{aye}' patch --index .git/f.patch >&2\n");
-    repo.write(".git/hooks/pre-commit", hook);
-    repo.chmod(".git/hooks/pre-commit", 0o755);
-    for commit in [&["commit", "-q", "-a", "-m", "All"][..], &["commit", "-q", "-m", "One", "g"]] {
-        repo.write("g", format!("{commit:?}\n"));
-        repo.try_git(commit).ok();
-        assert_eq!(repo.git(&["show", "HEAD:f"]), "b");
-        repo.git(&["reset", "-q", "--hard", "HEAD~"]);
-    }
-}
-
-/// Paths of a proposal are paths, however the caller wants pathspecs read.
-#[test]
-fn the_callers_way_with_pathspecs_does_not_matter() {
-    for variable in ["GIT_GLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_NOGLOB_PATHSPECS"] {
-        let repo = Repo::with(&[("f", "a\n")]);
-        repo.write("f", "b\n");
-        let id = repo.cmd(&["propose", "--worktree", "-q"]).env(variable, "1").run().ok().id();
-        repo.cmd(&["apply", &id, "--yes", "--commit"]).env(variable, "1").run().ok();
-        assert_eq!(repo.git(&["show", "HEAD:f"]), "b");
-    }
 }
 
 #[cfg(unix)]
@@ -360,7 +291,7 @@ fn a_new_file_that_git_would_stage_under_another_name_is_not_written() {
         let id = repo.aye(&["propose", path, "--old", "", "--new", "z\n"]).ok().id();
         for effect in ["--commit", "--index"] {
             let run = repo.aye(&["apply", &id, "--yes", effect]).fails("path_invalid", 6);
-            run.notes("differs in case alone").notes("core.ignoreCase false");
+            run.notes("core.ignoreCase");
         }
         assert!(!repo.exists(path), "nothing is written");
         repo.git(&["config", "core.ignoreCase", "false"]);
@@ -374,9 +305,8 @@ fn a_new_file_that_git_would_stage_under_another_name_is_not_written() {
 #[test]
 fn names_that_collide_elsewhere_are_a_warning() {
     let repo = Repo::with(&[("Old.md", "1\n"), ("caf\u{e9}", "1\n")]);
-    let id = repo.aye_stdin(&["propose", "--from-json", "-"], TWINS).ok();
-    let id = id.notes("d/read.me:1:1: collides with 'd/Read.me'").id();
-    repo.aye(&["show", &id]).ok().says("collides with 'd/Read.me'");
+    let made = repo.aye_stdin(&["propose", "--from-json", "-", "--json"], TWINS).ok().json();
+    assert_eq!(made["warnings"][0]["type"], "path_collision");
     let new = |path: &str| {
         let args = ["propose", path, "--old", "", "--new", "2\n", "--json"];
         repo.aye(&args).ok().json()["warnings"].clone()
@@ -391,40 +321,6 @@ fn names_that_collide_elsewhere_are_a_warning() {
     let patch = "diff --git a/Old.md b/OLD.md\nsimilarity index 100%\nrename from Old.md\nrename to OLD.md\n";
     let run = repo.aye_stdin(&["propose", "--patch", "-", "--json"], patch).ok();
     assert!(run.json()["warnings"].is_null(), "{run}");
-}
-
-/// The same in a directory that is case-insensitive, where the system can make one.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_case_insensitive_directory_takes_one_of_two_files_or_none() {
-    struct Mount(std::path::PathBuf);
-    impl Drop for Mount {
-        fn drop(&mut self) {
-            let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).output();
-        }
-    }
-    let repo = Repo::with(&[("f", "f\n")]);
-    let (image, place) = (repo.outer().join("image"), repo.outer().join("place"));
-    std::fs::create_dir(&place).expect("a directory");
-    let script = "truncate -s 32M \"$0\" && mkfs.ext4 -q -O casefold -E encoding=utf8 \"$0\" \
-                  && mount -o loop \"$0\" \"$1\" && mkdir \"$1/r\" && chattr +F \"$1/r\"";
-    let made =
-        std::process::Command::new("sh").args(["-c", script]).args([&image, &place]).output();
-    let _mount = Mount(place.clone());
-    if !made.is_ok_and(|made| made.status.success()) {
-        eprintln!("skipped: no ext4 with casefold can be mounted here");
-        return;
-    }
-    let top = place.join("r");
-    repo.program("git").dir(&top).args(&["init", "--quiet"]).run().ok();
-    let cmd = |args: &[&str]| repo.cmd(args).dir(&top);
-    cmd(&["propose", "--from-json", "-"]).stdin(TWINS).run().fails("path_invalid", 6);
-    // Where nobody told git: nothing is half written.
-    repo.program("git").dir(&top).args(&["config", "core.ignoreCase", "false"]).run().ok();
-    let id = cmd(&["propose", "--from-json", "-"]).stdin(TWINS).run().ok().id();
-    let run = cmd(&["apply", &id, "--yes"]).run();
-    assert_ne!(run.status, 0, "{}", run.out());
-    assert!(!top.join("d/Read.me").exists());
 }
 
 /// As in the shell that Codex gives its agent.
@@ -452,7 +348,7 @@ fn a_git_directory_that_a_sandbox_keeps_is_named_with_a_way_out() {
         ] {
             let ended = inside(command).exits(4);
             let said = ended.out() + &ended.err();
-            assert!(said.contains("read_only") && said.contains("aye mcp"), "{ended}");
+            assert!(said.contains("read_only") && said.contains("mcp"), "{ended}");
         }
     }
     repo.chmod(".git", 0o755);

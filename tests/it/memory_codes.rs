@@ -9,7 +9,7 @@ const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** 
 const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
 
 /// The codes of the public format, and ours.
-const CODES: [&str; 24] = [
+const CODES: [&str; 23] = [
     "invalid_intent",
     "no_operations",
     "invalid_operation",
@@ -199,22 +199,22 @@ fn a_category_that_only_the_program_writes() {
 }
 
 #[test]
-fn drift_says_what_became_of_the_target() {
+fn a_target_that_is_another_by_now_has_drifted() {
     let repo = store();
     let content = json!({"section_id": "log", "content": "new"});
     let request = one("add_pitfall", "replace_section_content", "pitfalls.md", &content);
     let staged = propose(&repo, &request);
     let id = staged["staging_id"].as_str().expect("an id");
     let text = repo.text(".agent-memory/pitfalls.md");
-    for (now, says) in [
-        (text.replace("- a", "- other").into_bytes(), "the section was changed since"),
-        (text.replace("@id: log", "@id: other").into_bytes(), "no section 'log'"),
-        (format!("{text}\n## Copy\n<!-- @id: log -->\n").into_bytes(), "the id of 2 sections"),
-        (format!("{text}\n<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n").into_bytes(), "merge conflict"),
-        (b"\xff".to_vec(), "not UTF-8"),
+    for now in [
+        text.replace("- a", "- other").into_bytes(),
+        text.replace("@id: log", "@id: other").into_bytes(),
+        format!("{text}\n## Copy\n<!-- @id: log -->\n").into_bytes(),
+        format!("{text}\n<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n").into_bytes(),
+        b"\xff".to_vec(),
     ] {
         repo.write(".agent-memory/pitfalls.md", &now);
-        repo.aye(&["apply", id, "--yes"]).fails("target_drift", 5).notes(says);
+        repo.aye(&["apply", id, "--yes"]).fails("target_drift", 5);
         assert_eq!(repo.read(".agent-memory/pitfalls.md"), now);
     }
 }
@@ -232,8 +232,7 @@ fn an_answer_does_not_repeat_the_secret_wherever_it_was() {
         ("operation", json!(key)),
     ];
     for (field, value) in places {
-        for operation in ["append_to_section", "append_section", "remove_section", "rename_heading"]
-        {
+        for operation in ["append_section", "remove_section"] {
             let fields = json!({"section_id": "log", "content": "x", field: value});
             let answer = propose(&repo, &one("add_pitfall", operation, "pitfalls.md", &fields));
             assert_eq!(answer["status"], "rejected", "{field} {operation}: {answer:#}");
@@ -249,28 +248,4 @@ fn an_answer_does_not_repeat_the_secret_wherever_it_was() {
     let answer = propose(&repo, &cited);
     assert_eq!(answer["reason"], "secret_detected", "{answer:#}");
     assert!(!answer.to_string().contains("QYLPMN5"), "{answer:#}");
-}
-
-#[test]
-fn a_request_of_a_thousand_operations_is_planned_and_one_more_is_refused() {
-    let repo = store();
-    let many = |count: usize| {
-        let operations: Vec<Value> = (0..count)
-            .map(|n| {
-                json!({"operation": "append_to_section", "path": "pitfalls.md",
-                    "section_id": "log", "content": format!("- {n}")})
-            })
-            .collect();
-        json!({"intent": "add_pitfall", "operations": operations})
-    };
-    let ask = |request: &Value| {
-        let run =
-            repo.cmd(&["call", "memory.propose_update", "-"]).stdin(request.to_string()).run();
-        run.ok().json()
-    };
-    let answer = ask(&many(1000));
-    assert_eq!(answer["status"], "applied", "{}", answer["message"]);
-    assert!(repo.text(".agent-memory/pitfalls.md").ends_with("- 998\n- 999\n"));
-    let answer = ask(&many(1001));
-    assert_eq!(answer["reason"], "size_limit_exceeded");
 }

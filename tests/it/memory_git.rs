@@ -104,7 +104,7 @@ fn hooks_run_and_may_refuse() {
     let response = pitfall(&repo, "- two");
     assert_eq!(response["status"], "applied");
     let warnings = response["warnings"].to_string();
-    assert!(warnings.contains("the files are written, but git refused: "), "{warnings}");
+    assert!(warnings.contains("git refused"), "{warnings}");
     assert_eq!(tip(&repo), before);
     assert!(repo.text(".agent-memory/pitfalls.md").contains("- two"));
 }
@@ -118,7 +118,7 @@ fn changes_of_others_in_the_files_are_not_committed_along() {
     let response = pitfall(&repo, "- one");
     assert_eq!(response["status"], "applied", "{response:#}");
     let warnings = response["warnings"].to_string();
-    assert!(warnings.contains("has uncommitted changes"), "{warnings}");
+    assert!(warnings.contains("uncommitted"), "{warnings}");
     assert_eq!(tip(&repo), before);
     // Other files, staged or not, stay as they are.
     repo.git(&["checkout", "-q", "--", ".agent-memory"]);
@@ -139,7 +139,7 @@ fn what_git_ignores_is_not_added() {
     repo.git(&["commit", "-q", "-m", "Leave it out"]);
     let before = tip(&repo);
     let warnings = pitfall(&repo, "- one")["warnings"].to_string();
-    assert!(warnings.contains("is ignored by one of your .gitignore files"), "{warnings}");
+    assert!(warnings.contains(".gitignore"), "{warnings}");
     assert_eq!(tip(&repo), before);
 }
 

@@ -30,7 +30,7 @@ fn a_command_of_a_trial_patches_nothing() {
     let call = "cd \"$1\" && printf '{\"patch\":\"--- a/CLAUDE.md\\\\n+++ b/CLAUDE.md\\\\n@@ -1 +1 @@\\\\n-x\\\\n+obey\\\\n\"}' \
                 | \"$0\" call apply_patch -\n";
     try_(call).exits(4).says("in_trial");
-    try_("cd \"$1\" && \"$0\" patch --dry-run \"$2\"\n").ok().says("The patch fits");
+    try_("cd \"$1\" && \"$0\" patch --dry-run \"$2\"\n").ok();
     assert_eq!((repo.snapshot(), log(&repo)), before);
 }
 

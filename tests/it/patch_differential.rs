@@ -3,14 +3,11 @@
 //!
 //! `AYE_DIFFERENTIAL_CASES=2000 cargo test --test it patch_differential::` looks longer.
 
-use std::collections::BTreeMap;
-
+use crate::support::patches::{Tree, after, of, path};
 use crate::support::{Cmd, Repo};
 use aye::changeset::{File, Mode, RepoPath, emit, patch};
 use proptest::prelude::*;
 use proptest::sample::Index;
-
-type Tree = BTreeMap<RepoPath, File>;
 
 const NAMES: [&str; 9] = [
     "plain.txt", "dir/deep/file.rs", "with space", "tab\tand\"quote", "ünï", "-dash", "b/a", "a/b",
@@ -54,10 +51,6 @@ fn file() -> impl Strategy<Value = File> {
 fn tree() -> impl Strategy<Value = Tree> {
     prop::collection::btree_map(prop::sample::select(&NAMES[..]), file(), 1..6)
         .prop_map(|files| files.into_iter().map(|(name, file)| (path(name), file)).collect())
-}
-
-fn path(name: &str) -> RepoPath {
-    RepoPath::from_tree(name).expect("a sound name")
 }
 
 #[derive(Clone, Debug)]
@@ -199,18 +192,6 @@ fn work_tree(repo: &Repo) -> Tree {
 
 fn git(repo: &Repo, args: &[&str]) -> Cmd {
     repo.program("git").args(args)
-}
-
-fn after(before: &Tree, compiled: &patch::Compiled) -> Tree {
-    let mut tree = before.clone();
-    for change in compiled.changeset.changes() {
-        assert_eq!(tree.get(&change.path), change.before.as_ref(), "the before of the change");
-        match &change.after {
-            Some(file) => tree.insert(change.path.clone(), file.clone()),
-            None => tree.remove(&change.path),
-        };
-    }
-    tree
 }
 
 /// No path is a directory of another's, which no work tree can hold.
@@ -401,7 +382,7 @@ fn both(present: &str, hunks: &str, zero: bool) -> (Option<String>, Result<Strin
     args.extend(zero.then_some("--unidiff-zero"));
     let run = git(&repo, &args).stdin(&patch).run();
     let theirs = (run.status == 0).then(|| repo.text("f"));
-    let files = Tree::from([(path("f"), File::regular(present))]);
+    let files = of(present);
     let read = patch::Options { unidiff_zero: zero, ..patch::Options::default() };
     let ours = patch::read(patch.as_bytes(), &files, &read).map(|compiled| {
         let file = after(&files, &compiled).remove(&path("f")).expect("the file");

@@ -1,6 +1,7 @@
 //! Patches as they arrive: in mail, with notes below, cut off, without prefixes, and for files
 //! that start with a byte-order mark. git is asked wherever it takes the patch.
 
+use crate::support::patches::{after, files, of, read};
 use crate::support::{self, Repo};
 use serde_json::Value;
 
@@ -83,17 +84,13 @@ fn lines_beyond_the_counts_are_not_lost_in_silence() {
         ("\n+ a note\n", "a\nB\nc\n\nd\ne\nf\n", true),
         ("\n- a note\n", "a\nB\nc\n\nd\ne\nf\n", false),
     ] {
-        let repo = Repo::with(&[("f", before)]);
-        let answer = answer(&repo.aye_stdin(&["patch"], format!("{head}{tail}")).ok());
-        assert_eq!(repo.text("f"), want, "{tail}{answer}");
-        let note = answer["notes"][0].as_str().unwrap_or_default().contains("taken as text");
-        assert_eq!(note, noted, "{tail}{answer}");
+        let compiled = read(&of(before), &format!("{head}{tail}")).expect("a patch");
+        assert_eq!(after(&of(before), &compiled), of(want), "{tail}");
+        assert_eq!(!compiled.notes.is_empty(), noted, "{tail}{:?}", compiled.notes);
     }
     // Right below the hunk there is nothing it could be but a part of it.
-    let repo = Repo::with(&[("f", before)]);
-    let run = repo.aye_stdin(&["patch"], format!("{head}-nowhere\n"));
-    assert_eq!(answer(&run.exits(5))["code"], "hunk_failed");
-    assert_eq!(repo.text("f"), before);
+    let error = read(&of(before), &format!("{head}-nowhere\n")).expect_err("no such line");
+    assert!(error.is(&aye::changeset::patch::codes::HUNK_FAILED), "{error}");
 }
 
 #[test]
@@ -130,9 +127,9 @@ fn a_byte_order_mark_stays_in_front_unless_the_patch_changes_it() {
             "ONE\ntwo\n".into(),
         ),
     ] {
-        let repo = Repo::with(&[("f", before.as_str())]);
-        repo.aye_stdin(&["patch"], &patch).ok();
-        assert_eq!(repo.text("f"), want, "{patch}");
+        let before = of(before.as_str());
+        let compiled = read(&before, &patch).unwrap_or_else(|error| panic!("{error}: {patch}"));
+        assert_eq!(after(&before, &compiled), of(want), "{patch}");
     }
 }
 
@@ -181,6 +178,26 @@ fn a_pure_rename_without_prefixes_needs_no_option() {
     }
 }
 
+/// A patch that stops early is never applied as far as it goes.
+#[test]
+fn a_patch_that_was_cut_off_changes_nothing() {
+    // Half of what removes the last line looks like the end of a mail.
+    let lines = "one\ntwo\n- last\n";
+    let repo = Repo::with(&[("a", lines), ("b", lines)]);
+    let files = files(&repo);
+    repo.write("a", lines.replace("two", "2"));
+    repo.write("b", lines.replace("- last\n", ""));
+    let patch = repo.git(&["diff"]);
+    let second = patch.find("diff --git a/b").expect("two files");
+    for cut in 0..patch.len() {
+        let whole = cut + 1 >= patch.len() || (second - 1..=second).contains(&cut);
+        // What follows the first file is no patch yet.
+        let begun = cut > second && cut < second + "diff --git ".len();
+        let read = read(&files, &patch[..cut]);
+        assert!(whole || begun || read.is_err(), "cut at {cut}: {}", &patch[..cut]);
+    }
+}
+
 /// Cut anywhere, a binary patch is refused, or is as good as whole.
 #[test]
 fn a_binary_patch_that_was_cut_off_changes_nothing() {
@@ -188,6 +205,7 @@ fn a_binary_patch_that_was_cut_off_changes_nothing() {
         (0..300u32).map(|n| ((n + salt).wrapping_mul(2_654_435_761) >> 24) as u8).collect()
     };
     let repo = Repo::with(&[("bin", noise(1)), ("other", noise(7))]);
+    let files = files(&repo);
     repo.write("bin", noise(1000));
     repo.write("other", noise(2000));
     let diff = |name| repo.git(&["diff", "--binary", name]).trim_end().to_owned() + "\n\n";
@@ -195,11 +213,7 @@ fn a_binary_patch_that_was_cut_off_changes_nothing() {
     repo.git(&["checkout", "--quiet", "."]);
     let whole = format!("{patch}{second}");
     let backward = patch.match_indices("literal").nth(1).expect("two halves").0;
-    // All around the places where something begins or ends, and here and there between them.
-    let edges: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at).collect();
-    let near = |cut: usize| edges.iter().any(|edge| edge.abs_diff(cut) < 4);
-    for cut in (0..whole.len()).filter(|cut| cut % 7 == 0 || near(*cut)) {
-        let run = repo.aye_stdin(&["patch", "--dry-run"], &whole[..cut]);
+    for cut in 0..whole.len() {
         // Where the backward half is missing altogether git takes the patch too; an empty line
         // at the very end is easily lost; what begins the second file is text until it is a header.
         let of_second = |header: usize| cut.checked_sub(patch.len()).is_some_and(|at| at < header);
@@ -208,15 +222,18 @@ fn a_binary_patch_that_was_cut_off_changes_nothing() {
             || of_second("diff --git ".len())
             || cut == patch.len() + second.match_indices("literal").nth(1).expect("two").0
             || cut >= whole.len() - 2;
-        if run.status == 0 {
-            assert!(sound, "cut at {cut}: {}", &whole[..cut]);
-        } else {
-            assert_eq!(answer(&run)["code"], "PATCH_INVALID", "{run}");
-            assert!(answer(&run)["details"]["line"].is_u64() || cut < 20, "{run}");
+        match read(&files, &whole[..cut]) {
+            Ok(_) => assert!(sound, "cut at {cut}: {}", &whole[..cut]),
+            Err(error) => {
+                assert!(
+                    error.is(&aye::changeset::patch::codes::PATCH_INVALID),
+                    "cut at {cut}: {error}"
+                );
+                let line = error.details().iter().any(|(key, _)| *key == "line");
+                assert!(line || cut < 20, "cut at {cut}: {error}");
+            }
         }
     }
-    let run = repo.aye_stdin(&["patch", "--dry-run"], &whole[..backward + 30]);
-    assert!(answer(&run)["message"].as_str().is_some_and(|text| text.contains("binary change")));
     repo.aye_stdin(&["patch"], &whole).ok();
     assert_eq!((repo.read("bin"), repo.read("other")), (noise(1000), noise(2000)));
 }
@@ -238,6 +255,7 @@ fn a_call_without_an_object_is_told_the_tools_own_arguments() {
 #[test]
 fn a_patch_that_ends_in_a_header_changes_nothing() {
     let repo = Repo::with(&[("f", LINES), ("moved", LINES), ("gone", "x\n"), ("run", "x\n")]);
+    let files = files(&repo);
     repo.git(&["mv", "moved", "longer"]);
     repo.git(&["rm", "--quiet", "gone"]);
     repo.write("new", "one\n");
@@ -249,13 +267,12 @@ fn a_patch_that_ends_in_a_header_changes_nothing() {
     let starts: Vec<usize> = patch.match_indices("diff --git ").map(|(at, _)| at).collect();
     assert_eq!(starts.len(), 4, "{patch}");
     for cut in 1..patch.len() - 1 {
-        let run = repo.aye_stdin(&["patch", "--dry-run"], &patch[..cut]);
         let begun = starts.iter().any(|at| cut + 1 >= *at && cut < at + "diff --git ".len());
         // A mode alone is a change, an empty file is one, and half a line is a line.
         let line = patch[..cut].rsplit('\n').find(|line| !line.is_empty()).unwrap_or_default();
         let counted = line.starts_with('+') && patch[..cut].contains("@@ -0,0 +1 @@\n+");
         let sound = begun || counted || ["new mode 100755", "new file mode 100644"].contains(&line);
-        assert!(sound || run.status != 0, "cut at {cut}: {}\n{run}", &patch[..cut]);
+        assert!(sound || read(&files, &patch[..cut]).is_err(), "cut at {cut}: {}", &patch[..cut]);
     }
     repo.aye_stdin(&["patch"], &patch).ok();
     assert_eq!(repo.text("longer"), LINES.replace('5', "five"));
@@ -263,7 +280,7 @@ fn a_patch_that_ends_in_a_header_changes_nothing() {
     let rename =
         "diff --git a/longer b/moved\nsimilarity index 100%\nrename from longer\nrename to ";
     let run = repo.aye_stdin(&["patch", "--format", "text"], format!("{rename}mov"));
-    run.fails("patch_invalid", 6).notes("in the middle of this file's header");
+    run.fails("patch_invalid", 6);
     repo.aye_stdin(&["patch"], format!("{rename}moved")).ok();
 }
 
@@ -283,7 +300,7 @@ fn an_envelope_beside_a_unified_diff_is_refused() {
         (format!("*** Update File: f\n*** Move to: g\n{unified}"), 1),
     ] {
         let run = repo.aye_stdin(&["patch", "--format", "text"], &patch);
-        run.fails("patch_invalid", 6).notes(&format!("line {line} of the patch: '"));
+        run.fails("patch_invalid", 6).notes(&format!("line {line} "));
         assert_eq!(repo.text("f"), LINES.replace('5', "five"), "{patch}");
     }
     // A header of the one above the header of the other is a habit.
@@ -297,22 +314,15 @@ fn a_patch_that_was_packed_wrongly_is_told_how() {
     let repo = changed();
     let envelope = "*** Begin Patch\n*** Update File: f\n@@\n-x\n+y\n*** End Patch\n";
     let indented: String = envelope.lines().map(|line| format!("    {line}\n")).collect();
-    for (arguments, code, what) in [
-        (
-            serde_json::json!({"input": envelope, "call_id": 1}),
-            6,
-            "these are not known: input, call_id",
-        ),
-        (serde_json::json!({"patch": envelope.replace('\n', "\\n")}), 6, "the patch is one line"),
-        (serde_json::json!({"patch": "--- a/f\\n+++ b/f\\n"}), 6, "the patch is one line"),
-        (serde_json::json!({"patch": indented}), 6, "the lines of the patch are indented"),
+    for (arguments, told) in [
+        (serde_json::json!({"input": envelope, "call_id": 1}), "parameter: patch"),
+        (serde_json::json!({"patch": envelope.replace('\n', "\\n")}), "one line"),
+        (serde_json::json!({"patch": indented}), "indented"),
         (
             serde_json::json!({"name": "functions.apply_patch", "arguments": {"patch": envelope}}),
-            6,
-            "tools: apply_patch, ",
+            "apply_patch, ",
         ),
     ] {
-        let run = repo.aye_stdin(&["call", "apply_patch"], arguments.to_string()).exits(code);
-        run.says(what);
+        repo.aye_stdin(&["call", "apply_patch"], arguments.to_string()).exits(6).says(told);
     }
 }

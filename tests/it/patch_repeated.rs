@@ -1,19 +1,8 @@
 //! A patch whose changes are there already is recognised; one that was never applied is not.
 
-use crate::support::Repo;
-use serde_json::Value;
-
-/// Applies `patch` to a file `f` of this content: the answer, and what the file holds then.
-fn patched(content: &str, patch: &str, options: &[&str]) -> (Value, String) {
-    let repo = Repo::with(&[("f", content)]);
-    let (first, _) = run(&repo, patch, options);
-    (first, repo.text("f"))
-}
-
-fn run(repo: &Repo, patch: &str, options: &[&str]) -> (Value, i32) {
-    let run = repo.aye_stdin(&[&["patch"], options].concat(), patch);
-    (serde_yaml::from_slice(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run}")), run.status)
-}
+use crate::support::patches::{after, of, path, read};
+use aye::changeset::patch::{self, codes};
+use aye::changeset::{File, Mode};
 
 fn envelope(body: &str) -> String {
     format!("*** Begin Patch\n*** Update File: f\n{body}*** End Patch\n")
@@ -50,81 +39,79 @@ fn lines_that_stand_elsewhere_do_not_make_a_patch_applied() {
         // One of two is there.
         ("1\nB\n3\n4\n5\n6\n", envelope("@@\n 1\n-2\n+B\n 3\n@@\n 4\n-x\n+6\n")),
     ] {
-        let repo = Repo::with(&[("f", content)]);
-        let (answer, status) = run(&repo, &patch, &[]);
-        assert_eq!((status, &answer["code"]), (5, &"hunk_failed".into()), "{patch}{answer}");
-        assert_eq!(repo.text("f"), content, "{patch}");
+        let error = read(&of(content), &patch).expect_err(&patch);
+        assert!(error.is(&codes::HUNK_FAILED), "{patch}{error}");
     }
 }
 
 /// Also where the patch shows a mode change beside content that is there already.
 #[test]
 fn a_mode_that_is_not_there_is_not_applied_yet() {
-    let repo = Repo::with(&[("f", "1\nB\n3\n"), ("run", "x\n")]);
+    let mut tree = of("1\nB\n3\n");
+    tree.insert(path("run"), File::regular("x\n"));
     let patch = unified("@@ -1,3 +1,3 @@\n 1\n-2\n+B\n 3\n")
         + "diff --git a/run b/run\nold mode 100644\nnew mode 100755\n";
-    assert_eq!(run(&repo, &patch, &[]).0["code"], "hunk_failed");
-    repo.chmod("run", 0o755);
-    assert_eq!(run(&repo, &patch, &[]).0["already_applied"], true);
+    assert!(read(&tree, &patch).expect_err("not there").is(&codes::HUNK_FAILED));
+    tree.get_mut(&path("run")).expect("it").mode = Mode::Executable;
+    assert!(read(&tree, &patch).expect("there").already_applied);
 }
 
 #[test]
 fn a_patch_that_was_applied_is_not_applied_again() {
     let twenty: String = (1..=20).map(|n| format!("{n}\n")).collect();
     let fuzzy = "@@ -1,6 +1,7 @@\n one\n 2\n 3\n+new\n 4\n 5\n six\n";
-    let fuzz = &["--fuzz", "3"][..];
+    let exact = patch::Options::default();
+    let fuzz = patch::Options { fuzz: 3, ..exact.clone() };
+    let zero = patch::Options { unidiff_zero: true, ..exact.clone() };
     for (content, patch, options) in [
         // Context that fits but for its blanks or its typography.
-        ("  a  \n\tb\nc\n", envelope("@@\n a\n+new\n"), &[][..]),
-        ("  a\n\tb\n", envelope("@@\n+new\n b\n"), &[]),
-        ("x\n  “a”\ny\n", envelope("@@\n x\n \"a\"\n+new\n"), &[]),
-        ("  a\n\tb\n", envelope("@@ a\n-b\n+B\n"), &[]),
+        ("  a  \n\tb\nc\n", envelope("@@\n a\n+new\n"), &exact),
+        ("  a\n\tb\n", envelope("@@\n+new\n b\n"), &exact),
+        ("x\n  “a”\ny\n", envelope("@@\n x\n \"a\"\n+new\n"), &exact),
+        ("  a\n\tb\n", envelope("@@ a\n-b\n+B\n"), &exact),
         // Text that stands elsewhere too.
-        (&twenty, envelope("@@ 5\n+new\n@@ 6\n+new\n"), &[]),
-        (&twenty, envelope("@@ 5\n+3\n"), &[]),
-        (&twenty, envelope("@@ 5\n+\n"), &[]),
-        (&twenty, envelope("@@\n+5\n"), &[]),
-        (&twenty, envelope("@@ 5\n+4\n*** End of File\n"), &[]),
+        (&twenty, envelope("@@ 5\n+new\n@@ 6\n+new\n"), &exact),
+        (&twenty, envelope("@@ 5\n+3\n"), &exact),
+        (&twenty, envelope("@@ 5\n+\n"), &exact),
+        (&twenty, envelope("@@\n+5\n"), &exact),
+        (&twenty, envelope("@@ 5\n+4\n*** End of File\n"), &exact),
         // Replaced under an anchor, or all there is.
-        (&TWO.replace("fooo", "foo"), envelope("@@ def b():\n-    foo()\n+    bar()\n"), &[]),
-        (TWO, envelope("@@ def b():\n-def b():\n+def c():\n     fooo()\n"), &[]),
-        ("1.0\n", envelope("@@\n-1.0\n+1.1\n"), &[]),
-        ("1.0\n", unified("@@\n-1.0\n+1.1\n"), &[]),
+        (&TWO.replace("fooo", "foo"), envelope("@@ def b():\n-    foo()\n+    bar()\n"), &exact),
+        (TWO, envelope("@@ def b():\n-def b():\n+def c():\n     fooo()\n"), &exact),
+        ("1.0\n", envelope("@@\n-1.0\n+1.1\n"), &exact),
+        ("1.0\n", unified("@@\n-1.0\n+1.1\n"), &exact),
         // Without context, where nothing like it is left.
-        ("one\ntwo\nthree\n", envelope("@@\n-two\n+TWO\n"), &[]),
-        ("one\ntwo\nthree\n", envelope("@@\n one\n-two\n"), &[]),
-        (&twenty, envelope("@@\n-7\n+seven\n@@\n-9\n+nine\n"), &[]),
-        ("one\ntwo\nthree\n", unified("@@ -7,7 +7,7 @@\n-two\n+TWO\n"), &[]),
-        ("v = 1\nw = 1\nx = 1\n", envelope("@@\n-w = 1\n+w = 2\n"), &[]),
+        ("one\ntwo\nthree\n", envelope("@@\n-two\n+TWO\n"), &exact),
+        ("one\ntwo\nthree\n", envelope("@@\n one\n-two\n"), &exact),
+        (&twenty, envelope("@@\n-7\n+seven\n@@\n-9\n+nine\n"), &exact),
+        ("one\ntwo\nthree\n", unified("@@ -7,7 +7,7 @@\n-two\n+TWO\n"), &exact),
+        ("v = 1\nw = 1\nx = 1\n", envelope("@@\n-w = 1\n+w = 2\n"), &exact),
         // Removed between two things, or at an end.
-        ("a\nb\nc\n", envelope("@@\n a\n-b\n c\n"), &[]),
-        ("a\nb\nc\n", unified("@@ -9,9 +9,9 @@\n a\n-b\n c\n"), &[]),
-        ("a\nb\nc\n", unified("@@ -2,2 +2 @@\n b\n-c\n"), &[]),
+        ("a\nb\nc\n", envelope("@@\n a\n-b\n c\n"), &exact),
+        ("a\nb\nc\n", unified("@@ -9,9 +9,9 @@\n a\n-b\n c\n"), &exact),
+        ("a\nb\nc\n", unified("@@ -2,2 +2 @@\n b\n-c\n"), &exact),
         // At the very line its header names.
-        ("a\nfoo\nc\n", unified("@@ -2 +2 @@\n-foo\n+bar\n"), &["--unidiff-zero"]),
+        ("a\nfoo\nc\n", unified("@@ -2 +2 @@\n-foo\n+bar\n"), &zero),
         // Fuzz.
-        ("1\n2\n3\n4\n5\n6\n7\n8\n", unified(fuzzy), fuzz),
-        (&format!("{}1\n2\n3\n4\n5\n6\n7\n8\n", "x\n".repeat(40)), unified(fuzzy), fuzz),
-        ("a\nb\nc\nd\ne\nf\ng\n", unified(fuzzy), fuzz),
+        ("1\n2\n3\n4\n5\n6\n7\n8\n", unified(fuzzy), &fuzz),
+        (&format!("{}1\n2\n3\n4\n5\n6\n7\n8\n", "x\n".repeat(40)), unified(fuzzy), &fuzz),
+        ("a\nb\nc\nd\ne\nf\ng\n", unified(fuzzy), &fuzz),
         // Where it fits any context will do.
-        ("a {\n}\nb\n", unified("@@ -9,9 +9,9 @@\n }\n+x()\n"), &[]),
-        ("a {\n}\nb\n", envelope("@@\n }\n+x()\n"), &[]),
+        ("a {\n}\nb\n", unified("@@ -9,9 +9,9 @@\n }\n+x()\n"), &exact),
+        ("a {\n}\nb\n", envelope("@@\n }\n+x()\n"), &exact),
     ] {
-        let repo = Repo::with(&[("f", content)]);
-        let (first, status) = run(&repo, &patch, options);
-        assert_eq!((status, &first["patch_applied"]), (0, &true.into()), "{patch}{first}");
-        let after = repo.text("f");
-        for _ in 0..2 {
-            let (again, _) = run(&repo, &patch, options);
-            assert_eq!(again["already_applied"], true, "{content}{patch}{again}");
-            assert_eq!(repo.text("f"), after, "{patch}");
-        }
+        let read = |tree: &_| patch::read(patch.as_bytes(), tree, options).expect(&patch);
+        let first = read(&of(content));
+        assert!(!first.already_applied, "{patch}");
+        let again = read(&after(&of(content), &first));
+        assert!(again.already_applied && again.changeset.changes().is_empty(), "{content}{patch}");
     }
 }
 
 /// Lines above an insertion that look like it are no result of it.
 #[test]
 fn an_insertion_is_not_taken_for_the_line_it_goes_below() {
-    let (answer, text) = patched("a\n}\nb\n", &envelope("@@ }\n+}\n"), &[]);
-    assert_eq!((answer["patch_applied"].as_bool(), text.as_str()), (Some(true), "a\n}\n}\nb\n"));
+    let before = of("a\n}\nb\n");
+    let compiled = read(&before, &envelope("@@ }\n+}\n")).expect("a patch");
+    assert_eq!(after(&before, &compiled), of("a\n}\n}\nb\n"));
 }

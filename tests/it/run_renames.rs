@@ -3,8 +3,9 @@
 
 use std::path::PathBuf;
 
+use crate::support::Repo;
 use crate::support::record::{apply, reject};
-use crate::support::{Repo, Run};
+use crate::support::sessions::{kept, nothing_pending, only, read, tree};
 
 fn lines(changed: &[(usize, &str)]) -> String {
     let line = |at: usize| {
@@ -16,33 +17,18 @@ fn lines(changed: &[(usize, &str)]) -> String {
 
 /// A session whose agent has run `script`, with its tree.
 fn session(repo: &Repo, script: &str) -> PathBuf {
-    agent(repo, script).ok();
-    repo.aye(&["session", "path", "x"]).ok().out().trim_end().into()
-}
-
-fn agent(repo: &Repo, script: &str) -> Run {
-    let run = ["run", "--keep", "--name", "x", "--", "sh", "-c", script];
-    repo.cmd(&run).env("AYE_AGENT", "robo").run()
-}
-
-fn pending(repo: &Repo) -> String {
-    let list = repo.aye(&["list", "--json"]).ok().json();
-    list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned()
+    kept(repo, script).ok();
+    tree(repo, "x")
 }
 
 /// The files of the pending proposal and the lines that it adds and removes.
 fn proposed(repo: &Repo) -> String {
-    let patch =
-        repo.aye(&["diff", &pending(repo), "--patch", "--proposed", "--no-pager"]).ok().out();
+    let patch = repo.aye(&["diff", &only(repo), "--patch", "--proposed", "--no-pager"]).ok().out();
     let is_said = |line: &&str| {
         let is_file = line.starts_with("+++") || line.starts_with("---");
         !is_file && line.starts_with(['+', '-']) || line.starts_with("rename ")
     };
     patch.lines().filter(is_said).collect::<Vec<_>>().join("\n")
-}
-
-fn read(tree: &std::path::Path, path: &str) -> String {
-    std::fs::read_to_string(tree.join(path)).expect("read")
 }
 
 const EDIT: &str = "sed -i '20s/.*/AGENT/' b.txt";
@@ -56,13 +42,13 @@ fn repo() -> Repo {
 fn what_a_person_made_of_a_proposal_goes_into_the_file_that_was_renamed() {
     let repo = repo();
     let tree = session(&repo, EDIT);
-    let id = pending(&repo);
+    let id = only(&repo);
     std::fs::rename(tree.join("b.txt"), tree.join("m.txt")).expect("rename");
     repo.aye(&["revise", &id, "b.txt", "--old", "line 20", "--new", "PERSON"]).ok();
     apply(&repo, &id);
     repo.aye(&["session", "submit", "x"]).ok();
     assert_eq!(proposed(&repo), MOVED);
-    apply(&repo, &pending(&repo));
+    apply(&repo, &only(&repo));
     assert_eq!(repo.text("m.txt"), lines(&[(20, "PERSON")]));
 }
 
@@ -71,15 +57,16 @@ fn what_was_rejected_is_taken_out_of_the_file_that_was_renamed() {
     let repo = repo();
     let tree = session(&repo, EDIT);
     std::fs::rename(tree.join("b.txt"), tree.join("m.txt")).expect("rename");
-    reject(&repo, &pending(&repo), "no");
+    reject(&repo, &only(&repo), "no");
     repo.aye(&["session", "submit", "x"]).ok();
     assert_eq!(proposed(&repo), MOVED);
     // A new file goes as a whole, whatever it is called by then.
-    reject(&repo, &pending(&repo), "no");
+    reject(&repo, &only(&repo), "no");
     let tree = session(&repo, "test -e b.txt && test ! -e m.txt && seq 40 >n.txt");
     std::fs::rename(tree.join("n.txt"), tree.join("o.txt")).expect("rename");
-    reject(&repo, &pending(&repo), "no");
-    agent(&repo, "test ! -e n.txt && test ! -e o.txt").ok().notes("nothing changed");
+    reject(&repo, &only(&repo), "no");
+    kept(&repo, "test ! -e n.txt && test ! -e o.txt").ok();
+    nothing_pending(&repo);
 }
 
 /// Where the rename was rejected, what the agent has edited since is in the file that is back.
@@ -88,7 +75,7 @@ fn edits_of_a_file_whose_rename_was_rejected_are_of_the_file_that_is_back() {
     let repo = repo();
     let tree = session(&repo, "mv b.txt m.txt && sed -i '20s/.*/AGENT/' m.txt");
     std::fs::write(tree.join("m.txt"), lines(&[(3, "LATER"), (20, "AGENT")])).expect("write");
-    reject(&repo, &pending(&repo), "no");
+    reject(&repo, &only(&repo), "no");
     repo.aye(&["session", "submit", "x"]).ok();
     assert_eq!(proposed(&repo), "-line 3\n+LATER");
     assert!(!tree.join("m.txt").exists());
@@ -101,8 +88,8 @@ fn a_new_file_under_a_rejected_name_stays_what_it_is() {
     let repo = repo();
     let tree = session(&repo, edit);
     std::fs::write(tree.join("m.txt"), "key notes\n").expect("write");
-    reject(&repo, &pending(&repo), "no");
-    repo.aye(&["session", "submit", "x"]).ok().notes("m.txt: your edits are kept");
+    reject(&repo, &only(&repo), "no");
+    repo.aye(&["session", "submit", "x"]).ok().notes("m.txt");
     assert_eq!((read(&tree, "b.txt"), read(&tree, "m.txt")), (lines(&[]), "key notes\n".into()));
     assert_eq!(proposed(&repo), "+key notes");
     // Where the file has moved on, it is that one.
@@ -110,7 +97,7 @@ fn a_new_file_under_a_rejected_name_stays_what_it_is() {
     let tree = session(&repo, edit);
     std::fs::rename(tree.join("m.txt"), tree.join("o.txt")).expect("rename");
     std::fs::write(tree.join("m.txt"), "key notes\n").expect("write");
-    reject(&repo, &pending(&repo), "no");
+    reject(&repo, &only(&repo), "no");
     repo.aye(&["session", "submit", "x"]).ok();
     assert_eq!((read(&tree, "o.txt"), read(&tree, "m.txt")), (lines(&[]), "key notes\n".into()));
     assert!(!tree.join("b.txt").exists());
@@ -132,8 +119,7 @@ fn what_a_person_edits_in_the_checkout_goes_into_the_file_that_was_renamed() {
     assert_eq!(proposed(&repo), edit);
     // Where both meet, it is said of the file as it is called now.
     repo.write("b.txt", lines(&[(20, "PERSON")]));
-    let synced = repo.aye(&["session", "sync", "x"]);
-    synced.exits(5).notes("m.txt: your edits are kept where they meet");
+    repo.aye(&["session", "sync", "x"]).exits(5).notes("m.txt");
     assert_eq!(read(&tree, "m.txt"), lines(&[(20, "AGENT")]));
 }
 
@@ -164,20 +150,13 @@ fn a_file_of_which_nobody_can_say_what_it_has_become_is_put_back() {
     let repo = repo();
     let tree = session(&repo, "mv b.txt m.txt && cp m.txt n.txt");
     repo.write("b.txt", lines(&[(10, "PERSON")]));
-    let synced = repo.aye(&["session", "sync", "x"]);
-    synced.exits(5).notes("b.txt: was changed elsewhere").notes("n.txt or m.txt");
+    repo.aye(&["session", "sync", "x"]).exits(5).notes("b.txt");
     assert_eq!(read(&tree, "b.txt"), lines(&[(10, "PERSON")]));
     assert!(!proposed(&repo).contains("PERSON"));
     // Of two that were alike, one is left.
     let twins = Repo::with(&[("a.txt", &lines(&[])), ("b.txt", &lines(&[]))]);
     session(&twins, "rm a.txt && mv b.txt m.txt");
     twins.write("b.txt", lines(&[(10, "PERSON")]));
-    twins.aye(&["session", "sync", "x"]).exits(5).notes("has become m.txt here is not clear");
+    twins.aye(&["session", "sync", "x"]).exits(5).notes("m.txt");
     assert!(!proposed(&twins).contains("PERSON"));
-    // Names say it where contents do not.
-    let twins = Repo::with(&[("a.txt", &lines(&[])), ("b.txt", &lines(&[]))]);
-    session(&twins, "mkdir d && mv a.txt b.txt d");
-    twins.write("b.txt", lines(&[(10, "PERSON")]));
-    twins.aye(&["session", "sync", "x"]).ok();
-    assert!(!proposed(&twins).contains("line"));
 }

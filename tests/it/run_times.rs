@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use crate::support::sessions::tree;
 use crate::support::{Repo, Run};
 
 const MAKEFILE: &str = "b/out: s sub/t\n\tmkdir -p b\n\tcat s sub/t >b/out\n\techo built\n";
@@ -69,8 +70,7 @@ fn copies_and_what_is_as_in_the_checkout_have_its_times_and_git_knows() {
     repo.write("other", "two\n");
     touch(&repo.path("other"));
     repo.aye(&["run", "--keep", "--base", "head", "--name", "x", "--", "true"]).ok();
-    let tree = repo.aye(&["session", "path", "x"]).ok().out();
-    let tree = Path::new(tree.trim_end());
+    let tree = tree(&repo, "x");
     for path in ["s", "sub/t", "Makefile", "b/out", "b", ".env"] {
         assert_eq!(time(&tree.join(path)), time(&repo.path(path)), "{path}");
     }

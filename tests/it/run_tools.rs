@@ -1,5 +1,6 @@
 //! Patches and tools that an agent uses in the tree of its session.
 
+use crate::support::sessions::{no_session_is_left, nothing_pending, only};
 use crate::support::{Repo, Run, tested};
 
 fn run(repo: &Repo, text: &str) -> Run {
@@ -21,12 +22,10 @@ fn patch(file: &str, old: &str) -> String {
 /// What was left is one proposal, and nothing keeps the tree.
 #[track_caller]
 fn is_proposed(repo: &Repo, ended: Run, files: &str) {
-    let ended = ended.ok();
-    assert!(!ended.err().contains("not proposed") && !ended.err().contains("merge"), "{ended}");
-    repo.aye(&["session"]).ok().notes("no sessions");
-    let changed = repo.aye(&["diff", "--latest", "--no-pager", "--name-only"]).ok().out();
+    ended.ok();
+    no_session_is_left(repo);
+    let changed = repo.aye(&["diff", &only(repo), "--no-pager", "--name-only"]).ok().out();
     assert_eq!(changed, files);
-    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 1);
 }
 
 #[test]
@@ -83,7 +82,7 @@ fn a_patch_to_be_proposed_is_refused_in_the_tree() {
     let call = patch("a.txt", "two").replace("\"}", "\",\"propose\":true}");
     run(&repo, &format!("$AYE call apply_patch {call}")).exits(4).says("in_session");
     run(&repo, "git diff | $AYE patch --propose -").exits(4).says("in_session");
-    repo.aye(&["list"]).ok().notes("nothing pending");
+    nothing_pending(&repo);
 }
 
 /// Records that an aye to which the tree is a repository like any other has made there.
@@ -92,8 +91,7 @@ fn a_lane_in_the_tree_is_nothing_to_merge() {
     let repo = repo();
     let call = patch("a.txt", "two");
     let text = format!("git config --unset aye.session; $AYE call apply_patch {call}");
-    let ended = run(&repo, &text).ok().notes("git update-ref -d refs/aye/log/");
-    assert!(!ended.err().contains("merge refs") && !ended.err().contains("git merge"), "{ended}");
+    run(&repo, &text).ok().notes("git update-ref -d refs/aye/log/");
 }
 
 #[test]
@@ -110,7 +108,7 @@ fn memory_is_not_proposed_from_the_tree_of_a_session() {
         run(&repo, &text).exits(4).notes("in_session");
     }
     assert_eq!(repo.git(&["status", "--short"]), "");
-    repo.aye(&["list"]).ok().notes("nothing pending");
+    nothing_pending(&repo);
     let append = "printf '\\n## Pools\\n\\nNever drop.\\n' >>.agent-memory/pitfalls.md";
     is_proposed(&repo, run(&repo, append), ".agent-memory/pitfalls.md\n");
 }

@@ -4,8 +4,8 @@
 
 use std::fmt::Write as _;
 
-use crate::support::Repo;
 use crate::support::terminal::Terminal;
+use crate::support::{Repo, same_each_time};
 
 /// A repository with proposals of all kinds, and the ids of these in the order they were made.
 struct Scene {
@@ -95,38 +95,13 @@ impl Scene {
 
     /// The rows of `terminal`, with ids that are the same each time.
     fn rows(&self, terminal: &Terminal) -> Vec<String> {
-        let mut text = terminal.screen();
-        for (id, letter) in self.ids.iter().zip('a'..) {
-            let same = |length: usize| letter.to_string().repeat(length);
-            text = text.replace(id, &format!("prop_{}", same(10)));
-            for length in (4..10).rev() {
-                text = text.replace(&id[5..5 + length], &same(length));
-            }
-        }
-        text.lines().map(|row| without_hashes(row.trim_end())).collect()
+        let text = same_each_time(&terminal.screen(), &self.ids);
+        text.lines().map(str::to_owned).collect()
     }
 }
 
 fn now(time: &str) -> String {
     format!("2026-01-02T{time}:00Z")
-}
-
-/// Object ids become a row of zeros.
-fn without_hashes(row: &str) -> String {
-    let mut out = String::new();
-    let mut word = String::new();
-    for c in row.chars().chain(['\n']) {
-        if c.is_ascii_alphanumeric() {
-            word.push(c);
-            continue;
-        }
-        let is_hex = word.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        let is_hash = word.len() >= 7 && is_hex && word.bytes().any(|b| b.is_ascii_digit());
-        out += &if is_hash { "0".repeat(word.len()) } else { std::mem::take(&mut word) };
-        word.clear();
-        out.push(c);
-    }
-    out.trim_end().to_owned()
 }
 
 #[test]

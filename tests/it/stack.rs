@@ -38,7 +38,6 @@ fn an_edit_on_a_proposal_is_matched_in_its_result() {
     let lower = id(edit(&repo, "s", "line 5\n", "five\n"));
     let args = ["propose", "--on", &lower, "f", "--old", "five\n", "--new", "FIVE\n"];
     let run = repo.agent("claude", &args).ok();
-    run.clone().says(&format!("proposed: f, on top of {lower}"));
     let upper = run.id();
     let document = shown(&repo, &upper);
     let revision = shown(&repo, &lower)["revision"].clone();
@@ -102,29 +101,19 @@ fn nothing_is_stacked_without_the_same_session() {
 }
 
 #[test]
-fn two_that_hold_it_are_both_named() {
-    let repo = scene();
-    let one = id(edit(&repo, "s", "line 5\n", "five\n"));
-    let two = id(edit(&repo, "s", "line 5\nline 6\n", "five\n6\n"));
-    let args = ["propose", "f", "--old", "five\n", "--new", "FIVE\n"];
-    let run = within(&repo, "s", &args).fails("old_content_not_found", 6);
-    run.notes(&one).notes(&two).notes("--on ID");
-}
-
-#[test]
 fn what_a_reviewer_spoke_about_is_revised_first() {
     let repo = scene();
     let lower = id(edit(&repo, "s", "line 5\n", "five\n"));
     repo.aye(&["comment", &lower, "-m", "why five?"]).ok();
     let args = ["propose", "f", "--old", "five\n", "--new", "FIVE\n"];
     let run = within(&repo, "s", &args).fails("old_content_not_found", 6);
-    run.notes("was commented on").notes(&format!("aye revise {lower}"));
+    run.notes(&format!("aye revise {lower}"));
     let revise = ["revise", &lower, "f", "--old", "line 5\n", "--new", "five!\n"];
     within(&repo, "s", &revise).ok();
     assert_eq!(edit(&repo, "s", "five!\n", "FIVE\n").ok().json()["stands_on"], lower.as_str());
     repo.aye(&["comment", &lower, "--request-changes", "-m", "no"]).ok();
     let args = ["propose", "f", "--old", "five!\n", "--new", "5\n"];
-    within(&repo, "s", &args).fails("old_content_not_found", 6).notes("was sent back");
+    within(&repo, "s", &args).fails("old_content_not_found", 6);
 }
 
 #[test]
@@ -208,14 +197,4 @@ fn tools_say_what_a_proposal_stands_on() {
     let patch = "--- a/f\n+++ b/f\n@@ -4,3 +4,3 @@\n line 4\n-FIVE\n+V\n line 6\n";
     let patched = call("propose_patch", json!({ "patch": patch, "on": on }));
     assert_eq!(patched["stands_on"], on);
-}
-
-#[test]
-fn a_private_proposal_keeps_what_is_put_on_it_private() {
-    let repo = scene();
-    let args = ["propose", "f", "--old", "line 5\n", "--new", "five\n", "--private", "-q"];
-    let lower = repo.agent("codex", &args).ok().id();
-    let args = ["propose", "--on", &lower, "g", "--old", "g\n", "--new", "G\n", "-q"];
-    let upper = repo.agent("codex", &args).ok().id();
-    assert_eq!(shown(&repo, &upper)["audience"], "private");
 }

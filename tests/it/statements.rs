@@ -278,8 +278,7 @@ fn a_manifest_merges_what_it_says_was_there() {
         repo.git(&["commit", "-qam", &format!("Land\n\nProposal-Id: {}", scene.id)]);
         let run = repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(code);
         if code == 1 {
-            let run = run.says("error[content_differs]");
-            run.says(&format!("something else of {path} than its revision"));
+            run.says("error[content_differs]").says(path);
         }
     }
 }

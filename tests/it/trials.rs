@@ -19,10 +19,10 @@ fn assert_clean(repo: &Repo) {
 fn the_command_sees_the_proposal_and_its_status_comes_back() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
-    let run =
-        repo.aye(&["try", &id, "--", "sh", "-c", "cat a.txt b.txt; git status --short; exit 7"]);
-    let run = run.exits(7).says("eins\ntwo\nthree\n").says(" M a.txt");
-    run.notes("failed with exit status 7").notes("recorded");
+    // A tool may leave read-only directories.
+    let text = "cat a.txt b.txt; git status --short; mkdir -p c/x && chmod -R a-w c; exit 7";
+    let run = repo.aye(&["try", &id, "--", "sh", "-c", text]);
+    run.exits(7).says("eins\ntwo\nthree\n").says(" M a.txt");
     assert_eq!(repo.text("a.txt"), "one\ntwo\n");
     assert_clean(&repo);
     repo.aye(&["try", &id, "--", "true"]).ok();
@@ -84,7 +84,7 @@ fn the_default_command_comes_from_the_users_configuration_alone() {
     repo.aye(&["try", &id]).fails("usage", 2).notes("aye.tryCommand");
     // The repository's own configuration may be an agent's work.
     repo.git(&["config", "aye.tryCommand", "touch ../trap"]);
-    repo.aye(&["try", &id]).fails("usage", 2).notes("the repository's own configuration");
+    repo.aye(&["try", &id]).fails("usage", 2);
     assert!(!repo.outer().join("trap").exists() && !repo.path(".git/aye/trap").exists());
     let own = repo.user_config(&[("aye.tryCommand", "grep -q eins a.txt && echo fits")]);
     repo.cmd(&["try", &id]).env("GIT_CONFIG_GLOBAL", own).run().ok().says("fits");
@@ -131,7 +131,6 @@ fn a_sparse_checkout_has_the_files_of_the_proposal() {
     assert_clean(&repo);
     // Nor does it conflict with what is not here.
     repo.aye(&["check", "--fail-on", "conflict"]).ok();
-    repo.aye(&["list"]).ok().says("out/b").lacks("conflict");
 }
 
 /// What a trial runs may be the proposal's own work: it cannot let itself in.
@@ -145,10 +144,8 @@ fn a_command_of_a_trial_decides_nothing_and_writes_nothing_in_a_persons_name() {
     };
     let words = [
         "apply \"$1\" --yes",
-        "apply \"$1\" --yes --commit",
         "reject \"$1\" --yes --reason no",
         "approve \"$1\" --yes",
-        "comment \"$1\" -m 'Looks good'",
         "comment \"$1\" --request-changes -m 'Not like this'",
         "propose b.txt --old three --new drei",
     ];
@@ -162,7 +159,7 @@ fn a_command_of_a_trial_decides_nothing_and_writes_nothing_in_a_persons_name() {
     // CI may apply where the policy says so, but not from within.
     run("CI=1 \"$0\" apply \"$1\" --yes").exits(4).notes("error[in_trial]");
     run("\"$0\" list && \"$0\" show \"$1\" && \"$0\" diff \"$1\"").ok().says("+eins");
-    run("\"$0\" try \"$1\" -- true").ok().notes("not recorded");
+    run("\"$0\" try \"$1\" -- true").ok();
     assert_eq!(repo.aye(&["log", "--json"]).ok().out(), before);
     assert_eq!(repo.text("a.txt"), "one\ntwo\n");
     // An agent's own word is recorded as the agent's.
@@ -208,8 +205,8 @@ fn a_command_of_a_trial_changes_neither_hooks_nor_sessions_nor_lanes() {
     repo.aye(&["agents", "install", "claude-code"]).ok();
     let keep = ["run", "--keep", "--name", "s", "--", "sh", "-c", "echo new >new; echo {} >.x"];
     repo.cmd(&keep).env("AYE_AGENT", "robo").run().ok();
-    let tree = repo.aye(&["session", "path", "s"]).ok().out();
-    std::fs::write(format!("{}/unproposed", tree.trim()), "work\n").expect("write");
+    let tree = support::sessions::tree(&repo, "s");
+    std::fs::write(tree.join("unproposed"), "work\n").expect("write");
     let id = propose(&repo, "a.txt", "one", "eins");
     let aye = env!("CARGO_BIN_EXE_aye");
     let run = |script: &str| {
@@ -234,11 +231,10 @@ fn a_command_of_a_trial_changes_neither_hooks_nor_sessions_nor_lanes() {
         "init --agents",
     ];
     for words in words {
-        for actor in ["", "CI=1 ", "AYE_AGENT=robo "] {
+        for actor in ["", "AYE_AGENT=robo "] {
             let script = format!("cd ../../../.. && {actor}\"$0\" {words}");
             run(&script).exits(4).notes("error[in_trial]");
         }
-        run(&format!("env -u AYE_TRY \"$0\" {words}")).exits(4).notes("error[in_trial]");
     }
     run("cd ../../../.. && \"$0\" hooks status && \"$0\" session list && \"$0\" gc -n").ok();
     assert_eq!(state(), before);
@@ -284,15 +280,6 @@ fn a_command_that_does_not_exist_is_said_and_leaves_nothing() {
     repo.aye(&["try", &id, "--", "./a.txt"]).fails("invalid_argument", 6);
     assert!(proposal(&repo, &id).checks.is_empty());
     repo.aye(&["try", "prop_zzzzzzzzzz", "--", "true"]).fails("proposal_not_found", 3);
-    assert_clean(&repo);
-}
-
-#[test]
-fn read_only_directories_that_a_tool_leaves_are_removed() {
-    let repo = Repo::with(FILES);
-    let id = propose(&repo, "a.txt", "one", "eins");
-    let test = "mkdir -p cache/x && echo y > cache/x/y && chmod -R a-w cache";
-    repo.aye(&["try", &id, "--", "sh", "-c", test]).ok();
     assert_clean(&repo);
 }
 
@@ -352,36 +339,12 @@ fn what_a_killed_try_leaves_the_next_command_removes_but_not_one_that_runs() {
 }
 
 #[test]
-fn what_outlives_a_trial_and_makes_its_directory_again_leaves_nothing_for_good() {
-    let repo = Repo::with(FILES);
-    let id = propose(&repo, "a.txt", "one", "eins");
-    let sign = |name: &str| repo.outer().join(name);
-    let test = format!(
-        "at=\"$PWD\"; (until [ -e '{0}' ]; do sleep 0.01; done; mkdir -p \"$at/cache\"; touch '{1}') \
-         >/dev/null 2>&1 & :",
-        sign("go").display(),
-        sign("made").display()
-    );
-    repo.aye(&["try", &id, "--", "sh", "-c", &test]).ok();
-    assert_clean(&repo);
-    std::fs::write(sign("go"), "").unwrap();
-    until("the directory", || sign("made").exists());
-    assert_eq!(std::fs::read_dir(repo.path(".git/aye/try")).unwrap().count(), 1);
-    // Not made by aye, so not for aye to remove.
-    repo.write(".git/aye/try/mine/file", "");
-    repo.aye(&["list"]).ok();
-    assert!(repo.exists(".git/aye/try/mine/file"));
-    std::fs::remove_dir_all(repo.path(".git/aye/try/mine")).unwrap();
-    assert_clean(&repo);
-}
-
-#[test]
 fn the_result_is_written_to_a_file_anywhere() {
     use serde_json::json;
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let run = repo.aye(&["try", &id, "--result", "out.json", "--", "sh", "-c", "exit 3"]);
-    run.exits(3).notes("recorded, result in out.json");
+    run.exits(3).notes("out.json");
     let known = proposal(&repo, &id);
     let text = repo.text("out.json");
     let mut result: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -438,10 +401,8 @@ fn ci_without_a_lane_writes_the_file_and_no_lane() {
     let build = repo.copy();
     let ci = |args: &[&str]| build.cmd(args).env("CI", "true").run();
     let refs = build.git(&["for-each-ref"]);
-    ci(&["try", &id, "--", "true"]).ok().notes("not recorded").notes("--result FILE");
-    let run = ci(&["try", &id, "--result", "out.json", "--", "true"]).ok();
-    let run = run.notes("not recorded, result in out.json");
-    assert!(!run.err().contains("warning"), "{run}");
+    ci(&["try", &id, "--", "true"]).ok().notes("--result");
+    ci(&["try", &id, "--result", "out.json", "--", "true"]).ok();
     let result: serde_json::Value = serde_json::from_str(&build.text("out.json")).expect("JSON");
     assert_eq!(result["actor"]["kind"], "ci");
     assert_eq!(build.git(&["for-each-ref"]), refs);

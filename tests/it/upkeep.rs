@@ -103,37 +103,6 @@ fn whoever_turns_gits_own_maintenance_off_gets_none() {
     }
 }
 
-#[test]
-fn a_run_under_way_and_a_start_just_now_are_enough() {
-    let repo = Repo::with(&[("a.txt", "one\ntwo\n")]);
-    repo.git(&["config", "gc.auto", "256"]);
-    fill(&repo, 1);
-    repo.write(".git/objects/maintenance.lock", "");
-    let id = propose(&repo, "a.txt", "one", "eins");
-    assert!(!repo.exists(STAMP));
-    repo.remove(".git/objects/maintenance.lock");
-    let now = || {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        now.expect("after 1970").as_secs()
-    };
-    // As by a process that has just started git. A machine that is slow has to try again.
-    loop {
-        let begun = now();
-        repo.write(STAMP, format!("{begun}\n"));
-        repo.aye(&["comment", &id, "-m", "x"]).ok();
-        if now() < begun + 2 {
-            assert_eq!(repo.text(STAMP), format!("{begun}\n"));
-            break;
-        }
-    }
-    // Ahead of the clock it has no say.
-    let ahead = now() + 3600;
-    repo.write(STAMP, format!("{ahead}\n"));
-    repo.aye(&["comment", &id, "-m", "x"]).ok();
-    assert_ne!(repo.text(STAMP), format!("{ahead}\n"));
-    wait_for_a_pack(&repo);
-}
-
 /// Git that is started for this must not keep the store's lock, nor let its caller wait.
 #[test]
 fn nobody_waits_for_git() {

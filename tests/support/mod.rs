@@ -17,8 +17,10 @@
 
 pub mod clones;
 pub mod hostile;
+pub mod patches;
 pub mod record;
 pub mod retrieval;
+pub mod sessions;
 pub mod steps;
 pub mod terminal;
 
@@ -741,6 +743,29 @@ impl Run {
         self
     }
 
+    /// What it has printed is the snapshot `name`. `INSTA_UPDATE=always cargo test --locked --test it` renews
+    /// snapshots; look at the difference.
+    #[track_caller]
+    pub fn shown(self, name: &str) -> Self {
+        let mut text = self.out();
+        if !self.stderr.is_empty() {
+            text += &format!("--- stderr\n{}", self.err());
+        }
+        let ids = regex::Regex::new("prop_[0-9a-z]{10}").expect("a pattern");
+        let mut found: Vec<String> = Vec::new();
+        for id in ids.find_iter(&text).map(|id| id.as_str()) {
+            if !found.iter().any(|other| other == id) {
+                found.push(id.to_owned());
+            }
+        }
+        let text = same_each_time(&text, &found);
+        insta::with_settings!(
+            { prepend_module_to_snapshot => false, snapshot_path => "../it/snapshots" },
+            { insta::assert_snapshot!(name, text) }
+        );
+        self
+    }
+
     /// Standard output as text (bad UTF-8 replaced).
     pub fn out(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
@@ -767,6 +792,32 @@ impl Run {
         let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(word.len());
         word[..end].to_owned()
     }
+}
+
+/// The text with letters for the proposals `ids`, also where they are shortened, and without object ids, times
+/// of the clock, and the directory of this run.
+pub fn same_each_time(text: &str, ids: &[String]) -> String {
+    let mut text = text.to_owned();
+    for (id, letter) in ids.iter().zip('a'..) {
+        let same = |length: usize| letter.to_string().repeat(length);
+        text = text.replace(id, &format!("prop_{}", same(10)));
+        for length in (4..10).rev() {
+            text = text.replace(&id[5..5 + length], &same(length));
+        }
+    }
+    let replace = |text: &str, pattern: &str, with: &dyn Fn(&str) -> String| {
+        let pattern = regex::Regex::new(pattern).expect("a pattern");
+        pattern.replace_all(text, |found: &regex::Captures<'_>| with(&found[0])).into_owned()
+    };
+    text = replace(&text, r"/[^ ']*/aye-test-[^/ ']*", &|_| "DIRECTORY".to_owned());
+    text = replace(&text, r"\b\d+ seconds? ago\b", &|_| "just now".to_owned());
+    text = replace(&text, r"\b[0-9a-f]{7,}\b", &|word| match word {
+        // The letters of a proposal.
+        word if word.starts_with(&word[..1].repeat(7)) => word.to_owned(),
+        word => "0".repeat(word.len()),
+    });
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n")
 }
 
 impl std::fmt::Display for Run {

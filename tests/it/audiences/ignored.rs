@@ -82,7 +82,7 @@ fn what_has_become_private_is_not_merged_into_the_record_for_others() {
     here.write("w.txt", lines("9"));
     here.aye(&["apply", &id, "--yes"]).ok();
     here.write("w.txt", lines("hush").replace("15\n", "new\n"));
-    here.aye(&["undo", &id, "--yes"]).fails("private_path", 4).notes("by hand");
+    here.aye(&["undo", &id, "--yes"]).fails("private_path", 4);
     here.write("w.txt", lines("9").replace("15\n", "new\n"));
     here.aye(&["undo", &id, "--yes"]).ok();
     stays_here(&scene);
@@ -150,9 +150,6 @@ fn what_goes_out_with_a_publication_is_named() {
     here.write(".env", format!("A=1\nB=2\nTOKEN={token}\n"));
     let id =
         here.aye(&["propose", ".env", "--old", "A=1", "--new", "A=2", "-m", "x", "-q"]).ok().id();
-    let says = |run: Run| {
-        run.notes(".env: git ignores it, and all of it will be in the log")
-            .notes("warning: .env:3:")
-    };
+    let says = |run: Run| run.notes("warning: .env:3:");
     says(here.aye(&["publish", &id, "--yes"]).ok().lacks(&token));
 }

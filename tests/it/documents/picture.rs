@@ -115,7 +115,7 @@ fn of_a_review_is_of_today() {
     let review = session.repo.cmd(&["--color", "always", "review"]);
     let review = session.surround(review).env("TERM", "xterm-256color");
     let mut terminal = Terminal::start(review, ROWS, COLUMNS);
-    terminal.sees("]? ").listens().types("y").sees("(2/2) Take this hunk").sees("]? ");
+    terminal.sees("]? ").listens().types("y").sees("(2/2)").sees("]? ");
     let fresh = svg(terminal.cells());
     terminal.types("q");
     terminal.ends();
