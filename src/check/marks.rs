@@ -143,12 +143,9 @@ fn larger(store: &Store, change: &ChangeRecord) -> u64 {
 }
 
 fn of_size(change: &ChangeRecord, size: u64) -> Option<Mark> {
-    let message = match size {
-        ..=LARGE => return None,
-        ..=SIZE_LIMIT => format!("has {size} bytes"),
-        _ => format!("has {size} bytes, and is not searched"),
-    };
-    Some(Mark::of_file(Word::Large, &change.path, message))
+    let more = if size > SIZE_LIMIT { ", and is not searched" } else { "" };
+    let mark = || Mark::of_file(Word::Large, &change.path, format!("has {size} bytes{more}"));
+    (size > LARGE).then(mark)
 }
 
 /// Adds to `found` what the content of `changes` says; answers whether all of it was read.

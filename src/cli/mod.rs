@@ -407,7 +407,6 @@ fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Deinit(args) => deinit::run(context, &args),
         Command::Apply(args) => apply::run(context, args),
         Command::Undo(args) => undo::run(context, args),
-
         Command::Shell(args) => shell::run(context, args),
         Command::Check(args) => check::run(context, &args),
         Command::Plan(args) => plan::run(context, args),

@@ -14,8 +14,8 @@ use crate::store::Store;
 /// Look for secrets and text that misleads.
 ///
 /// Finds credentials of well over a hundred services, private keys, passwords in connection
-/// strings, secrets assigned in plain text, random strings, social security and card numbers;
-/// bidirectional controls, invisible characters and phrases aimed at agents.
+/// strings and secrets assigned in plain text; bidirectional controls, invisible characters and
+/// phrases aimed at agents.
 /// A finding says what and where, and never repeats the secret.
 ///
 /// Without a path the current directory is scanned, as far as git does not ignore it. With --staged

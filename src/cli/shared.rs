@@ -78,7 +78,7 @@ fn own(context: &Context) -> Option<PathBuf> {
 /// The socket of a server that is alive.
 fn listening(context: &Context, server: &Server) -> Option<PathBuf> {
     let socket = own(context)?.join(server.socket);
-    return std::os::unix::net::UnixStream::connect(&socket).is_ok().then_some(socket);
+    std::os::unix::net::UnixStream::connect(&socket).is_ok().then_some(socket)
 }
 
 /// The number of its process.

@@ -155,9 +155,10 @@ impl Reader<'_> {
         let joins = !reads && self.take(">") && self.take("&");
         if joins {
             let is_number = self.take("1") || self.take("2");
-            return match is_number && self.rest().starts_with(|c| !ENDS.contains(c)) || !is_number {
-                true => self.refuse("only `2>&1` and `1>&2` join streams", HINT),
-                false => Ok(()),
+            let is_longer = self.rest().starts_with(|c| !ENDS.contains(c));
+            return match is_number && !is_longer {
+                true => Ok(()),
+                false => self.refuse("only `2>&1` and `1>&2` join streams", HINT),
             };
         }
         let from = self.at;

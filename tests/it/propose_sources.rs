@@ -237,8 +237,8 @@ fn no_form_of_propose_changes_the_index() {
     let own = scene.agent("codex", &["propose", "applied", "--old", "b", "--new", "B"]).ok();
     scene.aye(&["apply", &own.id(), "--yes"]).ok();
     // A person's and an agent's.
-    let pending = ["", "codex"].map(|by| {
-        let args = ["propose", "p", "--old", "p", "--new", "Q", "-q"];
+    let pending = [("", "Q"), ("codex", "R")].map(|(by, new)| {
+        let args = ["propose", "p", "--old", "p", "--new", new, "-q"];
         scene.cmd(&args).env("AYE_AGENT", by).run().ok().id()
     });
     for (name, text) in [("staged", "2\n"), ("both", "2\n"), ("added", "a\n"), ("other", "O\n")] {

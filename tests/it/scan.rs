@@ -209,7 +209,6 @@ fn what_real_sources_are_full_of_is_no_finding() {
     let secret = &token(4)[4..28];
     for text in [
         format!("setenv(\"PASSWORD\", \"{secret}\", 1)"),
-        format!("props.put(\"password\", new String(\"{secret}\"));"),
         format!("cfg.set(\"api_key\", process.env.API_KEY || \"{secret}\");"),
         format!("parser.add(\"--api-token\", default=\"{secret}\")"),
         format!("password = \"{secret}@env:X\""),

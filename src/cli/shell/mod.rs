@@ -50,8 +50,9 @@ The command is of what all shells read alike: quotes, variables, patterns, pipes
 PAGER=cat before a program. Nothing is written but to /dev/null, nothing else is started or reached,
 and nothing is left running. It reads the repository and the system's own files: not your home, your
 environment, other directories or processes. Files that git does not track stay unread if they are
-named as secrets are (.env, id_rsa, .npmrc, *.p12, ...; not .env.example) or hold a private key. What
-git stores is content and is shown, history too. Credentials in URLs and headers are printed as `***`.
+named as secrets are (.env, id_rsa, .npmrc, *.p12, ...; not .env.example) or hold a private key.
+What git stores is content and is shown, history too. Credentials in URLs and headers are printed
+as `***`.
 Where the kernel has no Landlock, one program runs a call, without a shell.
 
 Configuration (git config; a repository may only tighten it):
