@@ -43,6 +43,9 @@ pub struct Rule {
 
 include!(concat!(env!("OUT_DIR"), "/secret_rules.rs"));
 
+/// The pattern of a rule, and the one of what is excepted.
+type Compiled = (Regex, Option<Regex>);
+
 impl Rule {
     /// False when `hit`, a keyword in some letter case, is not written as the pattern asks.
     pub(super) fn wants(&self, hit: &[u8]) -> bool {
@@ -55,9 +58,8 @@ impl Rule {
         if self.guessable { self.min_entropy } else { self.min_entropy.max(MACHINE_MADE) }
     }
 
-    /// The pattern, and the one of what is excepted.
-    fn regex(index: usize) -> Option<&'static (Regex, Option<Regex>)> {
-        static COMPILED: OnceLock<Vec<OnceLock<Option<(Regex, Option<Regex>)>>>> = OnceLock::new();
+    fn regex(index: usize) -> Option<&'static Compiled> {
+        static COMPILED: OnceLock<Vec<OnceLock<Option<Compiled>>>> = OnceLock::new();
         let all = COMPILED.get_or_init(|| RULES.iter().map(|_| OnceLock::new()).collect());
         let build =
             |pattern| RegexBuilder::new(pattern).unicode(false).multi_line(true).build().ok();
