@@ -189,7 +189,7 @@ fn a_change_that_the_patch_only_tells_of_is_named() {
         let repo = Repo::with(&[("f", LINES)]);
         for patch in [format!("{line}\n{CHANGE}"), format!("{CHANGE}\n{line}\n")] {
             let answer = repo.aye_stdin(&["patch", "-n", "--json"], patch).ok().json();
-            assert!(answer["notes"][0].as_str().expect("a note").contains(&*line), "{answer:#}");
+            assert!(answer["notes"][0].as_str().expect("a note").contains(line), "{answer:#}");
         }
         let run = repo.aye_stdin(&["patch", "--format", "text"], format!("Now:\n{line}\n"));
         run.fails("patch_invalid", 6);

@@ -266,14 +266,14 @@ fn without(command: &mut Command, calls: &[i64]) {
     use std::os::unix::process::CommandExt as _;
     let rules = calls.iter().map(|call| (*call, Vec::new())).collect();
     let missing = seccompiler::SeccompAction::Errno(libc::ENOSYS as u32);
-    let architecture = std::env::consts::ARCH.try_into().unwrap();
+    let architecture = std::env::consts::ARCH.try_into().expect("a known machine");
     let filter = seccompiler::SeccompFilter::new(
         rules,
         seccompiler::SeccompAction::Allow,
         missing,
         architecture,
     );
-    let filter: seccompiler::BpfProgram = filter.unwrap().try_into().unwrap();
+    let filter: seccompiler::BpfProgram = filter.and_then(TryInto::try_into).expect("a filter");
     // SAFETY: system calls, on memory that is there already.
     #[allow(unsafe_code)]
     unsafe {

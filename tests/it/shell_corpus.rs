@@ -123,7 +123,11 @@ fn each_case(name: &str) -> Option<String> {
             let said = String::from_utf8_lossy(&run.stdout);
             let errors = String::from_utf8_lossy(&run.stderr);
             assert!(run.status.success() && said.contains("1 passed"), "{case}: {said}{errors}");
-            eprint!("{case}: {errors}");
+            std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("{case}: {errors}").as_bytes(),
+            )
+            .expect("write");
         }
     }
     None
