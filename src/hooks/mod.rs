@@ -1,6 +1,6 @@
 //! Git hooks: four scripts in the repository's own directory of hooks.
 //!
-//! A plain hook that is there already stays and is run first ([`chain`]). Where a hook manager or `core.hooksPath` has
+//! A plain hook that is there already stays and is run first (`chain.rs`). Where a hook manager or `core.hooksPath` has
 //! the hooks, or a hook is none to be moved, nothing is written: the refusal has the line to paste.
 
 mod chain;

@@ -29,7 +29,7 @@ pub const VERSIONS: &[&str] = &[
     "sqlite3",
 ];
 
-/// Verbs of git that read; some in their reading forms only ([`other_form`]).
+/// Verbs of git that read; some in their reading forms only (`other_form`).
 pub const VERBS: &[&str] = &[
     "status", "diff", "log", "show", "blame", "annotate", "grep", "shortlog", "rev-list",
     "rev-parse", "describe", "merge-base", "name-rev", "cherry", "range-diff", "whatchanged",
