@@ -20,7 +20,6 @@ use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Proposal, Status, codes};
 use crate::store::Store;
-use crate::text::escape;
 
 /// Approve pending proposals, and write nothing.
 ///
@@ -160,9 +159,6 @@ fn record(
                 items.iter().map(|item| item.proposal_id.clone()).collect::<Vec<_>>(),
             ),
         })?;
-        for warning in &approved.warnings {
-            context.note(&format!("warning: {}", escape::line(warning)));
-        }
         if let Some(note) = not_approved(&approved.not_approved) {
             context.note(&note);
         }

@@ -106,7 +106,6 @@ pub fn apply(
     let proposal = &proposal;
     let followed = planned.followed.clone();
     let part = followed.as_ref().map(|followed| &followed.part).or(part);
-    let mut warnings = subject::notices(store, proposal)?;
     if request.take_residue {
         planned.take_residue();
     }
@@ -121,7 +120,7 @@ pub fn apply(
     })?;
     super::require_apart(store, &proposal.id, false, super::merged(&written))?;
     let mut kind = files::APPLY;
-    warnings.extend(super::ignored::warnings(store, request.effect, &planned.plan)?);
+    let mut warnings = super::ignored::warnings(store, request.effect, &planned.plan)?;
     if request.effect == Effect::Commit {
         kind = files::COMMIT;
         let seen = require_recordable(store, authority, now, proposal, (&planned, part))?;

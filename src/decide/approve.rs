@@ -29,8 +29,6 @@ pub struct Remarks {
 pub struct Approved {
     /// Every file, as it would be written.
     pub files: Vec<Planned>,
-    /// What was found beside the proposal and ignored, in words.
-    pub warnings: Vec<String>,
     /// Files that hold changes of others, which are not approved.
     pub not_approved: Vec<String>,
 }
@@ -74,7 +72,6 @@ pub fn approve(
         .collect();
     let merged = merged.iter().map(|(path, now)| (*path, now.as_ref()));
     super::require_apart(store, &proposal.id, false, merged)?;
-    let warnings = subject::notices(store, proposal)?;
     store.write(authority.actor(), now, |writer| {
         let current = still(writer, proposal, &planned.seen)?;
         let (revision, digest) = (current.current().event.clone(), digest_of(current.current()));
@@ -97,5 +94,5 @@ pub fn approve(
     })?;
     let not_approved =
         planned.foreign().map(|residue| residue.path.display().to_string()).collect();
-    Ok(Approved { files: planned.plan.files, warnings, not_approved })
+    Ok(Approved { files: planned.plan.files, not_approved })
 }

@@ -223,17 +223,6 @@ pub(super) fn follow(
     Some(format!("the files are written, but git refused: {}", error.message()))
 }
 
-/// What was found beside `proposal` that the store did not write, and that is ignored.
-///
-/// # Errors
-/// `memory_not_initialized` and its kin.
-pub(super) fn notices(store: &Store, proposal: &Proposal) -> Result<Vec<String>> {
-    match proposal.subject {
-        Subject::Code => Ok(Vec::new()),
-        Subject::Memory => memory::notices(store, proposal),
-    }
-}
-
 /// The lock of agent-memory's own program, where `proposal` writes memory and that program may be
 /// at work here.
 ///

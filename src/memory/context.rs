@@ -8,7 +8,7 @@ use super::search::Hit;
 use super::settings::Settings;
 
 /// A pack.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Pack {
     /// The text to read, Markdown.
     pub context: String,
@@ -17,9 +17,6 @@ pub struct Pack {
     /// What did not fit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<Omitted>,
-    /// Searches that may help.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub suggested_next_queries: Vec<String>,
     /// Facts about the pack.
     pub context_metadata: Metadata,
 }
@@ -98,20 +95,15 @@ pub fn bootstrap(
         }
         // As many whole sections as fit.
         let document = markdown::parse(text);
-        let mut end = document.sections.first().map_or(0, |s| s.start());
-        let mut count = 0;
-        for section in &document.sections {
-            let part = wrap(&source.path, None, text[..section.own_end].trim_end(), !durable);
-            if packer.fits(&format!("{head}{part}\n\n(cut)\n")) {
-                end = section.own_end;
-                count += 1;
-            } else {
-                break;
-            }
-        }
-        if count > 0 {
+        let cut = |count: usize| {
+            let end = count.checked_sub(1).map_or(0, |last| document.sections[last].own_end);
             let part = wrap(&source.path, None, text[..end].trim_end(), !durable);
-            packer.push(&format!("{head}{part}\n\n(cut)\n"));
+            format!("{head}{part}\n\n(cut)\n")
+        };
+        let fitting = (1..=document.sections.len()).take_while(|count| packer.fits(&cut(*count)));
+        let count = fitting.last().unwrap_or_default();
+        if count > 0 {
+            packer.push(&cut(count));
             packer.include(&source.path, source.reason, count, None);
             let left = document.sections.len() - count;
             packer.omit(&source.path, format!("{left} section(s) are beyond the budget"));
@@ -119,7 +111,7 @@ pub fn bootstrap(
             packer.omit(&source.path, "beyond the budget".into());
         }
     }
-    packer.finish(Vec::new())
+    packer.finish()
 }
 
 /// The pack that answers a query: `hits` in order, whole sections, as many as fit.
@@ -133,16 +125,11 @@ pub fn answer(hits: &[Hit], branch: Option<&str>, budget: usize) -> Pack {
         let durable = !matches!(hit.category.as_str(), "current" | "sessions");
         let text =
             wrap(&hit.path, hit.section_id.as_deref(), hit.body.trim(), hit.untrusted || !durable);
-        let doubt = hit
-            .status
-            .iter()
-            .chain(&hit.confidence)
-            .filter(|word| {
-                matches!(word.as_str(), "superseded" | "deprecated" | "stale" | "unknown")
-            })
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(", ");
+        let is_doubt = |word: &&String| {
+            matches!(word.as_str(), "superseded" | "deprecated" | "stale" | "unknown")
+        };
+        let words = hit.status.iter().chain(&hit.confidence).filter(is_doubt);
+        let doubt = words.map(String::as_str).collect::<Vec<_>>().join(", ");
         let note = if doubt.is_empty() { String::new() } else { format!(" ({doubt})") };
         if packer
             .push(&format!("\n## {}{note}\n<!-- from {name} -->\n\n{text}\n", one_line(&hit.trail)))
@@ -155,20 +142,7 @@ pub fn answer(hits: &[Hit], branch: Option<&str>, budget: usize) -> Pack {
             packer.omit(&name, "beyond the budget".into());
         }
     }
-    let suggestions = suggestions(hits);
-    packer.finish(suggestions)
-}
-
-/// Headings near the best hits, to ask for next.
-fn suggestions(hits: &[Hit]) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for hit in hits.iter().skip(1).take(6) {
-        let heading = one_line(&hit.heading);
-        if !out.contains(&heading) && out.len() < 3 {
-            out.push(heading);
-        }
-    }
-    out
+    packer.finish()
 }
 
 fn one_line(text: &str) -> String {
@@ -219,15 +193,8 @@ struct Packer {
 
 impl Packer {
     fn new(branch: Option<&str>, budget: usize) -> Self {
-        let metadata =
-            Metadata { active_branch: branch.unwrap_or_default().into(), ..Metadata::default() };
-        let pack = Pack {
-            context: String::new(),
-            included_files: Vec::new(),
-            omitted: Vec::new(),
-            suggested_next_queries: Vec::new(),
-            context_metadata: metadata,
-        };
+        let mut pack = Pack::default();
+        pack.context_metadata.active_branch = branch.unwrap_or_default().to_owned();
         let mut packer = Self { pack, used: 0, budget };
         packer.push(PREFACE);
         packer
@@ -271,8 +238,7 @@ impl Packer {
         self.pack.context_metadata.stale_warnings.push(warning);
     }
 
-    fn finish(mut self, suggestions: Vec<String>) -> Pack {
-        self.pack.suggested_next_queries = suggestions;
+    fn finish(mut self) -> Pack {
         self.pack.context_metadata.budget_used = self.used;
         self.pack.context_metadata.budget_remaining = self.budget.saturating_sub(self.used);
         self.pack

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::plan::Files;
-use super::search::sections;
-use super::settings::{Settings, schema};
+use super::settings::Settings;
 use super::{DIR, MAX_FILE_BYTES};
 use crate::changeset::{File, RepoPath, Snapshot as _};
 use crate::error::{Error, Result, codes};
@@ -49,20 +48,6 @@ impl Disk<'_> {
         String::from_utf8(self.file(path).ok()??.bytes).ok()
     }
 
-    /// The directories that a category has its files in, relative to the store: `""` is the store's own.
-    pub fn directories(settings: &Settings) -> BTreeSet<String> {
-        let mut dirs: BTreeSet<String> = BTreeSet::from([String::new()]);
-        for category in settings.schema.categories.values() {
-            let (schema::Files::One(path) | schema::Files::Glob(path)) = &category.files;
-            if let Some((dir, _)) = path.rsplit_once('/')
-                && !dir.contains(['*', '?', '[', '{'])
-            {
-                dirs.insert(dir.to_owned());
-            }
-        }
-        dirs
-    }
-
     /// The Markdown files of all categories, sorted. A directory that cannot be read has none: `lint`
     /// tells of it.
     ///
@@ -70,8 +55,8 @@ impl Disk<'_> {
     /// Where the store's own directory cannot be read.
     pub fn markdown(&self, settings: &Settings) -> Result<Vec<String>> {
         let mut paths = Vec::new();
-        for dir in Self::directories(settings) {
-            let listed = match self.list(&dir) {
+        for dir in settings.schema.directories() {
+            let listed = match self.list(dir) {
                 Err(error) if dir.is_empty() => return Err(error),
                 listed => listed.unwrap_or_default(),
             };
@@ -81,37 +66,6 @@ impl Disk<'_> {
         paths.sort_unstable();
         paths.dedup();
         Ok(paths)
-    }
-
-    /// What changes whenever the file at `path` does; empty where that cannot be told.
-    ///
-    /// A file changed within the last two seconds may change again within the clock's grain, so
-    /// it has no stamp yet and is read every time.
-    pub fn stamp(&self, path: &str, now_nanos: i128) -> String {
-        let full = self.0.root().join(DIR).join(path);
-        let Ok(meta) = std::fs::symlink_metadata(full) else { return String::new() };
-        {
-            use std::os::unix::fs::MetadataExt as _;
-            let changed = i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec());
-            if (now_nanos - changed).abs() < 2_000_000_000 {
-                return String::new();
-            }
-            format!("{}.{}.{}.{changed}", meta.size(), meta.mtime_nsec(), meta.ino())
-        }
-    }
-
-    /// Every searchable section of the store.
-    ///
-    /// # Errors
-    /// Where a directory cannot be read.
-    pub fn sections(&self, settings: &Settings) -> Result<Vec<sections::Entry>> {
-        let mut entries = Vec::new();
-        for path in self.markdown(settings)? {
-            if let Some(text) = self.text(&path) {
-                entries.extend(sections::of_file(&path, &text, settings));
-            }
-        }
-        Ok(entries)
     }
 }
 

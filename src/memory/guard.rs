@@ -2,53 +2,47 @@
 //!
 //! The scanner itself is the room [`crate::secrets`]; this is how the memory room asks it.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::problem::Problem;
+use super::settings::Settings;
 use crate::error::Code;
 use crate::secrets::allow::{self, Limits, Region};
 use crate::secrets::unsafe_text::{self, Severity};
-use crate::secrets::{AllowRegions, Options, Scanner};
+use crate::secrets::{AllowRegions, Finding, Options, Scanner, codes};
 
-use super::response::Response;
-use super::settings::Settings;
-
-use crate::secrets::codes;
-
-/// One thing found in a text. Never holds the secret.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    /// `secret_detected`, `unsafe_text`, `allowlist_…`.
-    pub code: &'static Code,
-    /// What exactly, such as `github_token` or `bidi_control`.
-    pub kind: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-    /// For people.
-    pub message: String,
-    /// What to do about it.
-    pub fix: String,
+/// What was found in `line` of a text, which never repeats the secret.
+fn found(
+    code: &'static Code,
+    kind: &str,
+    line: usize,
+    message: impl Into<String>,
+    fix: impl Into<String>,
+) -> Problem {
+    let mut problem = Problem::new(code, message).line(line).fix(fix);
+    problem.finding = Some(kind.to_owned());
+    problem
 }
 
-impl Found {
-    /// Whether the text gives orders to who reads it: read by all agents as reviewed, it is theirs to follow.
-    pub fn is_order(&self) -> bool {
-        let orders = [
-            "agent_instruction", "hidden_comment", "fetched_and_run", "encoded_command",
-            "encoded_blob",
-        ];
-        orders.contains(&self.kind.as_str())
-    }
+/// Whether what was found gives orders to who reads it: read by all agents as reviewed, it is theirs to follow.
+pub fn is_order(problem: &Problem) -> bool {
+    let orders = [
+        "agent_instruction", "hidden_comment", "fetched_and_run", "encoded_command", "encoded_blob",
+    ];
+    problem.finding.as_deref().is_some_and(|kind| orders.contains(&kind))
 }
 
 /// What came of looking a text over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Screened {
     /// Has to go.
-    pub blocking: Vec<Found>,
+    pub blocking: Vec<Problem>,
     /// Would have to go, but for the regions that the text brings.
-    pub excused: Vec<Found>,
+    pub excused: Vec<Problem>,
     /// To be shown to the reviewer.
-    pub warnings: Vec<Found>,
+    pub warnings: Vec<Problem>,
     /// The reasons of the regions that the text itself takes out of the scan, and no commit has as
     /// they are; they need a person.
     pub allowed_regions: Vec<String>,
@@ -98,31 +92,23 @@ impl Scan {
         Self { scanner: Scanner::new(&options), limits, on: security.secret_scan }
     }
 
-    /// Takes what the scanner finds out of an answer, whose messages quote what was given.
-    pub fn redact(&self, answer: &mut Response) {
-        let redact = |text: &mut String| {
-            // A part of a path counts as a word of its own, as in [`parts`].
-            let apart = text.replace('/', "\u{0}");
-            if let std::borrow::Cow::Owned(clean) = self.scanner.redacted(&apart) {
-                *text = clean.replace('\u{0}', "/");
+    /// Takes what the scanner finds out of the texts of an answer, whose messages quote what was given.
+    pub fn redact(&self, answer: &mut Value) {
+        match answer {
+            Value::String(text) => {
+                // A part of a path counts as a word of its own, as in [`parts`].
+                let apart = text.replace('/', "\u{0}");
+                if let Cow::Owned(clean) = self.scanner.redacted(&apart) {
+                    *text = clean.replace('\u{0}', "/");
+                }
+                if let Cow::Owned(clean) = self.scanner.redacted(text) {
+                    *text = clean;
+                }
             }
-            if let std::borrow::Cow::Owned(clean) = self.scanner.redacted(text) {
-                *text = clean;
-            }
-        };
-        answer.message.iter_mut().chain(&mut answer.provenance_violations).for_each(redact);
-        for violation in &mut answer.violations {
-            [
-                Some(&mut violation.field),
-                Some(&mut violation.message),
-                violation.section_id.as_mut(),
-                violation.fix.as_mut(),
-            ]
-            .into_iter()
-            .flatten()
-            .for_each(redact);
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact(item)),
+            Value::Object(map) => map.values_mut().for_each(|value| self.redact(value)),
+            _ => {}
         }
-        answer.findings.iter_mut().for_each(|found| redact(&mut found.approximate_location));
     }
 }
 
@@ -151,19 +137,16 @@ impl Guard for Scan {
                 let is_outside = |finding: &_| outside.blocking.contains(finding);
                 (scan.blocking, excused) = scan.blocking.into_iter().partition(is_outside);
             }
-            let found = |finding: &crate::secrets::Finding| Found {
-                code: &codes::SECRET_DETECTED,
-                kind: finding.kind.to_owned(),
-                line: finding.line,
-                column: finding.column,
-                message: format!(
+            let found = |finding: &Finding| {
+                let message = format!(
                     "{} at line {}, column {}",
                     finding.title, finding.line, finding.column
-                ),
-                fix: format!(
+                );
+                let fix = format!(
                     "take it out; if it is a known false alarm, a person can allow {}",
                     finding.fingerprint
-                ),
+                );
+                found(&codes::SECRET_DETECTED, finding.kind, finding.line, message, fix)
             };
             screened.blocking.extend(scan.blocking.iter().map(found));
             screened.excused.extend(excused.iter().map(found));
@@ -173,14 +156,8 @@ impl Guard for Scan {
         screened.allowed_regions =
             brought.into_iter().filter(is_new).map(|region| region.reason).collect();
         for issue in unsafe_text::check_instructions(before.as_bytes(), after.as_bytes()) {
-            let found = Found {
-                code: &codes::UNSAFE_TEXT,
-                kind: issue.kind.to_owned(),
-                line: issue.line,
-                column: issue.column,
-                message: issue.message,
-                fix: "write it with plain characters".to_owned(),
-            };
+            let fix = "write it with plain characters";
+            let found = found(&codes::UNSAFE_TEXT, issue.kind, issue.line, issue.message, fix);
             match issue.severity {
                 Severity::Blocking => screened.blocking.push(found),
                 Severity::Warning => screened.warnings.push(found),
@@ -205,14 +182,10 @@ impl Scan {
                     .find(|(key, _)| *key == "line")
                     .and_then(|(_, line)| line.as_u64())
                     .unwrap_or(1);
-                screened.blocking.push(Found {
-                    code: error.code(),
-                    kind: "allow_marker".to_owned(),
-                    line: usize::try_from(line).unwrap_or(1),
-                    column: 1,
-                    message: error.message().to_owned(),
-                    fix: error.hint_text().unwrap_or("mend or remove the marker").to_owned(),
-                });
+                let line = usize::try_from(line).unwrap_or(1);
+                let fix = error.hint_text().unwrap_or("repair or remove the marker");
+                let found = found(error.code(), "allow_marker", line, error.message(), fix);
+                screened.blocking.push(found);
             }
         }
         Vec::new()

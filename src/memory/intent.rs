@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::request::OperationKind;
-use super::settings::{Approval, Category, Manifest};
+use super::request::Edit;
+use super::settings::{Approval, Category, Slot};
 use crate::words::words;
 
 words! {
@@ -32,65 +32,50 @@ words! {
 pub const SHARED: &str = "local/current.shared.md";
 
 impl Intent {
-    /// Whether this intent may change the file at `path` of `category` by `kind`.
-    ///
-    /// Routing by intent alone would let `update_current` write `decisions.md` without review.
-    pub fn covers(self, category: &Category, path: &str, kind: OperationKind) -> bool {
-        match self {
-            Self::UpdateCurrent => category.name == "current" && path != SHARED,
-            Self::UpdateShared => path == SHARED,
-            Self::SessionLog => category.name == "sessions",
-            Self::AddPitfall => category.name == "pitfalls",
-            Self::RecordDecision => category.name == "decisions",
-            Self::UpdateConventions => category.name == "conventions",
-            // Categories without an intent of their own (the system map, the user's own) are
-            // described like modules.
-            Self::RefreshModule => !matches!(
-                category.name.as_str(),
-                "current"
-                    | "sessions"
-                    | "pitfalls"
-                    | "decisions"
-                    | "conventions"
-                    | "archive"
-                    | "index"
-            ),
-            Self::ArchiveStale => {
-                kind.archives() || category.name == "archive" && kind == OperationKind::CreateFile
-            }
-        }
-    }
-
-    /// The intent that covers a category, for hints.
-    pub fn for_category(name: &str, path: &str) -> Option<Self> {
-        Some(match name {
-            "current" if path == SHARED => Self::UpdateShared,
-            "current" => Self::UpdateCurrent,
-            "sessions" => Self::SessionLog,
-            "pitfalls" => Self::AddPitfall,
-            "decisions" => Self::RecordDecision,
-            "conventions" => Self::UpdateConventions,
-            "archive" => Self::ArchiveStale,
-            "index" => return None,
-            _ => Self::RefreshModule,
+    /// The category that is its own; none of [`Intent::RefreshModule`], which has those that are left:
+    /// the system map and the user's own.
+    fn category(self) -> Option<&'static str> {
+        Some(match self {
+            Self::UpdateCurrent | Self::UpdateShared => "current",
+            Self::SessionLog => "sessions",
+            Self::AddPitfall => "pitfalls",
+            Self::RecordDecision => "decisions",
+            Self::UpdateConventions => "conventions",
+            Self::ArchiveStale => "archive",
+            Self::RefreshModule => return None,
         })
     }
 
-    /// The manifest's slot for this intent and operation, and what it says.
-    pub fn slot(self, kind: OperationKind, manifest: &Manifest) -> (&'static str, Approval) {
-        let slots = &manifest.updates.approval;
+    /// Whether this intent may change the file at `path` of `category` by `edit`.
+    ///
+    /// Routing by intent alone would let `update_current` write `decisions.md` without review.
+    pub fn covers(self, category: &Category, path: &str, edit: &Edit) -> bool {
+        let is_own = |intent: &Self| intent.category() == Some(&category.name);
         match self {
-            Self::UpdateCurrent => ("current", slots.current),
-            Self::UpdateShared => ("current_shared", slots.current_shared),
-            Self::SessionLog => ("sessions", slots.sessions),
-            Self::AddPitfall if kind == OperationKind::AppendToSection => {
-                ("pitfalls_append", slots.pitfalls_append)
+            Self::UpdateCurrent => is_own(&self) && path != SHARED,
+            Self::UpdateShared => is_own(&self) && path == SHARED,
+            Self::ArchiveStale => {
+                edit.archives() || is_own(&self) && matches!(edit, Edit::CreateFile { .. })
             }
-            Self::AddPitfall => ("pitfalls_replace", slots.pitfalls_replace),
-            Self::RecordDecision => ("decisions", slots.decisions),
-            Self::RefreshModule => ("modules", slots.modules),
-            Self::UpdateConventions => ("conventions", slots.conventions),
-            Self::ArchiveStale => ("archive", slots.archive),
+            Self::RefreshModule => category.name != "index" && !Self::ALL.iter().any(is_own),
+            _ => is_own(&self),
+        }
+    }
+
+    /// The manifest's slot for this intent and operation.
+    pub fn slot(self, edit: &Edit) -> Slot {
+        match self {
+            Self::UpdateCurrent => Slot::Current,
+            Self::UpdateShared => Slot::CurrentShared,
+            Self::SessionLog => Slot::Sessions,
+            Self::AddPitfall if matches!(edit, Edit::AppendToSection { .. }) => {
+                Slot::PitfallsAppend
+            }
+            Self::AddPitfall => Slot::PitfallsReplace,
+            Self::RecordDecision => Slot::Decisions,
+            Self::RefreshModule => Slot::Modules,
+            Self::UpdateConventions => Slot::Conventions,
+            Self::ArchiveStale => Slot::Archive,
         }
     }
 }
@@ -100,7 +85,7 @@ impl Intent {
 pub struct Routing {
     /// The strictest of everything that has a say.
     pub mode: Approval,
-    /// What had a say.
+    /// What asks for it.
     pub reason: String,
 }
 
@@ -108,6 +93,7 @@ pub struct Routing {
 #[derive(Debug)]
 pub struct Router {
     mode: Approval,
+    /// What asks for that mode.
     reasons: Vec<String>,
 }
 
@@ -120,18 +106,19 @@ impl Default for Router {
 impl Router {
     /// `who` says `mode`.
     pub fn say(&mut self, mode: Approval, who: impl Into<String>) {
-        let reason = format!("{}: {}", who.into(), mode.as_str());
-        if !self.reasons.contains(&reason) {
-            self.reasons.push(reason);
+        if mode > self.mode {
+            self.mode = mode;
+            self.reasons.clear();
         }
-        self.mode = self.mode.max(mode);
+        let who = who.into();
+        if mode == self.mode && !self.reasons.contains(&who) {
+            self.reasons.push(who);
+        }
     }
 
     /// The outcome.
     pub fn finish(self) -> Routing {
-        Routing {
-            mode: self.mode,
-            reason: format!("{}; the strictest is {}", self.reasons.join(", "), self.mode.as_str()),
-        }
+        let reason = format!("{} by {}", self.mode, self.reasons.join(", "));
+        Routing { mode: self.mode, reason }
     }
 }

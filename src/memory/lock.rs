@@ -1,5 +1,5 @@
-//! The lock that agent-memory's own program holds while it writes the store: `meta/lock`, with its
-//! holder in `meta/lock.info`. Where that program may be at work, aye takes it too.
+//! The lock that whoever writes the store holds meanwhile: `meta/lock`, with its holder in
+//! `meta/lock.info`, as agent-memory's own program has it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write as _;
@@ -25,13 +25,6 @@ const PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
-}
-
-/// False where only aye writes the store below `root`: no lock file is there, and `manifest` is one
-/// that aye wrote.
-pub fn is_shared(root: &Path, manifest: Option<&[u8]>) -> bool {
-    let path = root.join(DIR).join(PATH);
-    path.symlink_metadata().is_ok() || manifest.is_some_and(|manifest| !is_own(manifest))
 }
 
 /// Takes the lock of the store below `root`, waiting up to `wait` for a holder.
@@ -69,16 +62,6 @@ pub fn take(
     }
     note(&root.join(DIR).join(INFO), actor, now);
     Ok(Lock { _file: file })
-}
-
-/// True for a manifest that aye wrote: agent-memory's own has its keys in another order.
-fn is_own(manifest: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(manifest);
-    let mut keys = text
-        .lines()
-        .filter(|line| !line.trim().is_empty() && !line.starts_with(['#', ' ', '\t', '-']));
-    keys.next().is_some_and(|line| line.starts_with("version:"))
-        && keys.next().is_some_and(|line| line.starts_with("store_format_version:"))
 }
 
 fn open(path: &Path) -> std::io::Result<File> {
@@ -126,17 +109,4 @@ fn held(root: &Path, wait: Duration) -> Error {
 fn unusable(why: &str) -> Error {
     Error::new(&codes::LOCK_UNUSABLE, format!("{DIR}/{PATH} cannot be locked: {why}"))
         .hint("look at what lies there, and remove it if no program is writing the store")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory::settings::DEFAULT_MANIFEST;
-
-    #[test]
-    fn ayes_own_manifest_is_recognised() {
-        assert!(is_own(DEFAULT_MANIFEST.as_bytes()));
-        assert!(!is_own(b"version: 0.4.1\nproject:\n    name: x\n"));
-        assert!(!is_own(b""));
-    }
 }

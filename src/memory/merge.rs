@@ -1,11 +1,11 @@
 //! Three-way merge of memory files by section: what an undo makes, and what a file has already.
 //!
-//! Sections are matched by id (by heading, level and occurrence where they have none), children
-//! within their parents. What only one side changed is taken; what both sides added is kept, ours
-//! first; what one side deleted and the other left alone is deleted; text that both sides only
-//! added to keeps both additions. Anything else both sides touched is a conflict.
+//! Sections are matched by id (by heading, level and occurrence where they have none) within their
+//! parents. What only one side changed is taken; what both sides added is kept, ours first; what one
+//! side deleted and the other left alone is deleted; text that both sides only added to keeps both
+//! additions. Anything else both sides touched is a conflict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::markdown::{self, Document, lines};
 
@@ -21,174 +21,143 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<String>
         return Ok(theirs.to_owned());
     }
     let eol = lines::dominant_ending(ours);
-    let mut merger = Merger { out: String::new(), conflicts: Vec::new(), eol };
     // Other line endings are no other text: ours stay.
     let as_ours = |text: &'_ str| match lines::dominant_ending(text) == eol {
         true => text.to_owned(),
         false => lines::with_ending(text, eol),
     };
     let (base, theirs) = (&as_ours(base), &as_ours(theirs));
-    let [b, o, t] = [base, ours, theirs].map(markdown::parse);
-    if ![&b, &o, &t].iter().all(|document| document.is_closed()) {
+    let [base, ours, theirs] = [base, ours, theirs].map(markdown::parse);
+    if ![&base, &ours, &theirs].iter().all(|document| document.is_closed()) {
         // Sections cannot be told apart in a file that ends inside a code fence.
-        merger.conflict("file");
-    } else {
-        let [b, o, t] = [&b, &o, &t].map(tree);
-        merger.node(Some(&b), Some(&o), Some(&t));
+        return Err(vec!["file".to_owned()]);
     }
-    let Merger { out: mut text, conflicts, .. } = merger;
-    if !conflicts.is_empty() {
-        return Err(conflicts);
-    }
-    if !lines::ends_line(ours) {
+    let ends_line = lines::ends_line(ours.source);
+    let mut text =
+        Sides { base: blocks(&base), ours: blocks(&ours), theirs: blocks(&theirs) }.merged(eol)?;
+    if !ends_line {
         text.truncate(text.trim_end().len());
     }
     Ok(text)
 }
 
-/// A section (or, at the top, the file) as a tree.
-#[derive(Default)]
-struct Node<'a> {
-    /// Identity among its siblings.
+/// The own text of a section, or what stands before the first one.
+struct Block<'a> {
+    /// Keys of its parents and its own: identity in the file.
     key: String,
-    /// Heading, marker and text before the first child.
+    /// The key of the section that it is in; empty at the top.
+    parent: String,
+    /// Its id, or its level and heading.
+    name: String,
+    level: u8,
     own: &'a str,
-    children: Vec<Node<'a>>,
 }
 
-impl Node<'_> {
-    fn same(&self, other: &Self) -> bool {
-        self.own.trim_end() == other.own.trim_end()
-            && self.children.len() == other.children.len()
-            && self.children.iter().zip(&other.children).all(|(a, b)| a.key == b.key && a.same(b))
-    }
-
-    fn child(&self, key: &str) -> Option<&Self> {
-        self.children.iter().find(|child| child.key == key)
-    }
-}
-
-fn tree<'a>(document: &Document<'a>) -> Node<'a> {
-    let end = document.sections.first().map_or(document.source.len(), |s| s.start());
-    let mut root = Node { key: "file".into(), own: &document.source[..end], children: Vec::new() };
-    root.children = children(document, None);
-    root
-}
-
-fn children<'a>(document: &Document<'a>, parent: Option<usize>) -> Vec<Node<'a>> {
+fn blocks<'a>(document: &Document<'a>) -> Vec<Block<'a>> {
+    let first = document.sections.first().map_or(document.source.len(), |s| s.start());
+    let (key, parent, name) = (String::new(), String::new(), "file".to_owned());
+    let mut blocks = vec![Block { key, parent, name, level: 0, own: &document.source[..first] }];
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    (0..document.sections.len())
-        .filter(|&i| document.sections[i].parent == parent)
-        .map(|i| {
-            let section = &document.sections[i];
-            let name = match &section.id {
-                Some(id) => format!("#{id}"),
-                None => format!("{} {}", section.level, section.heading),
-            };
-            let count = seen.entry(name.clone()).or_default();
-            *count += 1;
-            let key = if *count == 1 { name } else { format!("{name} ({count})") };
-            Node {
-                key,
-                own: &document.source[section.own_range()],
-                children: children(document, Some(i)),
-            }
-        })
-        .collect()
+    for section in &document.sections {
+        let parent = section.parent.map_or(String::new(), |at| blocks[at + 1].key.clone());
+        let name = match &section.id {
+            Some(id) => id.clone(),
+            None => format!("{} {}", section.level, section.heading),
+        };
+        let bare = format!("{parent}\n{name}");
+        let count = seen.entry(bare.clone()).or_default();
+        *count += 1;
+        let key = format!("{bare}\n{count}");
+        let own = &document.source[section.own_range()];
+        blocks.push(Block { key, parent, name, level: section.level, own });
+    }
+    blocks
 }
 
-struct Merger {
-    out: String,
-    conflicts: Vec<String>,
-    eol: &'static str,
+struct Sides<'a> {
+    base: Vec<Block<'a>>,
+    ours: Vec<Block<'a>>,
+    theirs: Vec<Block<'a>>,
 }
 
-impl Merger {
-    /// Adds a piece; a piece that begins a section gets a blank line before it where the piece
-    /// before came from another side and has none.
-    fn push(&mut self, text: &str) {
-        if !self.out.is_empty() && !text.is_empty() {
-            if !lines::ends_line(&self.out) {
-                self.out += self.eol;
-            }
-            let blank = self.out.ends_with("\n\n") || self.out.ends_with("\n\r\n");
-            if text.starts_with('#') && !blank && !self.ends_with_marker_or_heading() {
-                self.out += self.eol;
-            }
-        }
-        self.out += text;
-    }
+fn find<'b, 'a>(blocks: &'b [Block<'a>], key: &str) -> Option<&'b Block<'a>> {
+    blocks.iter().find(|block| block.key == key)
+}
 
-    /// A heading may directly follow another one, or its marker, where the file has it so.
-    fn ends_with_marker_or_heading(&self) -> bool {
-        let last = self.out.trim_end().rsplit(['\n', '\r']).next().unwrap_or_default();
-        last.starts_with('#') || markdown::parse_marker(last).is_some()
-    }
-
-    fn conflict(&mut self, key: &str) {
-        self.conflicts.push(key.trim_start_matches('#').to_owned());
-    }
-
-    fn whole(&mut self, node: &Node<'_>) {
-        self.push(node.own);
-        for child in &node.children {
-            self.whole(child);
-        }
-    }
-
-    fn node(
-        &mut self,
-        base: Option<&Node<'_>>,
-        ours: Option<&Node<'_>>,
-        theirs: Option<&Node<'_>>,
-    ) {
-        match (base, ours, theirs) {
-            (_, None, None) => {}
-            (None, Some(one), None) | (None, None, Some(one)) => self.whole(one),
-            (Some(base), Some(one), None) if base.same(one) => {}
-            (Some(base), None, Some(one)) if base.same(one) => {}
-            (Some(_), Some(one), None) | (Some(_), None, Some(one)) => self.conflict(&one.key),
-            (None, Some(ours), Some(theirs)) if ours.own.trim_end() == theirs.own.trim_end() => {
-                // Both sides began it alike: what each put into it stays.
-                self.push(ours.own);
-                self.siblings(&Node::default(), ours, theirs);
-            }
-            (None, Some(ours), Some(_)) => self.conflict(&ours.key),
-            (Some(base), Some(ours), Some(theirs)) => {
-                match own(base.own, ours.own, theirs.own, self.eol) {
-                    Some(text) => self.push(&text),
-                    None => self.conflict(&ours.key),
-                }
-                self.siblings(base, ours, theirs);
-            }
-        }
-    }
-
-    /// Children in our order; what only theirs has goes behind the sibling it follows there, and
-    /// behind what we added at the same place.
-    fn siblings(&mut self, base: &Node<'_>, ours: &Node<'_>, theirs: &Node<'_>) {
-        let mut order: Vec<&str> = ours.children.iter().map(|child| child.key.as_str()).collect();
-        let mut before: Option<&str> = None;
-        for child in &theirs.children {
-            let key = child.key.as_str();
-            if !order.contains(&key) {
-                let mut at = before
-                    .and_then(|before| order.iter().position(|key| *key == before))
-                    .map_or(0, |i| i + 1);
-                while at < order.len()
-                    && base.child(order[at]).is_none()
-                    && theirs.child(order[at]).is_none()
+impl Sides<'_> {
+    fn merged(&self, eol: &str) -> Result<String, Vec<String>> {
+        let mut out = String::new();
+        let mut conflicts = Vec::new();
+        // The sections that stay, and those that are gone.
+        let mut kept: BTreeSet<&str> = BTreeSet::from([""]);
+        for block in self.order() {
+            let key = block.key.as_str();
+            let [base, ours, theirs] = [&self.base, &self.ours, &self.theirs]
+                .map(|blocks| find(blocks, key).map(|block| block.own));
+            let is_same = |a: &str, b: &str| a.trim_end() == b.trim_end();
+            let text = match (base, ours, theirs) {
+                (None, Some(one), None) | (None, None, Some(one)) => Some(one.to_owned()),
+                (None, Some(one), Some(other)) if is_same(one, other) => Some(one.to_owned()),
+                (Some(base), Some(ours), Some(theirs)) => own(base, ours, theirs, eol),
+                // What one side deleted the other has to have left alone.
+                (Some(base), Some(one), None) | (Some(base), None, Some(one))
+                    if is_same(base, one) =>
                 {
+                    continue;
+                }
+                _ => None,
+            };
+            match text {
+                Some(text) if kept.contains(block.parent.as_str()) => push(&mut out, &text, eol),
+                // A conflict, or a section inside one that is gone.
+                _ => conflicts.push(block.name.clone()),
+            }
+            kept.insert(key);
+        }
+        if conflicts.is_empty() { Ok(out) } else { Err(conflicts) }
+    }
+
+    /// The blocks of both sides in our order; what only theirs has goes behind the block it follows
+    /// there, and behind what we added at the same place.
+    fn order(&self) -> Vec<&Block<'_>> {
+        let mut order: Vec<&Block<'_>> = self.ours.iter().collect();
+        let mut at = 0;
+        for block in &self.theirs {
+            if let Some(found) = order.iter().position(|other| other.key == block.key) {
+                at = found + 1;
+                continue;
+            }
+            let is_new = |other: &Block<'_>| {
+                other.level >= block.level
+                    && [&self.base, &self.theirs].iter().all(|it| find(it, &other.key).is_none())
+            };
+            if find(&self.base, &block.key).is_none() {
+                while order.get(at).is_some_and(|other| is_new(other)) {
                     at += 1;
                 }
-                order.insert(at, key);
             }
-            before = Some(key);
+            order.insert(at, block);
+            at += 1;
         }
-        for key in order {
-            self.node(base.child(key), ours.child(key), theirs.child(key));
+        order
+    }
+}
+
+/// Adds a piece; one that begins a section gets a blank line before it where the piece before came
+/// from another side and has none. A heading may directly follow another one, or its marker.
+fn push(out: &mut String, text: &str, eol: &str) {
+    if !out.is_empty() && !text.is_empty() {
+        if !lines::ends_line(out) {
+            *out += eol;
+        }
+        let last = out.trim_end().rsplit(['\n', '\r']).next().unwrap_or_default();
+        let is_head = last.starts_with('#') || markdown::parse_marker(last).is_some();
+        let is_apart = out.ends_with("\n\n") || out.ends_with("\n\r\n");
+        if text.starts_with('#') && !is_apart && !is_head {
+            *out += eol;
         }
     }
+    *out += text;
 }
 
 /// Merges the own text of one section; `None` where both sides changed it.

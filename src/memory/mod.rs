@@ -22,7 +22,6 @@ pub mod scaffold;
 pub mod search;
 pub mod service;
 pub mod settings;
-pub mod similar;
 
 pub use plan::{MemoryPlan, plan};
 pub use problem::Problem;
@@ -66,22 +65,4 @@ pub mod codes {
         DUPLICATE_SECTION_ID = "duplicate_section_id", Negative, "a section id would occur twice in a file";
         TARGET_DRIFT = "target_drift", Conflict, "what the staged operation was written for has changed since";
     }
-}
-
-/// The error code that a response's reason is, where memory or a room below it has one of that name.
-pub fn code_of(reason: &str) -> Option<&'static crate::error::Code> {
-    let rooms: [&[&'static crate::error::Code]; 11] = [
-        codes::ALL,
-        crate::error::codes::ALL,
-        crate::secrets::codes::ALL,
-        crate::changeset::codes::ALL,
-        crate::proposal::codes::ALL,
-        crate::repository::codes::ALL,
-        crate::store::codes::ALL,
-        crate::worktree::codes::ALL,
-        crate::beneath::codes::ALL,
-        crate::private::codes::ALL,
-        crate::git::codes::ALL,
-    ];
-    rooms.into_iter().flatten().copied().find(|code| code.id == reason)
 }

@@ -96,7 +96,7 @@ pub fn violations(change: &FileChange, settings: &Settings, guard: &dyn Guard) -
     let screened = guard.screen(before, before, after);
     for finding in screened.blocking.into_iter().chain(screened.excused) {
         let message = format!("memory: {path} holds what its scan refuses: {}", finding.message);
-        say(finding.code.id, finding.line, message);
+        say(finding.code.id, finding.line.unwrap_or(1), message);
     }
     found
 }

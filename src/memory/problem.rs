@@ -123,36 +123,3 @@ pub fn brief(text: &str) -> String {
         None => text.to_owned(),
     }
 }
-
-/// The reason a response gives for several problems: the gravest, in the order in which a request
-/// is looked at (form, paths, policy, content).
-pub fn gravest(problems: &[Problem]) -> Option<&Problem> {
-    const ORDER: [&str; 23] = [
-        "invalid_intent",
-        "no_operations",
-        "invalid_operation",
-        "size_limit_exceeded",
-        "secret_detected",
-        "unsafe_text",
-        "allowlist_parse_error",
-        "allowlist_limit_exceeded",
-        "invalid_path",
-        "server_managed_category",
-        "unknown_category",
-        "server_only_category",
-        "intent_path_mismatch",
-        "write_once_violation",
-        "archive_exists",
-        "read_error",
-        "duplicate_section_id",
-        "invalid_markdown",
-        "provenance_violation",
-        "validation_failed",
-        "target_drift",
-        "plan_failed",
-        "lock_held",
-    ];
-    problems.iter().min_by_key(|problem| {
-        ORDER.iter().position(|id| *id == problem.code.id).unwrap_or(ORDER.len())
-    })
-}

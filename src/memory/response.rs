@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::intent::Routing;
-use super::problem::{Problem, gravest};
+use super::problem::Problem;
 
 /// The three outcomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryOutcome {
     /// Written.
@@ -14,11 +16,12 @@ pub enum MemoryOutcome {
     /// Waits for a person.
     Staged,
     /// Refused; nothing was written.
+    #[default]
     Rejected,
 }
 
 /// The response. Fields that do not apply are left out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Response {
     /// `applied`, `staged` or `rejected`.
     pub status: MemoryOutcome,
@@ -134,34 +137,15 @@ pub struct AffectedSection {
 impl Response {
     /// An answer with nothing but its status.
     pub fn new(status: MemoryOutcome) -> Self {
-        Self {
-            status,
-            reason: None,
-            message: None,
-            routing: None,
-            proposal_id: None,
-            staging_id: None,
-            files: Vec::new(),
-            findings: Vec::new(),
-            violations: Vec::new(),
-            provenance_violations: Vec::new(),
-            applied_at: None,
-            affected_sections: Vec::new(),
-            index_updated: None,
-            warnings: Vec::new(),
-            staging_ttl_seconds: None,
-            human_approval_required: None,
-            review_command: None,
-            duplicate: false,
-        }
+        Self { status, ..Self::default() }
     }
 
-    /// A rejection for `problems`, all of them listed.
+    /// A rejection for `problems`, all of them listed; the first is the reason.
     pub fn rejected(problems: &[Problem]) -> Self {
         let mut response = Self::new(MemoryOutcome::Rejected);
-        let worst = gravest(problems);
-        response.reason = worst.map(|problem| problem.code.id.to_owned());
-        response.message = worst.map(|problem| {
+        let first = problems.first();
+        response.reason = first.map(|problem| problem.code.id.to_owned());
+        response.message = first.map(|problem| {
             let more = problems.len() - 1;
             let rest = if more == 0 { String::new() } else { format!(" (and {more} more)") };
             format!("{}{rest}", problem.located())

@@ -8,7 +8,8 @@ use super::Arguments;
 use super::arguments::whole;
 use crate::app::Session;
 use crate::error::Result;
-use crate::memory::service::{Ask, Service};
+use crate::memory::search::Ask;
+use crate::memory::service::Service;
 
 /// Its names; some clients refuse the dot.
 pub const NAMES: [&str; 3] = ["memory.fetch_context", "memory_fetch_context", "memory_context"];

@@ -8,7 +8,7 @@ use crate::app::Session;
 use crate::decide;
 use crate::error::Result;
 use crate::memory::request::FIELDS;
-use crate::memory::service::{Mode, Service};
+use crate::memory::service::Service;
 
 /// Its names; some clients refuse the dot.
 pub const NAMES: [&str; 2] = ["memory.propose_update", "memory_propose_update"];
@@ -31,6 +31,6 @@ pub fn call(session: &Session<'_>, mut arguments: Value) -> Result<Value> {
     }
     Arguments { known: arguments, ignored }.answer(|arguments, _| {
         let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
-        decide::memory::propose(&service, &arguments, Mode::Routed, None)
+        decide::memory::propose(&service, &arguments, false)
     })
 }

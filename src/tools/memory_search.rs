@@ -9,8 +9,8 @@ use super::arguments::{required, whole};
 use super::memory_fetch_context::Words;
 use crate::app::Session;
 use crate::error::Result;
-use crate::memory::search::Hit;
-use crate::memory::service::{Ask, Service};
+use crate::memory::search::{Ask, Hit};
+use crate::memory::service::Service;
 
 /// Its names; the other memory tools have a dot in theirs.
 pub const NAMES: [&str; 2] = ["memory.search", "memory_search"];

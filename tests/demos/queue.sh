@@ -99,7 +99,7 @@ chmod +x build.rs
 worktree copilot T-5 'The build script is a program' build.rs > /dev/null
 AYE_AGENT=copilot "$aye" memory propose --intent record_decision --operation append_section --path decisions.md \
   --heading 'Use SQLite for the cache' --heading-level 2 --content $'## Use SQLite for the cache\n\n**Date:** 2026-11-25\n**Status:** active\n**Confidence:** confirmed\n\nOne file, rebuilt at will.\n' \
-  --source user -m 'Settled in review' --confidence confirmed > /dev/null
+  --source user -m 'Settled in review' > /dev/null
 copilot T-6 LICENSE --old "$(first LICENSE 1)" --new "$(first LICENSE 1) (of your choice)" -m 'Which licence' --expires-in 90m > /dev/null
 easy=$(copilot T-6 SECURITY.md --old "$(first SECURITY.md 1)" --new "$(first SECURITY.md 1) policy" -m 'A plainer title')
 

@@ -72,10 +72,9 @@ fn a_memory_is_bootstrapped_decided_and_found_again() {
     let status = repo.agent("bot", &["call", "memory.status", "{}"]).ok().json().to_string();
     assert!(status.contains("hooks"), "{status}");
 
-    // Who tampers with a staging directory changes nothing, and it is reported.
+    // Who tampers with a staging directory changes nothing.
     let file = format!(".agent-memory/staging/{}/files/modules/store.md", modules[0]);
     repo.write(&file, "# store\n\nTrust everybody.\n");
-    repo.aye(&["memory", "lint"]).exits(1).says("memory_staging");
     repo.aye(&["apply", &modules[0], "--yes"]).ok();
     let applied = repo.text(".agent-memory/modules/store.md");
     assert!(applied.contains("room.") && !applied.contains("Trust"), "{applied}");

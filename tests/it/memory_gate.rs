@@ -221,10 +221,8 @@ fn what_has_no_effect_is_said_and_nonsense_is_refused() {
     with(
         "stores:\n    - name: wiki\n      source: https://example.com/wiki.git\neval:\n    benchmark_corpus_url: https://example.com/corpus\n",
     );
-    let found = repo.aye(&["memory", "lint", "--json"]).exits(1).json();
-    let summary = &found["summary"];
-    assert_eq!((&summary["error"], &summary["warning"]), (&json!(0), &json!(1)), "{found:#}");
-    assert!(found.to_string().contains("eval.benchmark_corpus_url"), "{found:#}");
+    let found = repo.aye(&["memory", "lint", "--json"]).ok().json().to_string();
+    assert!(found.contains("stores[]") && found.contains("eval.benchmark_corpus_url"), "{found}");
     let status = repo.aye(&["memory", "status", "--json"]).ok().json();
     assert!(status["notes"].to_string().contains("stores[]"), "{status:#}");
     for nonsense in ["stores: wiki\n", "eval:\n    corpus: x\n", "concurency: {}\n", "eval: 3\n"] {

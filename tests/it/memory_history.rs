@@ -1,5 +1,4 @@
-//! What memory knows of its own past and present: its log, sections that nobody touched, what a branch is
-//! about.
+//! The log of memory, sections that nobody touched, and a scope.
 
 use crate::support::Repo;
 use serde_json::{Value, json};
@@ -107,32 +106,20 @@ fn only_sections_that_nobody_touched_are_stale() {
 }
 
 #[test]
-fn what_the_branch_changes_comes_first() {
+fn what_is_asked_for_by_scope_comes_first() {
     let repo = store();
-    let section = |name: &str| {
-        format!("## Buffers of the {name}\n\nBuffers are reused; see src/{name}.rs for {name}.\n")
-    };
     for name in ["lexer", "printer"] {
-        let content = format!("# {name}\n\n{}", section(name));
+        let content = format!(
+            "# {name}\n\n## Buffers of the {name}\n\nBuffers are reused; see src/{name}.rs for {name}.\n"
+        );
         let path = format!("modules/{name}.md");
         apply(&repo, "ann", "create_file", &path, &json!({"content": content}));
     }
-    repo.commit("modules");
-    let first = || {
-        let found = repo.aye(&["memory", "search", "buffers", "reused", "--json"]).ok().json();
-        found["results"][0]["path"].as_str().expect("a path").to_owned()
+    let first = |scope: &str| {
+        let scoped = ["memory", "context", "buffers", "--scope", scope, "--json"];
+        let pack = repo.aye(&scoped).ok().json();
+        pack["included_files"][0]["path"].as_str().expect("a path").to_owned()
     };
-    assert_eq!(first(), "modules/lexer.md", "by name, where all else is the same");
-    repo.git(&["switch", "-q", "-c", "print"]);
-    repo.write("src/printer.rs", "// printer, faster\n");
-    assert_eq!(first(), "modules/printer.md", "changed and not committed");
-    repo.commit("faster");
-    assert_eq!(first(), "modules/printer.md", "changed on this branch");
-    let pack = repo.aye(&["memory", "context", "buffers", "reused", "--json"]).ok().json();
-    assert_eq!(pack["included_files"][0]["path"], "modules/printer.md");
-    repo.git(&["switch", "-q", "main"]);
-    assert_eq!(first(), "modules/lexer.md", "the other branch's business");
-    let scoped = ["memory", "context", "buffers", "--scope", "src/printer.rs", "--json"];
-    let pack = repo.aye(&scoped).ok().json();
-    assert_eq!(pack["included_files"][0]["path"], "modules/printer.md", "asked for");
+    assert_eq!(first("src/lexer.rs"), "modules/lexer.md");
+    assert_eq!(first("src/printer.rs"), "modules/printer.md");
 }

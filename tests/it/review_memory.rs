@@ -44,7 +44,7 @@ fn stage(repo: &Repo, request: &Value) -> Value {
     assert_eq!(answer["status"], "staged", "{answer:#}");
     let command = answer["review_command"].as_str().expect("a command");
     let words: Vec<&str> = command.split(' ').collect();
-    assert_eq!(words, ["aye", "show", answer["staging_id"].as_str().expect("an id")]);
+    assert_eq!(words, ["aye", "show", answer["proposal_id"].as_str().expect("an id")]);
     repo.aye(&words[1..]).ok();
     answer
 }

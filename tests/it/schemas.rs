@@ -46,7 +46,6 @@ impl Checker {
             "memory", "propose", "--intent", "update_conventions", "--operation", "append_section",
             "--path", "conventions.md", "--heading", "Use tabs", "--heading-level", "2",
             "--content", content, "--source", "user", "-m", "Agreed in the meeting",
-            "--confidence", "confirmed",
         ]);
         self.aye(&["memory", "status"]);
         self.aye(&["memory", "search", "tabs"]);

@@ -13,7 +13,7 @@
 
 use std::path::PathBuf;
 
-use aye::memory::search::{Boosts, Index, Query, Seen, Synonyms, synonyms};
+use aye::memory::search::{Ask, Index, Query, Seen, Synonyms, synonyms};
 use aye::memory::settings::Settings;
 
 /// What came of it.
@@ -67,7 +67,7 @@ impl Set {
     }
 
     pub fn index(self) -> Index {
-        let mut index = Index::open(None, "").expect("an index in memory");
+        let mut index = Index::open(None).expect("an index in memory");
         let seen: Vec<Seen> =
             self.files().into_iter().map(|path| Seen { path, stamp: String::new() }).collect();
         let read = |path: &str| std::fs::read_to_string(self.path().join("store").join(path)).ok();
@@ -79,7 +79,7 @@ impl Set {
         let path = self.path().join("store").join(synonyms::PATH);
         match std::fs::read(path) {
             Ok(bytes) => Synonyms::read(&bytes).expect("synonyms"),
-            Err(_) => Synonyms::built_in().clone(),
+            Err(_) => Synonyms::built_in(),
         }
     }
 
@@ -96,8 +96,8 @@ impl Set {
 }
 
 pub fn search(set: Set, index: &Index, text: &str) -> Vec<aye::memory::search::Hit> {
-    let query = Query::parse_with(text, &set.synonyms());
-    index.search(&query, &Boosts::default(), 10).expect("searched")
+    let query = Query::parse(text, &set.synonyms());
+    index.search(&query, &Ask::default(), 10).expect("searched")
 }
 
 pub fn evaluate(set: Set, index: &Index) -> Figures {

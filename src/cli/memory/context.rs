@@ -3,7 +3,7 @@
 use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::memory::service::Ask;
+use crate::memory::search::Ask;
 
 /// Print what an agent should read: notes, conventions and index at start, or what answers a
 /// question, within a budget of characters.

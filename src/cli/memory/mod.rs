@@ -107,7 +107,7 @@ fn text(response: &Response) -> String {
             line(&mut out, &format!("rejected ({reason})"));
         }
     }
-    if let Some(id) = &response.staging_id {
+    if let Some(id) = &response.proposal_id {
         line(&mut out, &format!("  id: {id}"));
     }
     if response.status == MemoryOutcome::Staged

@@ -3,7 +3,7 @@
 use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::memory::service::Ask;
+use crate::memory::search::Ask;
 use crate::text::escape;
 use crate::tools::memory_search::Found;
 

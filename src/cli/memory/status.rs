@@ -1,9 +1,12 @@
 //! `aye memory status`.
 
+use chrono::{DateTime, Duration, Utc};
+
 use super::{Answer, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::memory::service::Status;
+use crate::render::age;
 use crate::text::escape;
 
 /// Show what there is, what is staged, and what became of proposals.
@@ -20,12 +23,13 @@ pub struct Args {}
 pub fn run(context: &mut Context, _args: Args) -> Result<Exit> {
     let store = context.store()?;
     let status = open(context, &store)?.status()?;
+    let now = context.now;
     let answer = Answer { schema: "aye/memory-status@1", answer: status };
-    context.emit(Format::Text, &answer, || text(&answer.answer))?;
+    context.emit(Format::Text, &answer, || text(&answer.answer, now))?;
     Ok(Exit::Done)
 }
 
-fn text(status: &Status) -> String {
+fn text(status: &Status, now: DateTime<Utc>) -> String {
     let mut out = format!(
         "{}: {} durable, {} archived, {} notes, {} session logs\n",
         escape::line(if status.repo.is_empty() { "memory" } else { &status.repo }),
@@ -40,13 +44,13 @@ fn text(status: &Status) -> String {
     for staged in &status.staged_updates {
         let drift = if staged.drift_detected { ", drifted" } else { "" };
         out += &format!(
-            "  {}  {} by {}, expires in {} h{drift}\n",
-            escape::line(&staged.id),
-            escape::line(&staged.intent),
-            escape::line(&staged.proposed_by),
-            staged.ttl_remaining_seconds / 3600
+            "  {}  {} by {}, expires {}{drift}\n",
+            staged.about.proposal_id,
+            escape::line(&staged.about.intent),
+            escape::line(&staged.about.proposed_by),
+            age::until(now + Duration::seconds(staged.ttl_remaining_seconds), now)
         );
-        if let Some(rationale) = &staged.rationale {
+        if let Some(rationale) = &staged.about.rationale {
             out += &format!("    {}\n", escape::line(rationale));
         }
     }
@@ -55,23 +59,11 @@ fn text(status: &Status) -> String {
     }
     for outcome in &status.recent_outcomes {
         let reason = outcome.reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
-        out += &format!(
-            "  {}  {}{}\n",
-            escape::line(outcome.id.as_deref().unwrap_or(&outcome.proposal_id)),
-            outcome.status.as_str(),
-            escape::line(&reason)
-        );
+        let (id, status) = (&outcome.about.proposal_id, outcome.status.as_str());
+        out += &format!("  {id}  {status}{}\n", escape::line(&reason));
     }
     for path in &status.orphan_local_files {
         out += &format!("\nwarning: {} belongs to no branch\n", escape::line(path));
-    }
-    for tampering in &status.tampering {
-        out += &format!(
-            "warning: staging/{}/{}: {}; it is not trusted\n",
-            escape::line(&tampering.staging_id),
-            escape::line(&tampering.file),
-            tampering.what
-        );
     }
     for note in &status.notes {
         out += &format!("note: {}\n", escape::line(note));

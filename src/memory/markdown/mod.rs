@@ -13,7 +13,7 @@ pub mod fields;
 pub mod lines;
 pub mod slug;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -41,8 +41,6 @@ pub struct Section {
     pub end: usize,
     /// Index of the section this one is in.
     pub parent: Option<usize>,
-    /// Counted from 1 among sections of the same heading text and level.
-    pub occurrence: u32,
 }
 
 impl Section {
@@ -80,8 +78,6 @@ pub struct Document<'a> {
     pub opaque: Vec<Range<usize>>,
     /// Offsets of comments that look like an id marker but follow no heading.
     pub stray_markers: Vec<usize>,
-    /// Offsets of comments of the secret scanner's allow-list (`@secret-scan`).
-    pub scan_markers: Vec<usize>,
 }
 
 /// Parses `source`. Never fails: every text is Markdown.
@@ -89,14 +85,11 @@ pub fn parse(source: &str) -> Document<'_> {
     let start = lines::content_start(source);
     let mut found = Found::default();
     found.collect(source, start);
-    let Found { headings, opaque, markers, scan_markers } = found;
+    let Found { headings, opaque, markers } = found;
 
     let mut sections: Vec<Section> = Vec::with_capacity(headings.len());
-    let mut counts: HashMap<(u8, String), u32> = HashMap::new();
     for heading in headings {
         let marker = marker_after(source, heading.line.end);
-        let count = counts.entry((heading.level, heading.text.clone())).or_default();
-        *count += 1;
         let body = marker.as_ref().map_or(heading.line.end, |(range, _)| range.end);
         let (marker, id) = match marker {
             Some((range, id)) => (Some(range), Some(id)),
@@ -113,7 +106,6 @@ pub fn parse(source: &str) -> Document<'_> {
             own_end: source.len(),
             end: source.len(),
             parent: None,
-            occurrence: *count,
         });
     }
     nest(&mut sections, source.len());
@@ -123,7 +115,7 @@ pub fn parse(source: &str) -> Document<'_> {
         claimed.get(next).is_some_and(|range| range.contains(&at))
     };
     let stray_markers = markers.into_iter().filter(|at| !is_claimed(*at)).collect();
-    Document { source, start, sections, opaque, stray_markers, scan_markers }
+    Document { source, start, sections, opaque, stray_markers }
 }
 
 /// Fills in ends and parents, with a stack of open sections.
@@ -161,7 +153,6 @@ struct Found {
     headings: Vec<Heading>,
     opaque: Vec<Range<usize>>,
     markers: Vec<usize>,
-    scan_markers: Vec<usize>,
 }
 
 impl Found {
@@ -217,9 +208,6 @@ impl Found {
                 Event::Html(html) | Event::InlineHtml(html) => {
                     if is_marker_like(&html) {
                         self.markers.push(range.start);
-                    }
-                    if html.contains("@secret-scan") {
-                        self.scan_markers.push(range.start);
                     }
                 }
                 _ => {}
@@ -279,7 +267,7 @@ impl Document<'_> {
     /// The id of each section: of its marker, else one made of its heading that no other section
     /// has. Operations take both.
     pub fn ids(&self) -> Vec<String> {
-        let mut taken: std::collections::HashSet<String> =
+        let mut taken: HashSet<String> =
             self.sections.iter().filter_map(|section| section.id.clone()).collect();
         let mut id = |section: &Section| {
             section.id.clone().unwrap_or_else(|| {
@@ -289,6 +277,11 @@ impl Document<'_> {
             })
         };
         self.sections.iter().map(&mut id).collect()
+    }
+
+    /// True where nothing but whitespace stands before the first heading.
+    pub fn begins_with_heading(&self) -> bool {
+        self.sections.first().is_some_and(|s| self.source[..s.start()].trim().is_empty())
     }
 
     /// The whole text of section `i`, children included.
@@ -336,12 +329,9 @@ impl Document<'_> {
 
     /// Ids that occur more than once, each once, in order.
     pub fn duplicate_ids(&self) -> Vec<&str> {
-        let mut seen: HashMap<&str, u32> = HashMap::new();
-        let mut duplicates = Vec::new();
+        let (mut seen, mut duplicates) = (HashSet::new(), Vec::new());
         for id in self.sections.iter().filter_map(|s| s.id.as_deref()) {
-            let count = seen.entry(id).or_default();
-            *count += 1;
-            if *count == 2 {
+            if !seen.insert(id) && !duplicates.contains(&id) {
                 duplicates.push(id);
             }
         }

@@ -4,61 +4,69 @@ use super::{Planner, notes_path};
 use crate::changeset::RepoPath;
 use crate::memory::intent::{self, Intent};
 use crate::memory::problem::{Problem, brief};
-use crate::memory::request::{IfExists, Operation, OperationKind};
-use crate::memory::settings::schema::Files;
+use crate::memory::request::{Edit, IfExists, Operation};
 use crate::memory::settings::{Approval, Category};
 use crate::memory::{DIR, codes, markdown};
 use crate::spelling::did_you_mean;
 
 impl<'a> Planner<'a> {
-    /// Path, category, intent and route of an operation; the path it really means.
-    pub(super) fn admit(
+    /// The path that an operation really means, and its category.
+    pub(super) fn locate_operation(
         &mut self,
         i: usize,
         operation: &Operation,
     ) -> Option<(String, &'a Category)> {
-        let settings = self.world.settings;
-        let intent = self.request.intent;
-        let path = if intent == Intent::SessionLog
-            && (matches!(operation.path.as_str(), "" | "_")
-                || operation.path.starts_with("sessions/"))
-        {
-            self.session_path()
-        } else {
-            operation.path.clone()
+        let is_open = matches!(operation.path.as_str(), "" | "_");
+        let path = match self.request.intent {
+            Some(Intent::SessionLog) if is_open || operation.path.starts_with("sessions/") => {
+                let own = self.session_path();
+                if !is_open && operation.path != own {
+                    self.warn(format!(
+                        "{} became {own}: a session log has a file a day",
+                        operation.path
+                    ));
+                }
+                own
+            }
+            _ => operation.path.clone(),
         };
         let category = self.locate(i, "path", &path)?;
-        if !self.intent_is_guessed && !intent.covers(category, &path, operation.kind) {
-            let fix = match Intent::for_category(&category.name, &path) {
-                Some(other) => {
-                    format!("use the intent {}, in a request of its own", other.as_str())
-                }
-                None => "leave the file to aye".to_owned(),
-            };
-            self.problems.push(
-                Problem::new(
-                    &codes::INTENT_PATH_MISMATCH,
-                    format!("{} does not cover {path} ({})", intent.as_str(), category.name),
-                )
-                .at(i)
-                .field("path")
-                .fix(fix),
-            );
-            return None;
+        Some((path, category))
+    }
+
+    /// Whether the intent covers the file, and the manifest allows the edit; how it is let in.
+    pub(super) fn admit(&mut self, i: usize, edit: &Edit, path: &str, category: &Category) -> bool {
+        let settings = self.world.settings;
+        if let Some(intent) = self.request.intent {
+            if !intent.covers(category, path, edit) {
+                let mut others = Intent::ALL.iter();
+                let fix = match others.find(|other| other.covers(category, path, edit)) {
+                    Some(other) => {
+                        format!("use the intent {}, in a request of its own", other.as_str())
+                    }
+                    None => "no intent covers that operation there".to_owned(),
+                };
+                let message =
+                    format!("{} does not cover {path} ({})", intent.as_str(), category.name);
+                let problem = Problem::new(&codes::INTENT_PATH_MISMATCH, message);
+                self.problems.push(problem.at(i).field("path").fix(fix));
+                return false;
+            }
+            let slot = intent.slot(edit);
+            let mode = settings.manifest.updates.approval.get(&slot);
+            let mode = mode.copied().unwrap_or(Approval::ServerOnly);
+            self.router.say(mode, format!("updates.approval.{}", slot.as_str()));
         }
-        let (slot, mode) = intent.slot(operation.kind, &settings.manifest);
-        self.router.say(mode, format!("slot {slot}"));
-        self.router.say(category.approval, format!("category {}", category.name));
-        if operation.kind.archives() {
-            self.router.say(Approval::Stage, operation.kind.as_str());
+        self.router.say(category.approval, format!("the category {}", category.name));
+        if edit.archives() {
+            self.router.say(Approval::Stage, "archiving");
         }
-        if operation.kind == OperationKind::CreateFile
-            && operation.if_exists == IfExists::Replace
+        if matches!(edit, Edit::CreateFile { if_exists: IfExists::Replace, .. })
             && category.git_tracked
         {
             self.router.say(Approval::Stage, "create_file with replace on a tracked file");
         }
-        let archives = operation.kind.archives() || category.name == "archive";
+        let archives = edit.archives() || category.name == "archive";
         if archives && !settings.manifest.archive.enabled {
             self.problems.push(
                 Problem::new(&codes::VALIDATION_FAILED, "the manifest turns archiving off")
@@ -66,10 +74,10 @@ impl<'a> Planner<'a> {
                     .field("operation")
                     .fix("set archive.enabled to true, or keep the section"),
             );
-            return None;
+            return false;
         }
-        self.check_notes(i, &path, category);
-        Some((path, category))
+        self.check_notes(i, path, category);
+        true
     }
 
     fn session_path(&self) -> String {
@@ -122,9 +130,7 @@ impl<'a> Planner<'a> {
                 .categories
                 .values()
                 .filter(|c| c.agent_writable)
-                .map(|c| match &c.files {
-                    Files::One(p) | Files::Glob(p) => p.as_str(),
-                })
+                .map(Category::pattern)
                 .collect();
             let fix = did_you_mean(path, known.iter().copied());
             self.problems.push(
@@ -160,38 +166,24 @@ impl<'a> Planner<'a> {
 
 /// A path of the store that could be a file in it.
 pub(super) fn check_path(path: &str) -> Result<(), Problem> {
-    let wrong =
-        |message: String, fix: &str| Err(Problem::new(&codes::INVALID_PATH, message).fix(fix));
-    if path.is_empty() {
-        return wrong("the path is empty".into(), "name a file, such as decisions.md");
-    }
-    if path.starts_with(&format!("{DIR}/")) {
-        return wrong(
-            format!("'{path}' begins with {DIR}/"),
-            "paths are relative to the store: leave that part out",
-        );
-    }
-    if path.chars().any(crate::text::is_unsafe) {
-        return wrong(
-            format!("'{path}' has control or invisible characters"),
-            "use plain characters",
-        );
-    }
-    if let Err(error) = RepoPath::new(path) {
-        return wrong(
-            error.message().to_owned(),
-            error.hint_text().unwrap_or("give a path relative to the store, inside it"),
-        );
-    }
     let is_padded = |part: &str| {
         let stem = part.strip_suffix(".md").unwrap_or(part);
         part.trim() != part || stem.trim() != stem
     };
-    if path.split('/').any(is_padded) {
-        return wrong(
-            format!("'{path}' has a name that begins or ends with a blank"),
+    let (message, fix) = match RepoPath::new(path) {
+        _ if path.starts_with(&format!("{DIR}/")) => (
+            format!("'{path}' begins with {DIR}/"),
+            "paths are relative to the store: drop that part",
+        ),
+        _ if path.chars().any(crate::text::is_unsafe) || path.split('/').any(is_padded) => (
+            format!("'{path}' has invisible characters, or whitespace around a name"),
             "give it a name of letters, digits and hyphens",
-        );
-    }
-    Ok(())
+        ),
+        Err(_) if path.is_empty() => {
+            ("the path is empty".to_owned(), "name a file, such as decisions.md")
+        }
+        Err(error) => (error.message().to_owned(), "give a path relative to the store, inside it"),
+        Ok(_) => return Ok(()),
+    };
+    Err(Problem::new(&codes::INVALID_PATH, message).fix(fix))
 }

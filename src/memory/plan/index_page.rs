@@ -4,7 +4,7 @@
 use super::Files;
 use crate::error::Error;
 use crate::memory::markdown::{self, fields};
-use crate::memory::settings::{Settings, schema::Files as Which};
+use crate::memory::settings::Settings;
 
 /// Its path in the store.
 pub const PATH: &str = "index.md";
@@ -58,37 +58,16 @@ fn names(files: &dyn Files, dir: &str) -> Vec<String> {
     files.list(dir).unwrap_or_default()
 }
 
-/// Durable files but the page itself, the conventions and the archive, in a fixed order.
+/// Durable files but the page itself, the conventions and the archive, by directory.
 fn topics(files: &dyn Files, settings: &Settings) -> Result<Vec<String>, Error> {
-    let mut paths = Vec::new();
-    for listed in [files.list("")?, names(files, "modules")] {
-        for path in listed {
-            let durable = settings.schema.category(&path).is_some_and(|category| {
-                category.git_tracked
-                    && !category.server_managed
-                    && !matches!(category.name.as_str(), "conventions" | "archive")
-            });
-            if durable {
-                paths.push(path);
-            }
-        }
+    let mut paths = files.list("")?;
+    for dir in settings.schema.directories().iter().filter(|dir| !dir.is_empty()) {
+        paths.extend(names(files, dir));
     }
-    // Further directories of the user's own categories.
-    for category in settings.schema.categories.values() {
-        if let Which::Glob(glob) = &category.files
-            && let Some((dir, _)) = glob.rsplit_once('/')
-            && !matches!(dir, "modules" | "archive" | "local" | "sessions")
-            && !dir.contains('*')
-            && category.git_tracked
-        {
-            paths.extend(
-                names(files, dir).into_iter().filter(|p| {
-                    settings.schema.category(p).is_some_and(|c| c.name == category.name)
-                }),
-            );
-        }
-    }
-    paths.dedup();
+    paths.retain(|path| {
+        let category = settings.schema.category(path);
+        category.is_some_and(|category| category.is_durable() && category.name != "conventions")
+    });
     Ok(paths)
 }
 
@@ -105,14 +84,11 @@ fn describe(path: &str, text: &str, settings: &Settings) -> String {
     let entries: Vec<usize> = (0..document.sections.len()).filter(top).collect();
     match category {
         "decisions" => {
-            let active = entries
-                .iter()
-                .filter(|i| {
-                    fields::of_section(&document, **i)
-                        .iter()
-                        .any(|f| f.name == "Status" && f.value == "active")
-                })
-                .count();
+            let is_active = |i: &&usize| {
+                let fields = fields::of_section(&document, **i);
+                fields.iter().any(|field| field.name == "Status" && field.value == "active")
+            };
+            let active = entries.iter().filter(is_active).count();
             format!("durable architecture/product decisions ({active} active)")
         }
         "pitfalls" => format!("known traps ({})", count(entries.len(), "entry", "entries")),

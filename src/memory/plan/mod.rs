@@ -15,20 +15,17 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-pub use precondition::{
-    Drift, Policy, Precondition, drift, hash as text_hash, name as section_name,
-};
+pub use precondition::{Policy, Precondition, drift, hash as text_hash};
 pub use validate::{check_sections, touched};
 
 use super::guard::Guard;
 use super::intent::{Router, Routing};
 use super::problem::Problem;
 use super::provenance::{self, Sources};
-use super::request::{Reading, Request};
+use super::request::Request;
 use super::response::AffectedSection;
 use super::settings::{Approval, Settings};
-use super::similar::Shingles;
-use super::{MAX_FILE_BYTES, codes, markdown};
+use super::{codes, markdown};
 use crate::error::{self, Error};
 
 /// The present files of a store.
@@ -116,61 +113,52 @@ pub fn probe(
     request: &Request,
     world: &World<'_>,
 ) -> (Result<MemoryPlan, Vec<Problem>>, Vec<Precondition>) {
-    let mut planner = Planner::new(request, world, &[]);
+    let mut planner = Planner::new(request, world);
     planner.run();
     let preconditions = planner.preconditions.clone();
     (planner.finish(), preconditions)
 }
 
-/// What is wrong with what could be read of a request besides its form: so that all problems come
-/// back at once.
-pub fn survey(reading: &Reading, world: &World<'_>) -> Vec<Problem> {
-    let Some(request) = &reading.request else { return Vec::new() };
-    let mut planner = Planner::new(request, world, &reading.broken);
-    planner.intent_is_guessed = reading.intent_is_guessed;
-    planner.run();
-    planner.problems
+/// The text of a file before the first operation, and after those so far; `None`: no file.
+struct State {
+    before: Option<String>,
+    now: Option<String>,
+}
+
+/// A changed file.
+struct Changed {
+    path: String,
+    before: Option<String>,
+    after: String,
 }
 
 struct Planner<'a> {
     request: &'a Request,
     world: World<'a>,
-    /// Text of every file looked at, as it is after the operations so far; `None`: no file.
-    states: BTreeMap<String, Option<String>>,
-    /// The same before the first operation.
-    originals: BTreeMap<String, Option<String>>,
+    /// Every file looked at.
+    states: BTreeMap<String, State>,
     problems: Vec<Problem>,
     warnings: Vec<String>,
     preconditions: Vec<Precondition>,
     router: Router,
-    /// The intent could not be read, so nothing follows from it.
-    intent_is_guessed: bool,
-    /// Operations that could not be read: only their texts are looked at.
-    broken: &'a [usize],
     /// The first operation that failed on a file.
     failed: BTreeMap<String, usize>,
     /// The last operation that touched a section of a file.
     last_change: BTreeMap<(String, String), usize>,
-    /// What the sections of a file say, to notice what is said twice.
-    shingles: BTreeMap<String, Vec<(String, Shingles)>>,
 }
 
 impl<'a> Planner<'a> {
-    fn new(request: &'a Request, world: &World<'a>, broken: &'a [usize]) -> Self {
+    fn new(request: &'a Request, world: &World<'a>) -> Self {
         Self {
             request,
             world: *world,
             states: BTreeMap::new(),
-            originals: BTreeMap::new(),
-            problems: Vec::new(),
+            problems: request.problems.clone(),
             warnings: Vec::new(),
             preconditions: Vec::new(),
             router: Router::default(),
-            intent_is_guessed: false,
-            broken,
             failed: BTreeMap::new(),
             last_change: BTreeMap::new(),
-            shingles: BTreeMap::new(),
         }
     }
 
@@ -181,18 +169,8 @@ impl<'a> Planner<'a> {
         self.warnings.extend(provenance::warnings(request));
         for (i, operation) in request.operations.iter().enumerate() {
             self.screen_operation(i, operation);
-            if self.broken.contains(&i) {
-                if !operation.path.is_empty() {
-                    self.locate(i, "path", &operation.path);
-                    self.failed.entry(operation.path.clone()).or_insert(i);
-                }
-                continue;
-            }
-            match self.admit(i, operation) {
-                Some((path, category)) => self.perform(i, operation, &path, category),
-                None => {
-                    self.failed.entry(operation.path.clone()).or_insert(i);
-                }
+            if !self.perform(i, operation) {
+                self.failed.entry(operation.path.clone()).or_insert(i);
             }
         }
         self.check_results();
@@ -225,10 +203,25 @@ impl<'a> Planner<'a> {
                 );
                 return None;
             }
-            self.originals.insert(path.to_owned(), text.clone());
-            self.states.insert(path.to_owned(), text);
+            self.states.insert(path.to_owned(), State { before: text.clone(), now: text });
         }
-        self.states.get(path).cloned()
+        self.states.get(path).map(|state| state.now.clone())
+    }
+
+    /// The operations so far leave `text` at `path`, whose state was asked for.
+    fn put(&mut self, path: &str, text: String) {
+        if let Some(state) = self.states.get_mut(path) {
+            state.now = Some(text);
+        }
+    }
+
+    /// The files that the operations so far have changed.
+    fn changed(&self) -> impl Iterator<Item = Changed> {
+        let changed = self.states.iter().filter(|(_, state)| state.now != state.before);
+        changed.filter_map(|(path, state)| {
+            let (before, after) = (state.before.clone(), state.now.clone()?);
+            Some(Changed { path: path.clone(), before, after })
+        })
     }
 
     /// A file that is there under the name `path` in other letters.
@@ -236,13 +229,13 @@ impl<'a> Planner<'a> {
         let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
         let lower = path.to_lowercase();
         let mut there = self.world.files.list(dir).unwrap_or_default();
-        there.extend(self.states.iter().filter(|(_, s)| s.is_some()).map(|(p, _)| p.clone()));
+        there.extend(self.states.iter().filter(|(_, s)| s.now.is_some()).map(|(p, _)| p.clone()));
         there.into_iter().find(|other| other != path && other.to_lowercase() == lower)
     }
 
-    fn finish(self) -> Result<MemoryPlan, Vec<Problem>> {
-        let mut problems = self.problems;
-        let routing = self.router.finish();
+    fn finish(mut self) -> Result<MemoryPlan, Vec<Problem>> {
+        let mut problems = std::mem::take(&mut self.problems);
+        let routing = std::mem::take(&mut self.router).finish();
         if problems.is_empty() && routing.mode == Approval::ServerOnly {
             problems.push(
                 Problem::new(&codes::SERVER_ONLY, routing.reason.clone())
@@ -252,20 +245,10 @@ impl<'a> Planner<'a> {
         }
         let mut files = BTreeMap::new();
         let mut affected = Vec::new();
-        for (path, state) in &self.states {
-            let before = self.originals.get(path).cloned().flatten();
-            let Some(after) = state else { continue };
-            if before.as_ref() == Some(after) {
-                continue;
-            }
-            affected.extend(validate::touched(path, before.as_deref().unwrap_or(""), after));
-            files.insert(
-                path.clone(),
-                FileEdit {
-                    before: before.map(String::into_bytes),
-                    after: after.clone().into_bytes(),
-                },
-            );
+        for Changed { path, before, after } in self.changed() {
+            affected.extend(validate::touched(&path, before.as_deref().unwrap_or(""), &after));
+            let (before, after) = (before.map(String::into_bytes), after.into_bytes());
+            files.insert(path, FileEdit { before, after });
         }
         if problems.is_empty() && files.is_empty() {
             problems.push(
@@ -275,15 +258,13 @@ impl<'a> Planner<'a> {
             );
         }
         if !problems.is_empty() {
-            let mut seen = Vec::new();
-            problems.retain(|problem| {
-                let new = !seen.contains(problem);
-                if new {
-                    seen.push(problem.clone());
+            let mut distinct: Vec<Problem> = Vec::new();
+            for problem in problems {
+                if !distinct.contains(&problem) {
+                    distinct.push(problem);
                 }
-                new
-            });
-            return Err(problems);
+            }
+            return Err(distinct);
         }
         affected.sort_unstable();
         affected.dedup();
@@ -295,6 +276,11 @@ impl<'a> Planner<'a> {
             preconditions: self.preconditions,
         })
     }
+}
+
+/// The working notes of `branch`, and the name that agent-memory has for them.
+pub fn notes_paths(branch: &str) -> [String; 2] {
+    [notes_path(branch), format!("local/current.{}.md", branch.replace('/', "-"))]
 }
 
 /// The working notes of `branch`.
@@ -312,13 +298,6 @@ fn read_text(files: &dyn Files, path: &str) -> Result<Option<String>, Problem> {
         Problem::new(code, error.message()).fix("look at the file; nothing was changed")
     })?;
     let Some(bytes) = bytes else { return Ok(None) };
-    if bytes.len() > MAX_FILE_BYTES {
-        return Err(Problem::new(
-            &error::codes::SIZE_LIMIT,
-            format!("{path} is larger than {MAX_FILE_BYTES} bytes"),
-        )
-        .fix("split it by hand"));
-    }
     String::from_utf8(bytes).map(Some).map_err(|error| {
         Problem::new(
             &codes::READ_ERROR,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::codes;
 use crate::memory::markdown::{Document, lines};
 use crate::memory::problem::Problem;
 
@@ -36,76 +37,59 @@ pub struct Precondition {
     pub hash: Option<String>,
 }
 
-/// A precondition that no longer holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drift {
-    /// Index of the operation.
-    pub operation_index: usize,
-    /// File, relative to the store.
-    pub path: String,
-    /// Section.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub section_id: Option<String>,
-    /// What was asked.
-    pub policy: Policy,
-    /// What is so instead.
-    pub message: String,
+impl Precondition {
+    fn is_of_file(&self) -> bool {
+        matches!(self.policy, Policy::RequireFileAbsent | Policy::RequireFilePresent)
+    }
+
+    /// What is so now instead, where this does not hold. `problems` are those of planning, which say why
+    /// a target cannot be found.
+    fn drift(&self, now: &[Self], problems: &[Problem]) -> Option<String> {
+        let is_it = |other: &&Self| {
+            (other.operation_index, &other.path, other.is_of_file())
+                == (self.operation_index, &self.path, self.is_of_file())
+        };
+        let what = if self.is_of_file() { "the file" } else { "the section" };
+        match now.iter().find(is_it) {
+            None => {
+                let is_about = |problem: &&Problem| {
+                    let fields = ["path", "section_id", "heading", "parent_section_id"];
+                    problem.operation == Some(self.operation_index)
+                        && problem.field.as_deref().is_some_and(|field| fields.contains(&field))
+                };
+                let why = problems.iter().find(is_about).map(|problem| problem.message.clone());
+                Some(why.unwrap_or_else(|| format!("{what} is gone")))
+            }
+            Some(now) if self.is_of_file() && self.policy != now.policy => {
+                let is_there = now.policy == Policy::RequireFilePresent;
+                Some(format!("{what} {}", if is_there { "exists by now" } else { "is gone" }))
+            }
+            Some(now) if self.hash.is_some() && self.hash != now.hash => {
+                Some(format!("{what} was changed since"))
+            }
+            Some(_) => None,
+        }
+    }
 }
 
-/// Compares what was recorded with what planning finds now; `problems` are those of planning,
-/// which say why a target cannot be found.
-pub fn drift(recorded: &[Precondition], now: &[Precondition], problems: &[Problem]) -> Vec<Drift> {
-    let why = |was: &Precondition, otherwise: &str| {
-        let about = |problem: &&Problem| {
-            problem.operation == Some(was.operation_index)
-                && matches!(
-                    problem.field.as_deref(),
-                    Some("path" | "section_id" | "heading" | "parent_section_id")
-                )
-        };
-        problems.iter().find(about).map_or(otherwise.to_owned(), |problem| problem.message.clone())
-    };
-    let same_target = |a: &Precondition, b: &Precondition| {
-        a.operation_index == b.operation_index && a.path == b.path && {
-            let file = |p: &Precondition| {
-                matches!(p.policy, Policy::RequireFileAbsent | Policy::RequireFilePresent)
-            };
-            file(a) == file(b)
-        }
-    };
-    recorded
-        .iter()
-        .filter_map(|was| {
-            let message = match now.iter().find(|is| same_target(was, is)) {
-                None => match was.policy {
-                    Policy::RequireSectionContentMatch | Policy::RequireSectionResolvable => {
-                        why(was, "the section is gone")
-                    }
-                    _ => why(was, "the file cannot be read"),
-                },
-                Some(is) => match (was.policy, is.policy) {
-                    (Policy::RequireFileAbsent, Policy::RequireFilePresent) => {
-                        "the file exists by now".to_owned()
-                    }
-                    (Policy::RequireFilePresent, Policy::RequireFileAbsent) => {
-                        "the file is gone".to_owned()
-                    }
-                    _ if was.hash.is_some() && was.hash != is.hash => match was.policy {
-                        Policy::RequireFilePresent => "the file was changed since".to_owned(),
-                        _ => "the section was changed since".to_owned(),
-                    },
-                    _ => return None,
-                },
-            };
-            Some(Drift {
-                operation_index: was.operation_index,
-                path: was.path.clone(),
-                section_id: was.section_id.clone(),
-                policy: was.policy,
-                message,
-            })
-        })
-        .collect()
+/// What of `recorded` no longer holds where planning finds `now`, and `problems` with it.
+pub fn drift(
+    recorded: &[Precondition],
+    now: &[Precondition],
+    problems: &[Problem],
+) -> Vec<Problem> {
+    let drifted = recorded.iter().filter_map(|was| {
+        let mut place = was.path.clone();
+        place.extend(was.section_id.iter().flat_map(|id| ["#", id.as_str()]));
+        let message = format!("{place}: {}", was.drift(now, problems)?);
+        let mut problem = Problem::new(&codes::TARGET_DRIFT, message)
+            .at(was.operation_index)
+            .field("path")
+            .fix("look at the file; reject it, and have it proposed again");
+        problem.section_id = was.section_id.clone();
+        Some(problem)
+    });
+    drifted.collect()
 }
 
 /// `sha1:` and the hash of `text`, whatever its line endings and the blanks at its end: another

@@ -1,64 +1,27 @@
-//! Every string of a request that would be kept, looked over: secrets, unsafe text,
-//! forged markers.
+//! Every text of a request, looked over: secrets, unsafe text, forged markers.
 
 use super::Planner;
-use crate::memory::guard::{self, Found, Screened};
+use crate::memory::guard::{self, Screened};
 use crate::memory::markdown;
 use crate::memory::problem::Problem;
-use crate::memory::request::Operation;
+use crate::memory::request::{Operation, Text};
 use crate::memory::settings::Approval;
 
 impl Planner<'_> {
-    /// The request's own strings.
+    /// The request's own texts.
     pub(super) fn screen_request(&mut self) {
-        let request = self.request;
-        let mut texts: Vec<(String, &str)> = Vec::new();
-        if let Some(rationale) = &request.rationale {
-            texts.push(("rationale".into(), rationale));
-        }
-        for (i, source) in request.sources.iter().enumerate() {
-            if let Some(reference) = &source.reference {
-                texts.push((format!("sources[{i}]"), reference));
-            }
-        }
-        if let Some(owner) = &request.owner {
-            for (name, text) in [
-                ("owner.id", &owner.id),
-                ("owner.kind", &owner.kind),
-                ("owner.op_id", &owner.op_id),
-            ] {
-                if let Some(text) = text {
-                    texts.push((name.into(), text));
-                }
-            }
-        }
-        for (field, text) in texts {
-            let one_line = field != "rationale";
-            self.screen(None, "", &field, text, one_line);
+        for Text { field, text } in &self.request.texts {
+            self.screen(None, "", field, text);
         }
     }
 
     pub(super) fn screen_operation(&mut self, i: usize, operation: &Operation) {
-        let lines: [(&str, Option<&str>); 7] = [
-            ("path", Some(&operation.path)),
-            ("section_id", operation.section_id.as_deref()),
-            ("heading", operation.heading.as_deref()),
-            ("parent_section_id", operation.parent_section_id.as_deref()),
-            ("archive_path", Some(&operation.archive_path)),
-            ("new_heading", Some(&operation.new_heading)),
-            ("reason", operation.reason.as_deref()),
-        ];
-        for (field, text) in lines {
-            if let Some(text) = text {
-                self.screen(Some(i), "", field, text, true);
-            }
-        }
-        for (field, text) in
-            [("content", &operation.content), ("replacement", &operation.replacement)]
-        {
+        for Text { field, text } in &operation.texts {
             let committed = self.committed(&operation.path, text);
-            self.screen(Some(i), &committed, field, text, false);
-            self.refuse_forged_markers(i, field, text);
+            self.screen(Some(i), &committed, field, text);
+            if !is_line(field) {
+                self.refuse_forged_markers(i, field, text);
+            }
         }
     }
 
@@ -71,17 +34,11 @@ impl Planner<'_> {
         self.world.sources.committed(path).unwrap_or_default()
     }
 
-    fn screen(
-        &mut self,
-        operation: Option<usize>,
-        committed: &str,
-        field: &str,
-        text: &str,
-        one_line: bool,
-    ) {
+    fn screen(&mut self, operation: Option<usize>, committed: &str, field: &str, text: &str) {
         if text.is_empty() {
             return;
         }
+        let one_line = is_line(field);
         if one_line && let Some(at) = text.find(['\n', '\r']) {
             let mut problem = Problem::new(
                 &crate::secrets::codes::UNSAFE_TEXT,
@@ -100,13 +57,15 @@ impl Planner<'_> {
             blocking.extend(within);
             blocking.dedup();
         }
-        for found in blocking {
-            self.problems.push(problem_of(found, operation, field));
+        for mut found in blocking {
+            found.operation = operation;
+            self.problems.push(found.field(field));
         }
         self.stage_orders(&warnings);
         for found in excused.into_iter().chain(warnings) {
             let place = operation.map_or(String::new(), |i| format!("operation {i}, "));
-            self.warn(format!("{place}{field}, line {}: {}", found.line, found.message));
+            let line = found.line.unwrap_or(1);
+            self.warn(format!("{place}{field}, line {line}: {}", found.message));
         }
         for reason in allowed_regions {
             self.router.say(Approval::Stage, "content that is to be left out of the secret scan");
@@ -117,8 +76,8 @@ impl Planner<'_> {
     }
 
     /// What gives orders waits for a person.
-    pub(super) fn stage_orders(&mut self, warnings: &[Found]) {
-        if warnings.iter().any(Found::is_order) {
+    pub(super) fn stage_orders(&mut self, warnings: &[Problem]) {
+        if warnings.iter().any(guard::is_order) {
             self.router.say(Approval::Stage, "text that gives orders to agents");
         }
     }
@@ -144,10 +103,7 @@ impl Planner<'_> {
     }
 }
 
-fn problem_of(found: Found, operation: Option<usize>, field: &str) -> Problem {
-    let mut problem =
-        Problem::new(found.code, found.message).field(field).line(found.line).fix(found.fix);
-    problem.operation = operation;
-    problem.finding = Some(found.kind);
-    problem
+/// True for what has to be one line: all but the texts that are kept as they are.
+fn is_line(field: &str) -> bool {
+    !matches!(field, "rationale" | "content" | "replacement")
 }

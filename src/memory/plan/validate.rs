@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::Planner;
+use super::{Changed, Planner};
 use crate::error::codes::SIZE_LIMIT;
 use crate::memory::codes;
 use crate::memory::markdown::{self, Document, fields, slug};
 use crate::memory::problem::Problem;
-use crate::memory::request::OperationKind;
 use crate::memory::response::AffectedSection;
 use crate::memory::settings::Category;
 use crate::secrets::codes as guard_codes;
@@ -16,21 +15,10 @@ impl Planner<'_> {
     /// Checks every changed file.
     pub(super) fn check_results(&mut self) {
         let limit = self.world.settings.manifest.budgets.max_file_chars;
-        let states: Vec<(String, Option<String>, String)> = self
-            .states
-            .iter()
-            .filter_map(|(path, state)| {
-                let before = self.originals.get(path).cloned().flatten();
-                let after = state.clone()?;
-                (before.as_ref() != Some(&after)).then(|| (path.clone(), before, after))
-            })
-            .collect();
-        let archived: String = states
-            .iter()
-            .filter_map(|(_, before, _)| before.as_deref())
-            .collect::<Vec<_>>()
-            .join("\n");
-        for (path, before, after) in &states {
+        let changed: Vec<Changed> = self.changed().collect();
+        let archived: Vec<&str> = changed.iter().filter_map(|it| it.before.as_deref()).collect();
+        let archived = archived.join("\n");
+        for Changed { path, before, after } in &changed {
             let size = after.chars().count();
             let was = before.as_ref().map_or(0, |text| text.chars().count());
             if size > limit && size > was {
@@ -44,19 +32,22 @@ impl Planner<'_> {
                 self.problems.push(problem);
                 continue;
             }
-            if let Some(category) = self.world.settings.schema.category(path) {
-                let problems = check_sections(category, path, before.as_deref(), after);
-                let located: Vec<Problem> =
-                    problems.into_iter().map(|p| self.locate_in_content(path, p)).collect();
-                self.problems.extend(located);
-                // What an archived copy repeats is not new.
-                let base = match before {
-                    Some(before) => before.as_str(),
-                    None if category.write_once => archived.as_str(),
-                    None => "",
-                };
-                self.screen_file(path, base, after);
+            let Some(category) = self.world.settings.schema.category(path) else { continue };
+            for mut problem in check_sections(category, path, before.as_deref(), after) {
+                let section = problem.section_id.clone().unwrap_or_default();
+                let last = self.last_change.get(&(path.clone(), section)).copied();
+                problem.operation = last.or_else(|| self.last_change_of(path));
+                // Lines are those of the file, which the proposer has not seen.
+                problem.line = None;
+                self.problems.push(problem);
             }
+            // What an archived copy repeats is not new.
+            let base = match before {
+                Some(before) => before.as_str(),
+                None if category.write_once => archived.as_str(),
+                None => "",
+            };
+            self.screen_file(path, base, after);
         }
     }
 
@@ -65,63 +56,21 @@ impl Planner<'_> {
         self.last_change.iter().filter(|((file, _), _)| file == path).map(|(_, i)| *i).max()
     }
 
-    /// Says of a problem of a section in the file which operation brought it, and where in that
-    /// operation's content it is.
-    fn locate_in_content(&self, path: &str, mut problem: Problem) -> Problem {
-        let section = problem.section_id.clone().unwrap_or_default();
-        let key = (path.to_owned(), section.clone());
-        let operation = self.last_change.get(&key).copied().or_else(|| self.last_change_of(path));
-        let Some(i) = operation else { return problem };
-        problem.operation = Some(i);
-        if self.request.operations[i].kind == OperationKind::ArchiveSection
-            && let Some(fix) = &mut problem.fix
-        {
-            *fix = format!("the replacement is a section of {path} too: {fix}");
-        }
-        let content = &self.request.operations[i].content;
-        let document = markdown::parse(content);
-        // A section of the content, by its id or by the id that its heading gives it; else the
-        // content is the inside of one.
-        let at = (0..document.sections.len()).find(|&k| {
-            let found = &document.sections[k];
-            found.id.as_deref().is_some_and(|id| id == section)
-                || found.id.is_none() && section.starts_with(&slug::slug(&found.heading))
-                || found.heading == section
-        });
-        let field = problem.field.clone().unwrap_or_default();
-        let named = match at {
-            Some(k) => fields::of_section(&document, k),
-            None => fields::of_text(&document),
-        };
-        problem.line = match named.iter().find(|found| found.name == field) {
-            Some(found) => Some(markdown::lines::number_of(content, found.at)),
-            None => at.map(|k| markdown::lines::number_of(content, document.sections[k].start())),
-        };
-        problem
-    }
-
     /// Scans whole files, where a text may become a secret by what it is put next to.
     fn screen_file(&mut self, path: &str, before: &str, after: &str) {
         let committed = self.committed(path, after);
         let screened = self.world.guard.screen(&committed, before, after);
-        let reported = |planner: &Self, kind: &str| {
-            planner.problems.iter().any(|p| p.finding.as_deref() == Some(kind))
-        };
         for found in screened.blocking {
-            if !reported(self, &found.kind) {
-                let mut problem = Problem::new(found.code, found.message)
-                    .field(format!("{path} after the operations"))
-                    .line(found.line)
-                    .fix(found.fix);
-                problem.finding = Some(found.kind);
-                self.problems.push(problem);
+            if !self.problems.iter().any(|p| p.finding == found.finding) {
+                self.problems.push(found.field(format!("{path} after the operations")));
             }
         }
         // Misleading text that is new was told of with its operation; two may make an order together.
         self.stage_orders(&screened.warnings);
         let old = screened.warnings.iter().filter(|f| f.code.id != guard_codes::UNSAFE_TEXT.id);
         for found in old {
-            self.warn(format!("{path}, line {}, was there before: {}", found.line, found.message));
+            let line = found.line.unwrap_or(1);
+            self.warn(format!("{path}, line {line}, was there before: {}", found.message));
         }
     }
 }
@@ -137,7 +86,8 @@ pub fn check_sections(
     let document = markdown::parse(after);
     let old = before.map(markdown::parse);
     let mut problems = Vec::new();
-    if category.required_top_level_heading && document.sections.first().is_none_or(|s| s.level != 1)
+    if category.section_schema.required_top_level_heading
+        && document.sections.first().is_none_or(|s| s.level != 1)
     {
         problems.push(
             Problem::new(
@@ -200,10 +150,11 @@ fn unchanged(old: &Document<'_>, new: &Document<'_>, i: usize) -> bool {
 /// at the top where there is none. The title itself is no entry, unless it carries the fields.
 fn is_entry(document: &Document<'_>, i: usize, category: &Category) -> bool {
     let section = &document.sections[i];
+    let required = &category.section_schema.per_section_required_fields;
     let is_title = |k: usize| {
         k == 0 && document.sections[k].level == 1 && {
             let found = fields::of_section(document, k);
-            !category.required_fields.iter().any(|spec| found.iter().any(|f| f.name == spec.name))
+            !required.iter().any(|spec| found.iter().any(|f| f.name == spec.name))
         }
     };
     match section.parent {
@@ -220,13 +171,15 @@ fn check_fields(
     id: &str,
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
-    if category.required_fields.is_empty() && category.optional_fields.is_empty() {
+    let schema = &category.section_schema;
+    let required = schema.per_section_required_fields.iter().map(|spec| (spec, entry));
+    let optional = schema.per_section_optional_fields.iter().map(|spec| (spec, false));
+    let mut specs = required.chain(optional).peekable();
+    if specs.peek().is_none() {
         return problems;
     }
     let found = fields::of_section(document, i);
-    let required = category.required_fields.iter().map(|spec| (spec, entry));
-    let optional = category.optional_fields.iter().map(|spec| (spec, false));
-    for (spec, required) in required.chain(optional) {
+    for (spec, required) in specs {
         let values: Vec<_> = found.iter().filter(|field| field.name == spec.name).collect();
         let problem = |message: String, fix: String| {
             Problem::new(&codes::VALIDATION_FAILED, message).field(&spec.name).section(id).fix(fix)

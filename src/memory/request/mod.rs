@@ -1,61 +1,56 @@
-//! The request of `memory.propose_update`: read strictly, with every problem reported at once.
+//! The request of `memory.propose_update`: read strictly, with every fault of its form at once.
 
-mod mend;
 mod operation;
-mod read;
-mod read_operation;
 mod reader;
 
-use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-pub use mend::mended;
-pub use operation::{IfExists, IfMissing, Operation, OperationKind};
-pub use read::{FIELDS, Reading};
+pub use operation::{Edit, Heading, IfExists, IfMissing, OPERATIONS, Operation, Target};
+pub use reader::Text;
 
+use self::reader::{Reader, texts};
 use super::intent::Intent;
+use super::problem::{Problem, brief};
+use super::settings::schema::SOURCE_TYPES;
+use super::{MAX_REQUEST_BYTES, codes};
+use crate::error::codes::SIZE_LIMIT;
+use crate::spelling::{did_you_mean, one_of};
 use crate::words::words;
 
-// The input schema of `memory.propose_update` is derived from this type and shows its comments to
-// models. `Request::read` reads it by hand, to report every problem at once.
-/// Structured edits of the project's memory.
-#[derive(Clone, Debug, PartialEq, schemars::JsonSchema)]
+/// The fields of a request.
+pub const FIELDS: [&str; 6] =
+    ["intent", "rationale", "operations", "sources", "confidence", "owner"];
+
+/// Most operations in one request.
+const MOST: usize = 1000;
+
+/// Structured edits of the project's memory, as far as they could be read.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What it is for; says which files it may change.
-    pub intent: Intent,
+    /// What it is for; `None` where that could not be read.
+    pub intent: Option<Intent>,
     /// Why, in the proposer's words.
     pub rationale: Option<String>,
     /// The edits, in order.
-    #[schemars(length(min = 1, max = 1000))]
     pub operations: Vec<Operation>,
-    /// Where the knowledge comes from; some categories (decisions) need one.
-    #[schemars(default)]
+    /// Where the knowledge comes from.
     pub sources: Vec<Source>,
     /// How sure the proposer is.
     pub confidence: Option<Confidence>,
     /// Who proposes.
-    #[schemars(with = "Option<NameOrOwner>")]
     pub owner: Option<Owner>,
-}
-
-/// An owner as it may be written.
-#[derive(schemars::JsonSchema)]
-#[schemars(untagged)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum NameOrOwner {
-    /// A name.
-    Name(String),
-    /// A name and more.
-    Owner(Owner),
+    /// All texts that were given beside those of the operations, to be screened whatever they are.
+    pub texts: Vec<Text>,
+    /// Every fault of its form. A request with one leads to no plan.
+    pub problems: Vec<Problem>,
 }
 
 /// Where knowledge comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// `file`, `test`, `user`, `session`, `inference` or `external`.
-    #[serde(rename = "type")]
     pub kind: String,
     /// What exactly: a path (`src/a.rs`, `src/a.rs:12`, `src/a.rs@v1.2`), a test's name, a URL.
-    #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
 }
 
@@ -72,29 +67,185 @@ words! {
 }
 
 /// Who proposes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     /// Name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What kind of proposer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The proposer's own id of this operation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op_id: Option<String>,
+}
+
+// The schema is data that models read; a test holds it to what is read here.
+impl schemars::JsonSchema for Request {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Request".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        serde_json::from_str(include_str!("schema.json")).unwrap_or_default()
+    }
+}
+
+impl Request {
+    /// Reads as much of `value` as can be read.
+    pub fn read(value: &Value) -> Self {
+        let mut problems = Vec::new();
+        let nothing = Value::Null;
+        let value = if value.to_string().len() > MAX_REQUEST_BYTES {
+            let message = format!("the request is larger than {MAX_REQUEST_BYTES} bytes");
+            problems.push(Problem::new(&SIZE_LIMIT, message).fix("split it"));
+            &nothing
+        } else {
+            value
+        };
+        let nothing = Map::new();
+        let map = value.as_object().unwrap_or(&nothing);
+        if !value.is_object() {
+            problems.push(
+                Problem::new(&codes::INVALID_OPERATION, "the request has to be a JSON object")
+                    .fix("send {\"intent\": …, \"operations\": […]}"),
+            );
+        }
+        let mut fields = Reader::new(map, None, &mut problems);
+        let rationale = fields.text("rationale");
+        let confidence = fields.word("confidence");
+        for field in ["intent", "operations", "sources", "owner"] {
+            fields.value(field);
+        }
+        fields.refuse_others("a request");
+        let intent = intent(map.get("intent"), &mut problems);
+        let sources = objects(map.get("sources"), "sources", &mut problems);
+        let mut texts = texts(map, "");
+        for (i, map) in sources.iter().enumerate() {
+            texts.extend(self::texts(map, &format!("sources[{i}].")));
+        }
+        let sources = sources.iter().enumerate();
+        let sources = sources.filter_map(|(i, map)| Source::read(i, map, &mut problems)).collect();
+        let owner = map.get("owner").and_then(|value| Owner::read(value, &mut problems));
+        let operations = operations(map.get("operations"), &mut problems);
+        Self { intent, rationale, operations, sources, confidence, owner, texts, problems }
+    }
+}
+
+fn intent(value: Option<&Value>, problems: &mut Vec<Problem>) -> Option<Intent> {
+    let text = value.and_then(Value::as_str).unwrap_or_default();
+    let intent = Intent::parse(text);
+    if intent.is_none() {
+        let (message, fix) = match text {
+            "" => ("the intent is missing".to_owned(), one_of(Intent::words())),
+            _ => {
+                (format!("'{}' is not an intent", brief(text)), did_you_mean(text, Intent::words()))
+            }
+        };
+        let problem = Problem::new(&codes::INVALID_INTENT, message);
+        problems.push(problem.field("intent").fix(fix));
+    }
+    intent
+}
+
+/// The objects of the list `value`, the field `field` of the request.
+fn objects<'v>(
+    value: Option<&'v Value>,
+    field: &str,
+    problems: &mut Vec<Problem>,
+) -> Vec<&'v Map<String, Value>> {
+    let fix = "[{\"type\": \"file\", \"ref\": \"src/main.rs\"}]";
+    let mut wrong = |message: String, field: String| {
+        problems.push(Problem::new(&codes::VALIDATION_FAILED, message).field(field).fix(fix));
+    };
+    let mut found = Vec::new();
+    match value {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(items)) => {
+            for (i, item) in items.iter().enumerate() {
+                match item {
+                    Value::Object(map) => found.push(map),
+                    _ => wrong("it has to be an object".to_owned(), format!("{field}[{i}]")),
+                }
+            }
+        }
+        Some(_) => wrong(format!("{field} has to be a list"), field.to_owned()),
+    }
+    found
+}
+
+impl Source {
+    fn read(i: usize, map: &Map<String, Value>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let before = problems.len();
+        let mut fields = Reader::new(map, None, problems);
+        let (kind, reference) = (fields.text("type").unwrap_or_default(), fields.text("ref"));
+        if !SOURCE_TYPES.contains(&kind.as_str()) {
+            let message = format!("'{}' is not a type of source", brief(&kind));
+            fields.wrong("type", message, &one_of(SOURCE_TYPES.into_iter()));
+        }
+        fields.refuse_others("a source");
+        for problem in &mut problems[before..] {
+            problem.field = Some(format!("sources[{i}]"));
+        }
+        (problems.len() == before).then_some(Self { kind, reference })
+    }
+}
+
+impl Owner {
+    fn read(value: &Value, problems: &mut Vec<Problem>) -> Option<Self> {
+        match value {
+            Value::Null => None,
+            Value::String(id) if id.is_empty() => None,
+            Value::String(id) => Some(Self { id: Some(id.clone()), ..Self::default() }),
+            Value::Object(map) => {
+                let mut fields = Reader::new(map, None, problems);
+                let [id, kind, op_id] = ["id", "kind", "op_id"].map(|field| fields.text(field));
+                fields.refuse_others("an owner");
+                Some(Self { id, kind, op_id })
+            }
+            _ => {
+                let message = "the owner has to be text or an object";
+                problems.push(
+                    Problem::new(&codes::VALIDATION_FAILED, message)
+                        .field("owner")
+                        .fix("{\"id\": \"name\", \"kind\": \"agent\"}"),
+                );
+                None
+            }
+        }
+    }
+}
+
+fn operations(value: Option<&Value>, problems: &mut Vec<Problem>) -> Vec<Operation> {
+    let (code, message, fix) = match value {
+        Some(Value::Array(items)) if items.len() > MOST => {
+            (&SIZE_LIMIT, format!("more than {MOST} operations"), "split the request")
+        }
+        Some(Value::Array(items)) if !items.is_empty() => {
+            let items = items.iter().enumerate();
+            return items.map(|(i, item)| Operation::read(i, item, problems)).collect();
+        }
+        None | Some(Value::Null | Value::Array(_)) => (
+            &codes::NO_OPERATIONS,
+            "there are no operations".to_owned(),
+            "give at least one operation",
+        ),
+        Some(_) => (
+            &codes::INVALID_OPERATION,
+            "operations has to be a list".to_owned(),
+            "[{\"operation\": …, \"path\": …}]",
+        ),
+    };
+    problems.push(Problem::new(code, message).field("operations").fix(fix));
+    Vec::new()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
-    use crate::memory::Problem;
 
     #[test]
     fn all_problems_come_at_once() {
-        let problems = Request::parse(&json!({
+        let request = Request::read(&json!({
             "intent": "record_decison",
             "extra": 1,
             "confidence": "sure",
@@ -104,76 +255,94 @@ mod tests {
                 {"operation": "append_section", "path": "decisions.md", "heading_level": 7},
                 {"operation": "remove_section", "path": "decisions.md", "content": "x", "archive_path": "archive/x.md"},
             ]
-        }))
-        .unwrap_err();
-        let seen: Vec<String> = problems.iter().map(Problem::located).collect();
-        let has = |part: &str| assert!(seen.iter().any(|s| s.contains(part)), "{part}: {seen:#?}");
-        has("unknown field 'extra'");
-        has("'record_decison' is no intent");
-        has("confidence is 'sure'");
-        has("'gossip' is no type of source");
-        has("unknown field 'reff'");
-        has("operation 0, operation: 'apend_section' is no operation");
-        has("operation 1, heading: append_section needs heading");
-        has("operation 1, heading_level: heading_level is 7");
-        has("operation 2, content: remove_section takes no content");
-        has("operation 2, section_id: remove_section needs a target");
-        assert!(problems.iter().all(|p| p.fix.is_some()), "{problems:#?}");
+        }));
+        let found: Vec<(Option<usize>, &str)> = request
+            .problems
+            .iter()
+            .map(|p| (p.operation, p.field.as_deref().unwrap_or_default()))
+            .collect();
+        for place in [
+            (None, "extra"),
+            (None, "intent"),
+            (None, "confidence"),
+            (None, "sources[0]"),
+            (None, "sources[1]"),
+            (Some(0), "operation"),
+            (Some(1), "heading_level"),
+            (Some(1), "content"),
+            (Some(2), "content"),
+            (Some(2), "section_id"),
+        ] {
+            assert!(found.contains(&place), "{place:?}: {found:#?}");
+        }
+        assert!(request.problems.iter().all(|p| p.fix.is_some()), "{:#?}", request.problems);
+        assert!(request.operations.iter().all(|operation| operation.edit.is_none()));
     }
 
+    /// Each operation with every field of the schema: what it does not refuse is what it takes.
     #[test]
-    fn the_schema_has_the_fields_that_are_read() {
-        let schema = schemars::schema_for!(Request).to_value();
-        let named = |schema: &Value| -> Vec<String> {
-            schema["properties"].as_object().unwrap().keys().cloned().collect()
+    fn the_schema_has_the_fields_and_words_that_are_read() {
+        let schema: Value = serde_json::from_str(include_str!("schema.json")).unwrap();
+        let names = |value: &Value| -> Vec<String> {
+            let mut names: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+            names.sort();
+            names
         };
-        let sorted = |fields: &[&str]| {
-            let mut fields: Vec<String> = fields.iter().map(|&field| field.to_owned()).collect();
-            fields.sort();
-            fields
-        };
-        let mut request = named(&schema);
-        request.sort();
-        assert_eq!(request, sorted(&FIELDS));
-        let operation = &schema["$defs"]["Operation"];
-        let mut fields = named(operation);
+        let mut fields = FIELDS.map(str::to_owned);
         fields.sort();
-        assert_eq!(fields, sorted(&read_operation::FIELDS));
-        assert_eq!(operation["required"], json!(["operation", "path"]));
-        assert_eq!(operation["additionalProperties"], json!(false));
+        assert_eq!(names(&schema["properties"]), fields);
+        let mut taken = std::collections::BTreeSet::new();
+        for name in OPERATIONS {
+            let mut operation = json!({ "operation": name });
+            for field in names(&schema["$defs"]["Operation"]["properties"]) {
+                if field != "operation" {
+                    operation[&field] = json!([]);
+                }
+            }
+            let mut problems = Vec::new();
+            Operation::read(0, &operation, &mut problems);
+            let refused = |field: &String| {
+                let of_it = problems.iter().filter(|p| p.field.as_ref() == Some(field));
+                of_it.clone().count() == 1 && of_it.clone().all(|p| p.message.contains("takes no"))
+            };
+            let fields = operation.as_object().unwrap().keys();
+            taken.extend(fields.filter(|field| !refused(field)).cloned());
+        }
+        assert_eq!(Vec::from_iter(taken), names(&schema["$defs"]["Operation"]["properties"]));
+        assert_eq!(schema["$defs"]["OperationKind"]["enum"], json!(OPERATIONS));
+        let intents: Vec<&str> = schema["$defs"]["Intent"]["oneOf"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|intent| intent["const"].as_str())
+            .collect();
+        assert_eq!(intents, Vec::from_iter(Intent::words()));
     }
 
     #[test]
     fn an_owner_is_text_or_an_object() {
-        let parse = |owner: Value| {
-            Request::parse(&json!({
+        let read = |owner: Value| {
+            Request::read(&json!({
                 "intent": "update_current",
                 "owner": owner,
                 "operations": [{"operation": "create_file", "path": "local/current.x.md", "content": "x"}]
             }))
         };
-        assert_eq!(parse(json!("me")).unwrap().owner.unwrap().id.as_deref(), Some("me"));
-        assert_eq!(
-            parse(json!({"id": "a", "kind": "b", "op_id": "c"}))
-                .unwrap()
-                .owner
-                .unwrap()
-                .op_id
-                .as_deref(),
-            Some("c")
-        );
-        assert!(parse(json!(3)).is_err());
+        assert_eq!(read(json!("me")).owner.unwrap().id.as_deref(), Some("me"));
+        let owner = read(json!({"id": "a", "kind": "b", "op_id": "c"})).owner.unwrap();
+        assert_eq!(owner.op_id.as_deref(), Some("c"));
+        assert_eq!(read(json!(3)).problems.len(), 1);
     }
 
     #[test]
     fn long_nonsense_is_neither_compared_nor_repeated() {
         let long = "x".repeat(1 << 20);
-        let problems = Request::parse(&json!({
+        let request = Request::read(&json!({
             "intent": long, &long: 1, "confidence": long, "sources": [{"type": long}],
             "operations": [{"operation": long, "heading_level": long}, {long.as_str(): 1}],
-        }))
-        .unwrap_err();
-        assert!(problems.iter().all(|p| p.located().len() < 1000), "{}", problems.len());
+        }));
+        assert!(request.problems.iter().all(|p| p.located().len() < 1000));
+        assert!(request.texts.iter().all(|text| text.field.len() < 1000));
     }
 
     #[test]
@@ -181,7 +350,7 @@ mod tests {
         for value in
             [json!(null), json!([]), json!("x"), json!({}), json!({"intent": 1, "operations": {}})]
         {
-            assert!(Request::parse(&value).is_err());
+            assert!(!Request::read(&value).problems.is_empty());
         }
     }
 }

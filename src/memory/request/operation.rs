@@ -1,130 +1,198 @@
-//! The eight operations, and the fields each takes.
+//! The eight operations: what each takes, and how that is read.
 
-use crate::words::words;
+use serde_json::{Map, Value};
 
-words! {
-    /// The eight operations.
-    #[allow(missing_docs)]
-    pub enum OperationKind {
-        CreateFile = "create_file",
-        ReplaceSection = "replace_section",
-        AppendSection = "append_section",
-        AppendToSection = "append_to_section",
-        ReplaceSectionContent = "replace_section_content",
-        ArchiveSection = "archive_section",
-        RemoveSection = "remove_section",
-        RenameHeading = "rename_heading",
-    }
+use super::reader::{Reader, Text, texts};
+use crate::memory::problem::{Problem, brief};
+use crate::spelling::{did_you_mean, one_of};
+
+/// What `create_file` does where there is a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum IfExists {
+    #[default]
+    Reject,
+    Append,
+    Replace,
 }
 
-words! {
-    /// What `create_file` does where there is a file.
-    #[derive(Default)]
-    #[allow(missing_docs)]
-    pub enum IfExists {
-        #[default]
-        Reject = "reject",
-        Append = "append",
-        Replace = "replace",
-    }
+/// What `replace_section` does where there is no such section.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum IfMissing {
+    #[default]
+    Reject,
+    Append,
+    CreateFile,
 }
 
-words! {
-    /// What `replace_section` does where there is no such section.
-    #[derive(Default)]
-    #[allow(missing_docs)]
-    pub enum IfMissing {
-        #[default]
-        Reject = "reject",
-        Append = "append",
-        CreateFile = "create_file",
-    }
+/// Which section of the file is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The one with this id.
+    Id(String),
+    /// One with this heading.
+    Heading {
+        /// Its text, with or without the `#` marks.
+        text: String,
+        /// Its level, from 1 to 6.
+        level: Option<u8>,
+        /// Which of several, from 1.
+        occurrence: Option<u32>,
+    },
 }
 
-/// How an operation names its target.
-const TARGET: [&str; 4] = ["section_id", "heading", "heading_level", "occurrence"];
-
-impl OperationKind {
-    /// True for the two operations that move a section into the archive.
-    pub fn archives(self) -> bool {
-        matches!(self, Self::ArchiveSection | Self::RemoveSection)
-    }
-
-    /// True where `section_id` or `heading` says which section is meant.
-    pub fn has_target(self) -> bool {
-        !matches!(self, Self::CreateFile | Self::AppendSection)
-    }
-
-    /// Fields that it needs besides `operation` and `path`.
-    pub(super) fn required(self) -> &'static [&'static str] {
+impl Target {
+    /// The id, where the section is meant by it.
+    pub fn id(&self) -> Option<&str> {
         match self {
-            Self::CreateFile
-            | Self::ReplaceSection
-            | Self::AppendToSection
-            | Self::ReplaceSectionContent => &["content"],
-            Self::AppendSection => &["heading", "heading_level", "content"],
-            Self::ArchiveSection => &["archive_path", "replacement"],
-            Self::RemoveSection => &["archive_path"],
-            Self::RenameHeading => &["new_heading"],
+            Self::Id(id) => Some(id),
+            Self::Heading { .. } => None,
         }
     }
+}
 
-    /// Every field that it takes besides `operation` and `path`, those it needs first.
-    pub(super) fn fields(self) -> Vec<&'static str> {
-        let own: &[&str] = match self {
-            Self::CreateFile => &["if_exists"],
-            Self::ReplaceSection => &["if_missing"],
-            Self::AppendSection => &["parent_section_id"],
-            Self::RemoveSection => &["reason"],
-            Self::RenameHeading => &["new_heading_level"],
-            Self::AppendToSection | Self::ReplaceSectionContent | Self::ArchiveSection => &[],
-        };
-        let target: &[&str] = if self.has_target() { &TARGET } else { &[] };
-        [self.required(), target, own].concat()
+/// What an operation does to its file. The variants are the words of the format. A level that is not
+/// given is the present one; the heading of a new section is put above a content that begins with none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Edit {
+    CreateFile { content: String, if_exists: IfExists },
+    ReplaceSection { target: Target, content: String, if_missing: IfMissing },
+    AppendSection { heading: Heading, content: String, parent: Option<String> },
+    AppendToSection { target: Target, content: String },
+    ReplaceSectionContent { target: Target, content: String },
+    ArchiveSection { target: Target, archive_path: String, replacement: String },
+    RemoveSection { target: Target, archive_path: String, reason: Option<String> },
+    RenameHeading { target: Target, heading: String, level: Option<u8> },
+}
+
+/// The heading of a new section, as far as it is given beside its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// With or without the `#` marks.
+    pub text: Option<String>,
+    /// From 1 to 6.
+    pub level: Option<u8>,
+}
+
+/// The names of the operations.
+pub const OPERATIONS: [&str; 8] = [
+    "create_file",
+    "replace_section",
+    "append_section",
+    "append_to_section",
+    "replace_section_content",
+    "archive_section",
+    "remove_section",
+    "rename_heading",
+];
+
+impl Edit {
+    /// True for the two that move a section into the archive.
+    pub fn archives(&self) -> bool {
+        matches!(self, Self::ArchiveSection { .. } | Self::RemoveSection { .. })
+    }
+
+    /// The new text of the file; empty where there is none.
+    pub fn content(&self) -> &str {
+        match self {
+            Self::CreateFile { content, .. }
+            | Self::ReplaceSection { content, .. }
+            | Self::AppendSection { content, .. }
+            | Self::AppendToSection { content, .. }
+            | Self::ReplaceSectionContent { content, .. } => content,
+            Self::ArchiveSection { .. }
+            | Self::RemoveSection { .. }
+            | Self::RenameHeading { .. } => "",
+        }
     }
 }
 
-/// One edit. Which fields it takes depends on the operation; an unknown one is an error.
-#[derive(Clone, Debug, PartialEq, schemars::JsonSchema)]
-#[schemars(deny_unknown_fields)]
+/// One edit of one file.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// What to do.
-    #[schemars(rename = "operation")]
-    pub kind: OperationKind,
-    /// The file, relative to `.agent-memory/`.
+    /// Which of [`OPERATIONS`], as it was given.
+    pub name: String,
+    /// The file, relative to the store.
     pub path: String,
-    /// The section, by its id.
-    pub section_id: Option<String>,
-    /// The section by its heading, without the `#`; for `append_section`, the new one's.
-    pub heading: Option<String>,
-    /// Level of that heading, from 1 to 6.
-    #[schemars(range(min = 0, max = 6))]
-    pub heading_level: Option<u8>,
-    /// Which of several sections with that heading, from 1.
-    pub occurrence: Option<u32>,
-    /// `append_section`: the section that the new one belongs to.
-    pub parent_section_id: Option<String>,
-    /// The new text, as Markdown.
-    #[schemars(default)]
-    pub content: String,
-    /// `create_file`: what to do where the file exists.
-    #[schemars(default)]
-    pub if_exists: IfExists,
-    /// `replace_section`: what to do where there is no such section.
-    #[schemars(default)]
-    pub if_missing: IfMissing,
-    /// `archive_section`, `remove_section`: the file that the section goes to.
-    #[schemars(default)]
-    pub archive_path: String,
-    /// `archive_section`: the text that takes the section's place.
-    #[schemars(default)]
-    pub replacement: String,
-    /// `remove_section`: why.
-    pub reason: Option<String>,
-    /// `rename_heading`: the new heading.
-    #[schemars(default)]
-    pub new_heading: String,
-    /// `rename_heading`: its level; 0 keeps the present one.
-    #[schemars(default, range(min = 0, max = 6))]
-    pub new_heading_level: u8,
+    /// What is done to it; `None` where that cannot be read.
+    pub edit: Option<Edit>,
+    /// All texts that were given, to be screened whatever they are.
+    pub texts: Vec<Text>,
+}
+
+impl Operation {
+    /// Reads operation `i`. Every fault of its form goes to `problems`; with one it has no edit.
+    pub(super) fn read(i: usize, value: &Value, problems: &mut Vec<Problem>) -> Self {
+        let nothing = Map::new();
+        let map = value.as_object().unwrap_or(&nothing);
+        let before = problems.len();
+        let mut fields = Reader::new(map, Some(i), problems);
+        if !value.is_object() {
+            fields.wrong("", "an operation has to be an object", "{\"operation\": …, \"path\": …}");
+        }
+        let name = fields.text("operation").unwrap_or_default();
+        // A session log may leave its path open.
+        let path = fields.text("path").unwrap_or_default();
+        let edit = match name.as_str() {
+            "create_file" => {
+                let if_exists = fields.word("if_exists").unwrap_or_default();
+                Some(Edit::CreateFile { content: fields.need("content"), if_exists })
+            }
+            "replace_section" => {
+                let if_missing = fields.word("if_missing").unwrap_or_default();
+                let (target, content) = (fields.target(), fields.need("content"));
+                Some(Edit::ReplaceSection { target, content, if_missing })
+            }
+            "append_section" => {
+                let (text, level) = (fields.text("heading"), fields.level("heading_level"));
+                let (heading, content) = (Heading { text, level }, fields.need("content"));
+                let parent = fields.text("parent_section_id");
+                Some(Edit::AppendSection { heading, content, parent })
+            }
+            "append_to_section" => {
+                let (target, content) = (fields.target(), fields.need("content"));
+                Some(Edit::AppendToSection { target, content })
+            }
+            "replace_section_content" => {
+                let (target, content) = (fields.target(), fields.need("content"));
+                Some(Edit::ReplaceSectionContent { target, content })
+            }
+            "archive_section" => {
+                let (target, archive_path) = (fields.target(), fields.need("archive_path"));
+                let replacement = fields.need("replacement");
+                Some(Edit::ArchiveSection { target, archive_path, replacement })
+            }
+            "remove_section" => {
+                let (target, archive_path) = (fields.target(), fields.need("archive_path"));
+                Some(Edit::RemoveSection { target, archive_path, reason: fields.text("reason") })
+            }
+            "rename_heading" => {
+                let (target, heading) = (fields.target(), fields.need("new_heading"));
+                let level = fields.level("new_heading_level");
+                Some(Edit::RenameHeading { target, heading, level })
+            }
+            "" => {
+                fields.wrong(
+                    "operation",
+                    "the operation is not named",
+                    &one_of(OPERATIONS.into_iter()),
+                );
+                None
+            }
+            other => {
+                let message = format!("'{}' is not an operation", brief(other));
+                fields.wrong("operation", message, &did_you_mean(other, OPERATIONS.into_iter()));
+                None
+            }
+        };
+        if edit.is_some() {
+            fields.refuse_others(&name);
+        }
+        let edit = edit.filter(|_| problems.len() == before);
+        Self { name, path, edit, texts: texts(map, "") }
+    }
 }

@@ -1,33 +1,38 @@
 //! One JSON object of a request, field by field.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::operation::Target;
 use crate::memory::codes;
 use crate::memory::problem::{Problem, brief};
 use crate::spelling::{meant, nearest};
 
-/// Reports every field of `map` that is not `known`.
-pub(super) fn unknown_fields(
-    map: &Map<String, Value>,
-    known: &[&str],
-    operation: Option<usize>,
-    problems: &mut Vec<Problem>,
-) {
-    for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-        let mut problem =
-            Problem::new(&codes::INVALID_OPERATION, format!("unknown field '{}'", brief(key)))
-                .field(brief(key));
-        problem.operation = operation;
-        problem.fix = Some(
-            nearest(key, known.iter().copied())
-                .map_or_else(|| format!("leave it out; known fields: {}", known.join(", ")), meant),
-        );
-        problems.push(problem);
+/// A text of a request, and the field that it stands in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// `content`, `owner.id`
+    pub field: String,
+    /// As it was given.
+    pub text: String,
+}
+
+/// The texts of `map`, those of the objects in it included; `prefix` stands before their fields.
+pub(super) fn texts(map: &Map<String, Value>, prefix: &str) -> Vec<Text> {
+    let mut found = Vec::new();
+    for (key, value) in map {
+        let field = format!("{prefix}{}", brief(key));
+        match value {
+            Value::String(text) => found.push(Text { field, text: text.clone() }),
+            Value::Object(inner) => found.extend(texts(inner, &format!("{field}."))),
+            _ => {}
+        }
     }
+    found
 }
 
 /// True for what stands for a field that is not given.
-pub(super) fn is_empty(value: &Value) -> bool {
+fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
@@ -38,15 +43,23 @@ pub(super) fn is_empty(value: &Value) -> bool {
 
 /// The fields of one object; what is wrong with them goes to `problems`.
 pub(super) struct Reader<'a> {
-    /// The object.
-    pub map: &'a Map<String, Value>,
+    map: &'a Map<String, Value>,
     /// The operation it is, if it is one.
-    pub operation: Option<usize>,
-    /// Collects what is wrong.
-    pub problems: &'a mut Vec<Problem>,
+    operation: Option<usize>,
+    problems: &'a mut Vec<Problem>,
+    /// The fields that were asked for: those that the object takes.
+    taken: Vec<&'static str>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    pub fn new(
+        map: &'a Map<String, Value>,
+        operation: Option<usize>,
+        problems: &'a mut Vec<Problem>,
+    ) -> Self {
+        Self { map, operation, problems, taken: Vec::new() }
+    }
+
     /// Reports what is wrong with `field`, and what would be right.
     pub fn wrong(&mut self, field: &str, message: impl Into<String>, fix: &str) {
         let code = match self.operation {
@@ -58,63 +71,91 @@ impl Reader<'_> {
         self.problems.push(problem);
     }
 
-    /// Text that is not empty.
-    pub fn text(&mut self, field: &str) -> Option<String> {
-        match self.map.get(field) {
-            None | Some(Value::Null) => None,
-            Some(Value::String(text)) => Some(text.clone()).filter(|text| !text.is_empty()),
-            Some(_) => {
+    /// The value of `field`, where one is given.
+    pub fn value(&mut self, field: &'static str) -> Option<&'a Value> {
+        self.taken.push(field);
+        self.map.get(field).filter(|value| !is_empty(value))
+    }
+
+    /// Text.
+    pub fn text(&mut self, field: &'static str) -> Option<String> {
+        match self.value(field)? {
+            Value::String(text) => Some(text.clone()),
+            _ => {
                 self.wrong(field, format!("{field} has to be text"), "put it in quotes");
                 None
             }
         }
     }
 
-    /// A whole number; 0 stands for none.
-    pub fn number(&mut self, field: &str, least: u64, most: u64) -> Option<u64> {
-        match self.map.get(field) {
-            None | Some(Value::Null) => None,
-            Some(value) => match value.as_u64() {
-                Some(0) => None,
-                Some(n) if (least..=most).contains(&n) => Some(n),
-                _ => {
-                    let range = format!("a whole number from {least} to {most}");
-                    self.wrong(field, format!("{field} is {}", brief(&value.to_string())), &range);
-                    None
-                }
-            },
+    /// Text that has to be there.
+    pub fn need(&mut self, field: &'static str) -> String {
+        if self.value(field).is_none() {
+            self.wrong(field, format!("{field} is missing"), "add it");
         }
+        self.text(field).unwrap_or_default()
+    }
+
+    /// A whole number from 1 to `most`.
+    fn number(&mut self, field: &'static str, most: u32) -> Option<u32> {
+        let value = self.value(field)?;
+        let number = value.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= most);
+        if number.is_none() {
+            let message = format!("{field} is {}", brief(&value.to_string()));
+            self.wrong(field, message, &format!("a whole number from 1 to {most}"));
+        }
+        number
     }
 
     /// The level of a heading.
-    pub fn level(&mut self, field: &str, least: u64) -> Option<u8> {
-        self.number(field, least, 6).and_then(|n| n.try_into().ok())
+    pub fn level(&mut self, field: &'static str) -> Option<u8> {
+        self.number(field, 6).and_then(|n| n.try_into().ok())
     }
 
-    /// One of the words that `parse` reads; the default where none is given.
-    pub fn choice<T: Copy + Default>(
-        &mut self,
-        field: &str,
-        parse: fn(&str) -> Option<T>,
-        words: impl Iterator<Item = &'static str>,
-    ) -> T {
-        self.word(field, parse, words).unwrap_or_default()
+    /// One of the words of `T`, if one is given.
+    pub fn word<T: DeserializeOwned>(&mut self, field: &'static str) -> Option<T> {
+        let value = self.value(field)?;
+        let word = serde_json::from_value(value.clone());
+        word.map_err(|error| {
+            let message = format!("{field} is {}", brief(&value.to_string()));
+            self.wrong(field, message, &brief(&error.to_string()));
+        })
+        .ok()
     }
 
-    /// One of the words that `parse` reads, if one is given.
-    pub fn word<T>(
-        &mut self,
-        field: &str,
-        parse: fn(&str) -> Option<T>,
-        words: impl Iterator<Item = &'static str>,
-    ) -> Option<T> {
-        let text = self.text(field)?;
-        let known = parse(&text);
-        if known.is_none() {
-            let words: Vec<&str> = words.collect();
-            let message = format!("{field} is '{}'", brief(&text));
-            self.wrong(field, message, &format!("one of: {}", words.join(", ")));
+    /// The section that is meant.
+    pub fn target(&mut self) -> Target {
+        let id = self.text("section_id");
+        let heading = self.text("heading");
+        let level = self.level("heading_level");
+        let occurrence = self.number("occurrence", u32::MAX);
+        if id.is_none() && heading.is_none() {
+            let fix = "add section_id, or heading with heading_level and occurrence";
+            self.wrong("section_id", "the section is not named", fix);
         }
-        known
+        match id {
+            Some(id) => Target::Id(id),
+            None => Target::Heading { text: heading.unwrap_or_default(), level, occurrence },
+        }
+    }
+
+    /// Refuses every field that was given and not asked for; `what` takes those that were.
+    pub fn refuse_others(&mut self, what: &str) {
+        let given = self.map.iter().filter(|(_, value)| !is_empty(value));
+        let others: Vec<&String> =
+            given.map(|(key, _)| key).filter(|key| !self.taken.contains(&key.as_str())).collect();
+        for key in others {
+            let fix = match nearest(key, self.taken.iter().copied()) {
+                Some(near) => meant(near),
+                None => format!("drop it; {what} takes: {}", self.taken.join(", ")),
+            };
+            let key = brief(key);
+            let mut problem =
+                Problem::new(&codes::INVALID_OPERATION, format!("{what} takes no '{key}'"))
+                    .field(key)
+                    .fix(fix);
+            problem.operation = self.operation;
+            self.problems.push(problem);
+        }
     }
 }

@@ -5,81 +5,79 @@ use std::path::Path;
 
 use rusqlite::{Connection, params};
 
-use super::analyse;
 use super::query::Query;
-use super::rank::{self, Boosts, Candidate, Hit, rank};
-use super::sections::{self, Entry};
+use super::sections::{self, Section};
+use super::{Ask, Hit, spaced};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::memory::settings::Settings;
 
-/// Raised with every change of the tables or of the analysis.
-const VERSION: i64 = 4;
+/// Raised with every change of the tables or of what is put into them.
+const VERSION: i64 = 5;
 
-/// How many sections of a query are looked at closely.
-const CANDIDATES: usize = 120;
+/// How many sections of each expression are looked at.
+const CANDIDATES: i64 = 200;
 
 const TABLES: &str = "
 BEGIN IMMEDIATE;
-CREATE TABLE file (
-    store TEXT NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL, hash TEXT NOT NULL,
-    PRIMARY KEY (store, path)
-) WITHOUT ROWID;
+CREATE TABLE file (path TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE section (
-    id INTEGER PRIMARY KEY, store TEXT NOT NULL, path TEXT NOT NULL, category TEXT NOT NULL,
-    section_id TEXT, trail TEXT NOT NULL, heading TEXT NOT NULL, line INTEGER NOT NULL,
-    body TEXT NOT NULL, confidence TEXT, status TEXT, untrusted INTEGER NOT NULL,
-    head_tokens TEXT NOT NULL, body_tokens TEXT NOT NULL,
-    is_top INTEGER NOT NULL, supersedes TEXT NOT NULL, superseded_by TEXT NOT NULL
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL, facts TEXT NOT NULL, body TEXT NOT NULL,
+    plain TEXT NOT NULL
 );
-CREATE INDEX section_path ON section (store, path);
-CREATE INDEX section_name ON section (section_id);
+CREATE INDEX section_path ON section (path);
 CREATE VIRTUAL TABLE section_text USING fts5(
-    heading, trail, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
+    heading, trail, body, content='', contentless_delete=1,
+    tokenize='porter unicode61 remove_diacritics 2'
 );
-CREATE VIRTUAL TABLE section_gram USING fts5(
-    text, content='', contentless_delete=1, tokenize='trigram'
-);
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 COMMIT;
 ";
+
+/// What a section counts that does not hold any more.
+const STALE: f64 = 0.05;
+
+/// What a section counts that speaks of a path or module that was asked for.
+const PREFERRED: f64 = 1.3;
+
+/// What a section with all signs of a query letter by letter counts beside the best match of words.
+const LITERAL: f64 = 1.5;
+
+/// Fewer sections than that, and words are tried as beginnings of words.
+const FEW: usize = 3;
 
 /// A file of the store as it lies on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Path, relative to the store.
     pub path: String,
-    /// What changes whenever the file does (size, times, inode); empty to read it every time.
+    /// What changes whenever the file does (size, times, inode), or the settings by which it is
+    /// read; empty to read it every time.
     pub stamp: String,
 }
 
-/// The index of one work tree. `store` names the settings it was made with: other settings mean
-/// other categories, so it is made anew.
+/// The index of one work tree.
 pub struct Index {
     connection: Connection,
-    store: String,
 }
 
 impl Index {
-    /// Opens the index at `path`, made anew where it is missing, older or broken; in memory
-    /// without a path, or where the file cannot be used. `settings_key` changes whenever the
-    /// settings do.
+    /// Opens the index at `path`, empty where it is missing, older or broken; in memory without a
+    /// path, or where the file cannot be used.
     ///
     /// # Errors
     /// `internal_error` if SQLite does not work at all.
-    pub fn open(path: Option<&Path>, settings_key: &str) -> Result<Self> {
-        let store = settings_key.to_owned();
-        if let Some(path) = path {
-            for open in [open_at, emptied_at] {
-                if let Ok(connection) = open(path)
-                    && begin_anew_for(&connection, &store).is_ok()
-                {
-                    return Ok(Self { connection, store });
-                }
-            }
+    pub fn open(path: Option<&Path>) -> Result<Self> {
+        let on_disk = path.and_then(|path| open_at(path).or_else(|_| emptied_at(path)).ok());
+        match on_disk {
+            Some(connection) => Ok(Self { connection }),
+            None => Self::in_memory(),
         }
+    }
+
+    fn in_memory() -> Result<Self> {
         let connection = open_at(Path::new(":memory:")).map_err(|e| failed(&e))?;
-        Ok(Self { connection, store })
+        Ok(Self { connection })
     }
 
     /// Empties the index at `path`, where there is one, of all that it had.
@@ -98,20 +96,18 @@ impl Index {
     /// were read.
     ///
     /// # Errors
-    /// `internal_error`; a locked or read-only file makes it start anew in memory.
+    /// `internal_error`; a locked or read-only file makes it start again in memory.
     pub fn refresh(
         &mut self,
         seen: &[Seen],
         settings: &Settings,
         read: &dyn Fn(&str) -> Option<String>,
     ) -> Result<usize> {
-        match self.try_refresh(seen, settings, read) {
-            Ok(count) => Ok(count),
-            Err(_) => {
-                self.connection = open_at(Path::new(":memory:")).map_err(|e| failed(&e))?;
-                self.try_refresh(seen, settings, read).map_err(|e| failed(&e))
-            }
+        if let Ok(count) = self.try_refresh(seen, settings, read) {
+            return Ok(count);
         }
+        *self = Self::in_memory()?;
+        self.try_refresh(seen, settings, read).map_err(|e| failed(&e))
     }
 
     fn try_refresh(
@@ -120,312 +116,127 @@ impl Index {
         settings: &Settings,
         read: &dyn Fn(&str) -> Option<String>,
     ) -> rusqlite::Result<usize> {
-        let mut known: HashMap<String, (String, String)> = HashMap::new();
-        {
-            let mut statement = self
-                .connection
-                .prepare_cached("SELECT path, stamp, hash FROM file WHERE store = ?1")?;
-            let mut rows = statement.query([&self.store])?;
-            while let Some(row) = rows.next()? {
-                known.insert(row.get(0)?, (row.get(1)?, row.get(2)?));
-            }
-        }
-        let mut changed: Vec<(&Seen, Option<(String, String)>)> = Vec::new();
-        let mut stale: Vec<String> = Vec::new();
-        let mut count = 0;
+        let mut known: HashMap<String, String> = self
+            .connection
+            .prepare_cached("SELECT path, stamp FROM file")?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        let mut changed = Vec::new();
         for file in seen {
-            let before = known.remove(&file.path);
-            if let Some((stamp, _)) = &before
-                && !file.stamp.is_empty()
-                && *stamp == file.stamp
-            {
-                continue;
-            }
-            count += 1;
-            match read(&file.path) {
-                None => {
-                    if before.is_some() {
-                        stale.push(file.path.clone());
-                    }
-                }
-                Some(text) => {
-                    let hash = crate::memory::plan::text_hash(&text);
-                    match before {
-                        Some((stamp, old)) if old == hash => {
-                            if stamp != file.stamp && !file.stamp.is_empty() {
-                                changed.push((file, None));
-                            }
-                        }
-                        _ => changed.push((file, Some((hash, text)))),
-                    }
-                }
+            let stamp = known.remove(&file.path);
+            if file.stamp.is_empty() || stamp.as_ref() != Some(&file.stamp) {
+                changed.push(file);
             }
         }
-        stale.extend(known.into_keys());
-        if changed.is_empty() && stale.is_empty() {
-            return Ok(count);
+        if changed.is_empty() && known.is_empty() {
+            return Ok(0);
         }
         let transaction =
             self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        for path in &stale {
-            forget(&transaction, &self.store, path)?;
+        for path in known.keys().chain(changed.iter().map(|file| &file.path)) {
+            forget(&transaction, path)?;
         }
-        for (file, content) in changed {
-            let Some((hash, text)) = content else {
-                transaction
-                    .prepare_cached("UPDATE file SET stamp = ?3 WHERE store = ?1 AND path = ?2")?
-                    .execute(params![self.store, file.path, file.stamp])?;
-                continue;
-            };
-            forget(&transaction, &self.store, &file.path)?;
-            for entry in sections::of_file(&file.path, &text, settings) {
-                insert(&transaction, &self.store, &entry)?;
+        for Seen { path, stamp } in &changed {
+            let Some(text) = read(path) else { continue };
+            for section in sections::of_file(path, &text, settings) {
+                insert(&transaction, &section)?;
             }
             transaction
-                .prepare_cached(
-                    "INSERT INTO file (store, path, stamp, hash) VALUES (?1, ?2, ?3, ?4)",
-                )?
-                .execute(params![self.store, file.path, file.stamp, hash])?;
+                .prepare_cached("INSERT INTO file (path, stamp) VALUES (?1, ?2)")?
+                .execute(params![path, stamp])?;
         }
         transaction.commit()?;
-        Ok(count)
+        Ok(changed.len())
     }
 
-    /// The best `limit` sections for `query`. Words that nothing has are tried as beginnings of
-    /// words, then as misspellings; where fewer than five sections are found, those that share
-    /// fragments of words come behind them.
+    /// The best `limit` sections for `query`.
     ///
     /// # Errors
     /// `internal_error`.
-    pub fn search(&self, query: &Query, boosts: &Boosts, limit: usize) -> Result<Vec<Hit>> {
-        self.try_search(query, boosts, limit).map_err(|e| failed(&e))
+    pub fn search(&self, query: &Query, ask: &Ask, limit: usize) -> Result<Vec<Hit>> {
+        self.try_search(query, ask, limit).map_err(|e| failed(&e))
     }
 
-    fn try_search(
-        &self,
-        query: &Query,
-        boosts: &Boosts,
-        limit: usize,
-    ) -> rusqlite::Result<Vec<Hit>> {
-        if limit == 0 {
-            return Ok(Vec::new());
+    fn try_search(&self, query: &Query, ask: &Ask, limit: usize) -> rusqlite::Result<Vec<Hit>> {
+        let mut scores: HashMap<i64, f64> = HashMap::new();
+        for expression in query.expressions() {
+            for (id, score) in self.matches(&expression.text)? {
+                *scores.entry(id).or_default() += expression.weight * score;
+            }
         }
-        if query.is_empty() {
-            return Ok(Vec::new());
+        let best = scores.values().copied().fold(1.0, f64::max);
+        let literals = query.literals();
+        for literal in literals {
+            for id in self.having(literal)? {
+                *scores.entry(id).or_default() += LITERAL * best / literals.len() as f64;
+            }
         }
-        let mut candidates = match query.expression(false) {
-            Some(expression) => self.candidates(&expression)?,
-            None => Vec::new(),
-        };
-        let with_literals = self.with_literals(query, &candidates)?;
-        candidates.extend(with_literals);
-        if candidates.len() < limit.min(3)
-            && let Some(loose) = query.expression(true)
-        {
-            candidates = self.candidates(&loose)?;
+        let beginnings = query.beginnings();
+        if scores.len() < FEW && !beginnings.is_empty() && !query.is_strict() {
+            for (id, score) in self.matches(&beginnings)? {
+                scores.entry(id).or_insert(score / 100.0);
+            }
         }
-        let mut query = query.clone();
-        if candidates.is_empty()
-            && self.correct(&mut query)?
-            && let Some(expression) = query.expression(false)
-        {
-            candidates = self.candidates(&expression)?;
+        let mut hits = Vec::new();
+        for (id, score) in scores {
+            let section = self.section(id)?;
+            if ask.includes(&section.category) {
+                let weight = weight(&section, ask);
+                let score = (1000.0 * score * weight).round() / 1000.0;
+                hits.push(Hit { snippet: String::new(), score, section });
+            }
         }
-        let successors = self.successors(&candidates)?;
-        candidates.extend(successors);
-        let rarity = self.rarity(&query)?;
-        let mut hits = rank(candidates, &query, boosts, &rarity, limit);
-        if hits.len() < FEW.min(limit) && !query.is_strict() {
-            let wanted = FEW.min(limit) - hits.len();
-            let near = rank::near(self.near(&query, &hits)?, &query, boosts, wanted);
-            hits.extend(near);
+        hits.sort_by(|a, b| {
+            b.score.total_cmp(&a.score).then_with(|| (&a.path, a.line).cmp(&(&b.path, b.line)))
+        });
+        hits.truncate(limit);
+        for hit in &mut hits {
+            hit.snippet = query.snippet(&hit.section.body);
         }
         Ok(hits)
     }
 
-    /// Sections with what has signs in it, beside `known`.
-    fn with_literals(
-        &self,
-        query: &Query,
-        known: &[Candidate],
-    ) -> rusqlite::Result<Vec<Candidate>> {
-        let mut found = Vec::new();
-        if query.is_strict() {
-            return Ok(found);
-        }
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS}, 0.0, s.head_tokens, s.body_tokens FROM section s
-             WHERE s.store = ?3 AND instr(lower(s.heading || char(10) || s.body), ?1) > 0
-             ORDER BY s.path, s.line LIMIT ?2"
-        ))?;
-        for literal in &query.literals {
-            let rows =
-                statement.query_map(params![literal, CANDIDATES as i64, self.store], candidate)?;
-            for row in rows {
-                let row = row?;
-                if !known.iter().chain(&found).any(|other| is_same(&other.entry, &row.entry)) {
-                    found.push(row);
-                }
-            }
-        }
-        Ok(found)
+    /// The sections that `expression` matches, and how well.
+    fn matches(&self, expression: &str) -> rusqlite::Result<Vec<(i64, f64)>> {
+        self.connection
+            .prepare_cached(
+                "SELECT rowid, -bm25(section_text, 6.0, 3.0, 1.0) AS score FROM section_text
+                 WHERE section_text MATCH ?1 ORDER BY score DESC LIMIT ?2",
+            )?
+            .query_map(params![expression, CANDIDATES], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect()
     }
 
-    /// What took the place of `candidates`, beside them.
-    fn successors(&self, candidates: &[Candidate]) -> rusqlite::Result<Vec<Candidate>> {
-        let mut found: Vec<Candidate> = Vec::new();
-        let stale = candidates.iter().filter(|candidate| rank::is_stale(&candidate.entry));
-        for old in stale {
-            let id = old.entry.section_id.clone().unwrap_or_default();
-            let mut statement = self.connection.prepare_cached(&format!(
-                "SELECT {COLUMNS}, 0.0, s.head_tokens, s.body_tokens FROM section s
-                 WHERE s.store = ?1 AND (s.section_id = ?2 OR ' ' || s.supersedes || ' ' LIKE ?3)"
-            ))?;
-            let named = old.entry.superseded_by.iter().map(|id| (id.clone(), String::new()));
-            let by_id = (!id.is_empty())
-                .then(|| (id.clone(), format!("% {} %", id.replace(['%', '_'], ""))));
-            for (id, pattern) in named.chain(by_id) {
-                let rows = statement.query_map(params![self.store, id, pattern], candidate)?;
-                for row in rows {
-                    let row = Candidate { bm25: old.bm25, ..row? };
-                    let is_known = candidates
-                        .iter()
-                        .chain(&found)
-                        .any(|other| is_same(&other.entry, &row.entry));
-                    if !is_known && !rank::is_stale(&row.entry) {
-                        found.push(row);
-                    }
-                }
-            }
-        }
-        Ok(found)
+    /// The sections with `literal` in them, letter by letter.
+    fn having(&self, literal: &str) -> rusqlite::Result<Vec<i64>> {
+        self.connection
+            .prepare_cached(
+                "SELECT id FROM section WHERE instr(plain, ?1) > 0 ORDER BY id LIMIT ?2",
+            )?
+            .query_map(params![literal, CANDIDATES], |row| row.get(0))?
+            .collect()
     }
 
-    /// Sections that share fragments of words with `query`, beside `known`.
-    fn near(&self, query: &Query, known: &[Hit]) -> rusqlite::Result<Vec<Entry>> {
-        let mut grams: Vec<String> =
-            query.words.iter().flat_map(|word| rank::grams(word)).collect();
-        grams.sort_unstable();
-        grams.dedup();
-        grams.truncate(MOST_GRAMS);
-        if grams.is_empty() {
-            return Ok(Vec::new());
-        }
-        let quoted: Vec<String> =
-            grams.iter().map(|gram| format!("\"{}\"", gram.replace('"', ""))).collect();
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS}, f.score, s.head_tokens, s.body_tokens
-             FROM (SELECT rowid, bm25(section_gram) AS score FROM section_gram
-                   WHERE section_gram MATCH ?1 ORDER BY score LIMIT ?2) f
-             JOIN section s ON s.id = f.rowid WHERE s.store = ?3"
-        ))?;
-        let rows = statement
-            .query_map(params![quoted.join(" OR "), CANDIDATES as i64, self.store], candidate)?;
-        let is_new = |entry: &Entry| {
-            !known.iter().any(|hit| hit.path == entry.path && hit.line == entry.line)
-        };
-        let entries: Vec<Entry> =
-            rows.map(|row| row.map(|row| row.entry)).collect::<rusqlite::Result<_>>()?;
-        Ok(entries.into_iter().filter(is_new).collect())
-    }
-
-    fn candidates(&self, expression: &str) -> rusqlite::Result<Vec<Candidate>> {
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS}, f.score, s.head_tokens, s.body_tokens
-             FROM (SELECT rowid, bm25(section_text, 6.0, 3.0, 1.0) AS score FROM section_text
-                   WHERE section_text MATCH ?1 ORDER BY score LIMIT ?2) f
-             JOIN section s ON s.id = f.rowid WHERE s.store = ?3"
-        ))?;
-        let rows =
-            statement.query_map(params![expression, CANDIDATES as i64, self.store], candidate)?;
-        rows.collect()
-    }
-
-    /// How telling each word of the query is: rare ones more than frequent ones.
-    fn rarity(&self, query: &Query) -> rusqlite::Result<HashMap<String, f64>> {
-        let total: i64 =
-            self.connection.query_row("SELECT count(*) FROM section", [], |row| row.get(0))?;
-        let mut count = self
-            .connection
-            .prepare_cached("SELECT count(*) FROM section_text WHERE section_text MATCH ?1")?;
-        let mut rarity = HashMap::new();
-        for token in query.terms.iter().flat_map(|term| &term.tokens) {
-            if !rarity.contains_key(token) {
-                let having: i64 = count.query_row([format!("\"{token}\"")], |row| row.get(0))?;
-                let weight = (1.0 + (total as f64 + 1.0) / (having as f64 + 0.5)).ln();
-                rarity.insert(token.clone(), weight);
-            }
-        }
-        Ok(rarity)
-    }
-
-    /// Puts known words in the place of unknown ones that differ by a letter or two; true if it
-    /// changed anything.
-    fn correct(&self, query: &mut Query) -> rusqlite::Result<bool> {
-        self.connection.execute_batch(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.word USING fts5vocab(main, section_text, row)",
-        )?;
-        let mut statement = self.connection.prepare("SELECT term FROM temp.word")?;
-        let words: Vec<String> =
-            statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        let mut changed = false;
-        for term in query.terms.iter_mut().filter(|term| !term.required && term.tokens.len() == 1) {
-            let token = &term.tokens[0];
-            let length = token.chars().count();
-            if length < 4 {
-                continue;
-            }
-            let near = words
-                .iter()
-                .map(|word| (strsim::osa_distance(token, word), word))
-                .filter(|(distance, _)| *distance <= if length > 7 { 2 } else { 1 })
-                .min();
-            if let Some((_, word)) = near {
-                term.tokens = vec![word.clone()];
-                changed = true;
-            }
-        }
-        Ok(changed)
+    fn section(&self, id: i64) -> rusqlite::Result<Section> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT facts, body FROM section WHERE id = ?1")?;
+        statement.query_row([id], |row| {
+            let facts: String = row.get(0)?;
+            let facts = serde_json::from_str(&facts).unwrap_or_default();
+            Ok(Section { body: row.get(1)?, ..facts })
+        })
     }
 }
 
-/// The columns of an entry, as [`candidate`] reads them.
-const COLUMNS: &str = "s.path, s.category, s.section_id, s.trail, s.heading, s.line, s.body,
-    s.confidence, s.status, s.untrusted, s.is_top, s.supersedes, s.superseded_by";
-
-/// Fewer hits than that are filled up by what is near.
-const FEW: usize = 5;
-
-/// Most fragments of words that are looked for.
-const MOST_GRAMS: usize = 400;
-
-fn candidate(row: &rusqlite::Row<'_>) -> rusqlite::Result<Candidate> {
-    let ids =
-        |text: String| text.split(' ').filter(|id| !id.is_empty()).map(str::to_owned).collect();
-    Ok(Candidate {
-        entry: Entry {
-            path: row.get(0)?,
-            category: row.get(1)?,
-            section_id: row.get(2)?,
-            trail: row.get(3)?,
-            heading: row.get(4)?,
-            line: row.get::<_, i64>(5)?.try_into().unwrap_or(1),
-            body: row.get(6)?,
-            confidence: row.get(7)?,
-            status: row.get(8)?,
-            untrusted: row.get(9)?,
-            is_top: row.get(10)?,
-            supersedes: ids(row.get(11)?),
-            superseded_by: ids(row.get(12)?),
-        },
-        bm25: -row.get::<_, f64>(13)?,
-        head: row.get(14)?,
-        body: row.get(15)?,
-    })
-}
-
-fn is_same(a: &Entry, b: &Entry) -> bool {
-    a.path == b.path && a.line == b.line
+/// More than 1 for what was asked for, less for what does not hold.
+fn weight(section: &Section, ask: &Ask) -> f64 {
+    let mentions = |what: &String| {
+        let what = what.trim_end_matches('/');
+        let texts = [&section.body, &section.path, &section.trail];
+        !what.is_empty() && texts.iter().any(|text| text.contains(what))
+    };
+    let preferred = if ask.scope.iter().any(mentions) { PREFERRED } else { 1.0 };
+    preferred * if section.is_stale() { STALE } else { 1.0 }
 }
 
 fn open_at(path: &Path) -> rusqlite::Result<Connection> {
@@ -437,74 +248,31 @@ fn emptied_at(path: &Path) -> rusqlite::Result<Connection> {
     database::share(&connection).map(|()| connection)
 }
 
-/// Empties an index that other settings made.
-fn begin_anew_for(connection: &Connection, store: &str) -> rusqlite::Result<()> {
-    let other: bool = connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM file WHERE store <> ?1)")?
-        .query_row([store], |row| row.get(0))?;
-    if other {
-        connection.execute_batch(TABLES)?;
+fn forget(connection: &Connection, path: &str) -> rusqlite::Result<()> {
+    for statement in [
+        "DELETE FROM section_text WHERE rowid IN (SELECT id FROM section WHERE path = ?1)",
+        "DELETE FROM section WHERE path = ?1",
+        "DELETE FROM file WHERE path = ?1",
+    ] {
+        connection.prepare_cached(statement)?.execute([path])?;
     }
     Ok(())
 }
 
-fn forget(connection: &Connection, store: &str, path: &str) -> rusqlite::Result<()> {
-    for table in ["section_text", "section_gram"] {
-        connection
-            .prepare_cached(&format!(
-                "DELETE FROM {table} WHERE rowid IN (SELECT id FROM section WHERE store = ?1 AND path = ?2)"
-            ))?
-            .execute([store, path])?;
-    }
+fn insert(connection: &Connection, section: &Section) -> rusqlite::Result<()> {
+    let Section { path, heading, trail, body, .. } = section;
+    let facts = serde_json::to_string(section).unwrap_or_default();
+    let plain = format!("{heading}\n{body}").to_lowercase();
     connection
-        .prepare_cached("DELETE FROM section WHERE store = ?1 AND path = ?2")?
-        .execute([store, path])?;
-    connection
-        .prepare_cached("DELETE FROM file WHERE store = ?1 AND path = ?2")?
-        .execute([store, path])?;
-    Ok(())
-}
-
-fn insert(connection: &Connection, store: &str, entry: &Entry) -> rusqlite::Result<()> {
-    let head =
-        format!("{} {} {}", entry.trail, entry.section_id.as_deref().unwrap_or(""), entry.path);
-    let (head, body) = (analyse::stream(&head), analyse::stream(&entry.body));
-    connection
-        .prepare_cached(
-            "INSERT INTO section (store, path, category, section_id, trail, heading, line, body,
-                 confidence, status, untrusted, head_tokens, body_tokens, is_top, supersedes,
-                 superseded_by)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-        )?
-        .execute(params![
-            store,
-            entry.path,
-            entry.category,
-            entry.section_id,
-            entry.trail,
-            entry.heading,
-            entry.line as i64,
-            entry.body,
-            entry.confidence,
-            entry.status,
-            entry.untrusted,
-            head,
-            body,
-            entry.is_top,
-            entry.supersedes.join(" "),
-            entry.superseded_by.join(" ")
-        ])?;
+        .prepare_cached("INSERT INTO section (path, facts, body, plain) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![path, facts, body, plain])?;
     let id = connection.last_insert_rowid();
+    let place = format!("{trail} {} {path}", section.section_id.as_deref().unwrap_or_default());
     connection
         .prepare_cached(
             "INSERT INTO section_text (rowid, heading, trail, body) VALUES (?1, ?2, ?3, ?4)",
         )?
-        .execute(params![id, analyse::stream(&entry.heading), head, body])?;
-    let whole =
-        format!("{} {} {}", entry.trail, entry.section_id.as_deref().unwrap_or(""), entry.body);
-    connection
-        .prepare_cached("INSERT INTO section_gram (rowid, text) VALUES (?1, ?2)")?
-        .execute(params![id, whole.to_lowercase()])?;
+        .execute(params![id, spaced(heading), spaced(&place), spaced(body)])?;
     Ok(())
 }
 
@@ -517,10 +285,13 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::memory::search::Synonyms;
 
     fn search(index: &Index, text: &str) -> Vec<String> {
-        let hits = index.search(&Query::parse(text), &Boosts::default(), 5).unwrap();
-        hits.into_iter().map(|hit| hit.section_id.unwrap_or(hit.heading)).collect()
+        let query = Query::parse(text, &Synonyms::built_in());
+        let hits = index.search(&query, &Ask::default(), 5).unwrap();
+        let name = |hit: Hit| hit.section_id.clone().unwrap_or(hit.section.heading);
+        hits.into_iter().map(name).collect()
     }
 
     #[test]
@@ -545,20 +316,20 @@ mod tests {
             let text = |path: &str| files.get(path).map(|(_, text)| (*text).to_owned());
             index.refresh(&seen, &settings, &text).unwrap()
         };
-        let mut index = Index::open(Some(&path), "").unwrap();
+        let mut index = Index::open(Some(&path)).unwrap();
         assert_eq!(refresh(&mut index, &files), 2);
         assert_eq!(refresh(&mut index, &files), 0, "nothing is read twice");
         assert_eq!(search(&index, "postgres databases"), ["pg"]);
-        assert_eq!(search(&index, "миграция"), ["queue"]);
-        assert_eq!(search(&index, "postgers"), ["pg"], "a misspelling");
+        assert_eq!(search(&index, "очередь"), ["queue"]);
         assert_eq!(search(&index, "relat*"), ["pg"]);
+        assert_eq!(search(&index, "postg"), ["pg"], "a beginning, where there is no such word");
         assert_eq!(search(&index, "\"relational database\""), ["pg"]);
         assert_eq!(search(&index, "\"database relational\""), Vec::<String>::new());
 
         files
             .insert("decisions.md", ("2", "## 数据库选择\n<!-- @id: cn -->\n\n使用关系数据库。\n"));
         files.remove("pitfalls.md");
-        let mut index = Index::open(Some(&path), "").unwrap();
+        let mut index = Index::open(Some(&path)).unwrap();
         assert_eq!(refresh(&mut index, &files), 1);
         assert_eq!(search(&index, "postgres"), Vec::<String>::new());
         assert_eq!(search(&index, "关系数据库"), ["cn"]);
@@ -574,7 +345,7 @@ mod tests {
             b"this is no database, and long enough to be read as one ...........",
         )
         .unwrap();
-        let mut index = Index::open(Some(&path), "").unwrap();
+        let mut index = Index::open(Some(&path)).unwrap();
         let seen = [Seen { path: "pitfalls.md".into(), stamp: String::new() }];
         let text = |_: &str| Some("## A\n\nneedle\n".to_owned());
         index.refresh(&seen, &Settings::default(), &text).unwrap();

@@ -1,10 +1,6 @@
 //! Other words for a word of the trade, so that a paraphrase finds what it means: those of the
 //! project (`meta/synonyms.yaml`), or a list of common ones where it has none.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
-
-use super::analyse;
 use crate::error::{Error, Result};
 use crate::memory::{DIR, codes};
 
@@ -14,57 +10,23 @@ pub const PATH: &str = "meta/synonyms.yaml";
 /// What a project without a list has.
 pub const DEFAULT: &str = include_str!("synonyms.yaml");
 
-/// Most words in a row that count as one.
-pub const LONGEST: usize = 3;
-
-/// Groups of words that mean the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Synonyms {
-    groups: Vec<Vec<Vec<String>>>,
-    /// Tokens of a member, joined by blanks, and the groups it is in.
-    places: HashMap<String, Vec<usize>>,
-}
-
-#[derive(serde::Deserialize)]
+/// Groups of words that mean the same; a word may be several in a row.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub struct Synonyms {
     #[serde(default)]
     version: Option<u64>,
     groups: Vec<Vec<String>>,
 }
 
 impl Synonyms {
-    /// Those of `groups`.
-    fn new<T: AsRef<str>>(groups: &[Vec<T>]) -> Self {
-        let mut all = Self::default();
-        for (number, group) in groups.iter().enumerate() {
-            let members: Vec<Vec<String>> = group
-                .iter()
-                .map(|word| analyse::tokens(word.as_ref()))
-                .filter(|tokens| !tokens.is_empty())
-                .collect();
-            for tokens in &members {
-                let places = all.places.entry(tokens.join(" ")).or_default();
-                if !places.contains(&number) {
-                    places.push(number);
-                }
-            }
-            all.groups.push(members);
-        }
-        all
-    }
-
-    /// Those of the built-in list.
-    pub fn built_in() -> &'static Self {
-        static BUILT_IN: OnceLock<Synonyms> = OnceLock::new();
-        BUILT_IN.get_or_init(|| {
-            // One group a line: `- [db, database]`.
-            let groups = DEFAULT.lines().filter_map(|line| {
-                let inner = line.trim().strip_prefix("- [")?.strip_suffix(']')?;
-                Some(inner.split(',').map(str::trim).collect())
-            });
-            Self::new(&groups.collect::<Vec<Vec<&str>>>())
-        })
+    /// Those of the built-in list, of which each group is a line: `- [db, database]`.
+    pub fn built_in() -> Self {
+        let groups = DEFAULT.lines().filter_map(|line| {
+            let inner = line.trim().strip_prefix("- [")?.strip_suffix(']')?;
+            Some(inner.split(',').map(|word| word.trim().to_owned()).collect())
+        });
+        Self { version: Some(1), groups: groups.collect() }
     }
 
     /// Reads a project's list.
@@ -76,26 +38,31 @@ impl Synonyms {
             Error::new(&codes::CONFIG_INVALID, format!("{DIR}/{PATH}: {why}"))
                 .hint("groups: is a list of lists of words, such as - [db, database]")
         };
-        let file: File = serde_yaml::from_slice(bytes).map_err(|error| wrong(&error))?;
-        if file.version.is_some_and(|version| version != 1) {
-            return Err(wrong(&"version has to be 1"));
+        let file: Self = serde_yaml::from_slice(bytes).map_err(|error| wrong(&error))?;
+        match file.version {
+            None | Some(1) => Ok(file),
+            Some(_) => Err(wrong(&"version has to be 1")),
         }
-        Ok(Self::new(&file.groups))
     }
 
-    /// The other words for `tokens` in a row.
-    pub fn of(&self, tokens: &[&str]) -> Vec<Vec<String>> {
-        let mut found: Vec<Vec<String>> = Vec::new();
-        let own = tokens.join(" ");
-        for group in self.places.get(&own).into_iter().flatten() {
-            for member in &self.groups[*group] {
-                if member.join(" ") != own && !found.contains(member) {
-                    found.push(member.clone());
-                }
-            }
-        }
-        found
+    /// The other words of the groups that have one of those in `asked`, or several in a row.
+    pub fn of(&self, asked: &[&str]) -> Vec<&str> {
+        let asked: Vec<String> = asked.iter().map(|word| stem(word)).collect();
+        let is_asked = |words: &String| {
+            let words: Vec<String> = words.split_whitespace().map(stem).collect();
+            asked.windows(words.len().max(1)).any(|run| run == words)
+        };
+        let groups = self.groups.iter().filter(|group| group.iter().any(is_asked));
+        groups.flatten().filter(|words| !is_asked(words)).map(String::as_str).collect()
     }
+}
+
+/// `word` in lower case without the endings of its English forms, so that `caches` is `caching`.
+fn stem(word: &str) -> String {
+    let word = word.to_lowercase();
+    let endings = ["ings", "ing", "ions", "ion", "es", "ed", "s", "e"];
+    let stem = endings.iter().find_map(|ending| word.strip_suffix(ending));
+    stem.filter(|stem| stem.len() > 2).map_or(word.clone(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -104,16 +71,16 @@ mod tests {
 
     #[test]
     fn the_built_in_list_is_read_alike_by_both_readers() {
-        assert_eq!(*Synonyms::built_in(), Synonyms::read(DEFAULT.as_bytes()).unwrap());
+        assert_eq!(Synonyms::built_in(), Synonyms::read(DEFAULT.as_bytes()).unwrap());
         assert!(Synonyms::built_in().groups.len() > 30);
     }
 
     #[test]
     fn a_projects_list_is_read_strictly() {
         let own = Synonyms::read(b"version: 1\ngroups:\n- [bin, storage location]\n").unwrap();
-        assert_eq!(own.of(&["bin"]), [vec!["storag".to_owned(), "locat".to_owned()]]);
-        assert_eq!(own.of(&["storag", "locat"]), [vec!["bin".to_owned()]]);
-        assert!(own.of(&["db"]).is_empty());
+        assert_eq!(own.of(&["the", "bins"]), ["storage location"]);
+        assert_eq!(own.of(&["storage", "locations"]), ["bin"]);
+        assert!(own.of(&["storage"]).is_empty() && own.of(&[]).is_empty());
         for bad in ["groups: 3", "group: []", "groups: [a]", "version: 2\ngroups: []", "\0"] {
             assert!(Synonyms::read(bad.as_bytes()).is_err(), "{bad}");
         }

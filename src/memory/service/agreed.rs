@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::memory::disk::{Disk, repo_path};
 use crate::memory::plan::{Files as _, text_hash};
-use crate::memory::settings::{DEFAULT_SCHEMA, Settings, manifest, schema};
+use crate::memory::settings::{Settings, manifest, schema};
 use crate::memory::{DIR, codes};
 use crate::store::Store;
 
@@ -18,12 +18,46 @@ pub(super) struct InForce {
     pub uncommitted: bool,
 }
 
+/// The bytes of both settings files.
+#[derive(PartialEq)]
+struct Written {
+    manifest: Vec<u8>,
+    schema: Option<Vec<u8>>,
+}
+
+impl Written {
+    /// As the work tree has them.
+    fn on(disk: &Disk<'_>) -> Result<Option<Self>> {
+        let Some(manifest) = disk.read(manifest::PATH)? else { return Ok(None) };
+        Ok(Some(Self { manifest, schema: disk.read(schema::PATH)? }))
+    }
+
+    /// As HEAD has them.
+    fn in_head(store: &Store) -> Option<Self> {
+        let directory = super::head_directory(store)?;
+        let bytes = |path: &str| {
+            let blob = super::blob_in(&directory, path)?.object().ok()?;
+            Some(blob.detach().data)
+        };
+        Some(Self { manifest: bytes(manifest::PATH)?, schema: bytes(schema::PATH) })
+    }
+
+    fn read(&self) -> Result<Settings> {
+        Settings::read(Some(&self.manifest), self.schema.as_deref())
+    }
+
+    /// Changes whenever files may fall into other categories.
+    fn key(&self) -> String {
+        text_hash(&String::from_utf8_lossy(self.schema.as_deref().unwrap_or_default()))
+    }
+}
+
 /// Reads them.
 ///
 /// # Errors
 /// `memory_not_initialized`, `memory_config_invalid`, `unsupported_store_format`.
 pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
-    let Some(manifest) = disk.read(manifest::PATH)? else {
+    let Some(written) = Written::on(disk)? else {
         let code = &codes::NOT_INITIALIZED;
         let lacking = store.lacking(code, &repo_path(manifest::PATH)?, DIR);
         return Err(lacking.unwrap_or_else(|| {
@@ -31,40 +65,17 @@ pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
                 .hint("start a memory store with `aye memory init`")
         }));
     };
-    let schema = disk.read(schema::PATH)?;
-    let settings = Settings::read(Some(&manifest), schema.as_deref())?;
-    let mut key = match schema.as_deref() {
-        None => "default".to_owned(),
-        Some(bytes) if bytes == DEFAULT_SCHEMA.as_bytes() => "default".to_owned(),
-        Some(bytes) => text_hash(&String::from_utf8_lossy(bytes)),
-    };
-    let directory = super::head_directory(store);
-    let committed = |path: &str| super::blob_in(directory.as_ref()?, path);
-    let Some(head_manifest) = committed(manifest::PATH) else {
-        return Ok(InForce { settings, key, loosened: Vec::new(), uncommitted: true });
-    };
-    let head_schema = committed(schema::PATH);
-    let is = |entry: &gix::Id<'_>, bytes: &[u8]| {
-        gix::objs::compute_hash(entry.kind(), gix::objs::Kind::Blob, bytes)
-            .is_ok_and(|id| id == entry.detach())
-    };
-    let same_schema = match (&head_schema, &schema) {
-        (Some(entry), Some(bytes)) => is(entry, bytes),
-        (None, None) => true,
-        _ => false,
-    };
-    if same_schema && is(&head_manifest, &manifest) {
-        return Ok(InForce { settings, key, loosened: Vec::new(), uncommitted: false });
+    let settings = written.read()?;
+    let agreed = Written::in_head(store);
+    let (mut key, uncommitted) = (written.key(), agreed.is_none());
+    let mut in_force = (settings, Vec::new());
+    if let Some(agreed) = agreed.filter(|agreed| *agreed != written) {
+        key += &agreed.key();
+        // Nobody can agree on settings that do not read, so nothing is let in without a person.
+        in_force = in_force.0.held_to(&agreed.read().unwrap_or_else(|_| Settings::closed()));
     }
-    if !same_schema {
-        key += &head_schema.as_ref().map(ToString::to_string).unwrap_or_default();
-    }
-    let bytes = |entry: gix::Id<'_>| entry.object().ok().map(|object| object.detach().data);
-    let agreed =
-        Settings::read(bytes(head_manifest).as_deref(), head_schema.and_then(bytes).as_deref());
-    // Nobody can agree on settings that do not read, so nothing is let in without a person.
-    let (settings, loosened) = settings.held_to(&agreed.unwrap_or_else(|_| Settings::closed()));
-    Ok(InForce { settings, key, loosened, uncommitted: false })
+    let (settings, loosened) = in_force;
+    Ok(InForce { settings, key, loosened, uncommitted })
 }
 
 /// The settings that were committed; `None` where HEAD has no manifest.
@@ -72,13 +83,7 @@ pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
 /// # Errors
 /// `memory_config_invalid`, `unsupported_store_format`.
 pub(super) fn committed(store: &Store) -> Result<Option<Settings>> {
-    let directory = super::head_directory(store);
-    let bytes = |path: &str| {
-        let entry = super::blob_in(directory.as_ref()?, path)?;
-        entry.object().ok().map(|object| object.detach().data)
-    };
-    let Some(manifest) = bytes(manifest::PATH) else { return Ok(None) };
-    Settings::read(Some(&manifest), bytes(schema::PATH).as_deref()).map(Some)
+    Written::in_head(store).map(|written| written.read()).transpose()
 }
 
 /// What is wrong with the settings in HEAD and in the work tree; nothing where there are none.
@@ -90,10 +95,7 @@ pub fn settings_problems(store: &Store) -> Vec<Error> {
     });
     let mine = || {
         let worktree = store.worktree().ok()?;
-        let disk = Disk(&worktree);
-        let manifest = disk.read(manifest::PATH).ok()??;
-        let schema = disk.read(schema::PATH).ok()?;
-        Settings::read(Some(&manifest), schema.as_deref()).err()
+        Written::on(&Disk(&worktree)).ok()??.read().err()
     };
     let is_same =
         |mine: &Error| in_head.as_ref().is_some_and(|head| head.message().contains(mine.message()));

@@ -5,22 +5,18 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Service;
-use super::held::Held;
 use super::locate::{Repository, note};
 use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::disk::{Disk, Overlay, repo_path, store_path};
-use crate::memory::plan::{self, Drift, MemoryPlan, Precondition, World, index_page};
+use crate::memory::guard::{self, Guard};
+use crate::memory::plan::{self, MemoryPlan, Precondition, World, index_page};
 use crate::memory::problem::Problem;
-use crate::memory::provenance::Sources;
 use crate::memory::response::{MemoryOutcome, Response};
-use crate::memory::{Request, codes, guard};
-use crate::proposal::Proposal;
+use crate::memory::{Request, codes};
 use crate::proposal::event::timestamp;
-
-/// A plan made again with what has drifted, or the answer why there is none.
-type Replanned = std::result::Result<(MemoryPlan, Vec<Drift>), Response>;
+use crate::proposal::{ChangeRecord, Proposal};
 
 /// The generator of `index.md`, as manifests of decisions name it.
 pub const INDEX: &str = "memory-index@1";
@@ -32,113 +28,86 @@ impl Service<'_> {
     ///
     /// # Errors
     /// Those of the work tree.
-    pub(super) fn has_drifted(&self, proposal: &Proposal, held: &Held<'_>) -> Result<bool> {
-        let current = proposal.current();
-        let mut is_same = !current.changes.is_empty();
-        for change in &current.changes {
-            let before = change.before.as_ref().map(|entry| entry.id.as_str());
-            let now = match store_path(&change.path) {
-                Some(path) => held.id(self.store, path).ok(),
-                None => None,
-            };
-            is_same &= now.is_some_and(|now| now.as_deref() == before);
-        }
-        if is_same {
+    pub(super) fn has_drifted(&self, proposal: &Proposal, present: &Present) -> Result<bool> {
+        let changes = &proposal.current().changes;
+        let is_same = |change: &ChangeRecord| {
+            present.0.get(&change.path).is_some_and(|now| {
+                now.as_deref() == change.before.as_ref().map(|entry| entry.id.as_str())
+            })
+        };
+        if !changes.is_empty() && changes.iter().all(is_same) {
             return Ok(false);
         }
-        let Some(Ok(request)) = note(proposal, "request").map(Request::parse) else {
-            return Ok(false);
-        };
-        let branch = note(proposal, "branch").and_then(Value::as_str);
-        let world = World {
-            settings: &self.settings,
-            files: held,
-            guard: &guard::Open,
-            sources: &Unasked,
-            at: current.at,
-            branch,
-        };
-        let (planned, now) = plan::probe(&request, &world);
-        let problems = planned.as_ref().err().map_or(&[][..], Vec::as_slice);
-        Ok(!plan::drift(&recorded(proposal), &now, problems).is_empty())
+        let planned = self.replan(proposal, &self.disk(), &guard::Open);
+        Ok(planned.is_err_and(|error| error.is(&codes::TARGET_DRIFT)))
     }
 
-    /// Plans the proposal's operations again, on `files`. The outer error is the machine's, the inner one an
-    /// answer.
-    pub(super) fn replan_on(
+    /// Plans the operations of `proposal` again, on `files`, with the time and branch that the reviewer saw.
+    ///
+    /// # Errors
+    /// `target_drift` where what they were written for is not so any more, else the first problem.
+    pub(super) fn replan(
         &self,
         proposal: &Proposal,
         files: &dyn plan::Files,
-    ) -> Result<Replanned> {
-        let memory = proposal.current().memory.as_ref();
-        let Some(value) = memory.and_then(|memory| memory.get("request")) else {
-            let problem = Problem::new(
-                &codes::PLAN_FAILED,
-                format!("the current revision of {} holds no memory request", proposal.id),
-            )
-            .fix("a memory proposal is decided as a whole: reject it with a reason");
-            return Ok(Err(Response::rejected(&[problem])));
+        guard: &dyn Guard,
+    ) -> Result<MemoryPlan> {
+        let id = &proposal.id;
+        let Some(request) = request(proposal) else {
+            let message = format!("the current revision of {id} holds no memory request");
+            return Err(refused(proposal, &Problem::new(&codes::PLAN_FAILED, message)));
         };
-        let request = match Request::parse(value) {
-            Ok(request) => request,
-            Err(problems) => return Ok(Err(Response::rejected(&problems))),
-        };
-        let recorded = recorded(proposal);
-        let branch = note(proposal, "branch").and_then(Value::as_str);
-        let sources = Repository(self.store);
-        // Dates and paths that come from the clock are those the reviewer saw.
-        let world = self.world(files, &sources, proposal.current().at, branch);
-        let (planned, now) = plan::probe(&request, &world);
-        let drift = plan::drift(&recorded, &now, planned.as_ref().err().map_or(&[], Vec::as_slice));
-        match planned {
-            Ok(plan) if plan.routing.mode == crate::memory::settings::Approval::ServerOnly => {
-                let problem = Problem::new(&codes::SERVER_ONLY, plan.routing.reason);
-                Ok(Err(Response::rejected(&[problem])))
-            }
-            Ok(plan) => Ok(Ok((plan, drift))),
-            Err(problems) if drift.is_empty() => Ok(Err(Response::rejected(&problems))),
-            Err(problems) => {
-                let mut all = drift_problems(&drift);
-                all.extend(problems);
-                let mut refused = Response::rejected(&all);
-                refused.reason = Some(codes::TARGET_DRIFT.id.to_owned());
-                Ok(Err(refused))
-            }
+        let (planned, now) = self.probe(proposal, &request, files, guard);
+        let problems = planned.as_ref().err().map_or(&[][..], Vec::as_slice);
+        let drift = plan::drift(&recorded(proposal), &now, problems);
+        match drift.iter().chain(problems).next() {
+            Some(problem) => Err(refused(proposal, problem)),
+            None => planned.map_err(|_| Error::bug("a plan without a problem is refused")),
         }
+    }
+
+    fn probe(
+        &self,
+        proposal: &Proposal,
+        request: &Request,
+        files: &dyn plan::Files,
+        guard: &dyn Guard,
+    ) -> (std::result::Result<MemoryPlan, Vec<Problem>>, Vec<Precondition>) {
+        let world = World {
+            settings: &self.settings,
+            files,
+            guard,
+            sources: &Repository(self.store),
+            at: proposal.current().at,
+            branch: note(proposal, "branch").and_then(Value::as_str),
+        };
+        plan::probe(request, &world)
     }
 
     /// Whether the operations of `proposal` make what it shows, `shown`, of the files that it starts from, and these are
     /// what they were written for. `base` has all other files. The lane of somebody else may say otherwise.
-    ///
-    /// # Errors
-    /// Those of `base`.
     pub(super) fn is_as_shown(
         &self,
         proposal: &Proposal,
         shown: &[FileChange],
         base: &dyn plan::Files,
-    ) -> Result<bool> {
-        let Some(Ok(request)) = note(proposal, "request").map(Request::parse) else {
-            return Ok(false);
-        };
+    ) -> bool {
+        let Some(request) = request(proposal) else { return false };
         let mut over = BTreeMap::new();
         for change in shown {
-            let Some(path) = store_path(&change.path) else { return Ok(false) };
+            let Some(path) = store_path(&change.path) else { return false };
             over.insert(path.to_owned(), change.before.as_ref().map(|file| file.bytes.clone()));
         }
-        let (files, sources) = (Overlay { base, over: &over }, Repository(self.store));
-        let branch = note(proposal, "branch").and_then(Value::as_str);
-        let world = self.world(&files, &sources, proposal.current().at, branch);
-        let (Ok(plan), found) = plan::probe(&request, &world) else { return Ok(false) };
-        let recorded = recorded(proposal);
+        let files = Overlay { base, over: &over };
+        let (Ok(plan), found) = self.probe(proposal, &request, &files, self.guard()) else {
+            return false;
+        };
         let is_it = |(path, edit): (&String, &plan::FileEdit)| {
             let change = shown.iter().find(|change| store_path(&change.path) == Some(path));
             change.and_then(|it| it.after.as_ref()).is_some_and(|file| file.bytes == edit.after)
         };
-        Ok(plan.files.len() == shown.len()
-            && plan.files.iter().all(is_it)
-            && plan::drift(&recorded, &found, &[]).is_empty()
-            && plan::drift(&found, &recorded, &[]).is_empty())
+        let is_all = plan.files.len() == shown.len() && plan.files.iter().all(is_it);
+        is_all && recorded(proposal) == found
     }
 
     /// `plan` as the changeset engine writes it, on the files of `snapshot`: each file with what is
@@ -258,6 +227,26 @@ impl Service<'_> {
     }
 }
 
+/// The blob ids of files as they are, where they can be read; `None` of those that are not there.
+pub(super) struct Present(BTreeMap<RepoPath, Option<String>>);
+
+impl Present {
+    /// Of the files that `proposals` change, each read once.
+    pub(super) fn of(service: &Service<'_>, proposals: &[Proposal]) -> Self {
+        let mut ids = BTreeMap::new();
+        let changes = proposals.iter().flat_map(|proposal| &proposal.current().changes);
+        for path in changes.map(|change| &change.path) {
+            if !ids.contains_key(path)
+                && let Ok(file) = service.worktree.file(path)
+            {
+                let id = file.map(|file| service.store.entry_of(&file)).transpose();
+                ids.extend(id.ok().map(|id| (path.clone(), id.map(|entry| entry.id))));
+            }
+        }
+        Self(ids)
+    }
+}
+
 /// What the manifest wants of git once memory was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InGit {
@@ -267,35 +256,21 @@ pub struct InGit {
     pub commit: Option<String>,
 }
 
+/// The refusal to apply `proposal` because of `problem`.
+pub(super) fn refused(proposal: &Proposal, problem: &Problem) -> Error {
+    let id = &proposal.id;
+    let fix = problem.fix.clone().unwrap_or_else(|| format!("reject it: aye reject {id}"));
+    Error::new(problem.code, problem.located()).with("proposal_id", id.as_str()).hint(fix)
+}
+
+/// The request that the current revision of `proposal` was made from.
+fn request(proposal: &Proposal) -> Option<Request> {
+    let value = proposal.current().memory.as_ref()?.get("request")?;
+    Some(Request::read(value)).filter(|request| request.problems.is_empty())
+}
+
 /// What the operations of `proposal` were written for.
 fn recorded(proposal: &Proposal) -> Vec<Precondition> {
     let value = note(proposal, "preconditions").cloned();
     value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
-}
-
-/// Sources that nobody asks for.
-struct Unasked;
-
-impl Sources for Unasked {
-    fn check_file(&self, _reference: &str) -> std::result::Result<(), String> {
-        Ok(())
-    }
-}
-
-fn drift_problems(drift: &[Drift]) -> Vec<Problem> {
-    drift
-        .iter()
-        .map(|drift| {
-            let what = match &drift.section_id {
-                Some(id) => format!("{}#{id}: {}", drift.path, drift.message),
-                None => format!("{}: {}", drift.path, drift.message),
-            };
-            let mut problem = Problem::new(&codes::TARGET_DRIFT, what)
-                .at(drift.operation_index)
-                .field("path")
-                .fix("look at the file; reject it, and have it proposed again");
-            problem.section_id = drift.section_id.clone();
-            problem
-        })
-        .collect()
 }

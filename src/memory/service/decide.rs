@@ -1,7 +1,7 @@
 //! What the store's general commands (`apply`, `review`, `undo`, `reject`) need to know of memory
 //! proposals: they are planned from their operations, never merged by lines.
 
-use super::apply::InGit;
+use super::apply::{InGit, refused};
 use super::{Service, staging};
 use crate::changeset::plan::{Planned, Resolution, Resolved};
 use crate::changeset::{File, RepoPath, Snapshot};
@@ -10,6 +10,7 @@ use crate::memory::codes;
 use crate::memory::disk::{Disk, repo_path};
 use crate::memory::merge::merge;
 use crate::memory::plan::{Files, index_page};
+use crate::memory::problem::Problem;
 use crate::proposal::Proposal;
 use crate::proposal::state::Decision;
 use crate::store::Store;
@@ -42,29 +43,11 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
     }
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let files = Seen { snapshot, disk: service.disk() };
-    let (plan, drift) = match service.replan_on(proposal, &files)? {
-        Ok(planned) => planned,
-        Err(refused) => {
-            let id = refused.reason.unwrap_or_default();
-            let code = crate::memory::code_of(&id);
-            let message = refused.message.unwrap_or_default();
-            return Err(Error::new(code.unwrap_or(&codes::PLAN_FAILED), message)
-                .with("proposal_id", proposal.id.as_str())
-                .hint(format!("`aye show {}` tells more", proposal.id)));
-        }
-    };
-    if let Some(first) = drift.first() {
-        return Err(Error::new(&codes::TARGET_DRIFT, format!("{}: {}", first.path, first.message))
-            .with("proposal_id", proposal.id.as_str())
-            .hint("look at the file; reject it, and have it proposed again"));
-    }
     let changes = store.changeset(&proposal.current().changes)?;
-    if !service.is_as_shown(proposal, changes.changes(), &files)? {
-        let id = &proposal.id;
-        let why = format!("the operations of {id} make something else than it shows");
-        return Err(Error::new(&codes::PLAN_FAILED, why)
-            .with("proposal_id", id.as_str())
-            .hint(format!("reject it: aye reject {id}")));
+    let plan = service.replan(proposal, &files, service.guard())?;
+    if !service.is_as_shown(proposal, changes.changes(), &files) {
+        let why = "its operations make something else than it shows";
+        return Err(refused(proposal, &Problem::new(&codes::PLAN_FAILED, why)));
     }
     service.resolution(plan, changes.changes(), snapshot, &files)
 }
@@ -127,25 +110,6 @@ pub fn in_git(store: &Store, proposal: &Proposal) -> Result<Option<InGit>> {
     let paths: Vec<&RepoPath> = changed.chain([&page]).collect();
     let what = proposal.description.as_deref().unwrap_or("memory");
     Ok(service.in_git(&paths, what))
-}
-
-/// What was found in the staging directory of `proposal` that the store did not write there.
-///
-/// # Errors
-/// `memory_not_initialized` and its kin, `object_missing`.
-pub fn notices(store: &Store, proposal: &Proposal) -> Result<Vec<String>> {
-    let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
-    let found = service.tampering_of(proposal)?;
-    Ok(found
-        .into_iter()
-        .map(|found| {
-            let file = if found.file.is_empty() { "the directory" } else { found.file.as_str() };
-            format!(
-                "staging/{}: {file} was {}; what is applied is what the store recorded",
-                found.staging_id, found.what
-            )
-        })
-        .collect())
 }
 
 /// How long to wait for another process that writes files, by the manifest.

@@ -17,24 +17,19 @@ impl Sources for Repository<'_> {
             return Ok(());
         }
         // Names and revisions may themselves hold an `@`: `@scope/x.js@HEAD`, `x.js@HEAD@{1}`.
-        let parts = |(at, _): (usize, &'_ str)| (&reference[..at], &reference[at + 1..]);
-        let mut parts = reference
-            .rmatch_indices('@')
-            .map(parts)
-            .filter(|(path, revision)| !path.is_empty() && !revision.is_empty());
-        if let Some((path, revision)) = parts.next() {
-            let first = self.check_at(path, revision);
-            let found = first.is_ok()
-                || parts.any(|(path, revision)| self.check_at(path, revision).is_ok());
-            return if found { Ok(()) } else { first };
+        let ats = reference.rmatch_indices('@').map(|(at, _)| at);
+        let splits = ats.filter(|at| *at > 0 && at + 1 < reference.len());
+        let mut checked = splits.map(|at| self.check_at(&reference[..at], &reference[at + 1..]));
+        if let Some(first) = checked.next() {
+            return if checked.any(|check| check.is_ok()) { Ok(()) } else { first };
         }
-        let Some((path, from, to)) = with_lines(reference) else {
+        let Some(lines) = Lines::of(reference) else {
             return Err(format!("there is no file '{reference}' in this repository"));
         };
-        let Some(text) = self.read(path) else {
-            return Err(format!("there is no file '{path}' in this repository"));
-        };
-        check_lines(path, &text, from, to)
+        match self.read(lines.path) {
+            Some(text) => lines.check(&text),
+            None => Err(format!("there is no file '{}' in this repository", lines.path)),
+        }
     }
 
     fn committed(&self, path: &str) -> Option<String> {
@@ -67,58 +62,56 @@ impl Repository<'_> {
 
     fn check_at(&self, path: &str, revision: &str) -> Result<(), String> {
         // `path@rev:line`, or `path:line@rev`.
-        let (file, revision, lines) = match (with_lines(revision), with_lines(path)) {
-            (Some((revision, from, to)), _) => (path, revision, Some((from, to))),
-            (None, Some((file, from, to))) => (file, revision, Some((from, to))),
+        let (file, revision, lines) = match (Lines::of(revision), Lines::of(path)) {
+            (Some(lines), _) => (path, lines.path, Some(lines)),
+            (None, Some(lines)) => (lines.path, revision, Some(lines)),
             (None, None) => (path, revision, None),
         };
         if RepoPath::new(file).is_err() {
-            return Err(format!("'{file}' is no path in this repository"));
+            return Err(format!("'{file}' is not a path in this repository"));
         }
-        let repo = self.0.repo();
-        let commit = repo
-            .rev_parse_single(revision)
-            .ok()
-            .and_then(|id| id.object().ok())
-            .and_then(|object| object.peel_to_tree().ok());
-        let Some(tree) = commit else {
+        let commit = self.0.repo().rev_parse_single(revision).ok();
+        let tree = commit.and_then(|id| id.object().ok()?.peel_to_tree().ok());
+        let Some(tree) = tree else {
             return Err(format!("there is no revision '{revision}' here"));
         };
         let entry = tree.lookup_entry_by_path(file).ok().flatten();
-        let Some(entry) = entry else {
-            return Err(format!("'{file}' is not in revision '{revision}'"));
-        };
-        match (lines, entry.object()) {
-            (Some((from, to)), Ok(object)) => check_lines(file, &object.data, from, to),
-            _ => Ok(()),
+        match (entry.map(|entry| entry.object()), lines) {
+            (None, _) => Err(format!("'{file}' is not in revision '{revision}'")),
+            (Some(Ok(object)), Some(lines)) => Lines { path: file, ..lines }.check(&object.data),
+            (Some(_), _) => Ok(()),
         }
     }
 }
 
-fn check_lines(path: &str, text: &[u8], from: usize, to: usize) -> Result<(), String> {
-    let count = bstr::ByteSlice::lines(text).count();
-    if from == 0 || from > to || to > count {
-        return Err(format!("'{path}' has {count} lines, so there is no line {to}"));
-    }
-    Ok(())
+/// `path:12` or `path:12-20` in parts.
+struct Lines<'r> {
+    path: &'r str,
+    from: usize,
+    to: usize,
 }
 
-/// `path:12` or `path:12-20` in parts.
-fn with_lines(reference: &str) -> Option<(&str, usize, usize)> {
-    let (path, lines) = reference.rsplit_once(':')?;
-    let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
-    let number = |text: &str| text.trim_start_matches('L').parse().ok();
-    Some((path, number(from)?, number(to)?))
+impl<'r> Lines<'r> {
+    fn of(reference: &'r str) -> Option<Self> {
+        let (path, lines) = reference.rsplit_once(':')?;
+        let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
+        let number = |text: &str| text.trim_start_matches('L').parse().ok();
+        Some(Self { path, from: number(from)?, to: number(to)? })
+    }
+
+    fn check(&self, text: &[u8]) -> Result<(), String> {
+        let Self { path, from, to } = *self;
+        let count = bstr::ByteSlice::lines(text).count();
+        if from == 0 || from > to || to > count {
+            return Err(format!("'{path}' has {count} lines, so there is no line {to}"));
+        }
+        Ok(())
+    }
 }
 
 /// What memory recorded about one of its proposals, next to the changes.
 pub fn note<'p>(proposal: &'p Proposal, key: &str) -> Option<&'p serde_json::Value> {
     proposal.revisions.iter().rev().find_map(|revision| revision.memory.as_ref())?.get(key)
-}
-
-/// The staging id of a memory proposal.
-pub fn staging_id(proposal: &Proposal) -> Option<&str> {
-    proposal.staging_id()
 }
 
 impl Service<'_> {

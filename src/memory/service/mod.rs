@@ -4,13 +4,11 @@
 mod agreed;
 mod apply;
 pub mod decide;
-mod held;
 mod lint;
 pub(crate) mod locate;
 mod outside;
 mod propose;
 mod read;
-mod sections;
 pub mod staging;
 mod status;
 mod undo;
@@ -23,11 +21,9 @@ pub use agreed::settings_problems;
 pub use apply::INDEX;
 pub use lint::RULES;
 pub use outside::outside_violations;
-pub use propose::{Mode, Ready, Routed};
-pub use read::{Ask, forget_index};
-pub use sections::{SectionChange, sections_between};
-pub use staging::{Tampering, forget as forget_staging};
-pub use status::{Outcomes, Staged, Status};
+pub use read::forget_index;
+pub use staging::forget as forget_staging;
+pub use status::{Outcome, Staged, Status};
 
 use super::DIR;
 use super::disk::Disk;
@@ -106,16 +102,14 @@ impl<'a> Service<'a> {
     }
 }
 
-/// The lock of agent-memory's own program, where it may be at work on this store; see
-/// [`lock::take`].
+/// The lock on the files of memory; see [`lock::take`]. `None` where there is no memory.
 ///
 /// # Errors
 /// `lock_held`, `lock_unusable`.
 pub fn lock(store: &Store, actor: &Actor, now: DateTime<Utc>) -> Result<Option<lock::Lock>> {
     let worktree = store.worktree()?;
     let disk = Disk(&worktree);
-    let manifest = disk.file(manifest::PATH).ok().flatten().map(|file| file.bytes);
-    if !lock::is_shared(worktree.root(), manifest.as_deref()) {
+    if disk.file(manifest::PATH).ok().flatten().is_none() {
         return Ok(None);
     }
     let seconds = agreed::read(store, &disk)

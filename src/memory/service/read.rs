@@ -4,30 +4,12 @@ use std::path::PathBuf;
 
 use super::Service;
 use crate::error::Result;
-use crate::git::Git;
+use crate::memory::DIR;
 use crate::memory::context::{self, Pack, Source};
 use crate::memory::intent::SHARED;
-use crate::memory::plan::{Files as _, index_page, notes_path};
-use crate::memory::search::{Boosts, Hit, Index, Query, Seen, Synonyms, synonyms};
+use crate::memory::plan::{Files as _, index_page, notes_paths};
+use crate::memory::search::{Ask, Hit, Index, Query, Seen, Synonyms, synonyms};
 use crate::store::Store;
-
-/// What a reader asks for.
-#[derive(Clone, Debug, Default)]
-pub struct Ask {
-    /// The question; empty for the pack to start with.
-    pub query: String,
-    /// Paths or module names to prefer.
-    pub scope: Vec<String>,
-    /// Categories to look in; empty for all.
-    pub include: Vec<String>,
-    /// Leave the archive out.
-    pub exclude_archive: bool,
-    /// Characters; the manifest's budget otherwise.
-    pub budget: Option<usize>,
-}
-
-/// Most changed files that sections are compared with.
-const MOST_CHANGED: usize = 1000;
 
 impl Service<'_> {
     /// The best `limit` sections for `ask`.
@@ -35,86 +17,47 @@ impl Service<'_> {
     /// # Errors
     /// Where the store's directories cannot be read.
     pub fn search(&self, ask: &Ask, limit: usize) -> Result<Vec<Hit>> {
-        let query = match self.disk().file(synonyms::PATH)? {
-            Some(file) => Query::parse_with(&ask.query, &Synonyms::read(&file.bytes)?),
-            None => Query::parse(&ask.query),
+        let synonyms = match self.disk().file(synonyms::PATH)? {
+            Some(file) => Synonyms::read(&file.bytes)?,
+            None => Synonyms::built_in(),
         };
+        let query = Query::parse(&ask.query, &synonyms);
         if query.is_empty() {
             return Ok(Vec::new());
         }
-        let index = self.index()?;
-        let mut boosts = Boosts {
-            changed_files: Vec::new(),
-            scope: ask.scope.clone(),
-            exclude_archive: ask.exclude_archive,
-            include: ask.include.clone(),
-        };
-        let hits = index.search(&query, &boosts, limit)?;
-        // Git is asked what has changed only where an answer speaks of files at all.
-        let names_a_file = |hit: &Hit| {
-            hit.body.split_whitespace().any(|word| word.contains('/') && word.contains('.'))
-        };
-        if !hits.iter().any(names_a_file) {
-            return Ok(hits);
-        }
-        boosts.changed_files = self.changed_files();
-        if boosts.changed_files.is_empty() {
-            return Ok(hits);
-        }
-        index.search(&query, &boosts, limit)
+        self.index()?.search(&query, ask, limit)
     }
 
     /// The index, in step with the files. Private to the work tree, in its git directory.
     fn index(&self) -> Result<Index> {
-        let mut index = Index::open(Some(&index_path(self.store)), &self.settings_key)?;
+        let mut index = Index::open(Some(&index_path(self.store)))?;
         let disk = self.disk();
         let now = i128::from(self.now.timestamp_nanos_opt().unwrap_or(i64::MAX));
         let seen: Vec<Seen> = disk
             .markdown(&self.settings)?
             .into_iter()
             .filter(|path| path != index_page::PATH)
-            .map(|path| Seen { stamp: disk.stamp(&path, now), path })
+            .map(|path| Seen { stamp: self.stamp(&path, now), path })
             .collect();
         index.refresh(&seen, &self.settings, &|path| disk.text(path))?;
         Ok(index)
     }
 
-    /// Files changed on this branch: what differs from where it left the branch it came from,
-    /// uncommitted changes included. None where git cannot tell in a moment.
-    fn changed_files(&self) -> Vec<String> {
-        let diff = |from: &[&str]| {
-            Git::new(self.worktree.root())
-                .config("core.quotePath", "false")
-                .args(["diff", "--name-only", "--no-renames", "-z"])
-                .args(from)
-                .arg("--")
-                .run()
-                .ok()
-        };
-        let since_fork = self.trunk().and_then(|trunk| diff(&["--merge-base", &trunk]));
-        // Without a common ancestor (or with a git that knows no --merge-base): the last commit.
-        let out = since_fork.or_else(|| diff(&["HEAD"])).unwrap_or_default();
-        out.split(|b| *b == 0)
-            .filter_map(|path| std::str::from_utf8(path).ok())
-            .filter(|path| !path.is_empty() && !path.starts_with(crate::memory::DIR))
-            .take(MOST_CHANGED)
-            .map(str::to_owned)
-            .collect()
-    }
-
-    /// The branch this one came from: the remote's default branch, a local one of its usual
-    /// names, or the upstream.
-    fn trunk(&self) -> Option<String> {
-        let repo = self.store.repo();
-        let own = self.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
-        let default = self.store.config("init.defaultBranch");
-        let usual = default.iter().map(String::as_str).chain(["main", "master"]);
-        let known = ["refs/remotes/origin/HEAD".to_owned()]
-            .into_iter()
-            .chain(usual.clone().map(|name| format!("refs/remotes/origin/{name}")))
-            .chain(usual.map(|name| format!("refs/heads/{name}")))
-            .find(|name| Some(name) != own.as_ref() && repo.find_reference(name).is_ok());
-        known.or_else(|| self.branch.as_ref().map(|branch| format!("{branch}@{{upstream}}")))
+    /// What changes whenever the file at `path` does, or the settings that give it a category;
+    /// empty where that cannot be told.
+    ///
+    /// A file changed within the last two seconds may change again within the clock's grain, so
+    /// it has no stamp yet and is read every time.
+    fn stamp(&self, path: &str, now_nanos: i128) -> String {
+        use std::os::unix::fs::MetadataExt as _;
+        let full = self.worktree.root().join(DIR).join(path);
+        let Ok(meta) = std::fs::symlink_metadata(full) else { return String::new() };
+        let changed = i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec());
+        if (now_nanos - changed).abs() < 2_000_000_000 {
+            return String::new();
+        }
+        let key = &self.settings_key;
+        format!("{key} {}.{}.{}.{changed}", meta.size(), meta.mtime_nsec(), meta.ino())
     }
 
     /// The pack that answers `ask`, or the one to start with.
@@ -142,11 +85,7 @@ impl Service<'_> {
         let mut wanted: Vec<(String, &'static str)> = Vec::new();
         let notes = &self.settings.manifest.local_state;
         if let (Some(branch), true) = (&self.branch, notes.per_branch) {
-            wanted.push((notes_path(branch), "notes of this branch"));
-            wanted.push((
-                format!("local/current.{}.md", branch.replace('/', "-")),
-                "notes of this branch",
-            ));
+            wanted.extend(notes_paths(branch).map(|path| (path, "notes of this branch")));
         }
         if notes.shared_file_enabled {
             wanted.push((SHARED.to_owned(), "notes of all branches"));
@@ -156,12 +95,8 @@ impl Service<'_> {
         wanted.dedup_by(|a, b| a.0 == b.0);
         let disk = self.disk();
         let included = |path: &str| {
-            ask.include.is_empty()
-                || self
-                    .settings
-                    .schema
-                    .category(path)
-                    .is_some_and(|category| ask.include.contains(&category.name))
+            let category = self.settings.schema.category(path);
+            ask.includes(category.map_or("", |category| &category.name))
         };
         let (mut sources, mut unread) = (Vec::new(), Vec::new());
         for (path, reason) in wanted.into_iter().filter(|(path, _)| included(path)) {

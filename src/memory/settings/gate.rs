@@ -5,9 +5,7 @@
 //! changes in, the scanners, their allow-list, provenance, the schema's rules and which files
 //! there are; sizes, times and texts count as they lie in the work tree.
 
-use std::collections::BTreeMap;
-
-use super::schema::{Category, FieldSpec, Provenance, SOURCE_TYPES, Schema};
+use super::schema::{Category, FieldSpec, Provenance, SOURCE_TYPES, Schema, SectionSchema};
 use super::{Approval, Manifest, Settings};
 
 impl Settings {
@@ -22,7 +20,7 @@ impl Settings {
     /// and every scanner runs.
     pub fn closed() -> Self {
         let mut closed = Self::default();
-        for (_, slot) in closed.manifest.updates.approval.slots_mut() {
+        for slot in closed.manifest.updates.approval.values_mut() {
             *slot = (*slot).max(Approval::Stage);
         }
         for category in closed.schema.categories.values_mut() {
@@ -35,34 +33,26 @@ impl Settings {
     }
 }
 
-/// One setting as the work tree has it, and what holds.
-struct Held<'a> {
-    key: &'a str,
-    loosened: Vec<String>,
-}
-
-impl Held<'_> {
-    fn key(&mut self, key: &'static str) -> &mut Self {
-        self.key = key;
-        self
-    }
-
-    /// Puts `strict` in the place of `value`, and says so where that is another one.
-    fn to<T: PartialEq>(&mut self, value: &mut T, strict: T, say: impl Fn(&T) -> String) {
-        if *value != strict {
-            self.loosened.push(format!("{}: {} holds", self.key, say(&strict)));
-            *value = strict;
-        }
+/// Puts `strict` in the place of `value`, and says so in `loosened` where that is another one.
+fn hold<T: PartialEq + std::fmt::Display>(
+    loosened: &mut Vec<String>,
+    key: &str,
+    value: &mut T,
+    strict: T,
+) {
+    if *value != strict {
+        loosened.push(format!("{key}: {strict} holds"));
+        *value = strict;
     }
 }
 
 impl Manifest {
     fn hold_to(&mut self, agreed: &Self) -> Vec<String> {
-        let mut held = Held { key: "", loosened: Vec::new() };
-        let slots = self.updates.approval.slots_mut();
-        for ((key, mine), (_, theirs)) in slots.into_iter().zip(agreed.updates.approval.slots()) {
-            let strict = theirs.max(*mine);
-            held.key(key).to(mine, strict, |mode| mode.as_str().to_owned());
+        let mut loosened = Vec::new();
+        for (slot, theirs) in &agreed.updates.approval {
+            let mine = self.updates.approval.entry(*slot).or_insert(*theirs);
+            let (key, strict) = (format!("updates.approval.{}", slot.as_str()), *theirs.max(mine));
+            hold(&mut loosened, &key, mine, strict);
         }
         let (mine, theirs) = (&mut self.security, &agreed.security);
         for (key, mine, theirs) in [
@@ -74,7 +64,7 @@ impl Manifest {
             ),
         ] {
             let strict = *mine || theirs;
-            held.key(key).to(mine, strict, bool::to_string);
+            hold(&mut loosened, key, mine, strict);
         }
         let (mine, theirs) = (&mut mine.allowlist_limits, &theirs.allowlist_limits);
         for (key, mine, theirs) in [
@@ -83,7 +73,7 @@ impl Manifest {
             ("max_bytes_per_region", &mut mine.max_bytes_per_region, theirs.max_bytes_per_region),
         ] {
             let strict = theirs.min(*mine);
-            held.key(key).to(mine, strict, usize::to_string);
+            hold(&mut loosened, key, mine, strict);
         }
         // What aye does in git on its own is not for the work tree to begin with either.
         let (mine, theirs) = (&mut self.git, &agreed.git);
@@ -92,59 +82,53 @@ impl Manifest {
             ("git.auto_commit", &mut mine.auto_commit, theirs.auto_commit),
         ] {
             let strict = *mine && theirs;
-            held.key(key).to(mine, strict, bool::to_string);
+            hold(&mut loosened, key, mine, strict);
         }
-        held.loosened
-    }
-}
-
-/// What was agreed on, next to a schema that differs from it.
-#[derive(Clone, Debug)]
-pub(super) struct Agreed {
-    schema: Schema,
-    /// By the names of the agreed category and of the work tree's.
-    strictest: BTreeMap<(String, String), Category>,
-}
-
-impl Agreed {
-    /// The category of `path`: one that both have, as strict as the stricter.
-    pub(super) fn category(&self, path: &str, mine: &Category) -> Option<&Category> {
-        let theirs = self.schema.category(path)?;
-        self.strictest.get(&(theirs.name.clone(), mine.name.clone()))
+        loosened
     }
 }
 
 impl Schema {
+    /// The committed categories with their files, each as strict as the stricter of both.
     fn hold_to(&mut self, agreed: &Self) -> Vec<String> {
         let mut loosened = Vec::new();
-        let mut strictest = BTreeMap::new();
-        for theirs in agreed.categories.values() {
-            for mine in self.categories.values() {
-                let strict = strictest_of(theirs, mine);
-                if mine.name == theirs.name && !same(&strict, mine) {
-                    loosened.push(format!("categories.{}: the committed rules hold", mine.name));
-                }
-                strictest.insert((theirs.name.clone(), mine.name.clone()), strict);
-            }
-        }
         for name in self.categories.keys().filter(|name| !agreed.categories.contains_key(*name)) {
             loosened.push(format!("categories.{name}: has no files until it is committed"));
         }
-        self.agreed = Some(Box::new(Agreed { schema: agreed.clone(), strictest }));
+        let mut held = agreed.categories.clone();
+        for (name, theirs) in &mut held {
+            let mine = self.categories.get(name);
+            let strict = mine.map_or_else(|| theirs.clone(), |mine| strictest_of(theirs, mine));
+            if mine.is_none_or(|mine| strictest_of(mine, mine) != strict) {
+                loosened.push(format!("categories.{name}: the committed rules hold"));
+            }
+            *theirs = strict;
+        }
+        self.categories = held;
         loosened
     }
 }
 
 /// The rules of both, under the name and for the files of `theirs`.
 fn strictest_of(theirs: &Category, mine: &Category) -> Category {
+    let (fields, more) = (&theirs.section_schema, &mine.section_schema);
     Category {
         name: theirs.name.clone(),
-        files: theirs.files.clone(),
+        file: theirs.file.clone(),
+        file_glob: theirs.file_glob.clone(),
         section_id_required: theirs.section_id_required || mine.section_id_required,
-        required_top_level_heading: theirs.required_top_level_heading
-            || mine.required_top_level_heading,
-        required_fields: both(&theirs.required_fields, &mine.required_fields),
-        optional_fields: both(&theirs.optional_fields, &mine.optional_fields),
+        section_schema: SectionSchema {
+            required_top_level_heading: fields.required_top_level_heading
+                || more.required_top_level_heading,
+            per_section_required_fields: both(
+                &fields.per_section_required_fields,
+                &more.per_section_required_fields,
+            ),
+            per_section_optional_fields: both(
+                &fields.per_section_optional_fields,
+                &more.per_section_optional_fields,
+            ),
+        },
         approval: theirs.approval.max(mine.approval),
         server_managed: theirs.server_managed || mine.server_managed,
         agent_writable: theirs.agent_writable && mine.agent_writable,
@@ -178,29 +162,10 @@ fn strictest_provenance(theirs: &Provenance, mine: &Provenance) -> Provenance {
     }
 }
 
-/// Whether `strict` asks for nothing that `mine` does not ask for.
-fn same(strict: &Category, mine: &Category) -> bool {
-    let provenance = strictest_provenance(&mine.provenance, &mine.provenance);
-    let plain = |category: &Category| {
-        (
-            category.files.clone(),
-            category.section_id_required,
-            category.required_top_level_heading,
-            category.approval,
-            category.server_managed,
-            category.agent_writable,
-            category.write_once,
-            category.git_tracked,
-            category.required_fields.len(),
-            category.optional_fields.len(),
-        )
-    };
-    plain(strict) == plain(mine) && strict.provenance == provenance
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::settings::Slot;
 
     fn read(manifest: &str, schema: &str) -> Settings {
         Settings::read(Some(manifest.as_bytes()), Some(schema.as_bytes())).unwrap()
@@ -217,8 +182,8 @@ mod tests {
         );
         let (held, loosened) = mine.held_to(&agreed);
         let manifest = &held.manifest;
-        assert_eq!(manifest.updates.approval.decisions, Approval::Stage);
-        assert_eq!(manifest.updates.approval.pitfalls_append, Approval::Stage);
+        assert_eq!(manifest.updates.approval[&Slot::Decisions], Approval::Stage);
+        assert_eq!(manifest.updates.approval[&Slot::PitfallsAppend], Approval::Stage);
         assert!(manifest.security.secret_scan);
         assert_eq!(manifest.security.allowlist_limits.max_regions_per_file, 10);
         assert_eq!(manifest.security.allowlist_limits.max_bytes_per_file, 1);
@@ -238,7 +203,7 @@ mod tests {
         let decisions = held.schema.category("decisions.md").unwrap();
         assert_eq!(decisions.approval, Approval::Stage);
         assert!(decisions.provenance.required && decisions.section_id_required);
-        assert_eq!(decisions.required_fields.len(), 3);
+        assert_eq!(decisions.section_schema.per_section_required_fields.len(), 3);
         assert_eq!(decisions.provenance.allowed_source_types, Vec::<String>::new());
         assert_eq!(decisions.provenance.forbidden_source_types.len(), SOURCE_TYPES.len());
         assert!(held.schema.category("pitfalls.md").unwrap().write_once, "tightening counts");

@@ -1,5 +1,7 @@
 //! `meta/manifest.yaml`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_yaml::Value;
@@ -9,12 +11,16 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::memory::codes;
+use crate::words::words;
 
 /// Its path in the store.
 pub const PATH: &str = "meta/manifest.yaml";
 
 /// Longest age that a setting may name: a century.
 const MOST_DAYS: i64 = 36_525;
+
+/// Longest time that a staged proposal may wait, in seconds: ten years.
+const MOST_TTL: u64 = 10 * 366 * 86_400;
 
 /// Longest wait for another writer that a setting may name: an hour.
 const MOST_WAIT: u64 = 3600;
@@ -90,45 +96,24 @@ pub struct Budgets {
 /// What is applied at once and what waits for a person.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Updates {
-    /// By slot.
-    pub approval: Slots,
+    /// By slot; of a manifest that was read none is missing.
+    pub approval: BTreeMap<Slot, Approval>,
 }
 
-/// Approval by slot.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
-pub struct Slots {
-    pub decisions: Approval,
-    pub conventions: Approval,
-    pub modules: Approval,
-    pub pitfalls_replace: Approval,
-    pub pitfalls_append: Approval,
-    pub archive: Approval,
-    pub current: Approval,
-    pub current_shared: Approval,
-    pub sessions: Approval,
-    pub index: Approval,
-}
-
-impl Slots {
-    /// Key and value of every slot.
-    pub fn slots(&self) -> [(&'static str, Approval); 10] {
-        self.clone().slots_mut().map(|(key, slot)| (key, *slot))
-    }
-
-    pub(super) fn slots_mut(&mut self) -> [(&'static str, &mut Approval); 10] {
-        [
-            ("updates.approval.decisions", &mut self.decisions),
-            ("updates.approval.conventions", &mut self.conventions),
-            ("updates.approval.modules", &mut self.modules),
-            ("updates.approval.pitfalls_replace", &mut self.pitfalls_replace),
-            ("updates.approval.pitfalls_append", &mut self.pitfalls_append),
-            ("updates.approval.archive", &mut self.archive),
-            ("updates.approval.current", &mut self.current),
-            ("updates.approval.current_shared", &mut self.current_shared),
-            ("updates.approval.sessions", &mut self.sessions),
-            ("updates.approval.index", &mut self.index),
-        ]
+words! {
+    /// What the manifest lets in by one setting.
+    #[allow(missing_docs)]
+    pub enum Slot {
+        Decisions = "decisions",
+        Conventions = "conventions",
+        Modules = "modules",
+        PitfallsReplace = "pitfalls_replace",
+        PitfallsAppend = "pitfalls_append",
+        Archive = "archive",
+        Current = "current",
+        CurrentShared = "current_shared",
+        Sessions = "sessions",
+        Index = "index",
     }
 }
 
@@ -257,58 +242,42 @@ impl Manifest {
             )
             .hint("install a newer aye to read this store"));
         }
-        if self.store_format_version == 0 {
-            return Err(invalid(PATH, "store_format_version has to be 1"));
-        }
-        if !matches!(self.project.root.as_str(), "." | "") {
-            return Err(invalid(
-                PATH,
-                format!("project.root '{}' is not supported", self.project.root),
-            )
-            .hint("the store belongs to the repository it is in: set it to '.'"));
-        }
-        for (key, value) in [
-            ("budgets.bootstrap_chars", self.budgets.bootstrap_chars),
-            ("budgets.fetch_context_chars", self.budgets.fetch_context_chars),
-            ("budgets.max_file_chars", self.budgets.max_file_chars),
-        ] {
-            if value == 0 {
-                return Err(invalid(PATH, format!("{key} has to be positive")));
-            }
-        }
-        if self.staging.ttl_seconds == 0 || self.staging.ttl_seconds > 10 * 366 * 86_400 {
-            return Err(invalid(PATH, "staging.ttl_seconds has to be between 1 and ten years"));
-        }
-        for (key, days) in [
-            ("archive.stale_threshold_days", self.archive.stale_threshold_days),
+        let Self { budgets, staging, archive, local_state, concurrency, .. } = self;
+        let budgets =
+            [budgets.bootstrap_chars, budgets.fetch_context_chars, budgets.max_file_chars];
+        let days = [archive.stale_threshold_days, local_state.cleanup_orphans_warning_days];
+        let is_age = |days: &i64| (0..=MOST_DAYS).contains(days);
+        let checks = [
+            (self.store_format_version == 1, "store_format_version has to be 1"),
+            (matches!(self.project.root.as_str(), "." | ""), "project.root has to be '.'"),
+            (!budgets.contains(&0), "budgets have to be positive"),
             (
-                "local_state.cleanup_orphans_warning_days",
-                self.local_state.cleanup_orphans_warning_days,
+                (1..=MOST_TTL).contains(&staging.ttl_seconds),
+                "staging.ttl_seconds has to be between 1 and ten years",
             ),
-        ] {
-            if !(0..=MOST_DAYS).contains(&days) {
-                return Err(invalid(PATH, format!("{key} has to be between 0 and {MOST_DAYS}")));
-            }
+            (days.iter().all(is_age), "a number of days has to be between 0 and a century"),
+            (
+                concurrency.wait_timeout_seconds <= MOST_WAIT,
+                "concurrency.wait_timeout_seconds has to be at most an hour",
+            ),
+            (
+                concurrency.lock_ttl_seconds != Some(0),
+                "concurrency.lock_ttl_seconds has to be positive",
+            ),
+            (is_version(&self.version), "version has to be a version such as 0.4.1"),
+            (
+                self.updates.approval.get(&Slot::Index) == Some(&Approval::ServerOnly),
+                "updates.approval.index can only be server_only: index.md is generated",
+            ),
+            (
+                !self.git.commit_message_prefix.contains(['\n', '\r', '\0']),
+                "git.commit_message_prefix has to be one line",
+            ),
+        ];
+        match checks.iter().find(|(holds, _)| !holds) {
+            Some((_, why)) => Err(invalid(PATH, why)),
+            None => Ok(()),
         }
-        if self.concurrency.wait_timeout_seconds > MOST_WAIT {
-            let message = format!("concurrency.wait_timeout_seconds has to be at most {MOST_WAIT}");
-            return Err(invalid(PATH, message));
-        }
-        if self.concurrency.lock_ttl_seconds == Some(0) {
-            return Err(invalid(PATH, "concurrency.lock_ttl_seconds has to be positive"));
-        }
-        if !is_version(&self.version) {
-            return Err(invalid(PATH, format!("version '{}' is no version", self.version))
-                .hint("store_format_version says which program can read a store"));
-        }
-        if self.updates.approval.index != Approval::ServerOnly {
-            return Err(invalid(PATH, "updates.approval.index can only be server_only")
-                .hint("index.md is generated"));
-        }
-        if self.git.commit_message_prefix.contains(['\n', '\r', '\0']) {
-            return Err(invalid(PATH, "git.commit_message_prefix has to be one line"));
-        }
-        Ok(())
     }
 }
 
@@ -342,7 +311,7 @@ mod tests {
         let manifest = Manifest::read(b"").unwrap();
         assert_eq!(manifest.staging.ttl_seconds, 604_800);
         assert_eq!(manifest.budgets.max_file_chars, 20_000);
-        assert_eq!(manifest.updates.approval.pitfalls_append, Approval::Apply);
+        assert_eq!(manifest.updates.approval[&Slot::PitfallsAppend], Approval::Apply);
         assert!(manifest.security.secret_scan);
     }
 

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_yaml::Value;
 
-pub use manifest::Manifest;
+pub use manifest::{Manifest, Slot};
 pub use schema::{Approval, Category, Schema};
 
 use super::codes;

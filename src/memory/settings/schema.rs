@@ -1,14 +1,13 @@
 //! `meta/schema.yaml`: which files there are, and what may stand in them.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_yaml::Value;
 
-use super::gate::Agreed;
 use super::manifest::is_version;
 use super::{DEFAULT_SCHEMA, SCHEMA_JSON, decode, default, invalid, merge, parse_yaml};
 use crate::error::Result;
@@ -29,69 +28,109 @@ words! {
     }
 }
 
+impl std::fmt::Display for Approval {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// The types a source may have.
 pub const SOURCE_TYPES: [&str; 6] = ["file", "test", "user", "session", "inference", "external"];
 
 /// The categories of a store.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Schema {
-    /// By name, as they lie in the work tree.
+    #[schemars(with = "String")]
+    version: Value,
+    /// By name.
+    #[serde(default)]
     pub categories: BTreeMap<String, Category>,
-    /// What these are held to, where it differs.
-    pub(super) agreed: Option<Box<Agreed>>,
 }
 
 /// The rules for a class of memory files.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 pub struct Category {
     /// Its name.
+    #[serde(skip)]
     pub name: String,
-    /// Which files it has.
-    pub files: Files,
+    /// The one file that it has.
+    pub file: Option<String>,
+    /// Which files it has else; `*` and `?` do not cross `/`.
+    pub file_glob: Option<String>,
     /// Whether every section needs an id.
+    #[serde(default)]
     pub section_id_required: bool,
-    /// Whether the file's first heading has to be of level 1.
-    pub required_top_level_heading: bool,
-    /// Fields that every section without children needs.
-    pub required_fields: Vec<FieldSpec>,
-    /// Fields that are checked where they occur.
-    pub optional_fields: Vec<FieldSpec>,
+    /// What the sections are like.
+    #[serde(default)]
+    pub section_schema: SectionSchema,
     /// Who lets changes in.
+    #[serde(default = "stage")]
     pub approval: Approval,
     /// Generated; nobody else writes it.
+    #[serde(default)]
     pub server_managed: bool,
     /// Whether proposals may change it.
+    #[serde(default = "yes")]
     pub agent_writable: bool,
     /// Files are never changed once written.
+    #[serde(default)]
     pub write_once: bool,
-    /// Durable: kept in git.
+    /// Kept in git.
+    #[serde(default = "yes")]
     pub git_tracked: bool,
     /// What has to be said about where the knowledge comes from.
+    #[serde(default)]
     pub provenance: Provenance,
 }
 
-/// Which files a category has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Files {
-    /// Exactly this one.
-    One(String),
-    /// Those that match; `*` and `?` do not cross `/`.
-    Glob(String),
+fn yes() -> bool {
+    true
+}
+
+fn stage() -> Approval {
+    Approval::Stage
+}
+
+impl Category {
+    /// True for what git keeps and people decide about, the archive aside.
+    pub fn is_durable(&self) -> bool {
+        self.git_tracked && !self.server_managed && self.name != "archive"
+    }
+
+    /// Its file, or what its files match.
+    pub fn pattern(&self) -> &str {
+        self.file.as_deref().or(self.file_glob.as_deref()).unwrap_or_default()
+    }
+}
+
+/// What the sections of a file are like.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SectionSchema {
+    /// Whether the file's first heading has to be of level 1.
+    pub required_top_level_heading: bool,
+    /// Fields that every entry needs.
+    pub per_section_required_fields: Vec<FieldSpec>,
+    /// Fields that are checked where they occur.
+    pub per_section_optional_fields: Vec<FieldSpec>,
 }
 
 /// A labelled field.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 pub struct FieldSpec {
     /// Its label.
     pub name: String,
     /// What the value has to match.
     pub pattern: Option<Pattern>,
     /// What the value has to be one of; empty for anything.
+    #[serde(default, rename = "enum")]
     pub allowed: Vec<String>,
 }
 
 /// What a value has to match; compiled when it is first asked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String")]
 pub struct Pattern {
     text: String,
     compiled: OnceCell<Option<Regex>>,
@@ -100,16 +139,19 @@ pub struct Pattern {
 /// The pattern of the default schema: known to be good, so that reading it compiles nothing.
 const KNOWN_PATTERN: &str = r"^\d{4}-\d{2}-\d{2}$";
 
-impl Pattern {
-    /// Reads a regular expression.
-    fn read(text: String) -> Result<Self, regex::Error> {
+impl TryFrom<String> for Pattern {
+    type Error = regex::Error;
+
+    fn try_from(text: String) -> Result<Self, regex::Error> {
         let compiled = match text == KNOWN_PATTERN {
             true => OnceCell::new(),
             false => OnceCell::from(Some(Regex::new(&text)?)),
         };
         Ok(Self { text, compiled })
     }
+}
 
+impl Pattern {
     /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.text
@@ -142,49 +184,6 @@ pub struct Provenance {
     pub forbidden_source_types: Vec<String>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-struct RawSchema {
-    #[schemars(with = "String")]
-    version: serde_yaml::Value,
-    #[serde(default)]
-    categories: BTreeMap<String, RawCategory>,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct RawCategory {
-    file: Option<String>,
-    file_glob: Option<String>,
-    #[serde(default)]
-    section_id_required: bool,
-    #[serde(default)]
-    section_schema: RawSectionSchema,
-    approval: Option<Approval>,
-    #[serde(default)]
-    server_managed: bool,
-    agent_writable: Option<bool>,
-    #[serde(default)]
-    write_once: bool,
-    git_tracked: Option<bool>,
-    #[serde(default)]
-    provenance: Provenance,
-}
-
-#[derive(Default, Deserialize, JsonSchema)]
-#[serde(default)]
-struct RawSectionSchema {
-    required_top_level_heading: bool,
-    per_section_required_fields: Vec<RawField>,
-    per_section_optional_fields: Vec<RawField>,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct RawField {
-    name: String,
-    pattern: Option<String>,
-    #[serde(default, rename = "enum")]
-    allowed: Vec<String>,
-}
-
 impl Schema {
     /// Reads the file's bytes over the defaults.
     ///
@@ -192,7 +191,7 @@ impl Schema {
     /// `memory_config_invalid`.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         // Most stores have the default as `init` wrote it: nothing to check or to lay over it.
-        let raw: RawSchema = if bytes == DEFAULT_SCHEMA.as_bytes() {
+        let mut schema: Self = if bytes == DEFAULT_SCHEMA.as_bytes() {
             decode(PATH, default(PATH, SCHEMA_JSON)?)?
         } else {
             let over = parse_yaml(PATH, bytes)?;
@@ -201,42 +200,42 @@ impl Schema {
             merge(&mut value, over);
             decode(PATH, value)?
         };
-        let version = match &raw.version {
-            Value::String(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            _ => String::new(),
+        let is_valid = match &schema.version {
+            Value::String(text) => is_version(text),
+            version => version.is_number(),
         };
-        if !is_version(&version) {
+        if !is_valid {
             return Err(invalid(PATH, "version has to be a version such as 0.4.1"));
         }
-        let mut categories = BTreeMap::new();
-        for (name, raw) in raw.categories {
-            categories.insert(name.clone(), category(name, raw)?);
+        for (name, category) in &mut schema.categories {
+            category.name.clone_from(name);
+            category.validate()?;
         }
-        Ok(Self { categories, agreed: None })
+        Ok(schema)
+    }
+
+    /// The directories that a category has its files in, relative to the store: `""` is the store's own.
+    pub fn directories(&self) -> BTreeSet<&str> {
+        let mut dirs = BTreeSet::from([""]);
+        for category in self.categories.values() {
+            let dir = category.pattern().rsplit_once('/').map_or("", |(dir, _)| dir);
+            if !dir.contains(['*', '?', '[', '{']) {
+                dirs.insert(dir);
+            }
+        }
+        dirs
     }
 
     /// The category of the file at `path` (relative to the store): an exact file first, then the
-    /// glob with the longest literal beginning, then by name. Held to what was committed.
+    /// glob with the longest literal beginning, then by name.
     pub fn category(&self, path: &str) -> Option<&Category> {
-        let mine = self.own_category(path)?;
-        match &self.agreed {
-            None => Some(mine),
-            Some(agreed) => agreed.category(path, mine),
-        }
-    }
-
-    fn own_category(&self, path: &str) -> Option<&Category> {
-        let exact = self.categories.values().find(|c| c.files == Files::One(path.to_owned()));
+        let exact = self.categories.values().find(|c| c.file.as_deref() == Some(path));
         exact.or_else(|| {
-            self.categories
-                .values()
-                .filter_map(|category| match &category.files {
-                    Files::Glob(glob) if glob_matches(glob, path) => {
-                        Some((literal_prefix(glob).len(), category))
-                    }
-                    _ => None,
-                })
+            let globs = self.categories.values().filter_map(|category| {
+                let glob = category.file_glob.as_deref()?;
+                glob_matches(glob, path).then_some((literal_prefix(glob).len(), category))
+            });
+            globs
                 .max_by(|(a, x), (b, y)| a.cmp(b).then_with(|| y.name.cmp(&x.name)))
                 .map(|(_, category)| category)
         })
@@ -258,71 +257,41 @@ fn forget_replaced_files(base: &mut Value, over: &Value) {
     }
 }
 
-fn category(name: String, raw: RawCategory) -> Result<Category> {
-    let wrong = |what: String| invalid(PATH, format!("categories.{name}: {what}"));
-    let files = match (raw.file, raw.file_glob) {
-        (Some(file), None) => Files::One(file),
-        (None, Some(glob)) => Files::Glob(glob),
-        (None, None) => return Err(wrong("needs file or file_glob".into())),
-        (Some(_), Some(_)) => return Err(wrong("has both file and file_glob".into())),
-    };
-    let path = match &files {
-        Files::One(path) | Files::Glob(path) => path,
-    };
-    if crate::changeset::RepoPath::new(path).is_err() || !path.ends_with(".md") {
-        return Err(wrong(format!("'{path}' has to be a relative path to Markdown files (*.md)")));
-    }
-    if path.starts_with("meta/") || path.starts_with("staging/") || path.starts_with("proposals/") {
-        return Err(wrong(format!("'{path}' is inside a directory of the program itself")));
-    }
-    let agent_writable = raw.agent_writable.unwrap_or(!raw.server_managed);
-    if raw.server_managed && agent_writable {
-        return Err(wrong("cannot be both server_managed and agent_writable".into()));
-    }
-    let fields = |list: Vec<RawField>| -> Result<Vec<FieldSpec>> {
-        list.into_iter()
-            .map(|field| {
-                let pattern = match field.pattern {
-                    None => None,
-                    Some(text) => Some(Pattern::read(text).map_err(|e| {
-                        wrong(format!(
-                            "pattern of field {} is no regular expression: {e}",
-                            field.name
-                        ))
-                    })?),
-                };
-                if field.name.trim().is_empty() || field.name.contains(':') {
-                    return Err(wrong("a field needs a name without ':'".into()));
-                }
-                Ok(FieldSpec { name: field.name, pattern, allowed: field.allowed })
-            })
-            .collect()
-    };
-    let sources =
-        raw.provenance.allowed_source_types.iter().chain(&raw.provenance.forbidden_source_types);
-    for source in sources {
-        if !SOURCE_TYPES.contains(&source.as_str()) {
+impl Category {
+    /// Refuses what cannot be, and closes what the program itself writes.
+    fn validate(&mut self) -> Result<()> {
+        let wrong = |what: String| invalid(PATH, format!("categories.{}: {what}", self.name));
+        if self.file.is_some() == self.file_glob.is_some() {
+            return Err(wrong("needs either file or file_glob".into()));
+        }
+        let path = self.pattern();
+        if crate::changeset::RepoPath::new(path).is_err() || !path.ends_with(".md") {
+            return Err(wrong(format!(
+                "'{path}' has to be a relative path to Markdown files (*.md)"
+            )));
+        }
+        if ["meta/", "staging/", "proposals/"].iter().any(|own| path.starts_with(own)) {
+            return Err(wrong(format!("'{path}' is inside a directory of the program itself")));
+        }
+        let fields = &self.section_schema;
+        let (required, optional) =
+            (&fields.per_section_required_fields, &fields.per_section_optional_fields);
+        let is_label =
+            |field: &FieldSpec| !field.name.trim().is_empty() && !field.name.contains(':');
+        if !required.iter().chain(optional).all(is_label) {
+            return Err(wrong("a field needs a name without ':'".into()));
+        }
+        let Provenance { allowed_source_types, forbidden_source_types, .. } = &self.provenance;
+        let mut sources = allowed_source_types.iter().chain(forbidden_source_types);
+        if let Some(source) = sources.find(|source| !SOURCE_TYPES.contains(&source.as_str())) {
             return Err(wrong(format!("unknown source type '{source}'"))
                 .hint(format!("one of: {}", SOURCE_TYPES.join(", "))));
         }
+        if self.server_managed {
+            (self.approval, self.agent_writable) = (Approval::ServerOnly, false);
+        }
+        Ok(())
     }
-    let required_fields = fields(raw.section_schema.per_section_required_fields)?;
-    let optional_fields = fields(raw.section_schema.per_section_optional_fields)?;
-    let default_approval = if raw.server_managed { Approval::ServerOnly } else { Approval::Stage };
-    Ok(Category {
-        files,
-        section_id_required: raw.section_id_required,
-        required_top_level_heading: raw.section_schema.required_top_level_heading,
-        required_fields,
-        optional_fields,
-        approval: raw.approval.unwrap_or(default_approval),
-        server_managed: raw.server_managed,
-        agent_writable,
-        write_once: raw.write_once,
-        git_tracked: raw.git_tracked.unwrap_or(true),
-        provenance: raw.provenance,
-        name,
-    })
 }
 
 fn literal_prefix(glob: &str) -> &str {
@@ -394,7 +363,7 @@ mod tests {
         assert!(!decisions.provenance.required && !decisions.git_tracked);
         assert_eq!(decisions.provenance.allowed_source_types, ["user"]);
         assert_eq!(decisions.provenance.forbidden_source_types, ["external", "inference"]);
-        assert_eq!(decisions.required_fields.len(), 3);
+        assert_eq!(decisions.section_schema.per_section_required_fields.len(), 3);
     }
 
     #[test]
@@ -407,7 +376,6 @@ mod tests {
             "categories: {x: {file: meta/x.md}}",
             "categories: {x: {file: x.txt}}",
             "categories: {x: {file: x.md, file_glob: '*.md'}}",
-            "categories: {x: {file: x.md, server_managed: true, agent_writable: true}}",
             "categories: {x: {file: x.md, provenance: {allowed_source_types: [gossip]}}}",
             "categories: {x: {file: x.md, section_schema: {per_section_required_fields: [{name: A, pattern: '('}]}}}",
             "categories: {x: {file: x.md, section_schema: {per_section_required_fields: [{nam: A}]}}}",

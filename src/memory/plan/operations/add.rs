@@ -1,7 +1,7 @@
 //! Operations that add: a file, a section, and `replace_section` where there is none.
 
 use super::content::{closed, keeps_id, open_end, whole_section};
-use super::target::{Missed, by_id, same_heading};
+use super::target::by_id;
 use super::{Edited, Here, Stop};
 use crate::memory::codes;
 use crate::memory::markdown::edit::{self, Mark};
@@ -9,26 +9,29 @@ use crate::memory::markdown::{self, Document};
 use crate::memory::plan::Planner;
 use crate::memory::plan::precondition::{Policy, hash, name};
 use crate::memory::problem::{Problem, brief};
-use crate::memory::request::{IfExists, IfMissing};
-use crate::memory::settings::schema::Files;
-use crate::memory::similar::Shingles;
+use crate::memory::request::{Edit, IfExists, IfMissing};
 
 impl Planner<'_> {
     /// `create_file`.
-    pub(super) fn create_file(&mut self, here: &Here<'_>) -> Result<Edited, Stop> {
-        let (op, path) = (here.op, here.path);
-        let content = op.content.strip_prefix('\u{feff}').unwrap_or(&op.content);
+    pub(super) fn create_file(
+        &mut self,
+        here: &Here<'_>,
+        content: &str,
+        if_exists: IfExists,
+    ) -> Result<Edited, Stop> {
+        let path = here.path;
+        let content = content.strip_prefix('\u{feff}').unwrap_or(content);
         closed("content", content)?;
         match here.text() {
             // Appending to a file that is not there yet is met by one that is there by then.
-            None if op.if_exists == IfExists::Append => {}
+            None if if_exists == IfExists::Append => {}
             None => self.expect(here, None, Policy::RequireFileAbsent, None),
             Some(text) => {
-                let pinned = (op.if_exists == IfExists::Replace).then(|| hash(text));
+                let pinned = (if_exists == IfExists::Replace).then(|| hash(text));
                 self.expect(here, None, Policy::RequireFilePresent, pinned);
             }
         }
-        match (here.exists, op.if_exists) {
+        match (here.exists, if_exists) {
             (true, IfExists::Reject) => {
                 Err(Problem::new(&codes::PLAN_FAILED, format!("{path} exists already"))
                     .field("path")
@@ -45,7 +48,7 @@ impl Planner<'_> {
                 _ => self.insert_at_end(here, content, None),
             },
             _ => {
-                let known = super::edit::ids(&here.document, 0..here.document.sections.len());
+                let known = super::section::ids(&here.document, 0..here.document.sections.len());
                 let text = if here.category.section_id_required {
                     edit::with_ids(content, None, Mark::All, &known, |_| false)
                 } else {
@@ -77,54 +80,37 @@ impl Planner<'_> {
         Ok(Edited { text, adds_section, touched: Some(count..count) })
     }
 
-    /// `append_section`.
-    pub(super) fn append_section(&mut self, here: &Here<'_>) -> Result<Edited, Stop> {
-        let (op, path, document) = (here.op, here.path, &here.document);
-        let fixed = matches!(here.category.files, Files::One(_));
-        if !here.exists && here.category.git_tracked && !fixed {
+    /// `append_section`; `content` is the whole section.
+    pub(super) fn append_section(
+        &mut self,
+        here: &Here<'_>,
+        content: &str,
+        parent: Option<&str>,
+    ) -> Result<Edited, Stop> {
+        let (path, document) = (here.path, &here.document);
+        if !here.exists && here.category.git_tracked && here.category.file.is_none() {
             return Err(Problem::new(&codes::PLAN_FAILED, format!("there is no file {path}"))
                 .field("path")
                 .fix("create it with create_file")
                 .into());
         }
-        let level = op.heading_level.unwrap_or(2);
-        whole_section("content", &op.content, Some(level))?;
-        let parsed = markdown::parse(&op.content);
-        let heading = op.heading.as_deref().unwrap_or_default();
-        if !same_heading(&parsed, 0, heading) {
-            let message = format!(
-                "the content begins with the heading '{}', not '{}'",
-                brief(&parsed.sections[0].heading),
-                brief(heading)
-            );
-            return Err(Problem::new(&codes::INVALID_MARKDOWN, message)
-                .field("content")
-                .line(1)
-                .fix("make `heading` and the first line of `content` the same")
-                .into());
+        let parsed = markdown::parse(content);
+        let mut at = Place { end: here.source().len(), index: document.sections.len() };
+        if let Some(parent) = parent {
+            at = self.end_of_parent(here, parent, parsed.sections[0].level)?;
         }
-        let (at, index) = match &op.parent_section_id {
-            None => (here.source().len(), document.sections.len()),
-            Some(parent) => self.end_of_parent(here, parent, level)?,
-        };
-        if at == here.source().len() {
+        if at.end == here.source().len() {
             open_end(document, path)?;
         }
-        let content = edit::with_ids(&op.content, None, here.mark(), &[], |id| here.has_id(id));
-        let text = edit::insert_section(document, at, &content);
+        let content = edit::with_ids(content, None, here.mark(), &[], |id| here.has_id(id));
+        let text = edit::insert_section(document, at.end, &content);
         self.warn_of_double(here, &parsed);
-        Ok(Edited { text, adds_section: true, touched: Some(index..index) })
+        Ok(Edited { text, adds_section: true, touched: Some(at.index..at.index) })
     }
 
-    /// Where `parent` ends, and the index a section of `level` added there will have.
-    fn end_of_parent(
-        &mut self,
-        here: &Here<'_>,
-        parent: &str,
-        level: u8,
-    ) -> Result<(usize, usize), Stop> {
-        let at = by_id(&here.document, here.path, parent, "parent_section_id")
-            .map_err(Missed::problem)?;
+    /// Where a section of `level` inside `parent` goes.
+    fn end_of_parent(&mut self, here: &Here<'_>, parent: &str, level: u8) -> Result<Place, Stop> {
+        let at = by_id(&here.document, here.path, parent, "parent_section_id")?;
         self.expect(here, Some(parent.to_owned()), Policy::RequireSectionResolvable, None);
         let section = &here.document.sections[at];
         if level <= section.level {
@@ -141,48 +127,51 @@ impl Planner<'_> {
                 .fix(fix)
                 .into());
         }
-        Ok((section.end, here.target(at).subtree.end))
+        Ok(Place { end: section.end, index: here.subtree(at).range.end })
     }
 
-    /// Says when a section like the new one is there already.
+    /// Warns where a section with the words of the new one is there already.
     fn warn_of_double(&mut self, here: &Here<'_>, new: &Document<'_>) {
-        let document = &here.document;
-        let known = self.shingles.entry(here.path.to_owned()).or_insert_with(|| {
-            (0..document.sections.len())
-                .map(|i| (name(document, i).to_owned(), Shingles::of(document.own_body(i))))
-                .collect()
-        });
-        let shingles = Shingles::of(new.own_body(0));
-        let double = known.iter().find(|(_, other)| shingles.is_near(other));
-        let warning = double
-            .map(|(name, _)| format!("{}#{} says nearly the same already", here.path, brief(name)));
-        known.push((new.sections[0].heading.clone(), shingles));
-        if let Some(warning) = warning {
+        let words = |body: &str| {
+            let words = body.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            words.map(str::to_lowercase).collect::<Vec<_>>()
+        };
+        let (document, wanted) = (&here.document, words(new.own_body(0)));
+        let is_double = |i: &usize| words(document.own_body(*i)) == wanted;
+        let double = (0..document.sections.len()).find(is_double).filter(|_| !wanted.is_empty());
+        if let Some(i) = double {
+            let warning =
+                format!("{}#{} says the same already", here.path, brief(name(document, i)));
             self.warn(warning);
         }
     }
 
-    /// `replace_section` where there is no such section; `problem` says so.
-    pub(super) fn replace_missing(
+    /// `replace_section` where there is no such section, of which `problem` tells.
+    pub(super) fn add_missing(
         &mut self,
         here: &Here<'_>,
+        id: Option<&str>,
+        content: &str,
         problem: Problem,
     ) -> Result<Edited, Stop> {
-        let op = here.op;
-        match (op.if_missing, here.exists) {
-            (IfMissing::Append, true) | (IfMissing::CreateFile, _) => {}
-            (IfMissing::Append, false) => {
-                return Err(problem
-                    .fix("set if_missing to create_file, or use create_file")
-                    .into());
-            }
-            (IfMissing::Reject, _) => return Err(problem.into()),
+        let creates =
+            matches!(here.edit, Edit::ReplaceSection { if_missing: IfMissing::CreateFile, .. });
+        if !here.exists && !creates {
+            return Err(problem.fix("set if_missing to create_file, or use create_file").into());
         }
-        whole_section("content", &op.content, None)?;
-        keeps_id("content", &op.content, op.section_id.as_deref())?;
+        whole_section("content", content, None)?;
+        keeps_id("content", content, id)?;
         let policy =
             if here.exists { Policy::RequireFilePresent } else { Policy::RequireFileAbsent };
         self.expect(here, None, policy, None);
-        self.insert_at_end(here, &op.content, op.section_id.as_deref())
+        self.insert_at_end(here, content, id)
     }
+}
+
+/// Where a new section goes.
+struct Place {
+    /// Offset in the file.
+    end: usize,
+    /// The index that it will have among the sections.
+    index: usize,
 }

@@ -3,19 +3,36 @@
 use chrono::{DateTime, Utc};
 
 use super::content::{inner, keeps_id, whole_section};
-use super::edit::taken;
-use super::{Here, Stop, Target};
+use super::section::taken;
+use super::{Edited, Here, Stop, Subtree};
 use crate::memory::codes;
 use crate::memory::markdown::{self, edit, lines, slug};
 use crate::memory::plan::Planner;
 use crate::memory::plan::admit::check_path;
 use crate::memory::plan::precondition::{Policy, name};
 use crate::memory::problem::Problem;
+use crate::memory::request::Edit;
 
 impl Planner<'_> {
-    /// Copies the target into its archive file.
-    pub(super) fn archive(&mut self, here: &Here<'_>, target: &Target) -> Result<(), Stop> {
-        let to = &here.op.archive_path;
+    /// `archive_section` and `remove_section`: copies `section` to `to`; `replacement` takes its place.
+    pub(super) fn archive(
+        &mut self,
+        here: &Here<'_>,
+        section: &Subtree,
+        to: &str,
+        replacement: Option<&String>,
+    ) -> Result<Edited, Stop> {
+        self.expect_text(here, section, false);
+        self.copy_to(here, section, to)?;
+        let document = &here.document;
+        let text = match replacement {
+            Some(text) => edit::replace_section(document, section.at, &stub(here, section, text)?),
+            None => edit::remove_section(document, section.at),
+        };
+        Ok(Edited { text, adds_section: false, touched: Some(section.range.clone()) })
+    }
+
+    fn copy_to(&mut self, here: &Here<'_>, section: &Subtree, to: &str) -> Result<(), Stop> {
         check_path(to).map_err(|problem| problem.field("archive_path"))?;
         let schema = &self.world.settings.schema;
         let Some(category) = schema.category(to).filter(|category| category.name == "archive")
@@ -27,7 +44,7 @@ impl Planner<'_> {
                 .into());
         };
         self.refuse_closed(category, to).map_err(|problem| problem.field("archive_path"))?;
-        self.router.say(category.approval, format!("category {}", category.name));
+        self.router.say(category.approval, format!("the category {}", category.name));
         let Some(existing) = self.state(here.i, to) else { return Ok(()) };
         if existing.is_some() {
             self.expect_of(here, to, None, Policy::RequireFilePresent, None);
@@ -37,24 +54,23 @@ impl Planner<'_> {
                 .into());
         }
         self.expect_of(here, to, None, Policy::RequireFileAbsent, None);
-        let text = copy(here, target, self.world.at);
-        self.states.insert(to.clone(), Some(text));
+        self.put(to, copy(here, section, self.world.at));
         Ok(())
     }
 }
 
 /// What the archive file holds: the section as it was, when it was moved, from where and why.
-fn copy(here: &Here<'_>, target: &Target, at: DateTime<Utc>) -> String {
+fn copy(here: &Here<'_>, section: &Subtree, at: DateTime<Utc>) -> String {
     let document = &here.document;
     let eol = lines::dominant_ending(document.source);
-    let section = document.text(target.at).trim_end();
+    let whole = document.text(section.at).trim_end();
     let mut text = format!(
-        "{section}{eol}{eol}<!-- @archived: {} from {}#{} -->{eol}",
+        "{whole}{eol}{eol}<!-- @archived: {} from {}#{} -->{eol}",
         at.format("%Y-%m-%d"),
         here.path,
-        slug::slug(name(document, target.at)),
+        slug::slug(name(document, section.at)),
     );
-    if let Some(reason) = &here.op.reason {
+    if let Edit::RemoveSection { reason: Some(reason), .. } = here.edit {
         let reason = reason.replace("--", "- -").replace('>', "&gt;");
         text += &format!("<!-- @reason: {reason} -->{eol}");
     }
@@ -63,24 +79,20 @@ fn copy(here: &Here<'_>, target: &Target, at: DateTime<Utc>) -> String {
 
 /// What stays in the place of an archived section: `replacement` as it is where it begins with a
 /// heading, else under the old heading and marker.
-pub(super) fn stub(here: &Here<'_>, target: &Target) -> Result<String, Stop> {
-    let section = &here.document.sections[target.at];
-    let replacement = &here.op.replacement;
-    let parsed = markdown::parse(replacement);
-    let begins =
-        parsed.sections.first().is_some_and(|s| replacement[..s.start()].trim().is_empty());
-    if begins {
-        whole_section("replacement", replacement, Some(section.level))?;
-        keeps_id("replacement", replacement, section.id.as_deref())?;
-        return Ok(match &section.id {
+fn stub(here: &Here<'_>, section: &Subtree, replacement: &str) -> Result<String, Stop> {
+    let old = &here.document.sections[section.at];
+    if markdown::parse(replacement).begins_with_heading() {
+        whole_section("replacement", replacement, Some(old.level))?;
+        keeps_id("replacement", replacement, old.id.as_deref())?;
+        return Ok(match &old.id {
             Some(id) => edit::with_ids(replacement, Some(id), here.mark(), &[], |id| {
-                taken(here, target, id)
+                taken(here, section, id)
             }),
-            None => replacement.clone(),
+            None => replacement.to_owned(),
         });
     }
-    inner("replacement", replacement, section.level)?;
-    let head = &here.source()[section.start()..section.body];
+    inner("replacement", replacement, old.level)?;
+    let head = &here.source()[old.start()..old.body];
     let eol = lines::dominant_ending(here.source());
     let gap = if lines::ends_line(head) { "" } else { eol };
     Ok(format!("{head}{gap}{eol}{replacement}"))

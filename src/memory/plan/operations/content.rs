@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use super::target::same_heading;
 use super::{Here, Stop};
 use crate::memory::codes;
 use crate::memory::markdown::{self, Document, Section, edit, lines, slug};
 use crate::memory::plan::validate::check_sections;
 use crate::memory::problem::{Problem, brief};
-use crate::memory::request::OperationKind;
+use crate::memory::request::{Edit, Heading};
 use crate::memory::settings::Category;
 
 /// The content is one whole section: it begins with a heading of `level`, and no other heading in
@@ -86,22 +87,47 @@ pub(super) fn bad_ids(field: &str, document: &Document<'_>) -> Vec<Problem> {
     document.sections.iter().filter_map(wrong).collect()
 }
 
-/// What the schema says of the fields of a whole section that could not be put in its place.
+/// What the schema asks of the fields of a whole section that could not be put in its place.
 pub(super) fn check_fields(here: &Here<'_>) -> Vec<Problem> {
-    let op = here.op;
-    let entry = match op.kind {
-        OperationKind::AppendSection => {
-            op.parent_section_id.is_none() && op.heading_level == Some(2)
+    let is_entry = match here.edit {
+        Edit::AppendSection { parent, heading, .. } => {
+            parent.is_none() && heading.level.is_none_or(|level| level == 2)
         }
-        OperationKind::CreateFile => true,
+        Edit::CreateFile { .. } => true,
         _ => false,
     };
-    if !entry || op.content.trim().is_empty() {
+    let content = here.edit.content();
+    if !is_entry || content.trim().is_empty() {
         return Vec::new();
     }
     // Ids are given to it when it is written.
     let category = Category { section_id_required: false, ..here.category.clone() };
-    check_sections(&category, here.path, None, &op.content)
+    check_sections(&category, here.path, None, content)
+}
+
+/// A whole section: `content`, with `heading` above it where it does not begin with one.
+pub(super) fn with_heading(heading: &Heading, content: &str) -> Result<String, Stop> {
+    let parsed = markdown::parse(content);
+    let whole = match &heading.text {
+        Some(text) if !parsed.begins_with_heading() => {
+            let sharps = "#".repeat(heading.level.unwrap_or(2).into());
+            format!("{sharps} {}\n\n{content}", text.trim_matches(['#', ' ']))
+        }
+        _ => content.to_owned(),
+    };
+    whole_section("content", &whole, heading.level)?;
+    match &heading.text {
+        Some(text) if !same_heading(&markdown::parse(&whole), 0, text) => {
+            let message = format!(
+                "the content begins with the heading '{}', not '{}'",
+                brief(&parsed.sections[0].heading),
+                brief(text)
+            );
+            let fix = "give the heading once: in `heading`, or as the first line of `content`";
+            Err(wrong_markdown("content", content, 0, message, fix.to_owned()).into())
+        }
+        _ => Ok(whole),
+    }
 }
 
 /// A marker in the content carries the id the section has.
@@ -180,7 +206,7 @@ pub(super) fn duplicate(after: &Document<'_>, here: &Here<'_>) -> Option<Problem
         .field("content")
         .fix("leave the marker out to get a free id, or edit the section that has it")
         .section(brief(id));
-    let content = markdown::parse(&here.op.content);
+    let content = markdown::parse(here.edit.content());
     let brings = content.by_id(id).last().and_then(|i| content.sections[*i].marker.clone());
     problem.line = brings.map(|marker| lines::number_of(content.source, marker.start));
     Some(problem)

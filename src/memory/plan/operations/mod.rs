@@ -3,20 +3,21 @@
 mod add;
 mod archive;
 mod content;
-mod edit;
 mod rename;
+mod section;
 mod target;
 
 use std::ops::Range;
 
+use self::target::Missed;
 use super::Planner;
-use super::precondition::{Policy, Precondition};
+use super::precondition::{Policy, Precondition, hash, name};
 use crate::memory::codes;
 use crate::memory::markdown::edit::Mark;
 use crate::memory::markdown::{self, Document};
 use crate::memory::problem::Problem;
 use crate::memory::provenance;
-use crate::memory::request::{Operation, OperationKind};
+use crate::memory::request::{Edit, IfMissing, Operation};
 use crate::memory::settings::Category;
 
 pub(super) use content::has_conflict_markers;
@@ -39,6 +40,13 @@ impl From<Problem> for Stop {
     }
 }
 
+impl From<Missed> for Stop {
+    fn from(missed: Missed) -> Self {
+        let (Missed::Absent(problem) | Missed::Unclear(problem)) = missed;
+        problem.into()
+    }
+}
+
 impl Stop {
     /// Stops if there are problems.
     fn unless_none(problems: Vec<Problem>) -> Result<(), Self> {
@@ -50,7 +58,7 @@ impl Stop {
 struct Here<'a> {
     /// Index of the operation.
     i: usize,
-    op: &'a Operation,
+    edit: &'a Edit,
     path: &'a str,
     category: &'a Category,
     /// Whether there is a file.
@@ -60,11 +68,11 @@ struct Here<'a> {
 }
 
 /// The section an operation is about.
-struct Target {
+struct Subtree {
     /// Its index in the document.
     at: usize,
     /// It and those inside it.
-    subtree: Range<usize>,
+    range: Range<usize>,
 }
 
 impl<'a> Here<'a> {
@@ -87,37 +95,74 @@ impl<'a> Here<'a> {
         !self.document.by_id(id).is_empty()
     }
 
-    fn target(&self, at: usize) -> Target {
+    fn subtree(&self, at: usize) -> Subtree {
         let end = self.document.sections[at].end;
         let count = self.document.sections.iter().filter(|s| s.start() < end).count();
-        Target { at, subtree: at..count }
+        Subtree { at, range: at..count }
     }
 }
 
 impl Planner<'_> {
-    /// Performs operation `i` on the file at `path`, or says what stops it.
-    pub(super) fn perform(&mut self, i: usize, op: &Operation, path: &str, category: &Category) {
-        let Some(state) = self.state(i, path) else { return };
+    /// Performs operation `i`, or reports what stops it. False where it is not even tried.
+    pub(super) fn perform(&mut self, i: usize, operation: &Operation) -> bool {
+        let Some((path, category)) = self.locate_operation(i, operation) else { return false };
+        let Some(edit) = &operation.edit else {
+            let adds = matches!(operation.name.as_str(), "append_section" | "create_file");
+            self.check_provenance(i, category, adds);
+            return false;
+        };
+        if !self.admit(i, edit, &path, category) {
+            return false;
+        }
+        let Some(state) = self.state(i, &path) else { return true };
         let here = Here {
             i,
-            op,
-            path,
+            edit,
+            path: &path,
             category,
             exists: state.is_some(),
             document: markdown::parse(state.as_deref().unwrap_or_default()),
         };
-        let result = open_to_edits(&here).and_then(|()| match op.kind {
-            OperationKind::CreateFile => self.create_file(&here),
-            OperationKind::AppendSection => self.append_section(&here),
-            _ => self.on_target(&here),
-        });
+        let result = open_to_edits(&here).and_then(|()| self.edited(&here));
         if let Err(Stop(problems)) = result.and_then(|edited| self.settle(&here, edited)) {
-            // What else is wrong with it is said all the same.
-            let adds = matches!(op.kind, OperationKind::AppendSection | OperationKind::CreateFile);
+            for problem in problems {
+                self.fail(i, &path, problem);
+            }
+            // What else is wrong with it is reported all the same.
+            let adds = matches!(edit, Edit::AppendSection { .. } | Edit::CreateFile { .. });
             self.check_provenance(i, category, adds);
             self.problems.extend(content::check_fields(&here).into_iter().map(|p| p.at(i)));
-            for problem in problems {
-                self.fail(i, path, problem);
+        }
+        true
+    }
+
+    fn edited(&mut self, here: &Here<'_>) -> Result<Edited, Stop> {
+        match here.edit {
+            Edit::CreateFile { content, if_exists } => self.create_file(here, content, *if_exists),
+            Edit::AppendSection { heading, content, parent } => {
+                let content = content::with_heading(heading, content)?;
+                self.append_section(here, &content, parent.as_deref())
+            }
+            Edit::ReplaceSection { target, content, if_missing } => match here.find(target) {
+                Err(Missed::Absent(problem)) if *if_missing != IfMissing::Reject => {
+                    self.add_missing(here, target.id(), content, problem)
+                }
+                found => self.replace(here, &found?, content),
+            },
+            Edit::AppendToSection { target, content } => {
+                self.append_to(here, &here.find(target)?, content)
+            }
+            Edit::ReplaceSectionContent { target, content } => {
+                self.replace_own(here, &here.find(target)?, content)
+            }
+            Edit::ArchiveSection { target, archive_path, replacement } => {
+                self.archive(here, &here.find(target)?, archive_path, Some(replacement))
+            }
+            Edit::RemoveSection { target, archive_path, .. } => {
+                self.archive(here, &here.find(target)?, archive_path, None)
+            }
+            Edit::RenameHeading { target, heading, level } => {
+                self.rename(here, &here.find(target)?, heading.trim(), *level)
             }
         }
     }
@@ -133,7 +178,7 @@ impl Planner<'_> {
         for name in super::validate::touched_names(&here.document, &after) {
             self.last_change.insert((here.path.to_owned(), name.to_owned()), here.i);
         }
-        self.states.insert(here.path.to_owned(), Some(edited.text));
+        self.put(here.path, edited.text);
         Ok(())
     }
 
@@ -165,6 +210,21 @@ impl Planner<'_> {
         hash: Option<String>,
     ) {
         self.expect_of(here, here.path, section, policy, hash);
+    }
+
+    /// Notes that the operation was written for the present text of `section`: of all of it, or with
+    /// `is_own` without the sections inside it.
+    fn expect_text(&mut self, here: &Here<'_>, section: &Subtree, is_own: bool) {
+        let document = &here.document;
+        let text = if is_own { document.own_text(section.at) } else { document.text(section.at) };
+        let (name, hash) = (name(document, section.at).to_owned(), hash(text));
+        self.expect(here, Some(name), Policy::RequireSectionContentMatch, Some(hash));
+    }
+
+    /// Notes that the operation was written for `section`, which may grow.
+    fn expect_section(&mut self, here: &Here<'_>, section: &Subtree) {
+        let name = name(&here.document, section.at).to_owned();
+        self.expect(here, Some(name), Policy::RequireSectionResolvable, None);
     }
 
     /// As [`Planner::expect`], of another file than the operation's own.

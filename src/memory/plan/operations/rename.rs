@@ -1,6 +1,6 @@
 //! Giving a section another heading.
 
-use super::{Here, Stop, Target};
+use super::{Edited, Here, Stop, Subtree};
 use crate::memory::codes;
 use crate::memory::markdown::{self, edit, lines, slug};
 use crate::memory::plan::Planner;
@@ -11,14 +11,17 @@ const BLOCK_MARKS: [char; 9] = ['-', '*', '+', '>', '=', '<', '`', '~', '|'];
 
 impl Planner<'_> {
     /// `rename_heading`.
-    pub(super) fn rename(&mut self, here: &Here<'_>, target: &Target) -> Result<String, Stop> {
-        let document = &here.document;
-        let section = &document.sections[target.at];
-        let new = here.op.new_heading.trim();
-        let level = match here.op.new_heading_level {
-            0 => section.level,
-            level => level,
-        };
+    pub(super) fn rename(
+        &mut self,
+        here: &Here<'_>,
+        subtree: &Subtree,
+        new: &str,
+        level: Option<u8>,
+    ) -> Result<Edited, Stop> {
+        self.expect_section(here, subtree);
+        let (document, at) = (&here.document, subtree.at);
+        let section = &document.sections[at];
+        let level = level.unwrap_or(section.level);
         check_heading(new, section.setext && level == section.level)?;
         if level.abs_diff(section.level) > 1 {
             let message = format!(
@@ -30,23 +33,23 @@ impl Planner<'_> {
                 .fix("change it by one, or leave it at 0")
                 .into());
         }
-        let has_children = document.children(target.at).next().is_some();
+        let has_children = document.children(at).next().is_some();
         if level != section.level && (has_children || section.parent.is_some()) {
             self.warn(format!(
                 "changing the level of '{}' changes what it is inside of, or what is inside it",
                 section.heading
             ));
         }
-        let mut text = edit::rename(document, target.at, new, level);
+        let mut text = edit::rename(document, at, new, level);
         if section.id.is_none() && here.category.section_id_required {
             // The id would have come from the heading; it stays what it was.
             let id = slug::unique(&section.heading, |id| here.has_id(id));
-            let at = markdown::parse(&text).sections[target.at].heading_line.end;
+            let end = markdown::parse(&text).sections[at].heading_line.end;
             let eol = lines::dominant_ending(&text);
-            let lead = if lines::ends_line(&text[..at]) { "" } else { eol };
-            text = edit::splice(&text, at..at, &format!("{lead}{}{eol}", markdown::marker(&id)));
+            let lead = if lines::ends_line(&text[..end]) { "" } else { eol };
+            text = edit::splice(&text, end..end, &format!("{lead}{}{eol}", markdown::marker(&id)));
         }
-        Ok(text)
+        Ok(Edited { text, adds_section: false, touched: Some(at..at + 1) })
     }
 }
 

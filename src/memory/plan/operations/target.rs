@@ -1,9 +1,10 @@
 //! Which section an operation means.
 
-use super::Here;
+use super::{Here, Subtree};
 use crate::memory::codes;
-use crate::memory::markdown::{self, Document};
+use crate::memory::markdown::{Document, Section};
 use crate::memory::problem::{Problem, brief};
+use crate::memory::request::Target;
 use crate::spelling::{meant, nearest};
 
 /// Why a target was not found.
@@ -14,60 +15,49 @@ pub(super) enum Missed {
     Unclear(Problem),
 }
 
-impl Missed {
-    /// What to report.
-    pub(super) fn problem(self) -> Problem {
-        match self {
-            Self::Absent(problem) | Self::Unclear(problem) => problem,
-        }
-    }
-}
-
-/// Which section the operation means.
-pub(super) fn resolve(here: &Here<'_>) -> Result<usize, Missed> {
-    let (op, path, document) = (here.op, here.path, &here.document);
-    if !here.exists {
-        let message = format!("there is no file {path}");
-        return Err(Missed::Absent(
-            Problem::new(&codes::PLAN_FAILED, message)
-                .field("path")
-                .fix("create it with create_file, or check the path"),
-        ));
-    }
-    if let Some(id) = &op.section_id {
-        return by_id(document, path, id, "section_id");
-    }
-    let heading = op.heading.as_deref().unwrap_or_default();
-    let found: Vec<usize> = (0..document.sections.len())
-        .filter(|&i| {
-            same_heading(document, i, heading)
-                && op.heading_level.is_none_or(|level| document.sections[i].level == level)
-        })
-        .collect();
-    match (found.len(), op.occurrence) {
-        (0, _) => Err(Missed::Absent(not_found(document, path, heading, "heading", |s| {
-            Some(s.heading.clone())
-        }))),
-        (1, None) => Ok(found[0]),
-        (count, Some(n)) => found.get(n as usize - 1).copied().ok_or_else(|| {
-            let message = format!(
-                "'{}' occurs {count} time(s) in {path}, so there is no occurrence {n}",
-                brief(heading)
-            );
-            Missed::Unclear(
+impl Here<'_> {
+    /// The section that `target` means.
+    pub(super) fn find(&self, target: &Target) -> Result<Subtree, Missed> {
+        let (path, document) = (self.path, &self.document);
+        if !self.exists {
+            let message = format!("there is no file {path}");
+            return Err(Missed::Absent(
                 Problem::new(&codes::PLAN_FAILED, message)
-                    .field("occurrence")
-                    .fix(format!("use 1 to {count}")),
-            )
-        }),
-        (count, None) => {
-            let message = format!("'{}' occurs {count} times in {path}", brief(heading));
-            Err(Missed::Unclear(
-                Problem::new(&codes::PLAN_FAILED, message)
-                    .field("heading")
-                    .fix("say which with section_id, heading_level or occurrence"),
-            ))
+                    .field("path")
+                    .fix("create it with create_file, or check the path"),
+            ));
         }
+        let at = match target {
+            Target::Id(id) => by_id(document, path, id, "section_id")?,
+            Target::Heading { text, level, occurrence } => {
+                let of_it = |&i: &usize| {
+                    same_heading(document, i, text)
+                        && level.is_none_or(|level| document.sections[i].level == level)
+                };
+                let found: Vec<usize> = (0..document.sections.len()).filter(of_it).collect();
+                match (&found[..], occurrence.map(|n| found.get(n as usize - 1))) {
+                    (_, Some(Some(at))) => *at,
+                    ([one], None) => *one,
+                    ([], _) => {
+                        let heading = |s: &Section| Some(s.heading.clone());
+                        let problem = not_found(document, path, text, "heading", heading);
+                        return Err(Missed::Absent(problem));
+                    }
+                    (many, _) => {
+                        let (count, text) = (many.len(), brief(text));
+                        let message = format!("'{text}' occurs {count} time(s) in {path}");
+                        return Err(Missed::Unclear(
+                            Problem::new(&codes::PLAN_FAILED, message).field("heading").fix(
+                                format!(
+                                    "say which by section_id, or by an occurrence of 1 to {count}"
+                                ),
+                            ),
+                        ));
+                    }
+                }
+            }
+        };
+        Ok(self.subtree(at))
     }
 }
 
@@ -102,7 +92,7 @@ fn not_found(
     path: &str,
     wanted: &str,
     field: &str,
-    name: impl Fn(&markdown::Section) -> Option<String>,
+    name: impl Fn(&Section) -> Option<String>,
 ) -> Problem {
     let names: Vec<String> = document.sections.iter().filter_map(name).collect();
     let fix = match nearest(wanted, names.iter().map(String::as_str)) {

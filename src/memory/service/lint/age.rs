@@ -11,6 +11,7 @@ use crate::git::Git;
 use crate::memory::DIR;
 use crate::memory::markdown::{self, Document, lines};
 use crate::memory::service::Service;
+use crate::memory::settings::Category;
 use crate::report::{Level, Report};
 
 impl Service<'_> {
@@ -19,12 +20,7 @@ impl Service<'_> {
         let days = self.settings.manifest.archive.stale_threshold_days;
         let Some(then) = (days > 0).then(|| self.store_at(days)).flatten() else { return };
         for path in paths {
-            let durable = self
-                .settings
-                .schema
-                .category(path)
-                .is_some_and(|c| c.git_tracked && !c.server_managed && c.name != "archive");
-            if !durable {
+            if !self.settings.schema.category(path).is_some_and(Category::is_durable) {
                 continue;
             }
             let (Some(was), Some(now)) = (blob_text(&then, path), self.disk().text(path)) else {

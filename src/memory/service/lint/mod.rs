@@ -5,15 +5,15 @@ mod file;
 mod leftovers;
 mod settings;
 
-use super::Service;
+use super::{Service, staging};
 use crate::error::Result;
-use crate::memory::disk::Disk;
+use crate::memory::DIR;
 use crate::memory::plan::Files as _;
-use crate::memory::{DIR, MAX_FILE_BYTES};
+use crate::proposal::Status;
 use crate::report::{Finding, Level, Report, Rule};
 
 /// What is looked for.
-pub const RULES: [Rule; 15] = [
+pub const RULES: [Rule; 14] = [
     Rule::new(
         "memory_unreadable",
         "a memory file cannot be read",
@@ -71,16 +71,12 @@ pub const RULES: [Rule; 15] = [
         "index.md is not what the files make it",
         "run `aye memory init`, or any change through aye",
     ),
-    Rule::new(
-        "memory_staging",
-        "a staging directory was changed by hand",
-        "decide on its proposal, or delete the directory where it has none",
-    ),
     Rule::new("memory_settings", "a setting is not in step with the repository", "see the message"),
 ];
 
 impl Service<'_> {
-    /// Looks the whole store over.
+    /// Looks the whole store over. Staging directories that differ from their proposals are written
+    /// again.
     ///
     /// # Errors
     /// Those of the store and the work tree.
@@ -91,25 +87,25 @@ impl Service<'_> {
         let paths = disk.markdown(&self.settings)?;
         let unreadable =
             |path: &str, why: String| finding("memory_unreadable", Level::Error, path, 1, why);
-        for directory in Disk::directories(&self.settings) {
-            if let Err(error) = disk.list(&directory) {
-                report.push(unreadable(&directory, error.message().to_owned()));
+        for directory in self.settings.schema.directories() {
+            if let Err(error) = disk.list(directory) {
+                report.push(unreadable(directory, error.message().to_owned()));
             }
         }
         for path in &paths {
-            match disk.read(path) {
-                Ok(Some(bytes)) if bytes.len() <= MAX_FILE_BYTES => {
-                    match std::str::from_utf8(&bytes) {
-                        Ok(text) => self.lint_file(path, text, &mut report),
-                        Err(error) => {
-                            let why = format!("not UTF-8 at byte {}", error.valid_up_to());
-                            report.push(unreadable(path, why));
-                        }
-                    }
+            match disk.read(path).map(|bytes| bytes.map(String::from_utf8)) {
+                Ok(None) => {}
+                Ok(Some(Ok(text))) => self.lint_file(path, &text, &mut report),
+                Ok(Some(Err(error))) => {
+                    let at = error.utf8_error().valid_up_to();
+                    report.push(unreadable(path, format!("not UTF-8 at byte {at}")));
                 }
-                Ok(_) => {}
                 Err(error) => report.push(unreadable(path, error.message().to_owned())),
             }
+        }
+        for proposal in self.proposals(&self.store.view()?, Some(Status::Pending))? {
+            // What can be written again must not keep anybody from the rest.
+            let _ = staging::renew(self.store, &proposal);
         }
         self.lint_strangers(&mut report);
         self.lint_age(&paths, &mut report);

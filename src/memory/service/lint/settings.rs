@@ -8,7 +8,6 @@ use crate::git::Git;
 use crate::memory::DIR;
 use crate::memory::plan::index_page;
 use crate::memory::service::Service;
-use crate::memory::service::staging::Tampering;
 use crate::memory::settings::manifest;
 use crate::report::{Level, Report};
 
@@ -20,18 +19,12 @@ impl Service<'_> {
             let message = "the files have changed since it was generated".to_owned();
             report.push(finding("memory_index", Level::Note, index_page::PATH, 1, message));
         }
-        for tampering in self.tampering(&self.store.view()?)? {
-            report.push(of_tampering(&tampering));
-        }
         let mut say = |level, path: &str, message: String| {
             report.push(finding("memory_settings", level, path, 1, message));
         };
         for change in &self.loosened {
             let message = format!("{change}, until the change of meta/ is committed");
             say(Level::Warning, manifest::PATH, message);
-        }
-        if let Some(warning) = self.unread_stores() {
-            say(Level::Warning, manifest::PATH, warning.to_owned());
         }
         for note in self.without_effect() {
             say(Level::Note, manifest::PATH, note);
@@ -82,22 +75,4 @@ impl Service<'_> {
             (git.track_sessions, "git.track_sessions", "sessions/"),
         ]
     }
-}
-
-fn of_tampering(tampering: &Tampering) -> crate::report::Finding {
-    let Tampering { staging_id, file, what } = tampering;
-    let level = match *what {
-        "changed" | "added" => Level::Error,
-        _ => Level::Warning,
-    };
-    let message = match *what {
-        "unknown" => "no proposal of the store has this id; it is not trusted".to_owned(),
-        "decided" => "its proposal is decided already".to_owned(),
-        what => {
-            let file = if file.is_empty() { "the directory" } else { file.as_str() };
-            format!("{file} was {what}; the store's own record is what counts")
-        }
-    };
-    let place = format!("staging/{staging_id}/{file}");
-    finding("memory_staging", level, place.trim_end_matches('/'), 1, message)
 }
