@@ -191,7 +191,6 @@ pub fn scanner(bytes: &[u8]) {
 }
 
 /// A command text of the read-only shell: refused, or each word is the same where it is read again by itself.
-#[cfg(unix)]
 pub fn shell(bytes: &[u8]) {
     use aye::shell::text;
     let Ok(source) = std::str::from_utf8(bytes) else { return };

@@ -92,16 +92,8 @@ fn speed(name: &str, files: &[Vec<u8>], quick: bool) {
 
 /// Time this process has spent on a processor: what a pass costs, whoever else is running.
 fn processor_time() -> Duration {
-    #[cfg(unix)]
-    {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
-    }
-    #[cfg(not(unix))]
-    {
-        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-        START.get_or_init(std::time::Instant::now).elapsed()
-    }
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
 fn median(passes: usize, mut work: impl FnMut()) -> f64 {

@@ -4,8 +4,8 @@
 use super::Session;
 use crate::changeset::{Changeset, RepoPath};
 use crate::error::{Error, Result};
-#[cfg(unix)]
 use crate::proposal::ActorKind;
+use crate::shell::denied::Denied;
 use crate::store::codes::PRIVATE_PATH;
 
 /// `error`, without what it quotes of a file that the caller is kept from reading.
@@ -36,9 +36,7 @@ pub fn refuse_copies(session: &Session<'_>, changeset: &Changeset) -> Result<()>
 const ASK: &str =
     "ask the user for what you need from it; the list is `aye.shellDenyRead` (aye shell --help)";
 
-#[cfg(unix)]
 fn is_denied(session: &Session<'_>, path: &RepoPath) -> bool {
-    use crate::shell::denied::Denied;
     if session.caller.actor.kind != ActorKind::Agent {
         return false;
     }
@@ -48,10 +46,4 @@ fn is_denied(session: &Session<'_>, path: &RepoPath) -> bool {
     // The places in the home directory do not concern files of a repository.
     let root = std::path::Path::new("/");
     Denied::new(&patterns, None, root).denies(&root.join(path.display().to_string()))
-}
-
-/// Where there is no read-only shell, nothing is kept from an agent's reading.
-#[cfg(not(unix))]
-fn is_denied(_: &Session<'_>, _: &RepoPath) -> bool {
-    false
 }

@@ -143,5 +143,5 @@ fn program() -> Result<String> {
         )
         .hint("install it in a directory with a plain name")
     })?;
-    Ok(if cfg!(windows) { text.replace('\\', "/") } else { text.to_owned() })
+    Ok(text.to_owned())
 }

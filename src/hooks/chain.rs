@@ -1,6 +1,7 @@
 //! A hook that was there before: a plain script stays beside ours, as `NAME.aye-chained`, and is run first.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Hook, codes};
@@ -38,13 +39,7 @@ pub(super) fn require_plain(path: &Path, hook: Hook) -> Result<()> {
 }
 
 fn is_executable(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        path.metadata().is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0)
-    }
-    #[cfg(not(unix))]
-    path.is_file()
+    path.metadata().is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0)
 }
 
 /// Has the hook at `path` under its other name as well: there is one at every moment.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
@@ -132,11 +133,7 @@ impl Place {
         fs::create_dir_all(&self.directory)?;
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
         file.write_all(text.as_bytes())?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;
-        }
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;
         file.persist(path).map(drop).map_err(|error| error.error)
     }
 

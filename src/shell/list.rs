@@ -29,22 +29,28 @@ pub const VERSIONS: &[&str] = &[
     "sqlite3",
 ];
 
-/// Verbs of git that read; some in their reading forms only (`other_form`).
+/// Verbs of git that read (some in their forms of [`FORMS`] only), but no file of the work tree, whose filters the
+/// repository names. These run where the kernel has no Landlock, too.
 pub const VERBS: &[&str] = &[
-    "status", "diff", "log", "show", "blame", "annotate", "grep", "shortlog", "rev-list",
-    "rev-parse", "describe", "merge-base", "name-rev", "cherry", "range-diff", "whatchanged",
-    "show-branch", "ls-files", "ls-tree", "cat-file", "diff-tree", "diff-index", "diff-files",
-    "for-each-ref", "show-ref", "count-objects", "check-ignore", "check-attr", "check-mailmap",
-    "var", "version", "symbolic-ref", "branch", "tag", "remote", "stash", "reflog", "worktree",
-    "config",
+    "log", "shortlog", "rev-list", "rev-parse", "describe", "merge-base", "name-rev", "ls-tree",
+    "for-each-ref", "show-ref", "symbolic-ref", "branch", "tag", "remote", "stash", "reflog",
+    "worktree", "config", "count-objects", "var", "version",
+];
+
+/// Verbs of git that read files of the work tree, or show contents.
+pub const VERBS_OF_FILES: &[&str] = &[
+    "status", "diff", "show", "blame", "annotate", "grep", "cherry", "range-diff", "whatchanged",
+    "show-branch", "ls-files", "cat-file", "diff-tree", "diff-index", "diff-files", "check-ignore",
+    "check-attr", "check-mailmap",
 ];
 
 /// All of these, by name.
-pub const LISTS: [(&str, &[&str]); 4] = [
+pub const LISTS: [(&str, &[&str]); 5] = [
     ("programs", PROGRAMS),
     ("of_the_shell", BUILT_IN),
     ("version_only", VERSIONS),
     ("git", VERBS),
+    ("git_of_files", VERBS_OF_FILES),
 ];
 
 /// Flags that write, start a program or never end: of a program, or of a verb of git. Then the letters of such flags,
@@ -225,7 +231,8 @@ fn git<'a>(mut args: &'a [Word], first: &Word, needs: &mut Needs<'a>) -> Result<
         };
     };
     let name = verb.text.as_str();
-    if verb.changes || !VERBS.contains(&name) {
+    let is_listed = VERBS.contains(&name) || VERBS_OF_FILES.contains(&name);
+    if verb.changes || !is_listed {
         let hint = match name {
             "fetch" | "pull" | "push" | "clone" | "ls-remote" => instead("curl"),
             "submodule" => "use `cat .gitmodules` and `git ls-files -s | grep ^160000`",

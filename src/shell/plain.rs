@@ -10,13 +10,7 @@ use std::path::Path;
 use super::text::{Command, Word};
 use super::{Refusal, Result, World, list};
 
-/// Verbs of git that look at no file of the work tree, whose filters the repository names.
-const VERBS: &[&str] = &[
-    "log", "shortlog", "rev-list", "rev-parse", "describe", "merge-base", "name-rev", "ls-tree",
-    "for-each-ref", "show-ref", "symbolic-ref", "branch", "tag", "remote", "stash", "reflog",
-    "worktree", "config", "count-objects", "var", "version",
-];
-/// Beginnings of their flags that show patches, or look at files.
+/// Beginnings of flags of git that show patches, or look at files.
 const PATCHES: &[&str] = &[
     "-p", "-u", "-U", "-L", "-c", "--cc", "-S", "-G", "--patch", "--unified", "--remerge-diff",
     "--dirty", "--broken",
@@ -69,6 +63,6 @@ pub(super) fn argv(
 
 fn is_inert_git(command: &Command) -> bool {
     let shows = |word: &Word| PATCHES.iter().any(|flag| word.text.starts_with(flag));
-    let is_verb = |verb: &Word| VERBS.contains(&&*verb.text);
+    let is_verb = |verb: &Word| list::VERBS.contains(&&*verb.text);
     command.get(1).is_some_and(is_verb) && !command.iter().any(shows)
 }

@@ -86,7 +86,7 @@ pub fn parent(path: &BStr) -> &BStr {
     path[..path.rfind_byte(b'/').unwrap_or(0)].as_bstr()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

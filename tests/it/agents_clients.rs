@@ -392,7 +392,6 @@ fn what_is_not_understood_is_refused_in_each_clients_form() {
     repo.cmd(&["agents", "hook", "unheard-of", "PreToolUse"]).stdin(b"{}").run().exits(2);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_command_that_names_the_checkout_as_a_shell_is_told_to_writes_the_tree() {
     for name in ["my project", "a(b)&c", "it's", "a$b"] {

@@ -342,7 +342,6 @@ fn a_commit_refuses_to_take_someones_own_changes_along() {
     assert_eq!(repo.git(&["log", "--oneline", "--all", "--", "src/a.txt"]).lines().count(), 2);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_hook_that_refuses_the_commit_leaves_everything_as_it_was() {
     let repo = repo();
@@ -358,7 +357,6 @@ fn a_hook_that_refuses_the_commit_leaves_everything_as_it_was() {
     assert_clean(&repo);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_commit_hook_may_run_aye() {
     let repo = repo();
@@ -401,7 +399,6 @@ fn several_proposals_are_planned_on_top_of_each_other() {
     assert_eq!(repo.text("src/a.txt"), FILE.replace("two", "TWO").replace("six", "SIX"));
 }
 
-#[cfg(unix)]
 #[test]
 fn modes_bytes_and_line_endings_survive() {
     let repo = Repo::new();
@@ -415,7 +412,6 @@ fn modes_bytes_and_line_endings_survive() {
     assert_eq!(repo.git(&["status", "--porcelain", "--untracked-files=no"]), "");
 }
 
-#[cfg(unix)]
 #[test]
 fn what_stands_in_the_way_at_apply_time_is_refused_by_name() {
     for (code, prepare) in [
@@ -588,7 +584,6 @@ fn attributes_say_which_files_are_merged_line_by_line() {
 }
 
 /// Where a hook refuses a later one, what was committed before it is printed.
-#[cfg(unix)]
 #[test]
 fn a_failure_after_a_commit_names_what_was_committed() {
     let repo = repo();

@@ -263,7 +263,6 @@ fn bytes_that_are_no_text_are_refused_as_text() {
     assert_eq!(repo.git(&["for-each-ref", "refs/aye"]), "");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_directory_that_cannot_be_written_is_named() {
     let repo = Repo::with(&[("f", "a\n")]);

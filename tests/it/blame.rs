@@ -44,7 +44,6 @@ fn it_goes_through_a_rename_and_names_what_it_cannot_do() {
 }
 
 /// `git blame` of a file of the work tree would run its filter, and the file system monitor.
-#[cfg(unix)]
 #[test]
 fn no_program_of_the_repository_is_run() {
     let repo = Repo::with(&[("a.txt", "one\r\ntwo\r\n"), ("b.txt", "one\n")]);

@@ -194,13 +194,11 @@ fn the_tools_say_and_take_the_same() {
         .says("lines");
 }
 
-#[cfg(unix)]
 fn review(repo: &Repo, editor: &str) -> Terminal {
     let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat").env("EDITOR", editor);
     Terminal::start(cmd, 60, 100)
 }
 
-#[cfg(unix)]
 #[test]
 fn the_comment_key_asks_and_suggests() {
     let (repo, id) = scene();

@@ -137,7 +137,6 @@ fn proposals_for_one_file_applied_at_once_are_all_in_it() {
 }
 
 /// Every stop of a process at one of `steps`, the first time it comes there and later.
-#[cfg(unix)]
 fn stops(steps: &'static [&str], later: &'static [u32]) -> impl Iterator<Item = String> {
     steps.iter().flat_map(move |step| {
         let first = std::iter::once(format!("{step}=return"));
@@ -147,7 +146,6 @@ fn stops(steps: &'static [&str], later: &'static [u32]) -> impl Iterator<Item = 
 
 /// Writers are stopped at one step after the other. Whatever had been acknowledged is there, and
 /// the next command works.
-#[cfg(unix)]
 #[test]
 fn killed_writers_lose_nothing_acknowledged() {
     const STEPS: &[&str] = &[
@@ -187,7 +185,6 @@ fn killed_writers_lose_nothing_acknowledged() {
 }
 
 /// Applies of many files are stopped at one step after the other; the next command finds all or none.
-#[cfg(unix)]
 #[test]
 fn a_killed_apply_is_all_or_nothing() {
     const STEPS: &[&str] = &[
@@ -225,7 +222,6 @@ fn a_killed_apply_is_all_or_nothing() {
 }
 
 /// A repository with a proposal that `args` decide.
-#[cfg(unix)]
 fn decided_by(args: &[&str]) -> (Repo, Vec<String>) {
     let repo = Repo::with(&[("a.txt", "a\n")]);
     let id = repo.aye(&["propose", "a.txt", "--old", "a", "--new", "A", "-q"]).ok().id();
@@ -237,12 +233,10 @@ fn decided_by(args: &[&str]) -> (Repo, Vec<String>) {
     (repo, line)
 }
 
-#[cfg(unix)]
 const DECISIONS: [&[&str]; 5] =
     [&["apply"], &["apply", "--index"], &["apply", "--commit"], &["undo"], &["reject"]];
 
 /// What was decided is what the files have, and nothing is wrong.
-#[cfg(unix)]
 #[track_caller]
 fn is_decided(repo: &Repo, line: &[String]) {
     let json = repo.aye(&["show", &line[1], "--json"]).ok().json();
@@ -256,7 +250,6 @@ fn is_decided(repo: &Repo, line: &[String]) {
 }
 
 /// `git pack-refs` takes a lane's ref away, and its directory, as soon as it is there.
-#[cfg(unix)]
 #[test]
 fn a_decision_counts_though_git_packs_its_ref_meanwhile() {
     for args in DECISIONS {
@@ -273,7 +266,6 @@ fn a_decision_counts_though_git_packs_its_ref_meanwhile() {
 }
 
 /// Others may have seen the ref by then.
-#[cfg(unix)]
 #[test]
 fn a_decision_counts_though_its_ref_cannot_be_flushed() {
     for args in DECISIONS {
@@ -287,7 +279,6 @@ fn a_decision_counts_though_its_ref_cannot_be_flushed() {
 }
 
 /// `git pack-refs` that has read a ref before puts it back, unless it is waited for.
-#[cfg(unix)]
 #[test]
 fn a_ref_that_goes_does_not_come_back_from_git() {
     let (repo, line) = decided_by(&["reject"]);

@@ -1066,7 +1066,6 @@ fn a_statement_that_was_exchanged_approves_nothing() {
     repo.aye(&LAST).exits(1).says("error[content_differs]");
 }
 
-#[cfg(unix)]
 #[test]
 fn the_last_decision_is_taken_back_without_an_id() {
     use crate::support::terminal::Terminal;
@@ -1119,7 +1118,6 @@ fn the_last_decision_is_taken_back_without_an_id() {
     assert_eq!(status(&two), "pending");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_question_says_what_it_is_about_and_a_no_has_a_reason() {
     use crate::support::terminal::Terminal;
@@ -1148,7 +1146,6 @@ fn a_question_says_what_it_is_about_and_a_no_has_a_reason() {
     t.ends();
 }
 
-#[cfg(unix)]
 #[test]
 fn all_of_an_agent_are_decided_by_one_question() {
     use crate::support::terminal::Terminal;

@@ -95,7 +95,6 @@ fn a_hook_that_was_edited_stays() {
 }
 
 /// A planted link leads nowhere.
-#[cfg(unix)]
 #[test]
 fn a_link_in_place_of_its_directory_is_not_followed() {
     let repo = Repo::with(&[("a.txt", "one\n")]);

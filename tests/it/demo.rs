@@ -88,7 +88,6 @@ fn nothing_else_is_touched_and_no_identity_needed() {
     assert_eq!(before, (repo.snapshot(), repo.git(&["for-each-ref"]), home()));
 }
 
-#[cfg(unix)]
 mod at_a_terminal {
     use super::*;
     use crate::support::terminal::Terminal;

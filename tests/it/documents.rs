@@ -7,7 +7,6 @@
 //! `AYE_BLESS=1 cargo test --locked --test it documents::` renews the output, and with it the ids in
 //! the commands that follow.
 
-#[cfg(unix)]
 mod picture;
 
 use std::path::{Path, PathBuf};

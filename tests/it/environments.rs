@@ -131,7 +131,6 @@ fn the_callers_own_index_is_the_one_that_is_staged_in() {
     assert_eq!(run.ok().out(), "f\n");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_shared_repository_stays_shared() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -198,7 +197,6 @@ fn a_bare_repository_takes_proposals_on_the_files_of_head() {
 }
 
 /// Some systems let a process have 256 files open; what waits for its flush is many more.
-#[cfg(unix)]
 #[test]
 fn more_files_than_a_process_may_have_open() {
     const FILES: usize = 400;
@@ -236,7 +234,6 @@ fn more_files_than_a_process_may_have_open() {
 }
 
 /// Plain `git status` runs the program too; what only reads should not.
-#[cfg(unix)]
 #[test]
 fn reading_does_not_run_the_file_system_monitor() {
     let repo = Repo::with(&[("f", "a\n"), ("g", "a\n")]);

@@ -115,7 +115,6 @@ const MEMORY_REQUESTS: &[&str] = &[
     r###"{"intent":"archive_stale","sources":[{"type":"user"}],"operations":[{"operation":"remove_section","path":"pitfalls.md","section_id":"b","archive_path":"archive/b.md","reason":"old"},{"operation":"archive_section","path":"pitfalls.md","section_id":"build","archive_path":"archive/c.md","replacement":"gone"}]}"###,
 ];
 
-#[cfg(unix)]
 const SHELL: &[&str] = &[
     "ls -la | grep 'x y' && echo \"a $HOME b\" || ! cat < f 2>/dev/null; pwd # end",
     "a\\ b 'c'\"d\"e\\f 2>&1 | g >/dev/null 1>&2 &>/dev/null",
@@ -170,7 +169,6 @@ proptest! {
     #[test]
     fn memory_request(bytes in input(MEMORY_REQUESTS)) { bodies::memory_request(&bytes) }
 
-    #[cfg(unix)]
     #[test]
     fn shell(bytes in input(SHELL)) { bodies::shell(&bytes) }
 }

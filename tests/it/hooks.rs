@@ -91,7 +91,6 @@ fn hooks_are_installed_where_a_path_is_not_utf8() {
 }
 
 /// What a hook stands for is not touched: the refusal has the line to paste.
-#[cfg(unix)]
 #[test]
 fn a_hook_that_is_not_ours_to_move_is_refused_and_stays() {
     type Make = fn(&Repo);

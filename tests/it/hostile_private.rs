@@ -531,7 +531,6 @@ fn a_forged_stamp_changes_no_decision_and_is_reported() {
 }
 
 /// Git's own list of what it ignores.
-#[cfg(unix)]
 #[test]
 fn no_note_is_written_through_a_symlink() {
     let repo = Repo::with(FILES);

@@ -38,7 +38,6 @@ fn what_a_fetch_brings_is_listed() {
     repo.aye(&["list"]).ok().says("a.txt");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_repository_of_somebody_else_is_not_answered_for() {
     use std::os::unix::fs::chown;

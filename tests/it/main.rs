@@ -3,8 +3,6 @@
 //! One program, because linking one for each subject took longer than running them all;
 //! `cargo test --test it list::` runs one of them.
 
-#![cfg(unix)]
-
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -127,7 +125,6 @@ mod scan;
 mod scan_proposals;
 mod scanner_evaluation;
 mod schemas;
-#[cfg(unix)]
 mod screens;
 mod set_aside;
 mod shell;
@@ -136,7 +133,6 @@ mod shell_corpus;
 mod shell_secrets;
 mod show;
 mod stack;
-#[cfg(unix)]
 mod stack_several;
 mod statements;
 mod status;

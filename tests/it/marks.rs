@@ -124,7 +124,6 @@ fn applying_says_the_marks_without_a_question() {
     assert_eq!(run.err(), "");
 }
 
-#[cfg(unix)]
 mod at_a_terminal {
     use super::{ORDERS, Repo, stage, token};
     use crate::support::terminal::Terminal;

@@ -30,7 +30,6 @@ fn nothing_at_all_is_as_good_as_no_arguments() {
 }
 
 #[test]
-#[cfg(unix)]
 fn what_cannot_be_read_is_told_and_the_rest_is_read() {
     let repo = store();
     let file = ".agent-memory/decisions.md";

@@ -55,7 +55,6 @@ fn row(repo: &Repo, id: &str) -> Value {
 
 /// Who can write `.git/config` can make any clone a partial one, take an object away, and name what git runs to
 /// get it.
-#[cfg(unix)]
 #[test]
 fn no_program_of_the_repositorys_own_configuration_is_run_to_fetch() {
     let hostile: [&[(&str, &str)]; 7] = [

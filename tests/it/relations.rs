@@ -124,7 +124,6 @@ fn what_was_sent_back_is_not_in_the_queue_until_it_is_revised() {
     assert_eq!(queue(&repo).len(), 2);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_review_says_what_two_proposals_have_to_do_with_each_other() {
     use crate::support::terminal::Terminal;
@@ -193,7 +192,6 @@ fn a_stack_is_applied_from_below_whatever_order_it_is_named_in() {
     assert!(["LINE 2", "LINE 5", "LINE 8"].iter().all(|line| text.contains(line)), "{text}");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_stack_for_the_same_lines_is_taken_in_one_review() {
     use crate::support::terminal::Terminal;

@@ -378,7 +378,6 @@ fn inside_of_a_submodule_of_a_session_nothing_is_proposed() {
 }
 
 /// The tree's `.git` is the agent's.
-#[cfg(unix)]
 #[test]
 fn a_patch_in_a_tree_runs_nothing_of_the_trees_configuration_and_stays_in_it() {
     let repo = Repo::with(FILES);

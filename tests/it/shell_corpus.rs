@@ -150,13 +150,9 @@ fn snapshot(directory: &Path) -> BTreeMap<PathBuf, String> {
     for entry in walkdir::WalkDir::new(directory) {
         let entry = entry.expect("the fixture");
         let meta = entry.path().symlink_metadata().expect("the fixture");
-        let content = if meta.is_file() {
-            format!("{:?}", std::fs::read(entry.path()).expect("the fixture"))
-        } else if meta.file_type().is_symlink() {
-            format!("{:?}", std::fs::read_link(entry.path()).expect("the fixture"))
-        } else {
-            String::new()
-        };
+        let link = std::fs::read_link(entry.path()).ok();
+        let bytes = meta.is_file().then(|| std::fs::read(entry.path()).expect("the fixture"));
+        let content = format!("{link:?} {bytes:?}");
         let (mode, owner) = (meta.permissions().mode(), meta.uid());
         let times = (meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec());
         found.insert(entry.path().to_owned(), format!("{mode:o} {owner} {times:?} {content}"));
@@ -192,23 +188,19 @@ fn commands(corpus: &str) -> Vec<String> {
         .map(|line| {
             let mut text = String::new();
             for (index, part) in line.split(['«', '»']).enumerate() {
-                if index % 2 == 0 {
-                    text += part;
-                    continue;
-                }
-                text += &match part {
-                    "\\n" => "\n".to_owned(),
-                    "\\r" => "\r".to_owned(),
-                    "\\r\\n" => "\r\n".to_owned(),
-                    "\\0" => "\0".to_owned(),
-                    "\\t" => "\t".to_owned(),
-                    ";" => ";".to_owned(),
-                    other => {
-                        let digits = other.trim_start_matches("\\u{").trim_end_matches('}');
-                        let code = u32::from_str_radix(digits, 16).expect(line);
-                        char::from_u32(code).expect(line).to_string()
+                match part.strip_prefix("\\u{").filter(|_| index % 2 == 1) {
+                    Some(digits) => {
+                        let code = u32::from_str_radix(digits.trim_end_matches('}'), 16);
+                        text.push(char::from_u32(code.expect(line)).expect(line));
                     }
-                };
+                    None if index % 2 == 1 => {
+                        let escapes = [("\\n", "\n"), ("\\r", "\r"), ("\\0", "\0"), ("\\t", "\t")];
+                        text += &escapes
+                            .iter()
+                            .fold(part.to_owned(), |part, (is, to)| part.replace(is, to));
+                    }
+                    None => text += part,
+                }
             }
             text.replace("MARK", MARK)
         })

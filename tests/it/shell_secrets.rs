@@ -175,24 +175,20 @@ fn other_tools_quote_and_copy_nothing_of_a_denied_file() {
     let repo = repo();
     repo.write(".gitignore", ".env\n");
     repo.write(".env", "A=1\nSTRIPE_KEY=hunter2\nB=2\nC=3\nD=4\nE=5\n");
-    let guess = ["propose", ".env", "--old", "A=1\nSTRIPE_KEY=\n", "--new", "x", "-m", "m"];
+    let guess = |path| ["propose", path, "--old", "A=1\nSTRIPE_KEY=\n", "--new", "x", "-m", "m"];
     let call = |tool: &str, request: serde_json::Value| {
         repo.agent("codex", &["call", tool, &request.to_string()])
     };
+    let edit = serde_json::json!({"action": "propose", "file_path": ".env",
+        "old_content": "A=1\nSTRIPE_KEY=\n", "new_content": "x"});
     let patches = [
         "*** Begin Patch\n*** Update File: .env\n@@\n A=1\n-STRIPE_KEY=q\n+x\n*** End Patch\n",
         "--- a/.env\n+++ b/.env\n@@ -1,3 +1,3 @@\n A=1\n-STRIPE_KEY=q\n+x\n B=2\n",
     ];
-    let mut runs =
-        vec![repo.agent("codex", &guess), repo.agent("codex", &[&guess[..], &["--json"]].concat())];
-    runs.push(call("changes", serde_json::json!({
-        "action": "propose", "file_path": ".env", "old_content": "A=1\nSTRIPE_KEY=\n", "new_content": "x",
-    })));
-    for patch in patches {
-        runs.push(call("apply_patch", serde_json::json!({ "patch": patch })));
-        runs.push(call("propose_patch", serde_json::json!({ "patch": patch })));
-    }
-    for run in runs {
+    let patched = patches.map(|patch| call("apply_patch", serde_json::json!({ "patch": patch })));
+    let json = repo.agent("codex", &[&guess(".env")[..], &["--json"]].concat());
+    let runs = [repo.agent("codex", &guess(".env")), json, call("changes", edit)];
+    for run in runs.into_iter().chain(patched) {
         assert_ne!(run.status, 0, "{run}");
         let told = format!("{}{}", run.out(), run.err());
         assert!(told.contains("not quoted to agents") && !told.contains("hunter2"), "{run}");
@@ -201,23 +197,18 @@ fn other_tools_quote_and_copy_nothing_of_a_denied_file() {
         let patch = format!(
             "diff --git a/.env b/pub.txt\nsimilarity index 100%\n{word} from .env\n{word} to pub.txt\n"
         );
-        for tool in ["apply_patch", "propose_patch"] {
-            let run = call(tool, serde_json::json!({ "patch": patch })).exits(4).lacks("hunter2");
-            assert!(run.out().contains("private_path"), "{run}");
-        }
+        let run = call("apply_patch", serde_json::json!({ "patch": patch })).exits(4);
+        assert!(run.lacks("hunter2").out().contains("private_path"), "{word}");
     }
     assert!(!repo.exists("pub.txt") && repo.exists(".env"));
     // People see what the file has, and agents what is not denied.
-    repo.aye(&guess).notes("hunter2");
+    repo.aye(&guess(".env")).notes("hunter2");
     repo.git(&["config", "aye.shellDenyRead", "a.txt"]);
-    repo.write("a.txt", "one\na hunter2\n");
-    let run =
-        repo.agent("codex", &["propose", "a.txt", "--old", "one\na h\n", "--new", "x", "-m", "m"]);
-    assert!(!run.fails("old_content_not_found", 6).err().contains("hunter2"));
-    repo.write("open.txt", "one\na hunter2\n");
-    let run = repo
-        .agent("codex", &["propose", "open.txt", "--old", "one\na h\n", "--new", "x", "-m", "m"]);
-    run.notes("a hunter2");
+    for path in ["a.txt", "open.txt"] {
+        repo.write(path, "A=1\nSTRIPE_KEY=hunter2\n");
+        let run = repo.agent("codex", &guess(path)).fails("old_content_not_found", 6);
+        assert_eq!(run.err().contains("hunter2"), path == "open.txt", "{run}");
+    }
     let edit = ["propose", ".env", "--old", "A=1", "--new", "A=2", "-m", "m"];
     repo.agent("codex", &edit).ok();
 }

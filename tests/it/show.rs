@@ -76,7 +76,6 @@ fn sensitive_paths_are_pointed_out_everywhere() {
         repo.aye(&["diff", id, "--patch"]).ok().notes(line).lacks("! ");
         repo.aye(&["apply", id, "--dry-run"]).ok().notes(line).lacks("! ");
         repo.aye(&["apply", id, "--mark-only", "--dry-run", "--json"]).ok().notes(line);
-        #[cfg(unix)]
         {
             let mut shown =
                 crate::support::terminal::Terminal::start(repo.cmd(&["apply", id]), 40, 100);

@@ -330,7 +330,6 @@ fn a_merged_apply_can_be_undone_after_a_gc() {
 
 /// As git does: what is there already and is relied on again is made young, so that a gc that runs
 /// beside the command leaves it.
-#[cfg(unix)]
 #[test]
 fn an_object_that_is_there_already_is_made_young() {
     let repo = Repo::with(&[("a.txt", "one\n")]);

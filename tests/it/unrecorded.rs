@@ -180,7 +180,6 @@ fn what_was_rejected_meanwhile_is_not_committed() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_lane_that_cannot_be_had_stops_a_commit_before_it_is_made() {
     let repo = repo();
@@ -225,7 +224,6 @@ fn what_git_replace_puts_in_its_place_counts_nowhere() {
 }
 
 /// Git looks at the hash of a loose object only when somebody asks it to.
-#[cfg(unix)]
 #[test]
 fn content_under_another_id_is_not_written() {
     let repo = repo();

@@ -17,7 +17,6 @@ fn what_was_typed_cannot_act_on_the_terminal() {
     repo.aye(&["\u{1b}]0;title\u{7}\u{202e}"]).fails("usage", 2).plain().notes("\\u{202e}");
 }
 
-#[cfg(unix)]
 #[test]
 fn arguments_that_are_not_utf8_have_their_own_code() {
     use std::os::unix::ffi::OsStrExt as _;

@@ -258,14 +258,12 @@ impl Repo {
     }
 
     /// Makes a symlink at `path` that holds `target` as it is.
-    #[cfg(unix)]
     pub fn symlink(&self, target: &str, path: &str) {
         std::os::unix::fs::symlink(target, self.path(path))
             .unwrap_or_else(|e| panic!("link {path}: {e}"));
     }
 
     /// Sets the permission bits of a file.
-    #[cfg(unix)]
     pub fn chmod(&self, path: &str, mode: u32) {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(self.path(path), std::fs::Permissions::from_mode(mode))
@@ -273,7 +271,6 @@ impl Repo {
     }
 
     /// The permission bits of a file.
-    #[cfg(unix)]
     pub fn mode(&self, path: &str) -> u32 {
         use std::os::unix::fs::PermissionsExt as _;
         self.path(path).symlink_metadata().expect("the file").permissions().mode() & 0o7777
@@ -666,15 +663,9 @@ impl Running {
     }
 }
 
-#[cfg(unix)]
 fn signal(status: &std::process::ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt as _;
     128 + status.signal().unwrap_or(0)
-}
-
-#[cfg(not(unix))]
-fn signal(_: &std::process::ExitStatus) -> i32 {
-    -1
 }
 
 /// What came of a run. The checks panic with the whole transcript and return `self`, to be chained.
@@ -835,7 +826,6 @@ impl std::fmt::Display for Run {
 
 /// True where the kernel has the sandbox of the read-only shell. A test that needs it is skipped
 /// otherwise, but not where it is required: `.ci/run` sets `AYE_REQUIRE_SANDBOX`.
-#[cfg(unix)]
 pub fn has_sandbox() -> bool {
     let layers = aye::shell::sandbox::offered();
     let has = layers.is_sandbox();

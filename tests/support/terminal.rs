@@ -144,7 +144,6 @@ impl Terminal {
     }
 
     /// Sends a signal to the program.
-    #[cfg(unix)]
     pub fn signal(&mut self, signal: rustix::process::Signal) -> &mut Self {
         let id = self.child.process_id().expect("a process");
         let pid = rustix::process::Pid::from_raw(id as i32).expect("a process");
@@ -189,7 +188,6 @@ impl Terminal {
     }
 
     /// Whether the terminal is as a shell left it: lines are edited and echoed by the system.
-    #[cfg(unix)]
     pub fn is_sane(&self) -> bool {
         let Some(modes) = self.master.get_termios() else { return false };
         let text = format!("{:?}", modes.local_flags);

@@ -1,5 +1,7 @@
 //! Files of settings, read and written where they really lie.
 
+use std::fs::Permissions;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use crate::error::{Error, Result, codes};
@@ -51,17 +53,8 @@ pub(super) fn require_state(directory: &Path) -> Result<()> {
 
 /// The bytes of a regular file; of what is none `InvalidInput`. A pipe is not waited for.
 fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        let flags = rustix::fs::OFlags::NONBLOCK.bits();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(
-            &mut options,
-            i32::try_from(flags).unwrap_or_default(),
-        );
-    }
-    let file = options.open(path)?;
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(std::io::ErrorKind::InvalidInput.into());
     }
@@ -79,12 +72,8 @@ pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed)?;
     std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
     let mode = std::fs::metadata(&real).map(|facts| facts.permissions());
-    #[cfg(unix)]
-    let mode = mode
-        .or_else(|_| Ok::<_, std::io::Error>(std::os::unix::fs::PermissionsExt::from_mode(0o644)));
-    if let Ok(mode) = mode {
-        file.as_file().set_permissions(mode).map_err(failed)?;
-    }
+    let mode = mode.unwrap_or_else(|_| Permissions::from_mode(0o644));
+    file.as_file().set_permissions(mode).map_err(failed)?;
     file.persist(&real).map(drop).map_err(|error| failed(error.error))
 }
 

@@ -78,7 +78,6 @@ pub fn resolve(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn a_path_is_found_as_far_as_it_exists() {
         let directory = tempfile::tempdir().unwrap();
