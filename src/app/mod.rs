@@ -15,6 +15,7 @@ pub mod later;
 pub mod listing;
 pub mod log;
 pub mod outgoing;
+pub mod patch;
 pub mod plan;
 pub mod proposable;
 pub mod propose;

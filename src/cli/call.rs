@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Context, Format, output, paths, tool};
 use crate::error::{Error, Exit, Result, codes};
-use crate::tools::registry::{Answer, Form, TOOLS, Tool};
+use crate::tools::registry::{Form, TOOLS, Tool};
 use crate::tools::{self, json};
 
 /// Largest request, in bytes.
@@ -61,11 +61,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     match answer(context, tool, name, args.request.as_deref()) {
         Ok(answer) => {
             let format = if format == Format::Text { own_format(tool) } else { format };
-            context.print(output::structured(format, &answer.value)?.as_bytes())?;
-            Ok(answer.exit)
+            context.print(output::structured(format, &answer)?.as_bytes())?;
+            Ok(Exit::Done)
         }
         Err(error) if format != Format::Text => {
-            context.print(output::structured(format, &(tool.failure)(&error))?.as_bytes())?;
+            context.print(output::structured(format, &tool.failure(&error))?.as_bytes())?;
             Ok(error.code().exit)
         }
         Err(error) => Err(error),
@@ -75,14 +75,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 fn own_format(tool: &Tool) -> Format {
     match tool.form {
         Form::Json => Format::Json,
-        Form::Yaml => Format::Yaml,
+        Form::Yaml(_) => Format::Yaml,
     }
 }
 
-fn answer(context: &Context, tool: &Tool, given: &str, request: Option<&str>) -> Result<Answer> {
+fn answer(context: &Context, tool: &Tool, given: &str, request: Option<&str>) -> Result<Value> {
     let bytes = match request {
         Some(text) if text != "-" => text.as_bytes().to_vec(),
-        None if tool.bare && std::io::stdin().is_terminal() => Vec::new(),
         None if std::io::stdin().is_terminal() => {
             return Err(Error::new(&codes::USAGE, "no arguments given")
                 .hint(format!("aye call {given} '{{…}}', or pipe the JSON in")));
@@ -90,10 +89,7 @@ fn answer(context: &Context, tool: &Tool, given: &str, request: Option<&str>) ->
         _ => paths::content(context, "-".as_ref(), MOST)?,
     };
     let hint = "give one JSON object; quote it for the shell, or pipe it in";
-    let request = match tool.bare && bytes.trim_ascii().is_empty() {
-        true => Value::Object(serde_json::Map::new()),
-        false => json::read(&bytes, "the request", hint)?,
-    };
+    let request = json::read(&bytes, "the request", hint)?;
     let (named, arguments) = tools::open_envelope(request)?;
     let name = named.unwrap_or_else(|| given.to_owned());
     if !tool.names.contains(&name.as_str()) {
@@ -120,7 +116,7 @@ fn help() -> String {
             several => format!(" (aliases {})", several.join(", ")),
         };
         let name = tool.name().to_owned() + &also;
-        help += &format!("  {name:<67} {}\n", format!("{:?}", tool.form).to_uppercase());
+        help += &format!("  {name:<67} {}\n", format!("{:?}", own_format(tool)).to_uppercase());
     }
     help + EXAMPLES
 }

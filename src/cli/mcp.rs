@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::Context;
 use super::tool::{self, Client};
 use crate::error::{Error, Exit, Result, codes};
-use crate::mcp::{self, Called, Cancel, Host, LISTED, Server};
-use crate::tools::registry::Tool;
+use crate::mcp::{self, Called, Cancel, Host, Server};
+use crate::tools::registry::{TOOLS, Tool};
 
 /// Serve the tools to a coding agent, over the Model Context Protocol on standard input and output.
 ///
@@ -30,8 +30,8 @@ pub struct Args {
     /// Work in the repository of this directory, not of the one that the agent starts the command in.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub repo: Option<PathBuf>,
-    /// List these tools, not the ten that are listed otherwise; the names are those of `aye call --help`. A tool
-    /// that is not listed is answered all the same.
+    /// List these tools alone; the names are those of `aye call --help`. A tool that is not listed is answered all
+    /// the same.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tools: Vec<String>,
     /// Call the tool that standard input names, and end.
@@ -145,16 +145,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         })?;
         context.directory = ".".into();
     }
-    let mut listed = args.tools;
-    for name in &mut listed {
-        // Clients take no dots; each name that has one has an alias without.
-        let names = Tool::find(name)?.names;
-        let plain = names.iter().find(|it| !it.contains('.')).filter(|_| name.contains('.'));
-        *name = plain.map_or_else(|| std::mem::take(name), |it| (*it).to_owned());
-    }
-    if listed.is_empty() {
-        listed = LISTED.map(str::to_owned).into();
-    }
+    let listed = match args.tools.as_slice() {
+        [] => TOOLS.iter().collect(),
+        names => names.iter().map(|name| Tool::find(name)).collect::<Result<_>>()?,
+    };
     let tools = Tools { directory: context.directory.clone() };
     let input = BufReader::new(std::io::stdin());
     mcp::serve(input, std::io::stdout().lock(), &Server::new(listed), &tools)?;

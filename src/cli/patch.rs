@@ -4,10 +4,11 @@ use std::ffi::OsString;
 
 use super::agents::hook_gate;
 use super::{Context, Format, output, paths};
+use crate::app::patch::{self, Request};
 use crate::changeset::patch::{Action, Options, limits};
 use crate::error::{Exit, Result};
 use crate::text::escape;
-use crate::tools::apply_patch::{self, Request, Response};
+use crate::tools::apply_patch::{self, Response};
 
 /// Apply a patch now: a unified diff, or an envelope (*** Begin Patch). All of it or nothing.
 ///
@@ -80,7 +81,7 @@ impl ReadArgs {
 /// Runs the command. The answer has the shape of the `apply_patch` tool, also where it fails.
 ///
 /// # Errors
-/// Those of [`apply_patch::run`], where text was asked for; else they are printed.
+/// Those of [`patch::run`], where text was asked for; else they are printed.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let asked = context.format;
     let format = context.format_or(Format::Yaml);
@@ -90,7 +91,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             Ok(Exit::Done)
         }
         Err(error) if matches!(format, Format::Yaml | Format::Json) => {
-            let answer = output::structured(format, &apply_patch::Failure::new(&error))?;
+            let answer = output::structured(format, &apply_patch::failure(&error))?;
             context.print(answer.as_bytes())?;
             if asked.is_none() {
                 context.report(&error);
@@ -115,11 +116,12 @@ fn attempt(context: &mut Context, args: Args) -> Result<Result<String>> {
         dry_run: args.dry_run,
         index: args.index,
         propose: args.propose,
-        message: args.message,
+        description: args.message,
         attended: context.is_attended(),
         gate: hook_gate(context, &store, &session.caller),
     };
-    apply_patch::run(&session, &request, |response| {
+    patch::run(&session, &request, |done| {
+        let response = Response::new(&session, &request, done);
         context.rendered(Format::Yaml, &response, || text(&response))
     })
 }

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::mcp::client;
 use crate::proposal::{ActorKind, Caller};
 use crate::store::Store;
-use crate::tools::registry::{Answer, Run, Tool};
+use crate::tools::registry::{Run, Tool};
 use crate::tools::{apply_patch, faults, memory_propose_update};
 
 /// A client of the tool server, which serves agents alone.
@@ -31,7 +31,7 @@ pub fn run(
     name: &str,
     arguments: Value,
     client: Option<Client<'_>>,
-) -> Result<Answer> {
+) -> Result<Value> {
     let outline = faults::outline(&arguments);
     carry_out(context, tool, name, arguments, client)
         .map_err(|error| faults::explain(error, tool, &outline))
@@ -43,12 +43,12 @@ fn carry_out(
     name: &str,
     arguments: Value,
     client: Option<Client<'_>>,
-) -> Result<Answer> {
+) -> Result<Value> {
     match tool.run {
         Run::Repository(run) => {
             let named = |error| context.name_sandbox(error);
             let says = |key: &str, value: Value| arguments.get(key) == Some(&value);
-            let proposes = ["propose", "propose_patch", "revise", "propose_change"].contains(&name)
+            let proposes = ["revise", "propose_change"].contains(&name)
                 || memory_propose_update::NAMES.contains(&name)
                 || name == "apply_patch" && says("propose", true.into())
                 || says("action", "propose".into());
@@ -71,7 +71,7 @@ fn carry_out(
                 Some(_) => apply_patch::call(&session, gate, arguments),
                 None => run(&session, name, arguments),
             };
-            answer.map(Answer::from).map_err(named)
+            answer.map_err(named)
         }
         Run::Command(run) => run(&|| super::shell::lend(context), context.now, arguments),
     }

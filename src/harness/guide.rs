@@ -15,6 +15,6 @@ Do not edit the files of the checkout: propose changes with `aye`, and a person 
 - Changes requested: `aye show ID --comments`, then `aye revise ID PATH --old 'text' --new 'text'`; a suggestion is
   taken by `aye revise ID --take COMMENT`, any comment resolved by `aye comment ID --resolve COMMENT -m 'what'`.
 - To build on a proposal of yours that is still pending, revise it: the files do not have it yet.
-- Where `.git` cannot be written (a sandbox), use the tools of `aye mcp`: `propose`, `wait`, `revise`.
+- Where `.git` cannot be written (a sandbox), use the tools of `aye mcp`: `changes`, `apply_patch`, `wait`, `revise`.
 - Never run `aye apply`, `approve`, `reject` or `undo`; tell your user the id and `aye review ID` instead.
 ";

@@ -9,21 +9,20 @@
 
 mod cancel;
 pub mod client;
-mod inbox;
 pub mod message;
 mod server;
 
 pub use cancel::Cancel;
-pub use server::{Called, Host, LISTED, Server};
+pub use server::{Called, Host, Server};
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
 
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use inbox::Inbox;
 use message::{CALL, Failure, Request, codes};
 
 /// Longest message, in bytes: the largest request of a tool, and what JSON makes of it. Also the most that is kept
@@ -64,39 +63,40 @@ pub fn serve(
     host: &dyn Host,
 ) -> Result<()> {
     let no_thread = |error: std::io::Error| Error::io("start a thread", &error);
-    let events = Arc::<Inbox<Event>>::default();
-    let came = Arc::clone(&events);
+    // Nothing is read before what came before it is seen to: a client is no faster than the server.
+    let (events, inbox) = mpsc::sync_channel(0);
+    let came = events.clone();
     let read = move || loop {
         let mut line = Vec::new();
         let read = read_line(&mut input, &mut line);
         let is_last = matches!(read, Ok(Read::End) | Err(_));
-        came.put(Event::Came((read, line)));
-        if is_last {
+        if came.send(Event::Came((read, line))).is_err() || is_last {
             return;
         }
     };
     std::thread::Builder::new().spawn(read).map_err(no_thread)?;
-    let events = &*events;
     std::thread::scope(|scope| {
         let start = |call: Arc<Call>| {
+            let events = events.clone();
             let run = move || {
                 let answer = server.answer(&call.request, host, &call.cancel);
-                events.put_now(Event::Answered(call, answer));
+                // Nobody waits for it once the client is gone.
+                let _ = events.send(Event::Answered(call, answer));
             };
             std::thread::Builder::new().spawn_scoped(scope, run).map(drop).map_err(no_thread)
         };
         let quick = |request: &Request| server.answer(request, host, &Cancel::default());
         let mut calls = Vec::new();
-        let served = attend(events, &mut output, &mut calls, start, quick);
-        // Nobody waits for them any more.
+        let served = attend(&inbox, &mut output, &mut calls, start, quick);
+        drop(inbox);
         calls.iter().for_each(|call| call.cancel.cancel());
         served
     })
 }
 
-/// Sees to `events` until the input has ended and all `calls` are answered, or the client is gone.
+/// Sees to what is in `inbox` until the input has ended and all `calls` are answered, or the client is gone.
 fn attend(
-    events: &Inbox<Event>,
+    inbox: &Receiver<Event>,
     output: &mut impl Write,
     calls: &mut Vec<Arc<Call>>,
     start: impl Fn(Arc<Call>) -> Result<()>,
@@ -106,7 +106,8 @@ fn attend(
     while !is_over || !calls.is_empty() {
         let is_held = calls.iter().any(|call| !call.is_beside);
         let next = if is_held { None } else { kept.pop_front() };
-        let answer = match next.map_or_else(|| events.take(), Event::Came) {
+        let Some(event) = next.map(Event::Came).or_else(|| inbox.recv().ok()) else { break };
+        let answer = match event {
             Event::Answered(call, answer) => {
                 calls.retain(|other| !Arc::ptr_eq(other, &call));
                 (!call.cancel.is_ended()).then_some(answer)

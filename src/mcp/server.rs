@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::Cancel;
 use super::message::{self, Failure, Request, codes};
-use crate::error::{Exit, Result};
-use crate::tools::registry::{Answer, Tool};
+use crate::error::Result;
+use crate::tools::registry::Tool;
 use crate::tools::wait;
 
 /// Revisions that begin with `initialize`, the newest first.
@@ -24,19 +24,12 @@ const SERVER: &str = "io.modelcontextprotocol/serverInfo";
 /// How long clients may keep what does not change while the program runs, in milliseconds.
 const FRESH: u64 = 3_600_000;
 
-/// All that some clients show a model unasked.
-const INSTRUCTIONS: &str = "Changes of this repository go through review. Propose them with `changes` or \
-                            `apply_patch`, unless hooks gave you a work tree to edit in: what you \
-                            leave there is proposed. Tell the person the id, and call `wait` to \
-                            hear whether it was applied, rejected or sent back, and why; only a \
-                            person decides.";
-
-/// What is listed without a choice: the tools of the contracts, and what answers a reviewer. The names are those
-/// that every client takes: letters, digits and `_`.
-pub const LISTED: [&str; 10] = [
-    "changes", "apply_patch", "readonly_shell", "update_plan", "memory_propose_update", "show",
-    "revise", "comment", "wait", "memory_search",
-];
+/// All that some clients show a model unasked. What the hooks of a client say counts before it.
+const INSTRUCTIONS: &str = "Changes of this repository go through review. Where aye's hooks say how to edit, do as \
+                            they say: what you leave in the work tree of the session is offered for review when you \
+                            stop. Elsewhere propose each change, with `changes`, or several files at once with \
+                            `apply_patch` and \"propose\": true. Tell the person the id, and call `wait` to hear \
+                            whether it was applied, rejected or sent back, and why; only a person decides.";
 
 /// Whether `request` calls the tool that does nothing but wait.
 pub fn is_wait(request: &Request) -> bool {
@@ -57,41 +50,36 @@ pub trait Host: Sync {
     ) -> Called;
 }
 
-/// What came of calling a tool.
+/// What came of calling a tool: the contract's response, or its error as the contract has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Called {
-    /// The contract's response.
-    Done(Value),
-    /// The contract's response, which says that the call was refused or failed.
-    Refused(Value),
-    /// An error, as the tool's failures are written.
-    Failed(Value),
+pub struct Called {
+    /// That.
+    pub value: Value,
+    /// It is an error.
+    pub is_error: bool,
 }
 
 impl Called {
     /// What `tool` has `answered`.
-    pub fn new(tool: &Tool, answered: Result<Answer>) -> Self {
+    pub fn new(tool: &Tool, answered: Result<Value>) -> Self {
         match answered {
-            Ok(Answer { value, exit: Exit::Done }) => Self::Done(value),
-            Ok(Answer { value, .. }) => Self::Refused(value),
-            Err(error) => Self::Failed((tool.failure)(&error)),
+            Ok(value) => Self { value, is_error: false },
+            Err(error) => Self { value: tool.failure(&error), is_error: true },
         }
     }
 }
 
 /// A session with a client.
-#[derive(Debug)]
 pub struct Server {
-    /// The names of the tools that are listed. Every tool can be called.
-    listed: Vec<String>,
+    /// The tools that are listed. Every tool can be called.
+    listed: Vec<&'static Tool>,
     /// The name that the client gave itself in its `initialize`.
     client: Mutex<Option<String>>,
 }
 
 impl Server {
-    /// One that lists the tools of these names; see [`Tool::find`].
-    pub fn new(listed: Vec<String>) -> Self {
+    /// One that lists these tools.
+    pub fn new(listed: Vec<&'static Tool>) -> Self {
         Self { listed, client: Mutex::default() }
     }
 
@@ -142,10 +130,9 @@ impl Server {
     }
 
     fn tools(&self) -> Vec<Value> {
-        let listed = self.listed.iter().filter_map(|name| {
-            let tool = Tool::find(name).ok()?;
-            Some(json!({
-                "name": name,
+        let listed = self.listed.iter().map(|tool| {
+            json!({
+                "name": tool.plain_name(),
                 "description": tool.description,
                 "inputSchema": tool.parameters(),
                 "annotations": {
@@ -155,7 +142,7 @@ impl Server {
                     "idempotentHint": tool.reads_only,
                     "openWorldHint": false,
                 },
-            }))
+            })
         });
         listed.collect()
     }
@@ -240,22 +227,15 @@ fn call(
             return Err(Failure::new(codes::INVALID_PARAMS, "the arguments are not an object"));
         }
     };
-    let (value, is_error) = match host.call(tool, name, arguments, client, cancel) {
-        Called::Done(value) => (value, false),
-        Called::Refused(value) => (value, true),
-        // Its shape is not that of an answer, so it is text alone.
-        Called::Failed(value) => return Ok(json!({ "content": [text(&value)], "isError": true })),
-    };
-    Ok(json!({ "content": [text(&value)], "structuredContent": value, "isError": is_error }))
-}
-
-fn text(value: &Value) -> Value {
-    json!({ "type": "text", "text": value.to_string() })
+    let Called { value, is_error } = host.call(tool, name, arguments, client, cancel);
+    let text = json!({ "type": "text", "text": value.to_string() });
+    Ok(json!({ "content": [text], "structuredContent": value, "isError": is_error }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::registry::TOOLS;
 
     struct Echo;
 
@@ -268,16 +248,13 @@ mod tests {
             client: Option<&str>,
             _cancel: &Cancel,
         ) -> Called {
-            if let Some(error) = arguments.get("fail") {
-                return Called::Failed(error.clone());
-            }
-            let tool = tool.name();
-            Called::Done(json!({ "tool": tool, "name": name, "client": client }))
+            let value = json!({ "tool": tool.name(), "name": name, "client": client });
+            Called { value, is_error: arguments.get("fail").is_some() }
         }
     }
 
     fn server() -> Server {
-        Server::new(LISTED.map(str::to_owned).into())
+        Server::new(TOOLS.iter().collect())
     }
 
     fn ask(server: &Server, message: Value) -> Value {
@@ -334,26 +311,24 @@ mod tests {
         let called = |server: &Server, params| {
             ask(server, request("tools/call", params))["result"]["structuredContent"].clone()
         };
-        let plain = called(&server, json!({ "name": "memory_context" }));
+        let plain = called(&server, json!({ "name": "memory_search" }));
         assert_eq!(plain["client"], "codex-mcp-client");
-        assert_eq!(plain["tool"], "memory.fetch_context");
-        let params = json!({ "name": "list", "_meta": stateless("2026-07-28") });
+        assert_eq!(plain["tool"], "memory.search");
+        let params = json!({ "name": "show", "_meta": stateless("2026-07-28") });
         assert_eq!(called(&server, params)["client"], "new");
     }
 
     #[test]
     fn a_tool_that_fails_is_an_answer() {
-        let params = json!({ "name": "list", "arguments": { "fail": "why" } });
+        let params = json!({ "name": "show", "arguments": { "fail": "why" } });
         let result = &ask(&server(), request("tools/call", params))["result"];
         assert_eq!(result["isError"], true);
-        assert_eq!(result["content"][0]["text"], "\"why\"");
-        assert!(result.get("structuredContent").is_none());
+        assert!(result["content"][0]["text"].as_str().unwrap().contains("\"tool\":\"show\""));
     }
 
     #[test]
     fn all_that_is_offered_is_there_and_no_decision() {
         let tools = server().tools();
-        assert_eq!(tools.len(), LISTED.len());
         let text = serde_json::to_string(&tools).unwrap();
         assert!(text.len() <= 16 << 10, "{} bytes", text.len());
         assert!(!text.contains("$ref") && !text.contains("null"));
@@ -377,7 +352,7 @@ mod tests {
         assert_eq!(ask(&server, request("resources/list", json!({})))["error"]["code"], -32601);
         let params = json!({ "name": "apply" });
         assert_eq!(ask(&server, request("tools/call", params))["error"]["code"], -32602);
-        let params = json!({ "name": "list", "arguments": [] });
+        let params = json!({ "name": "show", "arguments": [] });
         assert_eq!(ask(&server, request("tools/call", params))["error"]["code"], -32602);
     }
 }

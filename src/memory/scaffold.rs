@@ -32,7 +32,7 @@ Found something worth keeping? Propose it, never edit `.agent-memory/` by hand:
        \"heading_level\": 2, \"content\": \"## What bites\\n\\nWhat to do instead.\"}]}
     JSON
 
-A `staged` answer waits for a person; `aye call memory.status '{}'` tells what became of it.
+A `staged` answer waits for a person; `aye memory status` tells what became of it.
 ";
 
 /// `.agent-memory/.gitignore` for a store whose manifest says this of git.

@@ -20,13 +20,12 @@ pub struct Arguments<T> {
 }
 
 impl<T: DeserializeOwned> Arguments<T> {
-    /// Reads `value`, an object or nothing. `null` counts as an absent argument. `example` is what the
-    /// tool's own look like.
+    /// Reads `value`, an object or nothing. `null` counts as an absent argument.
     ///
     /// # Errors
-    /// `invalid_parameter` if `value` is no object, or an argument is of the wrong type.
-    pub fn read(value: Value, example: &str) -> Result<Self> {
-        let map = object(value, example)?;
+    /// `invalid_parameter` if `value` is no object, or an argument is of the wrong type; `missing_parameter`.
+    pub fn read(value: Value) -> Result<Self> {
+        let map = Value::Object(object(value)?);
         let mut ignored = Vec::new();
         let mut track = serde_path_to_error::Track::new();
         let reader = serde_path_to_error::Deserializer::new(map, &mut track);
@@ -34,45 +33,55 @@ impl<T: DeserializeOwned> Arguments<T> {
             serde_ignored::deserialize(reader, |path| ignored.push(shorten(&path.to_string())));
         match known {
             Ok(known) => Ok(Self { known, ignored }),
-            Err(error) => Err(wrong(&track.path().to_string(), &error, ignored, example)),
+            Err(error) => Err(beside(wrong(&track.path().to_string(), &error), ignored)),
         }
     }
 }
 
-/// The arguments as an object, without those that are `null`. Once for all tools, as what follows.
-fn object(value: Value, example: &str) -> Result<Value> {
+/// The arguments as an object, without those that are `null`.
+///
+/// # Errors
+/// `invalid_parameter` if `value` is something else.
+pub fn object(value: Value) -> Result<Map<String, Value>> {
     match value {
         Value::Object(mut map) => {
             map.retain(|_, value| !value.is_null());
-            Ok(Value::Object(map))
+            Ok(map)
         }
-        Value::Null => Ok(Value::Object(Map::new())),
+        Value::Null => Ok(Map::new()),
         _ => {
             let error =
                 Error::new(&codes::INVALID_PARAMETER, "the arguments are not a JSON object");
-            Err(error.hint(format!("give {example} or {{\"name\": …, \"arguments\": {{…}}}}")))
+            Err(error.hint("give {…}, or {\"name\": …, \"arguments\": {…}}"))
         }
     }
 }
 
-/// The argument at `place` is wrong.
-fn wrong(place: &str, error: &serde_json::Error, ignored: Vec<String>, example: &str) -> Error {
+/// The argument at `place` is wrong, or is missing there.
+fn wrong(place: &str, error: &serde_json::Error) -> Error {
     let why = error.to_string();
-    let twice = why.strip_prefix("duplicate field `").and_then(|it| it.strip_suffix('`'));
-    let (name, why) = match twice {
-        Some(field) if place == "." => (field.to_owned(), GIVEN_TWICE.to_owned()),
-        Some(field) => (format!("{place}.{field}"), GIVEN_TWICE.to_owned()),
+    let field = |start| why.strip_prefix(start).and_then(|it| it.strip_suffix('`'));
+    let inside = |field: &str| match place {
+        "." => field.to_owned(),
+        place => format!("{place}.{field}"),
+    };
+    let named = |code, name: &str, message: String| {
+        let error = Error::new(code, message).with("parameter", shorten(name));
+        error.hint("`aye call TOOL --help` prints the parameters of a tool")
+    };
+    if let Some(field) = field("missing field `") {
+        let name = inside(field);
+        let message = format!("the parameter '{name}' is missing");
+        return named(&codes::MISSING_PARAMETER, &name, message);
+    }
+    // JSON with the same key twice is refused before; these are two names of one parameter.
+    let (name, why) = match field("duplicate field `") {
+        Some(field) => (inside(field), "it is given under two names".to_owned()),
         None => (place.to_owned(), brief(&why)),
     };
     let message = format!("the parameter '{}' is wrong: {why}", shorten(&name));
-    let error = Error::new(&codes::INVALID_PARAMETER, message)
-        .with("parameter", shorten(&name))
-        .hint(format!("the arguments look like {example}"));
-    beside(error, ignored)
+    named(&codes::INVALID_PARAMETER, &name, message)
 }
-
-/// JSON with the same key twice is refused before; these are two names of one parameter.
-const GIVEN_TWICE: &str = "it is given under two names";
 
 impl<T> Arguments<T> {
     /// What `act` answers to those that the tool knows; the names of all others stand in the answer, or
@@ -80,32 +89,19 @@ impl<T> Arguments<T> {
     ///
     /// # Errors
     /// Those of `act`.
-    pub fn answer<A: Serialize>(
-        self,
-        act: impl FnOnce(T, &[String]) -> Result<A>,
-    ) -> Result<Value> {
-        let answer = act(self.known, &self.ignored).and_then(|answer| to_value(&answer));
-        match answer {
+    pub fn answer<A: Serialize>(self, act: impl FnOnce(T) -> Result<A>) -> Result<Value> {
+        match act(self.known).and_then(|answer| to_value(&answer)) {
             Ok(answer) => Ok(name_ignored(answer, self.ignored)),
             Err(error) => Err(beside(error, self.ignored)),
         }
     }
 }
 
-/// The value of the argument `name`, which the tool cannot do without.
-///
-/// # Errors
-/// `missing_parameter`.
-pub fn required<T>(name: &'static str, value: Option<T>, ignored: &[String]) -> Result<T> {
-    value.ok_or_else(|| {
-        let instead = match &ignored[..ignored.len().min(8)] {
-            [] => String::new(),
-            given => format!("; these are not known: {}", given.join(", ")),
-        };
-        Error::new(&codes::MISSING_PARAMETER, format!("the parameter '{name}' is missing"))
-            .with("parameter", name)
-            .hint(format!("add \"{name}\" to the arguments{instead}"))
-    })
+/// That the argument `name` is missing, which is needed beside the others.
+pub fn missing(name: &'static str) -> Error {
+    Error::new(&codes::MISSING_PARAMETER, format!("the parameter '{name}' is missing"))
+        .with("parameter", name)
+        .hint(format!("add \"{name}\" to the arguments"))
 }
 
 /// `answer` with the names of the arguments that nobody asked for, where there are any.
@@ -125,14 +121,6 @@ pub fn beside(error: Error, ignored: Vec<String>) -> Error {
         true => error,
         false => error.with(IGNORED, ignored),
     }
-}
-
-/// `answer` as JSON, with the names of the arguments that nobody asked for.
-///
-/// # Errors
-/// None that a caller can bring about.
-pub fn answered(answer: &impl Serialize, ignored: Vec<String>) -> Result<Value> {
-    Ok(name_ignored(to_value(answer)?, ignored))
 }
 
 fn to_value(answer: &impl Serialize) -> Result<Value> {
@@ -188,7 +176,7 @@ mod tests {
     }
 
     fn read(value: Value) -> Result<Arguments<Sample>> {
-        Arguments::read(value, "{}")
+        Arguments::read(value)
     }
 
     #[test]

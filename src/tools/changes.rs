@@ -4,10 +4,12 @@
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::arguments::{required, shorten, whole};
+use super::apply_patch::FileItem;
+use super::arguments::{missing, object, shorten, whole};
 use super::edits::Which;
 use super::{Arguments, codes};
 use crate::app::propose::{Details, Recorded};
@@ -21,13 +23,16 @@ use crate::error::{Error, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::event::{Evidence, InputForm, Marked, Subject, timestamp};
 use crate::proposal::rules::{Class, Verb};
-use crate::proposal::{Proposal, Revision, Status, codes as proposal_codes};
+use crate::proposal::{Entry, Proposal, Revision, Status, codes as proposal_codes};
 use crate::scan::gate;
 use crate::store::{Filter, Store};
 
-/// Response of `propose`, and what the command of that name answers too.
+/// Response of `propose`, and of the command of that name.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Proposed {
+    /// `aye/propose@1`; the tool's answers have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<&'static str>,
     /// Always true.
     pub success: bool,
     /// The id.
@@ -54,13 +59,24 @@ pub struct Proposed {
     /// Secrets in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<gate::Warning>,
+    /// All changed files.
+    pub files: Vec<String>,
+    /// Those that were taken back in the work tree, because their changes came from there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub put_back: Vec<String>,
+    /// The files of the patch with hunks that went elsewhere, or were matched otherwise, than written; of each
+    /// those hunks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub adapted: Vec<FileItem>,
 }
 
 impl Proposed {
     /// The answer for a proposal.
     pub fn new(recorded: &Recorded) -> Self {
         let (proposal, duplicate) = (&recorded.proposal, recorded.duplicate);
+        let put_back = recorded.taken_back.files.iter();
         Self {
+            schema: None,
             success: true,
             proposal_id: proposal.id.to_string(),
             file_path: file_path(proposal.current()),
@@ -76,117 +92,26 @@ impl Proposed {
             },
             stands_on: proposal.current().on.as_ref().map(|on| on.proposal.to_string()),
             warnings: recorded.warnings.clone(),
+            files: files(proposal.current()),
+            put_back: put_back.map(|path| path.display().to_string()).collect(),
+            adapted: recorded.adapted.iter().cloned().map(FileItem::new).collect(),
         }
     }
 }
 
-/// Response of `list`.
-#[derive(Debug, Serialize)]
-pub struct Listed {
-    /// The proposals, newest first.
-    pub proposals: Vec<Item>,
-    /// How many they are.
-    pub count: usize,
-}
-
-/// One proposal of a list.
-#[derive(Debug, Serialize)]
-pub struct Item {
-    /// The id.
-    pub id: String,
-    /// The first changed file.
-    pub file_path: String,
-    /// All changed files.
-    pub files: Vec<String>,
-    /// Topic.
-    pub domain: Option<String>,
-    /// Why, in the proposer's words.
-    pub description: Option<String>,
-    /// `pending`, `applied`, `rejected` or `expired`.
-    pub status: Status,
-    /// The proposer's name.
-    pub proposed_by: String,
-    /// The task it belongs to.
-    pub related_task_id: Option<String>,
-    /// When it expires unless decided.
-    pub expires_at: String,
-    /// When it was made.
-    pub created_at: String,
-    /// The content to be replaced, in the first file.
-    pub old_content: String,
-    /// The content to put there.
-    pub new_content: String,
-    /// Why old and new content are empty: an object of it is missing or damaged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unreadable: Option<String>,
-    /// Why it was rejected.
-    pub rejection_reason: Option<String>,
-    /// A reviewer wants changes: the reason, or an empty string if the comments say it.
-    pub changes_requested: Option<String>,
-}
-
-/// Response of `apply`.
-#[derive(Debug, Serialize)]
-pub struct Applied {
-    /// Always true.
-    pub success: bool,
-    /// The id.
-    pub proposal_id: String,
-    /// The first changed file.
-    pub file_path: String,
-    /// Always `applied`.
-    pub status: Status,
-    /// The content to be replaced.
-    pub old_content: String,
-    /// The content to put there.
-    pub new_content: String,
-    /// In words.
-    pub message: &'static str,
-}
-
-/// Response of `reject`.
-#[derive(Debug, Serialize)]
-pub struct Rejected {
-    /// Always true.
-    pub success: bool,
-    /// The id.
-    pub proposal_id: String,
-    /// The first changed file.
-    pub file_path: String,
-    /// Always `rejected`.
-    pub status: Status,
-    /// Why.
-    pub rejection_reason: Option<String>,
-    /// In words.
-    pub message: &'static str,
-}
-
-/// What the tool answers.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub enum Response {
-    /// To `propose`.
-    Proposed(Proposed),
-    /// To `list`.
-    Listed(Listed),
-    /// To `apply`.
-    Applied(Applied),
-    /// To `reject`.
-    Rejected(Rejected),
+fn files(revision: &Revision) -> Vec<String> {
+    revision.changes.iter().map(|change| change.path.display().to_string()).collect()
 }
 
 /// Arguments of `propose`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Propose {
     /// The file, as a path from the top of the repository.
-    #[schemars(required)]
-    file_path: Option<String>,
+    file_path: String,
     /// The content to be replaced, exactly; empty for a new file.
-    #[schemars(required)]
-    old_content: Option<String>,
+    old_content: String,
     /// The content to put there.
-    #[schemars(required)]
-    new_content: Option<String>,
+    new_content: String,
     /// Which one is meant where the old content is in the file more than once.
     occurrence: Option<Which>,
     /// Why.
@@ -215,21 +140,19 @@ pub struct List {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Apply {
     /// The id.
-    #[schemars(required)]
-    proposal_id: Option<String>,
+    proposal_id: String,
 }
 
 /// Arguments of `reject`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Reject {
     /// The id.
-    #[schemars(required)]
-    proposal_id: Option<String>,
+    proposal_id: String,
     /// Why.
     reason: Option<String>,
 }
 
-/// All arguments, as the published schema has them.
+/// What to do, and with what.
 #[derive(JsonSchema)]
 #[schemars(tag = "action", rename_all = "snake_case")]
 pub enum Request {
@@ -247,101 +170,52 @@ pub enum Request {
 ///
 /// # Errors
 /// `unknown_action`, `missing_parameter`, `invalid_parameter`, and those of what it does.
-pub fn call(session: &Session<'_>, name: &str, mut arguments: Value) -> Result<Value> {
-    let action = match (word(&mut arguments, "action")?, name) {
-        (Some(action), _) => action,
-        (None, "propose_change") => "propose".into(),
-        (None, "review_changes") => reviewed(&mut arguments)?,
-        (None, _) => {
-            // What is no object has no action either.
-            Arguments::<Apply>::read(arguments, EXAMPLE)?;
-            return Err(Error::new(&codes::MISSING_PARAMETER, "the parameter 'action' is missing")
-                .with("parameter", "action")
-                .hint("actions: propose, list, apply, reject"));
-        }
+pub fn call(session: &Session<'_>, name: &str, arguments: Value) -> Result<Value> {
+    let mut arguments = object(arguments)?;
+    let action = match (arguments.shift_remove("action"), name) {
+        (Some(Value::String(action)), _) => action,
+        (Some(other), _) => return Err(unknown("action", &other.to_string(), ACTIONS)),
+        (None, "propose_change") => "propose".to_owned(),
+        // With a proposal it would be decided on, and a list would look like success.
+        (None, "review_changes") if !arguments.contains_key("proposal_id") => "list".to_owned(),
+        (None, _) => return Err(missing("action").hint(ACTIONS)),
     };
+    let arguments = Value::Object(arguments);
     match action.as_str() {
-        "propose" => answer(arguments, |known, ignored| {
-            propose(session, known, ignored).map(Response::Proposed)
-        }),
-        "list" => answer(arguments, |known, _| list(session, known).map(Response::Listed)),
-        "apply" => answer(arguments, |known, ignored| {
-            apply(session, known, ignored).map(Response::Applied)
-        }),
-        "reject" => answer(arguments, |known, ignored| {
-            reject(session, known, ignored).map(Response::Rejected)
-        }),
+        "propose" => answer(arguments, |known| propose(session, known)),
+        "list" => answer(arguments, |known| list(session, known)),
+        "apply" => answer(arguments, |known| apply(session, known)),
+        "reject" => answer(arguments, |known| reject(session, known)),
         _ => {
             let shown = shorten(&action);
             Err(Error::new(&codes::UNKNOWN_ACTION, format!("the tool has no action '{shown}'"))
                 .with("action", shown)
-                .hint("actions: propose, list, apply, reject"))
+                .hint(ACTIONS))
         }
     }
 }
 
-/// What the arguments look like.
-const EXAMPLE: &str = "{\"action\": …}";
-
-/// Takes the argument `name`, a word, out of `arguments`.
-fn word(arguments: &mut Value, name: &'static str) -> Result<Option<String>> {
-    let Some(map) = arguments.as_object_mut() else { return Ok(None) };
-    match map.shift_remove(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(word)) => Ok(Some(word)),
-        Some(other) => {
-            let shown = shorten(&other.to_string());
-            let message = format!("the parameter '{name}' is {shown}, not a string");
-            Err(Error::new(&codes::INVALID_PARAMETER, message)
-                .with("parameter", name)
-                .hint("give a string"))
-        }
-    }
-}
-
-/// The action that a call of `review_changes` without one means: with a proposal it is the decision
-/// on it, as the tool of that name took it; a list would look like success.
-fn reviewed(arguments: &mut Value) -> Result<String> {
-    let decision = word(arguments, "decision")?;
-    let is_about_one = arguments.get("proposal_id").is_some_and(|id| !id.is_null());
-    let action = match decision.as_deref() {
-        None if is_about_one => {
-            return Err(Error::new(
-                &codes::MISSING_PARAMETER,
-                "the parameter 'decision' is missing",
-            )
-            .with("parameter", "decision")
-            .hint("give \"decision\": \"apply\" or \"reject\", or no proposal_id for the list"));
-        }
-        None => "list",
-        Some("apply" | "applied" | "approve" | "approved" | "accept" | "accepted") => "apply",
-        Some("reject" | "rejected" | "deny" | "denied") => "reject",
-        Some(other) => {
-            let message = format!("'{}' is not a decision", shorten(other));
-            return Err(Error::new(&codes::INVALID_PARAMETER, message)
-                .with("parameter", "decision")
-                .hint("decisions: apply, reject"));
-        }
-    };
-    Ok(action.to_owned())
-}
+const ACTIONS: &str = "actions: propose, list, apply, reject";
 
 /// What `act` makes of `arguments`, with the names of those that it does not know.
-fn answer<T: serde::de::DeserializeOwned>(
+fn answer<T: DeserializeOwned, A: Serialize>(
     arguments: Value,
-    act: impl FnOnce(T, &[String]) -> Result<Response>,
+    act: impl FnOnce(T) -> Result<A>,
 ) -> Result<Value> {
-    Arguments::read(arguments, EXAMPLE)?.answer(act)
+    Arguments::read(arguments)?.answer(act)
 }
 
-fn propose(session: &Session<'_>, arguments: Propose, ignored: &[String]) -> Result<Proposed> {
-    let path = required("file_path", arguments.file_path, ignored)?;
-    let old = required("old_content", arguments.old_content, ignored)?;
-    let new = required("new_content", arguments.new_content, ignored)?;
+/// That the word `given` for the parameter `name` is not one of the words that there are.
+fn unknown(name: &'static str, given: &str, words: &str) -> Error {
+    let message = format!("the parameter '{name}' is '{}', not one of its words", shorten(given));
+    Error::new(&codes::INVALID_PARAMETER, message).with("parameter", name).hint(words)
+}
+
+fn propose(session: &Session<'_>, arguments: Propose) -> Result<Proposed> {
     let occurrence = arguments.occurrence.map(Occurrence::from).unwrap_or_default();
-    let snippet = Snippet { old: old.into(), new: new.into(), occurrence };
-    let path = session.store.given(path.as_bytes())?;
-    let edit = Edit { path, action: Action::Replace(snippet) };
+    let (old, new) = (arguments.old_content.into(), arguments.new_content.into());
+    let path = session.store.given(arguments.file_path.as_bytes())?;
+    let edit = Edit { path, action: Action::Replace(Snippet { old, new, occurrence }) };
     let draft = capture::edits(session, vec![edit], &Ground::Any, InputForm::Tool)
         .map_err(without_whole_files)?;
     let details = Details {
@@ -367,29 +241,20 @@ fn without_whole_files(error: Error) -> Error {
     let hint = if error.is(&changeset_codes::FILE_EXISTS) {
         "give the old content to replace; an empty one is for a new file"
     } else if error.is(&changeset_codes::NOT_TEXT) {
-        "the tool propose takes the whole new content of a file"
+        "propose a binary file by a patch of git's: apply_patch with \"propose\": true"
     } else {
         return error;
     };
     error.hint(hint)
 }
 
-/// The status of that name.
-///
-/// # Errors
-/// `invalid_parameter`.
-pub(super) fn status(word: &str) -> Result<Status> {
+fn status(word: &str) -> Result<Status> {
     let all = [Status::Pending, Status::Applied, Status::Rejected, Status::Expired];
-    all.into_iter().find(|status| status.as_str() == word).ok_or_else(|| {
-        let shown = shorten(word);
-        let message = format!("the parameter 'status' is '{shown}', which is not a status");
-        Error::new(&codes::INVALID_PARAMETER, message)
-            .with("parameter", "status")
-            .hint("statuses: pending, applied, rejected, expired")
-    })
+    let found = all.into_iter().find(|status| status.as_str() == word);
+    found.ok_or_else(|| unknown("status", word, "statuses: pending, applied, rejected, expired"))
 }
 
-fn list(session: &Session<'_>, arguments: List) -> Result<Listed> {
+fn list(session: &Session<'_>, arguments: List) -> Result<Value> {
     let status = arguments.status.as_deref().map(status).transpose()?;
     let filter = Filter {
         status,
@@ -401,12 +266,12 @@ fn list(session: &Session<'_>, arguments: List) -> Result<Listed> {
         ..Filter::default()
     };
     let view = session.store.view()?;
-    let proposals: Vec<Item> = view
+    let proposals: Vec<Value> = view
         .proposals(&filter, session.now)?
         .iter()
         .map(|summary| Ok(item(session, &view.proposal(&summary.id)?)))
         .collect::<Result<_>>()?;
-    Ok(Listed { count: proposals.len(), proposals })
+    Ok(json!({ "proposals": proposals, "count": proposals.len() }))
 }
 
 /// The status that the contract reports: a mark counts as what it says.
@@ -418,7 +283,8 @@ fn contract_status(proposal: &Proposal, now: DateTime<Utc>) -> Status {
     }
 }
 
-fn item(session: &Session<'_>, proposal: &Proposal) -> Item {
+/// One proposal of a list.
+fn item(session: &Session<'_>, proposal: &Proposal) -> Value {
     let current = proposal.current();
     let status = contract_status(proposal, session.now);
     // One damaged object must not hide all other proposals.
@@ -426,48 +292,53 @@ fn item(session: &Session<'_>, proposal: &Proposal) -> Item {
         Ok(contents) => (contents, None),
         Err(error) => (Default::default(), Some(error.message().to_owned())),
     };
-    let (old_content, new_content) = contents;
-    Item {
-        id: proposal.id.to_string(),
-        file_path: file_path(current),
-        files: current.changes.iter().map(|change| change.path.display().to_string()).collect(),
-        domain: proposal.domain.clone(),
-        description: proposal.description.clone(),
-        status,
-        proposed_by: proposal.proposed_by.clone(),
-        related_task_id: proposal.related_task_id.clone(),
-        expires_at: timestamp(proposal.expires_at),
-        created_at: timestamp(proposal.created_at),
-        old_content,
-        new_content,
-        unreadable,
-        rejection_reason: match proposal.mark().filter(|_| status == Status::Rejected) {
-            Some(mark) => mark.reason.clone(),
-            None => proposal
-                .decision()
-                .filter(|_| status == Status::Rejected)
-                .and_then(|decision| decision.reason.clone()),
-        },
-        changes_requested: proposal
-            .changes_requested
-            .as_ref()
-            .map(|request| request.reason.clone().unwrap_or_default()),
+    let reason = match proposal.mark() {
+        Some(mark) => mark.reason.clone(),
+        None => proposal.decision().and_then(|decision| decision.reason.clone()),
+    };
+    let request = proposal.changes_requested.as_ref();
+    let mut item = json!({
+        "id": proposal.id.as_str(),
+        "file_path": file_path(current),
+        "files": files(current),
+        "domain": proposal.domain,
+        "description": proposal.description,
+        "status": status,
+        "proposed_by": proposal.proposed_by,
+        "related_task_id": proposal.related_task_id,
+        "expires_at": timestamp(proposal.expires_at),
+        "created_at": timestamp(proposal.created_at),
+        "old_content": contents.old,
+        "new_content": contents.new,
+        "rejection_reason": reason.filter(|_| status == Status::Rejected),
+        "changes_requested": request.map(|request| request.reason.clone().unwrap_or_default()),
+    });
+    if let Some(why) = unreadable {
+        item["unreadable"] = why.into();
     }
+    item
 }
 
-/// The contract's old and new content: the snippet as it was proposed, or the whole first file.
-/// Invalid UTF-8 is replaced: the contract knows text only.
-fn contents(store: &Store, revision: &Revision) -> Result<(String, String)> {
+/// The contract's old and new content.
+#[derive(Default)]
+struct Contents {
+    old: String,
+    new: String,
+}
+
+/// Those of a snippet as it was proposed, or of the whole first file. Invalid UTF-8 is replaced: the contract knows text
+/// only.
+fn contents(store: &Store, revision: &Revision) -> Result<Contents> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let Some(change) = revision.changes.first() else { return Ok(Default::default()) };
+    let Some(change) = revision.changes.first() else { return Ok(Contents::default()) };
     if let [snippet] = change.snippets.as_slice() {
-        return Ok((text(&snippet.old), text(&snippet.new)));
+        return Ok(Contents { old: text(&snippet.old), new: text(&snippet.new) });
     }
-    let side = |entry: &Option<crate::proposal::Entry>| match entry {
+    let side = |entry: &Option<Entry>| match entry {
         None => Ok(String::new()),
         Some(entry) => store.file(entry).map(|file| text(&file.bytes)),
     };
-    Ok((side(&change.before)?, side(&change.after)?))
+    Ok(Contents { old: side(&change.before)?, new: side(&change.after)? })
 }
 
 /// The pending proposal that is to be marked.
@@ -529,34 +400,31 @@ fn mark(
     verdict::say(store, &authority, session.now, proposals, &word, reason, &[], None)
 }
 
-fn apply(session: &Session<'_>, arguments: Apply, ignored: &[String]) -> Result<Applied> {
-    let id = required("proposal_id", arguments.proposal_id, ignored)?;
-    let proposal = pending(session, &id)?;
+fn apply(session: &Session<'_>, arguments: Apply) -> Result<Value> {
+    let proposal = pending(session, &arguments.proposal_id)?;
     // Read first: what cannot be shown to the caller is not decided.
-    let (old_content, new_content) = contents(session.store, proposal.current())?;
+    let contents = contents(session.store, proposal.current())?;
     mark(session, &proposal, Marked::Applied, None)?;
-    Ok(Applied {
-        success: true,
-        proposal_id: proposal.id.to_string(),
-        file_path: file_path(proposal.current()),
-        status: Status::Applied,
-        old_content,
-        new_content,
-        message: "Proposal marked as applied. Use the Edit tool to apply the actual change.",
-    })
+    Ok(json!({
+        "success": true,
+        "proposal_id": proposal.id.as_str(),
+        "file_path": file_path(proposal.current()),
+        "status": Status::Applied,
+        "old_content": contents.old,
+        "new_content": contents.new,
+        "message": "Proposal marked as applied. Use the Edit tool to apply the actual change.",
+    }))
 }
 
-fn reject(session: &Session<'_>, arguments: Reject, ignored: &[String]) -> Result<Rejected> {
-    let id = required("proposal_id", arguments.proposal_id, ignored)?;
-    let reason = arguments.reason;
-    let proposal = pending(session, &id)?;
-    mark(session, &proposal, Marked::Rejected, reason.as_deref())?;
-    Ok(Rejected {
-        success: true,
-        proposal_id: proposal.id.to_string(),
-        file_path: file_path(proposal.current()),
-        status: Status::Rejected,
-        rejection_reason: reason,
-        message: "Proposal rejected.",
-    })
+fn reject(session: &Session<'_>, arguments: Reject) -> Result<Value> {
+    let proposal = pending(session, &arguments.proposal_id)?;
+    mark(session, &proposal, Marked::Rejected, arguments.reason.as_deref())?;
+    Ok(json!({
+        "success": true,
+        "proposal_id": proposal.id.as_str(),
+        "file_path": file_path(proposal.current()),
+        "status": Status::Rejected,
+        "rejection_reason": arguments.reason,
+        "message": "Proposal rejected.",
+    }))
 }

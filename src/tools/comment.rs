@@ -5,21 +5,17 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{required, whole};
+use super::arguments::{missing, whole};
 use crate::app::Session;
 use crate::app::comment::{self, Saying};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::Evidence;
 
-/// Its name.
-pub const NAME: &str = "comment";
-
 /// Arguments of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The proposal.
-    #[schemars(required)]
-    proposal_id: Option<String>,
+    proposal_id: String,
     /// What to say; with `resolves` the note that says what was done. May be absent with `replacement`.
     body: Option<String>,
     /// The file it is about, as a path from the top of the repository; need not be said with `line` where the
@@ -44,30 +40,27 @@ pub struct Parameters {
 /// # Errors
 /// `proposal_not_found` and its kin, `not_pending`; those of [`comment::comment`].
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …, \"body\": …}")?.answer(
-        |known, ignored| {
-            let id = required("proposal_id", known.proposal_id, ignored)?;
-            let body = match known.replacement.is_some() {
-                true => known.body.unwrap_or_default(),
-                false => required("body", known.body, ignored)?,
-            };
-            let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
-            let (first, last) = (known.line.map(number), known.end_line.map(number));
-            if first.is_none() && last.is_some() {
-                return Err(Error::new(&codes::INVALID_ARGUMENT, "'end_line' without 'line'")
-                    .hint("give both: the first line that it is about, and the last"));
-            }
-            let saying = Saying {
-                body,
-                path: known.path.map(|path| session.store.given(path.as_bytes())).transpose()?,
-                lines: first.map(|first| (first, last.unwrap_or(first))),
-                is_question: known.question.unwrap_or_default(),
-                replacement: known.replacement,
-                resolves: known.resolves,
-                requests_changes: false,
-            };
-            let proposal = session.store.view()?.find(&id)?;
-            comment::comment(session, &proposal, saying, &Evidence::Tool)
-        },
-    )
+    Arguments::<Parameters>::read(arguments)?.answer(|known| {
+        let body = match known.body {
+            None if known.replacement.is_none() => return Err(missing("body")),
+            body => body.unwrap_or_default(),
+        };
+        let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+        let (first, last) = (known.line.map(number), known.end_line.map(number));
+        if first.is_none() && last.is_some() {
+            return Err(Error::new(&codes::INVALID_ARGUMENT, "'end_line' without 'line'")
+                .hint("give both: the first line that it is about, and the last"));
+        }
+        let saying = Saying {
+            body,
+            path: known.path.map(|path| session.store.given(path.as_bytes())).transpose()?,
+            lines: first.map(|first| (first, last.unwrap_or(first))),
+            is_question: known.question.unwrap_or_default(),
+            replacement: known.replacement,
+            resolves: known.resolves,
+            requests_changes: false,
+        };
+        let proposal = session.store.view()?.find(&known.proposal_id)?;
+        comment::comment(session, &proposal, saying, &Evidence::Tool)
+    })
 }

@@ -29,8 +29,12 @@ pub struct JsonEdit {
 }
 
 /// A string, or `{"base64": "…"}` for bytes that are not UTF-8.
-#[derive(Debug, Deserialize)]
-pub struct Bytes(#[serde(with = "crate::changeset::bytes")] pub Vec<u8>);
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Bytes(
+    #[serde(with = "crate::changeset::bytes")]
+    #[schemars(with = "String")]
+    pub Vec<u8>,
+);
 
 /// Which of several equal contents is meant.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -48,26 +52,6 @@ pub enum Which {
 pub enum All {
     /// Every one.
     All,
-}
-
-impl JsonSchema for Bytes {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Bytes".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "Text, or bytes that are not UTF-8 in base64.",
-            "anyOf": [
-                { "type": "string" },
-                {
-                    "type": "object",
-                    "properties": { "base64": { "type": "string" } },
-                    "required": ["base64"]
-                }
-            ]
-        })
-    }
 }
 
 impl From<Which> for Occurrence {

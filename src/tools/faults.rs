@@ -50,7 +50,8 @@ pub fn explain(error: Error, tool: &Tool, outline: &Value) -> Error {
         return error;
     }
     let mut faults = Vec::new();
-    let right = right(&schema::resolved((tool.input)().to_value()), outline, "", &mut faults);
+    let schema = schema::of_action(&schema::plain((tool.input)().to_value()), outline);
+    let right = right(&schema, outline, "", &mut faults);
     if faults.is_empty() {
         return error;
     }
@@ -64,23 +65,18 @@ pub fn explain(error: Error, tool: &Tool, outline: &Value) -> Error {
 
 /// What `given`, which stands at `place`, should be by `schema`. What is wrong with it is added to `faults`.
 fn right(schema: &Value, given: &Value, place: &str, faults: &mut Vec<String>) -> Value {
-    if let Some(branches) = schema["oneOf"].as_array() {
-        return right(&branch(branches, given), given, place, faults);
-    }
-    let kinds: Vec<&str> = match schema["anyOf"].as_array() {
-        Some(branches) => branches.iter().filter_map(|it| it["type"].as_str()).collect(),
-        None => schema["type"].as_str().into_iter().collect(),
-    };
-    if !kinds.is_empty() && !kinds.iter().any(|kind| is_a(given, kind)) {
-        faults.push(format!("'{place}' is {}, not {}", kind_of(given), kinds.join(" or ")));
-        let is_one =
-            kinds == ["array"] && is_a(given, schema["items"]["type"].as_str().unwrap_or(""));
+    let types = schema::types(schema);
+    if !types.is_empty() && !types.iter().any(|kind| is_a(given, kind)) {
+        faults.push(format!("'{place}' is {}, not {}", type_of(given), types.join(" or ")));
+        let is_one = types == ["array"]
+            && schema::types(&schema["items"]).iter().any(|kind| is_a(given, kind));
         return match is_one {
             true => json!([right(&schema["items"], given, place, faults)]),
             false => example(schema),
         };
     }
-    if let Some(words) = schema["enum"].as_array().filter(|words| !words.contains(given)) {
+    let words = schema::words_of(schema);
+    if !words.is_empty() && !words.contains(given) {
         let words = words.iter().filter_map(Value::as_str);
         faults.push(format!("'{place}' is {given}; {}", spelling::one_of(words)));
         return example(schema);
@@ -144,17 +140,6 @@ fn meant<'a>(
     free().find(is_meant).or_else(|| spelling::nearest(name, free()))
 }
 
-/// The branch that the action of `given` names, or the first, which then takes the words of all.
-fn branch(branches: &[Value], given: &Value) -> Value {
-    let word = |branch: &Value| branch["properties"]["action"]["enum"][0].clone();
-    let found = branches.iter().find(|branch| word(branch) == given["action"]);
-    let mut branch = found.or(branches.first()).cloned().unwrap_or_default();
-    if found.is_none() {
-        branch["properties"]["action"]["enum"] = branches.iter().map(word).collect();
-    }
-    branch
-}
-
 fn is_a(value: &Value, kind: &str) -> bool {
     match kind {
         "string" => value.is_string(),
@@ -165,7 +150,7 @@ fn is_a(value: &Value, kind: &str) -> bool {
     }
 }
 
-fn kind_of(value: &Value) -> &'static str {
+fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -178,7 +163,7 @@ fn kind_of(value: &Value) -> &'static str {
 
 /// What stands for a value of `schema` in a call that is to be copied.
 fn example(schema: &Value) -> Value {
-    if let Some(word) = schema["enum"].get(0) {
+    if let Some(word) = schema::words_of(schema).first() {
         return word.clone();
     }
     match schema["type"].as_str() {
@@ -238,7 +223,8 @@ mod tests {
     #[test]
     fn the_right_call_of_every_tool_has_no_faults() {
         for tool in crate::tools::registry::TOOLS {
-            let schema = schema::resolved((tool.input)().to_value());
+            let schema = schema::plain((tool.input)().to_value());
+            let schema = schema::of_action(&schema, &Value::Null);
             let call = right(&schema, &json!({}), "", &mut Vec::new());
             let mut faults = Vec::new();
             assert_eq!(right(&schema, &call, "", &mut faults), call, "{}", tool.name());

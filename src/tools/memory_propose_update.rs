@@ -29,7 +29,7 @@ pub fn call(session: &Session<'_>, mut arguments: Value) -> Result<Value> {
             known
         });
     }
-    Arguments { known: arguments, ignored }.answer(|arguments, _| {
+    Arguments { known: arguments, ignored }.answer(|arguments| {
         let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
         decide::memory::propose(&service, &arguments, false)
     })

@@ -5,15 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{required, whole};
-use super::memory_fetch_context::Words;
+use super::arguments::whole;
 use crate::app::Session;
 use crate::error::Result;
 use crate::memory::search::{Ask, Hit};
 use crate::memory::service::Service;
-
-/// Its names; the other memory tools have a dot in theirs.
-pub const NAMES: [&str; 2] = ["memory.search", "memory_search"];
 
 /// Answer.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -30,14 +26,13 @@ pub struct Found {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// What to look for: words, "phrases", beginnings (migr*).
-    #[schemars(required)]
-    query: Option<String>,
+    query: String,
     /// Paths or module names to prefer.
     #[serde(default)]
-    scope: Words,
+    scope: Vec<String>,
     /// Categories to look in; none for all.
     #[serde(default)]
-    include: Words,
+    include: Vec<String>,
     /// At most so many sections; 10 where it is left out.
     #[serde(default, deserialize_with = "whole")]
     limit: Option<usize>,
@@ -51,19 +46,16 @@ pub struct Parameters {
 /// # Errors
 /// `invalid_parameter`, `memory_not_initialized` and those of the machine.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    Arguments::<Parameters>::read(arguments, "{\"query\": \"connection pool\"}")?.answer(
-        |known, ignored| {
-            let query = required("query", known.query, ignored)?;
-            let ask = Ask {
-                query: query.clone(),
-                scope: known.scope.into(),
-                include: known.include.into(),
-                exclude_archive: known.exclude_archive,
-                budget: None,
-            };
-            let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
-            let results = service.search(&ask, known.limit.unwrap_or(10))?;
-            Ok(Found { query, count: results.len(), results })
-        },
-    )
+    Arguments::<Parameters>::read(arguments)?.answer(|known| {
+        let ask = Ask {
+            query: known.query.clone(),
+            scope: known.scope,
+            include: known.include,
+            exclude_archive: known.exclude_archive,
+            budget: None,
+        };
+        let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
+        let results = service.search(&ask, known.limit.unwrap_or(10))?;
+        Ok(Found { query: known.query, count: results.len(), results })
+    })
 }

@@ -1,25 +1,26 @@
 //! `revise`: a pending proposal of one's own gets new content.
 
+use chrono::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::apply_patch::FileItem;
-use super::arguments::required;
-use super::edits::JsonEdit;
-use super::{Arguments, codes, propose};
+use super::arguments::shorten;
+use super::edits::{JsonEdit, compile};
+use super::{Arguments, codes};
+use crate::app::capture::Source;
 use crate::app::propose::{Recorded, Revision};
 use crate::app::{self, Draft, Session, capture, stack, suggestion};
+use crate::changeset::patch::Options;
 use crate::decide;
 use crate::error::{Error, Result};
 use crate::proposal::Status;
 use crate::proposal::document::file_path;
 use crate::proposal::event::{Evidence, InputForm, timestamp};
 use crate::proposal::rules::Verb;
+use crate::repository::{DURATION, parse_duration};
 use crate::scan::gate::Warning;
-
-/// Its name.
-pub const NAME: &str = "revise";
 
 /// Answer.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -102,8 +103,7 @@ impl Revised {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The proposal.
-    #[schemars(required)]
-    proposal_id: Option<String>,
+    proposal_id: String,
     /// The edits, made on the files as they are now, or on the proposal's own content where they fit that alone.
     edits: Option<Vec<JsonEdit>>,
     /// A patch instead of edits.
@@ -122,62 +122,58 @@ pub struct Parameters {
 /// `proposal_not_found` and its kin, `not_pending`, `human_approval_required` for another's proposal;
 /// those of matching and of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …, \"edits\": […]}")?.answer(
-        |known, ignored| {
-            let id = required("proposal_id", known.proposal_id, ignored)?;
-            let Session { store, caller, now } = session;
-            let proposal = store.view()?.find(&id)?;
-            proposal.require_pending(*now)?;
-            let expires_in = propose::span(known.expires_in)?;
-            let below = stack::ground_of(session, &proposal)?;
-            let mut notes = Vec::new();
-            let take = known.take.filter(|ids| !ids.is_empty());
-            let draft = match (known.edits, known.patch) {
-                (None, None) if take.is_some() => {
-                    let taken = suggestion::take(
-                        session,
-                        &proposal,
-                        &take.unwrap_or_default(),
-                        InputForm::Tool,
-                    )?;
-                    notes = taken.notes;
-                    taken.draft
-                }
-                (Some(edits), None) if take.is_none() => {
-                    let edits = propose::given(session, edits)?;
-                    capture::amend(session, &proposal, edits, &below, InputForm::Tool)?
-                }
-                (None, Some(patch)) if take.is_none() => {
-                    propose::patched(session, patch, (None, None), below)?
-                }
-                (None, None) if known.description.is_some() || expires_in.is_some() => {
-                    Draft::present(store, &proposal, InputForm::Tool)?
-                }
-                (edits, _) => {
-                    let what = match edits.is_some() || take.is_some() {
-                        true => "several of edits, patch and take",
-                        false => "nothing new",
-                    };
-                    return Err(Error::new(
-                        &codes::INVALID_PARAMETER,
-                        format!("the arguments give {what}"),
-                    )
-                    .hint("give \"edits\", \"patch\" or \"take\", or a new \"description\""));
-                }
-            };
-            let proposals = std::slice::from_ref(&proposal);
-            let command = format!("aye revise {} …", proposal.id);
-            let authority = decide::authorise(
-                store,
-                caller,
-                Verb::Revise,
-                proposals,
-                &Evidence::Tool,
-                &command,
-            )?;
-            let revision = Revision { draft, description: known.description, expires_in, notes };
-            let recorded = app::propose::revise(session, &authority, &proposal, revision)?;
-            Ok(Revised::new(&recorded))
-        },
-    )
+    Arguments::<Parameters>::read(arguments)?.answer(|known| {
+        let Session { store, caller, now } = session;
+        let proposal = store.view()?.find(&known.proposal_id)?;
+        proposal.require_pending(*now)?;
+        let expires_in = known.expires_in.map(span).transpose()?;
+        let below = stack::ground_of(session, &proposal)?;
+        let mut notes = Vec::new();
+        let take = known.take.filter(|ids| !ids.is_empty());
+        let is_changed = known.description.is_some() || expires_in.is_some();
+        let draft = match (known.edits, known.patch, take) {
+            (None, None, Some(ids)) => {
+                let taken = suggestion::take(session, &proposal, &ids, InputForm::Tool)?;
+                notes = taken.notes;
+                taken.draft
+            }
+            (Some(edits), None, None) if !edits.is_empty() => {
+                let edits = compile(edits, |path| store.given(path))?;
+                capture::amend(session, &proposal, edits, &below, InputForm::Tool)?
+            }
+            (None, Some(patch), None) => {
+                let (bytes, options) = (patch.into_bytes(), Options::default());
+                let source = Source::Patch { bytes, options, ground: below };
+                // Its remarks are of the patch; where its hunks went is in the draft.
+                capture::capture(session, &source, &mut Vec::new())?
+            }
+            (None, None, None) if is_changed => Draft::present(store, &proposal, InputForm::Tool)?,
+            (None, None, None) => return Err(invalid("the arguments give nothing new")),
+            (Some(edits), None, None) if edits.is_empty() => {
+                return Err(invalid("the list 'edits' is empty"));
+            }
+            _ => return Err(invalid("the arguments give several of edits, patch and take")),
+        };
+        let proposals = std::slice::from_ref(&proposal);
+        let command = format!("aye revise {} …", proposal.id);
+        let (verb, evidence) = (Verb::Revise, &Evidence::Tool);
+        let authority = decide::authorise(store, caller, verb, proposals, evidence, &command)?;
+        let revision = Revision { draft, description: known.description, expires_in, notes };
+        let recorded = app::propose::revise(session, &authority, &proposal, revision)?;
+        Ok(Revised::new(&recorded))
+    })
+}
+
+fn invalid(why: &str) -> Error {
+    Error::new(&codes::INVALID_PARAMETER, why)
+        .hint("give \"edits\", \"patch\" or \"take\", or a new \"description\"")
+}
+
+/// A time span that a caller wrote.
+fn span(text: String) -> Result<Duration> {
+    parse_duration(&text).ok_or_else(|| {
+        Error::new(&codes::INVALID_PARAMETER, format!("'{}' is not a duration", shorten(&text)))
+            .with("parameter", "expires_in")
+            .hint(DURATION)
+    })
 }

@@ -1,85 +1,101 @@
 //! Schemas as clients and their models take them. Pure.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-/// `schema` of the arguments of a tool as one object without references: the interfaces of several models
-/// refuse a choice at the top, and resolve nothing. Of a choice it has the properties of all branches, of which
-/// those are required that all require; a constant that differs from branch to branch becomes a choice of words.
-///
-/// `schema` is one of `schemars`, whose definitions are not recursive.
+/// `schema` of the arguments of a tool as one object: the interfaces of several models refuse a choice at the top. Of a
+/// choice by an action it has the properties of all branches, of which those are required that all require; the actions
+/// become a choice of words.
 pub fn input(schema: Value) -> Value {
-    let Value::Object(mut schema) = resolved(schema) else { return Value::Null };
+    let mut schema = plain(schema);
     let Some(Value::Array(branches)) =
-        schema.shift_remove("oneOf").or_else(|| schema.shift_remove("anyOf"))
+        schema.as_object_mut().and_then(|it| it.shift_remove(CHOICE))
     else {
-        return Value::Object(schema);
+        return schema;
     };
-    let mut properties = Map::new();
-    let mut required: Option<Vec<Value>> = None;
-    for branch in &branches {
-        for (name, property) in branch["properties"].as_object().into_iter().flatten() {
-            match properties.get_mut(name) {
-                None => {
-                    properties.insert(name.clone(), property.clone());
-                }
-                Some(known) => join(known, property),
-            }
+    let mut all = branches.into_iter();
+    let mut merged = all.next().unwrap_or_default();
+    for branch in all {
+        if let Some(words) = words_mut(&mut merged[PROPERTIES][ACTION]) {
+            words.extend(words_of(&branch[PROPERTIES][ACTION]).iter().cloned());
         }
-        let needs = branch["required"].as_array().cloned().unwrap_or_default();
-        required = Some(match required {
-            None => needs,
-            Some(others) => others.into_iter().filter(|name| needs.contains(name)).collect(),
-        });
+        let required = branch[REQUIRED].as_array().cloned().unwrap_or_default();
+        if let Some(all) = merged[REQUIRED].as_array_mut() {
+            all.retain(|name| required.contains(name));
+        }
+        let (Some(properties), Some(more)) =
+            (merged[PROPERTIES].as_object_mut(), branch[PROPERTIES].as_object())
+        else {
+            continue;
+        };
+        for (name, property) in more {
+            properties.entry(name.clone()).or_insert_with(|| property.clone());
+        }
     }
-    schema.insert("properties".to_owned(), Value::Object(properties));
-    schema.insert("required".to_owned(), required.unwrap_or_default().into());
-    Value::Object(schema)
+    schema[PROPERTIES] = merged[PROPERTIES].take();
+    schema[REQUIRED] = merged[REQUIRED].take();
+    schema
 }
 
-/// `schema` without references and what else no model reads, but with its choices.
-pub fn resolved(mut schema: Value) -> Value {
-    let definitions = schema["$defs"].take();
-    plain(schema, &definitions)
+/// `schema`, as [`plain`] gives it, for the action that `arguments` name; the first where they name none that there is,
+/// which then takes the words of all.
+pub fn of_action(schema: &Value, arguments: &Value) -> Value {
+    let Some(branches) = schema[CHOICE].as_array() else { return schema.clone() };
+    let actions = |branch: &Value| words_of(&branch[PROPERTIES][ACTION]).to_vec();
+    let found = branches.iter().find(|branch| actions(branch).contains(&arguments[ACTION]));
+    let mut branch = found.or(branches.first()).cloned().unwrap_or_default();
+    if found.is_none() {
+        branch[PROPERTIES][ACTION]["enum"] = branches.iter().flat_map(actions).collect();
+    }
+    branch
 }
 
-/// `schema` with its references replaced by what they name in `definitions`, and without what no model reads:
-/// the dialect, names of types, defaults, formats of numbers, branches of `null` (in arguments that counts as
-/// absent).
-fn plain(mut schema: Value, definitions: &Value) -> Value {
+/// The types that a value of `schema` may be of; none for any.
+pub fn types(schema: &Value) -> Vec<&str> {
+    match schema["anyOf"].as_array() {
+        Some(branches) => branches.iter().filter_map(|it| it["type"].as_str()).collect(),
+        None => schema["type"].as_str().into_iter().collect(),
+    }
+}
+
+/// The words that a value of `schema` may be; none for any.
+pub fn words_of(schema: &Value) -> &[Value] {
+    schema["enum"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn words_mut(schema: &mut Value) -> Option<&mut Vec<Value>> {
+    schema.get_mut("enum")?.as_array_mut()
+}
+
+const CHOICE: &str = "oneOf";
+const ACTION: &str = "action";
+const PROPERTIES: &str = "properties";
+const REQUIRED: &str = "required";
+
+/// `schema` without what no model reads, but with its choices: without the dialect, names of types, defaults, formats of
+/// numbers, branches of `null` (in arguments that counts as absent).
+pub fn plain(mut schema: Value) -> Value {
     let Some(map) = schema.as_object_mut() else { return schema };
-    if let Some(Value::String(name)) = map.shift_remove("$ref") {
-        let named = &definitions[name.rsplit('/').next().unwrap_or_default()];
-        // What stands beside the reference is nearer to its use; of properties both count.
-        for (key, value) in named.as_object().into_iter().flatten() {
-            match (map.get_mut(key), value) {
-                (None, value) => drop(map.insert(key.clone(), value.clone())),
-                (Some(Value::Object(own)), Value::Object(more)) => own.extend(more.clone()),
-                (Some(Value::Array(own)), Value::Array(more)) => own.extend(more.clone()),
-                _ => {}
-            }
-        }
-    }
-    for key in ["$schema", "$defs", "title", "default", "minimum"] {
+    for key in ["$schema", "title", "default", "minimum"] {
         map.shift_remove(key);
+    }
+    let mut types = map.get("type").and_then(Value::as_array).into_iter().flatten();
+    if let Some(kind) = types.find(|kind| *kind != "null").cloned() {
+        map.insert("type".to_owned(), kind);
     }
     if map.get("type").is_some_and(|kind| kind == "integer") {
         map.shift_remove("format");
     }
-    if let Some(Value::Array(types)) = map.get("type") {
-        let branches: Vec<Value> = types.iter().map(|name| json!({ "type": name })).collect();
-        map.shift_remove("type");
-        map.insert("anyOf".to_owned(), branches.into());
-    }
     for (key, value) in map.iter_mut() {
         match (key.as_str(), value) {
             ("properties", Value::Object(properties)) => {
-                properties.values_mut().for_each(|it| *it = plain(it.take(), definitions));
+                properties.values_mut().for_each(|it| *it = plain(it.take()));
             }
             ("anyOf" | "oneOf" | "allOf", Value::Array(branches)) => {
                 branches.retain(|branch| branch["type"] != "null");
-                branches.iter_mut().for_each(|it| *it = plain(it.take(), definitions));
+                branches.iter_mut().for_each(|it| *it = plain(it.take()));
             }
-            ("items" | "additionalProperties", value) => *value = plain(value.take(), definitions),
+            ("enum", Value::Array(words)) => words.retain(|word| !word.is_null()),
+            ("items" | "additionalProperties", value) => *value = plain(value.take()),
             _ => {}
         }
     }
@@ -124,14 +140,6 @@ fn only_branch(map: &mut Map<String, Value>) {
     }
 }
 
-/// Adds the words of `other` to those of `known`.
-fn join(known: &mut Value, other: &Value) {
-    let words = known.get_mut("enum").and_then(Value::as_array_mut);
-    if let (Some(words), Some(more)) = (words, other["enum"].as_array()) {
-        words.extend(more.iter().filter(|word| !words.contains(word)).cloned().collect::<Vec<_>>());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -159,13 +167,13 @@ mod tests {
     }
 
     #[test]
-    fn references_and_lists_of_types_are_resolved() {
+    fn lists_of_types_and_choices_of_words_are_one_each() {
+        let choice = json!({"oneOf": [{"type": "string", "const": "x", "description": "Ex."},
+            {"type": "string", "const": "y", "description": "Why."}], "description": "Of C."});
         let schema = json!({"properties": {
             "a": {"description": "A", "type": ["string", "null"], "default": null},
-            "b": {"anyOf": [{"$ref": "#/$defs/B"}, {"type": "null"}], "description": "B"},
-        }, "$defs": {"B": {"type": "array", "items": {"$ref": "#/$defs/C"}, "description": "All"},
-            "C": {"oneOf": [{"type": "string", "const": "x", "description": "Ex."},
-                {"type": "string", "const": "y", "description": "Why."}], "description": "Of C."}}});
+            "b": {"anyOf": [{"type": "array", "items": choice}, {"type": "null"}], "description": "B"},
+        }});
         let words =
             json!({"description": "Of C. x: Ex. y: Why.", "type": "string", "enum": ["x", "y"]});
         let expected = json!({"properties": {

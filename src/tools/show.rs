@@ -5,15 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::required;
 use crate::app::Session;
 use crate::app::listing::marks_of;
 use crate::error::Result;
 use crate::proposal::document::Document;
 use crate::render::diff::{self, Options};
-
-/// Its name.
-pub const NAME: &str = "show";
 
 /// Most bytes of a diff in an answer; more would fill the context of a model.
 const MOST: usize = 64 << 10;
@@ -22,8 +18,7 @@ const MOST: usize = 64 << 10;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The proposal.
-    #[schemars(required)]
-    proposal_id: Option<String>,
+    proposal_id: String,
 }
 
 /// Answer: the document of `aye show`, and the diff.
@@ -44,11 +39,10 @@ pub struct Shown {
 /// # Errors
 /// `proposal_not_found` and its kin; those of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …}")?.answer(|known, ignored| {
-        let id = required("proposal_id", known.proposal_id, ignored)?;
+    Arguments::<Parameters>::read(arguments)?.answer(|known| {
         let store = session.store;
         let view = store.view()?;
-        let proposal = view.find(&id)?;
+        let proposal = view.find(&known.proposal_id)?;
         let places = store.places(&proposal);
         let mut document = Document::new(&proposal, proposal.status(session.now), &places);
         document.audience = Some(view.audience(&proposal.id)?.as_str().to_owned());

@@ -1,44 +1,16 @@
 //! The `update_plan` tool: the whole list of steps replaces the one before.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::arguments::{beside, required, shorten};
-use super::{Arguments, failure};
+use super::Arguments;
+use super::arguments::{beside, shorten};
 use crate::app::Session;
-use crate::app::plan::{Updated, update};
+use crate::app::plan::update;
 use crate::error::Result;
-use crate::plan::{Progress, Request, TaskPlan};
+use crate::plan::Request;
 use crate::proposal::event::timestamp;
-
-/// The tool's name.
-pub const NAME: &str = "update_plan";
-
-/// The contract's response, and ours: `explanation`, `progress`.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Response {
-    /// Always `ok`.
-    pub status: &'static str,
-    /// The list as it is now.
-    pub plan: TaskPlan,
-    /// When it became that.
-    pub updated_at: String,
-    /// Why, in the caller's words.
-    pub explanation: Option<String>,
-    /// How many steps are in which state.
-    pub progress: Progress,
-}
-
-/// What the tool answers, as the published schema has it.
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Published {
-    /// The plan was replaced.
-    Done(Response),
-    /// Nothing was changed.
-    Failed(failure::Plain),
-}
 
 // `Request` reads the steps: an error names the one that breaks a rule.
 /// Arguments of the tool.
@@ -46,7 +18,7 @@ pub enum Published {
 pub struct Parameters {
     /// The whole list; an empty one clears the plan.
     #[schemars(with = "Vec<crate::plan::Step>")]
-    plan: Option<Vec<Value>>,
+    plan: Vec<Value>,
     /// Why.
     explanation: Option<String>,
 }
@@ -56,7 +28,16 @@ pub struct Parameters {
 /// # Errors
 /// Those of [`read`], and of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    read(arguments)?.answer(|request, _| Ok(response(&update(session, request)?)))
+    read(arguments)?.answer(|request| {
+        let updated = update(session, request)?;
+        Ok(json!({
+            "status": "ok",
+            "plan": updated.plan,
+            "updated_at": timestamp(updated.at),
+            "explanation": updated.explanation,
+            "progress": updated.plan.progress(),
+        }))
+    })
 }
 
 /// Reads the arguments of a call.
@@ -64,24 +45,11 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
 /// # Errors
 /// `missing_parameter`, `invalid_parameter`; `plan_invalid` with the index of the step.
 pub fn read(arguments: Value) -> Result<Arguments<Request>> {
-    let example = "{\"plan\": [{\"step\": \"Fix bug\", \"status\": \"pending\"}]}";
-    let Arguments { known, mut ignored } = Arguments::<Parameters>::read(arguments, example)?;
-    let request = required("plan", known.plan, &ignored)
-        .and_then(|steps| Request::new(&steps, known.explanation, &mut ignored));
+    let Arguments { known, mut ignored } = Arguments::<Parameters>::read(arguments)?;
+    let request = Request::new(&known.plan, known.explanation, &mut ignored);
     let ignored = ignored.iter().map(|name| shorten(name)).collect();
     match request {
         Ok(known) => Ok(Arguments { known, ignored }),
         Err(error) => Err(beside(error, ignored)),
-    }
-}
-
-/// The contract's response for `updated`.
-pub fn response(updated: &Updated) -> Response {
-    Response {
-        status: "ok",
-        plan: updated.plan.clone(),
-        updated_at: timestamp(updated.at),
-        explanation: updated.explanation.clone(),
-        progress: updated.plan.progress(),
     }
 }

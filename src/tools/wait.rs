@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{required, whole};
+use super::arguments::whole;
 use crate::app::{Session, wait};
 use crate::error::Result;
 
@@ -22,8 +22,7 @@ const MOST: usize = 50;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The proposal.
-    #[schemars(required)]
-    proposal_id: Option<String>,
+    proposal_id: String,
     /// How many seconds to wait at most: 50 at most, and where it is left out. 0 only looks. The answer
     /// says `timed_out` where nothing was decided meanwhile: call again.
     #[serde(default, deserialize_with = "whole")]
@@ -35,9 +34,8 @@ pub struct Parameters {
 /// # Errors
 /// `proposal_not_found` and its kin; those of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
-    Arguments::<Parameters>::read(arguments, "{\"proposal_id\": …}")?.answer(|known, ignored| {
-        let id = required("proposal_id", known.proposal_id, ignored)?;
-        let id = session.store.view()?.resolve(&id)?;
+    Arguments::<Parameters>::read(arguments)?.answer(|known| {
+        let id = session.store.view()?.resolve(&known.proposal_id)?;
         let limit = Duration::from_secs(known.timeout_s.unwrap_or(MOST).min(MOST) as u64);
         let started = Instant::now();
         let clock = || {

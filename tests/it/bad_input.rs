@@ -48,8 +48,8 @@ fn a_directory_that_is_not_there_is_named_so() {
     repo.aye(&["propose", "../x/", "--old", "", "--new", "b"]).fails("path_invalid", 6);
     repo.aye(&["propose", ".git/x/", "--old", "", "--new", "b"]).fails("path_in_git_dir", 6);
     repo.aye(&["propose", "dir/", "--old", "a", "--new", "b"]).fails("is_a_directory", 6);
-    let edit = r#"{"edits":[{"file_path":"nowhere/","old_content":"","new_content":"b"}]}"#;
-    repo.aye(&["call", "propose", edit]).exits(6).says("path_invalid");
+    let edit = r#"{"action":"propose","file_path":"nowhere/","old_content":"","new_content":"b"}"#;
+    repo.aye(&["call", "changes", edit]).exits(6).says("path_invalid");
 }
 
 #[test]

@@ -53,7 +53,7 @@ const HOOKS: &[&str] = &[
     r#"{"session":"s","directory":"/r","tool":"bash","args":{"command":"ls","workdir":"/r"}}"#,
 ];
 const MESSAGES: &[&str] = &[
-    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list","arguments":{}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"show","arguments":{}}}"#,
     r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
     r#"{"jsonrpc":"2.0","id":"a","error":{"code":-1,"message":"x"}}"#,
 ];

@@ -3,13 +3,17 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use aye::tools::registry::TOOLS;
 use serde_json::{Value, json};
 
 use crate::support::record::{apply, comment, reject, request_changes};
 use crate::support::{Cmd, Repo};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("b.txt", "bee\n")];
+
+/// The arguments of `changes` that propose an edit.
+fn propose(path: &str, old: &str, new: &str) -> Value {
+    json!({ "action": "propose", "file_path": path, "old_content": old, "new_content": new })
+}
 
 /// A client that has started the server.
 struct Client {
@@ -91,8 +95,7 @@ impl Client {
 
     #[track_caller]
     fn proposes(&mut self, path: &str, old: &str, new: &str) -> String {
-        let edit = json!({ "file_path": path, "old_content": old, "new_content": new });
-        let answer = self.call("propose", json!({ "edits": [edit], "description": "Because" }));
+        let answer = self.call("changes", propose(path, old, new));
         answer["proposal_id"].as_str().expect("an id").to_owned()
     }
 
@@ -111,7 +114,7 @@ fn a_tool_that_panics_is_an_answer_and_the_server_answers_on() {
         let stop = format!("tool.called={action}");
         let mut client = Client::start(repo.cmd(&["mcp"]).env("FAILPOINTS", stop));
         for _ in 0..2 {
-            let error = client.fails("list", json!({}));
+            let error = client.fails("show", json!({ "proposal_id": "x" }));
             assert_eq!(error["code"], "internal_error", "{error}");
             let message = error["message"].as_str().unwrap();
             assert!(message.contains(status), "{message}");
@@ -131,8 +134,8 @@ fn an_agent_proposes_waits_and_hears_the_decision() {
     assert_eq!(repo.text("a.txt"), "one\ntwo\n");
     let waiting = client.call("wait", json!({ "proposal_id": id, "timeout_s": 0 }));
     assert_eq!((&waiting["status"], &waiting["timed_out"]), (&json!("pending"), &json!(true)));
-    let listed = client.call("list", json!({}));
-    assert_eq!(listed["proposals"][0]["proposal_id"], id.as_str());
+    let listed = client.call("changes", json!({ "action": "list" }));
+    assert_eq!(listed["proposals"][0]["id"], id.as_str());
     assert_eq!(listed["proposals"][0]["proposed_by"], "codex");
     request_changes(&repo, &id, "In French, please");
     let sent_back = client.call("wait", json!({ "proposal_id": id, "timeout_s": 50 }));
@@ -151,7 +154,7 @@ fn an_agent_proposes_waits_and_hears_the_decision() {
     assert_eq!((&applied["status"], &applied["by"]), (&json!("applied"), &json!("Ada Reviewer")));
     assert_eq!(repo.text("a.txt"), "un\ntwo\n");
     let patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-bee\n+wasp\n";
-    let answer = client.call("propose_patch", json!({ "patch": patch, "description": "Wasps" }));
+    let answer = client.call("apply_patch", json!({ "patch": patch, "propose": true }));
     let id = answer["proposal_id"].as_str().expect("an id");
     reject(&repo, id, "Bees are kinder");
     let rejected = client.call("wait", json!({ "proposal_id": id }));
@@ -172,7 +175,7 @@ fn a_wait_holds_up_no_other_call() {
             json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
         client.send(&request.to_string());
     }
-    assert_eq!(client.call("list", json!({}))["count"], 2);
+    assert_eq!(client.call("changes", json!({ "action": "list" }))["count"], 2);
     client.proposes("a.txt", "two", "zwei");
     // Each wait is for its own.
     reject(&repo, &two, "no");
@@ -201,7 +204,7 @@ fn what_waits_for_its_turn_is_dropped_by_a_cancellation() {
         json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
     };
     client.send(&call("writes", "comment", json!({ "proposal_id": id, "body": "so" })));
-    client.send(&call("dropped", "list", json!({})));
+    client.send(&call("dropped", "changes", json!({ "action": "list" })));
     client.send(&call("waits", "wait", json!({ "proposal_id": id, "timeout_s": 0 })));
     let params = json!({ "requestId": "dropped" });
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
@@ -236,7 +239,8 @@ fn while_a_call_waits_a_ping_is_answered_and_the_call_can_be_cancelled() {
     client.send(&request("second", "tools/call", wait.clone()));
     client.send(&cancel("second"));
     client.send(&cancel("unheard-of"));
-    client.send(&request("list", "tools/call", json!({ "name": "list" })));
+    let list = json!({ "name": "changes", "arguments": { "action": "list" } });
+    client.send(&request("list", "tools/call", list));
     client.send(&cancel("first"));
     // Neither is answered.
     let list = client.receive();
@@ -288,8 +292,8 @@ fn each_request_may_say_for_itself_who_asks() {
     let found = client.ask("server/discover", json!({ "_meta": meta }));
     assert_eq!(found["result"]["resultType"], "complete");
     assert_eq!(found["result"]["capabilities"], json!({ "tools": {} }));
-    let edit = json!({ "file_path": "a.txt", "old_content": "one", "new_content": "1" });
-    let params = json!({ "_meta": meta, "name": "propose", "arguments": { "edits": [edit] } });
+    let arguments = propose("a.txt", "one", "1");
+    let params = json!({ "_meta": meta, "name": "changes", "arguments": arguments });
     let answer = client.ask("tools/call", params);
     assert_eq!(answer["result"]["structuredContent"]["proposed_by"], "claude-code");
     client.ends();
@@ -311,9 +315,7 @@ fn what_is_named_by_the_environment_counts_before_the_client() {
             server.ask("initialize", json!({ "clientInfo": { "name": client } }));
             server
         };
-        let old = repo.text("a.txt");
-        let edit = json!({ "file_path": "a.txt", "content": format!("{old}{expected}\n") });
-        let answer = client.call("propose", json!({ "edits": [edit] }));
+        let answer = client.call("changes", propose("a.txt", "one", expected));
         assert_eq!(answer["proposed_by"], expected, "{variable}={value}");
         client.ends();
         repo.aye(&["list", "--status", "all"]).ok().lacks("Ada");
@@ -324,12 +326,9 @@ fn what_is_named_by_the_environment_counts_before_the_client() {
 fn calls_are_what_the_schemas_of_arguments_say() {
     let repo = Repo::with(FILES);
     repo.aye(&["memory", "init"]).ok();
-    let all: Vec<&str> = TOOLS.iter().map(|tool| tool.name()).collect();
-    let all = all.join(",");
-    let mut client = Client::listing(&repo, "gemini-cli-mcp-client", &["--tools", &all]);
+    let mut client = Client::named(&repo, "gemini-cli-mcp-client");
     let id = client.proposes("a.txt", "one", "eins");
     comment(&repo, &id, "looking");
-    let edit = json!({ "file_path": "b.txt", "delete": true });
     let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n";
     let section = json!({
         "operation": "append_section", "path": "conventions.md", "heading": "Use tabs",
@@ -340,19 +339,14 @@ fn calls_are_what_the_schemas_of_arguments_say() {
         "sources": [{ "type": "user" }], "confidence": "confirmed",
     });
     let calls = [
-        ("propose", json!({ "edits": [edit] })),
-        ("propose_patch", json!({ "patch": patch })),
         ("revise", json!({ "proposal_id": id, "description": "Better" })),
         ("comment", json!({ "proposal_id": id, "body": "Thanks" })),
-        ("list", json!({ "status": "all", "limit": 1 })),
         ("show", json!({ "proposal_id": id })),
         ("wait", json!({ "proposal_id": id, "timeout_s": 0 })),
         ("readonly_shell", json!({ "command": "cat a.txt" })),
         ("update_plan", json!({ "plan": [{ "step": "a", "status": "pending" }] })),
         ("memory_propose_update", memory),
         ("memory_search", json!({ "query": "tabs" })),
-        ("memory_fetch_context", json!({})),
-        ("memory_status", json!({})),
         ("changes", json!({ "action": "list" })),
         ("apply_patch", json!({ "patch": patch, "propose": true })),
     ];
@@ -366,6 +360,12 @@ fn calls_are_what_the_schemas_of_arguments_say() {
         client.call(name, arguments);
         assert!(tool.get("outputSchema").is_none(), "{name}");
     }
+    client.ends();
+    let mut client = Client::listing(&repo, "x", &["--tools", "memory.search,wait"]);
+    let listed = client.ask("tools/list", json!({}))["result"]["tools"].take();
+    assert_eq!((&listed[0]["name"], &listed[2]), (&json!("memory_search"), &Value::Null));
+    // One that is not listed is answered all the same.
+    client.call("changes", json!({ "action": "list" }));
     client.ends();
     repo.aye(&["mcp", "--tools", "show,shwo"]).fails("unknown_tool", 3);
 }
@@ -389,17 +389,15 @@ fn a_command_that_is_refused_is_an_answer_that_the_model_reads() {
     let mut client = Client::named(&repo, "x");
     let refused = client.fails("readonly_shell", json!({ "command": "rm a.txt" }));
     assert_eq!(refused["code"], "COMMAND_NOT_ALLOWED", "{refused:#}");
-    let edit = json!({ "file_path": "a.txt", "old_content": "three", "new_content": "x" });
-    assert_eq!(
-        client.fails("propose", json!({ "edits": [edit] }))["code"],
-        "old_content_not_found"
-    );
-    assert_eq!(client.fails("propose", json!({}))["code"], "missing_parameter");
-    assert_eq!(client.fails("propose", json!({ "edits": [] }))["code"], "invalid_parameter");
-    assert_eq!(
-        client.fails("show", json!({ "proposal_id": "zzzz" }))["code"],
-        "proposal_not_found"
-    );
+    for (tool, arguments, code) in [
+        ("changes", propose("a.txt", "three", "x"), "old_content_not_found"),
+        ("changes", json!({}), "missing_parameter"),
+        ("revise", json!({ "edits": [] }), "missing_parameter"),
+        ("show", json!({ "proposal_id": 5 }), "invalid_parameter"),
+        ("show", json!({ "proposal_id": "zzzz" }), "proposal_not_found"),
+    ] {
+        assert_eq!(client.fails(tool, arguments)["code"], code);
+    }
     client.ends();
 }
 
@@ -433,15 +431,14 @@ fn the_repository_may_be_another_one_or_none() {
     let (repo, other) = (Repo::with(FILES), Repo::with(&[("c.txt", "sea\n")]));
     let mut client =
         Client::start(repo.cmd(&["mcp", "--repo", other.root().to_str().expect("UTF-8")]));
-    let edit = json!({ "file_path": "c.txt", "old_content": "sea", "new_content": "C" });
-    client.call("propose", json!({ "edits": [edit] }));
+    client.proposes("c.txt", "sea", "C");
     client.ends();
     other.aye(&["list"]).ok().says("c.txt");
     repo.aye(&["list"]).ok().lacks("c.txt");
     repo.aye(&["mcp", "--repo", "nowhere"]).fails("invalid_argument", 6);
 
     let mut client = Client::start(repo.cmd(&["mcp"]).dir(repo.outer()));
-    assert_eq!(client.fails("list", json!({}))["code"], "not_a_repository");
+    assert_eq!(client.fails("show", json!({ "proposal_id": "x" }))["code"], "not_a_repository");
     client.ends();
 }
 

@@ -31,6 +31,10 @@ fn call(repo: &Repo, tool: &str, arguments: &Value) -> Value {
     run.ok().json()
 }
 
+fn status(repo: &Repo) -> Value {
+    repo.aye(&["memory", "status", "--json"]).ok().json()
+}
+
 fn staged(repo: &Repo, request: &Value) -> String {
     let answer = call(repo, "memory.propose_update", request);
     assert_eq!(answer["status"], "staged", "{answer:#}");
@@ -80,7 +84,7 @@ fn an_agent_proposes_a_person_applies_and_rejects() {
     assert!(!repo.exists(&format!(".agent-memory/staging/{first}")));
 
     repo.aye(&["reject", &third, "--yes", "--reason", "no editors here"]).ok();
-    let status = call(&repo, "memory_status", &json!({}));
+    let status = self::status(&repo);
     let outcome = status["recent_outcomes"]
         .as_array()
         .and_then(|all| all.iter().find(|o| o["id"] == third.as_str()))
@@ -177,7 +181,7 @@ fn drift_is_refused_until_the_target_is_as_it_was() {
     let id = staged(&repo, &request);
     repo.write(".agent-memory/decisions.md", text.replace("old", "changed by hand"));
     repo.aye(&["apply", &id, "--yes"]).fails("target_drift", 5);
-    let status = call(&repo, "memory.status", &json!({}));
+    let status = self::status(&repo);
     assert_eq!(status["staged_updates"][0]["drift_detected"], true);
     repo.aye(&["rebase", &id]).fails("target_drift", 5);
     repo.write(".agent-memory/decisions.md", &text);
@@ -252,8 +256,8 @@ fn search_sees_hand_edits_and_branch_switches_at_once() {
     assert_eq!(repo.aye(&["memory", "search", "cockroachdb"]).status, 1);
     repo.git(&["merge", "-q", "--no-edit", "other"]);
     repo.aye(&["memory", "search", "verteilter"]).ok().says("decisions.md#pg");
-    let pack =
-        call(&repo, "memory.fetch_context", &json!({"query": "cockroachdb", "budget": 2000}));
+    let ask = ["memory", "context", "cockroachdb", "--budget", "2000", "--json"];
+    let pack = repo.aye(&ask).ok().json();
     assert!(
         pack["context"]
             .as_str()
@@ -406,7 +410,7 @@ fn a_store_of_the_public_project_works_unchanged() {
         assert!(found.to_string().contains("stores[]"), "{found:#}");
     };
     notes_stores();
-    let status = call(&repo, "memory.status", &json!({}));
+    let status = self::status(&repo);
     assert_eq!(status["durable_files"], 8, "{status:#}");
     repo.aye(&["memory", "search", "merge", "driver"]).ok();
     let id = staged(&repo, &decision("Use Postgres"));

@@ -69,7 +69,7 @@ fn a_memory_is_bootstrapped_decided_and_found_again() {
     assert_eq!(terminal.ends(), 0);
     repo.aye(&["apply", &cache, "--yes"]).ok();
     repo.aye(&["reject", &daemon, "--reason", "hooks may need one", "--yes"]).ok();
-    let status = repo.agent("bot", &["call", "memory.status", "{}"]).ok().json().to_string();
+    let status = repo.aye(&["memory", "status", "--json"]).ok().out();
     assert!(status.contains("hooks"), "{status}");
 
     // Who tampers with a staging directory changes nothing.

@@ -19,7 +19,6 @@ fn the_second_call_is_right() {
     let id = propose(&repo, "b.txt", "bee", "wasp");
     let own = repo.agent("codex", &["propose", "b.txt", "--old", "bee", "--new", "ant", "-q"]);
     let own = own.ok().id();
-    let flat = json!({ "file_path": "a.txt", "old_content": "two", "new_content": "2" });
     let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+TWO\n*** End Patch\n";
     let edit = json!({ "path": "b.txt", "old_str": "bee", "new_str": "fly" });
     // The tool, the first call, what the model has to add to the call that it is told.
@@ -40,7 +39,6 @@ fn the_second_call_is_right() {
             json!({}),
         ),
         ("changes", json!({ "action": "list", "limit": "5" }), json!({})),
-        ("changes", json!({ "action": "reject", "id": own }), json!({})),
         (
             "apply_patch",
             json!({ "diff": patch, "propose": "yes" }),
@@ -54,13 +52,13 @@ fn the_second_call_is_right() {
         ),
         ("update_plan", json!({ "steps": [{ "title": "Look", "status": "pending" }] }), json!({})),
         ("update_plan", json!({ "plan": { "step": "Look", "status": "pending" } }), json!({})),
+        ("revise", json!({ "id": own, "edits": edit }), json!({})),
         (
-            "propose",
-            json!({ "edits": { "file_path": "a.txt", "old_content": "two", "new_content": "ii" } }),
+            "revise",
+            json!({ "proposal": own, "edits": [{ "file": "b.txt", "content": "c" }] }),
             json!({}),
         ),
-        ("propose", flat.clone(), json!({ "edits": [flat] })),
-        ("propose", json!({ "edits": [edit] }), json!({})),
+        ("changes", json!({ "action": "reject", "id": own }), json!({})),
         ("comment", json!({ "proposal": id, "text": "Why?" }), json!({})),
         ("show", json!({ "id": id }), json!({})),
         ("wait", json!({ "id": id, "timeout_s": 0 }), json!({})),

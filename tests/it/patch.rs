@@ -460,9 +460,6 @@ fn a_hunk_that_only_adds_and_has_no_context_goes_to_the_very_end_or_nowhere() {
         let hint = answer["hint"].as_str().expect("a hint");
         assert!(hint.contains("\"unidiff_zero\": true") && !hint.contains("--"), "{at} {hint}");
     }
-    let tool = json!({ "patch": patch("-1,0 +2"), "description": "x" });
-    let run = repo.aye_stdin(&["call", "propose_patch", "-"], tool.to_string()).exits(5);
-    assert!(!run.out().contains("unidiff"), "{run}");
     // Where it is said to go, and nowhere else without a word.
     let far = ["patch", "--unidiff-zero", "--dry-run"];
     let answer = yaml(&repo.aye_stdin(&far, patch("-40,0 +41")).ok().stdout);

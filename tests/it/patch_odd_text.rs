@@ -238,19 +238,6 @@ fn a_binary_patch_that_was_cut_off_changes_nothing() {
     assert_eq!((repo.read("bin"), repo.read("other")), (noise(1000), noise(2000)));
 }
 
-#[test]
-fn a_call_without_an_object_is_told_the_tools_own_arguments() {
-    let repo = Repo::new();
-    for (tool, own) in
-        [("apply_patch", "\"patch\""), ("readonly_shell", "\"command\""), ("changes", "\"action\"")]
-    {
-        let run = repo.aye(&["call", tool, "[]"]);
-        let text = run.out();
-        let hint = text.lines().find(|line| line.contains("hint")).unwrap_or_default();
-        assert!(hint.contains(own) || hint.contains(&own.replace('"', "\\\"")), "{tool}: {run}");
-    }
-}
-
 /// A header says what will follow, so that a patch without it is known for a part of one.
 #[test]
 fn a_patch_that_ends_in_a_header_changes_nothing() {

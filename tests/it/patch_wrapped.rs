@@ -22,27 +22,22 @@ fn only_in(repo: &Repo, directory: &str, command: &str) {
 
 #[test]
 fn the_paths_of_a_patch_behind_cd_are_read_there() {
-    for (directory, command) in [
-        ("src/", "cd src && apply_patch <<'EOF'\nPATCHEOF\n"),
-        ("src/", "cd ./src/ && apply_patch <<EOF\nPATCHEOF\n"),
-        ("src/", "I fix it:\n\ncd 'src'   &&   applypatch <<-\"EOF\"\nPATCHEOF\n"),
-        ("src/", "bash -lc \"cd src && apply_patch <<'PATCH'\nPATCHPATCH\"\n"),
-        ("my dir/", "bash -lc \"cd \\\"my dir\\\" && apply_patch <<'PATCH'\nPATCHPATCH\"\n"),
-        ("src/", "/bin/sh -c 'cd \"src\" && apply_patch <<EOF\nPATCHEOF'\n"),
-        ("my dir/", "cd 'my dir' && apply_patch << 'EOF'\nPATCHEOF\n"),
-        ("", "cd . && apply_patch <<'EOF'\nPATCHEOF\n"),
-        ("", "$ apply_patch <<'EOF'\nPATCHEOF\n"),
-        ("", "apply_patch <<'EOF' && make\nPATCHEOF\n"),
-        ("", "Use `cd src && make` to see it.\nPATCH"),
-        ("", "| a | b |\n\n```\napply_patch <<'EOF'\nPATCHEOF\n"),
+    for (directory, before, after) in [
+        ("src/", "cd src && apply_patch <<'EOF'\n", "EOF\n"),
+        ("src/", "cd ./src/ && apply_patch <<EOF\n", "EOF\n"),
+        ("src/", "I fix it:\n\ncd 'src'   &&   applypatch <<-\"EOF\"\n", "EOF\n"),
+        ("src/", "bash -lc \"cd src && apply_patch <<'PATCH'\n", "PATCH\"\n"),
+        ("my dir/", "bash -lc \"cd \\\"my dir\\\" && apply_patch <<'PATCH'\n", "PATCH\"\n"),
+        ("src/", "/bin/sh -c 'cd \"src\" && apply_patch <<EOF\n", "EOF'\n"),
+        ("my dir/", "cd 'my dir' && apply_patch << 'EOF'\n", "EOF\n"),
+        ("", "cd . && apply_patch <<'EOF'\n", "EOF\n"),
+        ("", "$ apply_patch <<'EOF'\n", "EOF\n"),
+        ("", "apply_patch <<'EOF' && make\n", "EOF\n"),
+        ("", "Use `cd src && make` to see it.\n", ""),
+        ("", "| a | b |\n\n```\napply_patch <<'EOF'\n", "EOF\n"),
     ] {
         let repo = scene();
-        let patch =
-            command.replacen("PATCH", BODY, if command.contains("'PATCH'") { 0 } else { 1 });
-        let patch = match command.contains("'PATCH'") {
-            true => command.replace("\nPATCHPATCH", &format!("\n{BODY}PATCH")),
-            false => patch,
-        };
+        let patch = format!("{before}{BODY}{after}");
         let run = repo.aye_stdin(&["patch"], &patch);
         assert_eq!(run.status, 0, "{patch}\n{run}");
         only_in(&repo, directory, &patch);
@@ -62,9 +57,9 @@ fn every_way_in_reads_them_there() {
     let id = repo.aye_stdin(&["propose", "--patch", "-", "-m", "x", "-q"], &patch).ok().id();
     repo.aye(&["apply", &id, "--yes"]).ok();
     only_in(&repo, "src/", "propose");
-    let tool = json!({ "patch": patch, "description": "x" }).to_string();
+    let tool = json!({ "patch": patch, "propose": true }).to_string();
     repo.aye(&["undo", &id, "--yes"]).ok();
-    repo.aye_stdin(&["call", "propose_patch", "-"], tool).ok();
+    repo.aye_stdin(&["call", "apply_patch", "-"], tool).ok();
     assert_eq!(repo.aye(&["list", "--json"]).ok().json()["proposals"][0]["file_path"], "src/b.txt");
 }
 

@@ -56,18 +56,16 @@ fn how_a_proposed_patch_was_matched_is_said() {
     assert_eq!(hunks(&run.json())[0]["matched"], "blanks");
     assert_eq!(run.json()["adapted"], expected["files"]);
     let tool = |name: &str, arguments: serde_json::Value| {
-        repo.agent("codex", &["call", name, &arguments.to_string()]).ok().json()
+        repo.agent("codex", &["call", name, &arguments.to_string(), "--json"]).ok().json()
     };
-    let answer = tool("propose_patch", serde_json::json!({ "patch": patch }));
-    assert_eq!(answer["adapted"], expected["files"]);
 
     let at = |line: usize| {
         let header = format!("@@ -{line},2 +{line},2 @@");
         FIX.replace("a/a", "a/b").replace("b/a", "b/b").replace("@@ -1,2 +1,2 @@", &header)
     };
     let moved = at(2);
-    let answer = tool("propose_patch", serde_json::json!({ "patch": moved }));
-    assert_eq!(hunks(&answer)[0]["offset"], 1);
+    let answer = tool("apply_patch", serde_json::json!({ "patch": moved, "propose": true }));
+    assert_eq!(answer["files"][0]["hunks"][0]["offset"], 1);
     let id = answer["proposal_id"].as_str().expect("an id").to_owned();
     let other = moved.replace("TWO", "zwei");
     let answer = tool("revise", serde_json::json!({ "proposal_id": id, "patch": other }));
@@ -79,7 +77,8 @@ fn how_a_proposed_patch_was_matched_is_said() {
         .ok()
         .notes("offset +1");
     // What fits as written is not mentioned.
-    assert!(tool("propose_patch", serde_json::json!({ "patch": at(3) })).get("adapted").is_none());
+    let run = repo.aye_stdin(&["propose", "--patch", "-", "--json"], at(3)).ok();
+    assert!(run.json().get("adapted").is_none());
 }
 
 #[test]

@@ -176,12 +176,12 @@ fn inside_of_a_session_the_repository_is_the_real_one() {
     let text = format!(
         "{aye} list --json | grep -q {theirs} || exit 11
          {aye} propose --commit HEAD; test $? = 4 || exit 12
-         {aye} call propose '{{\"edits\":[]}}' >/dev/null; test $? = 4 || exit 13
+         {aye} call revise '{{\"proposal_id\":\"x\"}}' >/dev/null; test $? = 4 || exit 13
          echo x >>src/a.txt; {aye} session submit $AYE_SESSION -m 'Half of it' || exit 14
          cd src; echo y >>a.txt; {aye} run true; test $? = 4 || exit 15
          printf '*** Begin Patch\\n*** Update File: b.txt\\n@@\\n-bee\\n+wasp\\n*** End Patch\\n' |
              {aye} patch >/dev/null || exit 16
-         XDG_STATE_HOME=/nowhere {aye} call propose '{{\"edits\":[]}}' >/dev/null; test $? = 4 || exit 17"
+         XDG_STATE_HOME=/nowhere {aye} call revise '{{\"proposal_id\":\"x\"}}' >/dev/null; test $? = 4 || exit 17"
     );
     let ended = run(&repo, &text).ok();
     assert!(ended.err().contains("in_session"), "{ended}");

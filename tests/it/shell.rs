@@ -37,12 +37,10 @@ fn a_refused_command_ends_with_4_and_runs_nothing() {
     assert_eq!(run.out(), "", "nothing before the refused part ran either");
     assert!(repo.exists("a.txt"));
     let (json, status) = json(&repo, &["cat a.txt > b.txt"]);
-    assert_eq!((status, &json["status"]), (4, &"error".into()));
-    assert_eq!(
-        (&json["code"], &json["details"]["position"]),
-        (&"COMMAND_NOT_ALLOWED".into(), &10.into())
-    );
-    assert!(json["hint"].is_string() && json["message"].is_string());
+    let error = &json["error"];
+    assert_eq!((status, &error["code"]), (4, &"COMMAND_NOT_ALLOWED".into()));
+    assert_eq!(error["details"]["position"], 10);
+    assert!(error["hint"].is_string() && error["message"].is_string());
     for (command, instead) in [
         ("ls | tee out", "is returned to you"),
         ("less a.txt", "head"),
@@ -282,7 +280,7 @@ fn without_landlock_one_program_runs_and_require_refuses() {
             (&sandbox.into(), &"one\ntwo\n".into())
         );
         assert!(run("git log --oneline")["output"].as_str().unwrap().contains("Start"));
-        assert_eq!(run("cat a.txt | wc")["code"], "COMMAND_NOT_ALLOWED");
+        assert_eq!(run("cat a.txt | wc")["error"]["code"], "COMMAND_NOT_ALLOWED");
         repo.git(&["config", "aye.shellSandbox", "require"]);
         for command in ["cat a.txt", "rm a.txt"] {
             assert_eq!(run(command)["error"]["code"], "sandbox_required", "{command}");
@@ -318,7 +316,7 @@ fn the_tool_answers_in_yaml_through_call() {
     call(r#"{"command": "rm a.txt"}"#)
         .exits(4)
         .says("status: error")
-        .says("code: COMMAND_NOT_ALLOWED");
+        .says("command: rm a.txt\ncode: COMMAND_NOT_ALLOWED");
     call("{}").exits(6).says("status: error");
     call(r#"{"command": "ls", "cwd": "/"}"#).exits(6).says("inside the repository");
 }

@@ -29,8 +29,9 @@ fn keys(answer: &Value) -> Vec<&str> {
 
 /// A call of each tool that is answered in `repo`.
 fn calls(repo: &Repo) -> Vec<(&'static str, Value)> {
-    let propose = json!({"edits": [{"file_path": "sub/g", "content": "G\n"}]});
-    let proposed = answer(&call(repo, "propose", &propose).ok());
+    let propose =
+        json!({"action": "propose", "file_path": "sub/g", "old_content": "g", "new_content": "G"});
+    let proposed = answer(&call(repo, "changes", &propose).ok());
     let id = &proposed["proposal_id"];
     vec![
         ("comment", json!({"proposal_id": id, "body": "A thought"})),
@@ -43,15 +44,7 @@ fn calls(repo: &Repo) -> Vec<(&'static str, Value)> {
             "changes",
             json!({"action": "propose", "file_path": "f", "old_content": "three", "new_content": "3"}),
         ),
-        (
-            "propose",
-            json!({"edits": [{"file_path": "f", "old_content": "three", "new_content": "III"}]}),
-        ),
-        ("propose_patch", json!({"patch": "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-one\n+I\n two\n"})),
-        ("list", json!({"status": "all"})),
         ("memory.search", json!({"query": "tabs"})),
-        ("memory.status", json!({})),
-        ("memory.fetch_context", json!({"query": "tabs"})),
         ("memory.propose_update", json!({"intent": "update_current", "operations": []})),
         ("readonly_shell", json!({"command": "ls"})),
         ("update_plan", json!({"plan": [{"step": "a", "status": "pending"}]})),
@@ -74,46 +67,21 @@ fn an_argument_that_nobody_knows_is_named_and_nothing_else() {
     assert_eq!(answer["ignored_parameters"], json!(["plan[0].id", "plan[0].priority"]));
 }
 
-/// Whoever generates a client from `aye util schema TOOL` reads every answer of a tool that has a form of its own for
-/// errors with it, these too.
+/// Whoever generates a client reads every error of a tool without a form of its own with the published schema.
 #[test]
-fn calls_and_errors_keep_to_the_published_schemas() {
+fn errors_keep_to_the_published_schema() {
     let repo = repo();
-    let holds = |name: &str, answer: &Value| {
-        let run = repo.aye(&["util", "schema", name]).ok();
-        let schema = jsonschema::validator_for(&run.json()).expect("a schema");
-        let errors: Vec<String> = schema.iter_errors(answer).map(|e| e.to_string()).collect();
-        assert!(errors.is_empty(), "{name}: {errors:#?}\n{answer:#}");
-    };
-    for at in 0..calls(&repo).len() {
-        let repo = self::repo();
-        let (tool, arguments) = calls(&repo).swap_remove(at);
-        let answer = answer(&call(&repo, tool, &arguments).ok());
-        if ["apply_patch", "readonly_shell", "update_plan"].contains(&tool) {
-            holds(tool, &answer);
-        }
-    }
+    let schema = repo.aye(&["util", "schema", "error"]).ok().json();
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
     for tool in TOOLS.iter().map(|tool| tool.name()) {
-        let run = call(&repo, tool, &json!([]));
-        let answer = answer(&run);
-        match answer.get("status") {
+        let answer = answer(&call(&repo, tool, &json!([])));
+        match answer["status"].as_str() {
             // A rejection is an answer of that tool.
-            Some(_) if tool == "memory.propose_update" => {}
-            Some(status) => {
-                assert_eq!(status, "error", "{tool}: {answer}");
-                holds(tool, &answer);
-            }
+            Some(status) if tool == "memory.propose_update" => assert_eq!(status, "rejected"),
+            Some(status) => assert_eq!(status, "error", "{tool}: {answer}"),
             // All commands have this one, too.
-            None => holds("error", &answer),
+            None => assert!(schema.is_valid(&answer), "{tool}: {answer}"),
         }
-    }
-    for (tool, arguments) in [
-        ("readonly_shell", json!({"command": "rm f"})),
-        ("readonly_shell", json!({"command": "ls", "workdir": "/"})),
-        ("update_plan", json!({"plan": [{"step": "a", "status": "odd"}]})),
-        ("apply_patch", json!({"patch": "nonsense"})),
-    ] {
-        holds(tool, &answer(&call(&repo, tool, &arguments)));
     }
 }
 
@@ -125,7 +93,7 @@ fn an_argument_of_the_wrong_type_is_refused_by_its_name() {
         ("apply_patch", json!({"patch": "x", "fuzz": "two"}), "fuzz"),
         ("changes", json!({"action": "list", "limit": 1.5}), "limit"),
         ("changes", json!({"action": 1}), "action"),
-        ("memory.fetch_context", json!({"budget": true}), "budget"),
+        ("memory.search", json!({"query": "x", "scope": "src"}), "scope"),
         ("readonly_shell", json!({"command": ["ls"]}), "command"),
         ("readonly_shell", json!({"command": "ls", "timeout_ms": "soon"}), "timeout_ms"),
         ("update_plan", json!({"plan": "Fix bug"}), "plan"),
@@ -154,10 +122,8 @@ fn an_argument_that_nobody_knows_is_named_beside_an_error() {
         ),
         ("changes", json!({"action": "apply", "proposal_id": none})),
         ("comment", json!({"proposal_id": none, "body": "x"})),
-        ("list", json!({"status": "odd"})),
+        ("changes", json!({"action": "list", "status": "odd"})),
         ("memory.search", json!({})),
-        ("propose", json!({"edits": []})),
-        ("propose_patch", json!({"patch": "garbage"})),
         ("readonly_shell", json!({"command": "rm f"})),
         ("readonly_shell", json!({"command": "ls", "workdir": "/"})),
         ("readonly_shell", json!({})),
@@ -192,15 +158,15 @@ fn a_long_value_of_the_wrong_type_is_not_echoed_whole() {
     let repo = repo();
     let long = "a, expected ".repeat(5000);
     for (tool, arguments) in [
-        ("propose", json!({"edits": long})),
-        ("propose", json!({"edits": [{"file_path": "f", "content": "x", "delete": long}]})),
+        ("revise", json!({"proposal_id": "prop_x", "edits": long})),
+        ("revise", json!({"proposal_id": "prop_x", "edits": [{"file_path": "f", "delete": long}]})),
         ("apply_patch", json!({"patch": "x", "dry_run": long})),
         ("changes", json!({"action": "list", "limit": long})),
         ("readonly_shell", json!({"command": "ls", "timeout_ms": long})),
         ("readonly_shell", json!({"command": "ls", "workdir": long})),
         ("update_plan", json!({"plan": long})),
         ("update_plan", json!({"plan": [{"step": "a", "status": long}]})),
-        ("propose", json!({"edits": [], "expires_in": long})),
+        ("changes", json!({"action": long})),
     ] {
         let run = call(&repo, tool, &arguments).exits(6);
         assert!(run.out().len() < 1000, "{tool}: {}", run.out().len());
@@ -216,7 +182,6 @@ fn a_long_unknown_name_is_not_echoed_whole() {
     for (tool, mut arguments) in [
         ("apply_patch", json!({"patch": "garbage"})),
         ("changes", json!({"action": "list"})),
-        ("list", json!({})),
         ("memory.propose_update", json!({"intent": "odd", "operations": []})),
         ("readonly_shell", json!({"command": "ls"})),
         ("show", json!({})),
@@ -241,15 +206,12 @@ fn every_tool_has_one_shape_of_errors() {
     let repo = repo();
     for tool in TOOLS {
         for (arguments, key) in [(json!([]), None), (json!({}), Some("parameter"))] {
-            if key.is_some() && (tool.bare || tool.name() == "memory.propose_update") {
-                continue;
-            }
             let answer = answer(&call(&repo, tool.name(), &arguments));
             if answer["status"] == "rejected" {
                 continue;
             }
             let error = answer.get("error").unwrap_or(&answer);
-            let own = ["status", "path", "patch_applied", "applied_at"];
+            let own = ["status", "command", "path", "patch_applied", "applied_at"];
             let shape: Vec<&str> =
                 keys(error).into_iter().filter(|key| !own.contains(key)).collect();
             let details = key.map(|_| "details");
@@ -373,29 +335,6 @@ fn one_of_several_equal_contents_can_be_meant() {
 }
 
 #[test]
-fn a_decision_sent_to_the_old_name_is_carried_out_or_refused() {
-    let repo = repo();
-    let propose = |new: &str| {
-        let request = json!({"file_path": "f", "old_content": "three", "new_content": new});
-        let answer = answer(&call(&repo, "propose_change", &request).ok());
-        answer["proposal_id"].as_str().unwrap().to_owned()
-    };
-    let review = |arguments: Value| call(&repo, "review_changes", &arguments);
-    let (one, two) = (propose("3"), propose("III"));
-    let applied = answer(&review(json!({"proposal_id": one, "decision": "approve"})).ok());
-    assert_eq!((&applied["status"], &applied["proposal_id"]), (&json!("applied"), &json!(one)));
-    let rejected =
-        answer(&review(json!({"proposal_id": two, "decision": "reject", "reason": "no"})).ok());
-    assert_eq!(
-        (&rejected["status"], &rejected["rejection_reason"]),
-        (&json!("rejected"), &json!("no"))
-    );
-    assert_eq!(answer(&review(json!({})).ok())["count"], 2);
-    review(json!({"proposal_id": two})).exits(6).says("missing_parameter");
-    review(json!({"proposal_id": two, "decision": "maybe"})).exits(6).says("invalid_parameter");
-}
-
-#[test]
 fn the_schemas_of_the_arguments_say_what_is_required() {
     let repo = repo();
     let schema = |name: &str| repo.aye(&["util", "schema", &format!("{name}-input")]).ok().json();
@@ -416,8 +355,7 @@ fn the_schemas_of_the_arguments_say_what_is_required() {
             json!({"plan": [{"step": "a", "status": "pending"}]}),
             json!({"plan": [{"step": "a"}]}),
         ),
-        ("memory.fetch_context", json!({"scope": ["src"]}), json!({"scope": 5})),
-        ("memory.status", json!({}), json!([])),
+        ("memory.search", json!({"query": "x", "scope": ["src"]}), json!({"scope": []})),
         (
             "memory.propose_update",
             json!({
@@ -482,8 +420,8 @@ fn a_comment_on_lines_is_on_the_one_file_or_says_which() {
         json!({"file_path": "f", "old_content": "three", "new_content": "3"}),
     ];
     let propose = |edits: &[Value]| {
-        let proposed = answer(&call(&repo, "propose", &json!({ "edits": edits })).ok());
-        proposed["proposal_id"].as_str().expect("an id").to_owned()
+        let edits = json!({ "edits": edits }).to_string();
+        repo.aye_stdin(&["propose", "--from-json", "-", "-q"], edits).ok().id()
     };
     let comment = |id: &str, more: Value| {
         let mut arguments = json!({"proposal_id": id, "body": "x"});
@@ -520,8 +458,6 @@ fn an_absolute_path_inside_the_work_tree_is_taken() {
         call(&repo, "comment", &json!({"proposal_id": id, "body": "x", "path": &path, "line": 1}))
             .ok();
         repo.aye(&["reject", id, "--yes"]).ok();
-        let again = answer(&call(&repo, "propose", &json!({"edits": [edit.clone()]})).ok());
-        repo.aye(&["reject", again["proposal_id"].as_str().unwrap(), "--yes"]).ok();
         let file = json!({"edits": [edit]}).to_string();
         let id = repo.aye_stdin(&["propose", "--from-json", "-", "-q"], file).ok().id();
         repo.aye(&["reject", &id, "--yes"]).ok();
@@ -533,8 +469,9 @@ fn an_absolute_path_inside_the_work_tree_is_taken() {
         ("/etc/passwd".to_owned(), "path_invalid"),
         ("sub/../f".to_owned(), "path_invalid"),
     ] {
-        let edit = json!({"edits": [{"file_path": path, "content": "x"}]});
-        call(&repo, "propose", &edit).fails(code, 6);
+        let new =
+            json!({"action": "propose", "file_path": path, "old_content": "", "new_content": "x"});
+        call(&repo, "changes", &new).fails(code, 6);
     }
 }
 
@@ -592,8 +529,9 @@ fn an_absolute_path_in_a_patch_is_taken() {
             std::fs::remove_file(repo.path(gone)).expect("it was there");
         }
         let patch = format!("--- /dev/null\n+++ {}\n@@ -0,0 +1 @@\n+n\n", at(&top, "new/n"));
-        let proposed = answer(&call(&repo, "propose_patch", &json!({"patch": patch})).ok());
-        assert_eq!(proposed["files"], json!(["new/n"]));
+        let proposed =
+            answer(&call(&repo, "apply_patch", &json!({"patch": patch, "propose": true})).ok());
+        assert_eq!(proposed["path"], "new/n");
         repo.write("f", FILE);
         let id = repo.aye_stdin(&["propose", "--patch", "-", "-q"], diff(&f, &f)).ok().id();
         repo.aye(&["reject", &id, "--yes"]).ok();
@@ -630,28 +568,19 @@ fn hints_name_what_the_caller_can_give() {
         let hint = answer["error"]["hint"].as_str().or(answer["hint"].as_str());
         hint.unwrap_or_else(|| panic!("{answer}")).to_owned()
     };
-    let edit = json!({"file_path": "f", "old_content": "", "new_content": "x"});
-    let binary = json!({"file_path": "bin", "old_content": "x", "new_content": "y"});
-    let patch = json!({"patch": "--- a/no\n+++ b/no\n@@ -1 +1 @@\n-a\n+b\n"});
-    let mut change = edit.clone();
-    change["action"] = "propose".into();
-    assert_eq!(
-        hint("changes", &change),
-        "give the old content to replace; an empty one is for a new file"
-    );
-    let whole = "give the old content to replace, or the whole new one as \"content\"";
-    assert_eq!(hint("propose", &json!({"edits": [edit]})), whole);
-    assert_eq!(
-        hint("propose", &json!({"edits": [binary]})),
-        "give the whole new content as \"content\""
-    );
-    for tool in ["propose_patch", "apply_patch"] {
-        let hint = hint(tool, &patch);
-        assert!(hint.contains("\"strip\"") && !hint.contains("-p"), "{hint}");
-    }
-    repo.aye_stdin(&["patch"], patch["patch"].as_str().unwrap()).exits(3).notes("-p ");
+    let change = |path: &str, old: &str| {
+        hint(
+            "changes",
+            &json!({"action": "propose", "file_path": path, "old_content": old, "new_content": "y"}),
+        )
+    };
+    assert!(!change("f", "").contains("\"content\""));
+    assert!(change("bin", "x").contains("\"propose\": true"));
+    let patch = "--- a/no\n+++ b/no\n@@ -1 +1 @@\n-a\n+b\n";
+    let found = hint("apply_patch", &json!({ "patch": patch }));
+    assert!(found.contains("\"strip\"") && !found.contains("-p"), "{found}");
+    repo.aye_stdin(&["patch"], patch).exits(3).notes("-p ");
     repo.aye(&["propose", "f", "--old", "", "--new", "x"]).exits(5).notes("--content-file");
     repo.aye(&["propose", "bin", "--old", "x", "--new", "y"]).exits(6).notes("--content-file");
-    let args = ["shell", "git branch 'to*'"];
-    repo.aye(&args).exits(4).notes("add `--list`");
+    repo.aye(&["shell", "git branch 'to*'"]).exits(4).notes("add `--list`");
 }

@@ -25,7 +25,7 @@ use crate::repository::{DURATION, parse_duration};
 use crate::scan::gate::Warning;
 use crate::store::Store;
 use crate::text::escape;
-use crate::tools::propose::Proposed;
+use crate::tools::changes::Proposed;
 
 /// Propose a change: files stay as they are until a person applies it.
 #[derive(Debug, clap::Args)]
@@ -166,7 +166,8 @@ fn note_description(context: &Context, store: &Store, recorded: &Recorded, messa
 pub fn answer(context: &mut Context, recorded: &Recorded) -> Result<Exit> {
     note_staged(context, &recorded.taken_back);
     note_adapted(context, &recorded.adapted);
-    emit(context, &Proposed::new(recorded), &recorded.proposal.id)
+    let answer = Proposed { schema: Some("aye/propose@1"), ..Proposed::new(recorded) };
+    emit(context, &answer, &recorded.proposal.id)
 }
 
 fn compile(
@@ -195,7 +196,7 @@ fn compile(
 }
 
 fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exit> {
-    let (quiet, duplicate) = (context.quiet, answer.proposed.duplicate);
+    let (quiet, duplicate) = (context.quiet, answer.duplicate);
     context.emit(Format::Text, answer, || {
         if quiet {
             return format!("{id}\n");
@@ -205,13 +206,13 @@ fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exi
             several => format!("{} files", several.len()),
         };
         let word = if duplicate { "already pending" } else { "proposed" };
-        let on = answer.proposed.stands_on.as_ref();
+        let on = answer.stands_on.as_ref();
         let on = on.map_or_else(String::new, |lower| format!(", on top of {lower}"));
         let line = |path: &String| format!("  put back  {}\n", escape::name(path));
         let put_back: String = answer.put_back.iter().map(line).collect();
         format!("{id}  {word}: {files}{on}\n{put_back}")
     })?;
-    warn(context, &answer.proposed.warnings);
+    warn(context, &answer.warnings);
     if context.format.is_none() && !answer.put_back.is_empty() {
         context.note(&format!("what they held is in {id}: aye diff {id}"));
     }

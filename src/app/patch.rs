@@ -1,0 +1,196 @@
+//! A patch, applied at once, or proposed where the repository gates direct writes.
+
+use std::cell::Cell;
+
+use super::propose::{self, Details};
+use super::{Draft, Session, capture, denied};
+use crate::apply;
+use crate::changeset::patch::{Compiled, Options};
+use crate::changeset::{Changeset, Snapshot, sensitive};
+use crate::decide::{self, patch::Ids};
+use crate::error::{Error, Result};
+use crate::memory::outside;
+use crate::proposal::event::InputForm;
+use crate::proposal::rules::{self, Verb};
+use crate::proposal::{ActorKind, ProposalId};
+use crate::repository::{Gate, ScanMode};
+use crate::scan::gate::{self, Warning};
+use crate::worktree::Reader;
+
+/// What to do with a patch.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The patch, as it came.
+    pub patch: Vec<u8>,
+    /// How to read it.
+    pub options: Options,
+    /// Do not write anything; only show what would be done.
+    pub dry_run: bool,
+    /// Also stage the changed files.
+    pub index: bool,
+    /// Propose it instead of applying it.
+    pub propose: bool,
+    /// Description of the proposal, if it becomes one.
+    pub description: Option<String>,
+    /// A person sits at a terminal, as far as can be seen.
+    pub attended: bool,
+    /// What gates it beside the repository's settings.
+    pub gate: Option<Gate>,
+}
+
+/// What became of a patch.
+#[derive(Debug)]
+pub struct Done {
+    /// The patch, as it was read; its changeset is taken out.
+    pub compiled: Compiled,
+    /// The files were changed by this call.
+    pub is_applied: bool,
+    /// What turned the patch into a proposal.
+    pub gate: Option<Gate>,
+    /// The proposal it became.
+    pub proposal: Option<ProposalId>,
+    /// The same changes were pending already; this is that proposal.
+    pub is_duplicate: bool,
+}
+
+/// Applies, proposes or tries out a patch, and returns what `answer` makes of it, which
+/// it gets when all is done but for cleaning up.
+///
+/// # Errors
+/// Those of [`patch::read`](crate::changeset::patch::read), of [`gate::lines`], of the work tree, and of the store.
+/// Nothing is changed then.
+pub fn run<R>(
+    session: &Session<'_>,
+    request: &Request,
+    answer: impl FnOnce(Done) -> R,
+) -> Result<R> {
+    let store = session.store;
+    // In the tree of a session the files are what is proposed, all of them, when the run ends.
+    let in_session = store.is_in_session();
+    // Its index is nobody's, and git would be run with what the agent has made of the tree's `.git`.
+    let index = request.index && !in_session;
+    let gate = match request.propose || request.dry_run || in_session {
+        true => None,
+        false => {
+            // Before files are written of which nothing could be recorded, let alone undone.
+            store.require_no_trial()?;
+            store.require_lane()?;
+            let holds = rules::is_gated(session.caller.class(), request.attended);
+            store.gate()?.filter(|_| holds).or(request.gate)
+        }
+    };
+    if request.dry_run || request.propose || gate.is_some() {
+        return Ok(answer(held_back(session, request, gate)?));
+    }
+    // Whatever the settings say, memory and what instructs agents are not written without a person: a
+    // caller without a terminal may be an agent that nothing marks, and a build machine's terminal has
+    // nobody at it.
+    let is_human = session.caller.actor.kind == ActorKind::Human;
+    let gated = Cell::new(None);
+    let answer = Cell::new(Some(answer));
+    let make = |worktree: &Reader<'_>| {
+        let mut compiled = read(session, request, worktree)?;
+        store.accept(&compiled.changeset)?;
+        let changes = compiled.changeset.changes();
+        if in_session {
+            return Ok((std::mem::take(&mut compiled.changeset), compiled));
+        }
+        let waits = || match request.attended {
+            _ if !is_human => Ok(true),
+            true => Ok(false),
+            false => store.permits().map(|permits| permits.wants_terminal(true, true)),
+        };
+        if changes.iter().any(outside::touches) && waits()? {
+            gated.set(Some(Gate::Memory));
+        } else if !is_human && sensitive::instructs(changes, &store.instructions()) {
+            gated.set(Some(Gate::Instructions));
+        }
+        if gated.get().is_some() {
+            return Err(Error::bug("what waits for a person was written"));
+        }
+        // A person sees what they write, and it takes a look at all of each file.
+        if !is_human || store.settings()?.scan == ScanMode::Block {
+            let warnings = gate::lines(store, &compiled.changeset, &[])?;
+            compiled.notes.extend(warnings.iter().map(Warning::line));
+        }
+        Ok((std::mem::take(&mut compiled.changeset), compiled))
+    };
+    let hash = store.repo().object_hash();
+    let ids = |changeset: &_| decide::patch::ids(hash, changeset);
+    let written = apply::write_direct(store, index, make, ids, |compiled, written| {
+        let mut warnings = Vec::new();
+        if index != request.index {
+            warnings.push(
+                "nothing is staged in the tree of a session: it is proposed whole".to_owned(),
+            );
+        }
+        if let Some(written) = written {
+            warnings.extend(written.warning);
+            let record = || record(session, written.changeset, written.computed);
+            let recorded = (!in_session).then(record).transpose();
+            warnings.extend(recorded.err().map(|error| {
+                format!("the files are written but not recorded: {}", error.message())
+            }));
+        }
+        answer.take().map(|answer| answer(Done::new(compiled, warnings)))
+    });
+    match written {
+        Err(_) if gated.get().is_some() => {
+            let done = held_back(session, request, gated.get())?;
+            answer.take().map(|answer| answer(done))
+        }
+        written => written?,
+    }
+    .ok_or_else(|| Error::bug("a patch was answered twice"))
+}
+
+/// Reads the patch against `files`; see [`denied`].
+fn read(session: &Session<'_>, request: &Request, files: &dyn Snapshot) -> Result<Compiled> {
+    let read = capture::patch(session.store, &request.patch, files, &request.options);
+    let compiled = read.map_err(|error| denied::unquoted(session, error))?;
+    denied::refuse_copies(session, &compiled.changeset)?;
+    Ok(compiled)
+}
+
+/// Records what was written, so that the log and undo know of it.
+fn record(session: &Session<'_>, changeset: &Changeset, ids: Result<Vec<Ids>>) -> Result<String> {
+    let evidence = decide::patch::evidence(session.caller.tool);
+    let (store, caller) = (session.store, &session.caller);
+    let authority = decide::authorise(store, caller, Verb::Patch, &[], &evidence, "aye patch")?;
+    decide::patch::record(store, &authority, session.now, changeset, ids?)
+}
+
+/// Tries the patch out, or proposes it.
+fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Result<Done> {
+    let store = session.store;
+    let limit = store.settings()?.max_file_size;
+    let files = store.worktree()?.with_size_limit(limit);
+    let mut compiled = read(session, request, &files)?;
+    let draft = Draft::new(store, std::mem::take(&mut compiled.changeset), InputForm::Patch)?;
+    if request.dry_run && request.index {
+        apply::refuse_unstaged(store, draft.changeset())?;
+    }
+    let lines = |warnings: &[Warning]| warnings.iter().map(Warning::line).collect();
+    if request.dry_run || compiled.already_applied {
+        let warnings = gate::files(store, draft.changeset(), |_, _| false);
+        return Ok(Done { is_applied: false, gate, ..Done::new(compiled, lines(&warnings)) });
+    }
+    let details = Details { description: request.description.clone(), ..Details::default() };
+    let recorded = propose::propose(session, draft, details)?;
+    Ok(Done {
+        is_applied: false,
+        gate,
+        proposal: Some(recorded.proposal.id),
+        is_duplicate: recorded.duplicate,
+        ..Done::new(compiled, lines(&recorded.warnings))
+    })
+}
+
+impl Done {
+    /// A patch that was carried out, as far as it was not before. `notes` go with those of reading it.
+    fn new(mut compiled: Compiled, notes: Vec<String>) -> Self {
+        compiled.notes.extend(notes);
+        let is_applied = !compiled.already_applied;
+        Self { compiled, is_applied, gate: None, proposal: None, is_duplicate: false }
+    }
+}
