@@ -30,12 +30,12 @@ pub fn try_result(bytes: &[u8]) {
 
 /// What a client sends to its hook: judged or refused by each adapter, and every refusal is JSON in its form.
 pub fn client_hook(bytes: &[u8]) {
-    use aye::harness::{Answer, CLIENTS, Event, redirect};
+    use aye::harness::{Answer, CLIENTS, Edit, Event, redirect};
     for client in &CLIENTS {
         for (event, _) in client.events {
             let Ok(call) = client.read(event, bytes) else { continue };
             assert!(call.directory.is_absolute() && !call.session.is_empty());
-            if let Event::Edit { files, input, field } = call.event {
+            if let Event::Edit(Edit { files, input, field }) = call.event {
                 assert!(!files.is_empty());
                 let to = |path: &str| Ok(format!("/t/{}", path.trim_start_matches('/')));
                 let moved = redirect::redirect(&input, field, "/t", to).expect("as it was read");

@@ -26,6 +26,7 @@ pub mod harness;
 pub mod hooks;
 pub mod mcp;
 pub mod memory;
+mod obstacle;
 mod patience;
 pub mod plan;
 mod private;

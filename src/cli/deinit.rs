@@ -64,14 +64,18 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let view = store.readable_view()?;
     let held = store.held(&view, context.now)?;
     let hooks = Place::find(&store)?;
-    let settings = agents::installed(context, &store)?;
+    let hooked = agents::hooked(context, &store)?;
+    let names = |staying: bool| {
+        let some = hooked.iter().filter(move |it| it.is_staying == staying);
+        some.map(|it| it.path.display().to_string()).collect::<Vec<_>>()
+    };
     let blocks = Blocks::find(&store)?;
-    let mut tracked = settings.staying;
+    let mut tracked = names(true);
     tracked.extend(blocks.tracked.iter().map(ToString::to_string));
     let removal = Removal {
         hooks: hooks.installed().into_iter().map(Hook::name).collect(),
         sessions: session::names(context, &store)?,
-        settings: settings.taken,
+        settings: names(false),
         instructions: blocks.names().collect(),
         edited: blocks.edited.clone(),
         tracked,
@@ -105,7 +109,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             .hint("nothing was removed; look again: aye deinit --dry-run"));
     }
     session::end_all(context, &store, sessions)?;
-    agents::take_out(context, &store)?;
+    agents::hooked(context, &store)?.iter().try_for_each(agents::Hooked::take_out)?;
     blocks.take_out(&store)?;
     configuration::remove(&store, &removal.configuration)?;
     remove(&store, &held, context.now, &hooks)?;

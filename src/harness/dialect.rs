@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::redirect::paths;
-use super::{Answer, Call, Client, Event, Moment, Tool, Way};
+use super::{Answer, Call, Client, Command, Edit, Event, Moment, Tool, Way};
 
 /// How a client names what it sends, and how it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Client {
             None => Event::Other,
             Some(Tool::Edit(field)) => {
                 let files = paths(&input, field)?.into_iter().map(PathBuf::from).collect();
-                Event::Edit { files, input, field }
+                Event::Edit(Edit { files, input, field })
             }
             Some(Tool::Read(field)) => {
                 paths(&input, field)?;
@@ -141,10 +141,10 @@ impl Client {
 }
 
 fn shell(input: Value, directory: Option<&'static str>, is_foreign: bool) -> Result<Event, String> {
-    let command = input["command"].as_str().ok_or("the tool's input has no command")?.to_owned();
+    let text = input["command"].as_str().ok_or("the tool's input has no command")?.to_owned();
     let directory = match directory.map(|key| &input[key]) {
         None | Some(Value::Null) => None,
         Some(path) => Some(path.as_str().ok_or("the directory is not a text")?.into()),
     };
-    Ok(Event::Shell { command, is_foreign, directory, input })
+    Ok(Event::Shell(Command { text, is_foreign, directory, input }))
 }

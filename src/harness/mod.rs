@@ -121,14 +121,7 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A tool is about to write files.
-    Edit {
-        /// The files, as absolute paths or from the working directory; never none.
-        files: Vec<PathBuf>,
-        /// All that the tool is called with.
-        input: Value,
-        /// Where the files are named in it.
-        field: Field,
-    },
+    Edit(Edit),
     /// A tool is about to read a file, or to search a directory.
     Read {
         /// All that the tool is called with.
@@ -137,16 +130,7 @@ pub enum Event {
         field: Field,
     },
     /// A shell command is about to run.
-    Shell {
-        /// The command.
-        command: String,
-        /// It is one for a shell of another language than POSIX's, and is not rewritten.
-        is_foreign: bool,
-        /// Where it is to run, where that is not the working directory.
-        directory: Option<PathBuf>,
-        /// All that the tool is called with, of which `command` is a part.
-        input: Value,
-    },
+    Shell(Command),
     /// Nothing that needs judgement.
     Other,
     /// The session begins.
@@ -162,6 +146,30 @@ pub enum Event {
     PartStop,
     /// The client wants a work tree of that name.
     Tree(String),
+}
+
+/// A call of a tool that writes files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    /// The files, as absolute paths or from the working directory; never none.
+    pub files: Vec<PathBuf>,
+    /// All that the tool is called with.
+    pub input: Value,
+    /// Where the files are named in it.
+    pub field: Field,
+}
+
+/// A call of a tool that runs a shell command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// The command.
+    pub text: String,
+    /// It is one for a shell of another language than POSIX's, and is not rewritten.
+    pub is_foreign: bool,
+    /// Where it is to run, where that is not the working directory.
+    pub directory: Option<PathBuf>,
+    /// All that the tool is called with, of which the command is a part.
+    pub input: Value,
 }
 
 /// What the client is to do.

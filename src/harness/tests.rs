@@ -71,7 +71,7 @@ fn tools_that_were_recorded_are_understood() {
         ),
     ] {
         let files = vec![PathBuf::from("a.txt")];
-        let expected = Event::Edit { files, input: input.clone(), field };
+        let expected = Event::Edit(Edit { files, input: input.clone(), field });
         assert_eq!(event(name, tool, &input), Ok(expected.clone()), "{name} {tool}");
         // As a text, as Copilot CLI may send it.
         assert_eq!(event(name, tool, &json!(input.to_string())), Ok(expected), "{name} {tool}");
@@ -89,8 +89,8 @@ fn tools_that_were_recorded_are_understood() {
         ("opencode", "bash", false),
     ] {
         let input = json!({ "command": "ls", "description": "x" });
-        let (command, directory) = ("ls".to_owned(), None);
-        let expected = Event::Shell { command, is_foreign, directory, input: input.clone() };
+        let (text, directory) = ("ls".to_owned(), None);
+        let expected = Event::Shell(Command { text, is_foreign, directory, input: input.clone() });
         assert_eq!(event(name, tool, &input), Ok(expected), "{name}");
         for input in [json!({ "command": ["ls"] }), json!("ls"), json!({ "ws": {}, "command": 5 })]
         {

@@ -49,15 +49,3 @@ impl Hook {
         format!("aye hooks run {} \"$@\"", self.name())
     }
 }
-
-/// Why no directory can be at `path`: something else is there, or in the place of one above it.
-pub fn obstacle(path: &std::path::Path) -> Option<String> {
-    let (at, facts) = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
-    let why = match at.metadata() {
-        Ok(found) if found.is_dir() => return None,
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
-        Err(_) if facts.is_symlink() => "is a symlink that leads nowhere",
-        _ => "is not a directory",
-    };
-    Some(format!("'{}' {why}", at.display()))
-}

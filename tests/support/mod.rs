@@ -15,6 +15,7 @@
 // Each test binary compiles this file and uses its own part of it.
 #![allow(dead_code)]
 
+pub mod agents;
 pub mod clones;
 pub mod hostile;
 pub mod patches;

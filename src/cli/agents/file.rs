@@ -2,10 +2,10 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, codes};
-use crate::hooks;
+use crate::obstacle;
 use crate::session::codes::NO_STATE_DIRECTORY;
 
 /// That a file of settings is left as it is, and why.
@@ -36,17 +36,17 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
 fn obstacle(path: &Path) -> Option<String> {
     let is_dangling = path.is_symlink() && !path.exists();
     let place = if is_dangling { path } else { path.parent()? };
-    hooks::obstacle(place)
+    obstacle::obstacle(place)
 }
 
 /// Refuses where [`write()`] could not put a file at `path`, or would put one in the place of a symlink.
-pub(super) fn require_room(path: &Path) -> Result<()> {
+fn require_room(path: &Path) -> Result<()> {
     obstacle(path).map_or(Ok(()), |why| Err(unreadable(path, &why)))
 }
 
 /// Refuses where there can be no `directory` in the state directory.
 pub(super) fn require_state(directory: &Path) -> Result<()> {
-    let Some(why) = hooks::obstacle(directory) else { return Ok(()) };
+    let Some(why) = obstacle::obstacle(directory) else { return Ok(()) };
     Err(Error::new(&NO_STATE_DIRECTORY, why)
         .hint("set XDG_STATE_HOME to a directory that you can write, outside the repository"))
 }
@@ -82,4 +82,49 @@ pub(super) fn unlink(path: &Path) -> Result<()> {
     std::fs::remove_file(path).map_err(|error| Error::file("remove", path, &error))?;
     let _ = path.parent().map(std::fs::remove_dir);
     Ok(())
+}
+
+/// Files as they are to be: all are edited before the first is written.
+#[derive(Default)]
+pub(super) struct Edits(Vec<Edit>);
+
+struct Edit {
+    path: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Edits {
+    /// Makes of the text of the file `path` what `edit` says; what was is true where that is something else.
+    pub(super) fn edit(
+        &mut self,
+        path: PathBuf,
+        edit: impl FnOnce(&str) -> Result<Option<String>, String>,
+    ) -> Result<bool> {
+        let at = match self.0.iter().position(|it| it.path == path) {
+            Some(at) => at,
+            None => {
+                require_room(&path)?;
+                let before = read(&path)?;
+                self.0.push(Edit { path, after: before.clone(), before });
+                self.0.len() - 1
+            }
+        };
+        let it = &mut self.0[at];
+        let text = it.after.as_deref().unwrap_or_default();
+        let after = edit(text).map_err(|why| unreadable(&it.path, &why))?;
+        let is_other = after.as_deref().unwrap_or_default() != text;
+        if is_other {
+            it.after = after;
+        }
+        Ok(is_other)
+    }
+
+    pub(super) fn write(self) -> Result<()> {
+        let others = self.0.into_iter().filter(|edit| edit.before != edit.after);
+        others.into_iter().try_for_each(|edit| match edit.after {
+            Some(text) => write(&edit.path, &text),
+            None => unlink(&edit.path),
+        })
+    }
 }

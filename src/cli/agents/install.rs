@@ -1,8 +1,6 @@
 //! `aye agents install|remove`: the hooks in a coding agent's settings.
 
-use std::path::{Path, PathBuf};
-
-use super::file::{self, read, require_room, require_state, unreadable};
+use super::file::{Edits, read, require_state, unreadable};
 use super::target::{Scope, Target, targets, top, trees_file};
 use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
@@ -93,51 +91,6 @@ impl Where {
     }
 }
 
-/// Files as they are to be: all are edited before the first is written.
-#[derive(Default)]
-struct Edits(Vec<Edit>);
-
-struct Edit {
-    path: PathBuf,
-    before: Option<String>,
-    after: Option<String>,
-}
-
-impl Edits {
-    /// Makes of the text of the file `path` what `edit` says; what was is true where that is something else.
-    fn edit(
-        &mut self,
-        path: PathBuf,
-        edit: impl FnOnce(&str) -> Result<Option<String>, String>,
-    ) -> Result<bool> {
-        let at = match self.0.iter().position(|it| it.path == path) {
-            Some(at) => at,
-            None => {
-                require_room(&path)?;
-                let before = read(&path)?;
-                self.0.push(Edit { path, after: before.clone(), before });
-                self.0.len() - 1
-            }
-        };
-        let it = &mut self.0[at];
-        let text = it.after.as_deref().unwrap_or_default();
-        let after = edit(text).map_err(|why| unreadable(&it.path, &why))?;
-        let is_other = after.as_deref().unwrap_or_default() != text;
-        if is_other {
-            it.after = after;
-        }
-        Ok(is_other)
-    }
-
-    fn write(self) -> Result<()> {
-        let others = self.0.into_iter().filter(|edit| edit.before != edit.after);
-        others.into_iter().try_for_each(|edit| match edit.after {
-            Some(text) => file::write(&edit.path, &text),
-            None => file::unlink(&edit.path),
-        })
-    }
-}
-
 /// Puts the hooks in: into every file, or where one of them cannot be edited into none.
 ///
 /// # Errors
@@ -151,14 +104,14 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     let program = program.to_str().ok_or_else(|| unreadable(&program, "its path is not UTF-8"))?;
     let trees = all_trees(&context.state_directory()?);
     require_state(&trees)?;
-    let (mut edits, mut lines, mut changes) = (Edits::default(), String::new(), (false, false));
+    let (mut edits, mut lines, mut effect) = (Edits::default(), String::new(), Effect::default());
     for client in &args.harnesses {
         let target = args.place.target(context, client)?;
         let had = target.is_in(&read(&target.path)?.unwrap_or_default())?;
         let put = |text: &str| client.put(text, program, is_strict).map(Some);
         let is_other = edits.edit(target.path.clone(), put)?;
-        changes.0 |= had && is_other;
-        changes.1 |= target.scope != Scope::User;
+        effect.replaces |= had && is_other;
+        effect.is_here |= target.scope != Scope::User;
         lines += &line(&target, if is_other { "written" } else { "unchanged" });
         if let (Some(file), Some(trees)) = (trees_file(context, client), trees.to_str()) {
             edits.edit(file, |text| client.trees.put(text, trees).map(Some))?;
@@ -168,7 +121,7 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
         context.print(lines.replace("written", "would write").as_bytes())?;
         return Ok(Exit::Done);
     }
-    refuse_agents(context, args, changes)?;
+    refuse_agents(context, args, effect)?;
     // Their sandboxes let in what is there when they start.
     if args.harnesses.iter().any(|client| client.trees.file().is_some()) {
         std::fs::create_dir_all(&trees).map_err(|error| Error::file("make", &trees, &error))?;
@@ -196,20 +149,25 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// What an installation does to files that there are.
+#[derive(Clone, Copy, Default)]
+struct Effect {
+    /// It changes hooks of aye.
+    replaces: bool,
+    /// It writes in the checkout.
+    is_here: bool,
+}
+
 /// Refuses an agent to change the hooks that gate it, and to write in the checkout where that is to stay as it is.
-fn refuse_agents(
-    context: &Context,
-    args: &InstallArgs,
-    (is_change, is_here): (bool, bool),
-) -> Result<()> {
+fn refuse_agents(context: &Context, args: &InstallArgs, effect: Effect) -> Result<()> {
     let names: Vec<&str> = args.harnesses.iter().map(|client| client.name).collect();
     let mode = if args.mode == Mode::Strict { " --mode strict" } else { "" };
     let command = format!("aye agents install {}{}{mode}", names.join(" "), args.place.flag());
-    if is_change {
+    if effect.replaces {
         context.refuse_agents("change the hooks that gate them", &command)?;
     }
     // In the tree of a session they are what the agent proposes.
-    if is_here
+    if effect.is_here
         && let Ok(found) = Store::discover(&context.directory)
         && context.refuse_session(&found).is_ok()
     {
@@ -253,66 +211,4 @@ pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
 pub(super) fn line(target: &Target, state: &str) -> String {
     let (name, scope) = (target.client.name, target.scope.as_str());
     format!("{name:<11}  {scope:<8} {state:<22} {}\n", escape::name(&target.path.to_string_lossy()))
-}
-
-/// What becomes of the settings of this project, not the user's own, that hold aye's hooks.
-#[derive(Debug, Default)]
-pub struct OfProject {
-    /// The hooks are taken out of these.
-    pub taken: Vec<String>,
-    /// These stay: git tracks them, and they hold nothing else.
-    pub staying: Vec<String>,
-}
-
-/// Looks for them.
-///
-/// # Errors
-/// Those of the file system, and of git.
-pub fn installed(context: &Context, store: &Store) -> Result<OfProject> {
-    let mut found = OfProject::default();
-    for (path, after) in of_project(context, store)? {
-        let is_staying = after.is_none() && is_tracked(store, &path)?;
-        let list = if is_staying { &mut found.staying } else { &mut found.taken };
-        list.push(path.display().to_string());
-    }
-    Ok(found)
-}
-
-/// Takes the hooks out of those; no file that git tracks is removed.
-///
-/// # Errors
-/// As `install`.
-pub fn take_out(context: &Context, store: &Store) -> Result<()> {
-    for (path, after) in of_project(context, store)? {
-        match after {
-            Some(after) => file::write(&path, &after)?,
-            None if is_tracked(store, &path)? => {}
-            None => file::unlink(&path)?,
-        }
-    }
-    Ok(())
-}
-
-/// The files of the project with hooks of aye, and what is left of each without them; nothing where it is aye's own.
-fn of_project(context: &Context, store: &Store) -> Result<Vec<(PathBuf, Option<String>)>> {
-    let mut found = Vec::new();
-    for target in targets(context, top(context).as_deref()) {
-        let text = read(&target.path)?.unwrap_or_default();
-        // What is not JSON has no hooks of aye's.
-        if target.scope != Scope::User && target.client.is_in(&text) == Ok(true) {
-            let after = target.client.take(&text).map_err(|why| unreadable(&target.path, &why))?;
-            let stays = !target.client.form.is_own() && is_tracked(store, &target.path)?;
-            found.push((target.path, after.or_else(|| stays.then(|| "{}\n".to_owned()))));
-        }
-    }
-    Ok(found)
-}
-
-/// Whether git tracks the file at `path`, absolute or relative to the top.
-///
-/// # Errors
-/// Those of git.
-pub fn is_tracked(store: &Store, path: &Path) -> Result<bool> {
-    let asked = store.git()?.args(["ls-files", "--error-unmatch", "--"]).arg(path);
-    Ok(asked.env("GIT_LITERAL_PATHSPECS", "1").answer()?.ok())
 }

@@ -3,7 +3,7 @@
 mod file;
 mod hook;
 mod install;
-mod real;
+mod project;
 mod show;
 mod target;
 
@@ -16,7 +16,7 @@ use crate::proposal::{ActorKind, Caller};
 use crate::repository::Gate;
 use crate::store::Store;
 
-pub use install::{installed, is_tracked, take_out};
+pub use project::{Hooked, hooked, is_tracked};
 
 /// Install hooks in coding agents, so that their edits go through review.
 #[derive(Debug, clap::Args)]

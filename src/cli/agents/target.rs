@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::file::{read, unreadable};
-use super::real::Real;
+use crate::app::real::Real;
 use crate::cli::Context;
 use crate::error::Result;
 use crate::harness::{CLIENTS, Client};

@@ -66,7 +66,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// Makes `directory`, which was named to be written into.
 fn make(directory: &std::path::Path) -> Result<()> {
     use crate::error::{Error, codes::USAGE};
-    if let Some(why) = crate::hooks::obstacle(directory) {
+    if let Some(why) = crate::obstacle::obstacle(directory) {
         return Err(Error::new(&USAGE, why).hint("name a directory, or one that can be made"));
     }
     std::fs::create_dir_all(directory)

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::real::resolve;
+use super::begin;
 use super::place::Place;
-use super::{begin, enter};
+use super::words::enter;
+use crate::app::real::resolve;
 use crate::cli::Context;
 use crate::error::Result;
 use crate::harness::in_command::in_command;
-use crate::harness::{Answer, Call, Way};
+use crate::harness::{Answer, Call, Command, Way};
 use crate::text::shell;
 
 /// Lets a command that is started in the checkout, or names it, run in the session's tree.
@@ -16,29 +17,28 @@ pub(super) fn shell_command(
     context: &mut Context,
     place: &Place,
     call: &Call,
-    directory: &Path,
-    (command, is_foreign, input): (&str, bool, &serde_json::Value),
+    command: &Command,
 ) -> Result<Answer> {
-    if place.is_strict {
+    let Some(top) = place.site.top.as_ref().filter(|_| !place.is_strict) else {
         return Ok(Answer::Nothing);
-    }
-    let here = resolve(directory);
-    let (real, Some(top), _) = &place.real else { return Ok(Answer::Nothing) };
-    let tree = place.tree();
-    let is_inside = here.starts_with(real);
-    let spellings = [directory, &call.directory];
-    let moved = moved(context, command, (top, &tree.to_string_lossy()), &spellings);
+    };
+    let own = command.directory.as_ref().map(|directory| call.directory.join(directory));
+    let directory = own.as_ref().unwrap_or(&call.directory);
+    let (here, tree, text) = (resolve(directory), place.tree(), command.text.as_str());
+    let is_inside = here.starts_with(&place.site.tree);
+    let checkout = Checkout::new(context, top, [directory, &call.directory]);
+    let moved = checkout.moved(text, &tree.to_string_lossy());
     let inside = match here.strip_prefix(top) {
         Ok(_) if is_inside => return Ok(Answer::Nothing),
         Ok(inside) => Some(inside),
         // From elsewhere, such as the tree, the checkout is named by its path.
-        Err(_) if moved == command => return Ok(Answer::Nothing),
+        Err(_) if moved == text => return Ok(Answer::Nothing),
         Err(_) => None,
     };
     begin(context, place, &place.name)?;
-    if place.client.way == Way::Name || is_foreign {
-        let goes_on = if is_foreign { ";" } else { "&&" };
-        if inside.is_some() && moved == command && goes_to(command, &tree, goes_on) {
+    if place.client.way == Way::Name || command.is_foreign {
+        let goes_on = if command.is_foreign { ";" } else { "&&" };
+        if inside.is_some() && moved == text && goes_to(text, &tree, goes_on) {
             return Ok(Answer::Nothing);
         }
         let way = match place.client.way {
@@ -60,36 +60,43 @@ pub(super) fn shell_command(
             format!("cd {} && cd . || exit\n{moved}", shell::quote(&inner.to_string_lossy()))
         }
     };
-    let mut input = input.clone();
+    let mut input = command.input.clone();
     input["command"] = text.into();
     Ok(Answer::Rewrite(input))
 }
 
-/// `command` with the checkout at `top` as `tree`, also as it is called from the home directory, and where
-/// `spellings` lead into it through a symlink.
-fn moved(
-    context: &Context,
-    command: &str,
-    (top, tree): (&Path, &str),
-    spellings: &[&Path],
-) -> String {
-    let homes = context.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let homes: Vec<PathBuf> = homes.into_iter().flat_map(|home| [resolve(&home), home]).collect();
-    let named = |command: &str, top: &Path| {
-        let below = homes.iter().find_map(|home| top.strip_prefix(home).ok());
-        let below = below.filter(|below| !below.as_os_str().is_empty());
-        let below = below.map(|below| format!("/{}", below.to_string_lossy()));
-        in_command(command, &top.to_string_lossy(), tree, below.as_deref())
-    };
-    let others = spellings.iter().filter_map(|path| spelled(path, &resolve(path), top));
-    others.fold(named(command, top), |command, other| named(&command, &other))
+/// The checkout, by all the names that a command may give it.
+struct Checkout {
+    /// Its absolute paths: without symlinks, and where it leads through some as the client spells it.
+    paths: Vec<PathBuf>,
+    /// The home directory, with symlinks and without.
+    homes: Vec<PathBuf>,
 }
 
-/// The checkout at `top`, as the client spells it: through a symlink, where it was started through one.
-fn spelled(directory: &Path, here: &Path, top: &Path) -> Option<PathBuf> {
-    let below = here.strip_prefix(top).ok()?.components().count();
-    let other = directory.ancestors().nth(below)?;
-    (other != top && resolve(other) == top).then(|| other.to_owned())
+impl Checkout {
+    /// The checkout at `top`, and as directories in it are spelled.
+    fn new(context: &Context, top: &Path, spellings: [&PathBuf; 2]) -> Self {
+        let home = context.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let others = spellings.into_iter().filter_map(|directory| {
+            let below = resolve(directory).strip_prefix(top).ok()?.components().count();
+            let other = directory.ancestors().nth(below)?;
+            (other != top && resolve(other) == top).then(|| other.to_owned())
+        });
+        Self {
+            paths: [top.to_owned()].into_iter().chain(others).collect(),
+            homes: home.into_iter().flat_map(|home| [resolve(&home), home]).collect(),
+        }
+    }
+
+    /// `command` with `tree` in the place of the checkout.
+    fn moved(&self, command: &str, tree: &str) -> String {
+        self.paths.iter().fold(command.to_owned(), |command, path| {
+            let below = self.homes.iter().find_map(|home| path.strip_prefix(home).ok());
+            let below = below.filter(|below| !below.as_os_str().is_empty());
+            let below = below.map(|below| format!("/{}", below.to_string_lossy()));
+            in_command(&command, &path.to_string_lossy(), tree, below.as_deref())
+        })
+    }
 }
 
 /// Whether a command begins by going into `tree`, before `goes_on`.

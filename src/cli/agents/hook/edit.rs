@@ -2,34 +2,30 @@
 
 use std::path::PathBuf;
 
-use super::super::real::Real;
-use super::place::{Place, Where, is_git, is_nested, locate};
-use super::{begin, enter};
+use super::begin;
+use super::place::Place;
+use super::words::enter;
+use crate::app::real::Real;
+use crate::app::site::{Where, is_git};
 use crate::cli::Context;
 use crate::error::Result;
 use crate::harness::redirect::{self, Field};
-use crate::harness::{Answer, Call, Way};
+use crate::harness::{Answer, Call, Edit, Way};
 
 pub(super) const NESTED: &str = "Not done: that file lies in a repository of its own within this one, such as a submodule, \
     and is not proposed with it. An agent that is started there can propose it.";
 
-/// Judges an edit of `files` by where they lie.
-pub(super) fn edit(
-    context: &Context,
-    place: &Place,
-    call: &Call,
-    files: &[PathBuf],
-    (input, field): (&serde_json::Value, Field),
-) -> Result<Answer> {
+/// Judges an edit by where its files lie.
+pub(super) fn edit(context: &Context, place: &Place, call: &Call, edit: &Edit) -> Result<Answer> {
     let real = Real::default();
-    let files: Vec<PathBuf> =
-        files.iter().map(|file| real.path(&call.directory.join(file))).collect();
-    if is_nested(place, &files) {
+    let files = edit.files.iter().map(|file| real.path(&call.directory.join(file)));
+    let files: Vec<PathBuf> = files.collect();
+    if place.site.is_nested(&files) {
         return Ok(Answer::Refuse(NESTED.to_owned()));
     }
     let mut is_inside = false;
     for file in &files {
-        match locate(place, file) {
+        match place.site.locate(file) {
             Where::Guarded(reason) => return Ok(Answer::Refuse(reason.to_owned())),
             Where::Checkout(_) => is_inside = true,
             Where::Free => {}
@@ -39,20 +35,16 @@ pub(super) fn edit(
         return Ok(Answer::Nothing);
     }
     let refusal = format!("Not applied, and not an error: {}", enter(place));
+    if place.is_strict || place.client.way == Way::Enter {
+        return Ok(Answer::Refuse(refusal));
+    }
+    begin(context, place, &place.name)?;
     match place.client.way {
-        _ if place.is_strict => Ok(Answer::Refuse(refusal)),
-        Way::Enter => Ok(Answer::Refuse(refusal)),
-        Way::Name => {
-            begin(context, place, &place.name)?;
-            Ok(Answer::Refuse(refusal))
-        }
-        Way::Rewrite => {
-            begin(context, place, &place.name)?;
-            Ok(match redirected(place, call, input, field, true) {
-                Ok(input) => Answer::Rewrite(input),
-                Err(why) => Answer::Refuse(format!("Not done: {why}")),
-            })
-        }
+        Way::Enter | Way::Name => Ok(Answer::Refuse(refusal)),
+        Way::Rewrite => Ok(match redirected(place, call, &edit.input, edit.field, true) {
+            Ok(input) => Answer::Rewrite(input),
+            Err(why) => Answer::Refuse(format!("Not done: {why}")),
+        }),
     }
 }
 
@@ -76,10 +68,10 @@ pub(super) fn redirected(
     field: Field,
     is_edit: bool,
 ) -> Result<serde_json::Value, String> {
-    let (tree, found) = (&place.real.0, Real::default());
+    let (tree, found) = (&place.site.tree, Real::default());
     let to = |path: &str| {
         let real = found.path(&call.directory.join(path));
-        let Where::Checkout(inside) = locate(place, &real) else { return Ok(path.to_owned()) };
+        let Where::Checkout(inside) = place.site.locate(&real) else { return Ok(path.to_owned()) };
         let moved: PathBuf = tree.join(inside).components().collect();
         if !is_edit && moved.symlink_metadata().is_err() && real.symlink_metadata().is_ok() {
             return Ok(path.to_owned());

@@ -6,6 +6,7 @@ mod command;
 mod edit;
 mod news;
 mod place;
+mod words;
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use command::shell_command;
 use edit::{edit, look};
 use news::told;
 use place::{Place, elsewhere, name_of};
+use words::{PROPOSE, enter};
 
 use super::target;
 use crate::app::propose::Details;
@@ -21,7 +23,7 @@ use crate::app::{self, session as sessions};
 use crate::cli::Context;
 use crate::cli::session::summary;
 use crate::error::{Error, Exit, Result};
-use crate::harness::{Answer, Call, Client, Event, Way};
+use crate::harness::{Answer, Call, Client, Event};
 use crate::patience::Wait;
 use crate::session::codes::SESSION_LIVE;
 use crate::session::record::Untold;
@@ -103,8 +105,8 @@ fn answer(
     if call.event == Event::Other {
         return Ok(Answer::Nothing);
     }
-    if let Event::Edit { files, .. } = &call.event
-        && let Some(reason) = target::guards(context, &call.directory, files)
+    if let Event::Edit(edit) = &call.event
+        && let Some(reason) = target::guards(context, &call.directory, &edit.files)
     {
         return Ok(Answer::Refuse(reason));
     }
@@ -113,8 +115,8 @@ fn answer(
         Err(_) if matches!(call.event, Event::Read { .. }) => None,
         place => place?,
     };
-    if let Event::Edit { files, .. } = &call.event
-        && let Some(top) = elsewhere(context, client, call, files, place.as_ref())?
+    if let Event::Edit(edit) = &call.event
+        && let Some(top) = elsewhere(context, client, call, &edit.files, place.as_ref())?
     {
         return Ok(Answer::Refuse(format!(
             "Not applied, and not an error: the edits of {} go through review, and this session does not work \
@@ -126,13 +128,9 @@ fn answer(
     let Some(place) = place else { return Ok(Answer::Nothing) };
     match &call.event {
         Event::Other => Ok(Answer::Nothing),
-        Event::Edit { files, input, field } => edit(context, &place, call, files, (input, *field)),
+        Event::Edit(it) => edit(context, &place, call, it),
         Event::Read { input, field } => Ok(look(&place, call, input, *field)),
-        Event::Shell { command, is_foreign, directory, input } => {
-            let directory = directory.as_ref().map(|directory| call.directory.join(directory));
-            let directory = directory.as_ref().unwrap_or(&call.directory);
-            shell_command(context, &place, call, directory, (command, *is_foreign, input))
-        }
+        Event::Shell(command) => shell_command(context, &place, call, command),
         Event::Begin => Ok(Answer::Inform(match told(context, &place)? {
             Some(news) => format!("{}\n{news}", enter(&place)),
             None => enter(&place),
@@ -161,41 +159,6 @@ fn answer(
         }
     }
 }
-
-/// What the model has to do to edit.
-fn enter(place: &Place) -> String {
-    if place.is_strict {
-        return format!(
-            "Edits of this repository go through review: its files are not edited. {PROPOSE}"
-        );
-    }
-    let tree = place.tree();
-    let tree = tree.display();
-    match place.client.way {
-        Way::Enter => format!(
-            "Edits of this repository go through review. Before you edit, call the EnterWorktree tool \
-             (ToolSearch select:EnterWorktree) with name {}, and redo the edit there; work and test there \
-             as usual. What you leave there is offered for review when you stop.",
-            place.name
-        ),
-        Way::Rewrite => format!(
-            "Edits of this repository go through review. Your edits and commands are carried out in a \
-             work tree of this session, {tree}, and the checkout stays as it is: work and test as usual, \
-             with relative paths. What you leave there is offered for review when you stop."
-        ),
-        Way::Name => format!(
-            "Edits of this repository go through review. Edit and read the files in the work tree of this \
-             session, {tree}, and begin each command with: cd {} && What you leave there is offered for \
-             review when you stop.",
-            shell::quote(&place.tree().to_string_lossy())
-        ),
-    }
-}
-
-/// What the model has to do to edit where the checkout is not edited at all.
-const PROPOSE: &str = "Propose each change: aye propose PATH --old 'text' --new 'text' -m 'why', or a patch by aye \
-    propose --patch -, or the tools propose and propose_patch of aye's MCP server; then aye wait ID. The files have \
-    it once a person has applied it.";
 
 /// How long a hook waits for another one to make the tree: well under the time that clients give it.
 const MOST_WAIT: Duration = Duration::from_secs(20);

@@ -17,13 +17,14 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     }
     let changing = home.change(name)?;
     let news = sessions::news(&session(context, place), home, &changing, name)?;
-    let rest = |of: &wait::Document| {
-        let rest = news.rests.iter().find(|(decided, _)| *decided == of.proposal_id);
-        rest.map(|(_, rest)| rest.as_str())
-    };
     let of = |of: &wait::Document| {
-        let has = |ids: &[String]| ids.contains(&of.proposal_id);
-        verdict(of, rest(of), (has(&news.stays), has(&news.later)))
+        let rest = news.rests.iter().find(|(decided, _)| *decided == of.proposal_id);
+        let tree = match &of.proposal_id {
+            id if news.stays.contains(id) => Tree::Stays,
+            id if news.later.contains(id) => Tree::HasLater,
+            _ => Tree::Follows,
+        };
+        verdict(of, rest.map(|(_, rest)| rest.as_str()), tree)
     };
     let heading = (!news.verdicts.is_empty()).then(|| told::TO_WEIGH.to_owned());
     let mut texts: Vec<String> = heading.into_iter().collect();
@@ -38,9 +39,18 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out. The tree
-/// `stays` without what another clone has made of it, or has a `later` revision than was known there.
-fn verdict(news: &wait::Document, rest: Option<&str>, (stays, later): (bool, bool)) -> String {
+/// What becomes of the tree of a session by a decision.
+enum Tree {
+    /// It has what was decided.
+    Follows,
+    /// It is without what another clone has made of the proposal.
+    Stays,
+    /// It has a later revision than was known in the clone that decided.
+    HasLater,
+}
+
+/// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out.
+fn verdict(news: &wait::Document, rest: Option<&str>, tree: Tree) -> String {
     let by = news.actor.as_ref().map_or_else(|| "a reviewer".to_owned(), told::name);
     let reviser = || news.revised.as_ref().map_or(by.clone(), |revised| told::name(&revised.actor));
     let is_partial =
@@ -72,17 +82,17 @@ fn verdict(news: &wait::Document, rest: Option<&str>, (stays, later): (bool, boo
         ),
         _ => format!("Your proposal {id} was rejected by {by}."),
     };
-    text += match (stays, later) {
-        (true, _) => {
+    text += match tree {
+        Tree::Stays => {
             " That was done in another clone: the work tree is as you left it, and what you edit from now on takes its \
              place."
         }
-        (_, true) => {
+        Tree::HasLater => {
             " That was done in another clone, before your last revision. The work tree follows it; what your last \
              revision has besides stays there, and is proposed again when you stop."
         }
-        _ if news.status == Status::Expired || news.changes_requested => "",
-        _ => " The work tree follows that: go on from it.",
+        Tree::Follows if news.status == Status::Expired || news.changes_requested => "",
+        Tree::Follows => " The work tree follows that: go on from it.",
     };
     let mut lines = Vec::new();
     if let Some(reason) = &news.reason {

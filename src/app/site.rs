@@ -1,0 +1,138 @@
+//! Where an agent works, and where the files lie that it is about to touch: in the tree of its session, in the
+//! checkout, or where no agent writes. All paths are without symlinks.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use super::real::resolve;
+use crate::error::{Error, Result};
+use crate::repository::codes::NOT_A_REPOSITORY;
+use crate::session::Home;
+use crate::store::Store;
+
+/// The directories of one session, and of its repository.
+#[derive(Debug)]
+pub struct Site {
+    /// The tree of the session, whether it is there or not.
+    pub tree: PathBuf,
+    /// The checkout; none in a bare repository.
+    pub top: Option<PathBuf>,
+    /// The git directory that all work trees share.
+    pub git: PathBuf,
+}
+
+/// Where a file lies that an agent is about to write.
+pub enum Where {
+    /// In the session's own tree, or outside of the repository.
+    Free,
+    /// In the checkout, there.
+    Checkout(PathBuf),
+    /// Where no agent writes, for this reason.
+    Guarded(&'static str),
+}
+
+impl Site {
+    /// That of session `name` in `store`.
+    pub fn new(store: &Store, home: &Home, name: &str) -> Self {
+        let top = store.work_dir().map(|top| resolve(&top));
+        Self { tree: resolve(&home.tree(name)), top, git: resolve(store.common_dir()) }
+    }
+
+    /// Whether `file` is one of the repository, or of the tree of a session.
+    pub fn has(&self, file: &Path) -> bool {
+        let is_inside = self.top.as_ref().is_some_and(|top| file.starts_with(top));
+        is_inside || self.is_in_a_tree(file) || file.starts_with(&self.git)
+    }
+
+    /// Whether `file` is in the tree of any session.
+    fn is_in_a_tree(&self, file: &Path) -> bool {
+        file.starts_with(self.tree.ancestors().nth(2).unwrap_or(&self.tree))
+    }
+
+    /// Where the file at `path` lies.
+    pub fn locate(&self, path: &Path) -> Where {
+        if let Ok(inside) = path.strip_prefix(&self.tree) {
+            return match is_git(inside) {
+                true => Where::Guarded("The git directory of the session is git's own."),
+                false => Where::Free,
+            };
+        }
+        if self.is_in_a_tree(path) {
+            return Where::Guarded("That is the work tree of another session.");
+        }
+        let inside = self.top.as_ref().and_then(|top| path.strip_prefix(top).ok());
+        if inside.is_some_and(is_git) || path.starts_with(&self.git) {
+            return Where::Guarded("The git directory is not edited by an agent.");
+        }
+        match inside {
+            Some(inside) if inside.starts_with(".agent-memory") => Where::Guarded(
+                "The project's memory and policy are changed by proposals of their own: `aye memory propose`, \
+                 or the tool memory_propose_update; a policy by `aye propose`.",
+            ),
+            Some(inside) => Where::Checkout(inside.to_owned()),
+            None => Where::Free,
+        }
+    }
+
+    /// Whether a repository within the checkout has one of `files`, in the checkout or in the session's tree.
+    pub fn is_nested(&self, files: &[PathBuf]) -> bool {
+        let Some(top) = &self.top else { return false };
+        let inside = |path: &PathBuf| {
+            let inside = path.strip_prefix(&self.tree).or_else(|_| path.strip_prefix(top));
+            inside.ok().and_then(Path::parent).map(Path::to_owned).unwrap_or_default()
+        };
+        // A patch may name many files of one directory.
+        let mut above = BTreeSet::new();
+        for directory in files.iter().map(inside) {
+            let parts = directory.ancestors().filter(|above| !above.as_os_str().is_empty());
+            above.extend(parts.map(Path::to_owned));
+        }
+        let has_git = |above: &PathBuf| top.join(above).join(".git").symlink_metadata().is_ok();
+        above.iter().any(|above| !is_git(above) && has_git(above))
+    }
+}
+
+/// Whether a path from the top of a work tree leads into its git directory.
+pub fn is_git(inside: &Path) -> bool {
+    let first = inside.components().next();
+    matches!(first, Some(Component::Normal(name)) if name.eq_ignore_ascii_case(".git"))
+}
+
+/// The directory above `file` that is there.
+pub fn near(file: &Path) -> Option<&Path> {
+    file.ancestors().skip(1).find(|above| above.is_dir())
+}
+
+/// The repository whose work tree `directory` is in, or itself; `None` only where no `.git` lies there, or above.
+///
+/// # Errors
+/// One that cannot be opened, or whose work tree is somewhere else: no reason to let anything pass.
+pub fn at(directory: &Path) -> Result<Option<Store>> {
+    let here = resolve(directory);
+    let is_there = directory.exists();
+    let git = || {
+        let mut above = here.ancestors().filter(|_| is_there).map(|above| above.join(".git"));
+        above.find(|git| git.symlink_metadata().is_ok())
+    };
+    let (found, why) = match Store::discover(directory) {
+        Ok(found) => {
+            let is_around = found.work_dir().is_some_and(|top| here.starts_with(resolve(&top)));
+            let why = "whose work tree is somewhere else, or which has none";
+            let why = format!("{} is in a repository {why}", here.display());
+            (Some(found), (!is_around).then_some(why))
+        }
+        Err(error) if error.is(&NOT_A_REPOSITORY) => (None, Some(error.message().to_owned())),
+        Err(error) => return Err(error),
+    };
+    match why.zip(git()) {
+        None => Ok(found),
+        Some((why, git)) => Err(Error::new(
+            &NOT_A_REPOSITORY,
+            format!("{} is there, but {why}", git.display()),
+        )
+        .hint(
+            "repair it, or start the agent in a work tree: `git status` there says what is wrong, and \
+             `git config --show-origin --get-regexp 'core\\.(bare|worktree)'` where the work tree was put",
+        )),
+    }
+}

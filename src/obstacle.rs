@@ -1,0 +1,16 @@
+//! What stands where a directory is to be.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Why no directory can be at `path`: something else is there, or in the place of one above it.
+pub fn obstacle(path: &Path) -> Option<String> {
+    let (at, facts) = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
+    let why = match at.metadata() {
+        Ok(found) if found.is_dir() => return None,
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return None,
+        Err(_) if facts.is_symlink() => "is a symlink that leads nowhere",
+        _ => "is not a directory",
+    };
+    Some(format!("'{}' {why}", at.display()))
+}
