@@ -34,27 +34,6 @@ fn the_contracts_example_gives_the_contracts_answer() {
 }
 
 #[test]
-fn errors_have_the_contracts_shape_and_an_exit_status() {
-    let repo = Repo::with(&[("src/a.rs", A)]);
-    for (patch, code, status) in [
-        ("no patch at all", "PATCH_INVALID", 6),
-        ("--- a/nope\n+++ b/nope\n@@ -1 +1 @@\n-a\n+b\n", "FILE_NOT_FOUND", 3),
-        ("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1 +1 @@\n-x\n+y\n", "hunk_failed", 5),
-        ("*** Begin Patch\n*** Add File: src/a.rs\n+x\n*** End Patch\n", "file_exists", 5),
-    ] {
-        let run = call(&repo, &json!({ "patch": patch })).exits(status);
-        let answer = yaml(&run.stdout);
-        assert_eq!(answer["status"], "error");
-        assert_eq!(answer["code"], code);
-        assert!(answer["message"].is_string() && answer["hint"].is_string(), "{answer}");
-    }
-    let run = repo.aye_stdin(&["patch", "--json"], "no patch").exits(6);
-    assert_eq!(serde_json::from_slice::<Value>(&run.stdout).unwrap()["code"], "PATCH_INVALID");
-    repo.aye_stdin(&["patch", "--format", "text"], "no patch").fails("patch_invalid", 6);
-    assert_eq!(repo.text("src/a.rs"), A);
-}
-
-#[test]
 fn a_patch_is_applied_whole_or_not_at_all() {
     let repo = Repo::with(&[("src/a.rs", A), ("b", "b\n")]);
     let before = repo.snapshot();
@@ -222,29 +201,39 @@ fn path_with_aye() -> std::ffi::OsString {
 /// However git lets a person say it, the gate is closed.
 #[test]
 fn a_gate_is_closed_in_every_spelling_of_git_configuration() {
+    let clean = Repo::with(&[("src/a.rs", A)]);
+    let file = clean.outer().join("gate.config");
+    std::fs::write(&file, "[aye]\n\tgate\n").unwrap();
     let gated = |repo: &Repo, cmd: support::Cmd, how: &str| {
         let answer = yaml(&cmd.stdin(FIX).run().ok().stdout);
         assert_eq!(answer["gated"], true, "{how}");
         assert_eq!(repo.text("src/a.rs"), A, "{how}");
     };
-    let clean = Repo::with(&[("src/a.rs", A)]);
-    for line in ["gate", "gate = yes", "gate = on", "gate = 1", "GATE = TRUE"] {
+    let configured = |text: &str| {
         let repo = clean.copy();
-        let config = repo.text(".git/config") + "[aye]\n\t" + line + "\n";
-        repo.write(".git/config", config);
+        repo.write(".git/config", repo.text(".git/config") + text);
+        repo
+    };
+    for line in ["gate", "gate = yes", "gate = on", "gate = 1", "GATE = TRUE"] {
+        let repo = configured(&format!("[aye]\n\t{line}\n"));
         gated(&repo, repo.cmd(&["patch"]), line);
+    }
+    // Git follows these too.
+    for section in ["INCLUDE", "includeif \"gitdir:**\""] {
+        let include = |path: &str| configured(&format!("[{section}]\n\tPATH = {path}\n"));
+        let repo = include(file.to_str().unwrap());
+        assert_eq!(repo.git(&["config", "--bool", "aye.gate"]), "true", "{section}");
+        gated(&repo, repo.cmd(&["patch"]), section);
+        include("/nowhere").aye_stdin(&["patch"], FIX).ok().says("patch_applied: true");
     }
     for how in ["aye.gate=true", "aye.gate", "Aye.Gate=yes"] {
         let repo = clean.copy();
         let git = repo.program("git").args(&["-c", how, "-c", "user.name=it's", "aye", "patch"]);
         gated(&repo, git.env("PATH", path_with_aye()), how);
     }
-    let file = clean.outer().join("gate.config");
-    std::fs::write(&file, "[aye]\n\tgate\n").unwrap();
     let included = format!("'include.path'='{}'", file.display());
     for how in ["'aye.gate=true'", "'aye.gate'='true'", "'aye.gate'=", "'aye.gate'", &included] {
-        let repo = clean.copy();
-        repo.git(&["config", "aye.gate", "false"]);
+        let repo = configured("[aye]\n\tgate = false\n");
         gated(&repo, repo.cmd(&["patch"]).env("GIT_CONFIG_PARAMETERS", how), how);
     }
     for how in ["'aye.gate'='true", "aye.gate=true", "'aye.gate'='maybe'", "'gate'='true'"] {
@@ -255,27 +244,16 @@ fn a_gate_is_closed_in_every_spelling_of_git_configuration() {
     }
     // What a person has set for all repositories, an agent can loosen in none, nor by what it types.
     let own = clean.user_config(&[("aye.gate", "true")]);
-    for key in ["local", "worktree"] {
+    for (key, text) in
+        [("local", "[aye]\n\tgate = true\n"), ("worktree", "[Include]\n[aye]\n\tgate\n")]
+    {
+        std::fs::write(&own, text).unwrap();
         let repo = clean.copy();
         repo.git(&["config", "extensions.worktreeConfig", "true"]);
         repo.git(&["config", &format!("--{key}"), "aye.gate", "false"]);
         gated(&repo, repo.cmd(&["patch"]).env("GIT_CONFIG_GLOBAL", &own), key);
         let given = repo.cmd(&["patch"]).env("GIT_CONFIG_PARAMETERS", "'aye.gate'='false'");
         gated(&repo, given.env("GIT_CONFIG_GLOBAL", &own), key);
-        std::fs::write(&own, "[Include]\n[aye]\n\tgate\n").unwrap();
-        gated(&repo, repo.cmd(&["patch"]).env("GIT_CONFIG_GLOBAL", &own), key);
-    }
-    // Git follows these too.
-    for section in ["INCLUDE", "includeif \"gitdir:**\""] {
-        let repo = clean.copy();
-        let config = repo.text(".git/config");
-        repo.write(".git/config", format!("{config}[{section}]\n\tPATH = {}\n", file.display()));
-        assert_eq!(repo.git(&["config", "--bool", "aye.gate"]), "true", "{section}");
-        repo.aye_stdin(&["patch"], FIX).ok().says("gated: true");
-        assert_eq!(repo.text("src/a.rs"), A, "{section}");
-        let nothing = repo.text(".git/config").replace(&file.display().to_string(), "/nowhere");
-        repo.write(".git/config", nothing);
-        repo.aye_stdin(&["patch"], FIX).ok().says("patch_applied: true");
     }
 }
 
@@ -315,6 +293,14 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
     std::fs::hard_link(outside.join("secret"), repo.path("hard")).unwrap();
     repo.git(&["init", "-q", "sub"]);
     repo.write("sub/f", "x\n");
+    let bomb = aye::changeset::FileChange {
+        path: aye::changeset::RepoPath::new("bomb").unwrap(),
+        before: None,
+        after: Some(aye::changeset::File::regular(vec![0u8; 64 << 20])),
+        origin: None,
+        snippets: Vec::new(),
+    };
+    let bomb = aye::changeset::emit::file_patch(&bomb, 3, gix::hash::Kind::Sha1);
     let change = |name: &str| format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-x\n+evil\n");
     let create = |name: &str| format!("--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+evil\n");
     let envelope =
@@ -328,6 +314,7 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
         (change("sub/f"), "in_submodule"),
         (create("sub/new"), "in_submodule"),
         (create("f/inner"), "not_a_directory"),
+        (String::from_utf8(bomb).unwrap(), "size_limit_exceeded"),
         (format!("{link}{}", create("new/evil")), "file_mode_refused"),
         (link.replace("120000", "160000"), "file_mode_refused"),
         (link.replace("120000", "104755"), "file_mode_refused"),
@@ -376,6 +363,9 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
         }
     }
     assert!(!repo.path(".git/hooks/pre-commit").exists());
+    let _listener = std::os::unix::net::UnixListener::bind(repo.path("socket")).unwrap();
+    let run = call(&repo, &json!({ "patch": create("socket") })).exits(6);
+    assert_eq!(yaml(&run.stdout)["code"], "special_file");
 }
 
 /// Nothing on the disk tells that a submodule is one, where it is not checked out: its directory is
@@ -468,17 +458,10 @@ fn a_hunk_that_only_adds_and_has_no_context_goes_to_the_very_end_or_nowhere() {
     assert_eq!(repo.text("f"), "a\nb\nc\nx\n");
     repo.aye_stdin(&["patch", "--unidiff-zero"], patch("-1,0 +2")).ok();
     assert_eq!(repo.text("f"), "a\nx\nb\nc\nx\n");
-}
-
-#[test]
-fn a_mark_of_the_end_that_is_not_there_is_named_as_the_cause() {
-    let repo = Repo::with(&[("f", "a\nb\nc\n")]);
-    let patch = "*** Begin Patch\n*** Update File: f\n@@\n a\n+x\n*** End of File\n*** End Patch\n";
-    let run = repo.aye_stdin(&["patch", "--format", "text"], patch).fails("hunk_failed", 5);
-    assert!(run.err().contains("'*** End of File'"), "{run}");
-    let run = repo.aye_stdin(&["patch"], patch.replace("*** End of File\n", ""));
-    run.ok();
-    assert_eq!(repo.text("f"), "a\nx\nb\nc\n");
+    // As in git, lines without context after them are the last of the file.
+    let end = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-x\n+X\n";
+    repo.aye_stdin(&["patch", "--format", "text"], end).fails("hunk_failed", 5);
+    repo.aye_stdin(&["patch", "--unidiff-zero"], end).ok();
 }
 
 /// Odd forms that agents send, each with the one change of `FIX`.
@@ -511,40 +494,6 @@ fn envelopes_are_taken_as_agents_write_them() {
     for patch in [format!("*** Begin Patch\n{update}"), format!("{whole}{whole}")] {
         repo.aye_stdin(&["patch", "--format", "text"], patch).fails("patch_invalid", 6);
     }
-}
-
-#[test]
-fn a_socket_in_the_way_is_refused() {
-    let repo = Repo::with(&[("f", "x\n")]);
-    let _listener = std::os::unix::net::UnixListener::bind(repo.path("socket")).unwrap();
-    let patch = "--- /dev/null\n+++ b/socket\n@@ -0,0 +1 @@\n+evil\n";
-    let run = call(&repo, &json!({ "patch": patch })).exits(6);
-    assert_eq!(yaml(&run.stdout)["code"], "special_file");
-}
-
-#[test]
-fn a_million_hunks_a_long_line_and_a_bomb_are_refused_by_their_size() {
-    let repo = Repo::with(&[("f", "a\n")]);
-    let before = repo.snapshot();
-    let head = "--- a/f\n+++ b/f\n";
-    let hunks = head.to_owned() + &"@@ -1 +1 @@\n-a\n+b\n".repeat(1_000_000);
-    let line = format!("{head}@@ -1 +1 @@\n-a\n+{}\n", "b".repeat(10 << 20));
-    for patch in [hunks, line] {
-        let run = repo.aye_stdin(&["patch"], patch).exits(6);
-        assert_eq!(yaml(&run.stdout)["code"], "size_limit_exceeded");
-    }
-    let bomb = aye::changeset::FileChange {
-        path: aye::changeset::RepoPath::new("bomb").unwrap(),
-        before: None,
-        after: Some(aye::changeset::File::regular(vec![0u8; 64 << 20])),
-        origin: None,
-        snippets: Vec::new(),
-    };
-    let run = repo
-        .aye_stdin(&["patch"], aye::changeset::emit::file_patch(&bomb, 3, gix::hash::Kind::Sha1))
-        .exits(6);
-    assert_eq!(yaml(&run.stdout)["code"], "size_limit_exceeded");
-    assert_eq!(repo.snapshot(), before);
 }
 
 /// A file becomes a directory and the directory a file again; what else lies in it stops that.
@@ -600,17 +549,6 @@ fn a_directory_and_a_file_of_one_name_are_staged_and_committed_in_each_others_pl
     }
 }
 
-#[test]
-fn modes_are_kept_and_changed() {
-    let repo = Repo::with(&[("run.sh", "a\n")]);
-    repo.chmod("run.sh", 0o755);
-    repo.aye_stdin(&["patch"], "--- a/run.sh\n+++ b/run.sh\n@@ -1 +1 @@\n-a\n+b\n").ok();
-    assert_eq!(repo.mode("run.sh") & 0o111, 0o111);
-    repo.aye_stdin(&["patch"], "diff --git a/run.sh b/run.sh\nold mode 100755\nnew mode 100644\n")
-        .ok();
-    assert_eq!(repo.mode("run.sh") & 0o111, 0);
-}
-
 /// Stopped while it writes fifty files, at one step after the other: the next command finds
 /// all of them old or all of them new.
 #[test]
@@ -642,17 +580,6 @@ fn a_killed_patch_leaves_all_files_old_or_all_new() {
         reverse = new == 50;
     }
     assert!(killed > steps.len(), "only {killed} were stopped");
-}
-
-/// As in git, lines without context after them are the last of the file.
-#[test]
-fn a_hunk_without_context_at_the_wrong_end_says_so() {
-    let repo = Repo::with(&[("a", "1\n2\n3\n")]);
-    let patch = "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n 1\n-2\n+two\n";
-    let run = repo.aye_stdin(&["patch", "--format", "text"], patch).fails("hunk_failed", 5);
-    run.notes("--unidiff-zero");
-    repo.aye_stdin(&["patch", "--unidiff-zero"], patch).ok();
-    assert_eq!(repo.text("a"), "1\ntwo\n3\n");
 }
 
 /// Where counts are all there is to go by, a whole last line is believed and half a line is not.

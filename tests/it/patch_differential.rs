@@ -374,16 +374,14 @@ proptest! {
 }
 
 /// What git makes of the patch `hunks` on a file with `present`, if it takes it; and what aye does.
-fn both(present: &str, hunks: &str, zero: bool) -> (Option<String>, Result<String, String>) {
+fn both(present: &str, hunks: &str) -> (Option<String>, Result<String, String>) {
     let patch = format!("--- a/f\n+++ b/f\n{hunks}");
     let repo = Repo::new();
     repo.write("f", present);
-    let mut args = vec!["apply"];
-    args.extend(zero.then_some("--unidiff-zero"));
-    let run = git(&repo, &args).stdin(&patch).run();
+    let run = git(&repo, &["apply", "--unidiff-zero"]).stdin(&patch).run();
     let theirs = (run.status == 0).then(|| repo.text("f"));
     let files = of(present);
-    let read = patch::Options { unidiff_zero: zero, ..patch::Options::default() };
+    let read = patch::Options { unidiff_zero: true, ..patch::Options::default() };
     let ours = patch::read(patch.as_bytes(), &files, &read).map(|compiled| {
         let file = after(&files, &compiled).remove(&path("f")).expect("the file");
         String::from_utf8(file.bytes).expect("UTF-8")
@@ -391,33 +389,18 @@ fn both(present: &str, hunks: &str, zero: bool) -> (Option<String>, Result<Strin
     (theirs, ours.map_err(|error| error.message().to_owned()))
 }
 
-/// The last line of the patch has no newline; in the file it has one by now.
+/// Where the last line of a patch has no newline, and where a hunk goes that has no context: what aye makes of it, and git.
 #[test]
-fn a_line_that_got_its_newline_is_found_as_git_finds_it() {
+fn lines_without_a_newline_are_found_where_they_are() {
     let end = "\\ No newline at end of file\n";
-    let cases = [
-        // New lines as the patch has them, whatever other lines end with.
-        ("b\nc\nb\r\n", format!("@@ -3 +3,2 @@\n-b\r\n{end}+b\r\n+d\n"), "b\nc\nb\r\nd\n"),
-        // The line that is the same, not the one that stands where the patch says.
-        ("c\nc\r\n", format!("@@ -1 +0,0 @@\n-c\r\n{end}"), "c\n"),
-        // Several: the nearest.
-        ("c\na\nb\nc\nb\n", format!("@@ -5 +5 @@\n-c\n{end}+d\n"), "c\na\nb\nd\nb\n"),
-        ("a\nb \n", format!("@@ -2 +2 @@\n-b\n{end}+c\n"), "a\nc\n"),
-    ];
-    for (present, hunks, wanted) in cases {
-        let (theirs, ours) = both(present, &hunks, true);
-        assert_eq!(theirs.as_deref(), Some(wanted), "{present:?} {hunks}");
-        assert_eq!(ours.as_deref(), Ok(wanted), "{present:?} {hunks}");
-    }
-}
-
-/// The last line of the patch has no newline, nor has that of the file: git goes by the line number,
-/// which may lead to the same line with a newline, and what was to go stays.
-#[test]
-fn a_last_line_without_a_newline_is_found_where_it_is() {
-    let end = "\\ No newline at end of file\n";
-    let cases = [
-        // A hunk that only removes names the line above on its new side.
+    for (present, hunks, ours, gits) in [
+        // By now it has one. New lines are as the patch has them, whatever other lines end with.
+        ("b\nc\nb\r\n", format!("@@ -3 +3,2 @@\n-b\r\n{end}+b\r\n+d\n"), "b\nc\nb\r\nd\n", "="),
+        // The line that is the same, not the one that stands where the patch says; of several the nearest.
+        ("c\nc\r\n", format!("@@ -1 +0,0 @@\n-c\r\n{end}"), "c\n", "="),
+        ("c\na\nb\nc\nb\n", format!("@@ -5 +5 @@\n-c\n{end}+d\n"), "c\na\nb\nd\nb\n", "="),
+        ("a\nb \n", format!("@@ -2 +2 @@\n-b\n{end}+c\n"), "a\nc\n", "="),
+        // Nor has that of the file: git goes by the line number, which may lead to the same line with a newline.
         ("\nc\nc", format!("@@ -3 +2,0 @@\n-c\n{end}"), "\nc\n", "\nc"),
         (
             "a\nc\nb\nc\nb",
@@ -425,38 +408,22 @@ fn a_last_line_without_a_newline_is_found_where_it_is() {
             "a\nc\nb\nd\n",
             "a\nd\nc\nb",
         ),
-    ];
-    for (present, hunks, wanted, gits) in cases {
-        let (theirs, ours) = both(present, &hunks, true);
+        // Git runs two lines together.
+        ("x\nc\ny\n", format!("@@ -2 +2 @@\n-c\n{end}+d\n{end}"), "x\nd\ny\n", "x\ndy\n"),
+        ("x", "@@ -1,0 +2 @@\n+y\n".into(), "x\ny\n", "xy\n"),
+        // A hunk that went below moves nothing above it.
+        (
+            "a\nb\nc\nd\nx\nx\ne\n",
+            "@@ -1,2 +0,0 @@\n-x\n-x\n@@ -4,0 +3 @@\n+n\n".into(),
+            "a\nb\nn\nc\nd\ne\n",
+            "=",
+        ),
+    ] {
+        let (theirs, found) = both(present, &hunks);
+        assert_eq!(found.as_deref(), Ok(ours), "{present:?} {hunks}");
+        let gits = if gits == "=" { ours } else { gits };
         assert_eq!(theirs.as_deref(), Some(gits), "{present:?} {hunks}");
-        assert_eq!(ours.as_deref(), Ok(wanted), "{present:?} {hunks}");
     }
-}
-
-/// Where git runs two lines together.
-#[test]
-fn a_line_without_a_newline_is_not_joined_with_the_next() {
-    let end = "\\ No newline at end of file\n";
-    let cases = [
-        ("a\nb\nc\nd\n", format!("@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n{end}"), "a\nB\nc\nd\n", false),
-        ("x\nc\ny\n", format!("@@ -2 +2 @@\n-c\n{end}+d\n{end}"), "x\nd\ny\n", true),
-        ("x\r\nc\r\ny\r\n", format!("@@ -2 +2 @@\n-c\r\n+d\n{end}"), "x\r\nd\r\ny\r\n", true),
-        ("x", "@@ -1,0 +2 @@\n+y\n".into(), "x\ny\n", true),
-    ];
-    for (present, hunks, wanted, zero) in cases {
-        let (theirs, ours) = both(present, &hunks, zero);
-        assert_eq!(ours.as_deref(), Ok(wanted), "{present:?} {hunks}");
-        let joined = theirs.expect("git takes it");
-        assert_eq!(joined.matches('\n').count() + 1, wanted.matches('\n').count(), "{joined:?}");
-    }
-}
-
-#[test]
-fn a_hunk_that_went_below_moves_nothing_above_it() {
-    let hunks = "@@ -1,2 +0,0 @@\n-x\n-x\n@@ -4,0 +3 @@\n+n\n";
-    let (theirs, ours) = both("a\nb\nc\nd\nx\nx\ne\n", hunks, true);
-    assert_eq!(theirs.as_deref(), Some("a\nb\nn\nc\nd\ne\n"));
-    assert_eq!(ours.as_deref(), theirs.as_deref().ok_or(&String::new()));
 }
 
 #[test]
@@ -464,7 +431,7 @@ fn lines_without_context_do_not_go_into_what_another_hunk_has_written() {
     let present = "d\r\ne\r\nf\nc\n\r\n\r\r\ne\r\nc\r\nf\nf\n";
     let hunks = "@@ -1,2 +0,0 @@\n-d\r\n-e\r\n@@ -5,2 +3,2 @@\n-e\r\n-c\r\n+e\n+\r\n\
                  @@ -7,0 +6,2 @@\n+c\n+c\n";
-    let (theirs, ours) = both(present, hunks, true);
+    let (theirs, ours) = both(present, hunks);
     assert!(theirs.is_some());
     let refusal = ours.expect_err("refused");
     assert!(refusal.contains(BLIND), "{refusal}");

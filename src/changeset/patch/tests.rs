@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::changeset::{File, Mode, RepoPath, codes as changes};
+use crate::changeset::{File, RepoPath, codes as changes};
 
 type Tree = BTreeMap<RepoPath, File>;
 
@@ -54,19 +54,6 @@ fn detail(error: &Error, key: &str) -> serde_json::Value {
 const ABC: &str = "a\nb\nc\n";
 
 #[test]
-fn the_contracts_own_example_applies_and_says_what_it_did() {
-    let patch = "--- a/file.ts\n+++ b/file.ts\n@@ -1,3 +1,4 @@\n line1\n line2\n+line3\n";
-    let report =
-        becomes(&[("file.ts", "line1\nline2\n")], patch, &[("file.ts", "line1\nline2\nline3\n")]);
-    assert!(report.files[0].hunks[0].recounted);
-    assert_eq!((report.files[0].added, report.files[0].removed), (1, 0));
-    becomes(&[("file.ts", "line1\nline2\nx\n")], patch, &[("file.ts", "line1\nline2\nline3\nx\n")]);
-    // and again:
-    let again = plain(&[("file.ts", "line1\nline2\nline3\n")], patch).unwrap().1;
-    assert!(again.already_applied && again.changeset.changes().is_empty());
-}
-
-#[test]
 fn a_hunk_is_found_at_any_distance_and_the_offset_reported() {
     let far = format!("{}a\nb\nc\n{}", "x\n".repeat(5000), "y\n".repeat(10));
     let want = far.replace("b\n", "B\n");
@@ -74,24 +61,6 @@ fn a_hunk_is_found_at_any_distance_and_the_offset_reported() {
     let report = becomes(&[("f", &far)], patch, &[("f", &want)]);
     assert_eq!(report.files[0].hunks[0].offset, 4999);
     assert_eq!(report.files[0].hunks[0].line, 5001);
-}
-
-#[test]
-fn the_nearest_of_several_places_is_taken_and_of_equals_the_later() {
-    let patch = "--- a/f\n+++ b/f\n@@ -4,3 +4,3 @@\n a\n-b\n+B\n c\n";
-    let before = "a\nb\nc\n.\n.\na\nb\nc\n";
-    becomes(&[("f", before)], patch, &[("f", "a\nb\nc\n.\n.\na\nB\nc\n")]);
-    let before = ".\na\nb\nc\n.\na\nb\nc\n";
-    becomes(&[("f", before)], patch, &[("f", ".\na\nb\nc\n.\na\nB\nc\n")]);
-}
-
-#[test]
-fn hunks_follow_each_other_with_their_own_growth() {
-    let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
-    let patch = "--- a/f\n+++ b/f\n@@ -1,4 +1,6 @@\n+0\n+0\n 1\n 2\n 3\n 4\n@@ -9,4 +11,3 @@\n 9\n 10\n-11\n 12\n";
-    let after = "0\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n12\n";
-    let report = becomes(&[("f", before)], patch, &[("f", after)]);
-    assert!(report.files[0].hunks.iter().all(|hunk| hunk.offset == 0));
 }
 
 #[test]
@@ -309,32 +278,6 @@ fn a_series_of_commits_is_applied_one_by_one() {
 }
 
 #[test]
-fn modes_change_with_and_without_content() {
-    let (after, _) =
-        plain(&[("f", "x\n")], "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n").unwrap();
-    assert_eq!(after[&path("f")].mode, Mode::Executable);
-    let new =
-        "diff --git a/f b/f\nnew file mode 100755\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n";
-    assert_eq!(plain(&[], new).unwrap().0[&path("f")].mode, Mode::Executable);
-    for mode in ["120000", "160000", "104755", "040000", "020644"] {
-        let patch = format!(
-            "diff --git a/f b/f\nnew file mode {mode}\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n"
-        );
-        fails(&[], &patch, &codes::FILE_MODE_REFUSED);
-    }
-}
-
-#[test]
-fn the_end_of_a_file_without_newline_is_exact() {
-    let lose = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file\n";
-    becomes(&[("f", "a\nb\n")], lose, &[("f", "a\nb")]);
-    let gain = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n";
-    becomes(&[("f", "a\nb")], gain, &[("f", "a\nb\n")]);
-    let keep = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n";
-    becomes(&[("f", "a\nb")], keep, &[("f", "A\nb")]);
-}
-
-#[test]
 fn line_endings_and_final_newlines_that_the_patch_does_not_know_of_are_kept() {
     let patch = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n";
     let report = becomes(&[("f", "a\r\nb\r\nc\r\n")], patch, &[("f", "a\r\nB\r\nc\r\n")]);
@@ -370,28 +313,6 @@ fn names_may_be_odd_and_prefixes_missing() {
         "--- x.orig\t2026-01-01 00:00:00 +0000\n+++ x\t2026-01-01 00:00:01 +0000\n@@ -1 +1 @@\n-a\n+b\n",
         &[("x", "b\n")],
     );
-}
-
-#[test]
-fn backwards_is_the_other_way_round() {
-    let patch = "diff --git a/a b/b\nrename from a\nrename to b\nold mode 100644\nnew mode 100755\n--- a/a\n+++ b/b\n@@ -1,2 +1,3 @@\n x\n+y\n z\n";
-    let forward = plain(&[("a", "x\nz\n")], patch).unwrap().0;
-    let back = Options { reverse: true, ..Options::default() };
-    let (after, report) = run(&forward, patch, &back).unwrap();
-    assert_eq!(after, tree(&[("a", "x\nz\n")]));
-    assert_eq!(report.files[0].action, Action::Renamed);
-}
-
-#[test]
-fn a_rename_under_any_prefix_is_told_from_its_names() {
-    for (prefix, strip) in [("x/y/", 2), ("", 0), ("a/", 1)] {
-        let patch = format!("diff --git {prefix}a {prefix}d/b\nrename from a\nrename to d/b\n");
-        let options = Options { strip: Some(strip), ..Options::default() };
-        let after = run(&tree(&[("a", "A\n")]), &patch, &options).unwrap().0;
-        assert_eq!(after, tree(&[("d/b", "A\n")]));
-        let back = Options { reverse: true, ..options };
-        assert_eq!(run(&after, &patch, &back).unwrap().0, tree(&[("a", "A\n")]));
-    }
 }
 
 #[test]
