@@ -151,7 +151,7 @@ fn reject(
         return;
     }
     let ids = history.pending[..DECIDED].iter().map(String::as_str);
-    let args: Vec<&str> = ["reject", "--yes", "--reason", "no"].into_iter().chain(ids).collect();
+    let args: Vec<&str> = ["reject", "--yes", "-m", "no"].into_iter().chain(ids).collect();
     for (name, packed) in [("reject 100", false), ("reject 100, packed refs", true)] {
         if !wanted(name) {
             continue;

@@ -392,7 +392,7 @@ fn filled(world: &World, pending: usize, decided: usize) -> PathBuf {
     // Not what is measured: nothing to flush, and decisions a thousand at a time.
     for batch in (0..decided).collect::<Vec<_>>().chunks(1_000) {
         let ids: Vec<String> = batch.iter().map(|n| proposed(&tool, 100_000 + n)).collect();
-        let mut arguments: Vec<&str> = vec!["reject", "--yes", "--reason", "not now"];
+        let mut arguments: Vec<&str> = vec!["reject", "--yes", "-m", "not now"];
         arguments.extend(ids.iter().map(String::as_str));
         tool.run(&arguments);
     }

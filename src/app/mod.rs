@@ -3,7 +3,6 @@
 //! They take values and return values. A front end reads clock, environment and terminal, makes a
 //! [`Session`] of that, and renders what it gets.
 
-pub mod adopt;
 pub mod blame;
 pub mod capture;
 pub mod comment;

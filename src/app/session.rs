@@ -215,7 +215,7 @@ fn is_foreign(store: &Store, proposal: &Proposal, submitted: &str, theirs: &str)
 }
 
 /// Whether what the current revision of `proposal` has was written in this clone. One that carries what the one
-/// before it has, as after `aye rebase` or of an agent, says nothing of its own: that goes by the one before.
+/// before it has, as after `aye revise --rebase` or of an agent, says nothing of its own: that goes by the one before.
 fn is_written_here(store: &Store, proposal: &Proposal) -> Result<bool> {
     let view = store.view()?;
     let current = &proposal.current().event;

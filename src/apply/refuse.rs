@@ -231,7 +231,7 @@ pub fn refuse_underway<'a>(
             )
             .with("path", name)
             .hint(
-                "finish that first, name other files, or leave the files as they are (propose --worktree --keep, \
+                "finish that first, name other files, or leave the files as they are (propose --keep, \
                  adopt without --put-back)",
             ));
         }

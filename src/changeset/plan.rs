@@ -123,7 +123,7 @@ impl Planned {
 }
 
 /// What applying comes to, in path order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resolution {
     /// Every file of the changeset.
     pub files: Vec<Planned>,

@@ -54,7 +54,7 @@ pub fn shown_of_purged(store: &Store, view: &View, fail_on: &FailOn) -> Result<V
     let shown = store.shown_of_purged(view)?.into_iter().filter(|(id, _)| !is_told(id.as_str()));
     let found = shown.take(MOST).map(|(id, names)| {
         let message = format!("{id} was purged by its owner, and is still in {names}");
-        let hint = format!("aye purge {id} --reason TEXT");
+        let hint = format!("aye purge {id} -m TEXT");
         fail_on.finding(Concern::PurgedContent, message).hint(hint).proposal(id.as_str())
     });
     Ok(found.collect())
@@ -103,7 +103,7 @@ pub fn hint(kind: TroubleKind) -> &'static str {
             "nothing is to be done: a copied or restored repository has a lane of its own"
         }
         TroubleKind::Purged => {
-            "`aye purge ID --reason TEXT` removes what its owner's purge has superseded, and says what \
+            "`aye purge ID -m TEXT` removes what its owner's purge has superseded, and says what \
              is left and where"
         }
         TroubleKind::DuplicateId => "`aye log ID` shows the events; ask the owner of the lane",

@@ -261,7 +261,7 @@ impl Concern {
             ),
             Self::PurgedContent => (
                 "a proposal was purged by its owner, and what it said is still here",
-                "remove it here too: aye purge ID --reason TEXT",
+                "remove it here too: aye purge ID -m TEXT",
             ),
             Self::InstructionFileChanged => (
                 "a commit changes a file that instructs agents or configures what they run",

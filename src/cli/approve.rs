@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::apply::answer::FileItem;
 use super::apply::conflicts::refuse_conflicts;
 use super::apply::preview::{not_approved, of_proposal, present};
-use super::identity::Asking;
+use super::asking::Asking;
 use super::marks::notice;
 use super::which::Several;
 use super::{Context, Format};
@@ -34,7 +34,7 @@ use crate::store::Store;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye approve m4k8
-  aye approve m4k8@3f9c02d71b5e --yes --reason 'Tested on Windows'")]
+  aye approve m4k8@3f9c02d71b5e --yes -m 'Tested on Windows'")]
 pub struct Args {
     /// The proposals.
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, short = 'y')]
     pub yes: bool,
     /// Why, or what was looked at.
-    #[arg(long, short = 'm', value_name = "TEXT")]
+    #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub reason: Option<String>,
 }
 

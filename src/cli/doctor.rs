@@ -1,5 +1,7 @@
 //! `aye doctor`: is the store sound, and what can be repaired.
 
+mod gc;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -20,6 +22,7 @@ use crate::text::escape;
   aye doctor --full
   aye doctor --repair
   aye doctor --repair --trust 3f9c2b71
+  aye doctor --gc --dry-run
 
 The objects of the lanes are looked at whatever the cache says: commits, trees and events are read
 and hashed, contents are looked up; --full and --repair read and hash contents too. Refs and files of
@@ -46,6 +49,9 @@ pub struct Args {
     /// person's word that it was said here. Possible as long as nothing else was said in its place.
     #[arg(long, value_name = "COMMIT", requires = "repair")]
     pub trust: Vec<String>,
+    /// Folding.
+    #[command(flatten)]
+    pub gc: gc::GcArgs,
 }
 
 /// Answer of `aye doctor`.
@@ -80,6 +86,9 @@ const MOST: usize = 50;
 /// # Errors
 /// `human_approval_required` with `--trust`; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    if args.gc.gc {
+        return gc::run(context, &args.gc);
+    }
     let mut store = context.store()?;
     store.ask_again();
     let authority = trust::by_flag(context, &store, &args.trust)?;

@@ -7,9 +7,10 @@ use crate::proposal::event::Subject;
 use crate::store::Filter;
 
 /// Which statuses are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Which {
     /// Waiting for a decision.
+    #[default]
     Pending,
     /// Applied.
     Applied,

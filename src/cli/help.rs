@@ -6,65 +6,28 @@ use super::{Context, Global, pager};
 use crate::error::Exit;
 use crate::render::style::{Palette, Role};
 
-/// A page: its name, what it is about, its text in Markdown.
+/// A page: its name, its text in Markdown.
 struct Page {
     name: &'static str,
-    about: &'static str,
     text: &'static str,
 }
 
 /// The formats, field by field, are not among them: who needs those has the sources.
 const PAGES: &[Page] = &[
-    Page {
-        name: "getting-started",
-        about: "the first quarter of an hour",
-        text: include_str!("../../docs/getting-started.md"),
-    },
-    Page {
-        name: "agents",
-        about: "hooking coding agents up; the tools that they call",
-        text: include_str!("../../docs/agents.md"),
-    },
-    Page {
-        name: "review",
-        about: "reviewing and deciding",
-        text: include_str!("../../docs/review.md"),
-    },
-    Page {
-        name: "memory",
-        about: "the project's memory and its gate",
-        text: include_str!("../../docs/memory.md"),
-    },
-    Page {
-        name: "commands",
-        about: "all commands, exit statuses, error codes",
-        text: include_str!("../../docs/commands.md"),
-    },
-    Page {
-        name: "ci",
-        about: "aye check, hooks, build machines",
-        text: include_str!("../../docs/ci.md"),
-    },
-    Page {
-        name: "sharing",
-        about: "lanes, remotes, private proposals",
-        text: include_str!("../../docs/sharing.md"),
-    },
-    Page {
-        name: "configuration",
-        about: "git configuration, policy of a repository",
-        text: include_str!("../../docs/configuration.md"),
-    },
-    Page {
-        name: "install",
-        about: "packages, completions, man pages",
-        text: include_str!("../../docs/install.md"),
-    },
+    Page { name: "getting-started", text: include_str!("../../docs/getting-started.md") },
+    Page { name: "agents", text: include_str!("../../docs/agents.md") },
+    Page { name: "review", text: include_str!("../../docs/review.md") },
+    Page { name: "memory", text: include_str!("../../docs/memory.md") },
+    Page { name: "commands", text: include_str!("../../docs/commands.md") },
+    Page { name: "ci", text: include_str!("../../docs/ci.md") },
+    Page { name: "sharing", text: include_str!("../../docs/sharing.md") },
+    Page { name: "configuration", text: include_str!("../../docs/configuration.md") },
+    Page { name: "install", text: include_str!("../../docs/install.md") },
 ];
 
-/// Names of the pages, and what each is about.
-pub fn topics() -> impl Iterator<Item = (&'static str, &'static str)> {
-    PAGES.iter().map(|page| (page.name, page.about))
+/// Names of the pages.
+pub fn topics() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|page| page.name)
 }
 
 /// Prints the page that `args`, a whole command line, ask for; `None` where they ask for none.

@@ -1,5 +1,7 @@
 //! `aye init`: make a repository ready.
 
+mod remove;
+
 use super::Context;
 use super::configuration::{self, DECORATION};
 use super::memory::init::{Args as MemoryArgs, Initialized, scaffold};
@@ -20,7 +22,8 @@ use crate::worktree::Flush;
 #[command(after_help = "Examples:
   aye init
   aye init --agents        # also tells agents about it, in AGENTS.md
-  aye init --git-log       # and keeps aye's refs out of `git log`")]
+  aye init --git-log       # and keeps aye's refs out of `git log`
+  aye init --remove        # the opposite: what aye keeps here goes, after a question")]
 pub struct Args {
     /// What the memory scaffold takes.
     #[command(flatten)]
@@ -29,6 +32,9 @@ pub struct Args {
     /// `git la`, which shows all other refs. Both are in this clone's configuration.
     #[arg(long)]
     git_log: bool,
+    /// Removing.
+    #[command(flatten)]
+    pub(super) remove: remove::RemoveArgs,
 }
 
 /// Runs the command.
@@ -36,6 +42,9 @@ pub struct Args {
 /// # Errors
 /// `in_session` and `human_approval_required` for an agent; those of the work tree.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    if args.remove.remove {
+        return remove::run(context, &args.remove);
+    }
     context.refuse_agents_scaffold("aye init")?;
     let store = context.store()?;
     let mut files = scaffold(context, &store, args.memory)?;

@@ -125,7 +125,7 @@ impl PartArgs {
         if visible.planned {
             let what = "the files have changed since it was proposed, and its hunks are counted \
                         by what is left to change";
-            let hint = "count them again on the present files: aye rebase";
+            let hint = "count them again on the present files: aye revise --rebase";
             chosen.unclear.get_or_insert_with(|| changed(proposal, what, hint));
         }
         (chosen.part, chosen.rest) = split(&mut review, &taken)?;

@@ -50,10 +50,10 @@ pub struct Args {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Patch options")]
 pub struct ReadArgs {
-    /// Apply it in reverse: a unified diff, or for a proposal the commits.
+    /// Apply it in reverse: a unified diff, or the commits.
     #[arg(long, short = 'R')]
     pub reverse: bool,
-    /// Strip N leading directories from each name (default: 1, or 0 where the names have no a/ and b/).
+    /// Strip N leading directories (default: 1, or 0 without a/ and b/).
     #[arg(long, short = 'p', value_name = "N")]
     pub strip: Option<usize>,
     /// Let up to N lines of context at either end of a hunk differ.

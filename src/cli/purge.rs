@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Context;
-use super::identity::Asking;
+use super::asking::Asking;
 use super::sending::{Remote, Sending};
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::{forget_index, forget_staging};
@@ -29,9 +29,9 @@ use crate::{apply, decide};
 /// history, which aye does not rewrite. A key that was pushed is known: replace it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye purge m4k8 --reason 'a key in it' --dry-run
-  aye purge m4k8 --reason 'a key in it'
-  aye purge 3b18e512 --reason 'customer data' --yes    every proposal that names this blob
+  aye purge m4k8 -m 'a key in it' --dry-run
+  aye purge m4k8 -m 'a key in it'
+  aye purge 3b18e512 -m 'customer data' --yes    every proposal that names this blob
 
 With purge_persons = 2 in .agent-memory/policy.toml the first person's command only records the wish;
 it goes through when somebody else has asked as well.")]
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(value_name = "ID|BLOB")]
     pub what: String,
     /// Why; this stays on record.
-    #[arg(long, short = 'r', value_name = "TEXT")]
+    #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub reason: String,
     /// Do not ask.
     #[arg(long, short = 'y')]
@@ -60,8 +60,8 @@ const PRUNE: &str = "git gc --prune=now";
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let reason = args.reason.trim();
     if reason.is_empty() {
-        return Err(Error::new(&crate::error::codes::INVALID_ARGUMENT, "--reason is empty")
-            .hint("say why; it stays on record: --reason 'a key in it'"));
+        return Err(Error::new(&crate::error::codes::INVALID_ARGUMENT, "-m is empty")
+            .hint("say why; it stays on record: -m 'a key in it'"));
     }
     let store = context.store()?;
     let view = store.view()?;
@@ -96,7 +96,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             format!("{}This cannot be undone. Go on?", escape::block(&outlook))
         }
     };
-    let command = format!("aye purge {} --reason TEXT", args.what);
+    let command = format!("aye purge {} -m TEXT", args.what);
     let asked = Asking {
         verb: Verb::Purge,
         proposals: &known,
@@ -236,7 +236,7 @@ fn asked_for(subjects: &Subjects, reason: &str) -> String {
     let ids = ids(subjects);
     let what = subjects.blob.as_ref().unwrap_or(&ids);
     let line = format!(
-        "{ids}  asked for; another person has to ask as well: aye purge {what} --reason {}",
+        "{ids}  asked for; another person has to ask as well: aye purge {what} -m {}",
         shell::quote(reason)
     );
     format!("{}\n", escape::line(&line))
@@ -261,7 +261,7 @@ fn text(
                 "    it is private and was copied here; the clone that writes it has it still:"
                     .into(),
             );
-            line(format!("    there: aye purge {ids} --reason TEXT"));
+            line(format!("    there: aye purge {ids} -m TEXT"));
         }
     }
     for name in &purged.archives {
@@ -296,7 +296,7 @@ fn text(
     for left in &purged.left {
         let by = left.by.join(", ");
         line(format!("  lane {} of {by} still holds something of it: {}", left.lane, left.name));
-        line(format!("    fetch, then in the clone that writes it: aye purge {ids} --reason TEXT"));
+        line(format!("    fetch, then in the clone that writes it: aye purge {ids} -m TEXT"));
     }
     for remote in remotes {
         line(format!("  {} may still have it:", remote.remote));

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::identity::Asking;
+use super::asking::Asking;
 use super::which::Batch;
 use super::{Context, Format, pager, show};
 use crate::changeset::entry::entries;
@@ -24,15 +24,15 @@ use crate::text::escape;
 /// An agent or a build machine withdraws its own proposals so, without a question.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye reject m4k8 --reason 'Use Intl.DateTimeFormat instead'
-  aye reject m4k8 7qx2 --yes --reason 'Superseded'
+  aye reject m4k8 -m 'Use Intl.DateTimeFormat instead'
+  aye reject m4k8 7qx2 --yes -m 'Superseded'
   aye reject --by codex --task T-2        all of them, at a terminal")]
 pub struct Args {
     /// The proposals.
     #[command(flatten)]
     pub which: Batch,
     /// Why; the proposer gets it back.
-    #[arg(long, short = 'r', value_name = "TEXT")]
+    #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub reason: Option<String>,
     /// Do not ask.
     #[arg(long, short = 'y')]

@@ -1,7 +1,11 @@
 //! `aye revise`: give a pending proposal new content.
 
+pub mod public;
+mod rebase;
+
 use std::ffi::OsString;
 
+use self::public::PublicArgs;
 use super::propose::{self, EditArgs, Request, SourceArgs};
 use super::{Context, Format, paths};
 use crate::app::propose::Revision;
@@ -15,24 +19,23 @@ use crate::tools::revise::Revised;
 
 /// Replace the changes of a pending proposal by new ones; the id stays.
 ///
-/// The edits are made on the files as they are now, or as the pending proposal makes them that this
-/// one stands on, and replace everything the proposal held: what is not in it any more is printed.
-/// Edits whose --old text is not in the files, but in what the proposal itself makes of them, are made
-/// on that, and the rest of it stays. Proposals of the same proposer that stand on this one are rebased.
+/// The edits are made on the files as they are now, and on what this proposal stands on. They replace all that it
+/// held; what is dropped is printed. Where the --old text is only in what the proposal itself makes, the edit is made
+/// there, and the rest stays. Your proposals that stand on this one are rebased.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye revise m4k8 src/app.ts --old 'let x = 1' --new 'let x = 3'
   aye revise m4k8 --from-json - < edits.json
   aye revise m4k8 --patch better.diff
-  aye revise m4k8 --worktree
   aye revise m4k8 --take 3f2a91c
-  aye revise --latest src/app.ts --old 'let x = 1' --new 'let x = 3'
+  aye revise m4k8 --rebase             merged with the files as they are now
+  aye revise m4k8 --public             a private one: others see it from the next push on
   aye revise m4k8 -m 'A better reason'")]
 pub struct Args {
     /// The proposal; any unique beginning of its id.
     #[arg(value_name = "ID", required_unless_present = "latest")]
     pub id: Option<OsString>,
-    /// The newest pending one that is yours; what stands in the place of ID is the PATH then.
+    /// The newest pending one that is yours; ID is the PATH then.
     #[arg(long)]
     pub latest: bool,
     /// The edit.
@@ -41,10 +44,18 @@ pub struct Args {
     /// Read several edits as JSON from FILE (- for standard input).
     #[arg(long, value_name = "FILE", conflicts_with = "path")]
     pub from_json: Option<std::ffi::OsString>,
-    /// Take a suggestion as it is: the id of the comment, as aye show --comments prints it (several times).
+    /// Take a suggestion: the comment's id, as aye show --comments has it.
     #[arg(long, value_name = "COMMENT",
         conflicts_with_all = ["path", "from_json", "patch", "worktree", "commit", "range"])]
     pub take: Vec<String>,
+    /// Merge it with the files as they are now.
+    ///
+    /// Where both changed the same lines, nothing is recorded and the exit status is 5.
+    #[arg(long, conflicts_with_all = CONTENT)]
+    pub rebase: bool,
+    /// With --rebase: only show what would be done.
+    #[arg(long, short = 'n', requires = "rebase")]
+    pub dry_run: bool,
     /// A new description.
     #[arg(short = 'm', long = "message", value_name = "TEXT", display_order = 0)]
     pub message: Option<String>,
@@ -54,7 +65,16 @@ pub struct Args {
     /// Something else than edits. Last: its headings would hold for all that follows.
     #[command(flatten)]
     pub source: SourceArgs,
+    /// Publishing.
+    #[command(flatten)]
+    pub public: PublicArgs,
 }
+
+/// Arguments that say what the new revision holds; `--rebase` is without them.
+const CONTENT: &[&str] = &[
+    "path", "from_json", "take", "message", "expires_in", "patch", "worktree", "keep", "commit",
+    "range", "public",
+];
 
 /// The pending proposal that is meant.
 fn chosen(context: &Context, store: &Store, args: &mut Args) -> Result<Proposal> {
@@ -96,6 +116,12 @@ const MOST: usize = 200;
 pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let store = context.store_to_edit()?;
     let proposal = chosen(context, &store, &mut args)?;
+    if args.rebase {
+        return rebase::rebase(context, &store, &proposal, args.dry_run);
+    }
+    if args.public.public {
+        return public::publish(context, &store, &proposal, &args.public);
+    }
     let authority = context.own(&store, &proposal, &format!("aye revise {} …", proposal.id))?;
     let session = context.session(&store);
     let mut message = args.message;

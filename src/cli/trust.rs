@@ -1,7 +1,7 @@
 //! What a repair has set aside of lanes, and a person's word that it is this clone's own.
 
 use super::Context;
-use super::identity::Asking;
+use super::asking::Asking;
 use crate::app::doctor::{COMMAND, Problem, PutBack, question};
 use crate::error::Result;
 use crate::proposal::Authority;

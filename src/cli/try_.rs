@@ -1,28 +1,27 @@
 //! `aye try`: run a command on a proposal, in a throw-away work tree.
 
+mod import;
+mod target;
+
 use std::ffi::OsString;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::target::Target;
 use super::child::Stop;
 use super::identity::AYE_TRY;
 use super::which::One;
 use super::{Context, Format};
 use crate::app::trial::{self, Run};
-use crate::beneath::random;
-use crate::changeset;
 use crate::error::{Error, Exit, Result, codes};
 use crate::git;
-use crate::proposal::try_result::TryResult;
 use crate::repository::trial::Trial;
 use crate::store::codes as store_codes;
 use crate::text::escape;
-use crate::worktree::TEMPORARY;
 
 /// Run a command (the tests) on a proposal, in a throw-away work tree.
 ///
@@ -31,7 +30,8 @@ use crate::worktree::TEMPORARY;
 /// own exit status and records it on the proposal, where list, show and review display it.
 ///
 /// Where nothing can be recorded (CI without a lane), --result FILE writes the result to a file that
-/// aye import records in another clone.
+/// `aye try --import FILE` records in another clone, by whoever ran it and imported by you: nothing in the file
+/// proves where it comes from.
 ///
 /// Without CMD it runs aye.tryCommand from your own git configuration (through sh). Neither a file
 /// of the repository nor its .git/config can name a command to run; for a command of one project,
@@ -39,7 +39,7 @@ use crate::worktree::TEMPORARY;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye try prop_m4k8n -- cargo test
-  aye try prop_m4k8n --result try.json -- cargo test      in CI; then elsewhere: aye import try.json
+  aye try prop_m4k8n --result try.json -- cargo test      in CI; then elsewhere: aye try --import try.json
   git config --global aye.tryCommand 'npm test' && aye try prop_m4k8n")]
 pub struct Args {
     /// The proposal.
@@ -51,12 +51,23 @@ pub struct Args {
     /// Do not record the result.
     #[arg(long)]
     no_record: bool,
-    /// Write the result to FILE as well, for aye import; whatever was there is replaced.
+    /// Write the result to FILE as well, for --import elsewhere; whatever was there is replaced.
     #[arg(long, value_name = "FILE")]
     result: Option<PathBuf>,
+    /// Run nothing; record results that --result wrote elsewhere (- for standard input).
+    #[arg(long, value_name = "FILE", num_args = 1..,
+        conflicts_with_all = ["id", "latest", "as_proposed", "no_record", "result", "command"])]
+    import: Vec<OsString>,
     /// The command and its arguments.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
+}
+
+impl Args {
+    /// Whether results are recorded and nothing is run.
+    pub(super) fn is_import(&self) -> bool {
+        !self.import.is_empty()
+    }
 }
 
 /// Name and version of the document.
@@ -99,6 +110,9 @@ struct Ended {
 /// not fit HEAD, those of git and of the file system. What cannot be recorded or written is a
 /// warning; of a file, an error where the command itself succeeded.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    if args.is_import() {
+        return import::run(context, &args.import);
+    }
     let store = context.store()?;
     let proposal = args.which.find(context, &store.view()?)?;
     let words = trial::command(&store, args.command)?;
@@ -129,7 +143,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             Err(error) => {
                 context.note(&format!("warning: not recorded: {}", escape::line(error.message())));
                 if error.is(&store_codes::CI_HAS_NO_LANE) {
-                    context.note("hint: --result FILE writes the result to a file for aye import");
+                    context.note(
+                        "hint: --result FILE writes the result to a file for aye try --import",
+                    );
                 }
             }
         }
@@ -171,50 +187,6 @@ pub(super) fn how_it_ended(
     let seconds = duration_ms as f64 / 1000.0;
     let kept = if recorded { "recorded" } else { "not recorded" };
     format!("{how} after {seconds:.1} s, {kept}")
-}
-
-/// The file of `--result`, until it has its name.
-struct Target {
-    path: PathBuf,
-    /// As it was typed.
-    shown: String,
-    file: tempfile::NamedTempFile,
-}
-
-impl Target {
-    /// Begins to write it, so that an error comes before the command has run.
-    fn open(context: &Context, path: &Path) -> Result<Self> {
-        let shown = path.to_string_lossy().into_owned();
-        let path = context.directory.join(path);
-        if path.is_dir() || path.file_name().is_none() || shown.ends_with(std::path::is_separator) {
-            return Err(Error::new(
-                &changeset::codes::DIRECTORY,
-                format!("--result: '{shown}' is a directory"),
-            )
-            .hint("name the file that is to be written"));
-        }
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let directory = directory.unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        // As all temporary files of aye, for `doctor` and for git's exclude file.
-        let name = format!("{TEMPORARY}{:016x}", random());
-        builder.prefix(&name).rand_bytes(0);
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(directory).map_err(|e| cannot_write(&shown, &e))?;
-        Ok(Self { path, shown, file })
-    }
-
-    /// Puts it in place, in one step; the path as it was typed.
-    fn write(mut self, result: &TryResult) -> Result<String> {
-        let bytes = result.to_bytes()?;
-        self.file.write_all(&bytes).map_err(|e| cannot_write(&self.shown, &e))?;
-        self.file.persist(&self.path).map_err(|e| cannot_write(&self.shown, &e.error))?;
-        Ok(self.shown)
-    }
-}
-
-fn cannot_write(shown: &str, error: &std::io::Error) -> Error {
-    Error::io(format_args!("write the result to {shown}"), error)
 }
 
 /// Runs `words` in the trial. Signals to stop are passed on, so that the work tree goes in the

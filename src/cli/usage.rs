@@ -20,7 +20,7 @@ aye: the write gate between coding agents and a git repository.
   aye demo      all of it in a scratch repository
   aye init      make a repository ready
   aye review    decide on what agents have proposed
-  aye status    how many proposals wait
+  aye           what waits, and how much of it
   aye --help    all commands
 ";
 

@@ -59,7 +59,7 @@ pub fn approve(
         return Err(Error::new(&crate::changeset::codes::CONFLICT, message)
             .with("path", from.display().to_string())
             .hint(format!(
-                "an approval is of a revision: aye rebase {} makes that of it",
+                "an approval is of a revision: aye revise {} --rebase makes that of it",
                 proposal.id
             )));
     }

@@ -130,7 +130,7 @@ fn require_as_ordinary(
         .with("moved_to", to)
         .with("proposal_id", id.as_str())
         .hint(format!(
-            "nothing was written; `aye rebase {id}` proposes it there, to be decided as that"
+            "nothing was written; `aye revise {id} --rebase` proposes it there, to be decided as that"
         )));
     }
     Ok(())

@@ -44,7 +44,7 @@ impl Held {
                 &codes::CHANGED_SINCE_SHOWN,
                 format!("{name} has new events since it was shown"),
             )
-            .hint("look again: aye deinit --dry-run")),
+            .hint("look again: aye init --remove --dry-run")),
         }
     }
 }

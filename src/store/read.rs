@@ -135,7 +135,7 @@ impl Store {
         Changeset::new(self.load(changes, self.largest_file()?)?).map_err(|error| {
             match error.is(&crate::changeset::codes::NO_CHANGE) {
                 // It is proposed already, by a lane of somebody else: whoever reads it cannot change that.
-                true => error.hint("there is nothing to apply: aye reject ID --reason TEXT"),
+                true => error.hint("there is nothing to apply: aye reject ID -m TEXT"),
                 false => error,
             }
         })

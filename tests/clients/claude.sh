@@ -28,7 +28,7 @@ echo .claude >>.git/info/exclude
 turn "Do the task"
 gated claude
 
-"$aye" reject --latest --yes --reason "Bees are kinder than wasps"
+"$aye" reject --latest --yes -m "Bees are kinder than wasps"
 turn "Go on" --continue
 told claude
 

@@ -24,7 +24,7 @@ turn() {
 turn "$program" exec --dangerously-bypass-hook-trust --sandbox workspace-write "Do the task"
 gated
 "$aye" show --latest --json | grep -q '"session"' || fail "no session on record"
-"$aye" reject --latest --yes --reason "Bees are kinder than wasps"
+"$aye" reject --latest --yes -m "Bees are kinder than wasps"
 turn "$program" exec --dangerously-bypass-hook-trust --sandbox workspace-write resume --last "Go on"
 told codex
 

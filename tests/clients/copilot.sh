@@ -21,7 +21,7 @@ turn() {
 }
 turn -p "Do the task"
 gated
-"$aye" reject --latest --yes --reason "Bees are kinder than wasps"
+"$aye" reject --latest --yes -m "Bees are kinder than wasps"
 turn --continue -p "Go on"
 told copilot
 "$aye" agents remove copilot

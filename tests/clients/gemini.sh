@@ -29,7 +29,7 @@ export GOOGLE_GEMINI_BASE_URL="http://127.0.0.1:$port" GEMINI_API_KEY=none GEMIN
 export GEMINI_CLI_TRUST_WORKSPACE=true GEMINI_SANDBOX=false
 timeout 100 "$program" -p "Do the task" --yolo -m gemini-2.5-pro </dev/null >"$scratch/turn" 2>&1 || fail "gemini: $(tail -20 "$scratch/turn")"
 gated
-"$aye" reject --latest --yes --reason "Bees are kinder than wasps"
+"$aye" reject --latest --yes -m "Bees are kinder than wasps"
 timeout 100 "$program" -p "Go on" --yolo -m gemini-2.5-pro --resume latest </dev/null >"$scratch/turn" 2>&1 || fail "gemini: $(tail -20 "$scratch/turn")"
 told gemini
 "$aye" agents remove gemini

@@ -21,7 +21,7 @@ turn() {
 }
 turn "Do the task"
 gated
-"$aye" reject --latest --yes --reason "Bees are kinder than wasps"
+"$aye" reject --latest --yes -m "Bees are kinder than wasps"
 turn --continue "Go on"
 told opencode
 "$aye" agents remove opencode

@@ -26,7 +26,7 @@ turn() {
 }
 turn -p "Do the task"
 gated
-"$aye" reject --latest --yes --reason "Bees are kinder than wasps"
+"$aye" reject --latest --yes -m "Bees are kinder than wasps"
 turn --continue -p "Go on"
 told qwen
 "$aye" agents remove qwen

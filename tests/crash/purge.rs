@@ -29,13 +29,13 @@ fn scene() -> (Repo, String) {
         repo.aye(&[&args[..], more].concat()).ok().id()
     };
     let id = propose("a", SECRET, &["--private"]);
-    repo.aye(&["publish", &id, "--yes"]).ok();
+    repo.aye(&["revise", "--public", &id, "--yes"]).ok();
     // Its commit has that of the other as its parent.
     propose("c", "new", &["--on", &id]);
-    repo.aye(&["reject", &id, "--yes", "--reason", SECRET]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", SECRET]).ok();
     let other = propose("b", "new", &[]);
     repo.aye(&["reject", &other, "--yes"]).ok();
-    repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+    repo.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok();
     // As it was fetched back from a remote.
     let own = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
     repo.git(&["update-ref", &own.replace("/log/", "/remotes/origin/"), &own]);
@@ -65,7 +65,7 @@ fn finished(is_copied: bool) {
     let before = all(&start);
     assert_eq!(before.len(), 2);
     assert!(reachable(&start).contains(SECRET));
-    let purge = ["purge", id.as_str(), "--reason", "r", "--yes"];
+    let purge = ["purge", id.as_str(), "-m", "r", "--yes"];
     let store: &[&str] = if is_copied { REFS } else { &STORE[..6] };
     assert!(!store.contains(&"store.cache.written"), "what the cache has is no truth");
     for point in store.iter().chain(PURGE) {

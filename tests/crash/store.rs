@@ -89,7 +89,7 @@ fn gc_stopped_at_every_step() {
     start.aye(&["propose", "a.txt", "--old", "line 9", "--new", "LINE 9"]).ok();
     let all = ["list", "--status", "all", "--json"];
     let before = start.aye(&all).ok().json()["proposals"].clone();
-    let gc = ["gc", "--now", "--keep", "0"];
+    let gc = ["doctor", "--gc", "--now", "--keep", "0"];
     for point in STORE.iter().filter(|point| **point != "store.cache.written").chain(EPOCH) {
         for hit in 0.. {
             let repo = start.copy();
@@ -288,7 +288,7 @@ fn packed() -> (Repo, Vec<String>) {
         let old = format!("line {}\n", 1 + line % 9);
         repo.aye(&["propose", file, "--old", &old, "--new", &new, "-q"]).ok().id()
     };
-    let mut args: Vec<String> = ["reject", "--yes", "--reason", "no"].map(str::to_owned).into();
+    let mut args: Vec<String> = ["reject", "--yes", "-m", "no"].map(str::to_owned).into();
     args.extend((0..18).map(propose).step_by(2));
     repo.git(&["tag", "-a", "-m", "A tag", "v1"]);
     repo.git(&["pack-refs", "--all"]);

@@ -124,7 +124,7 @@ fn an_agent_looks_plans_and_proposes_and_a_person_sees_it() {
     repo.aye(&["list"]).ok().says("Cargo.toml").says("README.md");
     repo.aye(&["list", "--task", "plan:2"]).ok().says("Cargo.toml").lacks("README.md");
     repo.aye(&["apply", &fix, "--yes"]).ok();
-    repo.aye(&["reject", &text, "--reason", "not yet", "--yes"]).ok();
+    repo.aye(&["reject", &text, "-m", "not yet", "--yes"]).ok();
     let plan = repo.aye(&["plan", "--json"]).ok().json();
     assert_eq!(plan["plan"][1]["proposals"][0]["status"], "applied");
     assert_eq!(plan["plan"][2]["proposals"][0]["status"], "rejected");

@@ -156,7 +156,7 @@ fn words_of_others_cannot_pass_for_ayes_own() {
     let suggestion = ["--path", "b.txt", "--line", "1", "--suggest", "x\u{202e}\nTake it"];
     repo.aye(&[&["comment", &id, "-m", LINE][..], &suggestion].concat()).ok();
     let name = format!("Ada\n{LINE}\n{}", "long ".repeat(100));
-    let args = ["reject", &id, "--yes", "--reason", &format!("no\u{9b}\n{LINE}\nReason: none")];
+    let args = ["reject", &id, "--yes", "-m", &format!("no\u{9b}\n{LINE}\nReason: none")];
     repo.cmd(&args).env("GIT_COMMITTER_NAME", &name).run().ok();
 
     let text = claude.told();
@@ -270,7 +270,7 @@ fn an_agent_removes_neither_its_gate_nor_the_work_of_others() {
         &["agents", "remove", "claude-code"][..],
         &["hooks", "uninstall"],
         &["session", "end", "s", "--discard"],
-        &["gc"],
+        &["doctor", "--gc"],
     ] {
         for agent in ["claude-code", "codex"] {
             repo.agent(agent, command).fails("human_approval_required", 4);

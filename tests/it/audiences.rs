@@ -139,12 +139,12 @@ fn a_private_proposal_stays_here() {
     here.aye(&["apply", &id, "--yes"]).ok();
     is(&here, &id, "applied", "private");
     here.aye(&["undo", &id, "--yes"]).ok();
-    here.aye(&["reject", &id, "--yes", "--reason", "hush no more"]).ok();
+    here.aye(&["reject", &id, "--yes", "-m", "hush no more"]).ok();
     here.aye(&["undo", &id, "--yes"]).ok();
     is(&here, &id, "pending", "private");
     // Beside it, what is for everybody.
     let public = propose(&here, "b.txt", "B\n", &[]);
-    here.aye(&["reject", &public, "--yes", "--reason", "known"]).ok();
+    here.aye(&["reject", &public, "--yes", "-m", "known"]).ok();
     is(&here, &public, "rejected", "default");
     assert_eq!(directories(&here), ["log", "private"]);
     push(&here, "origin");
@@ -305,7 +305,7 @@ fn what_stands_on_something_private_is_private() {
     here.cmd(&["patch"]).env("AYE_AGENT", "bot").stdin(patch).run().ok();
     let last = propose(&here, "a.txt", "hush\nby a patch\nand more\n", &[]);
     is(&here, &last, "pending", "private");
-    here.aye(&["publish", &next, "--yes"]).fails("private_path", 4);
+    here.aye(&["revise", "--public", &next, "--yes"]).fails("private_path", 4);
     let public = propose(&here, "b.txt", "C\n", &[]);
     let args = ["revise", &public, "a.txt", "--content-file", "-"];
     here.cmd(&args).stdin("x\n").run().fails("private_path", 4);
@@ -365,10 +365,10 @@ fn a_first_revision_that_stands_on_something_private_stays_here() {
     is(&here, &next, "pending", "private");
     // What it says now stands on the commit alone: nothing pending is below it.
     here.aye(&["undo", &first, "--yes"]).ok();
-    here.aye(&["reject", &first, "--yes", "--reason", "no"]).ok();
+    here.aye(&["reject", &first, "--yes", "-m", "no"]).ok();
     let args = ["revise", &next, "a.txt", "--content-file", "-"];
     here.cmd(&args).stdin("open\n").run().ok();
-    here.aye(&["publish", &next, "--yes"]).fails("private_path", 4);
+    here.aye(&["revise", "--public", &next, "--yes"]).fails("private_path", 4);
     is(&here, &next, "pending", "private");
     push(&here, "origin");
     assert!(!objects(&origin).contains("hush"));
@@ -380,11 +380,11 @@ fn what_stands_on_what_is_for_the_default_remote_goes_to_no_other() {
     let first = propose(&here, "a.txt", "hush\n", &[]);
     here.aye(&["apply", &first, "--yes"]).ok();
     let next = propose(&here, "a.txt", "hush\nmore\n", &["--private"]);
-    here.aye(&["publish", &next, "--to", "up", "--yes"]).fails("private_path", 4);
+    here.aye(&["revise", "--public", &next, "--to", "up", "--yes"]).fails("private_path", 4);
     push(&here, "up");
     assert!(!objects(&up).contains("hush"));
     here.git(&["commit", "-qam", "x"]);
-    here.aye(&["publish", &next, "--to", "up", "--yes"]).ok();
+    here.aye(&["revise", "--public", &next, "--to", "up", "--yes"]).ok();
     is(&here, &next, "pending", "up");
 }
 
@@ -402,7 +402,7 @@ fn an_edit_above_something_private_carries_it() {
     here.write("a.txt", &edited);
     let next = propose(&here, "a.txt", &edited.replace("\n9\n", "\nnine\n"), &[]);
     is(&here, &next, "pending", "private");
-    here.aye(&["publish", &next, "--yes"]).fails("private_path", 4);
+    here.aye(&["revise", "--public", &next, "--yes"]).fails("private_path", 4);
     push(&here, "origin");
     assert!(!objects(&origin).contains("hush"));
     // Without its lines there is nothing private in the same file.
@@ -423,7 +423,7 @@ fn a_decision_goes_back_to_where_the_proposal_came_from() {
     here.aye(&["list"]).ok().says(" up");
     here.aye(&["show", &id]).ok().says(" up");
     here.aye(&["comment", &id, "-m", "hush comment"]).ok();
-    here.aye(&["reject", &id, "--yes", "--reason", "hush reason"]).ok();
+    here.aye(&["reject", &id, "--yes", "-m", "hush reason"]).ok();
     here.aye(&["apply", &other, "--yes"]).ok();
     let own = propose(&here, "a.txt", "ours\n", &[]);
     is(&here, &id, "rejected", "up");
@@ -458,10 +458,10 @@ fn every_lane_has_epochs_of_its_own_and_goes_where_it_went() {
     let hidden = propose(&here, "b.txt", "hush content\n", &["--private"]);
     let own = propose(&here, "b.txt", "ours\n", &[]);
     for id in [&fetched, &hidden, &own] {
-        here.aye(&["reject", id, "--yes", "--reason", "hush reason"]).ok();
+        here.aye(&["reject", id, "--yes", "-m", "hush reason"]).ok();
     }
     push(&here, "up");
-    let folded = here.aye(&["gc", "--now", "--keep", "0"]).ok();
+    let folded = here.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok();
     folded.says("git push up 'refs/aye/for/up/*:refs/aye/log/*'").lacks("private/*");
     let mut local: Vec<String> = directories(&here);
     for directory in &mut local {
@@ -501,7 +501,7 @@ fn a_proposal_of_a_remote_that_is_gone_is_for_it_still() {
     is(&here, &id, "pending", "up");
     here.git(&["remote", "remove", "up"]);
     is(&here, &id, "pending", "up");
-    here.aye(&["reject", &id, "--yes", "--reason", "hush"]).ok();
+    here.aye(&["reject", &id, "--yes", "-m", "hush"]).ok();
     assert_eq!(directories(&here), ["for/up"]);
 }
 
@@ -517,10 +517,10 @@ fn a_published_proposal_keeps_its_id() {
     };
     revise("hush draft\n");
     revise("second\n");
-    here.agent("codex", &["publish", &id, "--yes"]).fails("human_approval_required", 4);
-    here.aye(&["publish", &id, "--to", "nowhere", "--yes"]).fails("remote_not_found", 3);
-    here.aye(&["publish", &id, "--yes"]).ok();
-    here.aye(&["publish", &id, "--yes"]).fails("not_private", 5);
+    here.agent("codex", &["revise", "--public", &id, "--yes"]).fails("human_approval_required", 4);
+    here.aye(&["revise", "--public", &id, "--to", "nowhere", "--yes"]).fails("remote_not_found", 3);
+    here.aye(&["revise", "--public", &id, "--yes"]).ok();
+    here.aye(&["revise", "--public", &id, "--yes"]).fails("not_private", 5);
     is(&here, &id, "pending", "default");
     push(&here, "origin");
     let sent = objects(&origin);
@@ -603,7 +603,7 @@ fn a_copy_sees_what_its_original_publishes() {
     let copy = here.copy();
     copy.write(".git/aye/place.private", here.read(".git/aye/place.private"));
     let id = propose(&here, "a.txt", "after\n", &["--private"]);
-    here.aye(&["publish", &id, "--yes"]).ok();
+    here.aye(&["revise", "--public", &id, "--yes"]).ok();
     push(&here, "origin");
     copy.git(&["fetch", "-q", "origin"]);
     is(&copy, &id, "pending", "default");
@@ -620,7 +620,7 @@ fn a_copy_sees_what_its_original_publishes() {
 fn a_proposal_is_published_to_another_remote() {
     let Scene { here, origin, up } = scene();
     let id = propose(&here, "a.txt", "for them\n", &["--private"]);
-    here.aye(&["publish", &id, "--to", "up", "--yes"]).ok().notes("git push up");
+    here.aye(&["revise", "--public", &id, "--to", "up", "--yes"]).ok().notes("git push up");
     is(&here, &id, "pending", "up");
     push(&here, "origin");
     push(&here, "up");
@@ -640,7 +640,7 @@ fn a_damaged_publication_is_written_again() {
     let id = propose(&here, "a.txt", "first\n", &["--private"]);
     let args = ["revise", &id, "a.txt", "--content-file", "-"];
     here.cmd(&args).stdin("second\n").run().ok();
-    here.aye(&["publish", &id, "--yes"]).ok();
+    here.aye(&["revise", "--public", &id, "--yes"]).ok();
     let lane = here.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
     let commits = here.git(&["rev-list", &lane]);
     assert_eq!(commits.lines().count(), 2, "the first content, and the present one");
@@ -848,7 +848,7 @@ fn a_decision_that_others_have_not_heard_of_is_told() {
     push(&here, "origin");
     let theirs = clone(&up);
     theirs.git(&["fetch", "-q", &url(&origin), "refs/aye/log/*:refs/aye/remotes/origin/*"]);
-    theirs.aye(&["reject", &id, "--yes", "--reason", "not this"]).ok();
+    theirs.aye(&["reject", &id, "--yes", "-m", "not this"]).ok();
     push(&theirs, "origin");
     here.git(&["fetch", "-q", "up"]);
     here.aye(&["show", &id]).ok().says(" up ");
@@ -862,7 +862,7 @@ fn a_decision_that_others_have_not_heard_of_is_told() {
 fn doctor_names_remotes_that_are_gone_or_told_apart_by_nothing() {
     let Scene { here, up, .. } = scene();
     let (_, id) = from_up(&here, &up, &[]);
-    here.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    here.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     here.aye(&["doctor"]).ok().lacks("warning");
     here.git(&["remote", "rename", "up", "there"]);
     here.aye(&["doctor"]).ok().says("git remote add up");
@@ -988,8 +988,8 @@ fn deinit_removes_the_lanes_of_all_audiences() {
     propose(&here, "b.txt", "B\n", &["--private"]);
     propose(&here, "b.txt", "B\n", &[]);
     assert_eq!(directories(&here), ["for/up", "log", "private"]);
-    here.aye(&["deinit", "--dry-run"]).ok();
-    here.aye(&["deinit", "--yes"]).ok();
+    here.aye(&["init", "--remove", "--dry-run"]).ok();
+    here.aye(&["init", "--remove", "--yes"]).ok();
     assert_eq!(refs(&here), [""; 0]);
     assert!(!here.exists(".git/aye"));
 }
@@ -1091,16 +1091,16 @@ proptest! {
                         Step::Decide(_, how) => {
                             let run = match how {
                                 0 => here.aye(&["apply", &id, "--yes"]),
-                                1 => here.aye(&["reject", &id, "--yes", "--reason", &word]),
+                                1 => here.aye(&["reject", &id, "--yes", "-m", &word]),
                                 2 => here.aye(&["undo", &id, "--yes", "--rejection"]),
                                 3 => here.aye(&["undo", &id, "--yes"]),
-                                _ => here.aye(&["approve", &id, "--yes", "--reason", &word]),
+                                _ => here.aye(&["approve", &id, "--yes", "-m", &word]),
                             };
                             prop_assert!(run.status < 6, "{}", run);
                         }
                         _ => {
                             let to = if matches!(step, Step::Publish(_, true)) { "up" } else { "default" };
-                            let run = here.aye(&["publish", &id, "--to", to, "--yes"]);
+                            let run = here.aye(&["revise", "--public", &id, "--to", to, "--yes"]);
                             prop_assert!(run.status < 6, "{}", run);
                             if run.status == 0 {
                                 // A file bears the number of its word.

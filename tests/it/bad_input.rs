@@ -37,7 +37,7 @@ fn paths_that_must_not_be_written_are_refused() {
 fn a_directory_that_is_not_there_is_named_so() {
     let repo = Repo::with(&[("dir/f", "a\n")]);
     for args in [
-        &["adopt", "nowhere/"][..],
+        &["propose", "--keep", "nowhere/", "--since", "HEAD"][..],
         &["propose", "nowhere/", "--old", "a", "--new", "b"],
         &["blame", "dir/nowhere/"],
         &["check", "--paths", "nowhere/"],
@@ -138,7 +138,7 @@ fn one_unreadable_proposal_does_not_hide_the_others() {
         std::fs::remove_dir_all(repo.path(".agent-memory/proposals")).unwrap();
         repo.aye(&["doctor", "--repair"]).exits(1).says(code).says(&format!("aye reject {bad}"));
         assert!(repo.exists(&format!(".agent-memory/proposals/{good}/change.patch")));
-        repo.aye(&["reject", &bad, "--yes", "--reason", "damaged"]).ok();
+        repo.aye(&["reject", &bad, "--yes", "-m", "damaged"]).ok();
         repo.aye(&["doctor"]).ok();
     }
 }

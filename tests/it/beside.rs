@@ -67,7 +67,7 @@ fn as_bob(repo: &Repo, args: &[&str]) -> Run {
 
 #[test]
 fn two_people_who_decide_alike_agree() {
-    for words in [&["apply"][..], &["reject", "--reason", "no"]] {
+    for words in [&["apply"][..], &["reject", "-m", "no"]] {
         let (team, id) = Team::new();
         let args = [words, &[&id, "--yes"]].concat();
         team.ada.aye(&args).ok();
@@ -163,7 +163,7 @@ fn a_contested_proposal_is_settled_either_way() {
     for (more, becomes) in [(&[][..], "rejected"), (&["--rejection"], "applied")] {
         let (team, id) = Team::new();
         team.ada.aye(&["apply", &id, "--yes"]).ok();
-        as_bob(&team.bob, &["reject", &id, "--yes", "--reason", "not good"]).ok();
+        as_bob(&team.bob, &["reject", &id, "--yes", "-m", "not good"]).ok();
         team.sync();
         let state = team.state(&id);
         assert_eq!((&state["status"], &state["contested"]), (&"applied".into(), &true.into()));
@@ -190,7 +190,7 @@ fn a_contested_proposal_is_settled_either_way() {
 fn an_undo_where_the_code_never_was_settles_it_too() {
     let (team, id) = Team::new();
     team.ada.aye(&["apply", &id, "--yes"]).ok();
-    as_bob(&team.bob, &["reject", &id, "--yes", "--reason", "not good"]).ok();
+    as_bob(&team.bob, &["reject", &id, "--yes", "-m", "not good"]).ok();
     team.sync();
     team.proposer.aye(&["undo", &id, "--yes"]).ok().says("rejected").notes("Ada");
     assert_eq!(team.proposer.text("a.txt"), FILE);
@@ -201,7 +201,7 @@ fn an_undo_where_the_code_never_was_settles_it_too() {
 fn what_was_said_of_one_revision_is_not_said_of_another() {
     let words = [
         &["apply"][..],
-        &["reject", "--reason", "no"],
+        &["reject", "-m", "no"],
         &["comment", "-m", "other words", "--request-changes"],
     ];
     for words in words {

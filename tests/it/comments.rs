@@ -272,7 +272,7 @@ fn a_comment_follows_an_edit_of_a_file_that_was_renamed_meanwhile() {
     say(&repo, &id, &["--line", "5", "-m", "In French?"]);
     repo.git(&["mv", "a.txt", "b.txt"]);
     repo.commit("Move");
-    repo.aye(&["rebase", &id]).ok().says("b.txt");
+    repo.aye(&["revise", "--rebase", &id]).ok().says("b.txt");
     repo.aye(&["show", &id, "--comments"]).ok().says("b.txt:5").lacks("outdated");
     // And the proposer, who still has the old name, is given the new one.
     let args = ["revise", &id, "a.txt", "--old", "five", "--new", "cinq"];

@@ -37,7 +37,7 @@ fn ids_of_proposals_are_completed_with_what_fits_the_command() {
     let propose =
         |old: &str| repo.agent("bot", &["propose", "b.txt", "--old", "", "--new", old]).ok().id();
     let (rejected, sent_back) = (propose("1"), propose("2"));
-    repo.aye(&["reject", &rejected, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &rejected, "--yes", "-m", "no"]).ok();
     repo.aye(&["comment", &sent_back, "--request-changes", "-m", "no"]).ok();
     let undo = complete(&repo, &["aye", "undo", "prop_"]).ok();
     undo.says(&applied).says(&rejected).says(&sent_back).lacks(&pending);

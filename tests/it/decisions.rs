@@ -1041,7 +1041,7 @@ fn the_statement_says_exactly_what_was_decided() {
     let expected = [(&*x, &*hello, "a.txt"), ("-", &*gone, "gone.txt"), (&*new, "-", "new.txt")];
     assert_eq!(written, expected);
 
-    repo.aye(&["reject", &id, "--yes", "--reason", "no — é"]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", "no — é"]).ok();
     let event = events(&repo)[0].clone();
     let rejected = statement(&repo, &event);
     assert_eq!((&rejected["verdict"], &rejected["reason"]), (&json!("reject"), &json!("no — é")));
@@ -1092,7 +1092,7 @@ fn the_last_decision_is_taken_back_without_an_id() {
     t.ends();
     // Not in one go: `tests/it/taking_back.rs` has that.
     repo.cmd(&["apply", &one, "--yes"]).env("AYE_NOW", in_minutes(1)).run().ok();
-    let reject = ["reject", &two, "--yes", "--reason", "no"];
+    let reject = ["reject", &two, "--yes", "-m", "no"];
     repo.cmd(&reject).env("AYE_NOW", in_minutes(10)).run().ok();
     let mut t = undo();
     t.sees(&two).sees("b.txt").sees("[y/n]").types("n\r");
@@ -1110,7 +1110,7 @@ fn the_last_decision_is_taken_back_without_an_id() {
     assert_eq!(status(&one), "pending");
     assert_eq!(repo.text("a.txt"), "a\n");
     // By id; an agent may not.
-    repo.aye(&["reject", &two, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &two, "--yes", "-m", "no"]).ok();
     repo.agent("bot", &["undo", &two, "--yes"]).fails("human_approval_required", 4);
     repo.aye(&["undo", &two, "--dry-run"]).ok();
     assert_eq!(status(&two), "rejected");

@@ -1,4 +1,4 @@
-//! `aye deinit`: everything of aye's goes, and nothing else.
+//! `aye init --remove`: everything of aye's goes, and nothing else.
 
 use std::path::Path;
 
@@ -35,9 +35,9 @@ fn everything_goes_and_files_stay() {
     let (repo, pending) = used();
     let before = repo.git(&["status", "--porcelain"]);
     let had = refs(&repo);
-    repo.aye(&["deinit", "--dry-run"]).ok().shown("deinit_dry_run");
+    repo.aye(&["init", "--remove", "--dry-run"]).ok().shown("init_remove_dry_run");
     assert_eq!(refs(&repo), had);
-    repo.aye(&["deinit", "--yes"])
+    repo.aye(&["init", "--remove", "--yes"])
         .ok()
         .says(&format!("removed {} refs, 1 lane", had.lines().count()));
     is_gone(&repo);
@@ -46,7 +46,7 @@ fn everything_goes_and_files_stay() {
     repo.git(&["fsck", "--strict"]);
     // There is nothing left, and a second time is a no-op.
     repo.aye(&["show", &pending]).fails("proposal_not_found", 3);
-    repo.aye(&["deinit", "--yes"]).ok();
+    repo.aye(&["init", "--remove", "--yes"]).ok();
     assert!(!repo.exists(".git/aye"), "it makes nothing either");
     // It begins again.
     propose(&repo, "a.txt", "one", "eins");
@@ -64,7 +64,7 @@ fn packed_refs_and_fetched_lanes_go_too() {
     ]);
     repo.aye(&["list"]).ok();
     repo.git(&["pack-refs", "--all"]);
-    repo.aye(&["deinit", "--yes"]).ok();
+    repo.aye(&["init", "--remove", "--yes"]).ok();
     is_gone(&repo);
 }
 
@@ -72,13 +72,13 @@ fn packed_refs_and_fetched_lanes_go_too() {
 fn only_people_remove_it_and_they_are_asked() {
     let (repo, _) = used();
     let had = refs(&repo);
-    repo.agent("codex", &["deinit", "--yes"]).fails("human_approval_required", 4);
-    repo.aye(&["deinit"]).fails("confirmation_required", 4);
-    let mut t = Terminal::start(repo.cmd(&["deinit"]).env("TERM", "dumb"), 30, 100);
+    repo.agent("codex", &["init", "--remove", "--yes"]).fails("human_approval_required", 4);
+    repo.aye(&["init", "--remove"]).fails("confirmation_required", 4);
+    let mut t = Terminal::start(repo.cmd(&["init", "--remove"]).env("TERM", "dumb"), 30, 100);
     t.sees("[y/n]").types("n\n");
     assert_eq!(t.ends(), 1);
     assert_eq!(refs(&repo), had);
-    let mut t = Terminal::start(repo.cmd(&["deinit"]).env("TERM", "dumb"), 30, 100);
+    let mut t = Terminal::start(repo.cmd(&["init", "--remove"]).env("TERM", "dumb"), 30, 100);
     t.sees("[y/n]").types("y\n").sees("removed");
     assert_eq!(t.ends(), 0);
     is_gone(&repo);
@@ -89,7 +89,7 @@ fn a_hook_that_was_edited_stays() {
     let (repo, _) = used();
     let hook = repo.text(".git/hooks/pre-commit") + "echo mine\n";
     repo.write(".git/hooks/pre-commit", &hook);
-    repo.aye(&["deinit", "--yes"]).ok();
+    repo.aye(&["init", "--remove", "--yes"]).ok();
     assert_eq!(repo.text(".git/hooks/pre-commit"), hook);
     assert_eq!((refs(&repo).as_str(), repo.exists(".git/hooks/pre-push")), ("", false));
 }
@@ -102,7 +102,7 @@ fn a_link_in_place_of_its_directory_is_not_followed() {
     std::fs::create_dir(&victim).expect("a directory");
     std::fs::write(victim.join("lane"), "x").expect("a file");
     std::os::unix::fs::symlink(&victim, repo.path(".git/aye")).expect("a link");
-    repo.aye(&["deinit", "--yes"]).fails("private_dir_unsafe", 4);
+    repo.aye(&["init", "--remove", "--yes"]).fails("private_dir_unsafe", 4);
     assert!(Path::new(&victim).join("lane").exists());
 }
 
@@ -114,11 +114,11 @@ fn sessions_end_and_settings_of_agents_are_as_before() {
     repo.aye(&["run", "--keep", "--name", "work", "--", "sh", "-c", "echo b >>f"]).ok();
     let tree = crate::support::sessions::tree(&repo, "work");
     std::fs::write(tree.join("late"), "late\n").expect("write");
-    repo.aye(&["deinit", "--yes"]).fails("session_unsubmitted", 4);
-    repo.aye(&["status", "--long"]).ok().notes(" work ");
+    repo.aye(&["init", "--remove", "--yes"]).fails("session_unsubmitted", 4);
+    repo.aye::<&str>(&[]).ok().notes(" work ");
     repo.aye(&["session", "submit", "work"]).ok();
-    repo.aye(&["deinit", "--dry-run"]).ok().says(".claude/settings.json");
-    repo.aye(&["deinit", "--yes"]).ok();
+    repo.aye(&["init", "--remove", "--dry-run"]).ok().says(".claude/settings.json");
+    repo.aye(&["init", "--remove", "--yes"]).ok();
     assert!(!tree.exists());
     assert_eq!(repo.text(".claude/settings.json"), "{\n  \"model\": \"x\"\n}\n");
     assert_eq!(repo.git(&["for-each-ref", "refs/aye"]), "");
@@ -132,13 +132,13 @@ fn what_it_has_set_in_the_configuration_goes_and_the_rest_stays() {
     repo.aye(&["init", "--git-log"]).ok();
     // Only an own value of the same key keeps its place.
     repo.git(&["config", "--add", "log.excludeDecoration", "refs/aye/"]);
-    let dry = repo.aye(&["deinit", "--dry-run"]).ok();
+    let dry = repo.aye(&["init", "--remove", "--dry-run"]).ok();
     dry.says("log.excludeDecoration").says("alias.la").says("aye.gate");
     assert!(repo.text(".git/config").contains("alias"));
-    repo.aye(&["deinit", "--yes"]).ok();
+    repo.aye(&["init", "--remove", "--yes"]).ok();
     assert_eq!(repo.text(".git/config"), before);
     repo.git(&["config", "alias.la", "log --all"]);
-    repo.aye(&["deinit", "--yes"]).ok().lacks("configuration");
+    repo.aye(&["init", "--remove", "--yes"]).ok().lacks("configuration");
     assert_eq!(repo.git(&["config", "alias.la"]).trim(), "log --all");
 }
 
@@ -148,12 +148,12 @@ fn the_block_for_agents_goes_out_of_the_files_of_instructions() {
     let repo = Repo::with(&[("f", "a\n"), ("CLAUDE.md", "# Mine\n")]);
     repo.aye(&["init", "--agents"]).ok();
     assert!(repo.text("AGENTS.md").contains("aye") && repo.text("CLAUDE.md").contains("aye"));
-    repo.aye(&["deinit", "--dry-run"]).ok().says("AGENTS.md").says("CLAUDE.md");
+    repo.aye(&["init", "--remove", "--dry-run"]).ok().says("AGENTS.md").says("CLAUDE.md");
     assert!(repo.text("CLAUDE.md").contains("aye"));
-    repo.aye(&["deinit", "--yes"]).ok();
+    repo.aye(&["init", "--remove", "--yes"]).ok();
     assert!(!repo.exists("AGENTS.md"), "it held nothing else");
     assert_eq!(repo.text("CLAUDE.md"), "# Mine\n");
-    repo.aye(&["deinit", "--yes"]).ok().lacks("block");
+    repo.aye(&["init", "--remove", "--yes"]).ok().lacks("block");
 
     // Git tracks it: it is not removed. Somebody has edited it: it stays as it is.
     repo.aye(&["init", "--agents"]).ok();
@@ -161,8 +161,8 @@ fn the_block_for_agents_goes_out_of_the_files_of_instructions() {
     let edited = repo.text("CLAUDE.md").replace("## Project memory", "## Our memory");
     repo.write("CLAUDE.md", &edited);
     let whole = repo.text("AGENTS.md");
-    repo.aye(&["deinit", "--dry-run"]).ok().says("AGENTS.md").says("CLAUDE.md");
-    repo.aye(&["deinit", "--yes"]).ok();
+    repo.aye(&["init", "--remove", "--dry-run"]).ok().says("AGENTS.md").says("CLAUDE.md");
+    repo.aye(&["init", "--remove", "--yes"]).ok();
     assert_eq!((repo.text("AGENTS.md"), repo.text("CLAUDE.md")), (whole, edited));
 }
 
@@ -175,8 +175,8 @@ fn settings_that_git_tracks_stay_without_the_hooks() {
     let text = repo.read(whole);
     repo.git(&["add", "--all", "--force"]);
     repo.commit("hooks for everybody");
-    repo.aye(&["deinit", "--dry-run"]).ok().says(whole);
-    repo.aye(&["deinit", "--yes"]).ok();
+    repo.aye(&["init", "--remove", "--dry-run"]).ok().says(whole);
+    repo.aye(&["init", "--remove", "--yes"]).ok();
     assert_eq!(repo.read(whole), text);
     assert!(!repo.text(".claude/settings.json").contains("aye"));
     assert_eq!(repo.git(&["status", "--porcelain"]).trim(), "M .claude/settings.json");

@@ -220,7 +220,7 @@ fn decisions_with_attachments_are_written_again() {
     template.let_flags_decide();
     template.aye(&["apply", &ids[0], "--yes"]).ok();
     template.aye(&["comment", &ids[1], "-m", "why?"]).ok();
-    template.aye(&["reject", &ids[1], "--yes", "--reason", "no"]).ok();
+    template.aye(&["reject", &ids[1], "--yes", "-m", "no"]).ok();
     template.aye(&["apply", &ids[2], &ids[3], "--yes"]).ok();
     template.aye(&["undo", &ids[0], "--yes"]).ok();
     let states = template.aye(&["list", "--status", "all", "--json"]).ok().out();
@@ -303,14 +303,14 @@ fn what_a_decision_lacks_has_a_way_out() {
     damage(&template, &manifest, How::Missing);
     let run = template.aye(&["doctor", "--repair"]).exits(1).says("object_missing: ");
     let fetch = format!("git fetch --refetch REMOTE {lane}");
-    run.says(&fetch).says(&format!("aye purge {} --reason", ids[0]));
+    run.says(&fetch).says(&format!("aye purge {} -m", ids[0]));
     let repo = template.copy();
     repo.git(&["fetch", "--quiet", "--refetch", &remote, &lane]);
     repo.aye(&["show", &ids[0]]).ok().says("applied");
     // The repair has made what stands for a pending proposal.
     repo.aye(&["doctor", "--repair"]).ok();
     repo.aye(&["doctor", "--full"]).ok();
-    template.aye(&["purge", &ids[0], "--reason", "damaged", "--yes"]).ok();
+    template.aye(&["purge", &ids[0], "-m", "damaged", "--yes"]).ok();
     template.aye(&["doctor", "--full"]).ok();
     has_all(&template, &ids[1..]);
 }
@@ -641,7 +641,7 @@ fn lanes_that_are_gone_count_the_same_with_the_cache_and_without() {
     let path = other.root().to_str().expect("a path").to_owned();
     let fetch = |refs: &str| repo.git(&["fetch", "-q", "--prune", &path, refs]);
     fetch("+refs/aye/log/*:refs/aye/remotes/origin/*");
-    repo.aye(&["reject", &theirs[0], "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &theirs[0], "--yes", "-m", "no"]).ok();
     let before = state(&repo);
     // The remote has deleted it, and git prunes it here.
     other
@@ -723,7 +723,7 @@ fn a_linked_work_tree_leaves_no_older_projection_in_the_main_one() {
     // An edit is still an edit.
     repo.write(&file, "edited\n");
     repo.aye(&["doctor"]).exits(1).says("projection_changed");
-    there(&["reject", &id, "--yes", "--reason", "no"]).run().ok();
+    there(&["reject", &id, "--yes", "-m", "no"]).run().ok();
     assert!(!repo.exists(&file));
 }
 

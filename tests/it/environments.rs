@@ -13,7 +13,7 @@ fn whole_cycle(repo: &Repo) {
     assert_eq!(repo.text("f"), "a\nB\nc\n");
     repo.aye(&["undo", &id, "--yes"]).ok();
     assert_eq!(repo.text("f"), "a\nb\nc\n");
-    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     let id = repo.aye(&["propose", "f", "--old", "c", "--new", "C", "-q"]).ok().id();
     repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
     assert!(repo.git(&["show", "HEAD"]).contains(&format!("Proposal-Id: {id}")));
@@ -191,7 +191,7 @@ fn a_bare_repository_takes_proposals_on_the_files_of_head() {
         assert!(run.status != 0 && run.err().contains(code), "{path}\n{run}");
     }
     bare.aye(&["apply", &bare.at_revision(&id), "--yes"]).fails("bare_repository", 4);
-    bare.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    bare.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     bare.aye(&["doctor"]).ok();
     bare.git(&["fsck", "--strict"]);
 }
@@ -250,7 +250,7 @@ fn reading_does_not_run_the_file_system_monitor() {
         assert!(!ran.exists(), "{args:?} ran the monitor");
     };
     repo.write("f", "b\n");
-    quiet(&["propose", "--worktree", "--keep", "-m", "x"], 0);
+    quiet(&["propose", "--keep", "-m", "x"], 0);
     let id = repo.aye(&["list", "--json"]).ok().id();
     quiet(&["try", &id, "--", "true"], 0);
     repo.write("f", "c\n");

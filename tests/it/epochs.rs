@@ -1,4 +1,4 @@
-//! `aye gc`: an epoch of a lane says all that the one before said, in every clone, whatever of the
+//! `aye doctor --gc`: an epoch of a lane says all that the one before said, in every clone, whatever of the
 //! two a clone has.
 
 use crate::support::Repo;
@@ -37,7 +37,7 @@ fn history() -> Scene {
     repo.aye(&["apply", &applied, "--yes"]).ok();
     let rejected = propose(&repo, "b");
     repo.aye(&["comment", &rejected, "-m", "what for?"]).ok();
-    repo.aye(&["reject", &rejected, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &rejected, "--yes", "-m", "no"]).ok();
     let undone = propose(&repo, "c");
     repo.aye(&["apply", &undone, "--yes"]).ok();
     repo.aye(&["undo", &undone, "--yes"]).ok();
@@ -50,9 +50,9 @@ fn history() -> Scene {
     Scene { repo, server, applied, rejected, undone, pending }
 }
 
-/// What `aye gc` prints of the first lane: its id, and how many events of how many proposals were folded.
+/// What `aye doctor --gc` prints of the first lane: its id, and how many events of how many proposals were folded.
 fn gc(repo: &Repo) -> (String, usize, usize) {
-    let out = repo.aye(&["gc", "--now", "--keep", "0"]).ok().out();
+    let out = repo.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok().out();
     let words: Vec<&str> = out.lines().next().expect("a line").split_whitespace().collect();
     let lane = words[1].trim_end_matches(':').to_owned();
     let number = |at: usize| words[at].parse().expect("a number");
@@ -338,7 +338,7 @@ fn a_decision_that_was_asked_for_before_an_epoch_counts_in_every_clone() {
         repo.aye(&["comment", &ids[0], "-m", "what for?"]).ok();
         repo.aye(&["reject", &ids[2], "--yes"]).ok();
         let args = match state {
-            "rejected" => vec!["reject", &ids[0], "--reason", "no"],
+            "rejected" => vec!["reject", &ids[0], "-m", "no"],
             "applied" => vec!["apply", &ids[0]],
             _ => vec!["apply", &ids[0], "--commit"],
         };
@@ -347,7 +347,7 @@ fn a_decision_that_was_asked_for_before_an_epoch_counts_in_every_clone() {
         t.sees("[y/n]");
         match begin {
             "gc" => drop(gc(&repo)),
-            _ => drop(repo.aye(&["purge", &ids[1], "--yes", "--reason", "a key"]).ok()),
+            _ => drop(repo.aye(&["purge", &ids[1], "--yes", "-m", "a key"]).ok()),
         }
         t.types("y\r");
         assert_eq!(t.ends(), 0, "{}", t.text());
@@ -528,15 +528,15 @@ fn lane_beside(repo: &Repo, other: &str) -> String {
 #[test]
 fn agents_fold_nothing_and_nothing_is_folded_before_it_is_due() {
     let Scene { repo, .. } = history();
-    repo.agent("codex", &["gc", "--now"]).fails("human_approval_required", 4);
-    let dry = repo.aye(&["gc", "--now", "--keep", "0", "--dry-run"]).ok();
+    repo.agent("codex", &["doctor", "--gc", "--now"]).fails("human_approval_required", 4);
+    let dry = repo.aye(&["doctor", "--gc", "--now", "--keep", "0", "--dry-run"]).ok();
     assert!(dry.out().contains(" 9 events "), "{dry}");
-    repo.aye(&["gc"]).ok();
-    repo.aye(&["gc", "--keep", "0"]).ok();
+    repo.aye(&["doctor", "--gc"]).ok();
+    repo.aye(&["doctor", "--gc", "--keep", "0"]).ok();
     let lane = lane(&repo);
     assert_eq!(refs(&repo, &lane, "refs/aye/log"), ["refs/aye/log/L"]);
-    scene().aye(&["gc"]).ok();
-    let text = repo.aye(&["gc", "--now", "--keep", "0"]).ok().out();
+    scene().aye(&["doctor", "--gc"]).ok();
+    let text = repo.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok().out();
     assert!(text.contains(&format!("git push origin :refs/aye/log/{lane}")), "{text}");
 }
 
@@ -553,7 +553,7 @@ fn an_epoch_whose_ref_was_left_takes_nothing_away() {
         let below = format!("refs/aye/{directory}");
         let old = repo.git(&["for-each-ref", "--format=%(refname) %(objectname)", &below]);
         let (name, tip) = old.split_once(' ').expect("a ref");
-        repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+        repo.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok();
         // As a writer leaves it that was stopped, or a backup that was restored over the files.
         repo.git(&["update-ref", name, tip]);
         repo.aye(&["doctor"]).ok().lacks("cache_tampered");
@@ -652,7 +652,7 @@ fn new_epochs_of_many_lanes_come_with_one_fetch() {
     let warm = clone(&server);
     let before = everything(&warm);
     for name in NAMES {
-        ci(name, &["gc", "--now", "--keep", "0"]);
+        ci(name, &["doctor", "--gc", "--now", "--keep", "0"]);
     }
     push(&repo);
     fetch(&warm);
@@ -780,7 +780,7 @@ fn a_named_lane_goes_on_in_its_epoch_in_another_run() {
     };
     let id = ci(&repo, &["propose", "a", "--old", "a1", "--new", "A", "-q"]).id();
     repo.aye(&["reject", &id, "--yes"]).ok();
-    ci(&repo, &["gc", "--now", "--keep", "0"]);
+    ci(&repo, &["doctor", "--gc", "--now", "--keep", "0"]);
     assert_eq!(refs(&repo, "build", "refs/aye/log/build.2"), ["refs/aye/log/L.2/L"]);
     push(&repo);
     let next = clone(&server);

@@ -38,7 +38,7 @@ fn what_is_taken_back_after_its_time_has_another_term() {
         repo.agent("codex", &args).ok().id()
     };
     let [rejected, applied, sent_back] = ["f", "g", "h"].map(propose);
-    repo.aye(&["reject", &rejected, "--yes", "--reason", "later"]).ok();
+    repo.aye(&["reject", &rejected, "--yes", "-m", "later"]).ok();
     repo.aye(&["apply", &applied, "--yes"]).ok();
     repo.aye(&["comment", &sent_back, "--request-changes", "-m", "hm"]).ok();
     later(&repo, &["undo", &rejected, "--yes"]).ok().notes("7 days");
@@ -60,7 +60,7 @@ fn what_is_taken_back_after_its_time_has_another_term() {
     later(&repo, &["doctor"]).ok();
     // What has time left keeps its own.
     let id = propose("i");
-    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     let run = repo.aye(&["undo", &id, "--yes"]).ok();
     assert!(!run.err().contains("expires"), "{run}");
     repo.aye(&["log", &id]).ok().lacks("extend");
@@ -181,7 +181,7 @@ fn events_keep_their_order_when_the_clock_is_set_back() {
         .unwrap();
     // The second, by the right one.
     repo.aye(&["comment", &id, "-m", "behind"]).ok();
-    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     for _ in 0..2 {
         let log = repo.aye(&["log", &id, "--json"]).ok().json();
         let events = log["events"].as_array().expect("a list");
@@ -247,7 +247,7 @@ fn a_lower_one_does_not_expire_before_what_was_put_on_it() {
 /// A question may stand for hours: the answer decides when it is given.
 #[test]
 fn what_expires_while_the_question_stands_is_not_decided() {
-    for verb in [&["apply"][..], &["reject", "--reason", "no"], &["approve"]] {
+    for verb in [&["apply"][..], &["reject", "-m", "no"], &["approve"]] {
         let repo = Repo::with(&[("f", "a b\n")]);
         let propose = ["propose", "f", "--old", "a", "--new", "A", "--expires-in", "1s"];
         let id = repo.agent("codex", &propose).ok().id();

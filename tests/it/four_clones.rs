@@ -361,7 +361,7 @@ impl World {
         for number in words(text.as_bytes()) {
             self.reach.get_mut(&number).expect("a word").insert(remote);
         }
-        self.write(at, &["publish", id, "--to", to, "--yes"], false);
+        self.write(at, &["revise", "--public", id, "--to", to, "--yes"], false);
     }
 
     /// Does something about a proposal that `at` knows.
@@ -381,7 +381,7 @@ impl World {
             ("pending", 0..=2) => self.write(at, &["apply", &exact, "--yes"], false),
             ("pending", 3) => self.write(at, &["apply", &exact, "--yes", "--mark-only"], false),
             ("pending", 4..=6) => {
-                self.write(at, &["reject", &exact, "--yes", "--reason", &said], false);
+                self.write(at, &["reject", &exact, "--yes", "-m", &said], false);
             }
             ("pending", 7) => self.write(at, &["approve", &exact, "--yes"], false),
             ("pending", 8) => {
@@ -409,7 +409,7 @@ impl World {
             match lock.symlink_metadata() {
                 Err(_) => return,
                 // Files were being exchanged: the next command of aye settles them.
-                Ok(found) if found.is_symlink() => drop(self.aye(at, &["status"]).ok()),
+                Ok(found) if found.is_symlink() => drop(self.aye(at, &["list", "--count"]).ok()),
                 // The git that it had started notes sizes in the index, and outlives it by a moment.
                 Ok(_) => std::thread::sleep(Duration::from_millis(10)),
             }
@@ -419,8 +419,11 @@ impl World {
 
     /// Folds the lanes of `at`, and is now and then killed over it.
     fn fold(&mut self, at: usize) {
-        let mut running =
-            self.scene.cmd(&["gc", "--now", "--keep", "0"]).dir(&self.clones[at]).spawn();
+        let mut running = self
+            .scene
+            .cmd(&["doctor", "--gc", "--now", "--keep", "0"])
+            .dir(&self.clones[at])
+            .spawn();
         let kill = self.random.below(4) == 0;
         if kill {
             // As above.
@@ -433,7 +436,7 @@ impl World {
         }
         assert!(is_sound(&run), "{run}");
         self.epochs += run.out().matches("begins").count();
-        self.say(format!("clone {at}: aye gc -> {}", run.status));
+        self.say(format!("clone {at}: aye doctor --gc -> {}", run.status));
     }
 
     /// Sends the lanes that are for `remote`, and with `archives` what was folded.

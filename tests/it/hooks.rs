@@ -86,7 +86,7 @@ fn hooks_are_installed_where_a_path_is_not_utf8() {
     repo.program("git").args(&[std::ffi::OsStr::new("init"), odd.as_os_str()]).run().ok();
     repo.cmd(&["hooks", "install"]).dir(&odd).run().ok();
     assert!(odd.join(".git/hooks/pre-push").exists());
-    repo.cmd(&["deinit", "--yes"]).dir(&odd).run().ok();
+    repo.cmd(&["init", "--remove", "--yes"]).dir(&odd).run().ok();
     assert!(!odd.join(".git/hooks/pre-push").exists());
 }
 

@@ -100,7 +100,7 @@ fn what_others_say_costs_nobody_his_proposal_or_decision() {
     propose(bob, "c", "1", "First");
     let honest = propose(bob, "b", "1", "Honest");
     fetch(bob);
-    bob.aye(&["reject", mine, "--yes", "--reason", "no"]).ok();
+    bob.aye(&["reject", mine, "--yes", "-m", "no"]).ok();
     push(bob);
     fetch(repo);
     let expected = [pair("First", "pending"), pair("Honest", "pending"), pair("Mine", "rejected")];
@@ -202,7 +202,7 @@ fn very_many_proposals_for_one_file_are_told_apart_in_little_memory() {
     let twin = propose(&repo, "b", "1", "One");
     let other = propose(&repo, "b", "1", "Other");
     flood(&repo, 5_000);
-    limited(&repo, (300_000, 60), &["status"]).ok().says("5003 pending");
+    limited(&repo, (300_000, 60), &["list", "--count"]).ok().says("5003 pending");
     // Of files that few change all is said.
     let list = limited(&repo, (300_000, 60), &["list", "--json"]).ok().json();
     let item = list["proposals"].as_array().expect("a list").iter();
@@ -247,11 +247,11 @@ fn parts_that_somebody_else_begins_are_in_the_way_of_no_epoch() {
         }
         repo.aye(&["list"]).ok();
         match purges {
-            true => bob.aye(&["purge", &applied, "--yes", "--reason", "a key in it"]).ok(),
-            false => bob.aye(&["gc", "--now", "--keep", "0"]).ok(),
+            true => bob.aye(&["purge", &applied, "--yes", "-m", "a key in it"]).ok(),
+            false => bob.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok(),
         };
         fetch(bob);
-        bob.aye(&["reject", mine, "--yes", "--reason", "no"]).ok();
+        bob.aye(&["reject", mine, "--yes", "-m", "no"]).ok();
         propose(bob, "c", "1", "Later");
         push(bob);
         fetch(repo);

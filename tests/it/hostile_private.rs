@@ -539,7 +539,7 @@ fn no_note_is_written_through_a_symlink() {
     std::fs::create_dir_all(repo.path(".git/info")).expect("make");
     std::os::unix::fs::symlink(&outside, repo.path(".git/info/exclude")).expect("link");
     repo.aye_stdin(&["plan", "update", "-"], "plan: [{ step: one, status: pending }]\n");
-    repo.aye(&["deinit", "--yes"]);
+    repo.aye(&["init", "--remove", "--yes"]);
     assert_eq!(std::fs::read_to_string(&outside).expect("read"), "mine\n");
 }
 
@@ -549,7 +549,7 @@ fn a_cache_runs_no_triggers() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let theirs = repo.copy();
-    theirs.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    theirs.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     repo.aye(&["list"]).ok().says(&id);
     let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("open");
     let forged = "CREATE TRIGGER t AFTER INSERT ON event WHEN NEW.kind = 'reject'

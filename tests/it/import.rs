@@ -1,4 +1,4 @@
-//! `aye import`: results of `aye try` that were written elsewhere become checks.
+//! `aye try --import`: results of `aye try` that were written elsewhere become checks.
 
 use crate::support::record::{proposal, propose, reject};
 use crate::support::{self, Repo};
@@ -36,7 +36,7 @@ fn a_result_from_ci_becomes_a_check_that_says_so() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let file = result(&repo, &id, "grep -q eins a.txt");
-    repo.aye(&["import", &file]).ok().says("recorded");
+    repo.aye(&["try", "--import", &file]).ok().says("recorded");
     let check = proposal(&repo, &id).checks.pop().expect("a check");
     // The importer's event, and nobody's own run.
     assert_eq!(check.by.name, support::NAME);
@@ -65,18 +65,18 @@ fn the_same_result_is_recorded_once() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let file = result(&repo, &id, "exit 5");
-    repo.aye(&["import", &file, &file]).ok();
+    repo.aye(&["try", "--import", &file, &file]).ok();
     assert_eq!(checks(&repo, &id).len(), 1);
-    repo.aye(&["import", &file]).ok().says("exit 5");
+    repo.aye(&["try", "--import", &file]).ok().says("exit 5");
     // The same in another spelling, from standard input.
     let value: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).expect("JSON");
     let pretty = serde_json::to_string_pretty(&value).expect("JSON");
-    repo.aye_stdin(&["import", "-"], &pretty).ok();
+    repo.aye_stdin(&["try", "--import", "-"], &pretty).ok();
     assert_eq!(checks(&repo, &id).len(), 1);
     // A later run is another one; somebody else's import does not stand in the way of one's own.
     let file = result(&repo, &id, "exit 5");
-    repo.agent("codex", &["import", &file]).ok().says("recorded");
-    repo.aye(&["import", &file]).ok().says("recorded");
+    repo.agent("codex", &["try", "--import", &file]).ok().says("recorded");
+    repo.aye(&["try", "--import", &file]).ok().says("recorded");
     assert_eq!(checks(&repo, &id).len(), 3);
 }
 
@@ -85,7 +85,7 @@ fn what_an_agent_ran_or_imports_gets_no_tick() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let file = result(&repo, &id, "true");
-    repo.agent("codex", &["import", &file]).ok();
+    repo.agent("codex", &["try", "--import", &file]).ok();
     repo.aye(&["list"]).ok().lacks("✓");
     let found = checks(&repo, &id).pop().expect("a check");
     assert_eq!((&found["kind"], &found["imported"]["kind"]), (&"agent".into(), &"ci".into()));
@@ -94,7 +94,7 @@ fn what_an_agent_ran_or_imports_gets_no_tick() {
     let file = file.to_str().expect("UTF-8");
     let args = ["try", &other, "--no-record", "--result", file, "--", "true"];
     repo.agent("codex", &args).ok();
-    repo.aye(&["import", file]).ok().says("codex");
+    repo.aye(&["try", "--import", file]).ok().says("codex");
     repo.aye(&["list"]).ok().lacks("✓");
     repo.aye(&["show", &other]).ok().says("codex, imported");
 }
@@ -105,9 +105,9 @@ fn what_is_not_known_here_is_not_recorded() {
     let id = propose(&repo, "a.txt", "one", "eins");
     let file = result(&repo, &id, "true");
     let other = Repo::with(FILES);
-    other.aye(&["import", &file]).fails("proposal_not_found", 3).notes("git fetch");
+    other.aye(&["try", "--import", &file]).fails("proposal_not_found", 3).notes("git fetch");
     let good: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).expect("JSON");
-    let import = |value: &Value| repo.aye_stdin(&["import", "-"], value.to_string());
+    let import = |value: &Value| repo.aye_stdin(&["try", "--import", "-"], value.to_string());
     let with = |key: &str, value: Value| {
         let mut bad = good.clone();
         bad[key] = value;
@@ -120,14 +120,16 @@ fn what_is_not_known_here_is_not_recorded() {
     import(&with("format", json!("aye-try-result@2"))).fails("try_result_invalid", 6);
     import(&json!([good])).fails("try_result_invalid", 6);
     let twice = good.to_string().replacen('{', "{\"exit_code\":1,", 1);
-    repo.aye_stdin(&["import", "-"], twice).fails("try_result_invalid", 6);
+    repo.aye_stdin(&["try", "--import", "-"], twice).fails("try_result_invalid", 6);
     let large = with("command", json!(["x".repeat(70_000)]));
     import(&large).fails("size_limit_exceeded", 6);
-    repo.aye(&["import", "none.json"]).fails("file_not_found", 3);
-    repo.aye(&["import"]).exits(2);
+    repo.aye(&["try", "--import", "none.json"]).fails("file_not_found", 3);
+    repo.aye(&["try", "--import"]).exits(2);
     // All of them or none.
     repo.write("bad.json", "{}");
-    repo.aye(&["import", &file, "bad.json"]).fails("try_result_invalid", 6).notes("bad.json");
+    repo.aye(&["try", "--import", &file, "bad.json"])
+        .fails("try_result_invalid", 6)
+        .notes("bad.json");
     assert!(checks(&repo, &id).is_empty());
     // A repository that has a name of its own.
     repo.write(".agent-memory/policy.toml", format!("repository = \"{}\"\n", "0".repeat(32)));
@@ -143,14 +145,14 @@ fn a_result_of_an_earlier_revision_says_nothing_about_this_one() {
     let id = propose(&repo, "a.txt", "one", "eins");
     let file = result(&repo, &id, "true");
     repo.agent("codex", &["revise", &id, "a.txt", "--old", "one", "--new", "uno"]).ok();
-    repo.aye(&["import", &file]).ok().says("recorded");
+    repo.aye(&["try", "--import", &file]).ok().says("recorded");
     repo.aye(&["list"]).ok().lacks("✓");
     repo.aye(&["show", &id]).ok().says("revision 1");
     assert_eq!(checks(&repo, &id)[0]["current"], false);
     // A decided one keeps its results, too.
     let file = result(&repo, &id, "true");
     reject(&repo, &id, "no");
-    repo.aye(&["import", &file]).ok();
+    repo.aye(&["try", "--import", &file]).ok();
     assert_eq!(checks(&repo, &id).len(), 2);
 }
 
@@ -159,9 +161,9 @@ fn without_a_lane_nothing_is_imported() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let file = result(&repo, &id, "true");
-    repo.cmd(&["import", &file]).env("CI", "true").run().fails("ci_has_no_lane", 4);
+    repo.cmd(&["try", "--import", &file]).env("CI", "true").run().fails("ci_has_no_lane", 4);
     assert!(checks(&repo, &id).is_empty());
-    repo.cmd(&["import", &file]).in_ci("ci-main").run().ok();
+    repo.cmd(&["try", "--import", &file]).in_ci("ci-main").run().ok();
     assert_eq!(checks(&repo, &id).len(), 1);
 }
 
@@ -173,7 +175,7 @@ fn names_in_a_result_are_escaped() {
     let mut value: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).expect("JSON");
     value["actor"]["name"] = json!("\u{1b}[31mroot\u{202e}");
     value["command"] = json!(["\u{1b}]0;x\u{7}", "\r\n"]);
-    repo.aye_stdin(&["import", "-"], value.to_string()).ok().plain();
+    repo.aye_stdin(&["try", "--import", "-"], value.to_string()).ok().plain();
     for args in [&["show", &id][..], &["log", &id], &["list"], &["review", &id]] {
         repo.aye(args).plain();
     }

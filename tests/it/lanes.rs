@@ -498,7 +498,7 @@ fn what_only_the_proposer_may_say_is_refused_where_it_would_not_count() {
     let refused: &[&[&str]] = &[
         &["revise", "ID", "a.txt", "--old", "one", "--new", "better"],
         &["reject", "ID"],
-        &["rebase", "ID"],
+        &["revise", "--rebase", "ID"],
         &["comment", "ID", "--resolve", "COMMENT", "-m", "done"],
         &["call", "changes", "{\"action\":\"reject\",\"proposal_id\":\"ID\"}"],
     ];

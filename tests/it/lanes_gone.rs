@@ -38,7 +38,7 @@ fn decisions_on_an_own_lane_count_by_a_copy_of_it() {
         repo.git(&["push", "-q", "origin", "main"]);
         push(&repo);
         let other = clone(&server);
-        other.aye(&["reject", &ids[0], "--yes", "--reason", "no"]).ok();
+        other.aye(&["reject", &ids[0], "--yes", "-m", "no"]).ok();
         other.aye(&["apply", &ids[1], "--yes"]).ok();
         push(&other);
         fetch(&repo);

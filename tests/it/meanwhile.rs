@@ -34,22 +34,22 @@ fn revise(repo: &Repo, id: &str) {
 #[test]
 fn a_purge_removes_no_revision_that_nobody_was_shown() {
     let (repo, id) = scene();
-    let run = asked(&repo, &["purge", &id, "--reason", "x"], |repo| revise(repo, &id));
+    let run = asked(&repo, &["purge", &id, "-m", "x"], |repo| revise(repo, &id));
     refused(&run, "revised_meanwhile", 5);
     repo.aye(&["diff", &id]).ok().says("better");
     // Nor what was decided, or said, of it.
-    let run = asked(&repo, &["purge", &id, "--reason", "x"], |repo| {
+    let run = asked(&repo, &["purge", &id, "-m", "x"], |repo| {
         repo.aye(&["comment", &id, "-m", "wait"]).ok();
     });
     refused(&run, "changed_since_shown", 5);
-    let run = asked(&repo, &["purge", &id, "--reason", "x"], |repo| {
+    let run = asked(&repo, &["purge", &id, "-m", "x"], |repo| {
         let revision = repo.aye(&["show", &id, "--json"]).ok().json()["revision"].clone();
         let at = format!("{id}@{}", &revision.as_str().expect("an id")[..12]);
         repo.aye(&["apply", &at, "--yes"]).ok();
     });
     refused(&run, "changed_since_shown", 5);
     // What is known is purged, and what the files have of it is said.
-    let run = asked(&repo, &["purge", &id, "--reason", "x"], |_| {});
+    let run = asked(&repo, &["purge", &id, "-m", "x"], |_| {});
     assert!(run.1 == 0 && run.0.contains("a.txt "), "{}", run.0);
     repo.aye(&["show", &id]).fails("proposal_purged", 3);
 }
@@ -58,7 +58,7 @@ fn a_purge_removes_no_revision_that_nobody_was_shown() {
 #[test]
 fn a_purge_is_asked_for_again_where_the_policy_has_changed() {
     let (repo, id) = scene();
-    let run = asked(&repo, &["purge", &id, "--reason", "x"], |repo| {
+    let run = asked(&repo, &["purge", &id, "-m", "x"], |repo| {
         repo.write(".agent-memory/policy.toml", "purge_persons = 2\n");
     });
     refused(&run, "changed_since_shown", 5);
@@ -66,7 +66,7 @@ fn a_purge_is_asked_for_again_where_the_policy_has_changed() {
     repo.remove(".agent-memory/policy.toml");
     // What has the content by now is named.
     let mut other = String::new();
-    let run = asked(&repo, &["purge", &id, "--reason", "x"], |repo| {
+    let run = asked(&repo, &["purge", &id, "-m", "x"], |repo| {
         let args = ["propose", "b.txt", "--old", "two", "--new", "eins", "-m", "too", "-q"];
         other = repo.agent("codex", &args).ok().id();
     });
@@ -87,7 +87,7 @@ fn a_mark_and_a_publication_are_of_what_was_shown() {
         .aye(&["propose", "b.txt", "--old", "two", "--new", "zwei", "--private", "-q"])
         .ok()
         .id();
-    let run = asked(&repo, &["publish", &private], |repo| {
+    let run = asked(&repo, &["revise", "--public", &private], |repo| {
         repo.aye(&["comment", &private, "--request-changes", "-m", "not yet"]).ok();
     });
     refused(&run, "changed_since_shown", 5);
@@ -121,7 +121,7 @@ fn a_purge_of_a_blob_leaves_no_proposal_out() {
     let hash = repo.program("git").args(&["hash-object", "--stdin"]).stdin("eins\n");
     let blob = hash.run().ok().out();
     let mut other = String::new();
-    let run = asked(&repo, &["purge", blob.trim(), "--reason", "x"], |repo| {
+    let run = asked(&repo, &["purge", blob.trim(), "-m", "x"], |repo| {
         other = propose(repo, "b.txt", "two", "eins");
     });
     refused(&run, "changed_since_shown", 5);
@@ -134,20 +134,21 @@ fn deinit_removes_nothing_that_nobody_was_shown() {
     let (repo, id) = scene();
     repo.aye(&["hooks", "install"]).ok();
     let mut other = String::new();
-    let run = asked(&repo, &["deinit"], |repo| other = propose(repo, "b.txt", "two", "zwei"));
+    let run =
+        asked(&repo, &["init", "--remove"], |repo| other = propose(repo, "b.txt", "two", "zwei"));
     refused(&run, "changed_since_shown", 5);
-    let run = asked(&repo, &["deinit"], |repo| revise(repo, &id));
+    let run = asked(&repo, &["init", "--remove"], |repo| revise(repo, &id));
     refused(&run, "changed_since_shown", 5);
     repo.aye(&["diff", &id]).ok().says("better");
     repo.aye(&["diff", &other]).ok().says("zwei");
     assert!(repo.exists(".git/hooks/pre-commit"), "nothing is gone");
-    let run = asked(&repo, &["deinit"], |_| {});
+    let run = asked(&repo, &["init", "--remove"], |_| {});
     assert!(run.1 == 0 && run.0.contains("2 pending "), "{}", run.0);
     assert!(!repo.exists(".git/aye"));
 }
 
 fn deciding<'a>(command: &'a str, id: &'a str) -> Vec<&'a str> {
-    let reason: &[&str] = if command == "reject" { &["--reason", "no"] } else { &[] };
+    let reason: &[&str] = if command == "reject" { &["-m", "no"] } else { &[] };
     [&[command, id], reason].concat()
 }
 
@@ -167,7 +168,7 @@ fn what_was_purged_meanwhile_is_said_to_be() {
     for command in ["apply", "approve", "reject"] {
         let (repo, id) = scene();
         let run = asked(&repo, &deciding(command, &id), |repo| {
-            repo.aye(&["purge", &id, "--reason", "a key", "--yes"]).ok();
+            repo.aye(&["purge", &id, "-m", "a key", "--yes"]).ok();
         });
         refused(&run, "proposal_purged", 3);
     }
@@ -186,7 +187,7 @@ fn conflict_markers_are_written_of_what_was_shown_alone() {
     refused(&run, "revised_meanwhile", 5);
     repo.write("a.txt", "tre\n");
     let run = asked(&repo, &marked, |repo| {
-        repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+        repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     });
     refused(&run, "not_pending", 5);
     assert_eq!(repo.text("a.txt"), "tre\n");

@@ -83,7 +83,7 @@ fn an_agent_proposes_a_person_applies_and_rejects() {
     assert!(repo.text(".agent-memory/index.md").contains("(2 active)"));
     assert!(!repo.exists(&format!(".agent-memory/staging/{first}")));
 
-    repo.aye(&["reject", &third, "--yes", "--reason", "no editors here"]).ok();
+    repo.aye(&["reject", &third, "--yes", "-m", "no editors here"]).ok();
     let status = self::status(&repo);
     let outcome = status["recent_outcomes"]
         .as_array()
@@ -183,7 +183,7 @@ fn drift_is_refused_until_the_target_is_as_it_was() {
     repo.aye(&["apply", &id, "--yes"]).fails("target_drift", 5);
     let status = self::status(&repo);
     assert_eq!(status["staged_updates"][0]["drift_detected"], true);
-    repo.aye(&["rebase", &id]).fails("target_drift", 5);
+    repo.aye(&["revise", "--rebase", &id]).fails("target_drift", 5);
     repo.write(".agent-memory/decisions.md", &text);
     repo.aye(&["apply", &id, "--yes"]).ok();
     assert_eq!(repo.text(".agent-memory/decisions.md"), text.replace("old", "new"));

@@ -68,7 +68,7 @@ fn a_memory_is_bootstrapped_decided_and_found_again() {
     terminal.sees("Write").types("y\r").sees("applied");
     assert_eq!(terminal.ends(), 0);
     repo.aye(&["apply", &cache, "--yes"]).ok();
-    repo.aye(&["reject", &daemon, "--reason", "hooks may need one", "--yes"]).ok();
+    repo.aye(&["reject", &daemon, "-m", "hooks may need one", "--yes"]).ok();
     let status = repo.aye(&["memory", "status", "--json"]).ok().out();
     assert!(status.contains("hooks"), "{status}");
 

@@ -88,7 +88,9 @@ fn edits_of_files_are_no_request_to_memory() {
     repo.agent("bot", &edit).fails("wrong_tool", 4).notes("aye memory stage");
     repo.agent("bot", &["revise", &id, "-m", "only words"]).fails("wrong_tool", 4);
     repo.write(file, format!("{}\nMine.\n", decisions(&repo)));
-    repo.agent("bot", &["rebase", &id]).fails("wrong_tool", 4).notes("aye memory stage");
+    repo.agent("bot", &["revise", "--rebase", &id])
+        .fails("wrong_tool", 4)
+        .notes("aye memory stage");
     assert_eq!(repo.aye(&["log", &id, "--json"]).ok().json(), before);
     repo.aye(&["show", "--latest"]).ok();
 }

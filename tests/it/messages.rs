@@ -86,7 +86,7 @@ fn a_description_with_control_characters_is_refused() {
     // Nothing is recorded, and the file of a work tree stays.
     repo.write("b", "mine\n");
     repo.aye(&["propose", "--worktree", "b", "-m", bad]).fails("description_invalid", 6);
-    repo.aye(&["adopt", "b", "-m", bad]).fails("description_invalid", 6);
+    repo.aye(&["propose", "--keep", "b", "-m", bad]).fails("description_invalid", 6);
     assert_eq!(repo.text("b"), "mine\n");
     repo.aye(&["list", "--status", "all"]).ok().lacks("prop_");
     let id = repo.agent("codex", &[&edit[..], &["-m", "a\n\tb", "-q"]].concat()).ok().id();

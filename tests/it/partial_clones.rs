@@ -149,7 +149,7 @@ fn what_an_event_names_is_fetched_with_it() {
     let (server, ada) = pushed();
     let (one, two) = (propose(&ada, "a.txt", "two"), propose(&ada, "b.txt", "two"));
     ada.aye(&["apply", &one, "--yes"]).ok();
-    ada.aye(&["reject", &two, "--reason", "no", "--yes"]).ok();
+    ada.aye(&["reject", &two, "-m", "no", "--yes"]).ok();
     push(&ada);
     let bob = partial(&server);
     assert_eq!(asks(&bob, &["list"]), 1);
@@ -224,7 +224,9 @@ fn a_lane_is_read_as_soon_as_its_remote_answers() {
     let check = bob.aye(&["check"]).exits(1).says("lane_incomplete");
     assert!(check.out().contains("hint"), "{}", check.out());
     let refs = bob.git(&["for-each-ref", "refs/aye"]);
-    for args in [&["doctor"][..], &["doctor", "--repair"], &["doctor", "--full"], &["gc"]] {
+    for args in
+        [&["doctor"][..], &["doctor", "--repair"], &["doctor", "--full"], &["doctor", "--gc"]]
+    {
         let run = bob.aye(args);
         assert!(
             !run.out().contains("aside") && !run.out().contains("lane_broken"),
@@ -276,7 +278,7 @@ fn a_shallow_lane_is_read_from_where_it_begins() {
 fn an_own_lane_that_is_shallow_is_written_to_and_not_folded() {
     let (server, ada) = pushed();
     let id = propose(&ada, "a.txt", "two");
-    ada.aye(&["reject", &id, "--reason", "no", "--yes"]).ok();
+    ada.aye(&["reject", &id, "-m", "no", "--yes"]).ok();
     for old in ["two", "three"] {
         let args = ["propose", "b.txt", "--old", old, "--new", "x"];
         ada.cmd(&args).in_ci("ci").run().ok();
@@ -288,7 +290,7 @@ fn an_own_lane_that_is_shallow_is_written_to_and_not_folded() {
     let in_ci = |args: &[&str]| bob.cmd(args).in_ci("ci").run();
     let run = in_ci(&["list"]).ok();
     assert!(run.err().contains("--unshallow"), "{}", run.err());
-    in_ci(&["gc", "--now", "--keep", "0"]).fails("lane_shallow", 6);
+    in_ci(&["doctor", "--gc", "--now", "--keep", "0"]).fails("lane_shallow", 6);
     in_ci(&["propose", "a.txt", "--old", "one", "--new", "x"]).ok();
     in_ci(&["doctor", "--repair"]);
     bob.git(&["push", "-q", "origin", ci]);

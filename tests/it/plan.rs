@@ -248,7 +248,7 @@ fn the_projection_follows_a_fetched_plan() {
         ada.plan(steps);
         push(&ada);
         fetch(&bob);
-        bob.aye(&["status"]).ok();
+        bob.aye(&["list", "--count"]).ok();
         bob.aye(&["doctor"]).ok();
         assert_eq!(bob.text(PROJECTION), ada.text(PROJECTION));
     }

@@ -165,12 +165,12 @@ fn what_was_put_back_is_brought_back_by_a_patch() {
     repo.write("a", "1\n2\n3\n4\n5\nagent\n");
     repo.write("b", "b\nMY OWN WORK\n");
     repo.agent("codex", &["propose", "--worktree"]).fails("pathspec_required", 2);
-    repo.agent("codex", &["propose", "--worktree", "--keep"]).fails("pathspec_required", 2);
+    repo.agent("codex", &["propose", "--keep"]).fails("pathspec_required", 2);
     let run = repo.agent("codex", &["propose", "--worktree", "a", "b"]).ok();
     assert!(run.out().contains("  put back  a\n  put back  b\n"), "{run}");
     run.clone().notes("aye diff prop_");
     let id = id(&run);
-    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     repo.write("a", "zero\n1\n2\n3\n4\n5\n");
     repo.bring_back(&id);
     assert_eq!(repo.text("a"), "zero\n1\n2\n3\n4\n5\nagent\n");
@@ -215,11 +215,17 @@ fn no_form_of_propose_changes_the_index() {
         &["propose", "--patch", "../p.patch"],
         &["propose", "--commit", "HEAD"],
         &["propose", "--range", "HEAD~1..HEAD"],
-        &["propose", "--keep", "--worktree", "f", "staged", "both", "new", "added", "gone"],
+        &["propose", "--keep", "f", "staged", "both", "new", "added", "gone"],
         &["propose", "--worktree", "f", "staged", "both", "new", "added", "gone"],
         &["propose", "--worktree", "applied"],
-        &["adopt", "f", "staged", "both", "new", "added", "gone", "applied"],
-        &["adopt", "f", "staged", "both", "new", "added", "gone", "--put-back"],
+        &[
+            "propose", "--since", "HEAD", "--keep", "f", "staged", "both", "new", "added", "gone",
+            "applied",
+        ],
+        &[
+            "propose", "--since", "HEAD", "--worktree", "f", "staged", "both", "new", "added",
+            "gone",
+        ],
         &["revise", "ID", "--worktree", "f", "staged", "applied"],
     ];
     let scene = Repo::with(&[
@@ -270,9 +276,7 @@ fn no_form_of_propose_changes_the_index() {
         let noted = said.lines().filter_map(|line| line.strip_prefix("note: "));
         let noted: Vec<_> =
             noted.filter_map(|line| Some(line.split_once(" stays staged")?.0)).collect();
-        let puts_back = !form.contains(&"--keep")
-            && form.contains(&"staged")
-            && (form[0] != "adopt" || form.contains(&"--put-back"));
+        let puts_back = !form.contains(&"--keep") && form.contains(&"staged");
         let expected: Vec<&str> = ["added", "both", "staged"]
             .into_iter()
             .filter(|name| puts_back && form.contains(name))
@@ -286,7 +290,7 @@ fn only_some_paths_are_proposed_and_kept_on_request() {
     let repo = Repo::with(&[("a", "1\n"), ("dir/b", "1\n")]);
     repo.write("a", "2\n");
     repo.write("dir/b", "2\n");
-    let id = id(&repo.aye(&["propose", "--worktree", "dir", "--keep"]));
+    let id = id(&repo.aye(&["propose", "--keep", "dir"]));
     assert_eq!((repo.text("a").as_str(), repo.text("dir/b").as_str()), ("2\n", "2\n"));
     repo.aye(&["diff", "--name-only", &id]).ok().says("dir/b");
     assert!(!repo.aye(&["diff", "--name-only", &id]).ok().out().contains("a\n"));
@@ -343,7 +347,7 @@ fn listed(run: &Run) -> String {
     files.iter().map(|file| file.as_str().expect("a path")).collect::<Vec<_>>().join(" ")
 }
 
-/// As of `aye adopt` and of a session: a link, such as that of a virtual environment, keeps nothing else back.
+/// As of `aye propose --keep` and of a session: a link, such as that of a virtual environment, keeps nothing else back.
 #[test]
 fn a_symlink_stays_as_it_is() {
     let repo = Repo::with(&[("a", "one\n")]);
@@ -404,11 +408,11 @@ fn what_a_merge_has_brought_is_not_taken_back_from_it() {
     repo.aye(&["propose", "--worktree"]).fails("unmerged", 5);
     assert_eq!(repo.git(&["status", "--short"]), "M  f\n M h");
     repo.aye(&["propose", "--worktree", "h"]).ok();
-    repo.aye(&["propose", "--worktree", "--keep", "-m", "The merge"]).ok();
+    repo.aye(&["propose", "--keep", "-m", "The merge"]).ok();
     assert_eq!(repo.git(&["status", "--short"]), "M  f");
 }
 
-/// Nor from what else git goes on with, nor by `adopt`.
+/// Nor from what else git goes on with, nor since a commit.
 #[test]
 fn what_git_is_in_the_middle_of_is_not_taken_back() {
     for how in [&["merge", "-q", "side"][..], &["rebase", "-q", "side"], &["cherry-pick", "side"]] {
@@ -420,17 +424,18 @@ fn what_git_is_in_the_middle_of_is_not_taken_back() {
         repo.write("f", "main\n");
         repo.commit("Main");
         repo.try_git(how);
-        let adopt = ["adopt", "f", "-m", "Mine"];
-        for args in [&adopt[..], &[&adopt[..], &["--put-back"]].concat()] {
-            repo.aye(args).fails("unmerged", 5);
+        for since in [&[][..], &["--since", "HEAD"]] {
+            for source in ["--keep", "--worktree"] {
+                let args = [&["propose", source, "f", "-m", "Mine"], since].concat();
+                repo.aye(&args).fails("unmerged", 5);
+            }
         }
         repo.write("f", "both\n");
         repo.git(&["add", "f"]);
         let before = (repo.snapshot(), repo.git(&["ls-files", "--stage"]));
-        for args in
-            [&["adopt", "f", "-m", "Mine", "--put-back"][..], &["propose", "--worktree", "f"]]
-        {
-            repo.aye(args).fails("unmerged", 5);
+        for since in [&[][..], &["--since", "HEAD"]] {
+            let args = [&["propose", "--worktree", "f"], since].concat();
+            repo.aye(&args).fails("unmerged", 5);
         }
         assert_eq!((repo.snapshot(), repo.git(&["ls-files", "--stage"])), before, "{how:?}");
         // What has nothing to do with it may be.
@@ -546,7 +551,7 @@ fn what_cannot_be_taken_back_is_not_proposed() {
     repo.aye(&["propose", "--worktree", "b"]).fails("index_locked", 7);
     repo.aye(&["list"]).ok().lacks("prop_");
     assert_eq!(repo.text("b"), "2\n");
-    repo.aye(&["propose", "--worktree", "a", "b", "--keep"]).ok();
+    repo.aye(&["propose", "--keep", "a", "b"]).ok();
     repo.remove(".git/index.lock");
     repo.aye(&["propose", "--worktree", "b"]).ok();
     // Refused by git only later: the answer is one, and names the proposal.
@@ -668,15 +673,15 @@ fn rebase_puts_a_stale_proposal_on_the_present_files() {
     let patch = "--- a/a\n+++ b/a\n@@ -6,4 +6,4 @@\n 6\n 7\n 8\n-9\n+nine\n";
     let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], patch));
     let revisions = || repo.aye(&["show", &id, "--json"]).ok().json()["revisions"].clone();
-    repo.aye(&["rebase", &id]).ok();
+    repo.aye(&["revise", "--rebase", &id]).ok();
     repo.write("a", text("one", "9"));
-    repo.aye(&["rebase", "--dry-run", &id]).ok();
+    repo.aye(&["revise", "--rebase", "--dry-run", &id]).ok();
     assert_eq!(revisions(), 1);
-    repo.aye(&["rebase", &id]).ok();
+    repo.aye(&["revise", "--rebase", &id]).ok();
     assert_eq!(revisions(), 2);
     repo.aye(&["diff", &id, "--patch"]).ok().says("-9\n+nine\n");
     repo.write("a", text("one", "neun"));
-    repo.aye(&["rebase", &id]).fails("conflict", 5);
+    repo.aye(&["revise", "--rebase", &id]).fails("conflict", 5);
     repo.write("a", text("one", "nine"));
-    repo.aye(&["rebase", &id]).fails("already_applied", 1);
+    repo.aye(&["revise", "--rebase", &id]).fails("already_applied", 1);
 }

@@ -34,7 +34,7 @@ fn scene() -> (Repo, Repo) {
     repo.aye(&["apply", &applied, "--yes"]).ok();
     let rejected = propose(&repo, "b", "new b");
     repo.aye(&["comment", &rejected, "-m", "what for?"]).ok();
-    repo.aye(&["reject", &rejected, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &rejected, "--yes", "-m", "no"]).ok();
     propose(&repo, "c", "new c");
     join(&repo, &server);
     repo.git(&["push", "-q", "origin", "main"]);
@@ -69,7 +69,7 @@ fn what_a_purged_private_proposal_wrote_stays_private() {
     purge(&repo, &private);
     repo.aye(&["apply", &public, "--yes"]).fails("private_path", 4);
     let next = repo.aye(&["propose", "f", "--old", "7\n8\n", "--new", "y\n", "-q"]).ok().id();
-    repo.aye(&["publish", &next, "--yes"]).fails("private_path", 4);
+    repo.aye(&["revise", "--public", &next, "--yes"]).fails("private_path", 4);
     assert!(!is_shared(&repo));
     let kept = repo.text(".git/aye/purged");
     assert!(!kept.contains(SECRET) && kept.lines().count() == 2, "{kept}");
@@ -83,9 +83,9 @@ fn what_stands_on_a_purged_private_proposal_is_not_published() {
     let (repo, private, _) = private_and_public();
     let on = ["propose", "f", "--on", &private, "--old", "12\n", "--new", "twelve\n", "-q"];
     let upper = repo.aye(&on).ok().id();
-    repo.aye(&["publish", &upper, "--yes"]).fails("private_path", 4);
+    repo.aye(&["revise", "--public", &upper, "--yes"]).fails("private_path", 4);
     purge(&repo, &private);
-    repo.aye(&["publish", &upper, "--yes"]).fails("private_path", 4);
+    repo.aye(&["revise", "--public", &upper, "--yes"]).fails("private_path", 4);
     assert!(!is_shared(&repo));
 }
 
@@ -98,7 +98,7 @@ fn leak(repo: &Repo) -> String {
 
 #[track_caller]
 fn purge(repo: &Repo, what: &str) -> Value {
-    read(&repo.aye(&["purge", what, "--reason", "a key in it", "--yes"]).ok().out())
+    read(&repo.aye(&["purge", what, "-m", "a key in it", "--yes"]).ok().out())
 }
 
 /// What `aye purge` prints, by the words of its lines.
@@ -257,14 +257,14 @@ fn nothing_leads_to_a_purged_proposal_any_more() {
         match state {
             "pending" => {}
             "applied" => drop(repo.aye(&["apply", &id, "--yes"]).ok()),
-            _ => drop(repo.aye(&["reject", &id, "--yes", "--reason", SECRET]).ok()),
+            _ => drop(repo.aye(&["reject", &id, "--yes", "-m", SECRET]).ok()),
         }
         if state == "folded" {
-            repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+            repo.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok();
             // In the snapshot, and in an archive.
             let late = propose(&repo, "e", "new e");
             repo.aye(&["reject", &late, "--yes"]).ok();
-            repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+            repo.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok();
         }
         push(&repo);
         fetch(&repo);
@@ -340,18 +340,17 @@ fn a_remote_loses_every_epoch_whatever_it_was_told_before() {
     // What is for the default remote goes to whichever is named.
     repo.git(&["push", "-q", "backup", "refs/aye/log/*"]);
     repo.aye(&["reject", &id, "--yes"]).ok();
-    repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+    repo.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok();
     let late = propose(&repo, "e", "new e");
     repo.aye(&["reject", &late, "--yes"]).ok();
-    repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+    repo.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok();
     // A second one, of which the remote has yet another epoch.
     let also = propose(&repo, "f", &format!("{SECRET} too"));
     push(&repo);
     for remote in ["origin", "backup"] {
         repo.git(&["push", "-q", remote, "refs/aye/archive/*"]);
     }
-    let shown =
-        read(&repo.aye(&["purge", &also, "--reason", "a key in it", "--dry-run"]).ok().out());
+    let shown = read(&repo.aye(&["purge", &also, "-m", "a key in it", "--dry-run"]).ok().out());
     let first = purge(&repo, &also);
     assert_eq!(shown["remotes"], first["remotes"]);
     let second = purge(&repo, &id);
@@ -444,7 +443,7 @@ fn what_others_said_goes_when_they_purge_it_too() {
     fetch(&repo);
     let theirs = lane(&far);
     // Not theirs to purge before its owner has.
-    let run = far.aye(&["purge", &id, "--reason", "r", "--yes"]).fails("purge_not_own", 4);
+    let run = far.aye(&["purge", &id, "-m", "r", "--yes"]).fails("purge_not_own", 4);
     run.notes(&lane(&repo));
     let answer = purge(&repo, &id);
     let holder = json!([{
@@ -560,7 +559,7 @@ fn a_restored_clone_knows_what_it_purged() {
         let (repo, server) = scene();
         let id = leak(&repo);
         if folded {
-            repo.aye(&["gc", "--now", "--keep", "0"]).ok();
+            repo.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok();
         }
         push(&repo);
         let backup = repo.copy();
@@ -591,17 +590,17 @@ fn a_restored_clone_knows_what_it_purged() {
 fn only_people_purge_and_nothing_happens_before_they_say_so() {
     let (repo, _server) = scene();
     let id = leak(&repo);
-    let args = ["purge", id.as_str(), "--reason", "r", "--yes"];
+    let args = ["purge", id.as_str(), "-m", "r", "--yes"];
     repo.agent("codex", &args).fails("human_approval_required", 4);
     repo.cmd(&args).env("CI", "true").run().fails("human_approval_required", 4);
     repo.aye(&args[..4]).fails("confirmation_required", 4);
-    repo.aye(&["purge", &id, "--reason", " ", "--yes"]).fails("invalid_argument", 6);
+    repo.aye(&["purge", &id, "-m", " ", "--yes"]).fails("invalid_argument", 6);
     repo.aye(&["purge", &id]).exits(2);
     let before = (repo.git(&["for-each-ref"]), list(&repo));
-    let dry = repo.aye(&["purge", &id, "--reason", "r", "--dry-run"]).ok();
+    let dry = repo.aye(&["purge", &id, "-m", "r", "--dry-run"]).ok();
     dry.says(&format!("refs/aye/pending/{id}")).says("epoch 2");
     assert_eq!((repo.git(&["for-each-ref"]), list(&repo)), before);
-    repo.aye(&["purge", "zzzz", "--reason", "r", "--yes"]).fails("proposal_not_found", 3);
+    repo.aye(&["purge", "zzzz", "-m", "r", "--yes"]).fails("proposal_not_found", 3);
 }
 
 #[test]
@@ -614,9 +613,9 @@ fn a_blob_is_purged_with_every_proposal_that_names_it() {
     repo.aye(&["revise", &second, "e", "--old", "e1", "--new", "newer e"]).ok();
     let blob = fed(&repo, &["hash-object", "--stdin"], format!("{SECRET}\nkeep\n"));
     let before = list(&repo);
-    repo.aye(&["purge", &blob[..3], "--reason", "r", "--yes"]).exits(6);
+    repo.aye(&["purge", &blob[..3], "-m", "r", "--yes"]).exits(6);
     let none = "f".repeat(40);
-    repo.aye(&["purge", &none, "--reason", "r", "--yes"]).fails("proposal_not_found", 3);
+    repo.aye(&["purge", &none, "-m", "r", "--yes"]).fails("proposal_not_found", 3);
     let answer = purge(&repo, &blob[..12]);
     let purged: BTreeSet<&str> = texts(&answer["proposals"]).into_iter().collect();
     assert_eq!(purged, BTreeSet::from([first.as_str(), second.as_str()]));
@@ -648,10 +647,10 @@ fn what_was_decided_on_top_of_it_is_named() {
     for id in [&leak, &above, &second, &other] {
         repo.aye(&["apply", id, "--yes"]).ok();
     }
-    let outlook = read(&repo.aye(&["purge", &leak, "--reason", "r", "--dry-run"]).ok().out());
+    let outlook = read(&repo.aye(&["purge", &leak, "-m", "r", "--dry-run"]).ok().out());
     let named: BTreeSet<&str> = texts(&outlook["also_in"]).into_iter().collect();
     assert_eq!(named, BTreeSet::from([above.as_str(), second.as_str()]));
-    repo.aye(&["purge", &leak, "--reason", "r", "--yes"]).ok();
+    repo.aye(&["purge", &leak, "-m", "r", "--yes"]).ok();
     for id in [&above, &second] {
         purge(&repo, id);
     }
@@ -671,8 +670,8 @@ fn two_persons_have_to_ask_where_the_policy_says_so() {
         let answer = purge(&repo, &id);
         assert_eq!((&answer["asked"], &answer["lanes"]), (&json!(true), &json!([])));
     }
-    let command = format!("as well: aye purge {id} --reason 'it'\\''s a key'\n");
-    repo.aye(&["purge", &id, "--reason", "it's a key", "--yes"]).ok().says(&command);
+    let command = format!("as well: aye purge {id} -m 'it'\\''s a key'\n");
+    repo.aye(&["purge", &id, "-m", "it's a key", "--yes"]).ok().says(&command);
     let log = repo.aye(&["log", &id, "--json"]).ok().json();
     let asked = log["events"].as_array().expect("events").iter().filter(|e| e["kind"] == "purge");
     assert_eq!(asked.count(), 1, "the same person asks once");
@@ -696,7 +695,7 @@ fn two_persons_have_to_ask_where_the_policy_says_so() {
     assert!(!reachable(&repo).contains(SECRET));
     // A misspelt or impossible count closes the gate.
     repo.write(".agent-memory/policy.toml", "purge_persons = 3\n");
-    repo.aye(&["purge", "zzzz", "--reason", "r", "--yes"]).exits(3);
+    repo.aye(&["purge", "zzzz", "-m", "r", "--yes"]).exits(3);
 }
 
 #[test]
@@ -709,7 +708,7 @@ fn a_lane_goes_on_and_is_folded_after_a_purge() {
     purge(&repo, &id);
     let late = propose(&repo, "e", "new e");
     repo.aye(&["reject", &late, "--yes"]).ok();
-    repo.aye(&["gc", "--now", "--keep", "0"]).ok().says("epoch 3 begins");
+    repo.aye(&["doctor", "--gc", "--now", "--keep", "0"]).ok().says("epoch 3 begins");
     is_gone(&repo, &id);
     let next = propose(&repo, "f", "new f");
     push(&repo);
@@ -735,7 +734,7 @@ fn a_published_proposal_is_purged_in_both_lanes() {
     let args = ["propose", "d", "--old", "d1", "--new", SECRET, "--private", "-q"];
     let id = repo.aye(&args).ok().id();
     repo.aye(&["comment", &id, "-m", SECRET]).ok();
-    repo.aye(&["publish", &id, "--yes"]).ok();
+    repo.aye(&["revise", "--public", &id, "--yes"]).ok();
     push(&repo);
     let warm = clone(&server);
     warm.aye(&["show", &id]).ok();
@@ -763,7 +762,7 @@ fn where_the_place_of_a_lane_is_gone_it_is_written_back() {
     let noted = repo.text(".git/aye/lane");
     drop(repo);
     copy.aye(&["comment", &id, "-m", SECRET]).ok();
-    copy.aye(&["purge", &id, "--reason", "r", "--yes"]).fails("purge_not_own", 4);
+    copy.aye(&["purge", &id, "-m", "r", "--yes"]).fails("purge_not_own", 4);
     // As docs/sharing.md has it.
     for lane in [noted, copy.text(".git/aye/lane")] {
         copy.write(".git/aye/lane", lane);
@@ -830,7 +829,7 @@ fn at_a_terminal_what_goes_is_said_before_the_question() {
     let (repo, _server) = scene();
     let id = leak(&repo);
     for (answer, status) in [("n\n", 1), ("y\n", 0)] {
-        let cmd = repo.cmd(&["purge", &id, "--reason", "a key in it"]).env("TERM", "dumb");
+        let cmd = repo.cmd(&["purge", &id, "-m", "a key in it"]).env("TERM", "dumb");
         let mut t = Terminal::start(cmd, 30, 100);
         t.sees("purged").sees("[y/n]").types(answer);
         assert_eq!(t.ends(), status, "{}", t.text());
@@ -846,7 +845,7 @@ fn a_blob_that_nothing_names_is_told() {
     let patch = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a1\n+opensesame\n";
     repo.aye_stdin(&["patch", "-q"], patch).ok();
     let blob = repo.git(&["hash-object", "a"]);
-    repo.aye(&["purge", blob.trim(), "--reason", "key", "--yes"]).fails("proposal_not_found", 3);
+    repo.aye(&["purge", blob.trim(), "-m", "key", "--yes"]).fails("proposal_not_found", 3);
     assert!(!reachable(&repo).contains("opensesame"));
 }
 
@@ -921,7 +920,7 @@ fn a_session_that_has_it_is_named_until_it_ends() {
     repo.agent("codex", &[&run[..], &[&script]].concat()).ok();
     let shown = repo.aye(&["session", "--json"]).ok().json();
     let id = shown["sessions"][0]["proposal_id"].as_str().expect("an id").to_owned();
-    let dry = ["purge", &id, "--reason", "a key in it", "--dry-run"];
+    let dry = ["purge", &id, "-m", "a key in it", "--dry-run"];
     repo.aye(&dry).ok().says("aye session end s --discard");
     let answer = purge(&repo, &id);
     assert_eq!(answer["sessions"], json!(["s"]));

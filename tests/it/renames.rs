@@ -167,7 +167,7 @@ fn an_edit_follows_a_rename_in_a_commit_and_in_the_index() {
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("h.txt"), lines(|n| n == 20).replace("line 10\n", "ten\n"));
     repo.aye(&["approve", &again, "--yes"]).fails("conflict", 5);
-    repo.aye(&["rebase", &again]).ok().says("h.txt");
+    repo.aye(&["revise", "--rebase", &again]).ok().says("h.txt");
     repo.aye(&["apply", &repo.at_revision(&again), "--yes"]).ok();
     assert!(repo.text("h.txt").contains("forty"));
 }
@@ -233,7 +233,7 @@ fn a_deletion_of_a_file_that_has_moved_is_a_conflict() {
     repo.write("h.txt", lines(|n| n == 20));
     repo.commit("Edit");
     repo.aye(&["apply", &id, "--yes"]).fails("conflict", 5).notes("h.txt");
-    repo.aye(&["rebase", &id]).fails("conflict", 5).notes("h.txt");
+    repo.aye(&["revise", "--rebase", &id]).fails("conflict", 5).notes("h.txt");
     repo.aye(&["check", "--fail-on", "conflict"]).exits(1).says("h.txt");
     let mut t = review(&repo, &[&id]);
     t.sees("f.txt").sees("]? ").types("y").sees("h.txt").sees("]? ").types("q");
@@ -266,12 +266,12 @@ fn an_edit_does_not_follow_a_file_to_a_place_that_deserves_a_second_look() {
         }
         for last in ["--yes", "--dry-run"] {
             let run = repo.aye(&["apply", &id, last]).fails("conflict", 5);
-            run.notes(place).notes(&format!("`aye rebase {id}`"));
+            run.notes(place).notes(&format!("`aye revise {id} --rebase`"));
         }
         let mut t = review(&repo, &[&id]);
         t.sees("f.txt").sees("]? ").types("y").sees(place);
         // There it is what it is.
-        repo.agent("codex", &["rebase", &id]).ok();
+        repo.agent("codex", &["revise", "--rebase", &id]).ok();
         let shown = repo.aye(&["show", &id, "--json"]).ok().json();
         assert_eq!(crate::marks::words(&shown), [mark], "{place}");
         repo.aye(&["apply", &repo.at_revision(&id), "--yes"]).fails("terminal_required", 4);

@@ -237,7 +237,7 @@ fn a_proposal_decided_elsewhere_meanwhile_is_said_and_left_alone() {
     let other = propose(&repo, "b.txt", "new\n", "A file");
     let mut t = review(&repo, &[]);
     t.sees("(1/3)").types("A").sees("(2/2)");
-    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     t.types("y").sees(&id).sees("meanwhile").sees("Write").types("y");
     t.sees(&other).sees("applied");
     assert_eq!(t.ends(), 0);
@@ -616,7 +616,7 @@ fn without_a_terminal_the_commands_are_named_and_the_status_is_4() {
     t.sees("aye review");
     assert_eq!(t.ends(), 4);
     // Nothing pending is no failure.
-    repo.aye(&["reject", &id, "--yes", "--reason", "x"]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", "x"]).ok();
     repo.aye(&["review"]).ok();
 }
 

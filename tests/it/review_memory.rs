@@ -99,7 +99,7 @@ fn staging_ids_beginnings_and_the_latest_name_it_everywhere() {
     }
     repo.aye(&["show"]).exits(2);
     repo.aye(&["apply", &id, "--latest"]).exits(2);
-    repo.aye(&["reject", "--latest", "--yes", "--reason", "not now"]).ok().says(&id);
+    repo.aye(&["reject", "--latest", "--yes", "-m", "not now"]).ok().says(&id);
     for command in ["show", "diff", "apply", "reject"] {
         repo.aye(&[command, "--latest"]).fails("proposal_not_found", 3);
     }

@@ -72,7 +72,7 @@ fn an_encoding_of_the_work_tree_is_no_change() {
     assert_eq!(proposed(&repo).matches("diff --git").count(), 1, "{}", proposed(&repo));
     assert!(proposed(&repo).contains("+again"));
     repo.write("a", "mine\n");
-    repo.aye(&["adopt", "--json"]).ok().json();
+    repo.aye(&["propose", "--keep", "--json"]).ok().json();
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn what_was_rebased_or_described_here_is_still_what_another_clone_has_made() {
     exchange(&other, &here);
     here.write("b.txt", "b\n");
     here.commit("Beside");
-    here.aye(&["rebase", &id]).ok();
+    here.aye(&["revise", "--rebase", &id]).ok();
     here.aye(&["revise", &id, "-m", "Another description"]).ok();
     kept(&here, "cat a.txt").ok().says("one\nTWO\n");
     here.agent("robo", &["revise", &id, "-m", "By the agent, elsewhere"]).ok();

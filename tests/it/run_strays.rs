@@ -90,7 +90,7 @@ fn each_way_in_which_a_tree_is_removed_keeps_them_but_for_discard() {
     repo.aye(&["session", "end", "x", "--discard"]).ok();
     assert!(moved(&repo).is_empty());
     make("x");
-    repo.aye(&["deinit", "--yes"]).ok();
+    repo.aye(&["init", "--remove", "--yes"]).ok();
     clear();
 }
 

@@ -53,7 +53,7 @@ fn a_patch_of_what_instructs_agents_is_written_in_the_tree() {
 fn what_waits_is_the_same_in_the_tree_after_a_check() {
     let repo = Repo::with(&[("d/a.txt", "one\n"), ("b.txt", "b\n")]);
     let id = repo.aye(&["propose", "d/a.txt", "--old", "one", "--new", "two", "-q"]).ok().id();
-    let look = "$AYE list; $AYE status";
+    let look = "$AYE list; $AYE list --count";
     let check = "$AYE check; echo check $?; $AYE check --staged; echo staged $?";
     let forge = "mkdir .git/aye; printf 'aye idle 3\\nlooked 1\\npacked none' >.git/aye/idle";
     let paths =
@@ -71,7 +71,7 @@ fn what_waits_is_the_same_in_the_tree_after_a_check() {
     let lines = ended.out().lines().filter(|line| line.contains(&id[..9])).count();
     assert!(lines >= 6, "{ended}");
     // Where nothing waits, the tree's git directory is left alone as well.
-    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     let quiet = "$AYE check && $AYE list && $AYE check --staged && test ! -e .git/aye || exit 9";
     run(&repo, quiet).ok();
 }

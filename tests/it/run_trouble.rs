@@ -45,7 +45,7 @@ fn bare_repository_has_sessions_of_its_head() {
     assert!(proposed(&repo).contains("+wasp\n"));
     let top = text(repo.root());
     assert!(refused(edit(&repo, &top, &text(repo.path("config"))).run()).contains("git directory"));
-    repo.aye(&["adopt"]).fails("bare_repository", 4);
+    repo.aye(&["propose", "--keep"]).fails("bare_repository", 4);
 }
 
 #[test]

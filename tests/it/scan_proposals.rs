@@ -175,12 +175,12 @@ fn descriptions_comments_reasons_and_names_are_scanned_too() {
     repo.agent("codex", &write).ok().says("b.txt:1:1: GitHub token").lacks(&token);
     repo.remove("b.txt");
     repo.git(&["config", "aye.scan", "block"]);
-    let reject = ["reject", &id, "--reason", &said];
+    let reject = ["reject", &id, "-m", &said];
     for args in [&describe[..], &create, &comment, &reject, &write] {
         let run = repo.agent("codex", args).exits(4).lacks(&format!("e {token}"));
         assert!(format!("{}{}", run.out(), run.err()).contains("secret_detected"), "{run}");
     }
     assert!(!repo.exists("b.txt"));
     repo.agent("codex", &["comment", &id, "-m", "fine"]).ok();
-    repo.agent("codex", &["reject", &id, "--reason", "fine"]).ok();
+    repo.agent("codex", &["reject", &id, "-m", "fine"]).ok();
 }

@@ -57,7 +57,7 @@ impl Checker {
         let id = self.id(&["propose", "b.txt", "--old", "bee", "--new", "B"]);
         self.aye(&["check"]);
         self.aye(&["scan", "."]);
-        self.aye(&["reject", &id, "--yes", "--reason", "no"]);
+        self.aye(&["reject", &id, "--yes", "-m", "no"]);
         self.aye(&["wait", &id]);
         self.aye(&["wait", "--any", "--timeout", "0"]);
         let steps = r#"{"plan": [{"step": "Look", "status": "in_progress"}], "explanation": "x"}"#;
@@ -109,12 +109,12 @@ fn stable_answers_keep_to_their_schemas() {
     check.aye(&["show", &first]);
     check.aye(&["apply", &first, "--dry-run"]);
     let named = check.repo.at_revision(&first);
-    check.aye(&["approve", &named, "--yes", "--reason", "read"]);
+    check.aye(&["approve", &named, "--yes", "-m", "read"]);
     check.aye(&["show", &first]);
     check.aye(&["list"]);
     check.aye(&["apply", &named, "--yes"]);
     check.aye(&["undo", &first, "--yes"]);
-    check.aye(&["reject", &second, "--yes", "--reason", "no"]);
+    check.aye(&["reject", &second, "--yes", "-m", "no"]);
     check.aye(&["show", &second]);
     check.findings_and_plans();
     check.aye(&["list", "--status", "all"]);

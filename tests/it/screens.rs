@@ -61,7 +61,7 @@ impl Scene {
         let why = ["-m", "An unknown language has no names"];
         scene.at("10:40", &[&lines[..], &suggest, &why].concat());
         scene.at("10:41", &[&lines[..], &["9-10", "--question", "-m", "Here too?"]].concat());
-        scene.at("10:50", &["reject", &notes, "--yes", "--reason", "We count in English"]);
+        scene.at("10:50", &["reject", &notes, "--yes", "-m", "We count in English"]);
         scene
     }
 
@@ -85,7 +85,7 @@ impl Scene {
             term => cmd.env("TERM", term),
         };
         let mut t = Terminal::start(cmd, 200, columns);
-        if args[0] == "review" {
+        if args.first() == Some(&"review") {
             t.sees("]? ");
         } else {
             t.ends();
@@ -111,7 +111,7 @@ fn the_screens_fit_every_width() {
     let commands: [&[&str]; 7] = [
         &["list"],
         &["list", "--group", "by"],
-        &["status", "--long"],
+        &[],
         &["log"],
         &["show", day],
         &["review", day],
@@ -121,7 +121,8 @@ fn the_screens_fit_every_width() {
         let mut out = String::new();
         for args in commands {
             let shown = args.iter().map(|arg| if *arg == day { "ID" } else { arg });
-            let _ = writeln!(out, "$ aye {}", shown.collect::<Vec<_>>().join(" "));
+            let line = format!("$ aye {}", shown.collect::<Vec<_>>().join(" "));
+            let _ = writeln!(out, "{}", line.trim_end());
             let rows = scene.rows(&scene.screen(args, columns, ""));
             for row in rows {
                 out.push_str(&row);

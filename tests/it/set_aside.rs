@@ -43,11 +43,11 @@ fn scene(pending: bool) -> Scene {
         repo.aye(&["propose", "f", "--old", &old, "--new", &new, "-q"]).ok().id()
     };
     let ids: Vec<String> = [10, 20, 30, 40].into_iter().map(propose).collect();
-    repo.aye(&["reject", &ids[1], "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &ids[1], "--yes", "-m", "no"]).ok();
     repo.aye(&["apply", &ids[2], "--yes"]).ok();
     match pending {
         true => repo.aye(&["comment", &ids[0], "-m", "seen"]).ok(),
-        false => repo.aye(&["reject", &ids[0], "--yes", "--reason", "no"]).ok(),
+        false => repo.aye(&["reject", &ids[0], "--yes", "-m", "no"]).ok(),
     };
     let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]).trim().to_owned();
     let tip = repo.git(&["rev-parse", &lane]).trim().to_owned();
@@ -214,7 +214,7 @@ fn a_lane_of_which_nothing_is_left_goes_back_too() {
     let other = scene.copy();
     repo.aye(&["doctor", "--repair", "--trust", tip]).ok().says("7 events");
     scene.is_whole();
-    repo.aye(&["reject", &scene.proposals[3], "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &scene.proposals[3], "--yes", "-m", "no"]).ok();
     assert_eq!(repo.git(&["rev-parse", &format!("{lane}~1")]).trim(), tip);
 
     // What is said meanwhile goes to another lane: this one has positions that others may know.

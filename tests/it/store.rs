@@ -17,7 +17,7 @@ fn lane(repo: &Repo) -> String {
 #[test]
 fn the_lane_is_an_audit_log_for_plain_git() {
     let (repo, id) = repo_with_proposal();
-    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     let log = repo.git(&["log", "--format=%s", &lane(&repo)]);
     assert_eq!(log, format!("reject {id}\npropose {id}: f"));
     let tree = repo.git(&["ls-tree", "-r", "--name-only", &format!("{}~1", lane(&repo))]);
@@ -291,7 +291,7 @@ fn projections_follow_what_is_fetched() {
         files
     };
     assert!(has(&other, &mine), "the writer has made the fetched proposal's files");
-    other.aye(&["reject", &mine, "--reason", "no", "--yes"]).ok();
+    other.aye(&["reject", &mine, "-m", "no", "--yes"]).ok();
     assert!(!has(&other, &mine));
 
     fetch(&repo, &other, "second");

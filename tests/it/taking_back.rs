@@ -29,7 +29,7 @@ fn a_request_for_changes_is_taken_back() {
     repo.aye(&["undo", &id, "--yes"]).fails("not_applied", 5);
     // A rejection that is taken back leaves the request that came before it.
     repo.aye(&["comment", &id, "--request-changes", "-m", "no"]).ok();
-    repo.aye(&["reject", &id, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     repo.aye(&["undo", &id, "--yes"]).ok();
     assert!(sent_back(&repo, &id));
     repo.aye(&["undo", &id, "--yes"]).ok();
@@ -45,7 +45,7 @@ fn what_was_decided_in_one_go_is_taken_back_together() {
     let [one, two, three] = [("2\n", "two\n"), ("5\n", "five\n"), ("8\n", "eight\n")]
         .map(|(old, new)| propose(&repo, old, new));
     repo.aye(&["apply", &one, "--yes"]).ok();
-    repo.aye(&["reject", &two, "--yes", "--reason", "no"]).ok();
+    repo.aye(&["reject", &two, "--yes", "-m", "no"]).ok();
     repo.aye(&["comment", &three, "--request-changes", "-m", "no"]).ok();
     let mut terminal = Terminal::start(repo.cmd(&["undo"]), 24, 100);
     terminal.sees("Undo").types("a\r");
@@ -53,7 +53,7 @@ fn what_was_decided_in_one_go_is_taken_back_together() {
     let screen = terminal.text();
     assert!(screen.contains("sent") && screen.contains("rejected"), "{screen}");
     assert_eq!(repo.text("a"), before);
-    assert_eq!(repo.aye(&["status", "--porcelain"]).ok().out().lines().next(), Some("3 pending"));
+    assert_eq!(repo.aye(&["list", "--count", "--json"]).ok().json()["pending"], 3);
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn the_id_may_be_left_out_where_one_is_pending() {
     let id = propose(&repo, "2\n", "two\n");
     let run = repo.aye(&["show"]).fails("usage", 2);
     run.notes("--latest");
-    for command in ["show", "diff", "rebase"] {
-        repo.aye(&[command, "--latest"]).ok();
+    for command in [&["show"][..], &["diff"], &["revise", "--rebase"]] {
+        repo.aye(&[command, &["--latest"]].concat()).ok();
     }
     repo.aye(&["comment", "--latest", "-m", "hm"]).ok();
     repo.aye(&["wait", "--latest", "--timeout", "0"]).exits(124);

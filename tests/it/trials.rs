@@ -144,7 +144,7 @@ fn a_command_of_a_trial_decides_nothing_and_writes_nothing_in_a_persons_name() {
     };
     let words = [
         "apply \"$1\" --yes",
-        "reject \"$1\" --yes --reason no",
+        "reject \"$1\" --yes -m no",
         "approve \"$1\" --yes",
         "comment \"$1\" --request-changes -m 'Not like this'",
         "propose b.txt --old three --new drei",
@@ -226,7 +226,7 @@ fn a_command_of_a_trial_changes_neither_hooks_nor_sessions_nor_lanes() {
         "agents install gemini --user",
         "agents remove claude-code",
         "session end s --discard",
-        "gc --now --keep 0",
+        "doctor --gc --now --keep 0",
         "memory init",
         "init --agents",
     ];
@@ -236,7 +236,8 @@ fn a_command_of_a_trial_changes_neither_hooks_nor_sessions_nor_lanes() {
             run(&script).exits(4).notes("error[in_trial]");
         }
     }
-    run("cd ../../../.. && \"$0\" hooks status && \"$0\" session list && \"$0\" gc -n").ok();
+    run("cd ../../../.. && \"$0\" hooks status && \"$0\" session list && \"$0\" doctor --gc -n")
+        .ok();
     assert_eq!(state(), before);
 }
 

@@ -64,11 +64,11 @@ fn hunks_are_not_counted_otherwise_than_they_were_looked_at() {
     repo.write("a.txt", lines(&[(105, "FIVE")]));
     for given in [&at, &id] {
         let refused = repo.aye(&["apply", given, "--hunks", "1", "--yes"]);
-        refused.fails("changed_since_shown", 5).notes("aye rebase");
+        refused.fails("changed_since_shown", 5).notes("--rebase");
     }
     assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE")]));
     repo.aye(&["apply", &id, "--hunks", "1", "--dry-run"]).ok().says("+BAD");
-    repo.aye(&["rebase", &id]).ok();
+    repo.aye(&["revise", "--rebase", &id]).ok();
     repo.aye(&["apply", &revision(&repo, &id), "--hunks", "1", "--yes"]).ok();
     assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE"), (130, "BAD")]));
 }
@@ -164,7 +164,7 @@ fn what_was_rejected_meanwhile_is_not_committed() {
         let mut t = Terminal::start(repo.cmd(&["apply", &id, "--commit"]), 30, 100);
         t.sees("commit");
         match name {
-            "reject" => repo.aye(&["reject", &id, "--yes", "--reason", "no"]),
+            "reject" => repo.aye(&["reject", &id, "--yes", "-m", "no"]),
             "withdraw" => repo.agent("codex", &["reject", &id]),
             _ => repo.agent("codex", &["comment", &id, "-m", "wait"]),
         }

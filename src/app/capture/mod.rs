@@ -3,6 +3,7 @@
 mod amend;
 mod given;
 mod range;
+mod since;
 mod take_back;
 mod uncommitted;
 
@@ -14,8 +15,10 @@ use chrono::{DateTime, Utc};
 
 pub use amend::amend;
 use given::Given;
-pub(super) use range::resolve;
+use range::resolve;
 use range::{between, ends, parent};
+pub use since::Since;
+use since::since;
 pub use take_back::{TakeBack, TakenBack};
 use uncommitted::{Specs, uncommitted};
 
@@ -54,6 +57,15 @@ pub enum Source {
         /// Whether the files are to go back once their changes are proposed.
         take_back: bool,
     },
+    /// What the work tree holds since a commit, a stash or a time, commits made since included.
+    Since {
+        /// Since when.
+        since: Since,
+        /// Files and directories that alone count; none for all of them. An agent has to name some.
+        paths: Vec<RepoPath>,
+        /// Whether the files are to go back to what they were then.
+        take_back: bool,
+    },
     /// What a commit changed against its first parent.
     Commit {
         /// Any name that git has for it.
@@ -81,6 +93,13 @@ pub enum Remark {
     Symlink(RepoPath),
     /// A staged file that a sparse checkout excludes; it is not proposed.
     Excluded(RepoPath),
+    /// A file that is not proposed, and why, in words.
+    PassedOver {
+        /// From the top.
+        path: String,
+        /// Why.
+        why: String,
+    },
 }
 
 /// Reads `source`. What there is to say about it is added to `remarks`, also where that fails.
@@ -102,15 +121,13 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
             return Ok(Draft { on, adapted, ..Draft::new(store, changeset, InputForm::Patch)? });
         }
         Source::Worktree { specs, base, .. } => {
-            if specs.is_empty() && session.caller.actor.kind == ActorKind::Agent {
-                return Err(Error::new(
-                    &apply::codes::PATHSPEC_REQUIRED,
-                    "an agent has to say which files it changed: others may be somebody else's work",
-                )
-                .hint("name them as to git add: aye propose --worktree PATH… -m WHY"));
-            }
+            require_named(session, specs.is_empty())?;
             let specs = Specs { base, specs };
             (uncommitted(session, &specs, remarks)?, InputForm::Worktree)
+        }
+        Source::Since { since: then, paths, .. } => {
+            require_named(session, paths.is_empty())?;
+            (since(session, then, paths, remarks)?, InputForm::Worktree)
         }
         Source::Commit { rev, reverse } => {
             let id = resolve(store, rev, "^{commit}")?;
@@ -126,8 +143,23 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
             (between(store, &from, &to)?, InputForm::Commit)
         }
     };
-    let take_back = matches!(source, Source::Worktree { take_back: true, .. });
+    let take_back = matches!(
+        source,
+        Source::Worktree { take_back: true, .. } | Source::Since { take_back: true, .. }
+    );
     Ok(Draft { take_back, ..Draft::new(store, changeset, form)? })
+}
+
+/// Refuses to an agent to propose every file of the work tree.
+fn require_named(session: &Session<'_>, is_everything: bool) -> Result<()> {
+    if !is_everything || session.caller.actor.kind != ActorKind::Agent {
+        return Ok(());
+    }
+    Err(Error::new(
+        &apply::codes::PATHSPEC_REQUIRED,
+        "an agent has to say which files it changed: others may be somebody else's work",
+    )
+    .hint("name them as to git add: aye propose --worktree PATH… -m WHY"))
 }
 
 /// Carries `edits` out on the files that `ground` says. `form` is what the proposal records.

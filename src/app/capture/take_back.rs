@@ -86,7 +86,7 @@ fn require_allowed(session: &Session<'_>, changeset: &Changeset) -> Result<()> {
             format!("{path} {why}, and only a person puts it back to what it was"),
         )
         .with("path", path.clone())
-        .hint(format!("propose it and leave the file as it is: aye adopt {path}")))
+        .hint(format!("propose it and leave the file as it is: aye propose --keep {path}")))
     };
     let known = store.instructions();
     let head = store.repo().head_id().ok().map(|id| id.to_string());

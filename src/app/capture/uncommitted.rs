@@ -57,6 +57,11 @@ pub(super) fn uncommitted(
                     remarks.push(Remark::Symlink(RepoPath::from_tree(name)?));
                     continue;
                 }
+                // A submodule at another commit.
+                if [head, worktree].contains(&&b"160000"[..]) {
+                    remarks.push(Remark::OtherRepository(name.as_bstr().to_string()));
+                    continue;
+                }
                 let file = files.entry(name).or_default();
                 if head != b"000000" {
                     let (Ok(mode), Ok(id)) = (head.to_str(), id.to_str()) else {

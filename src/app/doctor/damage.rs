@@ -54,7 +54,7 @@ pub(super) fn damaged(damage: &Damage, view: &View) -> Problem {
 
 /// A decision that counts for nothing leaves its proposal pending, and is lost all the same.
 fn purge(id: &str) -> (String, &'static str) {
-    (format!("aye purge {id} --reason damaged"), "give up all that is recorded of it")
+    (format!("aye purge {id} -m damaged"), "give up all that is recorded of it")
 }
 
 /// How a proposal of which something is lost is done with: the command, and what that does, in words.
@@ -62,6 +62,6 @@ pub(super) fn end_of(view: &View, id: &str) -> (String, &'static str) {
     let found = ProposalId::parse(id).and_then(|id| view.proposal(&id));
     match found.is_ok_and(|proposal| proposal.decision().is_some()) {
         true => purge(id),
-        false => (format!("aye reject {id} --reason damaged"), "give it up"),
+        false => (format!("aye reject {id} -m damaged"), "give it up"),
     }
 }

@@ -139,7 +139,7 @@ impl<'a> Looking<'a> {
         Ok(())
     }
 
-    /// A stamp that hides what waits from whoever goes by it: `list`, `status`, `check` and the hook of git.
+    /// A stamp that hides what waits from whoever goes by it: `list`, `check` and the hook of git.
     fn forged_stamp(&mut self) -> Result<()> {
         let (store, view, now) = (self.store, self.view, self.now);
         let waiting = view.count_pending(now)? + view.contested(now)?.len();

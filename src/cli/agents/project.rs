@@ -1,4 +1,4 @@
-//! The settings of this project, not the user's own, that hold aye's hooks; `aye deinit` takes them out.
+//! The settings of this project, not the user's own, that hold aye's hooks; `aye init --remove` takes them out.
 
 use std::path::{Path, PathBuf};
 

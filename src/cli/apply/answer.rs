@@ -61,6 +61,27 @@ impl Answer {
 }
 
 impl Item {
+    /// A proposal or patch of which nothing else is to be said.
+    pub fn plain(
+        proposal_id: String,
+        file_path: String,
+        status: Status,
+        files: Vec<FileItem>,
+    ) -> Self {
+        Self {
+            proposal_id,
+            file_path,
+            status,
+            effect: None,
+            commit: None,
+            files,
+            marks: Vec::new(),
+            rest: None,
+            amended: None,
+            collides_with: None,
+        }
+    }
+
     /// `proposal`, which stays pending, with these files.
     pub(super) fn pending(
         proposal: &Proposal,
@@ -68,18 +89,8 @@ impl Item {
         files: Vec<FileItem>,
         marks: Vec<Mark>,
     ) -> Self {
-        Self {
-            proposal_id: proposal.id.to_string(),
-            file_path: file_path(proposal.current()),
-            status: Status::Pending,
-            effect: Some(effect),
-            commit: None,
-            files,
-            marks,
-            rest: None,
-            amended: None,
-            collides_with: None,
-        }
+        let (id, path) = (proposal.id.to_string(), file_path(proposal.current()));
+        Self { effect: Some(effect), marks, ..Self::plain(id, path, Status::Pending, files) }
     }
 
     /// `proposal`, which was applied.

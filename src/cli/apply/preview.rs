@@ -73,7 +73,7 @@ pub fn of_proposal(error: Error, id: &ProposalId) -> Error {
 /// whoever made it.
 pub fn for_reviewer(error: Error, id: &ProposalId) -> Error {
     match error.is(&crate::changeset::codes::NO_CHANGE) {
-        true => error.hint(format!("there is nothing to apply: aye reject {id} --reason TEXT")),
+        true => error.hint(format!("there is nothing to apply: aye reject {id} -m TEXT")),
         false => error,
     }
 }

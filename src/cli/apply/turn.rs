@@ -5,7 +5,7 @@ use super::conflicts::refuse_conflicts;
 use super::preview::{present, shown};
 use super::{Args, digest_of, markers};
 use crate::cli::Context;
-use crate::cli::identity::Asking;
+use crate::cli::asking::Asking;
 use crate::cli::part::Chosen;
 use crate::decide::{Request, Seen, Shown};
 use crate::error::{Exit, Result};

@@ -45,7 +45,8 @@ pub struct Item {
 impl<'a> Document<'a> {
     /// Of revision number `revision` of `proposal`, whose `changes` are written as `patch`.
     pub fn new(
-        (proposal, revision): (&'a Proposal, usize),
+        proposal: &'a Proposal,
+        revision: usize,
         planned: bool,
         changes: &[FileChange],
         patch: &'a [u8],

@@ -1,17 +1,21 @@
 //! `aye diff`: the changes of a proposal.
 
 mod document;
+mod text;
+mod within;
 
 pub use document::Document;
+pub use text::{DiffArgs, bytes};
+use text::{patch, text};
+use within::within;
 
 use super::marks::notice;
 use super::which::One;
-use super::{Context, Format, difftool, pager, paths, show};
-use crate::changeset::{Changeset, RepoPath};
+use super::{Context, Format, difftool, pager, show};
+use crate::changeset::Changeset;
 use crate::check::{marks, relations};
 use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, Status};
 use crate::render::diff as render;
 use crate::store::Store;
@@ -113,30 +117,6 @@ fn by(proposal: &Proposal) -> String {
     format!("by {} ({})", escape::name(name), author.kind.as_str())
 }
 
-/// How a diff is shown.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Diff options")]
-pub struct DiffArgs {
-    /// How many lines change in each file.
-    #[arg(long, group = "form")]
-    pub stat: bool,
-    /// Only the names of changed files.
-    #[arg(long, group = "form")]
-    pub name_only: bool,
-    /// Changed words inside the lines.
-    #[arg(long, group = "form")]
-    pub word_diff: bool,
-    /// A patch that git apply accepts, byte for byte; never coloured.
-    #[arg(short = 'p', long, group = "form")]
-    pub patch: bool,
-    /// Hunk by hunk, numbered as `aye apply --hunks` takes them.
-    #[arg(long, group = "form", conflicts_with = "unified")]
-    pub hunks: bool,
-    /// Unchanged lines around changes.
-    #[arg(short = 'U', long, value_name = "N")]
-    pub unified: Option<usize>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -216,8 +196,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
         let patch = patch(&store, &changeset);
         let number = args.revision.unwrap_or(proposal.revisions.len());
-        let of = (&proposal, number);
-        let document = Document::new(of, planned, changeset.changes(), &patch);
+        let document = Document::new(&proposal, number, planned, changeset.changes(), &patch);
         context.emit(Format::Text, &document, String::new)?;
         return Ok(Exit::Done);
     }
@@ -230,99 +209,4 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let snapshot = store.repo().config_snapshot();
     pager::page(context, Some(snapshot.plumbing()), &text)?;
     Ok(Exit::Done)
-}
-
-/// Those of `files`, each with the one that it comes from, at or below `typed`; both sides of a rename where one of
-/// them is. `None`: all of them.
-fn within<'f>(
-    context: &Context,
-    store: &Store,
-    proposal: &Proposal,
-    files: impl Iterator<Item = (&'f RepoPath, Option<&'f RepoPath>)> + Clone,
-    typed: &[std::ffi::OsString],
-) -> Result<Option<Vec<RepoPath>>> {
-    if typed.is_empty() {
-        return Ok(None);
-    }
-    let mut wanted = Vec::with_capacity(typed.len());
-    for text in typed {
-        let is_top =
-            text == "." && store.prefix(&context.path_base(store)).is_none_or(|at| at.is_empty());
-        let path = match is_top {
-            true => return Ok(None),
-            false => paths::typed(context, store, text)?,
-        };
-        let below = |one: &RepoPath| *one == path || one.parents().any(|parent| parent == path);
-        let found: Vec<RepoPath> = files
-            .clone()
-            .filter(|(path, origin)| below(path) || origin.is_some_and(below))
-            .flat_map(|(path, origin)| [Some(path.clone()), origin.cloned()])
-            .flatten()
-            .collect();
-        if found.is_empty() {
-            let message = format!("{} changes nothing at '{}'", proposal.id, path.display());
-            return Err(Error::new(&codes::INVALID_ARGUMENT, message)
-                .with("path", path.display().to_string())
-                .hint(format!("its files: aye diff {} --name-only", proposal.id)));
-        }
-        wanted.extend(found);
-    }
-    Ok(Some(wanted))
-}
-
-/// The changes of a revision of `proposal` as asked for: a patch byte for byte, anything else as
-/// text for people.
-pub fn bytes(
-    context: &Context,
-    store: &Store,
-    proposal: &Proposal,
-    changeset: &Changeset,
-    args: &DiffArgs,
-) -> Vec<u8> {
-    match args.patch {
-        true => patch(store, changeset),
-        false => text(context, store, proposal, changeset, args, false).into_bytes(),
-    }
-}
-
-/// The changes of a revision of `proposal` as text for people; those of memory by section. `all`: also the lines of
-/// what is large.
-fn text(
-    context: &Context,
-    store: &Store,
-    proposal: &Proposal,
-    changeset: &Changeset,
-    args: &DiffArgs,
-    all: bool,
-) -> String {
-    let changes = changeset.changes().to_vec();
-    let changes = match proposal.subject {
-        Subject::Code => store.with_sources(changes),
-        Subject::Memory => changes,
-    };
-    let snapshot = store.repo().config_snapshot();
-    let mut options = pager::options(context, Some(snapshot.plumbing()));
-    options.all = all;
-    if let Some(lines) = args.unified {
-        options.context = lines;
-    }
-    if args.word_diff {
-        options.layout = render::Layout::Words;
-    }
-    if args.hunks {
-        options.context = crate::changeset::hunks::CONTEXT;
-        crate::review::terminal::numbered(&changes, &options)
-    } else if args.stat {
-        render::stat(&changes, &options.palette, options.columns)
-    } else if args.name_only {
-        render::name_only(&changes)
-    } else if proposal.subject == Subject::Memory && options.layout == render::Layout::Unified {
-        crate::review::terminal::by_section(&changes, &options)
-    } else {
-        render::changeset(&changes, &options)
-    }
-}
-
-fn patch(store: &Store, changeset: &Changeset) -> Vec<u8> {
-    crate::changeset::emit::git_patch(changeset, store.repo().object_hash())
 }

@@ -34,16 +34,20 @@ pub fn run(
     let record = home.record(name)?;
     let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
     let is_top = found.work_dir().is_some_and(|top| real(&top) == real(&home.tree(name)));
-    let Args { edits, from_json, source, mut meta } = args;
-    let SourceArgs { patch, worktree, commit, range, read, .. } = source;
-    let is_elsewhere = commit.is_some() || range.is_some() || meta.on.is_some();
+    let Args { edits, from_json, source, mut meta, public } = args;
+    let SourceArgs { patch, worktree, keep, since, commit, range, read } = source;
+    let is_elsewhere = commit.is_some()
+        || range.is_some()
+        || meta.on.is_some()
+        || since.is_some()
+        || public.public;
     let is_elsewhere = is_elsewhere || meta.instead_of.is_some() || meta.by.is_some();
     if is_elsewhere || !is_top {
         return Err(in_session(name));
     }
     store.run_by(record.run.or_else(|| context.run_of(name, None)));
-    let is_edit = patch.is_none() && worktree.is_none() && from_json.is_none();
-    let wanted = match (patch, worktree) {
+    let is_edit = patch.is_none() && worktree.is_none() && keep.is_none() && from_json.is_none();
+    let wanted = match (patch, worktree.or(keep)) {
         (Some(file), _) => {
             let bytes = paths::content(context, &file, limits::PATCH as u64 + 1)?;
             Wanted::Patch { bytes, options: read.options() }

@@ -1,5 +1,6 @@
 //! `aye propose`: make a proposal.
 
+mod answer;
 mod edits;
 mod inside;
 mod json;
@@ -7,25 +8,23 @@ mod source;
 
 use std::ffi::OsString;
 
+use answer::note_description;
+pub use answer::{answer, note_adapted, warn};
 use chrono::Duration;
 pub use edits::{EditArgs, name_flag};
 pub use inside::{Spooled, spooled};
 pub use json::Request;
 pub use source::{SourceArgs, note_staged};
 
-use super::{Context, Format, paths};
-use crate::app::propose::{Details, Recorded};
+use super::revise::public::{self, PublicArgs};
+use super::{Context, paths};
+use crate::app::propose::Details;
 use crate::app::{self, capture};
-use crate::changeset::patch::FileReport;
 use crate::changeset::snippet::Edit;
 use crate::error::{Error, Exit, Result, codes};
-use crate::proposal::ProposalId;
 use crate::proposal::event::InputForm;
 use crate::repository::{DURATION, parse_duration};
-use crate::scan::gate::Warning;
-use crate::store::Store;
-use crate::text::escape;
-use crate::tools::changes::Proposed;
+use crate::store::{Audience, Store};
 
 /// Propose a change: files stay as they are until a person applies it.
 #[derive(Debug, clap::Args)]
@@ -36,6 +35,7 @@ use crate::tools::changes::Proposed;
   aye propose --from-json - < edits.json    several files
   aye propose --patch fix.diff -m 'Fix the off-by-one'
   aye propose --worktree -m 'What I have so far'
+  aye propose --keep --since 45m --by aider    what an agent without a gate has done
   aye propose --on m4k8 src/app.ts --old 'let x = 2' --new 'let x = 3' -m 'Then three'
   aye propose --commit topic~1")]
 pub struct Args {
@@ -54,6 +54,9 @@ pub struct Args {
     /// Something else than edits. Last: its headings would hold for all that follows.
     #[command(flatten)]
     pub source: SourceArgs,
+    /// Publishing.
+    #[command(flatten)]
+    pub public: PublicArgs,
 }
 
 /// What goes with the changes of a proposal.
@@ -71,7 +74,7 @@ pub struct Meta {
     /// Who proposes; AYE_AGENT or the git identity otherwise.
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
-    /// Another agent's proposal that this one is to take the place of; that one stays as it is.
+    /// Another agent's proposal that this one replaces; that one stays.
     #[arg(long, value_name = "ID")]
     pub instead_of: Option<String>,
     /// A pending proposal that the edits, or the patch, are made on top of.
@@ -81,11 +84,11 @@ pub struct Meta {
     /// session (AYE_SESSION) makes is put on that one.
     #[arg(long, value_name = "ID", conflicts_with_all = ["worktree", "commit", "range"])]
     pub on: Option<String>,
-    /// Keep it in this clone: it is pushed nowhere until `aye publish`.
+    /// Keep it in this clone: it is pushed nowhere until `aye revise --public`.
     ///
     /// Proposals that change a file of aye.private (globs in git's configuration), or one that git
     /// ignores and does not track, or that stand on something private, are private without this.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "public")]
     pub private: bool,
     /// How long it waits for a decision (30m, 12h, 7d, 2w).
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -124,6 +127,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return inside::run(context, store, &found, &name, args);
     }
     let store = context.prepared(found)?;
+    if args.public.public {
+        context.refuse_agents("publish what would be private", "aye propose --public")?;
+    }
     let session = context.session(&store);
     let mut meta = args.meta;
     let on = meta.on.take();
@@ -140,34 +146,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let recorded = app::propose::propose(&session, draft, meta.details())?;
     let exit = answer(context, &recorded)?;
     note_description(context, &store, &recorded, message.as_deref());
-    Ok(exit)
-}
-
-/// Says how the proposal gets a description where it has none, or another one than `message`, because it was pending.
-fn note_description(context: &Context, store: &Store, recorded: &Recorded, message: Option<&str>) {
     let proposal = &recorded.proposal;
-    let (present, id) = (proposal.description.as_deref(), &proposal.id);
-    let why = match message {
-        Some(text) if recorded.duplicate && present != Some(text) => "its description stays",
-        _ if present.is_none() => "it has no description",
-        _ => return,
-    };
-    let how = match context.own(store, proposal, "aye revise") {
-        Ok(_) => format!("aye revise {id} -m TEXT"),
-        Err(_) => format!("aye comment {id} -m TEXT"),
-    };
-    context.note(&format!("note: {why}; to tell the reviewer why: `{how}`"));
-}
-
-/// Says what was proposed.
-///
-/// # Errors
-/// If it cannot be printed.
-pub fn answer(context: &mut Context, recorded: &Recorded) -> Result<Exit> {
-    note_staged(context, &recorded.taken_back);
-    note_adapted(context, &recorded.adapted);
-    let answer = Proposed { schema: Some("aye/propose@1"), ..Proposed::new(recorded) };
-    emit(context, &answer, &recorded.proposal.id)
+    if args.public.public && store.view()?.audience(&proposal.id)? == Audience::Private {
+        return public::publish(context, &store, proposal, &args.public);
+    }
+    Ok(exit)
 }
 
 fn compile(
@@ -193,52 +176,4 @@ fn compile(
             ));
     }
     Ok(edits)
-}
-
-fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exit> {
-    let (quiet, duplicate) = (context.quiet, answer.duplicate);
-    context.emit(Format::Text, answer, || {
-        if quiet {
-            return format!("{id}\n");
-        }
-        let files = match answer.files.as_slice() {
-            [one] => escape::line(one).into_owned(),
-            several => format!("{} files", several.len()),
-        };
-        let word = if duplicate { "already pending" } else { "proposed" };
-        let on = answer.stands_on.as_ref();
-        let on = on.map_or_else(String::new, |lower| format!(", on top of {lower}"));
-        let line = |path: &String| format!("  put back  {}\n", escape::name(path));
-        let put_back: String = answer.put_back.iter().map(line).collect();
-        format!("{id}  {word}: {files}{on}\n{put_back}")
-    })?;
-    warn(context, &answer.warnings);
-    if context.format.is_none() && !answer.put_back.is_empty() {
-        context.note(&format!("what they held is in {id}: aye diff {id}"));
-    }
-    if context.format.is_none() && !duplicate {
-        context.note(&format!("look: aye diff {id}    decide: aye review {id}"));
-    }
-    Ok(Exit::Done)
-}
-
-/// Says which hunks of a patch went elsewhere, or were matched otherwise, than written.
-pub fn note_adapted(context: &Context, adapted: &[FileReport]) {
-    for file in adapted {
-        let path = escape::name(&file.path.display().to_string());
-        for hunk in &file.hunks {
-            let (number, line, remarks) = (hunk.hunk, hunk.line, hunk.remarks());
-            context.note(&format!("note: {path}, hunk {number}: line {line}{remarks}"));
-        }
-    }
-}
-
-/// Says what the scan found, where the answer itself is text.
-pub fn warn(context: &mut Context, warnings: &[Warning]) {
-    if context.format_or(Format::Text) != Format::Text {
-        return;
-    }
-    for warning in warnings {
-        context.note(&format!("warning: {}", escape::line(&warning.line())));
-    }
 }

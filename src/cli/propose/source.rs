@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::app::capture::{self, Remark, Source, TakenBack};
+use crate::app::capture::{self, Remark, Since, Source, TakenBack};
 use crate::app::stack::Ground;
 use crate::app::{Draft, Session};
 use crate::changeset::patch::limits;
@@ -15,21 +15,28 @@ use crate::text::{escape, shell};
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Other sources")]
 pub struct SourceArgs {
-    /// A patch: a unified diff or an envelope (*** Begin Patch); - reads standard input.
+    /// A unified diff or an envelope (*** Begin Patch); - reads standard input.
     #[arg(long, value_name = "FILE", group = "source", conflicts_with_all = ["path", "from_json"])]
     pub patch: Option<OsString>,
-    /// What is not committed, staged or not, new files included; the files then go back to HEAD, or
-    /// to what proposals have been applied to them since. The index stays as it is.
-    /// With PATHSPEC, only what it matches, as for git add. Agents have to give one.
+    /// What is not committed, new files too; the files then go back.
+    ///
+    /// Staged or not; they go back to HEAD, or to what proposals have been applied to them since. The index stays as
+    /// it is. With PATHSPEC, only what it matches, as for git add. Agents have to give one.
     #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "from_json"])]
     pub worktree: Option<Vec<OsString>>,
-    /// Leave the files as they are.
-    #[arg(long, requires = "worktree")]
-    pub keep: bool,
+    /// The same, but the files stay: what an agent has done already.
+    #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "from_json"])]
+    pub keep: Option<Vec<OsString>>,
+    /// The two above: since a commit, a stash, or a time such as 45m.
+    ///
+    /// Commits made since are included. A time is a span (45m, 2h, 3d) or as in 2026-01-31T15:00:00Z. Each PATHSPEC
+    /// is a file or a directory then. A stash (git stash create, before the agent starts) leaves your own edits out.
+    #[arg(long, value_name = "REV|TIME", conflicts_with_all = ["path", "from_json", "patch", "commit", "range"])]
+    pub since: Option<OsString>,
     /// What a commit changed against its first parent.
     #[arg(long, value_name = "REV", group = "source", conflicts_with_all = ["path", "from_json"])]
     pub commit: Option<OsString>,
-    /// What changed from A to B, as one change: A..B, or A...B from their merge base.
+    /// What changed from A to B; with A...B from their merge base.
     #[arg(long, value_name = "A..B", group = "source", conflicts_with_all = ["path", "from_json"])]
     pub range: Option<OsString>,
     /// How a patch is read.
@@ -56,6 +63,15 @@ impl SourceArgs {
         Err(Error::new(&codes::USAGE, message).hint("leave it out, or name a patch with --patch"))
     }
 
+    /// The files of the work tree that are meant, and whether they go back.
+    fn files(&self) -> Option<(&[OsString], bool)> {
+        match (&self.worktree, &self.keep) {
+            (Some(specs), _) => Some((specs, true)),
+            (None, Some(specs)) => Some((specs, false)),
+            (None, None) => None,
+        }
+    }
+
     /// Reads the source that was given, if one was; a patch on `ground`.
     ///
     /// # Errors
@@ -67,13 +83,26 @@ impl SourceArgs {
         ground: Ground,
     ) -> Result<Option<Draft>> {
         self.refuse_unused()?;
+        if self.since.is_some() && self.files().is_none() {
+            return Err(Error::new(&codes::USAGE, "--since goes with --worktree or --keep")
+                .hint("aye propose --keep --since main~2 -m WHY"));
+        }
         let reverse = self.read.reverse;
         let source = if let Some(file) = &self.patch {
             let bytes = paths::content(context, file, limits::PATCH as u64 + 1)?;
             Source::Patch { bytes, options: self.read.options(), ground }
-        } else if let Some(specs) = self.worktree {
-            let base = context.path_base(session.store);
-            Source::Worktree { specs, base, take_back: !self.keep }
+        } else if let Some((specs, take_back)) = self.files() {
+            match &self.since {
+                Some(since) => {
+                    let typed = |path: &OsString| paths::typed(context, session.store, path);
+                    let paths = specs.iter().map(typed).collect::<Result<_>>()?;
+                    Source::Since { since: Since::parse(since, session.now), paths, take_back }
+                }
+                None => {
+                    let base = context.path_base(session.store);
+                    Source::Worktree { specs: specs.to_vec(), base, take_back }
+                }
+            }
         } else if let Some(rev) = self.commit {
             Source::Commit { rev, reverse }
         } else if let Some(range) = self.range {
@@ -98,6 +127,9 @@ fn line(remark: &Remark) -> String {
         }
         Remark::Symlink(path) => {
             format!("{} is a symlink and stays as it is", escape::name(&path.display().to_string()))
+        }
+        Remark::PassedOver { path, why } => {
+            format!("{} is not proposed: {}", escape::name(path), escape::line(why))
         }
         Remark::Excluded(path) => format!(
             "{} is staged but excluded from the work tree, and stays as it is",

@@ -70,7 +70,7 @@ fn commands(id: &str, at: &str, kind: ActorKind) -> String {
     }
     look + &format!(
         "  aye apply {at} --yes\n  aye apply {at} --hunks 1,3-5 --yes\n  \
-           aye reject {id} --yes --reason 'TEXT'\n  aye comment {id} --request-changes -m 'TEXT'\n"
+           aye reject {id} --yes -m 'TEXT'\n  aye comment {id} --request-changes -m 'TEXT'\n"
     )
 }
 
@@ -222,7 +222,7 @@ fn tickets(context: &Context, store: &Store, view: &View, args: &Args) -> Result
     }
     if sent_back > 0 {
         let were = if sent_back == 1 { "proposal was" } else { "proposals were" };
-        context.note(&format!("{sent_back} {were} sent back and not revised (aye status --long)"));
+        context.note(&format!("{sent_back} {were} sent back and not revised (aye)"));
     }
     let known = all.iter().map(|summary| (summary.id.clone(), summary.revision.clone())).collect();
     let all = match wanted.is_empty() {

@@ -6,8 +6,8 @@ use crate::changeset::marks::short_branch;
 use crate::check::relations;
 use crate::cli::memory::notes::notes;
 use crate::proposal::relations::Lower;
-use crate::proposal::state::{Approval, CheckResult, Decision, Revision};
-use crate::proposal::{ActorKind, Proposal, Status};
+use crate::proposal::state::Revision;
+use crate::proposal::{Proposal, Status};
 use crate::render::age;
 use crate::render::style::{Palette, Role};
 use crate::store::Audience;
@@ -80,21 +80,21 @@ fn title(proposal: &Proposal, facts: &Facts<'_>, palette: &Palette) -> String {
 }
 
 /// The lines so far.
-struct Header<'a> {
-    proposal: &'a Proposal,
-    facts: &'a Facts<'a>,
-    palette: &'a Palette,
-    out: String,
+pub(super) struct Header<'a> {
+    pub(super) proposal: &'a Proposal,
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) palette: &'a Palette,
+    pub(super) out: String,
 }
 
 impl Header<'_> {
     /// A line. What came from a proposal has been escaped in `value`.
-    fn field(&mut self, name: &str, value: impl AsRef<str>) {
+    pub(super) fn field(&mut self, name: &str, value: impl AsRef<str>) {
         let name = self.palette.paint(Role::Dim, format!("{name:<10}"));
         self.out += &format!("{name} {}\n", value.as_ref());
     }
 
-    fn ago(&self, at: DateTime<Utc>) -> String {
+    pub(super) fn ago(&self, at: DateTime<Utc>) -> String {
         age::ago(at, self.facts.now)
     }
 
@@ -115,7 +115,7 @@ impl Header<'_> {
         match self.facts.audience {
             Audience::Default => {}
             Audience::Private => {
-                self.field("for", "nobody else (private); aye publish lets others see it")
+                self.field("for", "nobody else (private); aye revise --public lets others see it")
             }
             Audience::Remote(remote) => {
                 self.field("for", format!("the remote {}", escape::name(remote)))
@@ -205,78 +205,6 @@ impl Header<'_> {
         let (by, word) = (escape::name(&mark.by.to_string()), mark.verdict.as_str());
         let ago = self.ago(mark.at);
         self.field("marked", format!("{word} by a tool ({by}), not approved, {ago}"));
-    }
-
-    fn approval(&mut self, approval: &Approval) {
-        let by = escape::name(&approval.by.to_string());
-        let evidence = escape::line(approval.evidence.as_str());
-        let counts = self.proposal.approvals_in_force().any(|found| found == approval);
-        let earlier = self.proposal.earlier_revision(Some(&approval.revision));
-        let which = match (counts, earlier) {
-            (true, _) => ", nothing written".to_owned(),
-            (false, Some(number)) => format!(", revision {number}: no longer counts"),
-            (false, None) => ", no longer counts".to_owned(),
-        };
-        let ago = self.ago(approval.at);
-        self.field("approved", format!("{ago} by {by} ({evidence}){which}"));
-        self.reason(approval.reason.as_deref());
-    }
-
-    /// The decision that counts.
-    fn decision(&mut self, decision: &Decision) {
-        let by = escape::name(&decision.by.to_string());
-        let evidence = escape::line(decision.evidence.as_str());
-        let who = match decision.is_by_a_person() || decision.withdrawn {
-            true => String::new(),
-            false => format!(", {}, not a person's approval", decision.by.kind.as_str()),
-        };
-        let ago = self.ago(decision.at);
-        self.field(self.proposal.state.word(), format!("{ago} by {by} ({evidence}{who})"));
-        self.reason(decision.reason.as_deref());
-        if let Some(commit) = &decision.commit {
-            self.field("commit", commit);
-        }
-    }
-
-    /// Decisions that stand beside it, and what settles them.
-    fn other_decisions(&mut self) {
-        let proposal = self.proposal;
-        for state in &proposal.beside {
-            let Some(decision) = state.decision() else { continue };
-            let (by, ago) = (escape::name(&decision.by.to_string()), self.ago(decision.at));
-            let is_alike = proposal.is_like(state, &proposal.state);
-            let how = if is_alike { "alike" } else { "differently" };
-            self.field(state.word(), format!("{ago} by {by}, {how}"));
-            self.reason(decision.reason.as_deref());
-        }
-        if proposal.contested {
-            self.field("settle", proposal.settle());
-        }
-    }
-
-    fn reason(&mut self, reason: Option<&str>) {
-        if let Some(reason) = reason {
-            self.field("reason", escape::line(reason));
-        }
-    }
-
-    /// A command that was run on it.
-    fn check(&mut self, result: &CheckResult) {
-        let code = result.check.exit_code.map_or("a signal".into(), |code| format!("exit {code}"));
-        let command = result.check.command.join(" ");
-        let earlier = self.proposal.earlier_revision(Some(&result.check.revision));
-        let on = earlier.map(|number| format!(", on revision {number}")).unwrap_or_default();
-        let name = escape::name(&result.runner().name);
-        let by = match (&result.check.imported, result.kind()) {
-            (Some(imported), _) => {
-                let importer = escape::name(&result.by.titled());
-                format!(" by {} {name}, imported by {importer}", imported.by.kind.as_str())
-            }
-            (None, ActorKind::Agent) => format!(" by agent {name}"),
-            (None, ActorKind::Human | ActorKind::Ci) => String::new(),
-        };
-        let (command, ago) = (escape::line(&command), self.ago(result.ran_at()));
-        self.field("check", format!("{command}: {code}{by}, {ago}{on}"));
     }
 
     /// What a memory proposal says beside its text.

@@ -1,5 +1,6 @@
 //! `aye show`: everything about a proposal.
 
+mod decided;
 mod header;
 mod notices;
 mod readable;

@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use super::codes;
-use crate::cli::{Cli, Context};
+use crate::cli::{Cli, Context, help_pages};
 use crate::error::{Error, Exit, Result};
 
 /// Where to.
@@ -52,6 +52,10 @@ fn collect(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> Resul
         collect(sub, pages)?;
     }
     let is_root = command.get_name() == "aye";
+    let command = &match is_root {
+        true => command.clone(),
+        false => help_pages::without_common(command),
+    };
     let man = Man::new(command.clone()).source(source()).manual("aye manual");
     let page = render(&man, command, is_root).map_err(|e| Error::bug(e.to_string()))?;
     pages.push((man.get_filename(), page));

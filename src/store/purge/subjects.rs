@@ -64,7 +64,7 @@ impl Target {
         .with("proposal_id", id.as_str())
         .with("lanes", self.owners.clone())
         .hint(format!(
-            "in the clone that writes it: aye purge {id} --reason TEXT; where that is gone for good: \
+            "in the clone that writes it: aye purge {id} -m TEXT; where that is gone for good: \
              aye help sharing"
         ))
     }

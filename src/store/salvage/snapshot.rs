@@ -19,7 +19,7 @@ use crate::store::{Store, cache};
 
 impl Store {
     /// The bytes of the part of a snapshot that `damage` is about, where the history that its epoch
-    /// went on from is here, as the archive that `aye gc` keeps is.
+    /// went on from is here, as the archive that `aye doctor --gc` keeps is.
     ///
     /// What is folded is what the epoch does not restate, and a snapshot is a function of that; so
     /// all of it is composed, and counts only where it hashes to the id that is wanted. It does not where

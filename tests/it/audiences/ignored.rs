@@ -34,7 +34,7 @@ fn what_has_become_private_is_not_revised_for_others() {
     let edit = ["revise", &id, "w.txt", "--old", "hush", "--new", "more hush"];
     here.aye(&edit).fails("private_path", 4).notes("aye propose --private");
     here.agent("codex", &edit).fails("human_approval_required", 4);
-    here.aye(&["rebase", &id]).fails("private_path", 4);
+    here.aye(&["revise", "--rebase", &id]).fails("private_path", 4);
     // What they have already they may have once more, and nothing is said that is not so.
     here.aye(&["revise", &id, "-m", "words"]).ok().lacks("private");
     is(here, &id, "pending", "default");
@@ -42,7 +42,7 @@ fn what_has_become_private_is_not_revised_for_others() {
     let again = here.aye(&["propose", "w.txt", "--old", "hush", "--new", "more hush", "-q"]).ok();
     is(here, &again.id(), "pending", "private");
     // Nor is what a person has published.
-    here.aye(&["publish", &again.id(), "--yes"]).ok();
+    here.aye(&["revise", "--public", &again.id(), "--yes"]).ok();
     here.aye(&["revise", &again.id(), "w.txt", "--old", "20", "--new", "21"])
         .fails("private_path", 4);
 }
@@ -59,7 +59,7 @@ fn what_head_has_is_revised_and_merged_for_others() {
     here.aye(&["revise", &id, "b.txt", "--old", "neun", "--new", "nine"]).ok();
     here.write("b.txt", lines("9").replace("15\n", "fifteen\n"));
     here.git(&["commit", "-qam", "More"]);
-    here.aye(&["rebase", &id]).ok();
+    here.aye(&["revise", "--rebase", &id]).ok();
     here.write("b.txt", lines("9").replace("15\n", "fifteen\n").replace("20\n", "twenty\n"));
     here.git(&["commit", "-qam", "And more"]);
     here.aye(&["apply", &here.at_revision(&id), "--yes"]).ok().says("merged");
@@ -151,5 +151,5 @@ fn what_goes_out_with_a_publication_is_named() {
     let id =
         here.aye(&["propose", ".env", "--old", "A=1", "--new", "A=2", "-m", "x", "-q"]).ok().id();
     let says = |run: Run| run.notes("warning: .env:3:");
-    says(here.aye(&["publish", &id, "--yes"]).ok().lacks(&token));
+    says(here.aye(&["revise", "--public", &id, "--yes"]).ok().lacks(&token));
 }

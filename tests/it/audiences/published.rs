@@ -14,7 +14,7 @@ fn published(
     let Scene { here, up, .. } = &scene;
     if has_lane {
         let before = propose(here, "b.txt", "B\n", &["--private"]);
-        here.aye(&["publish", &before, "--to", "up", "--yes"]).ok();
+        here.aye(&["revise", "--public", &before, "--to", "up", "--yes"]).ok();
         push(here, "up");
     }
     let id = propose(here, "a.txt", "first\n", &["--private"]);
@@ -28,7 +28,7 @@ fn published(
         }
     }
     change(here, &id);
-    here.aye(&["publish", &id, "--to", "up", "--yes"]).ok();
+    here.aye(&["revise", "--public", &id, "--to", "up", "--yes"]).ok();
     push(here, "up");
     let theirs = clone(up);
     theirs.git(&["fetch", "-q", "origin"]);
@@ -61,8 +61,8 @@ fn agree(repo: &Repo, theirs: &Repo, id: &str, status: &str) {
 const SAID: [&[&str]; 6] = [
     &["apply", "--yes", "--mark-only"],
     &["apply", "--yes"],
-    &["reject", "--yes", "--reason", "hush"],
-    &["approve", "--yes", "--reason", "hush"],
+    &["reject", "--yes", "-m", "hush"],
+    &["approve", "--yes", "-m", "hush"],
     &["comment", "--request-changes", "-m", "hush"],
     &["revise", "a.txt", "--content-file", "-"],
 ];
@@ -84,7 +84,7 @@ fn a_private_decision_on_what_is_published_does_not_count() {
             _ => doctor.exits(1).says("event_rejected"),
         };
         old.aye(&["log", &id]).ok().says(said[0].replace("comment", "request").as_str());
-        old.aye(&["reject", &old.at_revision(&id), "--yes", "--reason", "known"]).ok();
+        old.aye(&["reject", &old.at_revision(&id), "--yes", "-m", "known"]).ok();
         push(&old, "up");
         for other in [&theirs, &here] {
             other.git(&["fetch", "-q", "--all"]);

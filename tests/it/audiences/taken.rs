@@ -18,7 +18,7 @@ fn hushed() -> (Scene, String) {
 
 /// Brings the text of `id` into the files without a decision on it.
 fn restore(repo: &Repo, id: &str) {
-    repo.aye(&["reject", id, "--yes", "--reason", "later"]).ok();
+    repo.aye(&["reject", id, "--yes", "-m", "later"]).ok();
     repo.bring_back(id);
 }
 
@@ -32,7 +32,7 @@ fn stays_here(scene: &Scene) {
 fn restored_private_text_is_private_when_read_from_the_files() {
     let captures: [&[&str]; 2] = [
         &["propose", "--worktree", "a.txt", "-q", "-m", "w"],
-        &["adopt", "a.txt", "-q", "-m", "w"],
+        &["propose", "--keep", "a.txt", "-q", "-m", "w"],
     ];
     for capture in captures {
         let (scene, hidden) = hushed();

@@ -6,7 +6,7 @@ use super::super::plans::{self, Planned};
 use super::CliHost;
 use crate::changeset::RepoPath;
 use crate::changeset::plan;
-use crate::cli::identity::Asking;
+use crate::cli::asking::Asking;
 use crate::decide;
 use crate::decide::verdict::{self, Besides, Word};
 use crate::error::{Error, Result};

@@ -1,9 +1,12 @@
-//! `aye import`: record results that `aye try --result` has written elsewhere.
+//! `aye try --import`: record results that `aye try --result` has written elsewhere, in CI for example.
+//!
+//! Nothing in a file proves where it comes from: the check is by whoever ran it and imported by the caller, who
+//! answers for it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use super::{Context, paths};
+use crate::cli::{Context, paths};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::event::Check;
 use crate::proposal::try_result::{self, TryResult};
@@ -11,32 +14,15 @@ use crate::proposal::{Note, Proposal, ProposalId, codes};
 use crate::store::{Store, View};
 use crate::text::escape;
 
-/// Record results of `aye try` that were written elsewhere, in CI for example.
-///
-/// Each FILE is what aye try --result has written. Its result becomes a check on the proposal, by
-/// whoever ran it and imported by you: nothing in the file proves where it comes from, so you answer
-/// for it. Proposal and revision have to be known here; fetch first if they are not. A result that
-/// you have imported before is not recorded again. Either all files are recorded or none.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  aye import try.json
-  aye import artifacts/*.json
-  curl -s https://ci.example.com/try.json | aye import -")]
-pub struct Args {
-    /// Results, or - for one on standard input.
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<OsString>,
-}
-
-/// Runs the command.
+/// Records all `files`, or none of them.
 ///
 /// # Errors
 /// `try_result_invalid`, `proposal_not_found`, `revision_not_found`, `size_limit_exceeded`; those of
 /// the files and of the store.
-pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
+pub fn run(context: &mut Context, files: &[OsString]) -> Result<Exit> {
     let store = context.store()?;
     let mut results = Vec::new();
-    for file in &args.files {
+    for file in files {
         let shown = file.to_string_lossy().into_owned();
         let bytes = paths::content(context, file, try_result::MAX_BYTES as u64)?;
         let result = TryResult::from_bytes(&bytes).map_err(|error| error.after(&shown))?;

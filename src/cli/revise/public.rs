@@ -1,39 +1,31 @@
-//! `aye publish`: let others see a private proposal.
+//! `--public`: let others see a private proposal.
 
-use super::Context;
-use super::identity::Asking;
-use super::which::One;
 use crate::app::outgoing::{Outgoing, OutgoingFile, outgoing};
+use crate::cli::Context;
+use crate::cli::asking::Asking;
 use crate::decide;
 use crate::error::{Exit, Result};
+use crate::proposal::Proposal;
 use crate::proposal::rules::Verb;
 use crate::scan::gate::Warning;
-use crate::store::Audience;
+use crate::store::{Audience, Store};
 use crate::text::escape;
 
-/// Publish a private proposal: the next push takes it along.
-///
-/// It keeps its id. Its first and its present content and everything that is said about it from now
-/// on are for the default remote, or for the one that --to names; the revisions between, and what was
-/// said before, stay private. Its files go out as a whole, whatever it changes of them: each is named
-/// before the question, and so is what looks like a secret in it.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  aye publish m4k8
-  aye publish m4k8 --yes
-  aye publish m4k8 --to upstream
-
-The lanes for another remote than the default one are pushed by:
-  git push upstream 'refs/aye/for/upstream/*:refs/aye/log/*'")]
-pub struct Args {
-    /// The proposal.
-    #[command(flatten)]
-    pub which: One,
-    /// The remote that it is for; `default` is the one that aye.remote names, or else origin.
-    #[arg(long, value_name = "REMOTE")]
+/// How a private proposal is published.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Publishing")]
+pub struct PublicArgs {
+    /// Let others see it, though it is, or would be, private.
+    ///
+    /// The next push includes it. What goes out is shown before the question. The id stays; revisions and comments
+    /// from before stay private.
+    #[arg(long)]
+    pub public: bool,
+    /// The remote that it is for (default: aye.remote, or else origin).
+    #[arg(long, value_name = "REMOTE", requires = "public")]
     pub to: Option<String>,
-    /// Do not ask.
-    #[arg(long, short = 'y')]
+    /// Publish without being asked.
+    #[arg(long, short = 'y', requires = "public")]
     pub yes: bool,
 }
 
@@ -48,16 +40,18 @@ fn lines(sent: &Outgoing) -> Vec<String> {
     sent.files.iter().map(file).chain(sent.warnings.iter().map(warning)).collect()
 }
 
-/// Runs the command.
+/// Publishes `proposal`.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_private`, `not_pending`, `remote_not_found`, `private_path`, the
-/// refusals of [`Context::authorise`].
-pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    let store = context.store()?;
+/// `not_private`, `not_pending`, `remote_not_found`, `private_path`, the refusals of [`Context::authorise`].
+pub fn publish(
+    context: &mut Context,
+    store: &Store,
+    proposal: &Proposal,
+    args: &PublicArgs,
+) -> Result<Exit> {
     let view = store.view()?;
-    let proposal = args.which.find(context, &view)?;
-    let seen = decide::Seen::now(&store, &view)?;
+    let seen = decide::Seen::now(store, &view)?;
     let is_private = view.audience(&proposal.id)? == Audience::Private;
     drop(view);
     let to = match args.to.as_deref() {
@@ -70,27 +64,27 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let asking = Asking {
         verb: Verb::Publish,
-        proposals: std::slice::from_ref(&proposal),
+        proposals: std::slice::from_ref(proposal),
         yes: args.yes,
         question: &format!("Publish {} to {whom}?", proposal.id),
-        command: &format!("aye publish {}", proposal.id),
+        command: &format!("aye revise {} --public", proposal.id),
     };
-    let by_flag = context.by_flag(&store, &asking)?;
+    let by_flag = context.by_flag(store, &asking)?;
     let sent = match is_private {
-        true => outgoing(&store, &proposal)?,
+        true => outgoing(store, proposal)?,
         // Which is refused.
         false => Outgoing::default(),
     };
     lines(&sent).iter().for_each(|line| context.note(line));
     let authority = match by_flag {
         Some(authority) => Some(authority),
-        None => context.asked(&store, &asking)?,
+        None => context.asked(store, &asking)?,
     };
     let Some(authority) = authority else {
         context.note("nothing published");
         return Ok(Exit::Negative);
     };
-    decide::publish(&store, &authority, context.now, (&proposal, &seen), &to)?;
+    decide::publish(store, &authority, context.now, (proposal, &seen), &to)?;
     context.print(format!("{}  published for {whom}\n", proposal.id).as_bytes())?;
     let command = match &to {
         Audience::Remote(remote) => {

@@ -1,47 +1,31 @@
-//! `aye rebase`: put a pending proposal on the files as they are now.
+//! `aye revise --rebase`: put a pending proposal on the files as they are now.
 
-use super::Context;
-use super::apply::answer::FileItem;
-use super::which::One;
 use crate::changeset::plan::Planned;
 use crate::changeset::{Changeset, FileChange};
+use crate::cli::Context;
+use crate::cli::apply::answer::FileItem;
 use crate::decide;
 use crate::error::{Error, Exit, Result};
+use crate::proposal::Proposal;
 use crate::proposal::event::RevisionReason;
-use crate::store::NewRevision;
+use crate::store::{NewRevision, Store};
 use crate::text::escape;
 
-/// Rebase a pending proposal onto the files as they are now, as a new revision.
-///
-/// Each file is merged with what has changed since it was proposed. Where both changed the same
-/// lines, nothing is recorded and the exit status is 5.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  aye rebase m4k8
-  aye rebase m4k8 --dry-run")]
-pub struct Args {
-    /// The proposal.
-    #[command(flatten)]
-    pub which: One,
-    /// Do not record anything; only show what would be done.
-    #[arg(long, short = 'n')]
-    pub dry_run: bool,
-}
-
-/// Runs the command.
+/// Merges each file with what has changed since it was proposed, as a new revision; none with `dry_run`.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, `conflict`, `not_a_directory` and its kin; `already_applied`
-/// where the files hold every change.
-pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    let store = context.store()?;
-    let proposal = args.which.find(context, &store.view()?)?;
-    proposal.require_pending(context.now)?;
-    let authority = match args.dry_run {
+/// `conflict`, `not_a_directory` and its kin; `already_applied` where the files hold every change.
+pub fn rebase(
+    context: &mut Context,
+    store: &Store,
+    proposal: &Proposal,
+    dry_run: bool,
+) -> Result<Exit> {
+    let authority = match dry_run {
         true => None,
-        false => Some(context.own(&store, &proposal, &format!("aye rebase {}", proposal.id))?),
+        false => Some(context.own(store, proposal, &format!("aye revise {}", proposal.id))?),
     };
-    let plan = decide::plan_wherever(&store, &store.view()?, &proposal, &store.worktree()?)?;
+    let plan = decide::plan_wherever(store, &store.view()?, proposal, &store.worktree()?)?;
     if let Some(refusal) = decide::apply::conflict(&plan, &proposal.id) {
         return Err(store.name_sparse(refusal));
     }
@@ -77,7 +61,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             Ok(writer.view.proposal(&proposal.id)?.revisions.len())
         })?;
     }
-    let what = match (same, args.dry_run) {
+    let what = match (same, dry_run) {
         (true, _) => "fits the files as it is".to_owned(),
         (false, true) => "would get a new revision".to_owned(),
         (false, false) => format!("revision {revisions}"),

@@ -1,23 +1,24 @@
-//! What an agent without a gate has done to the work tree already, as changes to propose.
+//! What the work tree holds since a commit, a stash or a time, as a changeset: what an agent without a gate has done.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use super::{Draft, Session, capture, proposable};
+use super::super::{Session, proposable};
+use super::{Remark, resolve};
 use crate::apply;
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::decide;
 use crate::error::{Error, Result, codes};
-use crate::proposal::event::InputForm;
-use crate::proposal::{ActorKind, Entry};
+use crate::proposal::Entry;
+use crate::repository::parse_duration;
 use crate::session::read;
 use crate::session::tree::no_commit;
 use crate::store::Store;
 
 /// Since when.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Since {
     /// The files as this commit, or stash, has them.
     Commit(OsString),
@@ -25,39 +26,29 @@ pub enum Since {
     Time(DateTime<Utc>),
 }
 
-/// What is to be adopted.
-#[derive(Clone, Debug)]
-pub struct Adoption {
-    /// Since when.
-    pub since: Since,
-    /// Files and directories that alone count; none for all of them. An agent has to name some.
-    pub paths: Vec<RepoPath>,
-    /// Whether the files are to go back to what they were.
-    pub put_back: bool,
+impl Since {
+    /// A time where `text` is one (`45m`, or as in RFC 3339), and else a name for git.
+    pub fn parse(text: &OsStr, now: DateTime<Utc>) -> Self {
+        let time = text.to_str().and_then(|text| {
+            let moment = DateTime::parse_from_rfc3339(text).ok().map(|time| time.to_utc());
+            moment.or_else(|| Some(now - parse_duration(text)?))
+        });
+        time.map_or_else(|| Self::Commit(text.to_owned()), Self::Time)
+    }
 }
 
-/// Reads what the work tree holds beside what it was then: tracked files and new ones, but for ignored ones.
-/// What is passed over, and why, is added to `passed_over`.
-///
-/// # Errors
-/// `bare_repository`, `no_commit`, `invalid_argument` for what names no commit, `pathspec_required`, `no_change`,
-/// `unmerged`; those of [`read::left`].
-pub fn draft(
+/// Reads what the work tree holds beside what it was then, in `paths` or everywhere: tracked files and new ones, but
+/// for ignored ones.
+pub(super) fn since(
     session: &Session<'_>,
-    adoption: &Adoption,
-    passed_over: &mut Vec<(String, String)>,
-) -> Result<Draft> {
+    since: &Since,
+    paths: &[RepoPath],
+    remarks: &mut Vec<Remark>,
+) -> Result<Changeset> {
     let store = session.store;
     let top = store.worktree()?.root().to_owned();
-    if adoption.paths.is_empty() && session.caller.actor.kind == ActorKind::Agent {
-        return Err(Error::new(
-            &apply::codes::PATHSPEC_REQUIRED,
-            "an agent has to say which files it changed: others may be somebody else's work",
-        )
-        .hint("name them: aye adopt PATH… -m WHY"));
-    }
-    let base = match &adoption.since {
-        Since::Commit(rev) => capture::resolve(store, rev, "^{commit}"),
+    let base = match since {
+        Since::Commit(rev) => resolve(store, rev, "^{commit}"),
         Since::Time(time) => last_before(store, *time),
     };
     let base = base.map_err(|error| match store.repo().head_id() {
@@ -68,27 +59,29 @@ pub fn draft(
     let is_wanted = |path: &RepoPath| {
         let is_in =
             |above: &RepoPath| path == above || path.parents().any(|parent| parent == *above);
-        adoption.paths.is_empty() || adoption.paths.iter().any(is_in)
+        paths.is_empty() || paths.iter().any(is_in)
     };
-    let is_recent = |change: &FileChange| match adoption.since {
+    let is_recent = |change: &FileChange| match since {
         Since::Commit(_) => true,
-        Since::Time(time) => is_since(&top, change, time),
+        Since::Time(time) => is_since(&top, change, *time),
     };
-    passed_over.extend(left.passed_over);
+    let mut passed_over = left.passed_over;
     let mut changes = left.changes;
     changes.retain(|change| is_wanted(&change.path) && is_recent(change));
     stand_on_applied(session, &mut changes)?;
-    let changes = proposable::only(store, changes, passed_over)?;
+    let changes = proposable::only(store, changes, &mut passed_over);
+    let note = |(path, why)| Remark::PassedOver { path, why };
+    remarks.extend(passed_over.into_iter().map(note));
+    let changes = changes?;
     if changes.is_empty() {
         return Err(Error::new(
             &crate::changeset::codes::NO_CHANGE,
             "the work tree holds nothing that is not in what it is compared with",
         )
-        .hint("name an earlier commit, a stash or a time: aye adopt --since main~2"));
+        .hint("name an earlier commit, a stash or a time: --since main~2"));
     }
     apply::refuse_unmerged(store, changes.iter().map(|change| &change.path))?;
-    let changeset = Changeset::new(changes)?;
-    Ok(Draft { take_back: adoption.put_back, ..Draft::new(store, changeset, InputForm::Worktree)? })
+    Changeset::new(changes)
 }
 
 /// Makes what was applied here, and is not committed yet, what a file is compared with: that is nobody's change.
@@ -130,7 +123,7 @@ fn last_before(store: &Store, time: DateTime<Utc>) -> Result<String> {
             &codes::INVALID_ARGUMENT,
             format!("there is no commit from before {time}"),
         )
-        .hint("name a commit instead: aye adopt --since REV")),
+        .hint("name a commit instead: --since REV")),
         id => Ok(id.to_owned()),
     }
 }
@@ -145,4 +138,23 @@ fn is_since(top: &Path, change: &FileChange, time: DateTime<Utc>) -> bool {
     let facts = seen.and_then(|path| path.symlink_metadata().ok());
     let written = facts.and_then(|facts| facts.modified().ok());
     written.is_none_or(|written| DateTime::<Utc>::from(written) >= time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_one_and_all_else_is_gits() {
+        let now = DateTime::parse_from_rfc3339("2026-01-02T12:00:00Z").unwrap().to_utc();
+        let time = |text: &str| match Since::parse(text.as_ref(), now) {
+            Since::Time(time) => Some(time.to_rfc3339()),
+            Since::Commit(_) => None,
+        };
+        assert_eq!(time("2h").as_deref(), Some("2026-01-02T10:00:00+00:00"));
+        assert_eq!(time("2026-01-01T05:00:00+05:00").as_deref(), Some("2026-01-01T00:00:00+00:00"));
+        for rev in ["HEAD", "main~2", "stash@{0}", "deadbeef", "2h-branch", ""] {
+            assert_eq!(time(rev), None, "{rev}");
+        }
+    }
 }

@@ -1,32 +1,26 @@
-//! `aye gc`: fold what was decided long ago.
+//! `aye doctor --gc`: fold what was decided long ago.
 
 use chrono::Duration;
 
-use super::Context;
-use super::sending::{Remote, Sending};
+use crate::cli::Context;
+use crate::cli::sending::{Remote, Sending};
 use crate::error::{Exit, Result};
 use crate::store::{Folded, Folding};
 
-/// Fold what was decided long ago, so that clones fetch and read less.
-///
-/// Where this clone's lane has more than 10,000 events that can be folded, or one that is older than
-/// 180 days, a new epoch of it begins: what was said of proposals that were decided goes into a
-/// snapshot, and the content of their files stays behind in an archive, which is fetched on demand.
-/// Every event is kept, and nothing becomes another state. Contested and pending proposals stay as
-/// they are. Git's own objects stay until `git gc`.
+/// How `--gc` folds.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  aye gc --dry-run
-  aye gc --now --keep 7")]
-pub struct Args {
-    /// Fold whatever can be, whether it is due or not.
-    #[arg(long)]
+pub struct GcArgs {
+    /// Fold what was decided long ago, so that clones fetch and read less. No event is lost.
+    #[arg(long, conflicts_with_all = ["full", "repair"])]
+    pub gc: bool,
+    /// With --gc: fold whatever can be, whether it is due (10,000 events, or 180 days) or not.
+    #[arg(long, requires = "gc")]
     pub now: bool,
-    /// Keep what has an event of the last DAYS days.
-    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    /// With --gc: keep what has an event of the last DAYS days.
+    #[arg(long, requires = "gc", value_name = "DAYS", default_value_t = 30)]
     pub keep: u16,
-    /// Do not fold anything; only show what would be folded.
-    #[arg(long, short = 'n')]
+    /// With --gc: do not fold anything; only show what would be folded.
+    #[arg(long, short = 'n', requires = "gc")]
     pub dry_run: bool,
 }
 
@@ -34,9 +28,9 @@ pub struct Args {
 ///
 /// # Errors
 /// `human_approval_required`, `busy`, `lane_broken`, and those of the file system.
-pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
+pub fn run(context: &mut Context, args: &GcArgs) -> Result<Exit> {
     let store = context.store()?;
-    context.refuse_agents("fold lanes", "aye gc")?;
+    context.refuse_agents("fold lanes", "aye doctor --gc")?;
     let actor = context.actor(&store);
     let before = context.now - Duration::days(i64::from(args.keep));
     let folding = Folding { all: args.now, before, dry_run: args.dry_run };
@@ -64,7 +58,9 @@ fn text(folded: &[Folded], dry_run: bool, remotes: &[Remote]) -> String {
             (true, false) => format!("lane {id}: folded {what}; epoch {} begins\n", lane.epoch),
             (false, _) if lane.events == 0 => format!("lane {id}: nothing to fold\n"),
             (false, _) => {
-                format!("lane {id}: {what} can be folded, and it is not due; aye gc --now\n")
+                format!(
+                    "lane {id}: {what} can be folded, and it is not due; aye doctor --gc --now\n"
+                )
             }
         };
         if lane.is_new && !dry_run {

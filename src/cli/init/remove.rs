@@ -1,12 +1,12 @@
-//! `aye deinit`: remove what aye keeps of a repository.
+//! `aye init --remove`: remove what aye keeps of a repository.
 
 use chrono::{DateTime, Utc};
 
-use super::identity::Asking;
-use super::memory::block::Blocks;
-use super::{Context, agents, configuration, session};
 use crate::app::plan as task_plan;
 use crate::apply;
+use crate::cli::asking::Asking;
+use crate::cli::memory::block::Blocks;
+use crate::cli::{Context, agents, configuration, session};
 use crate::error::{Error, Exit, Result};
 use crate::hooks::{Hook, Place};
 use crate::proposal::codes;
@@ -14,26 +14,18 @@ use crate::proposal::rules::Verb;
 use crate::store::{Audience, Held, Store};
 use crate::text::escape;
 
-/// Remove what aye keeps of this repository: lanes, refs, caches, hooks, sessions and settings.
-///
-/// Pending proposals and the record of every decision go with the lanes, and cannot be brought back
-/// except by fetching them from where they were pushed to. What `aye init --git-log` has set
-/// leaves the configuration. Files that git tracks stay, .agent-memory/ among them;
-/// of settings of coding agents that git tracks, aye's entries alone are taken out. So is the block that
-/// `aye init --agents` keeps in AGENTS.md and CLAUDE.md, unless somebody has edited it; a file that holds
-/// nothing else goes, if git does not track it. Remotes stay, and so do hooks of git that
-/// somebody has edited. Git's objects stay until `git gc` prunes them.
+/// How `--remove` goes about it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  aye deinit --dry-run
-  aye deinit
-  aye deinit --yes")]
-pub struct Args {
-    /// Do not ask.
-    #[arg(long, short = 'y')]
+pub struct RemoveArgs {
+    /// Remove all that aye keeps of this repository instead: proposals, decisions, refs, caches, hooks, sessions
+    /// and settings. Files that git tracks stay.
+    #[arg(long, conflicts_with_all = ["name", "agents", "git_log"])]
+    pub remove: bool,
+    /// With --remove: do not ask.
+    #[arg(long, short = 'y', requires = "remove")]
     pub yes: bool,
-    /// Do not remove anything; only show what would be removed.
-    #[arg(long, short = 'n')]
+    /// With --remove: only show what would be removed.
+    #[arg(long, short = 'n', requires = "remove")]
     pub dry_run: bool,
 }
 
@@ -59,7 +51,7 @@ struct Removal {
 /// # Errors
 /// `human_approval_required`, `confirmation_required`, `changed_since_shown`, `busy`, `apply_busy`;
 /// those of the store and the file system.
-pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
+pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     let store = context.store()?;
     let view = store.readable_view()?;
     let held = store.held(&view, context.now)?;
@@ -94,7 +86,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         proposals: &[],
         yes: args.yes,
         question: &question,
-        command: "aye deinit",
+        command: "aye init --remove",
     };
     if context.authorise(&store, &asking)?.is_none() {
         context.note("nothing removed");
@@ -106,7 +98,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     if let Some(name) = begun.iter().find(|name| !removal.sessions.contains(name)) {
         let message = format!("session {name} has begun since the sessions were shown");
         return Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
-            .hint("nothing was removed; look again: aye deinit --dry-run"));
+            .hint("nothing was removed; look again: aye init --remove --dry-run"));
     }
     session::end_all(context, &store, sessions)?;
     agents::hooked(context, &store)?.iter().try_for_each(agents::Hooked::take_out)?;

@@ -1,0 +1,89 @@
+//! A diff in the form that was asked for.
+
+use crate::changeset::Changeset;
+use crate::cli::{Context, pager};
+use crate::proposal::Proposal;
+use crate::proposal::event::Subject;
+use crate::render::diff as render;
+use crate::store::Store;
+
+/// How a diff is shown.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Diff options")]
+pub struct DiffArgs {
+    /// How many lines change in each file.
+    #[arg(long, group = "form")]
+    pub stat: bool,
+    /// Only the names of changed files.
+    #[arg(long, group = "form")]
+    pub name_only: bool,
+    /// Changed words inside the lines.
+    #[arg(long, group = "form")]
+    pub word_diff: bool,
+    /// A patch that git apply accepts, byte for byte; never coloured.
+    #[arg(short = 'p', long, group = "form")]
+    pub patch: bool,
+    /// Hunk by hunk, numbered as `aye apply --hunks` takes them.
+    #[arg(long, group = "form", conflicts_with = "unified")]
+    pub hunks: bool,
+    /// Unchanged lines around changes.
+    #[arg(short = 'U', long, value_name = "N")]
+    pub unified: Option<usize>,
+}
+
+/// The changes of a revision of `proposal` as asked for: a patch byte for byte, anything else as
+/// text for people.
+pub fn bytes(
+    context: &Context,
+    store: &Store,
+    proposal: &Proposal,
+    changeset: &Changeset,
+    args: &DiffArgs,
+) -> Vec<u8> {
+    match args.patch {
+        true => patch(store, changeset),
+        false => text(context, store, proposal, changeset, args, false).into_bytes(),
+    }
+}
+
+/// The changes of a revision of `proposal` as text for people; those of memory by section. `all`: also the lines of
+/// what is large.
+pub(super) fn text(
+    context: &Context,
+    store: &Store,
+    proposal: &Proposal,
+    changeset: &Changeset,
+    args: &DiffArgs,
+    all: bool,
+) -> String {
+    let changes = changeset.changes().to_vec();
+    let changes = match proposal.subject {
+        Subject::Code => store.with_sources(changes),
+        Subject::Memory => changes,
+    };
+    let snapshot = store.repo().config_snapshot();
+    let mut options = pager::options(context, Some(snapshot.plumbing()));
+    options.all = all;
+    if let Some(lines) = args.unified {
+        options.context = lines;
+    }
+    if args.word_diff {
+        options.layout = render::Layout::Words;
+    }
+    if args.hunks {
+        options.context = crate::changeset::hunks::CONTEXT;
+        crate::review::terminal::numbered(&changes, &options)
+    } else if args.stat {
+        render::stat(&changes, &options.palette, options.columns)
+    } else if args.name_only {
+        render::name_only(&changes)
+    } else if proposal.subject == Subject::Memory && options.layout == render::Layout::Unified {
+        crate::review::terminal::by_section(&changes, &options)
+    } else {
+        render::changeset(&changes, &options)
+    }
+}
+
+pub(super) fn patch(store: &Store, changeset: &Changeset) -> Vec<u8> {
+    crate::changeset::emit::git_patch(changeset, store.repo().object_hash())
+}

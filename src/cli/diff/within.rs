@@ -1,0 +1,45 @@
+//! The paths that a diff is narrowed to.
+
+use crate::changeset::RepoPath;
+use crate::cli::{Context, paths};
+use crate::error::{Error, Result, codes};
+use crate::proposal::Proposal;
+use crate::store::Store;
+
+/// Those of `files`, each with the one that it comes from, at or below `typed`; both sides of a rename where one of
+/// them is. `None`: all of them.
+pub(super) fn within<'f>(
+    context: &Context,
+    store: &Store,
+    proposal: &Proposal,
+    files: impl Iterator<Item = (&'f RepoPath, Option<&'f RepoPath>)> + Clone,
+    typed: &[std::ffi::OsString],
+) -> Result<Option<Vec<RepoPath>>> {
+    if typed.is_empty() {
+        return Ok(None);
+    }
+    let mut wanted = Vec::with_capacity(typed.len());
+    for text in typed {
+        let is_top =
+            text == "." && store.prefix(&context.path_base(store)).is_none_or(|at| at.is_empty());
+        let path = match is_top {
+            true => return Ok(None),
+            false => paths::typed(context, store, text)?,
+        };
+        let below = |one: &RepoPath| *one == path || one.parents().any(|parent| parent == path);
+        let found: Vec<RepoPath> = files
+            .clone()
+            .filter(|(path, origin)| below(path) || origin.is_some_and(below))
+            .flat_map(|(path, origin)| [Some(path.clone()), origin.cloned()])
+            .flatten()
+            .collect();
+        if found.is_empty() {
+            let message = format!("{} changes nothing at '{}'", proposal.id, path.display());
+            return Err(Error::new(&codes::INVALID_ARGUMENT, message)
+                .with("path", path.display().to_string())
+                .hint(format!("its files: aye diff {} --name-only", proposal.id)));
+        }
+        wanted.extend(found);
+    }
+    Ok(Some(wanted))
+}

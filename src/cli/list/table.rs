@@ -1,0 +1,109 @@
+//! The table of `aye list`.
+
+use chrono::{DateTime, Utc};
+
+use super::Found;
+use crate::cli::marks;
+use crate::proposal::Status;
+use crate::render::style::{Palette, Role};
+use crate::render::table::{Align, Cell, Keep, Table};
+use crate::render::{age, overview};
+use crate::store::Summary;
+use crate::text::escape;
+
+/// The table that people see. Ids are as short as they can be at a terminal, which has `columns`, and
+/// whole elsewhere; a status is shown where it is not the one that was asked for.
+pub(super) fn render(
+    found: &Found,
+    palette: &Palette,
+    now: DateTime<Utc>,
+    columns: Option<usize>,
+) -> String {
+    let Found { summaries, marks, .. } = found;
+    let ordinary = found.status.status().or(Some(Status::Pending));
+    let is_whole = columns.is_none();
+    let mut titles = vec![
+        ("SHORT", Align::Left),
+        ("ID", Align::Left),
+        ("AGE", Align::Right),
+        ("BY", Align::Left),
+        ("DESCRIPTION", Align::Left),
+        ("FILES", Align::Left),
+        ("LINES", Align::Right),
+        ("MARKS", Align::Left),
+    ];
+    if !is_whole {
+        titles.remove(1);
+    }
+    let mut table = Table::new(&titles);
+    // In turns: neither is worth much if the other takes all the room.
+    for (description, files) in [(40, 20), (16, 10)] {
+        table.shrinks("DESCRIPTION", description, Keep::Start);
+        table.shrinks("FILES", files, Keep::End);
+    }
+    table.shrinks("BY", 6, Keep::Start);
+    table.shrinks("MARKS", 6, Keep::Start);
+    for (title, most) in [("DESCRIPTION", 120), ("FILES", 120), ("BY", 60)] {
+        table.bound(title, most);
+    }
+    table.drops(&["AGE", "FILES", "LINES", "BY"]);
+    let row = |summary: &Summary| -> Vec<Cell> {
+        let (unique, rest) = split(summary);
+        let whole = Cell::new(Role::Dim, "prop_").and(Role::IdPrefix, unique).and(Role::Id, rest);
+        let short = marks::short(&summary.id, summary.prefix);
+        let mut said = Cell::default();
+        let found = marks::of(summary, marks, ordinary, now);
+        for (at, (role, text)) in found.into_iter().enumerate() {
+            said = said.and(Role::Plain, if at > 0 { " " } else { "" }).and(role, text);
+        }
+        let first = summary.description.as_deref().and_then(|text| text.lines().next());
+        let whole = is_whole.then_some(whole);
+        std::iter::once(Cell::new(Role::Id, short))
+            .chain(whole)
+            .chain([
+                Cell::new(Role::Dim, age::short(summary.created_at, now)),
+                Cell::from(escape::name(&marks::by(summary))),
+                Cell::from(escape::line(first.unwrap_or_default()).into_owned()),
+                match summary.files {
+                    0 | 1 => Cell::from(escape::name(&summary.path)),
+                    files => Cell::from(format!("{files} files")),
+                },
+                match overview::lines(summary.lines) {
+                    None => Cell::default(),
+                    Some([added, removed]) => {
+                        Cell::new(Role::Good, added).and(Role::Plain, " ").and(Role::Bad, removed)
+                    }
+                },
+                said,
+            ])
+            .collect()
+    };
+    let Some(names) = &found.groups else {
+        summaries.iter().for_each(|summary| table.row(row(summary)));
+        return table.render(palette, columns);
+    };
+    let mut groups: Vec<(String, Vec<Vec<Cell>>)> = Vec::new();
+    for (summary, name) in summaries.iter().zip(names) {
+        let cells = row(summary);
+        table.measure(&cells);
+        match groups.iter_mut().find(|(known, _)| known == name) {
+            Some((_, rows)) => rows.push(cells),
+            None => groups.push((name.clone(), vec![cells])),
+        }
+    }
+    let lines = table.lines(columns);
+    let mut out = String::new();
+    lines.titles(&mut out, palette);
+    for (name, rows) in groups {
+        palette.write(&mut out, Role::Title, &format!("{} ({})", escape::name(&name), rows.len()));
+        out.push('\n');
+        rows.iter().for_each(|row| lines.row(&mut out, palette, row));
+    }
+    out
+}
+
+/// The code of the id, behind `prop_`, split behind its unique beginning.
+fn split(summary: &Summary) -> (&str, &str) {
+    let code = &summary.id.as_str()["prop_".len()..];
+    code.split_at(summary.prefix.min(code.len()))
+}

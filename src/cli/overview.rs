@@ -1,0 +1,172 @@
+//! `aye` alone and `aye list --count`: what waits.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Context, Format, idle, marks, pager, session};
+use crate::app::listing::Marks;
+use crate::error::{Exit, Result};
+use crate::proposal::ProposalId;
+use crate::render::overview;
+use crate::store::{Filter, Store, Summary, View};
+
+/// How many proposals there are of each kind.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct Counts {
+    /// Waiting for a person.
+    pending: usize,
+    /// Of these: not fitting the files as they are.
+    conflicts: usize,
+    /// Of these: running out within a day.
+    expiring: usize,
+    /// Waiting for their agent.
+    sent_back: usize,
+    /// Decided differently in two clones.
+    contested: usize,
+}
+
+/// Prints how many proposals there are, in a line.
+///
+/// # Errors
+/// Those of the store.
+pub fn count(context: &mut Context) -> Result<Exit> {
+    let found = Pending::look(context, false)?;
+    context.emit(Format::Text, &found.counts, || line(&found.counts) + "\n")?;
+    Ok(Exit::Done)
+}
+
+/// Prints `aye 3` where 3 wait for a person, and nothing otherwise, nor where anything goes wrong: for the prompt of a
+/// shell. No file is compared.
+///
+/// # Errors
+/// If it cannot be printed.
+pub fn prompt(context: &mut Context) -> Result<Exit> {
+    if let Some(count) = waiting(context).filter(|count| *count > 0) {
+        context.print(format!("aye {count}\n").as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Prints how many proposals there are and which they are, by agent and task, on one screen at a terminal: what `aye`
+/// alone prints.
+///
+/// # Errors
+/// Those of the store.
+pub fn run(context: &mut Context) -> Result<Exit> {
+    let found = Pending::look(context, true)?;
+    let table = match &found.store {
+        Some(store) if !found.summaries.is_empty() => table(context, store, &found),
+        _ => String::new(),
+    };
+    context.print(format!("{}\n{table}", line(&found.counts)).as_bytes())?;
+    if found.counts.pending > 0 {
+        context.note("decide: aye review");
+    }
+    match found.store {
+        Some(store) => session::note_left_of(context, &store),
+        None => {
+            let found = Store::discover(&context.directory);
+            drop(found.map(|store| session::note_left_of(context, &store)));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// What is pending.
+#[derive(Default)]
+struct Pending {
+    counts: Counts,
+    /// None where it was known without it that nothing is.
+    store: Option<Store>,
+    summaries: Vec<Summary>,
+    marks: Marks,
+}
+
+impl Pending {
+    /// Looks; for a list, what each of them touches too.
+    fn look(context: &mut Context, is_listed: bool) -> Result<Self> {
+        if idle::is_idle(context) {
+            return Ok(Self::default());
+        }
+        let store = context.store()?;
+        let view = store.look()?;
+        let mut summaries = pending(&view, context)?;
+        // Without a list of them nobody sees what each of them touches.
+        let mut marks = match is_listed {
+            true => Marks::of(&store, &view, context.now, &summaries)?,
+            false => Marks::related(&store, &view, context.now, &summaries)?,
+        };
+        if is_listed {
+            summaries = marks.in_order(summaries);
+        }
+        marks.compare(&store, &view, &summaries)?;
+        let mut found = Self { counts: Counts::default(), store: None, summaries, marks };
+        found.count(context, &view)?;
+        drop(view);
+        Ok(Self { store: Some(store), ..found })
+    }
+
+    fn count(&mut self, context: &Context, view: &View) -> Result<()> {
+        let counts = &mut self.counts;
+        for summary in &self.summaries {
+            if summary.changes_requested {
+                counts.sent_back += 1;
+                continue;
+            }
+            counts.pending += 1;
+            counts.expiring += usize::from(summary.expires_at - context.now <= marks::SOON);
+            counts.conflicts += usize::from(self.marks.is_unfit(&summary.id));
+        }
+        counts.contested = view.contested(context.now)?.len();
+        Ok(())
+    }
+}
+
+fn table(context: &Context, store: &Store, found: &Pending) -> String {
+    let snapshot = store.repo().config_snapshot();
+    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let waiting = found.summaries.iter().filter(|summary| !summary.changes_requested);
+    let places: HashMap<&ProposalId, usize> =
+        waiting.enumerate().map(|(at, summary)| (&summary.id, at + 1)).collect();
+    let number = |id: &ProposalId| places.get(id).copied();
+    let groups = marks::grouped(&found.summaries, &found.marks, context.now, number);
+    // At a terminal, one screen.
+    let (columns, lines) = match pager::size() {
+        Some((rows, columns)) => (columns, rows.max(12) - 5),
+        None => (marks::PRINTED, usize::MAX),
+    };
+    overview::overview(&groups, &palette, columns, lines)
+}
+
+/// How many wait for a person; `None` where that cannot be found out.
+fn waiting(context: &Context) -> Option<usize> {
+    if idle::is_idle(context) {
+        return Some(0);
+    }
+    let store = Store::discover(&context.directory).ok()?;
+    let summaries = pending(&store.view().ok()?, context).ok()?;
+    Some(summaries.iter().filter(|summary| !summary.changes_requested).count())
+}
+
+/// What is pending, oldest first.
+fn pending(view: &View, context: &Context) -> Result<Vec<Summary>> {
+    view.proposals(&Filter::pending(), context.now)
+}
+
+/// `3 pending (1 conflict, 1 expiring), 1 sent back`.
+fn line(counts: &Counts) -> String {
+    let some = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
+    let conflicts = if counts.conflicts == 1 { "conflict" } else { "conflicts" };
+    let of_pending = [some(counts.conflicts, conflicts), some(counts.expiring, "expiring")];
+    let of_pending: Vec<String> = of_pending.into_iter().flatten().collect();
+    let pending = match (counts.pending, of_pending.is_empty()) {
+        (0, _) => "nothing pending".to_owned(),
+        (count, true) => format!("{count} pending"),
+        (count, false) => format!("{count} pending ({})", of_pending.join(", ")),
+    };
+    let rest = [some(counts.sent_back, "sent back"), some(counts.contested, "contested")];
+    let all: Vec<String> = std::iter::once(pending).chain(rest.into_iter().flatten()).collect();
+    all.join(", ")
+}

@@ -1,0 +1,132 @@
+//! The command that `aye run` runs, and what it leaves running.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+#[cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
+
+use crate::actor::{AYE_AGENT, AYE_SESSION};
+use crate::cli::child::Stop;
+use crate::cli::{Context, shared};
+use crate::error::{Error, Result, codes};
+use crate::git;
+use crate::session::home::Held;
+use crate::store::Store;
+use crate::text::escape;
+
+/// How the command ended.
+pub(super) struct Status {
+    pub(super) code: i32,
+    /// Something that it started still runs.
+    pub(super) outlived: bool,
+}
+
+/// Runs the command in the tree, in the directory that corresponds to the present one. It has the terminal to
+/// itself: Ctrl-C is for it alone, and a signal that asks aye to end is passed on.
+pub(super) fn execute(
+    context: &Context,
+    store: &Store,
+    top: &Path,
+    held: &Held,
+    agent: &str,
+    words: &[OsString],
+) -> Result<Status> {
+    let prefix = store.prefix(&context.directory).unwrap_or_default();
+    let inside = bstr::ByteSlice::to_path(prefix.as_slice()).map(|prefix| top.join(prefix));
+    let directory = inside.ok().filter(|directory| directory.is_dir());
+    // Without the slash behind.
+    let directory: PathBuf = directory.unwrap_or_else(|| top.to_owned()).components().collect();
+    let args = shared::arguments(context, words, &directory);
+    let stop = listen()?;
+    adopt();
+    let mut command = Command::new(&words[0]);
+    command.args(args).current_dir(&directory).env("PWD", &directory);
+    command.env(AYE_SESSION, &held.name).env(AYE_AGENT, agent);
+    git::scrub(&mut command);
+    let lock = held.inheritable()?;
+    let started = command.spawn();
+    drop(lock);
+    let mut child = started.map_err(|error| {
+        let shown = words[0].to_string_lossy();
+        Error::new(&codes::INVALID_ARGUMENT, format!("cannot run '{shown}': {error}"))
+            .hint("the command runs in the session's tree; check its name and PATH")
+    })?;
+    let status = stop.wait(&mut child)?;
+    let outlived = outlive(context, &stop)?;
+    Ok(Status { code: git::status_code(status), outlived })
+}
+
+fn listen() -> Result<Stop> {
+    use std::io::IsTerminal as _;
+    use std::sync::{Arc, atomic::AtomicBool};
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    if !std::io::stdin().is_terminal() {
+        return Stop::listen(&Stop::ALL);
+    }
+    // The terminal gives these to the command too, and twice is once too often.
+    for signal in [SIGINT, SIGQUIT] {
+        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
+            .map_err(|error| Error::io("listen for signals", &error))?;
+    }
+    Stop::listen(&[SIGTERM, SIGHUP])
+}
+
+/// Makes this process the parent of what the command leaves running.
+fn adopt() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Waits for the processes that the command has left running: they may still write. True if they were
+/// given up, after a signal.
+#[cfg(target_os = "linux")]
+fn outlive(context: &Context, stop: &Stop) -> Result<bool> {
+    use rustix::process::{WaitOptions, wait};
+
+    let interrupt = Stop::listen(&[signal_hook::consts::SIGINT])?;
+    let started = Instant::now();
+    let mut said = false;
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => continue,
+            Ok(None) => {}
+            // There is none left.
+            Err(_) => return Ok(false),
+        }
+        if stop.was_told() || interrupt.was_told() {
+            context.note("aye: what still runs writes to the tree, and is not waited for");
+            return Ok(true);
+        }
+        if !said && started.elapsed() > Duration::from_secs(1) {
+            said = true;
+            let children = children();
+            let names: Vec<&str> = children.iter().map(|(name, _)| name.as_str()).collect();
+            context.note(&format!(
+                "aye: waiting for what the command has left running ({}); Ctrl-C: do not",
+                escape::line(&names.join(", "))
+            ));
+            let commands: Vec<Vec<u8>> = children.into_iter().map(|(_, command)| command).collect();
+            shared::left(&commands).iter().for_each(|line| context.note(line));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn outlive(_context: &Context, _stop: &Stop) -> Result<bool> {
+    Ok(false)
+}
+
+/// Names with numbers of this process's children, and their arguments, each with a zero byte behind.
+#[cfg(target_os = "linux")]
+fn children() -> Vec<(String, Vec<u8>)> {
+    let list = std::fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+    let name = |pid: &str| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        (format!("{} {pid}", name.trim()), command)
+    };
+    list.split_whitespace().take(5).map(name).collect()
+}

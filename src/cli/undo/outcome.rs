@@ -1,0 +1,147 @@
+//! What became of a proposal whose decision was taken back, or would be.
+
+use crate::changeset::plan::{Planned, Resolution};
+use crate::cli::apply::answer::{Answer, FileItem, Item, text};
+use crate::cli::{Context, Format};
+use crate::decide;
+use crate::error::{Exit, Result};
+use crate::proposal::document::file_path;
+use crate::proposal::{Proposal, Status};
+use crate::render::age;
+use crate::store::Store;
+use crate::text::escape;
+
+/// A decision was taken back.
+pub(super) struct Outcome {
+    pub(super) answer: Answer,
+    pub(super) again: Again,
+    /// It was a no.
+    pub(super) is_no: bool,
+}
+
+impl Outcome {
+    /// Prints it.
+    pub(super) fn emit(self, context: &mut Context) -> Result<Exit> {
+        let Self { answer, again, is_no } = self;
+        let heading = match is_no {
+            true => again.words().to_owned(),
+            false => format!("undone, {}", again.words()),
+        };
+        context.emit(Format::Text, &answer, || text(&answer, &heading))?;
+        if !is_no || !again.is_contested {
+            return Ok(Exit::Done);
+        }
+        // What is said for one remote does not name what is known of another one, so it cannot take that back.
+        for item in &answer.proposals {
+            context.note(&format!(
+                "note: {} is contested still: the rejection is known here from another remote than the proposal, \
+                 and is taken back in a clone of that",
+                item.proposal_id
+            ));
+        }
+        Ok(Exit::Negative)
+    }
+}
+
+impl Answer {
+    /// The answer for `proposal`, which is `status` now.
+    pub(super) fn undone(
+        proposal: &Proposal,
+        files: &[Planned],
+        commit: Option<String>,
+        status: Status,
+    ) -> Self {
+        let files = files.iter().map(FileItem::new).collect();
+        let id = proposal.id.to_string();
+        let item = Item::plain(id, file_path(proposal.current()), status, files);
+        Self::of("aye/undo@1", true, vec![Item { commit, ..item }])
+    }
+
+    /// The same of something that was not done.
+    pub(super) fn not_done(self, success: bool) -> Self {
+        Self { success, dry_run: true, ..self }
+    }
+}
+
+/// Prints what would be done with the files.
+pub(super) fn dry_run(
+    context: &mut Context,
+    store: &Store,
+    proposal: &Proposal,
+    plan: &Resolution,
+    is_no: bool,
+) -> Result<Exit> {
+    if is_no {
+        let answer = Answer::undone(proposal, &[], None, proposal.status(context.now));
+        let answer = answer.not_done(true);
+        context.emit(Format::Text, &answer, || text(&answer, "would be pending again"))?;
+        return Ok(Exit::Done);
+    }
+    if let Some(why) = decide::undo::elsewhere(store, proposal, &plan.files) {
+        context.note(&format!("note: nothing would be put back: {}", escape::line(&why)));
+    }
+    if let Some(refusal) = plan.refusal() {
+        let refusal = decide::undo::conflict(store, refusal, proposal);
+        context.note(&format!("hint: {}", refusal.hint_text().unwrap_or_default()));
+    }
+    let answer = Answer::undone(proposal, &plan.files, None, Status::Applied);
+    would(context, answer, plan.refusal().is_none())
+}
+
+/// Prints `answer` for what `fits`, or does not.
+pub(super) fn would(context: &mut Context, answer: Answer, fits: bool) -> Result<Exit> {
+    let answer = answer.not_done(fits);
+    let heading = if fits { "would be undone" } else { "cannot be undone as it is" };
+    context.emit(Format::Text, &answer, || text(&answer, heading))?;
+    Ok(if fits { Exit::Done } else { Exit::Conflict })
+}
+
+/// What a proposal is once a decision on it was taken back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Again {
+    pub(super) status: Status,
+    /// Decisions that differ stand still.
+    is_contested: bool,
+}
+
+impl Again {
+    /// End of a line that begins with the id.
+    fn words(self) -> &'static str {
+        match self.status {
+            Status::Expired => "expired",
+            Status::Pending => "pending again",
+            Status::Applied => "still applied",
+            Status::Rejected => "still rejected",
+        }
+    }
+}
+
+/// What `before`, on which a decision was just taken back, is now. Where its time had run out, a note
+/// says so, and what became of it.
+///
+/// # Errors
+/// If the store cannot be read.
+pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Result<Again> {
+    let (id, now) = (&before.id, context.now);
+    if before.expires_at > now && before.beside.is_empty() {
+        return Ok(Again { status: Status::Pending, is_contested: false });
+    }
+    let proposal = store.view()?.proposal(id)?;
+    let status = proposal.status(now);
+    match status {
+        Status::Applied | Status::Rejected => context.note(&format!(
+            "note: {id} was {} in another clone, and that stands",
+            escape::line(&proposal.decided())
+        )),
+        _ if before.expires_at > now => {}
+        Status::Expired => context.note(&format!(
+            "note: the time of {id} has run out, and only a person who undoes a decision gives it more; \
+             propose it again, or bring its text back: aye diff {id} --patch | git apply"
+        )),
+        _ => {
+            let until = age::until(proposal.expires_at, now);
+            context.note(&format!("note: the time of {id} had run out; it expires {until} now"));
+        }
+    }
+    Ok(Again { status, is_contested: proposal.contested })
+}

@@ -1,0 +1,44 @@
+//! A patch that was written without a proposal, taken back.
+
+use super::Args;
+use super::outcome::would;
+use crate::changeset::plan::Planned;
+use crate::cli::apply::answer::{Answer, FileItem, Item, text};
+use crate::cli::asking::Asking;
+use crate::cli::{Context, Format};
+use crate::decide;
+use crate::error::{Exit, Result};
+use crate::proposal::Status;
+use crate::proposal::rules::Verb;
+use crate::store::Store;
+
+/// Takes back the patch that `id` is the beginning of.
+pub(super) fn undo(context: &mut Context, store: &Store, id: &str, args: &Args) -> Result<Exit> {
+    let (stamped, patch) = decide::patch::find(store, &store.view()?, id)?;
+    let id = decide::patch::id(&stamped.id);
+    let first = patch.written.first().map(|file| file.path.display().to_string());
+    let answer = |files: &[Planned], status| {
+        let files = files.iter().map(FileItem::new).collect();
+        let item = Item::plain(id.clone(), first.clone().unwrap_or_default(), status, files);
+        Answer::of("aye/undo@1", true, vec![item])
+    };
+    if args.dry_run {
+        let plan = decide::undo::preview_patch(store, &patch)?;
+        return would(context, answer(&plan.files, Status::Applied), plan.refusal().is_none());
+    }
+    let asking = Asking {
+        verb: Verb::Undo,
+        proposals: &[],
+        yes: args.yes,
+        question: &format!("Undo {id}?"),
+        command: &format!("aye undo {id}"),
+    };
+    let Some(authority) = context.authorise(store, &asking)? else {
+        context.note("nothing undone");
+        return Ok(Exit::Negative);
+    };
+    let files = decide::undo::undo_patch(store, &authority, context.now, &stamped, &patch)?;
+    let answer = answer(&files, Status::Pending);
+    context.emit(Format::Text, &answer, || text(&answer, "undone"))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,106 @@
+//! What was decided in one go, taken back.
+
+use super::outcome::Outcome;
+use super::{APPLIED, applied_on, is_no, put_back, reopen, said};
+use crate::cli::apply::answer::{Answer, text};
+use crate::cli::asking::Asking;
+use crate::cli::{Context, Format};
+use crate::decide::{self, Seen};
+use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::Proposal;
+use crate::proposal::codes::NOT_APPLIED;
+use crate::proposal::event::Evidence;
+use crate::proposal::rules::Verb;
+use crate::store::{Store, View};
+use crate::text::escape;
+
+/// The last decisions of this clone that stand and were made in one go; only where a person is shown
+/// which they are.
+pub(super) fn last(context: &Context, store: &Store, view: &View) -> Result<Vec<Proposal>> {
+    if !context.interactive() {
+        return Err(Error::new(&codes::USAGE, "an id is needed where nobody can be asked")
+            .hint("name what to undo: aye undo ID; `aye log` shows what was decided"));
+    }
+    let found = decide::undo::last(store, view)?;
+    if found.is_empty() {
+        let message = "no decision of this clone stands that could be undone";
+        return Err(Error::new(&NOT_APPLIED, message).hint("`aye log` shows what was decided"));
+    }
+    Ok(found)
+}
+
+/// So many of those that would be taken back stand above the question; the others are counted.
+const LISTED: usize = 50;
+
+/// Takes back what was decided in one go, the newest first, or the newest alone, as the person says.
+pub(super) fn undo(
+    context: &mut Context,
+    store: &Store,
+    found: &[Proposal],
+    seen: &Seen,
+    dry_run: bool,
+) -> Result<Exit> {
+    list(context, store, found, dry_run)?;
+    if dry_run {
+        context.note("these were decided in one go; nothing undone");
+        return Ok(Exit::Done);
+    }
+    let question =
+        format!("Undo all {} of them (a), only the first of these (l), or none (n)?", found.len());
+    let chosen = match context.choose(&question, &["a", "l", "n"]).as_deref() {
+        Some("a") => found,
+        Some("l") => &found[..1],
+        _ => {
+            context.note("nothing undone");
+            return Ok(Exit::Negative);
+        }
+    };
+    let mut items = Vec::new();
+    let mut failed = None;
+    for proposal in chosen {
+        match one(context, store, proposal, seen) {
+            Ok(outcome) => items.extend(outcome.answer.proposals),
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    if !items.is_empty() {
+        let done = items.len();
+        let answer = Answer::of("aye/undo@1", true, items);
+        context.emit(Format::Text, &answer, || text(&answer, "undone, pending again"))?;
+        if failed.is_some() {
+            context.note(&format!("note: {done} of {} were undone", chosen.len()));
+        }
+    }
+    failed.map_or(Ok(Exit::Done), Err)
+}
+
+fn list(context: &Context, store: &Store, found: &[Proposal], dry_run: bool) -> Result<()> {
+    // A list that has scrolled away tells nobody what the question is about.
+    let listed = if dry_run { found.len() } else { found.len().min(LISTED) };
+    let head = store.head_ref();
+    for proposal in &found[..listed] {
+        let target = applied_on(store, proposal)?;
+        let there = target.as_ref().and_then(|target| target.elsewhere(head.as_deref()));
+        let there = there.map(|branch| format!(", {APPLIED} {}", escape::name(branch)));
+        context.note(&format!("  {}{}", said(proposal), there.unwrap_or_default()));
+    }
+    if let more @ 1.. = found.len() - listed {
+        context.note(&format!("  and {more} more; `aye undo --dry-run` lists them all"));
+    }
+    Ok(())
+}
+
+/// Takes back what was said of `proposal` last, which a person at the terminal has agreed to.
+fn one(context: &Context, store: &Store, proposal: &Proposal, seen: &Seen) -> Result<Outcome> {
+    let proposals = std::slice::from_ref(proposal);
+    let (verb, command) = (Verb::Undo, format!("aye undo {}", proposal.id));
+    let asking = Asking { verb, proposals, yes: false, question: "", command: &command };
+    let authority = context.grant(store, &asking, &Evidence::Terminal)?;
+    match is_no(proposal) {
+        true => reopen(context, store, &authority, proposal, seen),
+        false => put_back(context, store, &authority, proposal, seen, None),
+    }
+}

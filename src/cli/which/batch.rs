@@ -1,0 +1,137 @@
+//! Proposals named by what they have in common.
+
+use std::collections::BTreeSet;
+
+use super::Several;
+use crate::app::listing::Marks;
+use crate::changeset::entry::entries;
+use crate::changeset::hunks::Counts;
+use crate::cli::Context;
+use crate::cli::filters::FilterArgs;
+use crate::error::{Error, Result};
+use crate::proposal::{Proposal, Status, codes};
+use crate::store::{Filter, Store, View};
+use crate::text::escape;
+
+/// Proposals by id, or all pending ones of an agent, a task, a topic or a place.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Batch {
+    /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
+    #[arg(
+        value_name = "ID",
+        conflicts_with_all = ["by", "task", "domain", "path"]
+    )]
+    pub ids: Vec<String>,
+    /// The newest one that is pending.
+    #[arg(long, conflicts_with_all = ["ids", "by", "task", "domain", "path"])]
+    pub latest: bool,
+    /// All pending ones of this proposer that were not sent back.
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
+    pub by: Option<String>,
+    /// All of this task.
+    #[arg(long, value_name = "TASK", help_heading = "Filters")]
+    pub task: Option<String>,
+    /// All of this domain.
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
+    pub domain: Option<String>,
+    /// All that change this file, or one below this directory (from the repository's top).
+    #[arg(long, value_name = "PATH", help_heading = "Filters")]
+    pub path: Option<String>,
+}
+
+impl Batch {
+    /// Whether they are named by what they have in common.
+    pub fn is_filter(&self) -> bool {
+        let texts = [&self.by, &self.task, &self.domain, &self.path];
+        texts.into_iter().any(Option::is_some)
+    }
+
+    /// The ids and `--latest` alone.
+    pub fn several(&self) -> Several {
+        Several { ids: self.ids.clone(), latest: self.latest }
+    }
+
+    /// The proposals that are meant, each once; all of them pending. Those named by a filter
+    /// come in the order of review, without those that were sent back.
+    ///
+    /// # Errors
+    /// As [`Several::pending`].
+    pub fn pending(&self, context: &Context, store: &Store, view: &View) -> Result<Vec<Proposal>> {
+        let now = context.now;
+        if !self.is_filter() {
+            return self.several().pending(context, view);
+        }
+        let filters = FilterArgs {
+            by: self.by.clone(),
+            task: self.task.clone(),
+            domain: self.domain.clone(),
+            path: self.path.clone(),
+            ..FilterArgs::default()
+        };
+        let filter = Filter { newest_first: false, ..filters.filter(Some(Status::Pending)) };
+        let summaries = view.proposals(&filter, now)?;
+        let marks = Marks::of(store, view, now, &summaries)?;
+        let summaries = marks.in_order(summaries).into_iter();
+        let wanted = summaries.filter(|summary| !summary.changes_requested);
+        let found: Result<Vec<Proposal>> =
+            wanted.map(|summary| view.proposal(&summary.id)).collect();
+        match found? {
+            none if none.is_empty() => {
+                Err(Error::new(&codes::PROPOSAL_NOT_FOUND, "no pending proposal is meant by that")
+                    .hint("`aye list` shows all, with the same filters"))
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// Refuses `--yes` for what is named by a filter: who decides without a question names what was looked at.
+    ///
+    /// # Errors
+    /// `revision_required`.
+    pub fn refuse_unnamed(&self, command: &str, these: &[Proposal]) -> Result<()> {
+        if !self.is_filter() {
+            return Ok(());
+        }
+        let ids: Vec<String> = these.iter().map(Proposal::at_revision).collect();
+        let message = format!("--yes takes ids, and these are {}", ids.len());
+        Err(Error::new(&codes::REVISION_REQUIRED, message).with("proposals", ids).hint(format!(
+            "look at each with `aye diff ID`, then name them: {command} ID@REV … --yes; or decide at a terminal"
+        )))
+    }
+
+    /// `12 proposals by claude, +84 −31 in 9 files`: what a question about them is about; the ids where
+    /// they were named. `with_lower`: with what those named stand on.
+    pub fn subject(&self, store: &Store, proposals: &[Proposal], with_lower: bool) -> String {
+        if !self.is_filter() {
+            let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
+            return ids.join(", ");
+        }
+        let plural = if proposals.len() == 1 { "" } else { "s" };
+        let mut text = format!("{} proposal{plural}", proposals.len());
+        let parts = [
+            ("by", &self.by),
+            ("of task", &self.task),
+            ("of domain", &self.domain),
+            ("in", &self.path),
+        ];
+        for (word, value) in parts {
+            if let Some(value) = value {
+                text += &format!(" {word} {}", escape::name(value));
+            }
+        }
+        if with_lower {
+            text += " with what they stand on";
+        }
+        let (mut counts, mut files) = (Counts::default(), BTreeSet::new());
+        for proposal in proposals {
+            // What cannot be read is refused when it is decided.
+            let Ok(changeset) = store.changeset(&proposal.current().changes) else { continue };
+            for entry in entries(changeset.changes()) {
+                counts += entry.counts();
+                files.insert(entry.path.clone());
+            }
+        }
+        let plural = if files.len() == 1 { "" } else { "s" };
+        text + &format!(", {counts} in {} file{plural}", files.len())
+    }
+}
