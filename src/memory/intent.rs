@@ -90,17 +90,11 @@ pub struct Routing {
 }
 
 /// Collects what has a say in the routing; the strictest wins.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Router {
     mode: Approval,
     /// What asks for that mode.
     reasons: Vec<String>,
-}
-
-impl Default for Router {
-    fn default() -> Self {
-        Self { mode: Approval::Apply, reasons: Vec::new() }
-    }
 }
 
 impl Router {

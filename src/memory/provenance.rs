@@ -3,6 +3,7 @@
 use super::codes;
 use super::problem::Problem;
 use super::request::{Confidence, Request, Source};
+use super::settings::schema::Provenance;
 use super::settings::{Category, Settings};
 
 /// Says whether a source of type `file` exists.
@@ -34,29 +35,17 @@ impl Sources for Trusting {
 
 /// Checks the references themselves, once per request.
 pub fn check_references(sources: &[Source], lookup: &dyn Sources) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for (i, source) in sources.iter().enumerate() {
-        let field = format!("sources[{i}]");
-        let needs = matches!(source.kind.as_str(), "file" | "external");
-        match (&source.reference, source.kind.as_str()) {
-            (None, kind) if needs => problems.push(
-                Problem::new(&codes::PROVENANCE, format!("a source of type {kind} needs a ref"))
-                    .field(field)
-                    .fix("say which file, or which address"),
-            ),
-            (Some(reference), "file") => {
-                if let Err(why) = lookup.check_file(reference) {
-                    problems.push(
-                        Problem::new(&codes::PROVENANCE, why).field(field).fix(
-                            "cite a file of this repository: path, path:line or path@revision",
-                        ),
-                    );
-                }
-            }
-            _ => {}
-        }
-    }
-    problems
+    let check = |(i, source): (usize, &Source)| {
+        let why = match (&source.reference, source.kind.as_str()) {
+            (None, kind @ ("file" | "external")) => format!("a source of type {kind} needs a ref"),
+            (Some(reference), "file") => lookup.check_file(reference).err()?,
+            _ => return None,
+        };
+        let fix =
+            "cite a file of this repository (path, path:line or path@revision), or an address";
+        Some(Problem::new(&codes::PROVENANCE, why).field(format!("sources[{i}]")).fix(fix))
+    };
+    sources.iter().enumerate().filter_map(check).collect()
 }
 
 /// Checks the sources of a request against the category that operation `i` writes.
@@ -89,36 +78,25 @@ pub fn check_operation(
             format!("add sources of type {}", allowed()),
         );
     }
-    for source in sources {
-        let kind = &source.kind;
-        let refused = rules.forbidden_source_types.contains(kind)
-            || !rules.allowed_source_types.is_empty() && !rules.allowed_source_types.contains(kind);
-        if refused {
-            say(
-                format!("{} takes no source of type {kind}", category.name),
-                format!("use {}", allowed()),
-            );
-        }
-    }
-    let untrusted = |s: &Source| matches!(s.kind.as_str(), "external" | "inference");
-    if category.git_tracked
-        && settings.manifest.security.reject_untrusted_durable_updates
-        && !sources.is_empty()
-        && sources.iter().all(untrusted)
-        && problems.is_empty()
-    {
-        problems.push(
-            Problem::new(
-                &codes::PROVENANCE,
-                format!(
-                    "{} is durable, and nothing but untrusted sources speaks for this",
-                    category.name
-                ),
-            )
-            .at(i)
-            .field("sources")
-            .fix("add a source of type file, test, user or session that bears it out"),
+    let is_refused = |kind: &String| {
+        let Provenance { allowed_source_types, forbidden_source_types, .. } = rules;
+        forbidden_source_types.contains(kind)
+            || !allowed_source_types.is_empty() && !allowed_source_types.contains(kind)
+    };
+    for kind in sources.iter().map(|source| &source.kind).filter(|kind| is_refused(kind)) {
+        say(
+            format!("{} takes no source of type {kind}", category.name),
+            format!("use {}", allowed()),
         );
+    }
+    let is_untrusted = |s: &Source| matches!(s.kind.as_str(), "external" | "inference");
+    let wants_trust = category.git_tracked
+        && settings.manifest.security.reject_untrusted_durable_updates
+        && !sources.is_empty();
+    if wants_trust && sources.iter().all(is_untrusted) && problems.is_empty() {
+        let message = format!("nothing but untrusted sources speaks for this in {}", category.name);
+        let fix = "add a source of type file, test, user or session that bears it out";
+        problems.push(Problem::new(&codes::PROVENANCE, message).at(i).field("sources").fix(fix));
     }
     problems
 }

@@ -21,12 +21,6 @@ pub fn of_section<'a>(document: &Document<'a>, i: usize) -> Vec<Field<'a>> {
     within(document, document.sections[i].own_body())
 }
 
-/// The fields in the text before the first section, in order.
-pub fn of_text<'a>(document: &Document<'a>) -> Vec<Field<'a>> {
-    let end = document.sections.first().map_or(document.source.len(), |section| section.start());
-    within(document, document.start.min(end)..end)
-}
-
 fn within<'a>(document: &Document<'a>, body: Range<usize>) -> Vec<Field<'a>> {
     let mut at = body.start;
     let mut fields = Vec::new();

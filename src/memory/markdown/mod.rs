@@ -311,11 +311,6 @@ impl Document<'_> {
         trail
     }
 
-    /// Indices of the sections directly inside `i`.
-    pub fn children(&self, i: usize) -> impl Iterator<Item = usize> + '_ {
-        (0..self.sections.len()).filter(move |&c| self.sections[c].parent == Some(i))
-    }
-
     /// True when nothing but headings may follow: text added at the end stays text of the last
     /// section. False where the file ends inside a code fence, a comment or another HTML block
     /// that would swallow it.

@@ -37,8 +37,8 @@ pub struct Request {
     pub sources: Vec<Source>,
     /// How sure the proposer is.
     pub confidence: Option<Confidence>,
-    /// Who proposes.
-    pub owner: Option<Owner>,
+    /// Who proposes, by name.
+    pub owner: Option<String>,
     /// All texts that were given beside those of the operations, to be screened whatever they are.
     pub texts: Vec<Text>,
     /// Every fault of its form. A request with one leads to no plan.
@@ -64,17 +64,6 @@ words! {
         Stale = "stale",
         Unknown = "unknown",
     }
-}
-
-/// Who proposes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Owner {
-    /// Name.
-    pub id: Option<String>,
-    /// What kind of proposer.
-    pub kind: Option<String>,
-    /// The proposer's own id of this operation.
-    pub op_id: Option<String>,
 }
 
 // The schema is data that models read; a test holds it to what is read here.
@@ -123,7 +112,7 @@ impl Request {
         }
         let sources = sources.iter().enumerate();
         let sources = sources.filter_map(|(i, map)| Source::read(i, map, &mut problems)).collect();
-        let owner = map.get("owner").and_then(|value| Owner::read(value, &mut problems));
+        let owner = map.get("owner").and_then(|value| owner(value, &mut problems));
         let operations = operations(map.get("operations"), &mut problems);
         Self { intent, rationale, operations, sources, confidence, owner, texts, problems }
     }
@@ -188,27 +177,22 @@ impl Source {
     }
 }
 
-impl Owner {
-    fn read(value: &Value, problems: &mut Vec<Problem>) -> Option<Self> {
-        match value {
-            Value::Null => None,
-            Value::String(id) if id.is_empty() => None,
-            Value::String(id) => Some(Self { id: Some(id.clone()), ..Self::default() }),
-            Value::Object(map) => {
-                let mut fields = Reader::new(map, None, problems);
-                let [id, kind, op_id] = ["id", "kind", "op_id"].map(|field| fields.text(field));
-                fields.refuse_others("an owner");
-                Some(Self { id, kind, op_id })
-            }
-            _ => {
-                let message = "the owner has to be text or an object";
-                problems.push(
-                    Problem::new(&codes::VALIDATION_FAILED, message)
-                        .field("owner")
-                        .fix("{\"id\": \"name\", \"kind\": \"agent\"}"),
-                );
-                None
-            }
+/// The name of an owner, who is text or an object with further facts of the proposer's own.
+fn owner(value: &Value, problems: &mut Vec<Problem>) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(id) => Some(id.clone()).filter(|id| !id.is_empty()),
+        Value::Object(map) => {
+            let mut fields = Reader::new(map, None, problems);
+            let [id, ..] = ["id", "kind", "op_id"].map(|field| fields.text(field));
+            fields.refuse_others("an owner");
+            id
+        }
+        _ => {
+            let message = "the owner has to be text or an object";
+            let problem = Problem::new(&codes::VALIDATION_FAILED, message).field("owner");
+            problems.push(problem.fix("{\"id\": \"name\", \"kind\": \"agent\"}"));
+            None
         }
     }
 }
@@ -328,9 +312,9 @@ mod tests {
                 "operations": [{"operation": "create_file", "path": "local/current.x.md", "content": "x"}]
             }))
         };
-        assert_eq!(read(json!("me")).owner.unwrap().id.as_deref(), Some("me"));
-        let owner = read(json!({"id": "a", "kind": "b", "op_id": "c"})).owner.unwrap();
-        assert_eq!(owner.op_id.as_deref(), Some("c"));
+        assert_eq!(read(json!("me")).owner.as_deref(), Some("me"));
+        let owner = read(json!({"id": "a", "kind": "b", "op_id": "c"})).owner;
+        assert_eq!(owner.as_deref(), Some("a"));
         assert_eq!(read(json!(3)).problems.len(), 1);
     }
 

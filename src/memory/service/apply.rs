@@ -15,31 +15,18 @@ use crate::memory::plan::{self, MemoryPlan, Precondition, World, index_page};
 use crate::memory::problem::Problem;
 use crate::memory::response::{MemoryOutcome, Response};
 use crate::memory::{Request, codes};
+use crate::proposal::Proposal;
 use crate::proposal::event::timestamp;
-use crate::proposal::{ChangeRecord, Proposal};
 
 /// The generator of `index.md`, as manifests of decisions name it.
 pub const INDEX: &str = "memory-index@1";
 
 impl Service<'_> {
-    /// Whether anything that a pending proposal was written for is not so any more. While its files are
-    /// what it started from, nothing is; else its targets are looked for again, without looking over
-    /// texts and sources, as staging has done.
-    ///
-    /// # Errors
-    /// Those of the work tree.
-    pub(super) fn has_drifted(&self, proposal: &Proposal, present: &Present) -> Result<bool> {
-        let changes = &proposal.current().changes;
-        let is_same = |change: &ChangeRecord| {
-            present.0.get(&change.path).is_some_and(|now| {
-                now.as_deref() == change.before.as_ref().map(|entry| entry.id.as_str())
-            })
-        };
-        if !changes.is_empty() && changes.iter().all(is_same) {
-            return Ok(false);
-        }
+    /// Whether anything that a pending proposal was written for is not so any more. Its targets are looked
+    /// for again, without looking over texts, as staging has done.
+    pub(super) fn has_drifted(&self, proposal: &Proposal) -> bool {
         let planned = self.replan(proposal, &self.disk(), &guard::Open);
-        Ok(planned.is_err_and(|error| error.is(&codes::TARGET_DRIFT)))
+        planned.is_err_and(|error| error.is(&codes::TARGET_DRIFT))
     }
 
     /// Plans the operations of `proposal` again, on `files`, with the time and branch that the reviewer saw.
@@ -224,26 +211,6 @@ impl Service<'_> {
         let message = format!("{} {subject}", git.commit_message_prefix).trim().to_owned();
         let commit = git.auto_commit.then_some(message);
         (!paths.is_empty()).then_some(InGit { paths, commit })
-    }
-}
-
-/// The blob ids of files as they are, where they can be read; `None` of those that are not there.
-pub(super) struct Present(BTreeMap<RepoPath, Option<String>>);
-
-impl Present {
-    /// Of the files that `proposals` change, each read once.
-    pub(super) fn of(service: &Service<'_>, proposals: &[Proposal]) -> Self {
-        let mut ids = BTreeMap::new();
-        let changes = proposals.iter().flat_map(|proposal| &proposal.current().changes);
-        for path in changes.map(|change| &change.path) {
-            if !ids.contains_key(path)
-                && let Ok(file) = service.worktree.file(path)
-            {
-                let id = file.map(|file| service.store.entry_of(&file)).transpose();
-                ids.extend(id.ok().map(|id| (path.clone(), id.map(|entry| entry.id))));
-            }
-        }
-        Self(ids)
     }
 }
 

@@ -3,16 +3,17 @@
 
 use super::apply::{InGit, refused};
 use super::{Service, staging};
-use crate::changeset::plan::{Planned, Resolution, Resolved};
+use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
 use crate::changeset::{File, RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::memory::codes;
-use crate::memory::disk::{Disk, repo_path};
+use crate::memory::disk::{Disk, repo_path, store_path};
 use crate::memory::merge::merge;
 use crate::memory::plan::{Files, index_page};
 use crate::memory::problem::Problem;
-use crate::proposal::Proposal;
+use crate::proposal::event::Written;
 use crate::proposal::state::Decision;
+use crate::proposal::{Entry, Proposal};
 use crate::store::Store;
 
 /// The files of a snapshot, as planning reads them.
@@ -126,14 +127,62 @@ pub fn patience(store: &Store, proposal: &Proposal) -> Result<std::time::Duratio
 /// Writes nothing.
 ///
 /// # Errors
-/// `not_applied`, `conflict`, and those of the store and the work tree.
+/// `conflict` naming the sections that were changed since, and those of the store and the work tree.
 pub fn preview_undo(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Resolution> {
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
-    let mut plan = service.plan_undo(proposal, decision)?;
-    let page = service.page_after(&plan.files, &service.worktree, &service.disk())?;
-    plan.files.extend(page);
-    plan.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    Ok(plan)
+    let mut files = Vec::new();
+    for written in &decision.written {
+        files.extend(service.written_back(proposal, written)?);
+    }
+    files.extend(service.page_after(&files, &service.worktree, &service.disk())?);
+    files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(Resolution { files })
+}
+
+impl Service<'_> {
+    /// Plans the file of `written` without what the proposal wrote: what others changed since stays.
+    fn written_back(&self, proposal: &Proposal, written: &Written) -> Result<Option<Planned>> {
+        let Some(path) = store_path(&written.path) else { return Ok(None) };
+        let conflict = |why: &str| conflict(proposal, path, why);
+        let Some(file) = self.disk().file(path)? else {
+            return Err(conflict("the file is gone"));
+        };
+        let now = String::from_utf8(file.bytes.clone())
+            .map_err(|_| conflict("the file is no text any more"))?;
+        let after = text(self.store, &written.after)?;
+        let clean = now == after;
+        let back = match &written.before {
+            None if clean => None,
+            None => return Err(conflict("the new file was changed since")),
+            before => {
+                let before = text(self.store, before)?;
+                let merged = merge(&after, &now, &before).map_err(|sections| {
+                    conflict(&format!("changed since: {}", sections.join(", ")))
+                })?;
+                Some(File { bytes: merged.into_bytes(), mode: file.mode })
+            }
+        };
+        let outcome = if clean {
+            Resolved::Clean
+        } else if back.as_ref() == Some(&file) {
+            Resolved::Already
+        } else {
+            Resolved::Merged(MergedBy::ThreeWay)
+        };
+        let path = written.path.clone();
+        Ok(Some(Planned { path, now: Some(file), after: back, outcome }))
+    }
+}
+
+fn text(store: &Store, entry: &Option<Entry>) -> Result<String> {
+    let Some(entry) = entry else { return Ok(String::new()) };
+    Ok(String::from_utf8_lossy(&store.blob(&entry.id)?).into_owned())
+}
+
+fn conflict(proposal: &Proposal, path: &str, why: &str) -> Error {
+    Error::new(&crate::changeset::codes::CONFLICT, format!("{path}: {why}"))
+        .with("proposal_id", proposal.id.as_str())
+        .hint("nothing was written; mend the file by hand, or propose the change back")
 }
 
 /// Writes or removes the staging directory of a memory proposal.

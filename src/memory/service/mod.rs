@@ -11,7 +11,6 @@ mod propose;
 mod read;
 pub mod staging;
 mod status;
-mod undo;
 
 use std::cell::OnceCell;
 
@@ -29,8 +28,6 @@ use super::DIR;
 use super::disk::Disk;
 use super::guard::Scan;
 use super::lock;
-use super::plan::World;
-use super::provenance::Sources;
 use super::settings::{Settings, manifest};
 use crate::error::Result;
 use crate::proposal::Actor;
@@ -89,16 +86,6 @@ impl<'a> Service<'a> {
     /// What looks texts over; readers have nothing to look over, so it is made when asked for.
     fn guard(&self) -> &Scan {
         self.guard.get_or_init(|| Scan::new(&self.settings, allowed_fingerprints(self.store)))
-    }
-
-    fn world<'w>(
-        &'w self,
-        files: &'w dyn super::plan::Files,
-        sources: &'w dyn Sources,
-        at: DateTime<Utc>,
-        branch: Option<&'w str>,
-    ) -> World<'w> {
-        World { settings: &self.settings, files, guard: self.guard(), sources, at, branch }
     }
 }
 

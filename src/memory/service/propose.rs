@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::memory::Request;
 use crate::memory::disk::{repo_path, store_path};
 use crate::memory::intent::Intent;
-use crate::memory::plan::{self, MemoryPlan};
+use crate::memory::plan::{self, MemoryPlan, World};
 use crate::memory::problem::Problem;
 use crate::memory::response::{MemoryOutcome, Response};
 use crate::proposal::event::{InputForm, Subject, timestamp};
@@ -48,9 +48,15 @@ impl Service<'_> {
     /// # Errors
     /// Every problem found.
     pub fn plan(&self, request: &Request) -> Result<MemoryPlan, Vec<Problem>> {
-        let disk = self.disk();
-        let sources = Repository(self.store);
-        plan::plan(request, &self.world(&disk, &sources, self.now, self.branch.as_deref()))
+        let world = World {
+            settings: &self.settings,
+            files: &self.disk(),
+            guard: self.guard(),
+            sources: &Repository(self.store),
+            at: self.now,
+            branch: self.branch.as_deref(),
+        };
+        plan::plan(request, &world)
     }
 
     /// The plan's files as a changeset of the repository, modes kept.
@@ -89,7 +95,6 @@ impl Service<'_> {
             "affected_sections": plan.affected,
             "warnings": plan.warnings,
         });
-        let owner = request.owner.as_ref().and_then(|owner| owner.id.clone());
         // Notes that git is not to have stay in this clone.
         let is_shared =
             |change: &FileChange| store_path(&change.path).is_none_or(|path| self.is_tracked(path));
@@ -99,7 +104,7 @@ impl Service<'_> {
             description: Some(request.rationale.clone().unwrap_or_else(|| title(request, plan))),
             domain: Some("memory".to_owned()),
             related_task_id: None,
-            proposed_by: owner.unwrap_or_else(|| self.actor.name.clone()),
+            proposed_by: request.owner.clone().unwrap_or_else(|| self.actor.name.clone()),
             expires_in: Duration::seconds(
                 i64::try_from(self.settings.manifest.staging.ttl_seconds)
                     .unwrap_or(i64::MAX / 4000),

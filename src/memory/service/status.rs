@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::Service;
-use super::apply::Present;
 use super::locate::note;
 use crate::error::Result;
 use crate::memory::disk::store_path;
@@ -132,9 +131,6 @@ impl Service<'_> {
             categories.filter(|category| is_it(category)).count()
         };
         let pending = self.proposals(&view, Some(Lifecycle::Pending))?;
-        let present = Present::of(self, &pending);
-        let staged: Result<Vec<_>> =
-            pending.iter().map(|proposal| self.staged(proposal, &present)).collect();
         let mut outcomes = Vec::new();
         for id in view.settled(self.now, OUTCOMES)? {
             outcomes.extend(self.outcome(&view.proposal(&id)?));
@@ -147,7 +143,7 @@ impl Service<'_> {
             local_sessions: count(&|category| category.name == "sessions"),
             local_current_files: count(&|category| category.name == "current"),
             orphan_local_files: self.orphans(&paths),
-            staged_updates: staged?,
+            staged_updates: pending.iter().map(|proposal| self.staged(proposal)).collect(),
             recent_outcomes: outcomes,
             notes: self.notes(),
         })
@@ -208,18 +204,17 @@ impl Service<'_> {
     }
 
     /// What there is to say of a pending proposal.
-    fn staged(&self, proposal: &Proposal, present: &Present) -> Result<Staged> {
-        let drift = self.has_drifted(proposal, present)?;
-        Ok(Staged {
+    fn staged(&self, proposal: &Proposal) -> Staged {
+        Staged {
             about: About::of(proposal),
             age_seconds: (self.now - proposal.created_at).num_seconds(),
             ttl_remaining_seconds: (proposal.expires_at - self.now).num_seconds(),
-            drift_detected: drift,
+            drift_detected: self.has_drifted(proposal),
             changes_requested: proposal
                 .changes_requested
                 .as_ref()
                 .map(|request| request.reason.clone().unwrap_or_default()),
-        })
+        }
     }
 
     /// What there is to say of a decided or expired proposal.

@@ -18,8 +18,10 @@ pub const PATH: &str = "meta/schema.yaml";
 
 words! {
     /// Who lets a change in, from least to most strict.
+    #[derive(Default)]
     pub enum Approval {
         /// Applied at once.
+        #[default]
         Apply = "apply",
         /// Waits for a person.
         Stage = "stage",
@@ -55,7 +57,7 @@ pub struct Category {
     pub name: String,
     /// The one file that it has.
     pub file: Option<String>,
-    /// Which files it has else; `*` and `?` do not cross `/`.
+    /// Which files it has else: one `*` stands for a name, or a part of it.
     pub file_glob: Option<String>,
     /// Whether every section needs an id.
     #[serde(default)]
@@ -219,9 +221,7 @@ impl Schema {
         let mut dirs = BTreeSet::from([""]);
         for category in self.categories.values() {
             let dir = category.pattern().rsplit_once('/').map_or("", |(dir, _)| dir);
-            if !dir.contains(['*', '?', '[', '{']) {
-                dirs.insert(dir);
-            }
+            dirs.insert(dir);
         }
         dirs
     }
@@ -233,7 +233,7 @@ impl Schema {
         exact.or_else(|| {
             let globs = self.categories.values().filter_map(|category| {
                 let glob = category.file_glob.as_deref()?;
-                glob_matches(glob, path).then_some((literal_prefix(glob).len(), category))
+                glob_matches(glob, path).then_some((glob.find('*'), category))
             });
             globs
                 .max_by(|(a, x), (b, y)| a.cmp(b).then_with(|| y.name.cmp(&x.name)))
@@ -270,6 +270,14 @@ impl Category {
                 "'{path}' has to be a relative path to Markdown files (*.md)"
             )));
         }
+        let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+        let is_glob = |text: &str| text.contains(['*', '?', '[', '{', '\\']);
+        let stars = name.matches('*').count();
+        if is_glob(&path.replacen('*', "", 1)) || stars != usize::from(self.file.is_none()) {
+            return Err(wrong(format!(
+                "'{path}' has to have one `*`, in its last part, as file_glob"
+            )));
+        }
         if ["meta/", "staging/", "proposals/"].iter().any(|own| path.starts_with(own)) {
             return Err(wrong(format!("'{path}' is inside a directory of the program itself")));
         }
@@ -294,25 +302,12 @@ impl Category {
     }
 }
 
-fn literal_prefix(glob: &str) -> &str {
-    &glob[..glob.find(['*', '?', '[', '{']).unwrap_or(glob.len())]
-}
-
+/// Whether `path` has a name in the place of the `*` of `glob`.
 fn glob_matches(glob: &str, path: &str) -> bool {
-    // The two globs of the format in a hurry; anything else through the real thing.
-    if let Some((before, after)) = glob.split_once('*')
-        && !after.contains(['*', '?', '[', '{', '\\'])
-        && !before.contains(['?', '[', '{', '\\'])
-    {
-        return path
-            .strip_prefix(before)
-            .and_then(|rest| rest.strip_suffix(after))
-            .is_some_and(|middle| !middle.is_empty() && !middle.contains('/'));
-    }
-    globset::GlobBuilder::new(glob)
-        .literal_separator(true)
-        .build()
-        .is_ok_and(|glob| glob.compile_matcher().is_match(path))
+    glob.split_once('*').is_some_and(|(before, after)| {
+        let middle = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+        middle.is_some_and(|middle| !middle.is_empty() && !middle.contains('/'))
+    })
 }
 
 #[cfg(test)]

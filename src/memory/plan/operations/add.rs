@@ -25,10 +25,10 @@ impl Planner<'_> {
         match here.text() {
             // Appending to a file that is not there yet is met by one that is there by then.
             None if if_exists == IfExists::Append => {}
-            None => self.expect(here, None, Policy::RequireFileAbsent, None),
+            None => self.expect(here, here.path, None, Policy::RequireFileAbsent, None),
             Some(text) => {
                 let pinned = (if_exists == IfExists::Replace).then(|| hash(text));
-                self.expect(here, None, Policy::RequireFilePresent, pinned);
+                self.expect(here, here.path, None, Policy::RequireFilePresent, pinned);
             }
         }
         match (here.exists, if_exists) {
@@ -41,7 +41,7 @@ impl Planner<'_> {
             (true, IfExists::Append) => match here.document.sections.len().checked_sub(1) {
                 // Text that opens no section of its own belongs to the last one.
                 Some(last) if markdown::parse(content).sections.is_empty() => {
-                    open_end(&here.document, path)?;
+                    open_end(&here.document)?;
                     let text = edit::append_to_section(&here.document, last, content);
                     Ok(Edited { text, adds_section: false, touched: Some(last..last + 1) })
                 }
@@ -68,7 +68,7 @@ impl Planner<'_> {
         first: Option<&str>,
     ) -> Result<Edited, Stop> {
         let document = &here.document;
-        open_end(document, here.path)?;
+        open_end(document)?;
         let content = if first.is_some() || here.category.section_id_required {
             edit::with_ids(content, first, here.mark(), &[], |id| here.has_id(id))
         } else {
@@ -95,23 +95,34 @@ impl Planner<'_> {
                 .into());
         }
         let parsed = markdown::parse(content);
-        let mut at = Place { end: here.source().len(), index: document.sections.len() };
-        if let Some(parent) = parent {
-            at = self.end_of_parent(here, parent, parsed.sections[0].level)?;
-        }
-        if at.end == here.source().len() {
-            open_end(document, path)?;
+        let (end, index) = match parent {
+            None => (here.source().len(), document.sections.len()),
+            Some(parent) => self.end_of_parent(here, parent, parsed.sections[0].level)?,
+        };
+        if end == here.source().len() {
+            open_end(document)?;
         }
         let content = edit::with_ids(content, None, here.mark(), &[], |id| here.has_id(id));
-        let text = edit::insert_section(document, at.end, &content);
+        let text = edit::insert_section(document, end, &content);
         self.warn_of_double(here, &parsed);
-        Ok(Edited { text, adds_section: true, touched: Some(at.index..at.index) })
+        Ok(Edited { text, adds_section: true, touched: Some(index..index) })
     }
 
-    /// Where a section of `level` inside `parent` goes.
-    fn end_of_parent(&mut self, here: &Here<'_>, parent: &str, level: u8) -> Result<Place, Stop> {
+    /// Where a section of `level` inside `parent` goes, and the index that it will have.
+    fn end_of_parent(
+        &mut self,
+        here: &Here<'_>,
+        parent: &str,
+        level: u8,
+    ) -> Result<(usize, usize), Stop> {
         let at = by_id(&here.document, here.path, parent, "parent_section_id")?;
-        self.expect(here, Some(parent.to_owned()), Policy::RequireSectionResolvable, None);
+        self.expect(
+            here,
+            here.path,
+            Some(parent.to_owned()),
+            Policy::RequireSectionResolvable,
+            None,
+        );
         let section = &here.document.sections[at];
         if level <= section.level {
             let message = format!(
@@ -127,7 +138,7 @@ impl Planner<'_> {
                 .fix(fix)
                 .into());
         }
-        Ok(Place { end: section.end, index: here.subtree(at).range.end })
+        Ok((section.end, here.subtree(at).range.end))
     }
 
     /// Warns where a section with the words of the new one is there already.
@@ -163,15 +174,7 @@ impl Planner<'_> {
         keeps_id("content", content, id)?;
         let policy =
             if here.exists { Policy::RequireFilePresent } else { Policy::RequireFileAbsent };
-        self.expect(here, None, policy, None);
+        self.expect(here, here.path, None, policy, None);
         self.insert_at_end(here, content, id)
     }
-}
-
-/// Where a new section goes.
-struct Place {
-    /// Offset in the file.
-    end: usize,
-    /// The index that it will have among the sections.
-    index: usize,
 }

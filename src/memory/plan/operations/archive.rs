@@ -47,13 +47,13 @@ impl Planner<'_> {
         self.router.say(category.approval, format!("the category {}", category.name));
         let Some(existing) = self.state(here.i, to) else { return Ok(()) };
         if existing.is_some() {
-            self.expect_of(here, to, None, Policy::RequireFilePresent, None);
+            self.expect(here, to, None, Policy::RequireFilePresent, None);
             return Err(Problem::new(&codes::ARCHIVE_EXISTS, format!("{to} is there already"))
                 .field("archive_path")
                 .fix("choose another file name; archives are written once")
                 .into());
         }
-        self.expect_of(here, to, None, Policy::RequireFileAbsent, None);
+        self.expect(here, to, None, Policy::RequireFileAbsent, None);
         self.put(to, copy(here, section, self.world.at));
         Ok(())
     }

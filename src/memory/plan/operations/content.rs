@@ -134,52 +134,35 @@ pub(super) fn with_heading(heading: &Heading, content: &str) -> Result<String, S
 pub(super) fn keeps_id(field: &str, content: &str, id: Option<&str>) -> Result<(), Stop> {
     let document = markdown::parse(content);
     match (&document.sections[0].id, id) {
-        (Some(new), Some(old)) if new != old => Err(Problem::new(
-            &codes::VALIDATION_FAILED,
-            format!("the marker says '{new}', but the section is '{old}'"),
-        )
-        .field(field)
-        .line(2)
-        .section(old)
-        .fix("ids stay: leave the marker out or make it the same")
-        .into()),
+        (Some(new), Some(old)) if new != old => {
+            let message = format!("the marker says '{new}', but the section is '{old}'");
+            let problem = Problem::new(&codes::VALIDATION_FAILED, message).field(field).line(2);
+            Err(problem.section(old).fix("ids stay: drop the marker, or make it the same").into())
+        }
         _ => Ok(()),
     }
 }
 
-/// The content leaves nothing open that would swallow what follows, and says something.
-pub(super) fn closed(field: &str, content: &str) -> Result<(), Stop> {
-    if content.trim().is_empty() {
-        return Err(Problem::new(&codes::INVALID_MARKDOWN, "there is nothing but blanks")
-            .field(field)
-            .fix("give it a text")
-            .into());
-    }
-    if markdown::parse(content).is_closed() {
+/// Stops where `holds` is not so.
+fn hold(holds: bool, field: &str, message: &str, fix: &str) -> Result<(), Stop> {
+    if holds {
         return Ok(());
     }
-    Err(Problem::new(
-        &codes::INVALID_MARKDOWN,
-        "a code fence, a comment or an HTML block is never closed, so it would swallow what follows",
-    )
-    .field(field)
-    .line(lines::iter(content).count().max(1))
-    .fix("close it")
-    .into())
+    Err(Problem::new(&codes::INVALID_MARKDOWN, message).field(field).fix(fix).into())
+}
+
+/// The content leaves nothing open that would swallow what follows, and says something.
+pub(super) fn closed(field: &str, content: &str) -> Result<(), Stop> {
+    hold(!content.trim().is_empty(), field, "there is nothing but whitespace", "give it a text")?;
+    let why = "a code fence, a comment or an HTML block is never closed, so it would swallow what \
+               follows";
+    hold(markdown::parse(content).is_closed(), field, why, "close it")
 }
 
 /// The file ends where text can be added.
-pub(super) fn open_end(document: &Document<'_>, path: &str) -> Result<(), Stop> {
-    if document.is_closed() {
-        return Ok(());
-    }
-    Err(Problem::new(
-        &codes::INVALID_MARKDOWN,
-        format!("{path} ends inside a code fence, a comment or an HTML block"),
-    )
-    .field("path")
-    .fix("close it by hand")
-    .into())
+pub(super) fn open_end(document: &Document<'_>) -> Result<(), Stop> {
+    let why = "the file ends inside a code fence, a comment or an HTML block";
+    hold(document.is_closed(), "path", why, "close it by hand")
 }
 
 /// Nothing but the sections `touched` (indices of `before`) differs in `after`.
@@ -188,13 +171,9 @@ pub(super) fn guard_others(
     touched: Range<usize>,
     after: &Document<'_>,
 ) -> Result<(), Stop> {
-    if edit::keeps_others(before, touched, after) {
-        return Ok(());
-    }
-    Err(Problem::new(&codes::INVALID_MARKDOWN, "the edit would change sections around it")
-        .field("content")
-        .fix("close code fences and comments, and use deeper headings inside a section")
-        .into())
+    let fix = "close code fences and comments, and use deeper headings inside a section";
+    let keeps_others = edit::keeps_others(before, touched, after);
+    hold(keeps_others, "content", "the edit would change sections around it", fix)
 }
 
 /// The problem of an id that two sections of the file have after the operation, with the line of

@@ -202,33 +202,23 @@ impl Planner<'_> {
         self.problems.push(problem);
     }
 
-    fn expect(
-        &mut self,
-        here: &Here<'_>,
-        section: Option<String>,
-        policy: Policy,
-        hash: Option<String>,
-    ) {
-        self.expect_of(here, here.path, section, policy, hash);
-    }
-
     /// Notes that the operation was written for the present text of `section`: of all of it, or with
     /// `is_own` without the sections inside it.
     fn expect_text(&mut self, here: &Here<'_>, section: &Subtree, is_own: bool) {
         let document = &here.document;
         let text = if is_own { document.own_text(section.at) } else { document.text(section.at) };
         let (name, hash) = (name(document, section.at).to_owned(), hash(text));
-        self.expect(here, Some(name), Policy::RequireSectionContentMatch, Some(hash));
+        self.expect(here, here.path, Some(name), Policy::RequireSectionContentMatch, Some(hash));
     }
 
     /// Notes that the operation was written for `section`, which may grow.
     fn expect_section(&mut self, here: &Here<'_>, section: &Subtree) {
         let name = name(&here.document, section.at).to_owned();
-        self.expect(here, Some(name), Policy::RequireSectionResolvable, None);
+        self.expect(here, here.path, Some(name), Policy::RequireSectionResolvable, None);
     }
 
-    /// As [`Planner::expect`], of another file than the operation's own.
-    fn expect_of(
+    /// Notes what the operation was written for.
+    fn expect(
         &mut self,
         here: &Here<'_>,
         path: &str,

@@ -22,7 +22,7 @@ impl Planner<'_> {
         self.expect_section(here, section);
         let inner = Inner::of(here, section, content)?;
         if here.document.sections[section.at].end == here.source().len() {
-            open_end(&here.document, here.path)?;
+            open_end(&here.document)?;
         }
         let text = edit::append_to_section(&here.document, section.at, &inner.text);
         let touched = Some(section.range.clone());

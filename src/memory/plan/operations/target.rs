@@ -5,7 +5,10 @@ use crate::memory::codes;
 use crate::memory::markdown::{Document, Section};
 use crate::memory::problem::{Problem, brief};
 use crate::memory::request::Target;
-use crate::spelling::{meant, nearest};
+use crate::spelling::did_you_mean;
+
+/// Most sections of a file that a hint names.
+const MOST_NAMED: usize = 100;
 
 /// Why a target was not found.
 pub(super) enum Missed {
@@ -95,16 +98,10 @@ fn not_found(
     name: impl Fn(&Section) -> Option<String>,
 ) -> Problem {
     let names: Vec<String> = document.sections.iter().filter_map(name).collect();
-    let fix = match nearest(wanted, names.iter().map(String::as_str)) {
-        Some(near) => meant(near),
-        None if names.is_empty() => {
-            format!("{path} has no such sections; add one with append_section")
-        }
-        None => {
-            let shown: Vec<&str> = names.iter().take(12).map(String::as_str).collect();
-            let more = if names.len() > 12 { ", …" } else { "" };
-            format!("there are: {}{more}", shown.join(", "))
-        }
+    let fix = if names.is_empty() {
+        format!("{path} has no such sections; add one with append_section")
+    } else {
+        did_you_mean(wanted, names.iter().take(MOST_NAMED).map(String::as_str))
     };
     Problem::new(&codes::PLAN_FAILED, format!("{path} has no section '{}'", brief(wanted)))
         .field(field)
