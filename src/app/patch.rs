@@ -69,16 +69,14 @@ pub fn run<R>(
     let in_session = store.is_in_session();
     // Its index is nobody's, and git would be run with what the agent has made of the tree's `.git`.
     let index = request.index && !in_session;
-    let gate = match request.propose || request.dry_run || in_session {
-        true => None,
-        false => {
-            // Before files are written of which nothing could be recorded, let alone undone.
-            store.require_no_trial()?;
-            store.require_lane()?;
-            let holds = rules::is_gated(session.caller.class(), request.attended);
-            store.gate()?.filter(|_| holds).or(request.gate)
-        }
-    };
+    let mut gate = None;
+    if !(request.propose || request.dry_run || in_session) {
+        // Before files are written of which nothing could be recorded, let alone undone.
+        store.require_no_trial()?;
+        store.require_lane()?;
+        let holds = rules::is_gated(session.caller.class(), request.attended);
+        gate = store.gate()?.filter(|_| holds).or(request.gate);
+    }
     if request.dry_run || request.propose || gate.is_some() {
         return Ok(answer(held_back(session, request, gate)?));
     }
@@ -95,10 +93,11 @@ pub fn run<R>(
         if in_session {
             return Ok((std::mem::take(&mut compiled.changeset), compiled));
         }
-        let waits = || match request.attended {
-            _ if !is_human => Ok(true),
-            true => Ok(false),
-            false => store.permits().map(|permits| permits.wants_terminal(true, true)),
+        let waits = || {
+            if !is_human || request.attended {
+                return Ok(!is_human);
+            }
+            store.permits().map(|permits| permits.wants_terminal(true, true))
         };
         if changes.iter().any(outside::touches) && waits()? {
             gated.set(Some(Gate::Memory));

@@ -52,10 +52,10 @@ impl Site {
     /// Where the file at `path` lies.
     pub fn locate(&self, path: &Path) -> Where {
         if let Ok(inside) = path.strip_prefix(&self.tree) {
-            return match is_git(inside) {
-                true => Where::Guarded("The git directory of the session is git's own."),
-                false => Where::Free,
-            };
+            if is_git(inside) {
+                return Where::Guarded("The git directory of the session is git's own.");
+            }
+            return Where::Free;
         }
         if self.is_in_a_tree(path) {
             return Where::Guarded("That is the work tree of another session.");

@@ -123,10 +123,10 @@ fn header(line: &str) -> Result<Option<(&'static str, &str)>, String> {
     for header in HEADERS {
         if let Some(path) = line.strip_prefix(header) {
             let path = path.trim();
-            return match path.is_empty() {
-                true => Err("the patch names no file".to_owned()),
-                false => Ok(Some((header, path))),
-            };
+            if path.is_empty() {
+                return Err("the patch names no file".to_owned());
+            }
+            return Ok(Some((header, path)));
         }
         if line.trim_start().starts_with(header.trim_end()) {
             return Err("a line of the patch may name a file, or not".to_owned());

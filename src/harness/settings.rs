@@ -74,7 +74,7 @@ impl Client {
         let entries: Vec<(&str, Value)> = self
             .events
             .iter()
-            .map(|hook| (hook.0, self.entry(*hook, program, is_strict)))
+            .map(|(event, moment)| (*event, self.entry(event, *moment, program, is_strict)))
             .collect();
         match self.form {
             Form::Plugin => {
@@ -114,7 +114,7 @@ impl Client {
     }
 
     /// What is put there for one hook.
-    fn entry(&self, (event, moment): (&str, Moment), program: &str, is_strict: bool) -> Value {
+    fn entry(&self, event: &str, moment: Moment, program: &str, is_strict: bool) -> Value {
         let mut args = vec!["agents", "hook", self.name, event];
         args.extend(is_strict.then_some(STRICT));
         let command = format!("'{}' {}", program.replace('\'', r"'\''"), args.join(" "));
@@ -155,10 +155,10 @@ impl Client {
             list.append(input(entry));
         }
         // Of two of the same name clients read the last, and what was written went to the first.
-        match self.entries_of(&root.to_serde_value().unwrap_or_default()).len() == entries.len() {
-            true => Ok(format!("{mark}{root}")),
-            false => Err("it names its hooks, or an event of them, twice".to_owned()),
+        if self.entries_of(&root.to_serde_value().unwrap_or_default()).len() != entries.len() {
+            return Err("it names its hooks, or an event of them, twice".to_owned());
         }
+        Ok(format!("{mark}{root}"))
     }
 
     fn take_entries(&self, root: &CstRootNode) -> Result<(), String> {

@@ -78,13 +78,15 @@ impl Server {
         }
         // What stands behind `--` is a prompt.
         let options = args.split(|word| *word == "--").next().unwrap_or_default();
-        match () {
-            () if options.iter().any(is_without) => Worker::Itself,
-            () if options.iter().any(is_remote) => Worker::Remote,
-            () if self.first(options).is_some_and(|word| self.by_itself.contains(&word)) => {
-                Worker::Itself
-            }
-            () => Worker::Server,
+        let does_all = || self.first(options).is_some_and(|word| self.by_itself.contains(&word));
+        if options.iter().any(is_without) {
+            Worker::Itself
+        } else if options.iter().any(is_remote) {
+            Worker::Remote
+        } else if does_all() {
+            Worker::Itself
+        } else {
+            Worker::Server
         }
     }
 

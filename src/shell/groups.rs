@@ -14,11 +14,11 @@ impl Private {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let (groups, users) =
             self.0.get_or_insert_with(|| (read("/etc/group"), read("/etc/passwd")));
-        is_private(groups, users, (group, user))
+        is_private(groups, users, group, user)
     }
 }
 
-fn is_private(groups: &str, users: &str, (group, user): (u32, u32)) -> bool {
+fn is_private(groups: &str, users: &str, group: u32, user: u32) -> bool {
     // `name:password:user:group:…`: who has it as the first group.
     let users = users.lines().filter_map(|line| {
         let mut fields = line.split(':');
@@ -59,12 +59,12 @@ mod tests {
             (4, 1000, false),
             (7, 1000, false),
         ] {
-            assert_eq!(is_private(groups, USERS, (group, user)), expected, "{group} {user}");
+            assert_eq!(is_private(groups, USERS, group, user), expected, "{group} {user}");
         }
-        assert!(!is_private("", "", (1000, 1000)), "who is not there");
+        assert!(!is_private("", "", 1000, 1000), "who is not there");
         // A second name of the same user, and a second name of the same group.
         let users = format!("{USERS}toor:x:1000:1000::/:/bin/sh\n");
-        assert!(is_private("ada:x:1000:toor\n", &users, (1000, 1000)));
-        assert!(!is_private("ada:x:1000:\nall:x:1000:bob\n", USERS, (1000, 1000)));
+        assert!(is_private("ada:x:1000:toor\n", &users, 1000, 1000));
+        assert!(!is_private("ada:x:1000:\nall:x:1000:bob\n", USERS, 1000, 1000));
     }
 }

@@ -80,27 +80,23 @@ const WRITING: &[(&str, &str, &str, &str)] = &[
 const SHOWN: &str = "color. column.ui= core.pager=cat core.quotepath= diff.mnemonicprefix= diff.noprefix= \
                      diff.renames= log.date= log.decorate= log.showsignature=false";
 
-/// What to do instead of starting a program that is often tried.
+/// Programs that are often tried, and what to do instead of starting one.
+const INSTEAD: &[(&str, &str)] = &[
+    ("tee less more man bat", "what is printed is returned to you; cut it with `head`"),
+    (
+        "sh bash zsh eval exec source . env nohup nice time",
+        "write the command itself; `LC_ALL=C sort FILE` sets a variable",
+    ),
+    ("timeout sleep watch", "aye stops a command: `--timeout SECONDS`, `timeout_ms`"),
+    ("cp mv rm mkdir touch ln chmod dd patch truncate", "changes go through `aye propose`"),
+    ("curl wget ssh scp rsync nc ping gh", "the network is out of reach; ask the user"),
+];
+
+/// What to do instead of starting the program `name`.
 fn instead(name: &str) -> &'static str {
-    let one_of = |names: &str| names.split(' ').any(|other| other == name);
-    match () {
-        () if one_of("tee less more man bat") => {
-            "what is printed is returned to you; cut it with `head`"
-        }
-        () if one_of("sh bash zsh eval exec source . env nohup nice time") => {
-            "write the command itself; `LC_ALL=C sort FILE` sets a variable"
-        }
-        () if one_of("timeout sleep watch") => {
-            "aye stops a command: `--timeout SECONDS`, `timeout_ms`"
-        }
-        () if one_of("cp mv rm mkdir touch ln chmod dd patch truncate") => {
-            "changes go through `aye propose`"
-        }
-        () if one_of("curl wget ssh scp rsync nc ping gh") => {
-            "the network is out of reach; ask the user"
-        }
-        () => "`aye shell --programs` lists what may run",
-    }
+    let is_its = |row: &&(&str, &str)| row.0.split(' ').any(|other| other == name);
+    let row = INSTEAD.iter().find(is_its);
+    row.map_or("`aye shell --programs` lists what may run", |(_, hint)| hint)
 }
 
 /// What a command needs to run as it should.

@@ -117,10 +117,7 @@ fn name_ignored(mut answer: Value, ignored: Vec<String>) -> Value {
 /// `error` with the names of the arguments that nobody asked for, where there are any.
 #[must_use]
 pub fn beside(error: Error, ignored: Vec<String>) -> Error {
-    match ignored.is_empty() {
-        true => error,
-        false => error.with(IGNORED, ignored),
-    }
+    if ignored.is_empty() { error } else { error.with(IGNORED, ignored) }
 }
 
 fn to_value(answer: &impl Serialize) -> Result<Value> {

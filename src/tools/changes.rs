@@ -86,9 +86,10 @@ impl Proposed {
             proposed_by: proposal.proposed_by.clone(),
             expires_at: timestamp(proposal.expires_at),
             duplicate,
-            message: match duplicate {
-                true => "The same change is already pending.".into(),
-                false => "Change proposal created.".into(),
+            message: if duplicate {
+                "The same change is already pending.".into()
+            } else {
+                "Change proposal created.".into()
             },
             stands_on: proposal.current().on.as_ref().map(|on| on.proposal.to_string()),
             warnings: recorded.warnings.clone(),

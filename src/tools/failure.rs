@@ -58,10 +58,8 @@ pub fn common(error: &Error) -> Value {
 pub fn beside(mut own: Value, error: &Error) -> Value {
     let printed = [&patch::codes::PATCH_INVALID, &changeset::codes::FILE_NOT_FOUND];
     let code = error.code().id;
-    let code = match printed.iter().any(|printed| printed.id == code) {
-        true => code.to_ascii_uppercase(),
-        false => code.to_owned(),
-    };
+    let is_printed = printed.iter().any(|printed| printed.id == code);
+    let code = if is_printed { code.to_ascii_uppercase() } else { code.to_owned() };
     if let (Some(own), Value::Object(body)) = (own.as_object_mut(), json!(Body::new(error, code))) {
         own.extend(body);
         own.extend(ignored(error).map(|names| (IGNORED.to_owned(), names)));

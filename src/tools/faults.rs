@@ -70,10 +70,10 @@ fn right(schema: &Value, given: &Value, place: &str, faults: &mut Vec<String>) -
         faults.push(format!("'{place}' is {}, not {}", type_of(given), types.join(" or ")));
         let is_one = types == ["array"]
             && schema::types(&schema["items"]).iter().any(|kind| is_a(given, kind));
-        return match is_one {
-            true => json!([right(&schema["items"], given, place, faults)]),
-            false => example(schema),
-        };
+        if is_one {
+            return json!([right(&schema["items"], given, place, faults)]);
+        }
+        return example(schema);
     }
     let words = schema::words_of(schema);
     if !words.is_empty() && !words.contains(given) {
@@ -105,10 +105,8 @@ fn members(
         |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
     let mut found = Map::new();
     for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
-        let meant = match properties.contains_key(name) {
-            true => Some(name.as_str()),
-            false => meant(name, properties, given),
-        };
+        let known = properties.contains_key(name).then_some(name.as_str());
+        let meant = known.or_else(|| meant(name, properties, given));
         // Others are named by the answer, if the tool does not know them by a second name of their own.
         if let Some(known) = meant {
             if known != name {

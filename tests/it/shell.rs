@@ -287,17 +287,11 @@ fn without_landlock_one_program_runs_and_require_refuses() {
         }
         repo.git(&["config", "--unset", "aye.shellSandbox"]);
     }
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_required_sandbox_is_in_force() {
-    let repo = repo();
+    // Where there is one, it is in force.
     repo.git(&["config", "aye.shellSandbox", "require"]);
     let run = repo.aye(&["--json", "shell", "cat a.txt"]);
-    match crate::support::has_sandbox() {
-        true => assert_eq!(run.exits(0).json()["sandbox"], "landlock+seccomp"),
-        false => assert_eq!(run.status, 4),
+    if crate::support::has_sandbox() {
+        assert_eq!(run.exits(0).json()["sandbox"], "landlock+seccomp");
     }
     repo.git(&["config", "aye.shellSandbox", "maybe"]);
     repo.aye(&["shell", "cat a.txt"]).fails("invalid_argument", 6);
@@ -341,15 +335,6 @@ fn the_environment_does_not_reach_the_programs() {
     for command in ["ls", "git status --short", "cat a.txt", "grep -r one"] {
         repo.cmd(&["shell", command]).dir(&directory).env("PWD", &directory).run().exits(0);
     }
-}
-
-#[test]
-fn command_v_says_where_a_program_is() {
-    let repo = repo();
-    let run = |command: &str| repo.aye(&["shell", command]);
-    assert_eq!(run("command -v git").ok().out(), run("which git").ok().out());
-    assert_eq!(run("command -v no-such-program").exits(127).out(), "");
-    run("command -v git >/dev/null && echo here").ok().says("here");
 }
 
 #[test]

@@ -150,10 +150,8 @@ fn answer(
         Event::Tree(wanted) => {
             // One that the person, or the client for a part of the agent, asks for is another one.
             let is_ours = *wanted == place.name || wanted.starts_with("aye");
-            let name = match is_ours {
-                true => place.name.clone(),
-                false => name_of(&call.session, wanted, &place.store),
-            };
+            let other = || name_of(&call.session, wanted, &place.store);
+            let name = if is_ours { place.name.clone() } else { other() };
             begin(context, &place, &name)?;
             Ok(Answer::Tree(place.home.tree(&name)))
         }
