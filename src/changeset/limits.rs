@@ -8,6 +8,7 @@ use crate::error::{Error, Result, codes as general};
 pub mod codes {
     crate::codes! {
         PATCH_INVALID = "patch_invalid", Invalid, "the input is not a patch, or a malformed one";
+        PATCH_UNSUPPORTED = "patch_unsupported", Invalid, "the patch is in a form of another program than git";
         HUNK_FAILED = "hunk_failed", Conflict, "a hunk's lines are not in the file";
         HUNK_AMBIGUOUS = "hunk_ambiguous", Conflict, "a hunk's lines are in the file more than once and nothing says which is meant";
         BINARY_MISMATCH = "binary_mismatch", Conflict, "a binary hunk was made for another content";

@@ -56,9 +56,6 @@ pub struct ReadArgs {
     /// Strip N leading directories (default: 1, or 0 without a/ and b/).
     #[arg(long, short = 'p', value_name = "N")]
     pub strip: Option<usize>,
-    /// Let up to N lines of context at either end of a hunk differ.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub fuzz: usize,
     /// Accept hunks without context, which go where their line numbers say.
     #[arg(long)]
     pub unidiff_zero: bool,
@@ -70,7 +67,6 @@ impl ReadArgs {
         Options {
             strip: self.strip,
             reverse: self.reverse,
-            fuzz: self.fuzz,
             unidiff_zero: self.unidiff_zero,
             zero_is_said: Some("--unidiff-zero"),
             strip_is_said: Some("-p"),

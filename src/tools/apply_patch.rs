@@ -107,9 +107,6 @@ pub struct Parameters {
     /// How many leading components of the paths to strip.
     #[serde(default, deserialize_with = "whole")]
     strip: Option<usize>,
-    /// How many lines of context may differ.
-    #[serde(default, deserialize_with = "whole")]
-    fuzz: Option<usize>,
     /// Description of the proposal, if it becomes one.
     description: Option<String>,
 }
@@ -124,7 +121,6 @@ pub fn call(session: &Session<'_>, gate: Option<Gate>, arguments: Value) -> Resu
             patch: known.patch.into_bytes(),
             options: Options {
                 strip: known.strip,
-                fuzz: known.fuzz.unwrap_or(0),
                 reverse: known.reverse,
                 unidiff_zero: known.unidiff_zero,
                 zero_is_said: Some("\"unidiff_zero\": true"),

@@ -330,7 +330,7 @@ fn hostile_patches_change_nothing_and_name_the_reason() {
             "diff --git a/x b/copy\ncopy from ../outside/secret\ncopy to copy\n".into(),
             "path_invalid",
         ),
-        ("1d\n".into(), "PATCH_INVALID"),
+        ("1d\n".into(), "patch_unsupported"),
         (format!("{}{}", create("n"), create("n/m")), "changeset_invalid"),
         (format!("{}{}", create("n"), create("n")), "file_exists"),
     ];

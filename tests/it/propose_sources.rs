@@ -27,20 +27,6 @@ fn a_patch_becomes_a_proposal_that_git_can_apply_again() {
     assert_eq!(repo.snapshot(), ours);
 }
 
-/// What `aye patch` says of a patch, whoever proposes or revises with it hears too.
-#[test]
-fn what_a_proposed_patch_leaves_out_is_said() {
-    let repo = Repo::with(&[("a", "one\ntwo\n")]);
-    let partial = format!("Only in b: new\n{FIX}");
-    let note = "Only in b: new";
-    let run = repo.aye_stdin(&["propose", "--patch", "-", "--json"], &partial).ok().notes(note);
-    assert!(serde_json::from_slice::<serde_json::Value>(&run.stdout).is_ok());
-    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], FIX));
-    repo.aye_stdin(&["revise", &id, "--patch", "-"], partial.replace("TWO", "zwei"))
-        .ok()
-        .notes(note);
-}
-
 /// A patch that fits in another way than it is written is taken, and whoever proposes it hears how it fits, as from
 /// `aye patch`.
 #[test]

@@ -226,7 +226,7 @@ fn is_unified_header(chunk: &Chunk<'_>, path: &[u8], to: Option<&[u8]>) -> bool 
     let [old, new] = chunk.lines.as_slice() else { return false };
     let names = |line: &Line<'_>, kind, sign: &[u8], path: &[u8]| {
         let text = line.bytes.strip_prefix(sign).filter(|_| line.kind == kind);
-        match text.and_then(|text| names::side(text, false)) {
+        match text.and_then(names::side) {
             Some(Side::Name(name)) => name == path || names::strip(&name, 1) == Some(path),
             _ => false,
         }

@@ -3,7 +3,7 @@
 use super::Chunk;
 use super::update::{Anchored, PASSES, Search, Spot};
 use crate::changeset::RepoPath;
-use crate::changeset::fit::evidence::{Place, is_likely, is_proof, is_telling};
+use crate::changeset::fit::evidence::{Place, is_proof, is_telling};
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{Pass, key};
 use crate::changeset::unified::{Line, LineKind};
@@ -134,11 +134,7 @@ impl Search<'_> {
                 fits: false,
                 named: moved || anchor.is_some_and(|anchor| self.is_in_scope(anchor, start)),
             };
-            let result = start..start + new.len();
-            let bare = anchored.is_none() && !chunk.at_end && hits.len() == 1;
-            let applied = is_proof(kept, LineKind::Added, place)
-                || (bare && is_likely(kept, LineKind::Added, self.text, result, &mut self.budget));
-            return applied.then_some(start);
+            return is_proof(kept, LineKind::Added, place).then_some(start);
         }
         None
     }

@@ -2,7 +2,6 @@
 
 use super::Chunk;
 use crate::changeset::RepoPath;
-use crate::changeset::fit::evidence::Budget;
 use crate::changeset::fit::failure::{ambiguous, failed};
 use crate::changeset::fit::place::{Mark, ending};
 use crate::changeset::hunks::Text;
@@ -56,7 +55,6 @@ pub(super) fn apply(path: &RepoPath, content: &[u8], chunks: &[Chunk<'_>]) -> Re
         hunk: index + 1,
         line: spot.start + 1,
         offset: 0,
-        fuzz: 0,
         recounted: false,
         matched: (spot.pass != Pass::Ending).then(|| spot.pass.as_str()),
     };
@@ -80,7 +78,6 @@ pub(super) struct Search<'t> {
     pub from: usize,
     /// How many lines of context it ended in.
     pub shared: usize,
-    pub budget: Budget,
 }
 
 /// Where the anchors of a chunk lead.
@@ -94,7 +91,7 @@ pub(super) struct Anchored {
 impl<'t> Search<'t> {
     pub fn new(path: &'t RepoPath, text: &'t Text<'t>) -> Self {
         let finders = [const { None }; PASSES.len()];
-        Self { path, text, finders, from: 0, shared: 0, budget: Budget::default() }
+        Self { path, text, finders, from: 0, shared: 0 }
     }
 
     /// Goes on at line `from`, below a `chunk` that was found there less `cut` lines at its end.

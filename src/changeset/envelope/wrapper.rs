@@ -6,7 +6,7 @@
 use bstr::ByteSlice as _;
 
 use super::parse::{BEGIN, starts_unified};
-use crate::changeset::unified::{excerpt, invalid, starts_commit, word_of_document};
+use crate::changeset::unified::{excerpt, invalid, starts_commit};
 use crate::changeset::{RepoPath, Snapshot, codes};
 use crate::error::{Error, Result};
 
@@ -75,6 +75,14 @@ fn command_in(line: &[u8]) -> Option<Vec<u8>> {
     }
     let command = line[..here.unwrap_or(line.len())].trim();
     Some(unwrapped(command).unwrap_or_else(|| command.to_vec()))
+}
+
+/// The word that ends a here-document, as it stands behind `<<`; `None` if it is none.
+fn word_of_document(text: &[u8]) -> Option<&[u8]> {
+    let word = text.strip_prefix(b"-").unwrap_or(text).trim();
+    let bare = word.trim_with(|c| matches!(c, '\'' | '"' | '\\'));
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    (!bare.is_empty() && bare.iter().all(is_word)).then_some(bare)
 }
 
 /// The directory of `cd DIRECTORY && apply_patch`.

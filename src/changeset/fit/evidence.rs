@@ -3,20 +3,7 @@
 //! That the lines a change adds stand somewhere shows little: most lines stand in many files. What
 //! counts is what ties them, or the absence of those it removes, to the place the change means.
 
-use std::ops::Range;
-
-use crate::changeset::hunks::Text;
 use crate::changeset::unified::{Line, LineKind};
-
-/// How many bytes of a file may still be compared to see whether lines are gone from it. What
-/// takes more is no small change without context.
-pub(in crate::changeset) struct Budget(usize);
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self(64 << 20)
-    }
-}
 
 /// What is known about the place where a change's result stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,52 +45,6 @@ pub(in crate::changeset) fn is_proof(lines: &[Line<'_>], there: LineKind, place:
             || ((at > 0 || place.begins) && (at < last || place.ends))
             || (place.fits && run.iter().any(|line| line.kind == there))
     })
-}
-
-/// Is it likely that a change without anything to tie it to its place was applied at `result`, the
-/// only lines of `text` that read as its result? Only if those lines are telling, and a line that
-/// it removes is nowhere: not even almost, as it would be where it was never quite the same.
-pub(in crate::changeset) fn is_likely(
-    lines: &[Line<'_>],
-    there: LineKind,
-    text: &Text<'_>,
-    result: Range<usize>,
-    budget: &mut Budget,
-) -> bool {
-    let adds = lines.iter().any(|line| line.kind == there);
-    let tells = |line: &&Line<'_>| {
-        line.kind == if adds { there } else { LineKind::Context } && is_telling(line)
-    };
-    let gone = |line: &&Line<'_>| line.kind != there && line.kind != LineKind::Context;
-    let removed = || lines.iter().filter(gone).filter(|line| is_telling(line));
-    let cost = removed().count().saturating_mul(text.bytes().len());
-    let Some(left) = budget.0.checked_sub(cost) else { return false };
-    budget.0 = left;
-    lines.iter().any(|line| tells(&line))
-        && removed().any(|line| {
-            (0..text.len())
-                .filter(|at| !result.contains(at))
-                .all(|at| !is_almost(text.line(at), line.bytes))
-        })
-}
-
-/// Are two lines the same but for blanks around them and up to three bytes in one place? Bytes that
-/// one of them lacks, or other marks; another letter or number makes another name.
-fn is_almost(one: &[u8], other: &[u8]) -> bool {
-    let (one, other) = (one.trim_ascii(), other.trim_ascii());
-    let longer = one.len().max(other.len());
-    if one.len().abs_diff(other.len()) > 3 {
-        return false;
-    }
-    let above = one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    let (one, other) = (&one[above..], &other[above..]);
-    let below = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (one, other) = (&one[..one.len() - below], &other[..other.len() - below]);
-    let differs = one.len().max(other.len());
-    let lacks = one.is_empty() || other.is_empty();
-    let names = |byte: &u8| byte.is_ascii_digit() || (!lacks && byte.is_ascii_alphanumeric());
-    let renamed = one.iter().chain(other).any(names);
-    differs == 0 || (differs <= 3 && 2 * differs <= longer && !renamed)
 }
 
 /// Does a line have anything in it that sets it apart?
@@ -161,15 +102,5 @@ mod tests {
         assert!(proof(" -}.", nowhere) && proof(".+", Place { exact: true, ..nowhere }));
         let fits = Place { fits: true, ..nowhere };
         assert!(proof(".+", fits) && proof(".}", fits) && !proof("+", fits));
-    }
-
-    #[test]
-    fn almost_the_same_is_a_few_bytes_and_no_number() {
-        for (one, other) in [("foo()\n", "  fooo()\n"), ("f('a')", "f(\"a')"), ("same", "same")] {
-            assert!(is_almost(one.as_bytes(), other.as_bytes()), "{one} {other}");
-        }
-        for (one, other) in [("line 4", "line 5"), ("two", "TWO"), ("v = 1", "w = 1"), ("", "x")] {
-            assert!(!is_almost(one.as_bytes(), other.as_bytes()), "{one} {other}");
-        }
     }
 }

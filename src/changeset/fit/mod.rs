@@ -19,8 +19,6 @@ pub struct Options {
     pub strip: Option<usize>,
     /// Apply it backwards. Unified diffs only.
     pub reverse: bool,
-    /// Context lines at either end of a hunk that may differ, as in GNU patch. Unified diffs only.
-    pub fuzz: usize,
     /// Hunks without context are meant, and go where their line numbers say.
     pub unidiff_zero: bool,
     /// How the caller says that, for hints; `None` where it cannot.

@@ -6,20 +6,17 @@
 
 use std::collections::BTreeSet;
 
-use super::evidence::{Budget, Place, is_likely, is_proof};
+use super::evidence::{Place, is_proof};
 use super::failure::{ambiguous, failed};
 use super::{HunkReport, Options};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::limits::codes;
 use crate::changeset::locate::{Finder, Pass, Token, closest, key};
-use crate::changeset::unified::{FilePatch, Hunk, Line, LineKind};
+use crate::changeset::unified::{FilePatch, Hunk, LineKind};
 use crate::error::{Error, Result};
 
 mod write;
-
-/// How many lines of a file are looked for in place of the last line of a patch.
-const MOST_LONGER: usize = 8;
 
 pub(in crate::changeset) use write::{Mark, ending};
 
@@ -36,8 +33,6 @@ pub(in crate::changeset) struct Placed {
     pub doubtful: bool,
     /// Every hunk fits where its result is already.
     pub there: bool,
-    /// Hunks (counted from 1) below which stand lines that could be more of them.
-    pub cut_short: Vec<usize>,
 }
 
 /// What hunks are looked for.
@@ -59,8 +54,6 @@ struct Spot {
     end: usize,
     /// Index of the hunk.
     hunk: usize,
-    /// Context lines of the hunk left out at its start and end.
-    cut: (usize, usize),
     pass: Pass,
 }
 
@@ -89,38 +82,28 @@ pub(in crate::changeset) fn apply(
         crlf: patch.crlf,
         options,
         purpose,
-        budget: Budget::default(),
     };
-    let mut chosen = Vec::with_capacity(hunks.len());
     let mut placed = Placed { there: true, ..Placed::default() };
     placed.hunks.reserve(hunks.len());
     for (index, hunk) in hunks.iter().enumerate() {
-        let (job, spot) = placer.choose(index, hunk)?;
-        let hunk = job.hunk;
-        let fuzzy = spot.cut != (0, 0);
-        // Where all its context is let differ, nothing says that it goes here.
-        let blind = fuzzy && job.cut(spot.cut).is_empty();
-        placed.there = placed.there && (blind || placer.result_is_there(&job, spot));
-        placed.doubtful |= placed.there && (job.loose || fuzzy);
+        let job = Job::new(index, hunk, placer.expected(hunk), options, &text);
+        let spot = placer.find(&job)?;
+        placed.there = placed.there && placer.result_is_there(&job, spot);
+        placed.doubtful |= placed.there && job.loose;
         let (added, removed) = hunk.counts();
         placed.counts = (placed.counts.0 + added, placed.counts.1 + removed);
         placer.grown.push(added as i64 - removed as i64);
         placer.last_start = placer.last_start.max(hunk.old_start.unwrap_or(0));
         placer.taken.insert(spot);
-        if hunk.longer.as_ref().is_some_and(|longer| placer.goes_on(hunk, longer, spot)) {
-            placed.cut_short.push(index + 1);
-        }
         placed.hunks.push(HunkReport {
             hunk: index + 1,
             line: spot.start + 1 - usize::from(spot.start == spot.end && spot.start > 0),
             offset: hunk.old_start.map_or(0, |_| job.offset(spot)),
-            fuzz: spot.cut.0.max(spot.cut.1),
             recounted: hunk.recounted && hunk.old_start.is_some(),
             matched: placer.leniently(&job, spot),
         });
-        chosen.push(hunk);
     }
-    placed.bytes = write::write(&text, &chosen, &placer.taken);
+    placed.bytes = write::write(&text, hunks, &placer.taken);
     Ok(placed)
 }
 
@@ -163,14 +146,9 @@ impl<'h> Job<'h> {
         }
     }
 
-    /// Its old lines, less those of context that are let differ.
-    fn cut(&self, cut: (usize, usize)) -> &[&'h [u8]] {
-        &self.old[cut.0..self.old.len() - cut.1]
-    }
-
     /// How many lines below its own `spot` is.
     fn offset(&self, spot: Spot) -> i64 {
-        (spot.start as i64 - spot.cut.0 as i64) - self.claimed as i64
+        spot.start as i64 - self.claimed as i64
     }
 }
 
@@ -188,61 +166,9 @@ struct Placer<'t> {
     crlf: bool,
     options: &'t Options,
     purpose: Purpose,
-    budget: Budget,
 }
 
 impl Placer<'_> {
-    /// Which reading of a hunk is right, and where it goes. The counts of its header decide, unless
-    /// they lead nowhere, or the lines below, which they leave out, go on in the file as well.
-    ///
-    /// Context right below the last line counted comes first: models leave it out of their counts,
-    /// and it may be what tells two places apart. Where it is nowhere it is text, as the lines of
-    /// `git log --stat` are. So do empty lines at the end that are counted.
-    fn choose<'h>(&mut self, index: usize, hunk: &'h Hunk<'h>) -> Result<(Job<'h>, Spot)> {
-        let make = |placer: &Self, hunk: &'h Hunk<'h>| {
-            Job::new(index, hunk, placer.expected(hunk), placer.options, placer.text)
-        };
-        let mut job = make(self, hunk);
-        let Some(longer) = hunk.longer.as_deref() else {
-            let spot = self.find(&job)?;
-            return Ok((job, spot));
-        };
-        let tail = &longer.lines[hunk.lines.len()..];
-        let is_solid = |line: &Line<'_>| !line.bytes.trim_ascii().is_empty();
-        let is_context = tail.iter().all(|line| line.kind == LineKind::Context);
-        if (tail.first().is_some_and(is_solid) || !longer.recounted) && is_context {
-            let whole = make(self, longer);
-            match self.find(&whole) {
-                Err(error) if error.is(&codes::HUNK_FAILED) => job.loose = true,
-                found => return found.map(|spot| (whole, spot)),
-            }
-        }
-        match self.find(&job) {
-            Ok(spot) => {
-                let is_old = |line: &&Line<'_>| line.kind != LineKind::Added && is_solid(line);
-                if !tail.iter().any(|line| is_old(&line)) || !self.goes_on(hunk, longer, spot) {
-                    return Ok((job, spot));
-                }
-                let job = make(self, longer);
-                let end = spot.start + job.old.len();
-                Ok((job, Spot { end, ..spot }))
-            }
-            Err(error) => {
-                let job = make(self, longer);
-                let spot = self.find(&job).map_err(|_| error)?;
-                Ok((job, spot))
-            }
-        }
-    }
-
-    /// Do the lines of the `longer` reading of a hunk go on in the file, where the shorter one is?
-    fn goes_on(&self, hunk: &Hunk<'_>, longer: &Hunk<'_>, spot: Spot) -> bool {
-        let old: Vec<_> = longer.old_lines().map(|line| line.bytes).collect();
-        spot.cut == (0, 0)
-            && longer.lines.len() > hunk.lines.len()
-            && self.fits(&old, spot.start, spot.pass)
-    }
-
     /// The line (0-based) of the old file where a hunk should be. As git does, from its line in
     /// the new file, so that a hunk whose predecessors were taken out of the patch is looked for
     /// in the right direction.
@@ -272,7 +198,6 @@ impl Placer<'_> {
     fn find(&mut self, job: &Job<'_>) -> Result<Spot> {
         let spot = self.search_all(job)?;
         let Purpose::Prove { fits } = self.purpose else { return Ok(spot) };
-        let lines = &job.hunk.lines[spot.cut.0..job.hunk.lines.len() - spot.cut.1];
         let place = Place {
             exact: !job.loose && job.offset(spot) == 0,
             begins: spot.start == 0,
@@ -281,87 +206,30 @@ impl Placer<'_> {
             fits,
         };
         // Turned backwards, what was added is what goes.
-        let applied = is_proof(lines, LineKind::Removed, place)
-            || (job.loose && {
-                let result = spot.start..spot.end;
-                is_likely(lines, LineKind::Removed, self.text, result, &mut self.budget)
-            });
-        if applied { Ok(spot) } else { Err(self.failure(job)) }
+        match is_proof(&job.hunk.lines, LineKind::Removed, place) {
+            true => Ok(spot),
+            false => Err(self.failure(job)),
+        }
     }
 
     fn search_all(&mut self, job: &Job<'_>) -> Result<Spot> {
         if job.old.is_empty() {
             return self.insertion(job);
         }
-        let (leading, trailing) = job.hunk.context();
-        let longest = leading.max(trailing);
-        let most = self.options.fuzz.min(longest);
-        for fuzz in 0..=most {
-            // As GNU patch: the longer context is cut first, so that both ends get as short.
-            let cut =
-                (fuzz.saturating_sub(longest - leading), fuzz.saturating_sub(longest - trailing));
-            if cut.0 + cut.1 > job.old.len() {
-                break;
-            }
-            if let Some(spot) = self.search(job, Pass::Exact, cut)? {
+        for pass in [Pass::Exact, Pass::Ending] {
+            if let Some(spot) = self.search(job, pass)? {
                 return Ok(spot);
             }
-        }
-        if let Some(spot) = self.search(job, Pass::Ending, (0, 0))? {
-            return Ok(spot);
         }
         Err(self.failure(job))
     }
 
-    /// One pass over the file with `cut` context lines left out.
-    fn search(&mut self, job: &Job<'_>, pass: Pass, cut: (usize, usize)) -> Result<Option<Spot>> {
-        let old = job.cut(cut);
-        let found = self.search_for(job, pass, cut, old)?;
-        let Some((last, above)) = old.split_last() else { return Ok(found) };
-        let anywhere = !job.anchors.1 && !job.loose && self.purpose == Purpose::Apply;
-        if pass != Pass::Exact || last.ends_with(b"\n") || !anywhere {
-            return Ok(found);
-        }
-        // The patch ends in a line without a newline, which is the last one of the file. (git goes to a
-        // nearer one that has a newline.)
-        if found.is_some() {
-            return Ok(found);
-        }
-        // Else, like git, treat it as the beginning of a line that goes on with whitespace: the file has
-        // got its newline since.
-        let mut longer = BTreeSet::new();
-        for at in 0..self.text.len() {
-            let line = self.text.line(at);
-            let rest = line.strip_prefix(*last).unwrap_or_default();
-            if !rest.is_empty() && rest.iter().all(u8::is_ascii_whitespace) {
-                longer.insert(line);
-            }
-        }
-        let expected = job.expected + cut.0;
-        let mut nearest = None;
-        for line in longer.into_iter().take(MOST_LONGER) {
-            let old: Vec<&[u8]> = above.iter().copied().chain([line]).collect();
-            let found = self.search_for(job, pass, cut, &old)?;
-            // Of two that are as near, git takes the one below.
-            let distance = |spot: &Spot| (spot.start.abs_diff(expected), spot.start < expected);
-            nearest = nearest.into_iter().chain(found).min_by_key(distance);
-        }
-        Ok(nearest)
-    }
-
-    /// One pass over the file for the lines `old`.
-    fn search_for(
-        &mut self,
-        job: &Job<'_>,
-        pass: Pass,
-        cut: (usize, usize),
-        old: &[&[u8]],
-    ) -> Result<Option<Spot>> {
+    /// One pass over the file.
+    fn search(&mut self, job: &Job<'_>, pass: Pass) -> Result<Option<Spot>> {
+        let old = job.old.as_slice();
         let Some(last) = self.text.len().checked_sub(old.len()) else { return Ok(None) };
-        let expected = (job.expected + cut.0).min(self.text.len());
-        let spot =
-            |start: usize| Spot { start, end: start + old.len(), hunk: job.index, cut, pass };
-        let (begins, ends) = if cut == (0, 0) { job.anchors } else { (false, false) };
+        let spot = |start: usize| Spot { start, end: start + old.len(), hunk: job.index, pass };
+        let (begins, ends) = job.anchors;
         if begins || ends {
             let start = if begins { 0 } else { last };
             let fits = (!ends || start == last)
@@ -370,12 +238,12 @@ impl Placer<'_> {
             return Ok(fits.then(|| spot(start)));
         }
         let unique = job.loose || pass != Pass::Exact || self.purpose != Purpose::Apply;
-        if expected <= last
+        if job.expected <= last
             && job.hunk.old_start.is_some()
-            && self.fits(old, expected, pass)
-            && self.is_free(expected, expected + old.len())
+            && self.fits(old, job.expected, pass)
+            && self.is_free(job.expected, job.expected + old.len())
         {
-            return Ok(Some(spot(expected)));
+            return Ok(Some(spot(job.expected)));
         }
         let slot = if pass == Pass::Exact { &mut self.exact } else { &mut self.ending };
         let mut finder = match slot.take() {
@@ -388,7 +256,7 @@ impl Placer<'_> {
             Some(tokens) if unique => self.unique(job, &mut finder, &tokens),
             Some(tokens) => {
                 let free = |range: std::ops::Range<usize>| self.is_free(range.start, range.end);
-                finder.nearest(&tokens, expected, 0..self.text.len(), free)
+                finder.nearest(&tokens, job.expected, 0..self.text.len(), free)
             }
         };
         *(if pass == Pass::Exact { &mut self.exact } else { &mut self.ending }) = Some(finder);
@@ -425,7 +293,7 @@ impl Placer<'_> {
         let end = self.text.len();
         // A file that has no line ending yet takes none from what the patch went through.
         let pass = if end == 0 && self.crlf { Pass::Ending } else { Pass::Exact };
-        let at = |start| Spot { start, end: start, hunk: job.index, cut: (0, 0), pass };
+        let at = |start| Spot { start, end: start, hunk: job.index, pass };
         let expected = match (job.hunk.old_start, self.options.unidiff_zero) {
             _ if end == 0 => return Ok(at(0)),
             (Some(0), true) => 0,
@@ -448,7 +316,7 @@ impl Placer<'_> {
 
     /// What was let differ, if the lines of the file are not those of the hunk.
     fn leniently(&self, job: &Job<'_>, spot: Spot) -> Option<&'static str> {
-        let same = || self.fits(job.cut(spot.cut), spot.start, Pass::Exact);
+        let same = || self.fits(&job.old, spot.start, Pass::Exact);
         match spot.pass {
             Pass::Exact if same() => None,
             Pass::Exact => Some(Pass::Ending.as_str()),
@@ -468,20 +336,19 @@ impl Placer<'_> {
 
     /// Has no earlier hunk touched these lines?
     fn is_free(&self, start: usize, end: usize) -> bool {
-        let bound = Spot { start: end, end: 0, hunk: 0, cut: (0, 0), pass: Pass::Exact };
+        let bound = Spot { start: end, end: 0, hunk: 0, pass: Pass::Exact };
         self.taken.range(..bound).next_back().is_none_or(|before| before.end <= start)
     }
 
     /// Is the hunk's result where the hunk fits, so that it may have been applied before?
     fn result_is_there(&self, job: &Job<'_>, spot: Spot) -> bool {
         let new: Vec<_> = job.hunk.new_lines().map(|line| line.bytes).collect();
-        let new = &new[spot.cut.0..new.len() - spot.cut.1];
         let above = spot.end.checked_sub(new.len());
         new.len() > spot.end - spot.start
             && [Some(spot.start), above]
                 .into_iter()
                 .flatten()
-                .any(|start| self.fits(new, start, Pass::Ending))
+                .any(|start| self.fits(&new, start, Pass::Ending))
     }
 
     fn failure(&self, job: &Job<'_>) -> Error {

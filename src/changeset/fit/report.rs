@@ -74,9 +74,6 @@ pub struct HunkReport {
     pub line: usize,
     /// How many lines further down than its header says (up, if negative).
     pub offset: i64,
-    /// Context lines at its ends that were let differ.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub fuzz: usize,
     /// The counts in its header were wrong.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub recounted: bool,
@@ -86,14 +83,10 @@ pub struct HunkReport {
     pub matched: Option<&'static str>,
 }
 
-fn is_zero(number: &usize) -> bool {
-    *number == 0
-}
-
 impl HunkReport {
     /// Did it go anywhere or in any way but as written?
     pub fn is_remarkable(&self) -> bool {
-        self.offset != 0 || self.fuzz != 0 || self.recounted || self.matched.is_some()
+        self.offset != 0 || self.recounted || self.matched.is_some()
     }
 
     /// What is remarkable, as the end of a sentence that names the hunk.
@@ -101,9 +94,6 @@ impl HunkReport {
         let mut out = String::new();
         if self.offset != 0 {
             out += &format!(", offset {:+}", self.offset);
-        }
-        if self.fuzz != 0 {
-            out += &format!(", fuzz {}", self.fuzz);
         }
         if self.recounted {
             out += ", line counts corrected";
@@ -120,11 +110,6 @@ impl Compiled {
     /// need not be there to be created again, so they alone show nothing.
     pub(in crate::changeset) fn is_evidence(&self) -> bool {
         self.files.iter().any(|file| file.action != Action::Added)
-    }
-
-    /// Context lines that were let differ, in all.
-    pub(in crate::changeset) fn fuzz(&self) -> usize {
-        self.files.iter().flat_map(|file| &file.hunks).map(|hunk| hunk.fuzz).sum()
     }
 
     /// Turns a patch that fits backwards into the report of the forward one.

@@ -34,7 +34,6 @@ pub(super) fn compile(
         origins: BTreeMap::new(),
         stage_origins: BTreeMap::new(),
         budget: Budget::default(),
-        uncopied: Vec::new(),
         doubtful: false,
         there: true,
         notes: Vec::new(),
@@ -75,8 +74,6 @@ struct Target {
     copy: bool,
     /// It says neither that the file is new nor that it is not.
     maybe_new: bool,
-    /// `old` is a copy of this, and goes.
-    copy_of: Option<RepoPath>,
 }
 
 impl Target {
@@ -116,8 +113,6 @@ struct State<'a> {
     /// Where they were before this commit.
     stage_origins: BTreeMap<RepoPath, RepoPath>,
     budget: Budget,
-    /// Copies taken back in this commit: line of the patch, copy, its source, its content then.
-    uncopied: Vec<(usize, RepoPath, RepoPath, Vec<u8>)>,
     /// A hunk fits where its result is already, and could be elsewhere.
     doubtful: bool,
     /// All of them do, and nothing else changes.
@@ -135,12 +130,6 @@ impl State<'_> {
 
     fn end(&mut self) -> Result<()> {
         self.present.append(&mut self.stage);
-        for (number, path, source, content) in std::mem::take(&mut self.uncopied) {
-            // A copy that is taken back must still be what it was copied from.
-            if self.before(&source)?.is_none_or(|file| file.bytes != content) {
-                return Err(leaves_content(number, &path));
-            }
-        }
         let first = |origin: &RepoPath| self.origins.get(origin).unwrap_or(origin).clone();
         let moved: Vec<_> =
             self.stage_origins.iter().map(|(new, origin)| (new.clone(), first(origin))).collect();
@@ -151,7 +140,7 @@ impl State<'_> {
 
     fn target(&self, patch: &FilePatch<'_>) -> Result<Target> {
         let (old, new) = self.names(patch)?;
-        let nothing = |side: &Option<Side>| matches!(side, Some(Side::Nothing | Side::Absent(_)));
+        let nothing = |side: &Option<Side>| matches!(side, Some(Side::Nothing));
         let creates = patch.creates || nothing(&patch.old);
         let deletes = patch.deletes || nothing(&patch.new);
         if creates && deletes {
@@ -161,10 +150,8 @@ impl State<'_> {
             let name = name.ok_or_else(|| self.nameless(patch))?;
             self.path(&name)
         };
-        let none = Target { old: None, new: None, copy: false, maybe_new: false, copy_of: None };
-        let target = if patch.undoes_copy {
-            Target { old: Some(path(old)?), copy_of: Some(path(new)?), ..none }
-        } else if creates {
+        let none = Target { old: None, new: None, copy: false, maybe_new: false };
+        let target = if creates {
             Target { new: Some(path(new.or(old))?), ..none }
         } else if deletes {
             Target { old: Some(path(old.or(new))?), ..none }
@@ -174,7 +161,7 @@ impl State<'_> {
                 && old == new
                 && patch.index.is_none()
                 && matches!(patch.hunks.as_slice(), [hunk] if hunk.old_lines().next().is_none());
-            Target { old: Some(old), new: Some(new), copy: patch.copy, maybe_new, ..none }
+            Target { old: Some(old), new: Some(new), copy: patch.copy, maybe_new }
         };
         let named = target.new.as_ref().or(target.old.as_ref());
         for mode in [patch.old_mode, patch.new_mode, patch.index_mode].into_iter().flatten() {
@@ -316,12 +303,6 @@ impl State<'_> {
             old.mode == mode && (placed.there || old.bytes == placed.bytes) && !target.moves()
         });
         self.there &= same && target.new.is_some();
-        for hunk in &placed.cut_short {
-            self.notes.push(format!(
-                "what stands below hunk {hunk} of {} is beyond its line counts and was taken as text",
-                path.display()
-            ));
-        }
         if let Some(old) = target.old.as_ref().filter(|_| target.moves() && patch.from.is_none()) {
             self.notes.push(format!(
                 "{} becomes {}: its header has both names, though it has no rename lines",
@@ -329,19 +310,8 @@ impl State<'_> {
                 path.display()
             ));
         }
-        match &target.copy_of {
-            Some(source) => {
-                self.uncopied.push((
-                    patch.number,
-                    path.clone(),
-                    source.clone(),
-                    placed.bytes.clone(),
-                ));
-            }
-            None if target.new.is_none() && !placed.bytes.is_empty() => {
-                return Err(leaves_content(patch.number, &path));
-            }
-            None => {}
+        if target.new.is_none() && !placed.bytes.is_empty() {
+            return Err(leaves_content(patch.number, &path));
         }
         let after = target.new.is_some().then_some(File { bytes: placed.bytes, mode });
         self.budget.spend(after.as_ref())?;
@@ -429,7 +399,6 @@ impl State<'_> {
         if patch.content_missing {
             // To take a file away its id is enough.
             if target.new.is_none()
-                && target.copy_of.is_none()
                 && let Ok((from, _)) = ids::of(patch, path)
             {
                 ids::check(old, from, path, "the file has changed since the patch was made")?;
@@ -445,7 +414,7 @@ impl State<'_> {
             };
             let (from, to) = ids::of(patch, path)?;
             ids::check(old, from, path, "the file has changed since the patch was made")?;
-            if target.new.is_none() && target.copy_of.is_none() {
+            if target.new.is_none() {
                 return Ok(plain(Vec::new()));
             }
             let bytes = block.decode(old, self.budget.left())?;

@@ -64,7 +64,7 @@ pub(super) fn choose(patches: &[FilePatch<'_>], files: &dyn Snapshot, options: &
 /// what stands in the place of its other name.
 fn header_names(patch: &FilePatch<'_>) -> Option<[Option<Vec<u8>>; 2]> {
     let name = |side: &Option<Side>| match side {
-        Some(Side::Name(name) | Side::Absent(name)) => Some(name.clone()),
+        Some(Side::Name(name)) => Some(name.clone()),
         _ => None,
     };
     let pair = [name(&patch.old), name(&patch.new)];

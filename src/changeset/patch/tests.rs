@@ -88,19 +88,6 @@ fn hunks_without_context_only_when_asked() {
 }
 
 #[test]
-fn fuzz_only_when_asked() {
-    let patch = "--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n a\n b\n-c\n+C\n d\n e\n";
-    let before = [("f", "A\nb\nc\nd\nE\n")];
-    let error = fails(&before, patch, &codes::HUNK_FAILED);
-    assert_eq!(detail(&error, "expected"), "a");
-    assert_eq!(detail(&error, "found"), "A");
-    let fuzzy = Options { fuzz: 2, ..Options::default() };
-    let (after, report) = run(&tree(&before), patch, &fuzzy).unwrap();
-    assert_eq!(after, tree(&[("f", "A\nb\nC\nd\nE\n")]));
-    assert_eq!((report.files[0].hunks[0].fuzz, report.files[0].hunks[0].offset), (1, 0));
-}
-
-#[test]
 fn a_failed_hunk_names_what_differs_and_the_closest_place() {
     let before = "one\ntwo\nthree\nfour\nfive\n";
     let patch = "--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n two\n three\n-for\n+4\n five\n";
@@ -128,90 +115,6 @@ fn recounted_hunks_go_only_where_they_are_unique() {
     let error = fails(&[("f", "a\nb\n.\na\nb\n")], patch, &codes::HUNK_AMBIGUOUS);
     assert_eq!(detail(&error, "candidates"), serde_json::json!([1, 4]));
     becomes(&[("f", ".\na\nb\n")], patch, &[("f", ".\na\nB\n")]);
-}
-
-/// Every wrong count ends a hunk at the header of the next file, also the one by which that header could be lines of
-/// the hunk; where the file has these lines, they are.
-#[test]
-fn a_count_that_is_too_large_does_not_swallow_the_next_header() {
-    let files = [("x", "a\nb\nc\n"), ("y", "k\nl\nm\n")];
-    for count in 2..9 {
-        let patch = format!(
-            "--- a/x\n+++ b/x\n@@ -1,{count} +1,{count} @@\n a\n-b\n+B\n c\n\
-             --- a/y\n+++ b/y\n@@ -1,3 +1,3 @@\n k\n-l\n+L\n m\n"
-        );
-        becomes(&files, &patch, &[("x", "a\nB\nc\n"), ("y", "k\nL\nm\n")]);
-    }
-    let next = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n";
-    let gone = format!("--- a/y\n+++ /dev/null\n@@ -1,4 +0,0 @@\n-k\n-l\n-m\n{next}");
-    becomes(&files, &gone, &[("x", "a\nB\nc\n")]);
-    let new = format!("--- /dev/null\n+++ b/n\n@@ -0,0 +1,3 @@\n+k\n+l\n{next}");
-    becomes(&files, &new, &[("x", "a\nB\nc\n"), ("y", "k\nl\nm\n"), ("n", "k\nl\n")]);
-
-    // What the counts say is in the file, as in a patch by `git diff -U0` of a script of SQL.
-    let lines = "--- a/s\n+++ b/s\n@@ -4 +4 @@\n--- a/y\n+++ b/y\n@@ -6 +6 @@\n-k\n+K\n";
-    let sql = ("s", "a\nb\nc\n-- a/y\n.\nk\n");
-    let zero = Options { unidiff_zero: true, ..Options::default() };
-    let (after, _) = run(&tree(&[sql, files[1]]), lines, &zero).unwrap();
-    assert_eq!(after, tree(&[("s", "a\nb\nc\n++ b/y\n.\nK\n"), files[1]]));
-    // Where the file has it no more, those lines are no header of a file that has nothing to do with it.
-    let stale = "--- a/s\n+++ b/s\n@@ -1,2 +1,2 @@\n a\n--- a/y\n+++ b/y\n@@ -5,3 +5,3 @@\n k\n-l\n+L\n m\n";
-    let gone = fails(&[("s", "a\nend\n"), files[1]], stale, &codes::HUNK_FAILED);
-    assert_eq!(detail(&gone, "path"), "s");
-    // What fits neither way is refused where it does not fit.
-    let error = fails(
-        &[files[0], ("y", "k\n.\nm\n")],
-        "--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n c\n--- a/y\n+++ b/y\n@@ -1,3 +1,3 @@\n k\n-l\n+L\n m\n",
-        &codes::HUNK_FAILED,
-    );
-    assert_eq!((detail(&error, "path"), detail(&error, "line")), ("y".into(), 10.into()));
-    let error = fails(
-        &[("x", "a\n.\nc\n"), files[1]],
-        "--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n c\n--- a/y\n+++ b/y\n@@ -1,3 +1,3 @@\n k\n-l\n+L\n m\n",
-        &codes::HUNK_FAILED,
-    );
-    assert_eq!(detail(&error, "line"), 3);
-}
-
-/// Nor empty lines below it, unless the file has them.
-#[test]
-fn a_count_that_is_too_large_does_not_take_empty_lines_for_context() {
-    let hunk = "--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@\n a\n b\n+c\n";
-    for empty in ["\n", "\n\n", "\r\n"] {
-        let patch = format!("{hunk}{empty}");
-        becomes(&[("f", "a\nb\n")], &patch, &[("f", "a\nb\nc\n")]);
-        becomes(&[("f", "a\nb\nd\n")], &patch, &[("f", "a\nb\nc\nd\n")]);
-    }
-    // An editor has taken the space of context off: of two places it tells the right one.
-    let two = "a\nb\n.\na\nb\n\n.\n";
-    let patch = format!("{}\n", hunk.replace("-1,3 +1,4", "-3,3 +3,4"));
-    becomes(&[("f", two)], &patch, &[("f", "a\nb\n.\na\nb\nc\n\n.\n")]);
-    let next = "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-k\n+l\n";
-    let files = [("f", "a\nb\n"), ("g", "k\n")];
-    becomes(&files, &format!("{hunk}\n{next}"), &[("f", "a\nb\nc\n"), ("g", "l\n")]);
-}
-
-/// However many lines are counted, and whether or not a newline is behind it.
-#[test]
-fn what_closes_a_fence_or_a_document_is_no_line_of_a_hunk() {
-    for counts in ["-1,2 +1,3", "-1,3 +1,4", "-1,1 +1,2", "-1,9 +1,9"] {
-        let patch = format!("--- a/f\n+++ b/f\n@@ {counts} @@\n a\n b\n+c\n");
-        for (before, after) in [
-            ("```diff\n", "```"),
-            ("```\n", "```\n"),
-            ("```patch\n", "``` \n\n"),
-            ("apply_patch <<'EOF'\n", "EOF\n"),
-            ("apply_patch <<\"PATCH\"\n", "PATCH"),
-            ("git apply <<-END\n", "END\n\n"),
-        ] {
-            let text = format!("{before}{patch}{after}");
-            becomes(&[("f", "a\nb\n")], &text, &[("f", "a\nb\nc\n")]);
-        }
-        // Nothing has begun a document here.
-        if counts != "-1,2 +1,3" {
-            fails(&[("f", "a\nb\n")], &format!("{patch}EOF\n"), &codes::PATCH_INVALID);
-        }
-    }
 }
 
 #[test]
@@ -316,17 +219,6 @@ fn names_may_be_odd_and_prefixes_missing() {
 }
 
 #[test]
-fn a_copy_is_taken_back_if_it_still_is_one() {
-    let patch =
-        "diff --git a/a b/c\ncopy from a\ncopy to c\n--- a/a\n+++ b/c\n@@ -1 +1,2 @@\n A\n+more\n";
-    let back = Options { reverse: true, ..Options::default() };
-    let (after, _) = run(&tree(&[("a", "A\n"), ("c", "A\nmore\n")]), patch, &back).unwrap();
-    assert_eq!(after, tree(&[("a", "A\n")]));
-    let other = tree(&[("a", "B\n"), ("c", "A\nmore\n")]);
-    assert!(run(&other, patch, &back).map(|_| ()).unwrap_err().is(&codes::HUNK_FAILED));
-}
-
-#[test]
 fn a_repeated_patch_is_recognised_whatever_is_in_it() {
     let before = [("m", "1\n2\n3\n"), ("d", "x\n"), ("r", "same\n"), ("e", "1\n")];
     let patch = "--- a/m\n+++ b/m\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n\
@@ -413,18 +305,16 @@ fn hostile_names_are_refused() {
 
 #[test]
 fn what_is_no_patch_is_named() {
-    for (input, word) in [
-        ("", "empty"),
-        ("hello\n", "no patch"),
-        ("1c1\n< a\n---\n> b\n", "without context"),
-        ("1,2d\n", "ed script"),
-        ("2a\nrm -rf /\n.\nw\n", "ed script"),
-        ("--- a/x\n+++ b/x\n", "no hunk"),
-        ("*** a/x\t2026\n--- b/x\t2026\n***************\n*** 1 ****\n", "context diff"),
-        ("diff --cc x\n", "merge"),
+    for (input, code) in [
+        ("", &codes::PATCH_INVALID),
+        ("hello\n", &codes::PATCH_INVALID),
+        ("--- a/x\n+++ b/x\n", &codes::PATCH_INVALID),
+        ("diff --cc x\n", &codes::PATCH_INVALID),
+        ("1c1\n< a\n---\n> b\n", &codes::PATCH_UNSUPPORTED),
+        ("1,2d\n", &codes::PATCH_UNSUPPORTED),
+        ("2a\nrm -rf /\n.\nw\n", &codes::PATCH_UNSUPPORTED),
     ] {
-        let error = fails(&[("x", "a\n")], input, &codes::PATCH_INVALID);
-        assert!(error.message().contains(word), "{input:?}: {error}");
+        fails(&[("x", "a\n")], input, code);
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn traditional<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> 
         let number = cursor.number();
         let line = cursor.next().unwrap_or_default();
         let rest = line.strip_prefix(prefix).unwrap_or_default();
-        *slot = Some(names::side(rest, true).ok_or_else(|| bad_name(number, line))?);
+        *slot = Some(names::side(rest).ok_or_else(|| bad_name(number, line))?);
         file.crlf = line.ends_with(b"\r");
     }
     Ok(file)
@@ -56,7 +56,7 @@ fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -
     let whole = |text: &[u8]| names::whole(text).ok_or_else(|| bad_name(number, line));
     let mode = |text: &[u8]| mode(text).ok_or_else(|| bad_mode(number, line));
     if let Some(text) = after("--- ") {
-        let side = names::side(text, false).ok_or_else(|| bad_name(number, line))?;
+        let side = names::side(text).ok_or_else(|| bad_name(number, line))?;
         if file.old.is_some() || !belongs(&side, file) {
             return Ok(false);
         }
@@ -65,7 +65,7 @@ fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -
         if file.new.is_some() {
             return Ok(false);
         }
-        file.new = Some(names::side(text, false).ok_or_else(|| bad_name(number, line))?);
+        file.new = Some(names::side(text).ok_or_else(|| bad_name(number, line))?);
     } else if let Some(text) = after("rename from ").or_else(|| after("rename old ")) {
         file.from = Some(whole(text)?);
     } else if let Some(text) = after("rename to ").or_else(|| after("rename new ")) {
@@ -101,22 +101,10 @@ fn is_names(cursor: &Cursor<'_>) -> bool {
     starts(cursor.peek(), b"--- ") && starts(cursor.below().peek(), b"+++ ")
 }
 
-/// Does `line`, with `next` below it, change more than content, as only a header with `diff --git`
-/// can?
-pub(super) fn is_stray(line: &[u8], next: &[u8]) -> bool {
-    let line = trim(line);
-    let after = |start: &str| line.strip_prefix(start.as_bytes());
-    let mode = after("new mode ").or_else(|| after("new file mode ").filter(|m| *m != b"100644"));
-    let moves = |from: &str, to: &str| after(from).is_some() && next.starts_with(to.as_bytes());
-    mode.is_some_and(|text| text.len() == 6 && text.iter().all(|b| matches!(b, b'0'..=b'7')))
-        || moves("rename from ", "rename to ")
-        || moves("copy from ", "copy to ")
-}
-
 /// Is a `---` line part of this header, or does a file without git's header begin with it? Names
 /// that end in the same component belong together, whatever their prefixes are.
 fn belongs(side: &Side, file: &FilePatch<'_>) -> bool {
-    let (Side::Name(name) | Side::Absent(name)) = side else { return true };
+    let Side::Name(name) = side else { return true };
     let last = |name: &[u8]| name.rsplit(|b| *b == b'/').next().map(<[u8]>::to_vec);
     if let Some(from) = &file.from {
         return last(from) == last(name);

@@ -1,8 +1,6 @@
 //! One `@@` hunk: its header, its lines, and what to do when the two disagree.
 
-use bstr::ByteSlice as _;
-
-use super::parse::{Cursor, Reading, excerpt, invalid, starts_file};
+use super::parse::{Cursor, excerpt, invalid, starts_file};
 use super::{Hunk, Line, LineKind};
 use crate::error::Result;
 
@@ -16,83 +14,35 @@ struct Header {
 
 /// Reads the hunk the cursor is on.
 ///
-/// A header whose counts the lines bear out is believed, as git believes it. Where they do not, or
-/// where more changes stand right below the last line that is counted, which models often leave
-/// out of their counts, the lines are counted instead, up to the next thing that can only be the
-/// end of the hunk. Below an empty line, or the line that mail ends with, such lines are as likely
-/// to be text that somebody put there, and so are lines that would only be more context, as those
-/// of `--stat` are: then the counts are believed and the other reading is kept in [`Hunk::longer`]
-/// for whoever knows the file. So it is where empty lines at its end
-/// are counted: they may stand between things, and the counts be wrong.
+/// A header whose counts the lines bear out is believed, as git believes it. Where they do not, or where lines of a
+/// hunk go on right below the last one that is counted, which models often leave out of their counts, the lines are
+/// counted instead, up to the next thing that can only be the end of the hunk.
 pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     let number = cursor.number();
     let line = cursor.next().unwrap_or_default();
     let header = header(line, number)?;
     let start = cursor.clone();
-    let (old_start, new_start) = match &header {
-        Some(header) => (Some(header.old_start), Some(header.new_start)),
-        None => (None, None),
-    };
-    let hunk = |lines, recounted| Hunk {
-        number,
-        old_start,
-        new_start,
-        lines,
-        recounted,
-        short: false,
-        longer: None,
-    };
+    let old_start = header.as_ref().map(|header| header.old_start);
+    let new_start = header.as_ref().map(|header| header.new_start);
     let counted = header.as_ref().and_then(|header| counted(cursor, header));
-    let counted = match counted {
-        Some(lines) if !goes_on(cursor) => {
-            return Ok(match solid(&lines, &start, cursor) {
-                Some(solid) => {
-                    let longer = Some(Box::new(hunk(lines, false)));
-                    Hunk { longer, ..hunk(solid, true) }
-                }
-                None => hunk(lines, false),
-            });
-        }
-        other => other,
-    };
-    let after = std::mem::replace(cursor, start);
-    let all = uncounted(cursor);
-    let Some(lines) = counted else {
-        let mut hunk = hunk(all?, true);
-        // Half a line at the end may look like a signature.
-        let is_half = cursor.is_at_end() || cursor.is_last() && !cursor.is_closing();
-        if let Some(header) = header.filter(|_| is_half) {
-            let (old, new) = (hunk.old_lines().count(), hunk.new_lines().count());
-            hunk.short = old <= header.old && new <= header.new;
-            let removes = hunk.lines.last().is_some_and(|line| line.kind == LineKind::Removed);
-            if hunk.short && removes && header.new - new > header.old - old {
-                return Err(invalid(
-                    number,
-                    "the patch ends where this hunk has removed lines, before what it counts as \
-                     added",
-                )
+    if let Some(lines) = counted.filter(|_| !goes_on(cursor)) {
+        return Ok(Hunk { number, old_start, new_start, lines, recounted: false, short: false });
+    }
+    *cursor = start;
+    let lines = uncounted(cursor)?;
+    let mut hunk = Hunk { number, old_start, new_start, lines, recounted: true, short: false };
+    if let Some(header) = header.filter(|_| cursor.is_at_end()) {
+        let (old, new) = (hunk.old_lines().count(), hunk.new_lines().count());
+        hunk.short = old <= header.old && new <= header.new;
+        let removes = hunk.lines.last().is_some_and(|line| line.kind == LineKind::Removed);
+        if hunk.short && removes && header.new - new > header.old - old {
+            let what =
+                "the patch ends where this hunk has removed lines, before what it counts as added";
+            return Err(invalid(number, what)
                 .hint("send the whole patch; if it is whole, correct the counts behind '@@'"));
-            }
-        }
-        return Ok(hunk);
-    };
-    let next = after.peek().unwrap_or_default();
-    let apart = next.trim_ascii_end().is_empty() || next.trim_ascii_end() == b"--";
-    let is_context = |line: &Line<'_>| line.kind == LineKind::Context;
-    match all {
-        Ok(all)
-            if all.len() > lines.len() && (apart || all[lines.len()..].iter().all(is_context)) =>
-        {
-            Ok(Hunk { longer: Some(Box::new(hunk(all, true))), ..hunk(lines, false) })
-        }
-        Ok(all) if all.len() > lines.len() => Ok(hunk(all, true)),
-        // A change right below the hunk is never dropped in silence.
-        Err(error) if !apart && matches!(next.first(), Some(b'+' | b'-')) => Err(error),
-        _ => {
-            *cursor = after;
-            Ok(hunk(lines, false))
         }
     }
+    Ok(hunk)
 }
 
 /// `@@ -1,2 +3,4 @@ …`, or a bare `@@ …` without numbers (`None`).
@@ -164,21 +114,6 @@ fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>
     Some(lines)
 }
 
-/// `lines`, which the patch has from `start` to `cursor`, without the empty lines at their end, if these are above
-/// what can only follow a hunk; `None` if there are none, or nothing else.
-fn solid<'a>(lines: &[Line<'a>], start: &Cursor<'a>, cursor: &Cursor<'a>) -> Option<Vec<Line<'a>>> {
-    if !cursor.is_at_end() && !cursor.peek().is_some_and(|next| ends(cursor, next)) {
-        return None;
-    }
-    let text = start.until(cursor);
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
-    // Half a line of context may be a space.
-    let is_empty = |line: &&[u8]| matches!(*line, b"" | b"\r");
-    let empty = text.rsplit(|byte| *byte == b'\n').take_while(is_empty).count();
-    let rest = lines.len().checked_sub(empty).filter(|rest| empty > 0 && *rest > 0)?;
-    Some(lines[..rest].to_vec())
-}
-
 /// Is the cursor on the header of the next file, where a hunk lacks `old` and `new` lines by its counts?
 ///
 /// The header looks like a line that is removed and one that is added. Where exactly these two are missing, the
@@ -187,14 +122,9 @@ fn is_header(cursor: &Cursor<'_>, (old, new): (usize, usize)) -> bool {
     if !cursor.peek().is_some_and(|line| line.starts_with(b"--- ")) || !starts_file(cursor) {
         return false;
     }
-    match cursor.reading() {
-        Reading::Headed => true,
-        Reading::Counted => {
-            // An empty line between might be counted, too.
-            let hunk = cursor.below().below();
-            (old, new) != (1, 1) && hunk.peek().is_some_and(|line| line.starts_with(b"@@"))
-        }
-    }
+    // An empty line between might be counted, too.
+    let hunk = cursor.below().below();
+    (old, new) != (1, 1) && hunk.peek().is_some_and(|line| line.starts_with(b"@@"))
 }
 
 /// Every line up to the end of the hunk, whatever the header says.
@@ -212,12 +142,9 @@ fn uncounted<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Line<'a>>> {
             Some(None) if no_newline(&mut lines).is_some() => {}
             _ => {
                 let what = format!("'{}' is neither context nor a change", excerpt(text));
-                return Err(invalid(cursor.number(), what).hint(match is_word_diff(cursor) {
-                    true => "this looks like a word diff; make it again without --word-diff",
-                    false => {
-                        "in a hunk every line starts with ' ', '-' or '+', context with a space"
-                    }
-                }));
+                return Err(invalid(cursor.number(), what).hint(
+                    "in a hunk every line starts with ' ', '-' or '+', context with a space",
+                ));
             }
         }
         cursor.next();
@@ -228,18 +155,6 @@ fn uncounted<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Line<'a>>> {
     lines.truncate(solid.0);
     *cursor = solid.1;
     Ok(lines)
-}
-
-/// Are words marked from here on, as `git diff --word-diff` marks them, in place of lines?
-fn is_word_diff(cursor: &Cursor<'_>) -> bool {
-    let mut ahead = cursor.clone();
-    let mut inside = std::iter::from_fn(|| ahead.next())
-        .take(1000)
-        .take_while(|line| !line.starts_with(b"@@") && !line.starts_with(b"diff "));
-    let marks = |line: &[u8], start: &[u8], end: &[u8]| {
-        line.find(start).is_some_and(|at| line[at..].contains_str(end))
-    };
-    inside.any(|line| line == b"~" || marks(line, b"[-", b"-]") || marks(line, b"{+", b"+}"))
 }
 
 /// One line of a body; `Some(None)` is the `\ No newline` remark, `None` anything foreign.
@@ -268,35 +183,24 @@ fn no_newline(lines: &mut [Line<'_>]) -> Option<()> {
     Some(())
 }
 
-/// After a hunk that is complete by its header: do its lines go on all the same?
+/// After a hunk that is complete by its header: does it go on all the same, right below or behind lines of context?
+/// Below an empty line, or the one that mail ends with, such lines are as likely to be text.
 fn goes_on(cursor: &Cursor<'_>) -> bool {
     let mut ahead = cursor.clone();
-    let mut first = true;
     while let Some(text) = ahead.peek() {
-        if ends(&ahead, text) {
-            return false;
-        }
         match text.first() {
-            Some(b'+' | b'-') => return true,
-            Some(b' ') if first => return true,
-            Some(b' ') => {}
-            None | Some(b'\r') if text.len() <= 1 => {}
+            Some(b'+' | b'-') => return !ends(&ahead, text),
+            Some(b' ') => ahead.next(),
             _ => return false,
-        }
-        first = false;
-        ahead.next();
+        };
     }
     false
 }
 
 /// Can `text` only be what follows a hunk?
 fn ends(cursor: &Cursor<'_>, text: &[u8]) -> bool {
-    const STARTS: [&[u8]; 10] = [
-        b"@@", b"diff ", b"Index: ", b"index ", b"From ", b"commit ", b"```", b"*** End Patch",
-        b"Binary files ", b"Only in ",
-    ];
+    const STARTS: [&[u8]; 6] = [b"@@", b"diff ", b"From ", b"commit ", b"```", b"*** End Patch"];
     STARTS.iter().any(|start| text.starts_with(start))
-        || cursor.is_closing()
         || (text.starts_with(b"--- ") && starts_file(cursor))
         || is_signature(cursor, text)
 }

@@ -15,8 +15,8 @@ mod tests;
 
 pub(in crate::changeset) use mail::starts_commit;
 pub use names::Side;
-pub use parse::{Parsed, Reading, parse, parse_as};
-pub(in crate::changeset) use parse::{excerpt, invalid, word_of_document};
+pub use parse::parse;
+pub(in crate::changeset) use parse::{excerpt, invalid};
 
 use super::binary::Block;
 
@@ -40,8 +40,6 @@ pub struct FilePatch<'a> {
     pub to: Option<Vec<u8>>,
     /// The content of `from` stays where it was.
     pub copy: bool,
-    /// It is a copy turned backwards: `from` is the copy, which goes if it still is one.
-    pub undoes_copy: bool,
     /// `old mode`, or the mode of a deleted file.
     pub old_mode: Option<u32>,
     /// `new mode`, or the mode of a new file.
@@ -94,21 +92,10 @@ impl FilePatch<'_> {
         says_nothing || other_content
     }
 
-    /// Does the line `diff --git` end in the name that a rename or copy leads to?
-    pub(super) fn names_agree(&self) -> bool {
-        let (Some(git), Some(to)) = (self.git, &self.to) else { return true };
-        let ends = |text: &[u8]| {
-            text.strip_suffix(to.as_slice())
-                .is_some_and(|rest| rest.last().is_none_or(|byte| matches!(byte, b'/' | b' ')))
-        };
-        ends(git) || names::pairs(git).iter().any(|(_, new)| ends(new))
-    }
-
     /// The same change backwards.
     pub fn reverse(&mut self) {
         std::mem::swap(&mut self.old, &mut self.new);
         std::mem::swap(&mut self.from, &mut self.to);
-        self.undoes_copy = self.copy && !self.undoes_copy;
         std::mem::swap(&mut self.old_mode, &mut self.new_mode);
         std::mem::swap(&mut self.creates, &mut self.deletes);
         self.index = self.index.map(|(old, new)| (new, old));
@@ -136,9 +123,6 @@ pub struct Hunk<'a> {
     /// The input ends before all the lines that the header counts: wrong counts, or a patch that
     /// was cut off.
     pub short: bool,
-    /// The same hunk with lines that stand below it, apart and beyond its counts: more of the
-    /// hunk, or text that only looks like it.
-    pub longer: Option<Box<Self>>,
 }
 
 /// One line of a hunk.
@@ -178,14 +162,6 @@ impl<'a> Hunk<'a> {
         (count(LineKind::Added), count(LineKind::Removed))
     }
 
-    /// Does it end in lines that may be the header of the next file?
-    pub fn may_end_in_a_header(&self) -> bool {
-        let [.., old, new] = self.lines.as_slice() else { return false };
-        (old.kind, new.kind) == (LineKind::Removed, LineKind::Added)
-            && old.bytes.starts_with(b"-- ")
-            && new.bytes.starts_with(b"++ ")
-    }
-
     /// Context lines before the first change, and after the last.
     pub fn context(&self) -> (usize, usize) {
         let is_context = |line: &&Line<'_>| line.kind == LineKind::Context;
@@ -195,9 +171,6 @@ impl<'a> Hunk<'a> {
 
     fn reverse(&mut self) {
         std::mem::swap(&mut self.old_start, &mut self.new_start);
-        if let Some(longer) = &mut self.longer {
-            longer.reverse();
-        }
         for line in &mut self.lines {
             line.kind = match line.kind {
                 LineKind::Context => LineKind::Context,

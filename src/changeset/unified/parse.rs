@@ -14,19 +14,6 @@ use crate::error::{Error, Result, codes as general};
 pub(super) struct Cursor<'a> {
     input: &'a [u8],
     number: usize,
-    reading: Reading,
-    /// The word that ends the here-document which the input begins.
-    document: Option<&'a [u8]>,
-}
-
-/// What lines say that may be the last of a hunk or the header of the next file: `--- a/x`, `+++ b/x` and below
-/// them `@@`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// What the counts of the hunk say, as git reads them.
-    Counted,
-    /// They are a header: the counts are too large.
-    Headed,
 }
 
 impl<'a> Cursor<'a> {
@@ -68,102 +55,47 @@ impl<'a> Cursor<'a> {
         self.below().is_at_end()
     }
 
-    /// What is left here of the input, up to where `other`, further below, is.
-    pub fn until(&self, other: &Self) -> &'a [u8] {
-        &self.input[..self.input.len() - other.input.len()]
-    }
-
-    /// True on the last line, if that closes what is around the patch: a code fence, a here-document.
-    pub fn is_closing(&self) -> bool {
-        let Some(line) = self.peek() else { return false };
-        let line = line.trim_ascii_end();
-        (line == b"```" || self.document.is_some_and(|word| line == word)) && self.is_last()
-    }
-
-    /// What to make of a header where a hunk may go on.
-    pub fn reading(&self) -> Reading {
-        self.reading
-    }
-
     /// Number of the line it is on, counted from 1.
     pub fn number(&self) -> usize {
         self.number
     }
 }
 
-/// What a patch holds.
-#[derive(Debug, Default)]
-pub struct Parsed<'a> {
-    /// Its files, in order.
-    pub files: Vec<FilePatch<'a>>,
-    /// Lines that tell of a change which the patch does not hold, with their numbers.
-    pub left_out: Vec<(usize, &'a [u8])>,
-}
-
 /// Reads every file of a patch. Prose before, between and after is skipped, as git does.
 ///
 /// # Errors
-/// `patch_invalid`, with the line, if something starts as a patch and does not go on as one;
-/// `size_limit_exceeded` beyond [`limits`]. An input without any patch gives no files.
-pub fn parse(input: &[u8]) -> Result<Parsed<'_>> {
-    parse_as(input, Reading::Counted)
-}
-
-/// The word that ends the here-document which the first line of `input` begins: `apply_patch <<'EOF'`.
-fn document(input: &[u8]) -> Option<&[u8]> {
-    let first = input.trim_ascii_start().lines().next()?;
-    word_of_document(&first[first.find(b"<<")? + 2..])
-}
-
-/// The word that ends a here-document, as it stands behind `<<`; `None` if it is none.
-pub fn word_of_document(text: &[u8]) -> Option<&[u8]> {
-    let word = text.strip_prefix(b"-").unwrap_or(text).trim();
-    let bare = word.trim_with(|c| matches!(c, '\'' | '"' | '\\'));
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    (!bare.is_empty() && bare.iter().all(is_word)).then_some(bare)
-}
-
-/// As [`parse`].
-///
-/// # Errors
-/// As [`parse`].
-pub fn parse_as(input: &[u8], reading: Reading) -> Result<Parsed<'_>> {
-    let mut cursor = Cursor { input, number: 1, reading, document: document(input) };
-    let Parsed { mut files, mut left_out } = Parsed::default();
-    let mut part = mail::Part::default();
+/// `patch_invalid`, with the line, if something starts as a patch and does not go on as one; `patch_unsupported` for
+/// the patch of another program; `size_limit_exceeded` beyond [`limits`]. An input without any patch gives no files.
+pub fn parse(input: &[u8]) -> Result<Vec<FilePatch<'_>>> {
+    let mut cursor = Cursor { input, number: 1 };
+    let mut files: Vec<FilePatch<'_>> = Vec::new();
     let (mut stage, mut hunks) = (0, 0);
+    // What a mail says above its `---` may look like anything.
+    let mut is_message = false;
     while let Some(line) = cursor.peek() {
         if mail::starts_commit(line, cursor.below().peek().unwrap_or_default()) {
             // A series: what follows builds on what came before.
             stage += usize::from(files.last().is_some_and(|file| file.stage == stage));
+            is_message = line.starts_with(b"From ");
         }
-        let file = if line.starts_with(b"diff --git ") {
-            Some(header::git(&mut cursor)?)
+        let mut file = if line.starts_with(b"diff --git ") {
+            header::git(&mut cursor)?
         } else if line.starts_with(b"--- ") && starts_file(&cursor) {
-            Some(header::traditional(&mut cursor)?)
+            header::traditional(&mut cursor)?
         } else {
-            part.look(line, &cursor)?;
-            if !part.is_message() {
+            is_message &= line.trim_end() != b"---";
+            if !is_message || line.starts_with(b"Content-") {
                 refuse_other_forms(line, &cursor)?;
-                if tells_of_change(line) {
-                    left_out.push((cursor.number(), line));
-                }
             }
-            None
-        };
-        let Some(mut file) = file else {
             cursor.next();
             continue;
         };
         file.stage = stage;
-        part.end_message();
+        is_message = false;
         body(&mut cursor, &mut file)?;
         if file.is_cut_off() {
             return Err(invalid(file.number, "a file header without the change it announces")
-                .hint(match file.deletes {
-                    true => "make it again, without --irreversible-delete (-D)",
-                    false => "the patch may have been cut off; make it again",
-                }));
+                .hint("the patch may have been cut off; make it again, without --irreversible-delete (-D)"));
         }
         hunks += file.hunks.len();
         if hunks > limits::HUNKS || files.len() >= limits::FILES {
@@ -171,7 +103,7 @@ pub fn parse_as(input: &[u8], reading: Reading) -> Result<Parsed<'_>> {
         }
         files.push(file);
     }
-    Ok(Parsed { files, left_out })
+    Ok(files)
 }
 
 fn body<'a>(cursor: &mut Cursor<'a>, file: &mut FilePatch<'a>) -> Result<()> {
@@ -307,36 +239,46 @@ pub(super) fn starts_file(cursor: &Cursor<'_>) -> bool {
             || below_space(&ahead).is_some())
 }
 
-/// Things that look like a patch, are none of ours, and must not be skipped as prose.
+/// What other programs print, and git in other forms.
 fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
     if line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
         return Err(merge_diff(cursor.number()));
     }
     let next = cursor.below().peek().unwrap_or_default();
+    let unsupported = |what: &str| {
+        let message = format!("line {} of the patch: this is {what}", cursor.number());
+        Err(Error::new(&codes::PATCH_UNSUPPORTED, message)
+            .with("line", cursor.number())
+            .hint("make the patch with `git diff`, or send the files themselves"))
+    };
+    if line.starts_with(b"***************") && next.starts_with(b"*** ") {
+        return unsupported("a context diff");
+    }
+    if is_command(line) && (next.starts_with(b"< ") || next.starts_with(b"> ")) {
+        return unsupported("a diff without context");
+    }
+    if line.trim_end() == b"# HG changeset patch" {
+        return unsupported("a patch of Mercurial");
+    }
+    if line.starts_with(b"Index: ") && next.starts_with(b"=====") {
+        return unsupported("a patch of Subversion");
+    }
+    let encoding = line.to_ascii_lowercase();
+    let encoding = encoding.strip_prefix(b"content-transfer-encoding:").map(<[u8]>::trim_ascii);
+    if encoding.is_some_and(|it| matches!(it, b"base64" | b"quoted-printable")) {
+        let message = format!("line {} of the patch: this mail is encoded", cursor.number());
+        return Err(Error::new(&codes::PATCH_UNSUPPORTED, message)
+            .with("line", cursor.number())
+            .hint("let git decode it: `git mailinfo MESSAGE PATCH <MAIL`"));
+    }
     if dialect::is_header(line) && !is_above_file(cursor.below()) {
         let what = format!("'{}' is of an envelope, beside a unified diff", excerpt(line));
         return Err(invalid(cursor.number(), what)
             .hint("send the envelope and the unified diff one after the other"));
     }
-    if header::is_stray(line, next) {
-        let what = format!("'{}' without a line 'diff --git' above it", excerpt(line));
-        return Err(invalid(cursor.number(), what)
-            .hint("put 'diff --git a/PATH b/PATH' above the header it is part of"));
-    }
-    if is_hunk(line, next) || is_headless(line, cursor) {
+    if is_hunk(line, next) {
         return Err(invalid(cursor.number(), "a hunk without a file header above it")
             .hint("put '--- a/PATH' and '+++ b/PATH' above the first '@@'"));
-    }
-    let names_file = [&b"diff "[..], b"Index: ", b"====="].iter().any(|s| line.starts_with(s));
-    let below = names_file && is_command(next);
-    if below || (is_command(line) && (next.starts_with(b"< ") || next.starts_with(b"> "))) {
-        let number = cursor.number() + usize::from(below);
-        return Err(invalid(number, "this is a diff without context")
-            .hint("make a unified one: `diff -ru` or `git diff`"));
-    }
-    if line.starts_with(b"***************") && next.starts_with(b"*** ") {
-        return Err(invalid(cursor.number(), "this is a context diff")
-            .hint("make a unified one: `diff -u` or `git diff`"));
     }
     Ok(())
 }
@@ -349,39 +291,12 @@ fn is_above_file(mut cursor: Cursor<'_>) -> bool {
     cursor.peek().is_some_and(|line| line.starts_with(b"diff --git ") || line.starts_with(b"--- "))
 }
 
-/// Is `line` the start of a fence around changed lines that no header says the file of?
-fn is_headless(line: &[u8], cursor: &Cursor<'_>) -> bool {
-    if ![&b"```diff"[..], b"```patch"].contains(&line.trim_end()) {
-        return false;
-    }
-    let mut ahead = cursor.below();
-    let mut inside =
-        std::iter::from_fn(|| ahead.next()).take_while(|line| !line.starts_with(b"```"));
-    let is_header = |line: &[u8]| line.starts_with(b"--- ") || line.starts_with(b"diff ");
-    let telling = inside.find(|line| is_header(line) || matches!(line.first(), Some(b'+' | b'-')));
-    telling.is_some_and(|line| !is_header(line))
-}
-
-/// `10,12c10`, as plain `diff` prints, or `10,12c`, a command of ed.
+/// `10,12c10`, as plain `diff` prints.
 fn is_command(line: &[u8]) -> bool {
-    let range = |text: &[u8]| text.iter().all(|b| b.is_ascii_digit() || *b == b',');
+    let range =
+        |text: &[u8]| !text.is_empty() && text.iter().all(|b| b.is_ascii_digit() || *b == b',');
     let mut parts = line.trim_end().splitn(2, |b| matches!(b, b'a' | b'c' | b'd'));
-    let (lines, others) = (parts.next().unwrap_or_default(), parts.next());
-    !lines.is_empty() && range(lines) && others.is_some_and(range)
-}
-
-/// What git and GNU diff print of a change that they cannot show: files on one side alone, binary
-/// files, links, `diff.submodule`, conflicts.
-fn tells_of_change(line: &[u8]) -> bool {
-    let line = line.trim_end();
-    let after = |start: &[u8]| line.strip_prefix(start);
-    is_binary_remark(line)
-        || after(b"Only in ").is_some_and(|rest| rest.contains_str(b": "))
-        || after(b"Submodule ")
-            .is_some_and(|rest| rest.contains_str(b"..") || rest.ends_with(b"ed content"))
-        || after(b"Symbolic links ").is_some_and(|rest| rest.ends_with(b" differ"))
-        || after(b"File ").is_some_and(|rest| rest.contains_str(b" while file "))
-        || line.starts_with(b"* Unmerged path ")
+    parts.next().is_some_and(range) && parts.next().is_some_and(range)
 }
 
 fn merge_diff(number: usize) -> Error {

@@ -52,7 +52,6 @@ impl SourceArgs {
         let unused = [
             ("-R", read.reverse && !a_patch && self.commit.is_none() && self.range.is_none()),
             ("-p", read.strip.is_some() && !a_patch),
-            ("--fuzz", read.fuzz > 0 && !a_patch),
             ("--unidiff-zero", read.unidiff_zero && !a_patch),
         ];
         let Some((flag, _)) = unused.iter().find(|(_, unused)| *unused) else { return Ok(()) };

@@ -8,14 +8,14 @@ use crate::changeset::locate::BOM;
 use crate::changeset::unified::Line;
 
 /// Builds the new content from the old `text` and the places of the hunks.
-pub(super) fn write(text: &Text<'_>, hunks: &[&Hunk<'_>], spots: &BTreeSet<Spot>) -> Vec<u8> {
+pub(super) fn write(text: &Text<'_>, hunks: &[Hunk<'_>], spots: &BTreeSet<Spot>) -> Vec<u8> {
     let grown: usize =
         hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.bytes.len() + 1).sum();
     let mut out = Vec::with_capacity(text.bytes().len() + grown);
     let mut done = 0;
     for spot in spots {
         out.extend_from_slice(text.lines(done..spot.start));
-        let hunk = hunks[spot.hunk];
+        let hunk = &hunks[spot.hunk];
         if spot.pass == Pass::Exact {
             exact(&mut out, text, hunk, spot);
         } else {
@@ -30,9 +30,8 @@ pub(super) fn write(text: &Text<'_>, hunks: &[&Hunk<'_>], spots: &BTreeSet<Spot>
 /// A hunk that fits as it is. Its last line may have no newline, and the file's last line: neither is
 /// joined with what follows. (git joins them.)
 fn exact(out: &mut Vec<u8>, text: &Text<'_>, hunk: &Hunk<'_>, spot: &Spot) {
-    let lines = &hunk.lines[spot.cut.0..hunk.lines.len() - spot.cut.1];
     let mut at = spot.start;
-    for line in lines {
+    for line in &hunk.lines {
         if line.kind != LineKind::Removed {
             terminate(out, ending(text, spot.start));
         }
