@@ -51,7 +51,7 @@ fn an_edit_of_another_repository_is_refused_where_that_has_hooks() {
     claude(&repo, repo.root()).edit(&file).refused();
     // In its own it is sent into its tree, as ever.
     assert!(
-        claude(&repo, repo.root()).edit(&repo.path("b.txt")).refused().contains("EnterWorktree")
+        claude(&repo, repo.root()).edit(repo.path("b.txt")).refused().contains("EnterWorktree")
     );
 }
 
@@ -63,14 +63,12 @@ fn an_edit_of_a_linked_work_tree_of_the_same_repository_is_refused() {
     let linked = repo.outer().join("linked");
     repo.git(&["worktree", "add", "-q", "-b", "l", linked.to_str().expect("UTF-8")]);
     for file in ["b.txt", "new/deep.txt"] {
-        let reason = claude(&repo, repo.root()).edit(&linked.join(file)).refused();
+        let reason = claude(&repo, repo.root()).edit(linked.join(file)).refused();
         assert!(reason.contains(&format!("cd '{}'", linked.display())), "{reason}");
-        assert!(
-            claude(&repo, &linked).edit(&linked.join(file)).refused().contains("EnterWorktree")
-        );
+        assert!(claude(&repo, &linked).edit(linked.join(file)).refused().contains("EnterWorktree"));
     }
-    claude(&repo, &linked).edit(&repo.path("b.txt")).refused();
-    assert!(claude(&repo, repo.root()).edit(&other.path("b.txt")).is_nothing());
+    claude(&repo, &linked).edit(repo.path("b.txt")).refused();
+    assert!(claude(&repo, repo.root()).edit(other.path("b.txt")).is_nothing());
 }
 
 /// The same conversation, resumed in a linked work tree: other files, and another tree for them.
@@ -176,7 +174,7 @@ fn a_git_directory_that_leads_to_no_work_tree_here_is_closed() {
     // Where there is none at all, there is no gate.
     let repo = Repo::with(FILES);
     std::fs::remove_dir_all(repo.path(".git")).expect("remove");
-    assert!(claude(&repo, repo.root()).edit(&repo.path("b.txt")).is_nothing());
+    assert!(claude(&repo, repo.root()).edit(repo.path("b.txt")).is_nothing());
 }
 
 /// The agent has put a repository of its own in the place of the tree's git directory.

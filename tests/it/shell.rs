@@ -143,11 +143,11 @@ fn time_runs_out_for_the_whole_pipeline_and_not_for_one_with_a_short_reader() {
 /// Makes a program at `path` below what is around the repository, and directories that nobody else can write.
 fn tool(repo: &Repo, path: &str, text: &str) {
     let path = repo.outer().join(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(&path, text).unwrap();
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("make");
+    std::fs::write(&path, text).expect("write");
     path.ancestors()
         .take_while(|above| *above != repo.outer())
-        .for_each(|above| repo.chmod(above.to_str().unwrap(), 0o755));
+        .for_each(|above| repo.chmod(above.to_str().expect("UTF-8"), 0o755));
 }
 
 fn with_path(repo: &Repo, command: &str, path: impl AsRef<Path>) -> Run {
