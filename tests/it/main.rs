@@ -67,7 +67,6 @@ mod memory;
 mod memory_bytes;
 mod memory_codes;
 mod memory_concurrency;
-mod memory_day;
 mod memory_gate;
 mod memory_git;
 mod memory_history;

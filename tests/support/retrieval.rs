@@ -13,7 +13,7 @@
 
 use std::path::PathBuf;
 
-use aye::memory::search::{Ask, Index, Query, Seen, Synonyms, synonyms};
+use aye::memory::search::{Ask, FileStamp, Index, Query, Synonyms, synonyms};
 use aye::memory::settings::Settings;
 
 /// What came of it.
@@ -68,8 +68,8 @@ impl Set {
 
     pub fn index(self) -> Index {
         let mut index = Index::open(None).expect("an index in memory");
-        let seen: Vec<Seen> =
-            self.files().into_iter().map(|path| Seen { path, stamp: String::new() }).collect();
+        let seen: Vec<FileStamp> =
+            self.files().into_iter().map(|path| FileStamp { path, stamp: String::new() }).collect();
         let read = |path: &str| std::fs::read_to_string(self.path().join("store").join(path)).ok();
         index.refresh(&seen, &Settings::default(), &read).expect("indexed");
         index

@@ -205,10 +205,8 @@ impl Found {
                         heading.text.push(' ');
                     }
                 }
-                Event::Html(html) | Event::InlineHtml(html) => {
-                    if is_marker_like(&html) {
-                        self.markers.push(range.start);
-                    }
+                Event::Html(html) | Event::InlineHtml(html) if is_marker_like(&html) => {
+                    self.markers.push(range.start);
                 }
                 _ => {}
             }

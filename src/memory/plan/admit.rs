@@ -68,12 +68,10 @@ impl<'a> Planner<'a> {
         }
         let archives = edit.archives() || category.name == "archive";
         if archives && !settings.manifest.archive.enabled {
-            self.problems.push(
-                Problem::new(&codes::VALIDATION_FAILED, "the manifest turns archiving off")
-                    .at(i)
-                    .field("operation")
-                    .fix("set archive.enabled to true, or keep the section"),
-            );
+            let message = "the manifest turns archiving off";
+            let problem = Problem::new(&codes::VALIDATION_FAILED, message).field("operation");
+            let fix = "set archive.enabled to true, or keep the section";
+            self.problems.push(problem.at(i).fix(fix));
             return false;
         }
         self.check_notes(i, path, category);
@@ -97,18 +95,12 @@ impl<'a> Planner<'a> {
         }
         let notes = &self.world.settings.manifest.local_state;
         let shared = path == intent::SHARED;
-        let wrong = match (shared, notes.per_branch, notes.shared_file_enabled) {
-            (true, _, false) => Some("the manifest turns shared notes off"),
-            (false, false, _) => Some("the manifest turns notes per branch off"),
-            _ => None,
-        };
-        if let Some(message) = wrong {
-            self.problems.push(
-                Problem::new(&codes::VALIDATION_FAILED, message)
-                    .at(i)
-                    .field("path")
-                    .fix("use the other notes file, or change local_state in the manifest"),
-            );
+        let is_on = if shared { notes.shared_file_enabled } else { notes.per_branch };
+        if !is_on {
+            let fix = "use the other notes file, or change local_state in the manifest";
+            let message = "the manifest turns these notes off";
+            let problem = Problem::new(&codes::VALIDATION_FAILED, message);
+            self.problems.push(problem.at(i).field("path").fix(fix));
         }
         if let (false, Some(branch)) = (shared, self.world.branch) {
             let own = notes_path(branch);
@@ -126,22 +118,11 @@ impl<'a> Planner<'a> {
         }
         let schema = &self.world.settings.schema;
         let Some(category) = schema.category(path) else {
-            let known: Vec<&str> = schema
-                .categories
-                .values()
-                .filter(|c| c.agent_writable)
-                .map(Category::pattern)
-                .collect();
-            let fix = did_you_mean(path, known.iter().copied());
-            self.problems.push(
-                Problem::new(
-                    &codes::UNKNOWN_CATEGORY,
-                    format!("no category has '{}'", brief(path)),
-                )
-                .at(i)
-                .field(field)
-                .fix(fix),
-            );
+            let writable = schema.categories.values().filter(|c| c.agent_writable);
+            let fix = did_you_mean(path, writable.map(Category::pattern));
+            let message = format!("no category has '{}'", brief(path));
+            let problem = Problem::new(&codes::UNKNOWN_CATEGORY, message);
+            self.problems.push(problem.at(i).field(field).fix(fix));
             return None;
         };
         if let Err(problem) = self.refuse_closed(category, path) {

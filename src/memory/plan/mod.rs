@@ -87,7 +87,7 @@ pub struct FileEdit {
 /// What a request leads to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryPlan {
-    /// Changed files by path (relative to the store), the generated index page not among them.
+    /// TextChange files by path (relative to the store), the generated index page not among them.
     pub files: BTreeMap<String, FileEdit>,
     /// How it is let in.
     pub routing: Routing,
@@ -126,7 +126,7 @@ struct State {
 }
 
 /// A changed file.
-struct Changed {
+struct TextChange {
     path: String,
     before: Option<String>,
     after: String,
@@ -216,11 +216,11 @@ impl<'a> Planner<'a> {
     }
 
     /// The files that the operations so far have changed.
-    fn changed(&self) -> impl Iterator<Item = Changed> {
+    fn changed(&self) -> impl Iterator<Item = TextChange> {
         let changed = self.states.iter().filter(|(_, state)| state.now != state.before);
         changed.filter_map(|(path, state)| {
             let (before, after) = (state.before.clone(), state.now.clone()?);
-            Some(Changed { path: path.clone(), before, after })
+            Some(TextChange { path: path.clone(), before, after })
         })
     }
 
@@ -245,7 +245,7 @@ impl<'a> Planner<'a> {
         }
         let mut files = BTreeMap::new();
         let mut affected = Vec::new();
-        for Changed { path, before, after } in self.changed() {
+        for TextChange { path, before, after } in self.changed() {
             affected.extend(validate::touched(&path, before.as_deref().unwrap_or(""), &after));
             let (before, after) = (before.map(String::into_bytes), after.into_bytes());
             files.insert(path, FileEdit { before, after });

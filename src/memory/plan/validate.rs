@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Changed, Planner};
+use super::{Planner, TextChange};
 use crate::error::codes::SIZE_LIMIT;
 use crate::memory::codes;
 use crate::memory::markdown::{self, Document, fields, slug};
@@ -15,10 +15,10 @@ impl Planner<'_> {
     /// Checks every changed file.
     pub(super) fn check_results(&mut self) {
         let limit = self.world.settings.manifest.budgets.max_file_chars;
-        let changed: Vec<Changed> = self.changed().collect();
+        let changed: Vec<TextChange> = self.changed().collect();
         let archived: Vec<&str> = changed.iter().filter_map(|it| it.before.as_deref()).collect();
         let archived = archived.join("\n");
-        for Changed { path, before, after } in &changed {
+        for TextChange { path, before, after } in &changed {
             let size = after.chars().count();
             let was = before.as_ref().map_or(0, |text| text.chars().count());
             if size > limit && size > was {

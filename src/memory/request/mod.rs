@@ -105,13 +105,16 @@ impl Request {
         }
         fields.refuse_others("a request");
         let intent = intent(map.get("intent"), &mut problems);
-        let sources = objects(map.get("sources"), "sources", &mut problems);
         let mut texts = texts(map, "");
-        for (i, map) in sources.iter().enumerate() {
-            texts.extend(self::texts(map, &format!("sources[{i}].")));
+        let sources = items(map.get("sources"), &mut problems);
+        for (i, map) in sources.iter().map(Value::as_object).enumerate() {
+            texts.extend(
+                map.into_iter().flat_map(|map| self::texts(map, &format!("sources[{i}]."))),
+            );
         }
         let sources = sources.iter().enumerate();
-        let sources = sources.filter_map(|(i, map)| Source::read(i, map, &mut problems)).collect();
+        let sources = sources.filter_map(|(i, item)| Source::read(i, item, &mut problems));
+        let sources = sources.collect();
         let owner = map.get("owner").and_then(|value| owner(value, &mut problems));
         let operations = operations(map.get("operations"), &mut problems);
         Self { intent, rationale, operations, sources, confidence, owner, texts, problems }
@@ -134,36 +137,31 @@ fn intent(value: Option<&Value>, problems: &mut Vec<Problem>) -> Option<Intent> 
     intent
 }
 
-/// The objects of the list `value`, the field `field` of the request.
-fn objects<'v>(
-    value: Option<&'v Value>,
-    field: &str,
-    problems: &mut Vec<Problem>,
-) -> Vec<&'v Map<String, Value>> {
-    let fix = "[{\"type\": \"file\", \"ref\": \"src/main.rs\"}]";
-    let mut wrong = |message: String, field: String| {
-        problems.push(Problem::new(&codes::VALIDATION_FAILED, message).field(field).fix(fix));
-    };
-    let mut found = Vec::new();
+/// The items of the list of sources.
+fn items<'v>(value: Option<&'v Value>, problems: &mut Vec<Problem>) -> &'v [Value] {
     match value {
-        None | Some(Value::Null) => {}
-        Some(Value::Array(items)) => {
-            for (i, item) in items.iter().enumerate() {
-                match item {
-                    Value::Object(map) => found.push(map),
-                    _ => wrong("it has to be an object".to_owned(), format!("{field}[{i}]")),
-                }
-            }
+        None | Some(Value::Null) => &[],
+        Some(Value::Array(items)) => items,
+        Some(_) => {
+            let message = "sources has to be a list";
+            let problem = Problem::new(&codes::VALIDATION_FAILED, message).field("sources");
+            problems.push(problem.fix(A_SOURCE));
+            &[]
         }
-        Some(_) => wrong(format!("{field} has to be a list"), field.to_owned()),
     }
-    found
 }
 
+/// What a list of sources is like.
+const A_SOURCE: &str = "[{\"type\": \"file\", \"ref\": \"src/main.rs\"}]";
+
 impl Source {
-    fn read(i: usize, map: &Map<String, Value>, problems: &mut Vec<Problem>) -> Option<Self> {
+    fn read(i: usize, value: &Value, problems: &mut Vec<Problem>) -> Option<Self> {
         let before = problems.len();
-        let mut fields = Reader::new(map, None, problems);
+        let nothing = Map::new();
+        let mut fields = Reader::new(value.as_object().unwrap_or(&nothing), None, problems);
+        if !value.is_object() {
+            fields.wrong("", "a source has to be an object", A_SOURCE);
+        }
         let (kind, reference) = (fields.text("type").unwrap_or_default(), fields.text("ref"));
         if !SOURCE_TYPES.contains(&kind.as_str()) {
             let message = format!("'{}' is not a type of source", brief(&kind));

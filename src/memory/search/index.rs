@@ -48,7 +48,7 @@ const FEW: usize = 3;
 
 /// A file of the store as it lies on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct FileStamp {
     /// Path, relative to the store.
     pub path: String,
     /// What changes whenever the file does (size, times, inode), or the settings by which it is
@@ -99,7 +99,7 @@ impl Index {
     /// `internal_error`; a locked or read-only file makes it start again in memory.
     pub fn refresh(
         &mut self,
-        seen: &[Seen],
+        seen: &[FileStamp],
         settings: &Settings,
         read: &dyn Fn(&str) -> Option<String>,
     ) -> Result<usize> {
@@ -112,7 +112,7 @@ impl Index {
 
     fn try_refresh(
         &mut self,
-        seen: &[Seen],
+        seen: &[FileStamp],
         settings: &Settings,
         read: &dyn Fn(&str) -> Option<String>,
     ) -> rusqlite::Result<usize> {
@@ -136,7 +136,7 @@ impl Index {
         for path in known.keys().chain(changed.iter().map(|file| &file.path)) {
             forget(&transaction, path)?;
         }
-        for Seen { path, stamp } in &changed {
+        for FileStamp { path, stamp } in &changed {
             let Some(text) = read(path) else { continue };
             for section in sections::of_file(path, &text, settings) {
                 insert(&transaction, &section)?;
@@ -309,9 +309,12 @@ mod tests {
             ("1", "## Очередь задач\n<!-- @id: queue -->\n\nМиграции блокируют очередь.\n"),
         );
         let refresh = |index: &mut Index, files: &BTreeMap<&str, (&str, &str)>| {
-            let seen: Vec<Seen> = files
+            let seen: Vec<FileStamp> = files
                 .iter()
-                .map(|(path, (stamp, _))| Seen { path: (*path).into(), stamp: (*stamp).into() })
+                .map(|(path, (stamp, _))| FileStamp {
+                    path: (*path).into(),
+                    stamp: (*stamp).into(),
+                })
                 .collect();
             let text = |path: &str| files.get(path).map(|(_, text)| (*text).to_owned());
             index.refresh(&seen, &settings, &text).unwrap()
@@ -346,7 +349,7 @@ mod tests {
         )
         .unwrap();
         let mut index = Index::open(Some(&path)).unwrap();
-        let seen = [Seen { path: "pitfalls.md".into(), stamp: String::new() }];
+        let seen = [FileStamp { path: "pitfalls.md".into(), stamp: String::new() }];
         let text = |_: &str| Some("## A\n\nneedle\n".to_owned());
         index.refresh(&seen, &Settings::default(), &text).unwrap();
         assert_eq!(search(&index, "needle"), ["A"]);

@@ -10,7 +10,7 @@ pub mod synonyms;
 
 use serde::Serialize;
 
-pub use index::{Index, Seen};
+pub use index::{FileStamp, Index};
 pub use query::Query;
 pub use synonyms::Synonyms;
 

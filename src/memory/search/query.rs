@@ -45,7 +45,7 @@ impl Query {
         }
         query.literals = asked.iter().filter_map(|word| literal(word)).collect();
         let bare = |word: &&str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        let is_telling = |word: &&&str| word.ends_with('*') || !is_stop_word(&bare(*word));
+        let is_telling = |word: &&&str| word.ends_with('*') || !is_stop_word(&bare(word));
         // Words that say nothing of a topic are ignored, unless nothing else is asked for.
         let telling: Vec<&str> = asked.iter().filter(is_telling).copied().collect();
         let words = if telling.is_empty() { &asked } else { &telling };

@@ -20,12 +20,12 @@ pub(super) struct InForce {
 
 /// The bytes of both settings files.
 #[derive(PartialEq)]
-struct Written {
+struct MetaFiles {
     manifest: Vec<u8>,
     schema: Option<Vec<u8>>,
 }
 
-impl Written {
+impl MetaFiles {
     /// As the work tree has them.
     fn on(disk: &Disk<'_>) -> Result<Option<Self>> {
         let Some(manifest) = disk.read(manifest::PATH)? else { return Ok(None) };
@@ -57,7 +57,7 @@ impl Written {
 /// # Errors
 /// `memory_not_initialized`, `memory_config_invalid`, `unsupported_store_format`.
 pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
-    let Some(written) = Written::on(disk)? else {
+    let Some(written) = MetaFiles::on(disk)? else {
         let code = &codes::NOT_INITIALIZED;
         let lacking = store.lacking(code, &repo_path(manifest::PATH)?, DIR);
         return Err(lacking.unwrap_or_else(|| {
@@ -66,7 +66,7 @@ pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
         }));
     };
     let settings = written.read()?;
-    let agreed = Written::in_head(store);
+    let agreed = MetaFiles::in_head(store);
     let (mut key, uncommitted) = (written.key(), agreed.is_none());
     let mut in_force = (settings, Vec::new());
     if let Some(agreed) = agreed.filter(|agreed| *agreed != written) {
@@ -83,7 +83,7 @@ pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
 /// # Errors
 /// `memory_config_invalid`, `unsupported_store_format`.
 pub(super) fn committed(store: &Store) -> Result<Option<Settings>> {
-    Written::in_head(store).map(|written| written.read()).transpose()
+    MetaFiles::in_head(store).map(|written| written.read()).transpose()
 }
 
 /// What is wrong with the settings in HEAD and in the work tree; nothing where there are none.
@@ -95,7 +95,7 @@ pub fn settings_problems(store: &Store) -> Vec<Error> {
     });
     let mine = || {
         let worktree = store.worktree().ok()?;
-        Written::on(&Disk(&worktree)).ok()??.read().err()
+        MetaFiles::on(&Disk(&worktree)).ok()??.read().err()
     };
     let is_same =
         |mine: &Error| in_head.as_ref().is_some_and(|head| head.message().contains(mine.message()));

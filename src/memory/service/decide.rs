@@ -17,12 +17,12 @@ use crate::proposal::{Entry, Proposal};
 use crate::store::Store;
 
 /// The files of a snapshot, as planning reads them.
-struct Seen<'a> {
+struct SnapshotFiles<'a> {
     snapshot: &'a dyn Snapshot,
     disk: Disk<'a>,
 }
 
-impl Files for Seen<'_> {
+impl Files for SnapshotFiles<'_> {
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
         Ok(self.snapshot.file(&repo_path(path)?)?.map(|file| file.bytes))
     }
@@ -43,7 +43,7 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
         return Ok(there);
     }
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
-    let files = Seen { snapshot, disk: service.disk() };
+    let files = SnapshotFiles { snapshot, disk: service.disk() };
     let changes = store.changeset(&proposal.current().changes)?;
     let plan = service.replan(proposal, &files, service.guard())?;
     if !service.is_as_shown(proposal, changes.changes(), &files) {

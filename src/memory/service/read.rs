@@ -8,7 +8,7 @@ use crate::memory::DIR;
 use crate::memory::context::{self, Pack, Source};
 use crate::memory::intent::SHARED;
 use crate::memory::plan::{Files as _, index_page, notes_paths};
-use crate::memory::search::{Ask, Hit, Index, Query, Seen, Synonyms, synonyms};
+use crate::memory::search::{Ask, FileStamp, Hit, Index, Query, Synonyms, synonyms};
 use crate::store::Store;
 
 impl Service<'_> {
@@ -33,11 +33,11 @@ impl Service<'_> {
         let mut index = Index::open(Some(&index_path(self.store)))?;
         let disk = self.disk();
         let now = i128::from(self.now.timestamp_nanos_opt().unwrap_or(i64::MAX));
-        let seen: Vec<Seen> = disk
+        let seen: Vec<FileStamp> = disk
             .markdown(&self.settings)?
             .into_iter()
             .filter(|path| path != index_page::PATH)
-            .map(|path| Seen { stamp: self.stamp(&path, now), path })
+            .map(|path| FileStamp { stamp: self.stamp(&path, now), path })
             .collect();
         index.refresh(&seen, &self.settings, &|path| disk.text(path))?;
         Ok(index)

@@ -39,7 +39,7 @@ fn is_plain(id: &str) -> bool {
 }
 
 /// A file of a staging directory.
-struct Staged {
+struct StagingFile {
     /// Relative to the directory.
     name: String,
     bytes: Vec<u8>,
@@ -49,7 +49,7 @@ struct Staged {
 ///
 /// # Errors
 /// `object_missing`.
-fn files(store: &Store, proposal: &Proposal) -> Result<Vec<Staged>> {
+fn files(store: &Store, proposal: &Proposal) -> Result<Vec<StagingFile>> {
     let changeset = store.changeset(&proposal.current().changes)?;
     let json = |value: &serde_json::Value| -> Result<Vec<u8>> {
         let text = serde_json::to_string_pretty(value).map_err(|e| Error::bug(e.to_string()))?;
@@ -76,7 +76,7 @@ fn files(store: &Store, proposal: &Proposal) -> Result<Vec<Staged>> {
         "warnings": note(proposal, "warnings"),
     });
     let targets = json!({ "targets": note(proposal, "preconditions") });
-    let staged = |name: &str, bytes| Staged { name: name.to_owned(), bytes };
+    let staged = |name: &str, bytes| StagingFile { name: name.to_owned(), bytes };
     let mut files = vec![
         staged("proposal.json", json(&document)?),
         staged("target-checksums.json", json(&targets)?),
@@ -132,7 +132,7 @@ fn write(store: &Store, proposal: &Proposal, is_new: bool) -> Result<()> {
 }
 
 /// Whether the directory at `path` holds `files` and nothing else.
-fn is_sound(tree: &Worktree, path: &RepoPath, files: &[Staged]) -> Result<bool> {
+fn is_sound(tree: &Worktree, path: &RepoPath, files: &[StagingFile]) -> Result<bool> {
     let mut directories = vec![String::new()];
     let mut count = 0;
     while let Some(inside) = directories.pop() {

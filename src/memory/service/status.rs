@@ -41,7 +41,7 @@ pub struct Status {
 
 /// What a proposal is.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct About {
+pub struct ProposalFacts {
     /// Staging id; absent where it was applied at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -62,7 +62,7 @@ pub struct About {
 pub struct Staged {
     /// The proposal.
     #[serde(flatten)]
-    pub about: About,
+    pub about: ProposalFacts,
     /// Seconds since it was proposed.
     pub age_seconds: i64,
     /// Seconds until it expires.
@@ -79,7 +79,7 @@ pub struct Staged {
 pub struct Outcome {
     /// The proposal.
     #[serde(flatten)]
-    pub about: About,
+    pub about: ProposalFacts,
     /// `applied`, `rejected` or `expired`.
     pub status: Lifecycle,
     /// Why it was rejected.
@@ -95,7 +95,7 @@ pub struct Outcome {
     pub comments: Vec<String>,
 }
 
-impl About {
+impl ProposalFacts {
     fn of(proposal: &Proposal) -> Self {
         let request = |field: &str| {
             let value = note(proposal, "request")?.get(field)?;
@@ -183,7 +183,8 @@ impl Service<'_> {
             ),
         ]
         .into_iter()
-        .filter_map(|(holds, note)| holds.then(|| note.to_owned()))
+        .filter(|(holds, _)| *holds)
+        .map(|(_, note)| note.to_owned())
         .collect()
     }
 
@@ -206,7 +207,7 @@ impl Service<'_> {
     /// What there is to say of a pending proposal.
     fn staged(&self, proposal: &Proposal) -> Staged {
         Staged {
-            about: About::of(proposal),
+            about: ProposalFacts::of(proposal),
             age_seconds: (self.now - proposal.created_at).num_seconds(),
             ttl_remaining_seconds: (proposal.expires_at - self.now).num_seconds(),
             drift_detected: self.has_drifted(proposal),
@@ -226,7 +227,7 @@ impl Service<'_> {
             State::Pending => return None,
         };
         Some(Outcome {
-            about: About::of(proposal),
+            about: ProposalFacts::of(proposal),
             status,
             reason: decision.and_then(|decision| decision.reason.clone()),
             decided_by: decision.map(|decision| decision.by.name.clone()),
