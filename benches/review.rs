@@ -131,9 +131,10 @@ fn files() {
 
 /// A session with `review` on the screen.
 fn opened(review: Review) -> Session {
-    let ticket = Ticket::new(ProposalId::from_event(&"ab".repeat(20)), Default::default());
+    let id = ProposalId::from_event(&"ab".repeat(20));
+    let ticket = Ticket { id, marks: Vec::new(), revision: String::new(), lines: 0, answers: None };
     let mut session = Session::new(vec![ticket]);
-    session.open(review, None, Vec::new());
+    session.open(review, None);
     session
 }
 

@@ -25,7 +25,7 @@ pub mod codes {
 pub(crate) const LIMIT: u64 = 1 << 28;
 
 /// The directories directly in `aye/`; every other name there is a file's.
-const DIRECTORIES: &[&str] = &["broken", "edited", "journal", "review", "sessions", "try"];
+const DIRECTORIES: &[&str] = &["broken", "edited", "journal", "sessions", "try"];
 
 /// Those of them that have other files than aye's own: what a repair moved there, and trials.
 const OTHERS: &[&str] = &["broken", "try"];

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::app::review::answers;
 use crate::changeset::marks::{Mark, class};
 use crate::check::fit::Fit;
 use crate::check::{marks, relations};
@@ -15,6 +16,7 @@ use crate::proposal::event::{Subject, timestamp};
 use crate::proposal::relations::{Lower, Relations, StackBelow, stack_below};
 use crate::proposal::stacks::{self, Place};
 use crate::proposal::{Proposal, ProposalId, Status};
+use crate::review::model::Intent;
 use crate::store::{PurgeRecord, Store, Summary, View};
 
 /// Answer of `aye list`.
@@ -208,6 +210,8 @@ pub struct Marks {
     related: BTreeMap<ProposalId, Relations>,
     marks: HashMap<ProposalId, Vec<Mark>>,
     unfit: HashSet<ProposalId>,
+    /// What answers that are not written do with a proposal, by revision.
+    answers: HashMap<String, Intent>,
 }
 
 impl Marks {
@@ -223,6 +227,8 @@ impl Marks {
     ) -> Result<Self> {
         let found = marks::marks(store, view, summaries)?;
         let mut marks = Self { marks: found, ..Self::related(store, view, now, summaries)? };
+        let saved = answers::read(store).into_iter();
+        marks.answers = saved.map(|(revision, answers)| (revision, answers.intent)).collect();
         let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
         if pending.map(|summary| summary.files.max(1)).sum::<usize>() <= MOST_COMPARED {
             // A list does not ask the remote of a partial clone for contents.
@@ -292,6 +298,11 @@ impl Marks {
     /// What deserves a second look in a proposal.
     pub fn of_proposal(&self, id: &ProposalId) -> &[Mark] {
         self.marks.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// What the answers of a review do with a proposal that are not written yet.
+    pub fn answers(&self, summary: &Summary) -> Option<Intent> {
+        self.answers.get(&summary.revision).copied()
     }
 
     /// What a proposal has to do with other pending ones, if it has.

@@ -30,7 +30,7 @@ impl Mode {
 }
 
 /// Content and mode of a regular file.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct File {
     /// The bytes, exactly.
     pub bytes: Vec<u8>,

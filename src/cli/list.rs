@@ -25,7 +25,8 @@ use crate::text::escape;
 Marks: ! deserves a second look (a secret, orders to agents, hidden characters, a file of CI, builds,
 instructions or memory, a deletion and others; `aye show` says which), conflict does not fit the files as they are (compared where the
 list is about 100 files at most; `aye list --count` counts all), ↳ ID stands on that one, ⇄ ID changes
-the same lines as that one, ✓ or ✗1 it was tried, and the status where it is not the one that was
+the same lines as that one, ✓ or ✗1 it was tried, [to apply] and the like what you answered in a
+review and have not written, and the status where it is not the one that was
 asked for.")]
 pub struct Args {
     /// Which proposals.

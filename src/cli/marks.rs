@@ -11,6 +11,7 @@ use crate::proposal::{ProposalId, Status};
 use crate::render::age;
 use crate::render::overview::{Group, Row};
 use crate::render::style::Role;
+use crate::review::model::Intent;
 use crate::store::{Audience, Summary};
 use crate::text::escape;
 
@@ -153,6 +154,7 @@ pub fn grouped(
             path: summary.path.clone(),
             files: summary.files,
             lines: summary.lines,
+            answer: marks.answers(summary).map(Intent::label),
             marks: of(summary, marks, Some(Status::Pending), now),
         });
     }

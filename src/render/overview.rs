@@ -21,6 +21,8 @@ pub struct Row {
     pub files: usize,
     /// Lines added and removed.
     pub lines: Lines,
+    /// What the answers of a review do with it that are not written: `[to apply]`.
+    pub answer: Option<&'static str>,
     /// What there is to know of it, safe for a terminal.
     pub marks: Vec<(Role, String)>,
 }
@@ -137,7 +139,8 @@ fn cells(row: &Row) -> Vec<Cell> {
     };
     let why = escape::line(row.description.lines().next().unwrap_or_default()).into_owned();
     let mut marks = Cell::default();
-    for (at, (role, text)) in row.marks.iter().enumerate() {
+    let answer = row.answer.map(|answer| (Role::Title, answer.to_owned()));
+    for (at, (role, text)) in answer.iter().chain(&row.marks).enumerate() {
         marks = marks.and(Role::Plain, if at > 0 { " " } else { "" }).and(*role, text.clone());
     }
     let [added, removed] = lines(row.lines)
@@ -192,6 +195,7 @@ mod tests {
             path: "src/some/where.rs".into(),
             files: 1,
             lines: Lines::Counted(Counts { added: n, removed: 1 }),
+            answer: None,
             marks: vec![(Role::Warn, "!".into())],
         };
         Group { key: Some(key), title: "claude · T-2".into(), rows: (0..rows).map(row).collect() }

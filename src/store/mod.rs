@@ -73,7 +73,7 @@ pub use lane::Broken;
 pub use leftovers::{Leftover, StaleLock};
 pub use projection::Tampering;
 pub use purge::{
-    Begun, Contents, EDITED, Holder, Purged, Purging, Standing, Subjects, Target, Where,
+    ANSWERS, Begun, Contents, EDITED, Holder, Purged, Purging, Standing, Subjects, Target, Where,
 };
 pub use read::too_much;
 pub use refs::Audience;

@@ -240,7 +240,10 @@ fn named_by_the_manifest(
     after: &BTreeMap<String, Vec<u8>>,
     writes: bool,
 ) {
-    let manifest = format!("{}:manifest-0001", lane(repo));
+    // Behind the comments that were written with it.
+    let files = repo.git(&["ls-tree", "--name-only", &lane(repo)]);
+    let name = files.lines().rfind(|name| name.starts_with("manifest-")).expect("a manifest");
+    let manifest = format!("{}:{name}", lane(repo));
     let bytes = repo.program("git").args(&["cat-file", "blob", &manifest]).run().ok().stdout;
     let manifest = Manifest::from_bytes(&bytes).expect("a manifest");
     let id = |blob: &Option<Blob>| blob.as_ref().map(|blob| blob.id.clone());
@@ -368,13 +371,15 @@ impl Meanwhile {
                 fetch(repo, other);
             }
             Self::Plants => {
-                let path = format!(".git/aye/review/{id}.json");
-                let mut saved: Value = serde_json::from_slice(&repo.read(&path)).expect("JSON");
-                for unit in saved["units"].as_array_mut().into_iter().flatten() {
-                    unit["decision"] = json!({"edit": "planted\n"});
+                let path = ".git/aye/answers";
+                let mut saved: Value = serde_json::from_slice(&repo.read(path)).expect("JSON");
+                for answers in saved.as_object_mut().expect("revisions").values_mut() {
+                    for decision in answers["decisions"].as_array_mut().into_iter().flatten() {
+                        decision[2] = json!({"edit": {"bytes": "planted\n"}});
+                    }
+                    answers["comments"] = json!([{"body": "planted words"}]);
                 }
-                saved["comments"] = json!([{"body": "planted words"}]);
-                repo.write(&path, saved.to_string());
+                repo.write(path, saved.to_string());
             }
         }
     }
@@ -394,7 +399,7 @@ fn resumed(meanwhile: &[Meanwhile]) {
     let id = repo.agent("claude", &args).ok().json();
     let id = id["proposal_id"].as_str().expect("an id").to_owned();
     let mut first = review(repo);
-    first.sees("]?").types("A").sees("Write these").sees("]?").types("q");
+    first.sees("]?").types("A").sees("Write these").sees("]?").types("qk");
     assert_eq!(first.ends(), 0);
     meanwhile.iter().for_each(|step| step.happens(&world, &id));
     let before = files(repo);

@@ -122,6 +122,7 @@ mod at_a_terminal {
         t.sees("3 of 3");
         answers(&mut t, "Take", "y");
         answers(&mut t, "Take", "q");
+        answers(&mut t, "drop", "k");
         answers(&mut t, "Enter", "\r");
         t.sees("Undone");
         // Two decisions in one go, unless this machine was slow in between.

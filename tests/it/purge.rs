@@ -271,7 +271,7 @@ fn nothing_leads_to_a_purged_proposal_any_more() {
         let lane = lane(&repo);
         let old = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
         repo.git(&["update-ref", &format!("refs/aye/broken/{lane}"), &old]);
-        repo.write(&format!(".git/aye/review/{id}.json"), format!("{{\"note\":\"{SECRET}\"}}"));
+        repo.write(".git/aye/answers", format!("{{\"note\":\"{SECRET}\"}}"));
         repo.write(".git/aye/broken/cache-20260101T000000Z.sqlite", SECRET);
         // Where a terminal was closed while somebody edited a hunk.
         repo.write(".git/aye/edited/hunk-Ab12Cd/hunk.txt", SECRET);

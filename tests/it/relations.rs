@@ -140,7 +140,7 @@ fn a_review_says_what_two_proposals_have_to_do_with_each_other() {
     };
     let mut t = review();
     t.sees(&two).sees("(1/1)").types("y");
-    t.sees(&one).sees("(1/1)").types("y").sees(&two).sees("?").types("q");
+    t.sees(&one).sees("(1/1)").types("y").sees(&two).sees("?").types("qk");
     assert_eq!(t.ends(), 0);
 }
 
@@ -222,7 +222,7 @@ fn a_stack_for_the_same_lines_is_taken_in_one_review() {
     // What was taken on top of the lower one is asked again without it.
     t.sees("]? ").types("<").sees("]? ").types("<").sees("]? ").types("x");
     t.sees("nothing): ").types("why?\r").sees("conflict");
-    t.sees("dropped").sees("Settle").sees("]? ").types("q");
+    t.sees("dropped").sees("Settle").sees("]? ").types("qk");
     t.ends();
     assert!(repo.text("f").contains("line 5"));
 }

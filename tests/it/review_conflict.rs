@@ -92,29 +92,32 @@ fn what_fits_is_taken_beside_a_conflict_that_is_left_out() {
 
 #[test]
 fn a_decision_from_an_earlier_session_takes_no_conflict() {
-    let (repo, id) = conflict();
+    let (repo, _) = conflict();
     let mut t = review(&repo, &settle("merged"));
-    t.sees("Settle").types("e").sees("Write").types("q");
+    t.sees("Settle").types("e").sees("Write").types("qk");
     assert_eq!(t.ends(), 0);
     // Whoever can write the directory says that all of it was taken.
-    let kept = format!(".git/aye/review/{id}.json");
-    let text = repo.text(&kept);
-    let mut planted: Value = serde_json::from_str(&text).expect("JSON");
-    planted["units"][0]["decision"] = "take".into();
-    repo.write(&kept, planted.to_string());
+    let kept = ".git/aye/answers";
+    let text = repo.text(kept);
+    let plant = |change: &dyn Fn(&mut Value)| {
+        let mut planted: Value = serde_json::from_str(&text).expect("JSON");
+        let answers = planted.as_object_mut().expect("revisions").values_mut().next();
+        change(answers.expect("answers"));
+        repo.write(kept, planted.to_string());
+    };
+    plant(&|answers| answers["decisions"][0][2] = "take".into());
     let mut t = review(&repo, "true\n");
-    t.sees("Settle").types("q");
+    t.sees("Settle").types("q").sees("Nothing");
     assert_eq!(t.ends(), 0);
-    planted["outcome"] = "apply".into();
-    repo.write(&kept, planted.to_string());
+    plant(&|answers| answers["outcome"] = "apply".into());
     let mut t = review(&repo, "true\n");
-    t.sees("Settle").types("q");
+    t.sees("Settle").types("qk");
     assert_eq!(t.ends(), 0);
-    // An edit is shown again, and taken with its own key.
-    repo.write(&kept, text);
+    // The editor begins with an edit.
+    repo.write(kept, &text);
     let mut t = review(&repo, "true\n");
-    t.sees("session").sees("+merged").sees("Settle");
-    t.types("E").sees("Write").types("y").sees("applied");
+    t.sees("edited earlier").sees("Settle").types("e").sees("+merged");
+    t.sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert!(repo.text("f.txt").contains("line 4\nmerged\nline 6\n"));
 }
@@ -148,7 +151,7 @@ fn what_was_changed_is_not_deleted_unseen() {
     t.sees("Settle").sees("]? ").types("y").sees("fit").sees("]? ").types("e");
     t.sees("here").sees("]? ").types("n").sees("hunk");
     t.sees("pending): ").types("\x1b").sees("taken").sees("Quit").sees("]? ");
-    t.types("q");
+    t.types("qk");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("f.txt"), "two\n");
 }

@@ -102,7 +102,7 @@ fn enter_begins_and_what_was_begun_is_not_decided_with_its_group() {
     t.types("n").sees("(2/2)").sees("]? ").types("L").sees("[begun]").sees("]? ");
     t.types("A").sees("apply [").sees("]? ").types("n");
     t.sees("]? ").types("A").sees("in 2 files: apply [").sees("]? ").types("y");
-    t.sees("applied").sees("1 pending").sees("]? ").types("q");
+    t.sees("applied").sees("1 pending").sees("]? ").types("qk");
     assert_eq!(t.ends(), 0);
     assert_eq!(statuses(&repo, &made), ["pending", "applied", "applied", "applied"]);
     assert_eq!(repo.text("b"), "1\nnew\nnew\n");

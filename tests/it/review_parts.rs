@@ -58,10 +58,10 @@ fn what_was_opened_stays_open_over_quitting() {
     let (repo, _) = scene();
     let mut t = review(&repo, &[]);
     t.sees("(1/3)").sees("]? ").types("j").sees("(2/3)").sees("]? ").types("o").sees("(2/5)");
-    t.sees("]? ").types("n").sees("(3/5)").sees("]? ").types("q").sees("kept");
+    t.sees("]? ").types("n").sees("(3/5)").sees("]? ").types("qk").sees("kept");
     t.ends();
     let mut t = review(&repo, &[]);
-    t.sees("earlier").sees("(1/5)").sees("]? ").types("q");
+    t.sees("earlier").sees("(1/5)").sees("]? ").types("qk");
     assert_eq!(t.ends(), 0);
 }
 

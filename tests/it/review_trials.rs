@@ -47,7 +47,7 @@ fn what_stands_on_something_that_is_not_applied_is_not_tried() {
     let upper = propose(&repo, &["--on", &lower, "--old", "five\n6", "--new", "FIVE\n6"]);
     let mut t = review(&repo, "echo ran");
     t.types("y").sees(&lower).sees("]? ").types("t").sees(&lower).sees("--as-proposed");
-    t.sees("]? ").types("q").sees("kept");
+    t.sees("]? ").types("qk").sees("kept");
     t.ends();
     // Applied, and not committed: HEAD, which a trial is made on, does not have it.
     repo.aye(&["apply", &lower, "--yes"]).ok();
@@ -72,6 +72,6 @@ fn what_is_left_out_is_tried_all_the_same_and_that_is_said() {
     let mut t = review(&repo, "grep -c '[a-z]' a.txt; false");
     t.types("t").sees("2\n").sees("recorded").sees("]? ");
     t.types("n").sees("(2/2)").sees("]? ").types("t").sees("2\n").sees("whole").sees("]? ");
-    t.types("q");
+    t.types("qk");
     t.ends();
 }

@@ -18,6 +18,7 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 use gix::diff::blob::{Algorithm, InternedInput};
+use serde::{Deserialize, Serialize};
 
 /// Lines of context around a change, unless asked otherwise: git's own.
 pub const CONTEXT: usize = 3;
@@ -39,7 +40,7 @@ pub struct Edit {
 }
 
 /// A run of edits with the context they are shown in. 0-based line numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hunk {
     /// Lines of the first content, context included.
     pub before: Range<usize>,

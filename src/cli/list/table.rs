@@ -52,8 +52,10 @@ pub(super) fn render(
         let whole = Cell::new(Role::Dim, "prop_").and(Role::IdPrefix, unique).and(Role::Id, rest);
         let short = marks::short(&summary.id, summary.prefix);
         let mut said = Cell::default();
-        let found = marks::of(summary, marks, ordinary, now);
-        for (at, (role, text)) in found.into_iter().enumerate() {
+        let answer = marks.answers(summary).filter(|_| summary.status == Status::Pending);
+        let answer = answer.map(|intent| (Role::Title, intent.label().to_owned()));
+        let found = answer.into_iter().chain(marks::of(summary, marks, ordinary, now));
+        for (at, (role, text)) in found.enumerate() {
             said = said.and(Role::Plain, if at > 0 { " " } else { "" }).and(role, text);
         }
         let first = summary.description.as_deref().and_then(|text| text.lines().next());

@@ -4,7 +4,6 @@ pub mod block;
 mod context;
 pub(super) mod init;
 mod lint;
-pub(super) mod notes;
 mod propose;
 mod search;
 mod status;

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::app::notes::notes;
 use crate::changeset::marks::short_branch;
 use crate::check::relations;
-use crate::cli::memory::notes::notes;
 use crate::proposal::relations::Lower;
 use crate::proposal::state::Revision;
 use crate::proposal::{Proposal, Status};

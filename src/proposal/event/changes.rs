@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::changeset::{FileChange, Mode, Occurrence, RepoPath, Snippet};
+use crate::changeset::{FileChange, Mode, Occurrence, RepoPath, Snippet, sensitive};
 
 /// A blob and its mode.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -54,6 +54,21 @@ impl Entry {
     /// The mode as a value; a regular file where the text is none of ours.
     pub fn file_mode(&self) -> Mode {
         Mode::parse(&self.mode).unwrap_or_default()
+    }
+}
+
+impl sensitive::Touched for ChangeRecord {
+    fn path(&self) -> &RepoPath {
+        &self.path
+    }
+
+    fn modes(&self) -> (Option<Mode>, Option<Mode>) {
+        let mode = |entry: &Option<Entry>| entry.as_ref().map(Entry::file_mode);
+        (mode(&self.before), mode(&self.after))
+    }
+
+    fn origin(&self) -> Option<&RepoPath> {
+        self.origin.as_ref()
     }
 }
 

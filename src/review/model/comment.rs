@@ -4,15 +4,6 @@ use super::review::Part;
 use super::session::Session;
 use crate::proposal::event::{Comment, CommentKind};
 
-/// A comment that is not written yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DraftComment {
-    /// What is said; without a revision it is about the one under review.
-    pub said: Comment,
-    /// It was saved from an earlier session, and not made in this one.
-    pub saved: bool,
-}
-
 /// The lines, first and last, from 1, and the text behind them: `12: why`, `12-14: why`.
 fn numbered(text: &str) -> Option<((u32, u32), &str)> {
     let (lines, text) = text.split_once(':')?;
@@ -35,7 +26,7 @@ impl Session {
     /// What `text` says about the unit one is at: about its own line, or with `12: …` or `12-14: …`
     /// about those lines of the proposed file. With `?` in front it is a question, with `!` a
     /// suggestion, whose replacement is not known yet. `None` where it says nothing.
-    pub fn comment(&self, text: &str) -> Option<DraftComment> {
+    pub fn comment(&self, text: &str) -> Option<Comment> {
         let file = self.review().map(|review| review.file_of(self.unit_index()));
         let count = file.map_or(0, |file| file.diff.after().len());
         let is_there =
@@ -50,15 +41,14 @@ impl Session {
         if body.is_empty() && kind != CommentKind::Suggestion {
             return None;
         }
-        let said = Comment {
+        Some(Comment {
             body: body.to_owned(),
             path: file.map(|file| file.path.clone()),
             line: lines.map(|(first, _)| first),
             end_line: lines.and_then(|(first, last)| (first < last).then_some(last)),
             kind,
             ..Comment::default()
-        };
-        Some(DraftComment { said, saved: false })
+        })
     }
 
     /// The line that a comment on the unit one is at is about: its first added line, else the

@@ -41,7 +41,7 @@ impl Key {
 }
 
 /// The keys that stand in every prompt where they apply; the others are special where they are.
-const PROMPTED: &str = "ynesEofOW?";
+const PROMPTED: &str = "ynesofOW?";
 
 impl Session {
     /// The keys that do something where the session is, in the order of the legend.
@@ -80,8 +80,6 @@ impl Session {
             let is_hunk = matches!(unit.part, Part::Hunk(_));
             add(parts && is_hunk && fits, 'l', "take single lines of it");
             add(parts && !is_folded && review.editable(at).is_some(), 'e', edit);
-            let saved = parts && review.saved_edit(at).is_some();
-            add(saved, 'E', "take the edit that was saved from an earlier session");
             add(true, 'c', "comment on it; ? in front asks, ! suggests other lines");
             add(at + 1 < count, 'j', "next hunk, undecided");
             add(at > 0, 'k', "previous hunk, undecided");
@@ -114,7 +112,7 @@ impl Session {
         add(self.position() > 0, '<', "back to the proposal before");
         let settled = self.slots().iter().any(|slot| slot.is_answered() && !slot.done);
         add(settled, 'W', "write what is decided so far");
-        add(true, 'q', "quit; what was decided is kept");
+        add(true, 'q', "quit: write, keep or drop what is decided");
         add(true, '?', "help");
         keys
     }

@@ -2,21 +2,22 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
+use serde::{Deserialize, Serialize};
 
-use super::place::Lines;
 use super::sections::Sections;
-use super::staged::fingerprint;
 use crate::changeset::entry::{Entry, EntryKind, entries};
 use crate::changeset::hunks::{Diff, Hunk};
 use crate::changeset::plan::Reason;
 use crate::changeset::settle::Unfit;
-use crate::changeset::{File, FileChange, RepoPath};
+use crate::changeset::{File, FileChange, RepoPath, bytes};
 
 /// What a unit is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Part {
     /// A file as a whole: its creation, its removal, or a binary content.
     Whole,
@@ -27,7 +28,8 @@ pub enum Part {
 }
 
 /// What a reviewer said to a unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Take it as proposed.
     Take,
@@ -36,6 +38,7 @@ pub enum Decision {
     /// Take this instead.
     Edit {
         /// What is there instead.
+        #[serde(with = "bytes")]
         bytes: Vec<u8>,
     },
 }
@@ -49,11 +52,9 @@ pub struct Unit {
     pub part: Part,
     /// What was said, if anything.
     pub decision: Option<Decision>,
-    /// The decision was saved from an earlier session, and not made in this one.
-    pub saved: bool,
-    /// What an earlier session says was decided and what does not count as a decision: an edit, or
-    /// an answer to another revision. Anybody who can write the repository's directory can plant it.
-    pub earlier: Option<Decision>,
+    /// The edit that a file says was decided here. It is no decision, for its text is not the proposal's, and
+    /// anybody who can write the repository's directory can plant it: an editor begins with it.
+    pub draft: Option<Vec<u8>>,
     /// The sections of a memory file that it changes.
     pub section: Option<String>,
     /// Why it does not fit the present file: it cannot be taken as it is.
@@ -64,16 +65,7 @@ pub struct Unit {
 
 impl Unit {
     fn new(file: usize, part: Part) -> Self {
-        Self {
-            file,
-            part,
-            decision: None,
-            saved: false,
-            earlier: None,
-            section: None,
-            unfit: None,
-            folded: None,
-        }
+        Self { file, part, decision: None, draft: None, section: None, unfit: None, folded: None }
     }
 }
 
@@ -92,10 +84,6 @@ pub struct FileReview {
     pub after: Option<File>,
     /// The difference of the two contents; of nothing with nothing for a binary file.
     pub diff: Diff<'static>,
-    /// Where the lines of `before` stand, once somebody asks.
-    lines: OnceCell<Lines>,
-    /// Fingerprint of `before`, once somebody asks.
-    base: OnceCell<String>,
     /// The changes it stands for: two for a rename, else one.
     pub(super) originals: Vec<FileChange>,
     /// What of it does not fit the present file.
@@ -105,16 +93,6 @@ pub struct FileReview {
 }
 
 impl FileReview {
-    /// Blob id (SHA-1, hex) of the content that its hunks change.
-    pub(super) fn base(&self) -> &str {
-        self.base.get_or_init(|| fingerprint(self.diff.before().bytes()))
-    }
-
-    /// Where the lines of that content stand.
-    pub(super) fn lines(&self) -> &Lines {
-        self.lines.get_or_init(|| Lines::of(self.diff.before()))
-    }
-
     /// Its hunks, in order; each conflict, from its first marker to its last, is in one of them.
     fn hunks(&self, context: usize) -> Vec<Hunk> {
         let mut hunks: Vec<Hunk> = Vec::new();
@@ -210,21 +188,18 @@ pub struct Review {
     units: Vec<Unit>,
     context: usize,
     whole: bool,
+    /// Hash of the contents, once somebody asks.
+    shown: OnceCell<u64>,
 }
 
 impl Review {
     /// Takes `changes` apart, with `context` lines around hunks.
     pub fn new(changes: &[FileChange], context: usize) -> Self {
-        Self::unsettled(changes, &[], context)
+        Self::folding(changes, &[], &Quiet::new(), context)
     }
 
-    /// As [`Review::new`], where `unfit` of the changes cannot be taken as they are.
-    pub fn unsettled(changes: &[FileChange], unfit: &[Unfit], context: usize) -> Self {
-        Self::folding(changes, unfit, &Quiet::new(), context)
-    }
-
-    /// As [`Review::unsettled`], where the files of `quiet` come last, each folded to one decision where it
-    /// has several hunks or many lines.
+    /// As [`Review::new`], where `unfit` of the changes cannot be taken as they are, and the files of `quiet` come
+    /// last, each folded to one decision where it has several hunks or many lines.
     pub fn folding(changes: &[FileChange], unfit: &[Unfit], quiet: &Quiet, context: usize) -> Self {
         let file = |entry: &Entry<'_>| {
             let is_it = |unfit: &&Unfit| [entry.path, entry.old_path].contains(&&unfit.path);
@@ -235,11 +210,6 @@ impl Review {
         let mut files: Vec<FileReview> = entries(changes).iter().map(file).collect();
         files.sort_by_key(|file| file.quiet.is_some());
         Self::of_files(files, context)
-    }
-
-    /// The same changes, with nothing decided and `context` lines around hunks.
-    pub(super) fn with_context(&self, context: usize) -> Self {
-        Self { whole: self.whole, ..Self::of_files(self.files.clone(), context) }
     }
 
     fn of_files(files: Vec<FileReview>, context: usize) -> Self {
@@ -265,7 +235,7 @@ impl Review {
         for unit in &mut units {
             unit.unfit = files[unit.file].unfit(&unit.part);
         }
-        Self { files, units, context, whole: false }
+        Self { files, units, context, whole: false, shown: OnceCell::new() }
     }
 
     /// Takes changes of memory apart: section by section to be looked at, but decided as a whole,
@@ -337,52 +307,26 @@ impl Review {
     /// Sets a decision; returns the one before. What does not fit is not taken as it is: nothing is
     /// decided then.
     pub fn decide(&mut self, unit: usize, decision: Option<Decision>) -> Option<Decision> {
-        self.units[unit].saved = false;
         let is_unfit = self.units[unit].unfit.is_some();
         let decision = decision.filter(|said| !(is_unfit && *said == Decision::Take));
         std::mem::replace(&mut self.units[unit].decision, decision)
     }
 
-    /// The text that an earlier session saved as an edit of unit `unit`, where it is not taken.
-    pub fn saved_edit(&self, unit: usize) -> Option<&[u8]> {
-        let unit = &self.units[unit];
-        match &unit.earlier {
-            Some(Decision::Edit { bytes }) if unit.decision != unit.earlier => Some(bytes),
-            _ => None,
-        }
+    /// Has an editor begin with `bytes` at unit `unit`, as far as it has text.
+    pub fn draft(&mut self, unit: usize, bytes: Vec<u8>) {
+        self.units[unit].draft = self.editable(unit).map(|_| bytes);
     }
 
-    /// What the text of unit `unit` is with it taken, and with the edit that was saved from an
-    /// earlier session in its place: both in the whole of the file.
-    pub fn saved_edit_sides(&self, unit: usize) -> Option<(Vec<u8>, Vec<u8>)> {
-        let edit = self.saved_edit(unit)?;
-        let file = self.file_of(unit);
-        match &self.units[unit].part {
-            Part::Hunk(hunk) => {
-                let (_, after) = file.diff.editable(hunk);
-                let taken = file.with_edited(hunk, file.diff.after().lines(after));
-                Some((taken, file.with_edited(hunk, edit)))
+    /// Hash of the contents, and of how they are taken apart: decisions about others do not count for these.
+    pub fn shown(&self) -> u64 {
+        *self.shown.get_or_init(|| {
+            let mut hasher = DefaultHasher::new();
+            self.context.hash(&mut hasher);
+            for FileReview { old_path, path, before, after, .. } in &self.files {
+                (old_path, path, before, after).hash(&mut hasher);
             }
-            _ => Some((file.after.as_ref()?.bytes.clone(), edit.to_vec())),
-        }
-    }
-
-    /// Marks every decision as saved from an earlier session. Edits are shown again and taken with
-    /// a key of their own, since their text is not the proposal's; so is, unless `counts`, every
-    /// other answer.
-    pub(super) fn restored(&mut self, counts: bool) {
-        for unit in &mut self.units {
-            let edit = matches!(unit.decision, Some(Decision::Edit { .. }));
-            if edit || !counts {
-                unit.earlier = unit.decision.take().or(unit.earlier.take());
-            }
-            unit.saved = unit.decision.is_some();
-        }
-    }
-
-    /// Takes back every decision that was restored: it is shown as an answer that does not count.
-    pub fn ask_again(&mut self) {
-        self.restored(false);
+            hasher.finish()
+        })
     }
 
     /// The parts that unit `unit` splits into; `None` if it cannot be split.
@@ -441,6 +385,9 @@ impl Review {
         }
         if let Some(Decision::Edit { bytes }) = &self.units[unit].decision {
             return Some(bytes.clone());
+        }
+        if let Some(draft) = &self.units[unit].draft {
+            return Some(draft.clone());
         }
         match &self.units[unit].part {
             Part::Hunk(hunk) => {
@@ -508,8 +455,6 @@ fn file_review(changes: &[FileChange], entry: &Entry<'_>) -> FileReview {
         before: entry.before.cloned(),
         after: entry.after.cloned(),
         diff,
-        lines: OnceCell::new(),
-        base: OnceCell::new(),
         originals,
         unfit: None,
         quiet: None,

@@ -2,54 +2,53 @@
 
 use std::ops::Range;
 
-use super::comment::DraftComment;
-use super::queue::Ticket;
+use serde::{Deserialize, Serialize};
+
+use super::answers::{Answers, Intent};
 use super::review::{Decision, Review, Unit};
 use crate::changeset::FileChange;
+use crate::changeset::marks::Mark;
+use crate::proposal::ProposalId;
+use crate::proposal::event::Comment;
 
-/// What becomes of a proposal as a whole, decided as a whole.
+/// A proposal of the queue, as it is known without reading any content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReviewOutcome {
-    /// Apply all of it, whatever was said to its hunks.
-    Apply,
-    /// Reject it.
-    Reject {
-        /// Why; the proposer gets it back.
-        reason: String,
-    },
-    /// Send it back; it stays pending.
-    RequestChanges {
-        /// What should change.
-        reason: String,
-    },
-    /// Another process decided it meanwhile; nothing is written.
-    Gone {
-        /// What it is now.
-        status: String,
-    },
+pub struct Ticket {
+    /// Which proposal.
+    pub id: ProposalId,
+    /// What deserves a second look.
+    pub marks: Vec<Mark>,
+    /// Event id of the revision that it was queued with.
+    pub revision: String,
+    /// Lines that it adds and removes.
+    pub lines: u64,
+    /// What the answers do with it that an earlier review has saved.
+    pub answers: Option<Intent>,
 }
 
 /// One proposal in the session.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    /// Which, and why it stands where it stands.
+    /// Which.
     pub ticket: Ticket,
     /// Taken apart, once it has been reached.
     pub review: Option<Review>,
-    /// Decided as a whole.
-    pub outcome: Option<ReviewOutcome>,
-    /// `outcome` was saved from an earlier session, and not decided in this one.
+    /// Decided as a whole, whatever was said to its hunks.
+    pub outcome: Option<Verdict>,
+    /// What was answered about it was saved by an earlier review, and not decided in this one.
     pub saved: bool,
-    /// Said about it.
-    pub comments: Vec<DraftComment>,
+    /// Said about it, and not written yet; without a revision about the one under review.
+    pub comments: Vec<Comment>,
     /// It was decided, and that was written, earlier in this session.
     pub done: bool,
 }
 
 /// What is to be written for one proposal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Not all of it is decided; it waits.
+    #[serde(skip)]
     Open {
         /// Units decided.
         decided: usize,
@@ -59,20 +58,23 @@ pub enum Verdict {
     /// All of it is applied as it was proposed.
     Apply,
     /// These changes are applied in a new revision.
+    #[serde(skip)]
     Part(Vec<FileChange>),
     /// Every hunk was left out: rejected, if the reviewer says so.
+    #[serde(skip)]
     Nothing,
     /// Rejected.
     Reject {
-        /// Why.
+        /// Why; the proposer gets it back.
         reason: String,
     },
-    /// Sent back.
+    /// Sent back; it stays pending.
     RequestChanges {
         /// What should change.
         reason: String,
     },
-    /// Decided by someone else meanwhile.
+    /// Decided by someone else meanwhile; nothing is written.
+    #[serde(skip)]
     Gone {
         /// What it is now.
         status: String,
@@ -82,18 +84,8 @@ pub enum Verdict {
 impl Slot {
     /// What is to be written.
     pub fn verdict(&self) -> Verdict {
-        match &self.outcome {
-            Some(ReviewOutcome::Apply) => return Verdict::Apply,
-            Some(ReviewOutcome::Reject { reason }) => {
-                return Verdict::Reject { reason: reason.clone() };
-            }
-            Some(ReviewOutcome::RequestChanges { reason }) => {
-                return Verdict::RequestChanges { reason: reason.clone() };
-            }
-            Some(ReviewOutcome::Gone { status }) => {
-                return Verdict::Gone { status: status.clone() };
-            }
-            None => {}
+        if let Some(outcome) = &self.outcome {
+            return outcome.clone();
         }
         let Some(review) = &self.review else { return Verdict::Open { decided: 0, total: 0 } };
         let (decided, total) = (review.decided(), review.units().len());
@@ -107,19 +99,18 @@ impl Slot {
         if changes.is_empty() { Verdict::Nothing } else { Verdict::Part(changes) }
     }
 
-    /// True when some of what is to be written was decided in an earlier session.
-    pub fn holds_saved(&self) -> bool {
-        match (&self.outcome, &self.review) {
-            (Some(_), _) => self.saved,
-            (None, Some(review)) => review.units().iter().any(|unit| unit.saved),
-            (None, None) => false,
+    /// What the answers so far do with it; `None` where nothing was answered, or somebody else has decided.
+    pub fn intent(&self) -> Option<Intent> {
+        let has_drafts =
+            || self.review.iter().flat_map(Review::units).any(|unit| unit.draft.is_some());
+        match self.verdict() {
+            Verdict::Gone { .. } => None,
+            Verdict::Open { decided: 0, .. } if self.comments.is_empty() && !has_drafts() => None,
+            Verdict::Open { .. } | Verdict::Nothing => Some(Intent::Begun),
+            Verdict::Apply | Verdict::Part(_) => Some(Intent::Apply),
+            Verdict::Reject { .. } => Some(Intent::Reject),
+            Verdict::RequestChanges { .. } => Some(Intent::RequestChanges),
         }
-    }
-
-    /// True when nothing was said about it yet.
-    pub fn is_untouched(&self) -> bool {
-        let decided = self.review.as_ref().map_or(0, Review::decided);
-        self.outcome.is_none() && !self.done && decided == 0 && self.comments.is_empty()
     }
 
     /// True when there is something to write, and nothing left to ask.
@@ -165,7 +156,7 @@ pub enum Action {
     /// To the next unit that holds this text.
     Search(String),
     /// Say something.
-    Comment(DraftComment),
+    Comment(Comment),
     /// Apply all of this proposal.
     ApplyAll,
     /// Reject it.
@@ -190,61 +181,30 @@ impl Action {
     }
 }
 
-/// Why an action does nothing.
+/// Why an action does nothing, for the person at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// All proposals are behind.
-    AtEnd,
-    /// It has one part only.
-    CannotSplit,
-    /// It is no text, or is removed.
-    CannotEdit,
-    /// The first unit.
-    NoPrevious,
-    /// The last unit.
-    NoNext,
-    /// No such unit.
-    NoSuchUnit,
-    /// The last file.
-    NoNextFile,
-    /// The first file.
-    NoPreviousFile,
-    /// No such file.
-    NoSuchFile,
-    /// The text is nowhere in the proposal.
-    NotFound,
-    /// There is nothing to undo.
-    NothingToUndo,
-    /// A memory proposal.
-    DecidedAsWhole,
-    /// It conflicts with the present file.
-    DoesNotFit,
-}
+pub struct Refusal(pub &'static str);
 
+#[expect(missing_docs, reason = "they say what they are")]
 impl Refusal {
-    /// For the person at the terminal.
-    pub fn message(self) -> &'static str {
-        match self {
-            Self::AtEnd => "that was the last proposal",
-            Self::CannotSplit => "this hunk cannot be split; e edits it",
-            Self::CannotEdit => "there is no text to edit here",
-            Self::NoPrevious => "this is the first hunk",
-            Self::NoNext => "this is the last hunk; > goes on to the next proposal",
-            Self::NoSuchUnit => "there is no hunk of that number",
-            Self::NoNextFile => "this is the last file; > goes on to the next proposal",
-            Self::NoPreviousFile => "this is the first file",
-            Self::NoSuchFile => "there is no such file in this proposal",
-            Self::NotFound => "not found in this proposal",
-            Self::NothingToUndo => "nothing to undo",
-            Self::DecidedAsWhole => {
-                "a memory proposal is decided as a whole: A applies it, R rejects it, x sends it back"
-            }
-            Self::DoesNotFit => {
-                "it does not fit the present file and cannot be taken as it is; e settles it where \
-                 both versions are shown, n skips it"
-            }
-        }
-    }
+    pub const AT_END: Self = Self("that was the last proposal");
+    pub const CANNOT_SPLIT: Self = Self("this hunk cannot be split; e edits it");
+    pub const CANNOT_EDIT: Self = Self("there is no text to edit here");
+    pub const NO_PREVIOUS: Self = Self("this is the first hunk");
+    pub const NO_NEXT: Self = Self("this is the last hunk; > goes on to the next proposal");
+    pub const NO_SUCH_UNIT: Self = Self("there is no hunk of that number");
+    pub const NO_NEXT_FILE: Self = Self("this is the last file; > goes on to the next proposal");
+    pub const NO_PREVIOUS_FILE: Self = Self("this is the first file");
+    pub const NO_SUCH_FILE: Self = Self("there is no such file in this proposal");
+    pub const NOT_FOUND: Self = Self("not found in this proposal");
+    pub const NOTHING_TO_UNDO: Self = Self("nothing to undo");
+    pub const DECIDED_AS_WHOLE: Self = Self(
+        "a memory proposal is decided as a whole: A applies it, R rejects it, x sends it back",
+    );
+    pub const DOES_NOT_FIT: Self = Self(
+        "it does not fit the present file and cannot be taken as it is; e settles it where both \
+         versions are shown, n skips it",
+    );
 }
 
 /// How to take one action back.
@@ -259,7 +219,7 @@ struct Step {
 enum Change {
     Decisions(Vec<(usize, Option<Decision>)>),
     Split { at: usize, count: usize, whole: Unit },
-    Outcome(Option<ReviewOutcome>, bool),
+    Outcome(Option<Verdict>, bool),
     Comment,
 }
 
@@ -318,29 +278,19 @@ impl Session {
         self.review()?.units().get(self.unit)
     }
 
-    /// Hands over the content of the proposal one is at, and what was said about it in an
-    /// earlier session. Goes to its first undecided unit.
-    pub fn open(
-        &mut self,
-        review: Review,
-        outcome: Option<ReviewOutcome>,
-        comments: Vec<DraftComment>,
-    ) {
+    /// Hands over the content of the proposal one is at, and what was answered about it before: the first time
+    /// that is what was saved. Goes to its first undecided unit.
+    pub fn open(&mut self, mut review: Review, answers: Option<Answers>) {
         // Steps on what was there before cannot be undone on what is there now.
         self.history.retain(|step| step.slot != self.at);
         if let Some(slot) = self.slots.get_mut(self.at) {
+            let is_saved = slot.review.is_none() || slot.saved;
+            slot.saved = is_saved && answers.is_some();
+            let restored = answers.map(|answers| answers.restore(&mut review));
+            (slot.outcome, slot.comments) = restored.unwrap_or_default();
             self.unit = first_open(&review);
             slot.review = Some(review);
-            slot.saved = outcome.is_some();
-            slot.outcome = outcome;
-            slot.comments = comments;
         }
-    }
-
-    /// Back to the first proposal that is not settled, or the first. Not a step: undo passes over
-    /// it.
-    pub fn rewind(&mut self) {
-        self.visit(self.slots.iter().position(|slot| !slot.is_settled()).unwrap_or(0));
     }
 
     /// Goes to proposal `at`. Not a step.
@@ -387,21 +337,21 @@ impl Session {
                         self.leave_slot();
                         Ok(())
                     }
-                    false => Err(Refusal::AtEnd),
+                    false => Err(Refusal::AT_END),
                 };
             }
             Action::Back => {
                 let before = self.slots[..self.at].iter().rposition(|slot| !slot.done);
-                self.visit(before.ok_or(Refusal::NoPrevious)?);
+                self.visit(before.ok_or(Refusal::NO_PREVIOUS)?);
                 return Ok(());
             }
             Action::ApplyAll if self.review().is_some_and(Review::is_unfit) => {
-                return Err(Refusal::DoesNotFit);
+                return Err(Refusal::DOES_NOT_FIT);
             }
-            Action::ApplyAll => return self.settle(ReviewOutcome::Apply),
-            Action::Reject(reason) => return self.settle(ReviewOutcome::Reject { reason }),
+            Action::ApplyAll => return self.settle(Verdict::Apply),
+            Action::Reject(reason) => return self.settle(Verdict::Reject { reason }),
             Action::RequestChanges(reason) => {
-                return self.settle(ReviewOutcome::RequestChanges { reason });
+                return self.settle(Verdict::RequestChanges { reason });
             }
             Action::Gone(status) => {
                 // Not the reviewer's doing, so nothing to undo.
@@ -412,11 +362,11 @@ impl Session {
             _ => {}
         }
         let unit = self.unit;
-        let review = self.review().ok_or(Refusal::AtEnd)?;
+        let review = self.review().ok_or(Refusal::AT_END)?;
         let count = review.units().len();
         let file = review.units().get(unit).map_or(0, |unit| unit.file);
         if review.is_whole() && action.takes_part() {
-            return Err(Refusal::DecidedAsWhole);
+            return Err(Refusal::DECIDED_AS_WHOLE);
         }
         match action {
             Action::Take => self.decide(unit..unit + 1, &Decision::Take),
@@ -424,24 +374,24 @@ impl Session {
             Action::TakeFile => self.decide(self.rest_of_file()?, &Decision::Take),
             Action::LeaveFile => self.decide(self.rest_of_file()?, &Decision::Leave),
             Action::Edit(bytes) => {
-                let review = self.review().ok_or(Refusal::AtEnd)?;
-                review.editable(unit).ok_or(Refusal::CannotEdit)?;
+                let review = self.review().ok_or(Refusal::AT_END)?;
+                review.editable(unit).ok_or(Refusal::CANNOT_EDIT)?;
                 self.decide(unit..unit + 1, &Decision::Edit { bytes })
             }
             Action::Split => self.split(Review::split),
             Action::Open => self.split(Review::open),
             Action::Next if unit + 1 < count => self.go(unit + 1),
-            Action::Next => Err(Refusal::NoNext),
+            Action::Next => Err(Refusal::NO_NEXT),
             Action::Previous if unit > 0 => self.go(unit - 1),
-            Action::Previous => Err(Refusal::NoPrevious),
+            Action::Previous => Err(Refusal::NO_PREVIOUS),
             Action::Goto(to) if to < count => self.go(to),
-            Action::Goto(_) => Err(Refusal::NoSuchUnit),
-            Action::NextFile => self.go_to_file(file.checked_add(1), Refusal::NoNextFile),
-            Action::PreviousFile => self.go_to_file(file.checked_sub(1), Refusal::NoPreviousFile),
-            Action::GotoFile(to) => self.go_to_file(Some(to), Refusal::NoSuchFile),
+            Action::Goto(_) => Err(Refusal::NO_SUCH_UNIT),
+            Action::NextFile => self.go_to_file(file.checked_add(1), Refusal::NO_NEXT_FILE),
+            Action::PreviousFile => self.go_to_file(file.checked_sub(1), Refusal::NO_PREVIOUS_FILE),
+            Action::GotoFile(to) => self.go_to_file(Some(to), Refusal::NO_SUCH_FILE),
             Action::Search(text) => {
-                let review = self.review().ok_or(Refusal::AtEnd)?;
-                let found = review.search(unit, &text).ok_or(Refusal::NotFound)?;
+                let review = self.review().ok_or(Refusal::AT_END)?;
+                let found = review.search(unit, &text).ok_or(Refusal::NOT_FOUND)?;
                 self.go(found)
             }
             Action::Comment(comment) => {
@@ -456,7 +406,7 @@ impl Session {
     /// Notes that proposal `at` was decided elsewhere.
     pub fn gone(&mut self, at: usize, status: String) {
         if let Some(slot) = self.slots.get_mut(at) {
-            slot.outcome = Some(ReviewOutcome::Gone { status });
+            slot.outcome = Some(Verdict::Gone { status });
         }
     }
 
@@ -464,7 +414,7 @@ impl Session {
     pub fn done(&mut self, at: usize, status: &str) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.done = true;
-            slot.outcome = Some(ReviewOutcome::Gone { status: status.to_owned() });
+            slot.outcome = Some(Verdict::Gone { status: status.to_owned() });
             self.history.retain(|step| step.slot != at);
         }
     }
@@ -491,7 +441,7 @@ impl Session {
 
     /// Goes to file `to`; where there is none, that is `refusal`.
     fn go_to_file(&mut self, to: Option<usize>, refusal: Refusal) -> Result<(), Refusal> {
-        let review = self.review().ok_or(Refusal::AtEnd)?;
+        let review = self.review().ok_or(Refusal::AT_END)?;
         let to = to.filter(|to| *to < review.files().len()).ok_or(refusal)?;
         let mut units = review.units_of(to);
         let first = units.start;
@@ -506,19 +456,19 @@ impl Session {
     }
 
     fn rest_of_file(&self) -> Result<Range<usize>, Refusal> {
-        let review = self.review().ok_or(Refusal::AtEnd)?;
-        let unit = self.unit().ok_or(Refusal::NoSuchUnit)?;
+        let review = self.review().ok_or(Refusal::AT_END)?;
+        let unit = self.unit().ok_or(Refusal::NO_SUCH_UNIT)?;
         Ok(self.unit..review.units_of(unit.file).end)
     }
 
     /// Decides the first unit of `range` and whatever else in it is undecided.
     fn decide(&mut self, range: Range<usize>, decision: &Decision) -> Result<(), Refusal> {
         let first = range.start;
-        let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AtEnd)?;
+        let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AT_END)?;
         let is_asked = |at: usize| at == first || review.units()[at].decision.is_none();
         let is_unfit = |at: usize| is_asked(at) && review.units()[at].unfit.is_some();
         if *decision == Decision::Take && range.clone().any(is_unfit) {
-            return Err(Refusal::DoesNotFit);
+            return Err(Refusal::DOES_NOT_FIT);
         }
         let mut before = Vec::new();
         for at in range {
@@ -537,15 +487,15 @@ impl Session {
 
     fn split(&mut self, split: fn(&mut Review, usize) -> Option<usize>) -> Result<(), Refusal> {
         let at = self.unit;
-        let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AtEnd)?;
+        let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AT_END)?;
         let whole = review.units()[at].clone();
-        let count = split(review, at).ok_or(Refusal::CannotSplit)?;
+        let count = split(review, at).ok_or(Refusal::CANNOT_SPLIT)?;
         self.remember(Change::Split { at, count, whole });
         Ok(())
     }
 
-    fn settle(&mut self, outcome: ReviewOutcome) -> Result<(), Refusal> {
-        let slot = self.slots.get_mut(self.at).ok_or(Refusal::AtEnd)?;
+    fn settle(&mut self, outcome: Verdict) -> Result<(), Refusal> {
+        let slot = self.slots.get_mut(self.at).ok_or(Refusal::AT_END)?;
         let before = slot.outcome.replace(outcome);
         let saved = std::mem::take(&mut slot.saved);
         self.remember(Change::Outcome(before, saved));
@@ -558,7 +508,7 @@ impl Session {
     }
 
     fn undo(&mut self) -> Result<(), Refusal> {
-        let step = self.history.pop().ok_or(Refusal::NothingToUndo)?;
+        let step = self.history.pop().ok_or(Refusal::NOTHING_TO_UNDO)?;
         let slot = &mut self.slots[step.slot];
         match step.change {
             Change::Outcome(before, saved) => (slot.outcome, slot.saved) = (before, saved),

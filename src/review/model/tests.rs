@@ -2,7 +2,6 @@ mod properties;
 
 use super::*;
 use crate::changeset::hunks::Diff;
-use crate::changeset::marks::{Mark, Word};
 use crate::changeset::{File, FileChange, Mode, RepoPath};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
@@ -23,17 +22,17 @@ fn change(name: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
 
 fn ticket(name: &str) -> Ticket {
     let id = ProposalId::from_event(&format!("{:0>40}", name));
-    Ticket::new(id, chrono::DateTime::from_timestamp(0, 0).unwrap())
+    Ticket { id, marks: Vec::new(), revision: String::new(), lines: 0, answers: None }
 }
 
 fn session(proposals: &[Vec<FileChange>]) -> Session {
     let tickets = (0..proposals.len()).map(|n| ticket(&format!("{n:x}{n:x}"))).collect();
     let mut session = Session::new(tickets);
     for changes in proposals {
-        session.open(Review::new(changes, 3), None, Vec::new());
+        session.open(Review::new(changes, 3), None);
         session.act(Action::Skip).unwrap();
     }
-    session.rewind();
+    session.visit(0);
     session
 }
 
@@ -137,9 +136,9 @@ fn creations_removals_and_binaries_are_decided_whole() {
         change("gone", Some("x\n"), None),
     ];
     let mut s = session(std::slice::from_ref(&changes));
-    assert_eq!(s.act(Action::Split), Err(Refusal::CannotSplit));
+    assert_eq!(s.act(Action::Split), Err(Refusal::CANNOT_SPLIT));
     s.act(Action::Take).unwrap();
-    assert_eq!(s.act(Action::Edit(Vec::new())), Err(Refusal::CannotEdit));
+    assert_eq!(s.act(Action::Edit(Vec::new())), Err(Refusal::CANNOT_EDIT));
     s.act(Action::Leave).unwrap();
     s.act(Action::Take).unwrap();
     let Verdict::Part(result) = s.slots()[0].verdict() else { panic!() };
@@ -159,7 +158,7 @@ fn memory_is_shown_by_section_and_decided_as_a_whole() {
         ["One", "Two", "Four (new), Three (removed)", "Four (new), Three (removed)"]
     );
     let mut s = Session::new(vec![ticket("1")]);
-    s.open(review, None, Vec::new());
+    s.open(review, None);
     for action in [
         Action::Take,
         Action::Leave,
@@ -168,7 +167,7 @@ fn memory_is_shown_by_section_and_decided_as_a_whole() {
         Action::Split,
         Action::Edit(Vec::new()),
     ] {
-        assert_eq!(s.act(action), Err(Refusal::DecidedAsWhole));
+        assert_eq!(s.act(action), Err(Refusal::DECIDED_AS_WHOLE));
     }
     let keys: String = s.keys(Facilities::default()).iter().map(|key| key.key).collect();
     assert_eq!(keys, "cjg/w+opARx>q?");
@@ -205,109 +204,56 @@ fn search_goes_round_and_minds_case_only_with_capitals() {
     assert_eq!(s.unit_index(), 2);
     s.act(Action::Search("new 5".into())).unwrap();
     assert_eq!(s.unit_index(), 0);
-    assert_eq!(s.act(Action::Search("nowhere".into())), Err(Refusal::NotFound));
+    assert_eq!(s.act(Action::Search("nowhere".into())), Err(Refusal::NOT_FOUND));
+}
+
+/// What was answered about the first proposal, as a file has it.
+fn saved(session: &Session) -> Answers {
+    let answers = Answers::of(&session.slots()[0]).unwrap();
+    serde_json::from_slice(&serde_json::to_vec(&answers).unwrap()).unwrap()
 }
 
 #[test]
-fn saved_decisions_count_for_their_revision_alone() {
+fn saved_decisions_count_for_the_same_contents_alone() {
     let mut s = session(&[three_hunks()]);
+    assert_eq!(Answers::of(&s.slots()[0]), None);
     s.act(Action::Take).unwrap();
     s.act(Action::Leave).unwrap();
-    let staged = Staged::of(&s.slots()[0], "rev1");
-    let json = serde_json::to_vec(&staged).unwrap();
-    let id = s.slots()[0].ticket.id.to_string();
-    assert_eq!(Staged::parse(&json, &id), Some(staged.clone()));
-    assert_eq!(Staged::parse(&json, "prop_other"), None);
-    assert_eq!(Staged::parse(b"{", &id), None);
-
+    let answers = saved(&s);
+    assert_eq!(answers.intent, Intent::Begun);
     let mut same = Review::new(&three_hunks(), 3);
-    assert_eq!(staged.restore(&mut same, "rev1").2, 0);
-    assert_eq!(same.units()[0].decision, Some(Decision::Take));
-    assert_eq!(same.units()[1].decision, Some(Decision::Leave));
-    assert!(same.units()[0].saved && same.units()[1].saved && !same.units()[2].saved);
+    answers.clone().restore(&mut same);
+    let decided: Vec<_> = same.units().iter().map(|unit| unit.decision.clone()).collect();
+    assert_eq!(decided, [Some(Decision::Take), Some(Decision::Leave), None]);
 
-    // The second revision changes a context line of the first hunk, and moves the second down.
-    let before = lines(|_| None);
-    let after = lines(|n| match n {
-        4 => Some("4!\n".into()),
-        5 | 20 | 35 => Some(format!("new {n}\n")),
-        10 => Some("10\n10a\n".into()),
-        _ => None,
-    });
-    let mut revised = Review::new(&[change("a.txt", Some(&before), Some(&after))], 3);
-    assert_eq!(staged.restore(&mut revised, "rev2").2, 1);
+    // A line more above, as where the files have changed meanwhile.
+    let before = format!("more\n{}", lines(|_| None));
+    let after = format!("more\n{}", lines(|n| (n == 5).then(|| "new 5\n".into())));
+    let mut other = Review::new(&[change("a.txt", Some(&before), Some(&after))], 3);
+    answers.clone().restore(&mut other);
+    assert_eq!(other.decided(), 0);
+
+    let mut apart = Review::new(&three_hunks(), 0);
+    answers.clone().restore(&mut apart);
+    assert_eq!(apart.decided(), 0);
+
+    let mut revised = Review::new(&three_hunks(), 3);
+    answers.carried_over("rev1").restore(&mut revised);
     assert_eq!(revised.decided(), 0);
-    let earlier: Vec<_> = revised.units().iter().map(|u| u.earlier.clone()).collect();
-    let moved = earlier.iter().filter(|d| **d == Some(Decision::Leave)).count();
-    assert_eq!((earlier[0].clone(), moved), (None, 1));
 }
 
 #[test]
-fn a_saved_edit_is_not_a_decision_and_stays_saved() {
+fn a_saved_edit_is_a_draft_and_no_decision() {
     let mut s = session(&[three_hunks()]);
     s.act(Action::Edit(b"mine\n".to_vec())).unwrap();
-    let staged = Staged::of(&s.slots()[0], "r");
-    let mut again = Review::new(&three_hunks(), 3);
-    assert_eq!(staged.restore(&mut again, "r").2, 0);
-    assert_eq!((again.decided(), again.saved_edit(0)), (0, Some(&b"mine\n"[..])));
-    assert!(again.changes().is_empty());
-    let (taken, edited) = again.saved_edit_sides(0).unwrap();
-    assert!(String::from_utf8(taken).unwrap().contains("new 5\n"));
-    assert!(String::from_utf8(edited).unwrap().contains("mine\n"));
-    // Looking and leaving keeps it for the next time.
+    let answers = saved(&s);
     let mut other = Session::new(vec![ticket("00")]);
-    other.open(again, None, Vec::new());
-    assert_eq!(Staged::of(&other.slots()[0], "r").units, staged.units);
-    other.act(Action::Edit(b"mine\n".to_vec())).unwrap();
-    let review = other.slots()[0].review.as_ref().unwrap();
-    assert_eq!((review.decided(), review.saved_edit(0)), (1, None));
-}
-
-#[test]
-fn a_decision_does_not_pass_to_the_same_lines_elsewhere() {
-    let block = |name: &str, on: bool| format!("[{name}]\na\nb\nc\nd\non={on}\ne\nf\ng\nh\n");
-    let of = |dev, prod, top: &str| [top, &block("dev", dev), &block("prod", prod)].concat();
-    let changes = |top: &str, dev, prod| {
-        vec![change("c.ini", Some(&of(false, false, top)), Some(&of(dev, prod, top)))]
-    };
-    let mut s = session(&[changes("", true, false)]);
-    s.act(Action::Take).unwrap();
-    let staged = Staged::of(&s.slots()[0], "rev1");
-    // The same text in the other block, then in both, then in the first of a file that grew.
-    let mut other = Review::new(&changes("", false, true), 3);
-    assert_eq!((staged.restore(&mut other, "rev2").2, other.decided()), (1, 0));
-    let mut both = Review::new(&changes("", true, true), 3);
-    assert_eq!((staged.restore(&mut both, "rev2").2, both.decided()), (0, 0));
-    assert_eq!(both.units()[0].earlier, Some(Decision::Take));
-    let mut grown = Review::new(&changes("new\n", true, false), 3);
-    assert_eq!(staged.restore(&mut grown, "rev2").2, 1);
-    assert_eq!(grown.units()[0].earlier, None);
-}
-
-#[test]
-fn another_number_of_context_lines_keeps_what_was_decided() {
-    let near = vec![change("b", Some("1\n2\n3\n4\n5\n"), Some("1\nx\n3\ny\n5\n"))];
-    let mut s = session(&[three_hunks()]);
-    s.act(Action::Take).unwrap();
-    s.act(Action::Leave).unwrap();
-    let staged = Staged::of(&s.slots()[0], "r");
-    for context in [0, 1, 10] {
-        let mut again = Review::new(&three_hunks(), context);
-        assert_eq!(staged.restore(&mut again, "r").2, 0, "{context}");
-        let kept = s.slots()[0].review.as_ref().unwrap();
-        assert_eq!(again.changes(), kept.changes(), "{context}");
-    }
-    // Two hunks that more context makes one come back split.
-    let tickets = vec![ticket("00")];
-    let mut s = Session::new(tickets);
-    s.open(Review::new(&near, 0), None, Vec::new());
-    s.act(Action::Take).unwrap();
-    s.act(Action::Leave).unwrap();
-    let staged = Staged::of(&s.slots()[0], "r");
-    let mut again = Review::new(&near, 3);
-    assert_eq!(staged.restore(&mut again, "r").2, 0);
-    let said: Vec<_> = again.units().iter().map(|unit| unit.decision.clone()).collect();
-    assert_eq!(said, [Some(Decision::Take), Some(Decision::Leave)]);
+    other.open(Review::new(&three_hunks(), 3), Some(answers.clone()));
+    let review = other.review().unwrap();
+    assert_eq!((review.decided(), review.editable(0)), (0, Some(b"mine\n".to_vec())));
+    assert!(review.changes().is_empty());
+    // Looking and leaving keeps it for the next time.
+    assert_eq!(saved(&other), answers);
 }
 
 #[test]
@@ -316,29 +262,9 @@ fn split_hunks_are_split_again_when_resumed() {
     let mut s = session(std::slice::from_ref(&near));
     s.act(Action::Split).unwrap();
     s.act(Action::Leave).unwrap();
-    let staged = Staged::of(&s.slots()[0], "r");
     let mut again = Review::new(&near, 3);
-    staged.restore(&mut again, "r");
+    saved(&s).restore(&mut again);
     assert_eq!(again.units().len(), 2);
     assert_eq!(again.units()[0].decision, Some(Decision::Leave));
     assert_eq!(again.units()[1].decision, None);
-}
-
-#[test]
-fn what_deserves_a_second_look_comes_first() {
-    let at = |n: i64| chrono::DateTime::from_timestamp(n, 0).unwrap();
-    let id = |n: u8| ProposalId::from_event(&format!("{n:02x}").repeat(20));
-    let ticket = |n: u8, second| Ticket::new(id(n), at(second));
-    let marked = |n, second, word| Ticket {
-        marks: vec![Mark::of_file(word, &path("x"), "is odd")],
-        ..ticket(n, second)
-    };
-    let tickets = vec![
-        ticket(1, 1),
-        marked(2, 2, Word::Deletes),
-        marked(3, 4, Word::Secret),
-        marked(4, 3, Word::Build),
-    ];
-    let order: Vec<_> = queue(tickets).into_iter().map(|t| t.id).collect();
-    assert_eq!(order, [id(4), id(3), id(2), id(1)]);
 }

@@ -1,9 +1,9 @@
 //! Carrying out what was confirmed: what the last screen showed is written, or nothing of it.
 
 use super::{End, Order, Outlook, Terminal};
-use crate::error::{Error, Result};
-use crate::render::style::Role;
-use crate::review::model::{DraftComment, Review, Verdict, rest};
+use crate::error::Result;
+use crate::proposal::event::Comment;
+use crate::review::model::{Review, Verdict, rest};
 use crate::text::escape;
 
 /// A decision of the session, and what carrying it out would write.
@@ -29,7 +29,7 @@ impl Terminal<'_> {
     pub(super) fn decided(&mut self) -> Result<Vec<Decided>> {
         let (mut places, mut orders) = (Vec::new(), Vec::new());
         for (at, slot) in self.session.slots().iter().enumerate() {
-            let Some(revision) = self.revisions[at].clone() else { continue };
+            let Some(reached) = &self.reached[at] else { continue };
             let verdict = slot.verdict();
             let nothing = matches!(verdict, Verdict::Open { .. } | Verdict::Nothing);
             if matches!(verdict, Verdict::Gone { .. }) || (nothing && slot.comments.is_empty()) {
@@ -42,7 +42,7 @@ impl Terminal<'_> {
             places.push(at);
             orders.push(Order {
                 id: slot.ticket.id.clone(),
-                revision,
+                revision: reached.revision.clone(),
                 verdict,
                 rest,
                 edited: slot.review.as_ref().is_some_and(Review::is_edited),
@@ -75,44 +75,31 @@ impl Terminal<'_> {
                 Ok(done) => {
                     self.unwritten.remove(&at);
                     self.session.said(at);
+                    self.settle(at, &one)?;
                     let done = done + &said(&one.order.comments);
-                    let over = matches!(
-                        one.order.verdict,
-                        Verdict::Apply | Verdict::Part(_) | Verdict::Reject { .. }
-                    );
-                    if one.decides() {
-                        self.session.written(at);
-                    }
-                    let written = match one.order.verdict {
-                        Verdict::Reject { .. } => "rejected",
-                        _ => "applied",
-                    };
-                    match over && one.decides() {
-                        true => {
-                            self.session.done(at, written);
-                            self.host.forget(id);
-                        }
-                        false => self.keep(at)?,
-                    }
-                    self.say(&format!("{id}  {}", escape::line(&done)))?;
+                    self.console.say(&format!("{id}  {}", escape::line(&done)))?;
                 }
                 Err(error) => {
                     end = End::Failed;
                     self.unwritten.insert(at);
-                    self.not_written(&format!("{id}  not written"), &error)?;
+                    self.console.not_written(&format!("{id}  not written"), &error)?;
                 }
             }
         }
         Ok(end)
     }
 
-    /// Says why a decision is not, or will not be, written.
-    pub(super) fn not_written(&self, what: &str, error: &Error) -> Result<()> {
-        self.tell(Role::Bad, &format!("{what}: {}", escape::line(error.message())))?;
-        match error.hint_text() {
-            Some(hint) => self.dim(format_args!("hint: {}", escape::line(hint))),
-            None => Ok(()),
+    /// Notes that `one` is written: what was decided is kept no longer.
+    fn settle(&mut self, at: usize, one: &Decided) -> Result<()> {
+        if !one.decides() {
+            return self.keep(at);
         }
+        match one.order.verdict {
+            Verdict::Apply | Verdict::Part(_) => self.session.done(at, "applied"),
+            Verdict::Reject { .. } => self.session.done(at, "rejected"),
+            _ => self.session.written(at),
+        }
+        self.host.keep(&one.order.id, None)
     }
 
     /// Writes the comments on a proposal that stays open.
@@ -123,7 +110,7 @@ impl Terminal<'_> {
 }
 
 /// `, 2 comments`
-fn said(comments: &[DraftComment]) -> String {
+fn said(comments: &[Comment]) -> String {
     match comments.len() {
         0 => String::new(),
         1 => ", 1 comment".to_owned(),

@@ -1,13 +1,12 @@
 //! The end of a session: what was decided and what it will write is shown, and confirmed once.
 
-use std::ops::ControlFlow;
-
 use super::carry::Decided;
+use super::console::Asked;
 use super::last::{self, Unshown};
-use super::{End, Outlook, Terminal, screen};
+use super::{End, Next, Outlook, Terminal, screen};
 use crate::changeset::marks::in_question;
 use crate::error::Result;
-use crate::prompt::{self, Press};
+use crate::prompt;
 use crate::proposal::ProposalId;
 use crate::render::diff::{Layout, Options};
 use crate::render::style::Role;
@@ -15,58 +14,52 @@ use crate::review::model::{Action, Key, Verdict};
 use crate::text::escape;
 
 impl Terminal<'_> {
-    /// Shows what was decided and what it will write, and asks once. `None` goes back to the walk.
-    pub(super) fn confirm(&mut self) -> Result<Option<End>> {
+    /// Shows what was decided and what it will write, and asks once.
+    pub(super) fn confirm(&mut self) -> Asked<Next> {
+        self.reach_saved()?;
         self.note_changes()?;
-        let limit = self.measure();
         let mut decided = self.decided()?;
-        self.write(&screen::summary(self.session.slots(), &self.options))?;
-        let mut unshown = self.show_last(&decided, limit)?;
-        for one in &decided {
-            if let Some(Err(error)) = &one.outlook {
-                self.not_written(&format!("{} will not be written", one.order.id), error)?;
-            }
-        }
+        let summary = screen::summary(self.session.slots(), &self.console.options);
+        self.console.write(&summary)?;
+        let mut unshown = self.show_last(&decided)?;
         let writable = decided.iter().any(|one| one.decides() || !one.order.comments.is_empty());
         if !writable {
-            self.say("There is nothing to write.")?;
+            self.console.say("There is nothing to write.")?;
             if !self.session.can_undo() {
-                return Ok(Some(if decided.is_empty() { End::Done } else { End::Failed }));
+                return Ok(Next::End(if decided.is_empty() { End::Done } else { End::Failed }));
             }
         }
-        let holds = |what: fn(&Outlook) -> bool| {
-            decided.iter().any(|one| matches!(&one.outlook, Some(Ok(outlook)) if what(outlook)))
-        };
-        let foreign = holds(|outlook| !outlook.foreign.is_empty());
-        let pages = foreign || holds(|it| !it.changes.is_empty() || !it.already.is_empty());
+        let outlooks = outlooks(&decided);
+        let foreign = outlooks.iter().any(|(_, it)| !it.foreign.is_empty());
+        let is_shown = |it: &Outlook| !it.changes.is_empty() || !it.already.is_empty();
+        let pages = foreign || outlooks.iter().any(|(_, it)| is_shown(it));
+        let marks = in_question(outlooks.iter().map(|(_, it)| it.marks.as_slice()));
         if foreign {
             let text = "y writes the proposals alone, and the other changes in their files are \
                         recorded as not approved; i approves those too";
-            self.tell(Role::Warn, text)?;
+            self.console.tell(Role::Warn, text)?;
         }
         let keys = Key::applying([
             (writable, 'y', "write these decisions"),
-            (foreign, 'i', "include: write them, and approve the other changes in their files"),
+            (
+                foreign && writable,
+                'i',
+                "include: write them, and approve the other changes in their files",
+            ),
             (pages, 'p', "all that will be written, in the pager"),
             (true, 'n', "write nothing now; they are kept"),
             (self.session.can_undo(), 'u', "undo the last decision"),
             (true, '<', "back to the last proposal"),
-            (true, 'q', "quit; they are kept"),
+            (true, 'q', "quit: keep or drop them"),
             (true, '?', "help"),
         ]);
-        let marks = in_question(outlooks(&decided).iter().map(|(_, it)| it.marks.as_slice()));
-        prompt::forget_typed_ahead();
+        let question = match writable {
+            true => format!("Write these decisions{marks}"),
+            false => "Quit".to_owned(),
+        };
         loop {
-            let question = match writable {
-                true => format!("Write these decisions{marks}{}", not_shown(&unshown)),
-                false => "Quit".to_owned(),
-            };
-            let key = match self.answer(&question, &keys)? {
-                ControlFlow::Continue(key) => key,
-                ControlFlow::Break(end) => return Ok(Some(end)),
-            };
-            match key {
-                'y' | 'i' if writable && (key == 'y' || foreign) => {
+            match self.ask_last(&question, &keys, &decided, &mut unshown)? {
+                key @ ('y' | 'i') => {
                     for (one, unshown) in decided.iter_mut().zip(&unshown) {
                         let holds = matches!(&one.outlook, Some(Ok(it)) if !it.foreign.is_empty());
                         one.order.take_residue = key == 'i' && holds;
@@ -75,78 +68,67 @@ impl Terminal<'_> {
                             false => unshown.own,
                         };
                     }
-                    return self.carry_out(decided).map(Some);
+                    return Ok(Next::End(self.carry_out(decided)?));
                 }
-                'p' if pages => {
-                    self.page_last(&decided)?;
-                    unshown.fill(Unshown::default());
-                }
-                'n' | 'q' => {
+                'n' => {
                     self.say_kept()?;
-                    return Ok(Some(End::Quit));
+                    return Ok(Next::End(End::Quit));
                 }
-                'u' if self.session.can_undo() => {
+                'u' => {
                     let what = self.session.undoes().unwrap_or_default();
                     let _ = self.session.act(Action::Undo);
-                    self.dim(format_args!("undone: {what}"))?;
-                    let at = self.session.position();
-                    self.content = None;
-                    self.keep(at)?;
-                    return Ok(None);
+                    self.console.dim(format_args!("undone: {what}"))?;
+                    self.current = None;
+                    self.keep(self.session.position())?;
+                    return Ok(Next::Walk);
                 }
                 '<' if self.session.act(Action::Back).is_ok() => {
-                    self.content = None;
-                    return Ok(None);
+                    self.current = None;
+                    return Ok(Next::Walk);
                 }
-                '?' => self.write(&screen::help(&keys, &self.options))?,
+                'q' => return Ok(Next::Leave),
                 _ => {}
             }
         }
     }
 
-    /// Asks until a key is pressed, or input ends the session.
-    pub(super) fn answer(
+    /// Asks `question` below what was shown of `decided`, of which `unshown` was not; the pager shows it.
+    pub(super) fn ask_last(
         &mut self,
         question: &str,
         keys: &[Key],
-    ) -> Result<ControlFlow<End, char>> {
-        let asked = screen::prompt(None, question, keys, &self.options);
-        self.write(&asked)?;
+        decided: &[Decided],
+        unshown: &mut [Unshown],
+    ) -> Asked<char> {
+        prompt::forget_typed_ahead();
         loop {
-            match self.keyboard.press() {
-                Press::Nothing | Press::Enter => {}
-                Press::Pasted => self.pasted(&asked)?,
-                Press::Resumed => {
-                    prompt::forget_typed_ahead();
-                    self.write(&format!("\n{asked}"))?;
+            let asked = format!("{question}{}", not_shown(unshown));
+            match self.console.choose(&asked, keys)? {
+                'p' => {
+                    self.page_last(decided)?;
+                    unshown.fill(Unshown::default());
                 }
-                Press::Interrupt => {
-                    self.say("")?;
-                    self.say_kept()?;
-                    return Ok(ControlFlow::Break(End::Interrupted));
-                }
-                Press::End => {
-                    self.say("")?;
-                    self.say_kept()?;
-                    return Ok(ControlFlow::Break(End::Quit));
-                }
-                Press::Char(c) => {
-                    self.say(c.encode_utf8(&mut [0; 4]))?;
-                    return Ok(ControlFlow::Continue(c));
-                }
+                key => return Ok(key),
             }
         }
     }
 
-    /// Writes what the decisions will write, up to `limit` lines. Returns for each how much of it
-    /// there was no room for, and was not on the screen before.
-    pub(super) fn show_last(&mut self, decided: &[Decided], limit: usize) -> Result<Vec<Unshown>> {
+    /// Shows what the decisions will write, as far as there is room, and what cannot be written. Returns for
+    /// each how much of it there was no room for, and was not on the screen before.
+    pub(super) fn show_last(&mut self, decided: &[Decided]) -> Result<Vec<Unshown>> {
+        let limit = self.limit();
         // Line by line: what is not shown is counted in lines of the difference.
         let options = Options { layout: Layout::Unified, ..self.diff_options() };
         let is_shown = |one: &&Decided| matches!(one.outlook, Some(Ok(_)));
         let earlier = decided.iter().filter(is_shown).map(|one| self.seen.of(one.at)).collect();
         let (blocks, counted) = last::screen(&outlooks(decided), earlier, &options, limit);
         self.put(blocks)?;
+        for one in decided {
+            if let Some(Err(error)) = &one.outlook {
+                let what = format!("{} will not be written", one.order.id);
+                self.console.not_written(&what, error)?;
+            }
+        }
         let mut counted = counted.into_iter();
         let unshown = |one: &Decided| match &one.outlook {
             Some(Ok(_)) => counted.next().unwrap_or_default(),
@@ -155,8 +137,8 @@ impl Terminal<'_> {
         Ok(decided.iter().map(unshown).collect())
     }
 
-    pub(super) fn page_last(&mut self, decided: &[Decided]) -> Result<()> {
-        let options = Options { layout: Layout::Unified, ..self.options.clone() };
+    fn page_last(&mut self, decided: &[Decided]) -> Result<()> {
+        let options = Options { layout: Layout::Unified, ..self.console.options.clone() };
         let (blocks, _) = last::screen(&outlooks(decided), Vec::new(), &options, usize::MAX);
         let mut text = String::new();
         blocks.iter().for_each(|block| block.push(&mut text));
@@ -168,23 +150,23 @@ impl Terminal<'_> {
     fn note_changes(&mut self) -> Result<()> {
         for at in 0..self.session.slots().len() {
             let slot = &self.session.slots()[at];
-            let Some(revision) = &self.revisions[at] else { continue };
+            let Some(reached) = &self.reached[at] else { continue };
             if matches!(slot.verdict(), Verdict::Gone { .. } | Verdict::Open { .. })
                 && slot.comments.is_empty()
             {
                 continue;
             }
             let id = slot.ticket.id.clone();
-            if let Some(what) = self.host.changed(&id, revision)? {
+            if let Some(what) = self.host.changed(&id, &reached.revision)? {
                 let text = format!("{id} {} meanwhile", screen::gone(&what));
-                self.tell(Role::Warn, &text)?;
+                self.console.tell(Role::Warn, &text)?;
                 self.session.gone(at, what);
                 continue;
             }
             for (who, text) in self.host.heard(&id)? {
                 let text =
                     format!("{id} {} meanwhile: {}", escape::name(&who), escape::line(&text));
-                self.tell(Role::Warn, &text)?;
+                self.console.tell(Role::Warn, &text)?;
             }
         }
         Ok(())
@@ -197,7 +179,7 @@ pub(super) fn outlooks(decided: &[Decided]) -> Vec<(&ProposalId, &Outlook)> {
 }
 
 /// ` (3 changed lines not shown; p shows them)`, or nothing.
-pub(super) fn not_shown(unshown: &[Unshown]) -> String {
+fn not_shown(unshown: &[Unshown]) -> String {
     let lines: u64 = unshown.iter().map(|unshown| unshown.own + unshown.foreign).sum();
     match lines {
         0 => String::new(),

@@ -11,12 +11,12 @@ use crate::text::escape;
 impl Terminal<'_> {
     pub(super) fn filters(&self) -> bool {
         // Only a unified difference is one to such a program.
-        self.filter && self.options.layout == Layout::Unified
+        self.filter && self.console.options.layout == Layout::Unified
     }
 
     /// How differences are painted: in plain git colours where a program does the rest.
     pub(super) fn diff_options(&self) -> Options {
-        let mut options = self.options.clone();
+        let mut options = self.console.options.clone();
         if self.filters() {
             options.syntax = false;
             options.palette = options.palette.without_words();
@@ -38,7 +38,7 @@ impl Terminal<'_> {
                                 "interactive.diffFilter is not used: {}",
                                 escape::line(error.message())
                             );
-                            self.tell(Role::Warn, &text)?;
+                            self.console.tell(Role::Warn, &text)?;
                             push(&mut out, &rows);
                         }
                     }
@@ -46,7 +46,7 @@ impl Terminal<'_> {
                 block => block.push(&mut out),
             }
         }
-        self.write(&out)
+        self.console.write(&out)
     }
 
     fn filtered(&mut self, header: &[String], rows: &[String]) -> Result<Vec<String>> {

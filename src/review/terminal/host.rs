@@ -8,8 +8,9 @@ use crate::changeset::settle::Unfit;
 use crate::changeset::{FileChange, RepoPath};
 use crate::error::Result;
 use crate::proposal::ProposalId;
+use crate::proposal::event::Comment;
 use crate::render::overview::Group;
-use crate::review::model::{DraftComment, Quiet, Staged, Verdict};
+use crate::review::model::{Answers, Quiet, Verdict};
 
 /// A proposal as it is now.
 #[derive(Debug)]
@@ -34,12 +35,10 @@ pub struct Content {
     pub proposed: Option<Vec<FileChange>>,
     /// What of `changes` does not fit the present files.
     pub unfit: Vec<Unfit>,
-    /// A reviewer has asked for changes to this revision: what was decided before is asked again.
-    pub sent_back: bool,
     /// What there is to say of it.
     pub header: Header,
-    /// What was decided about it in an earlier session.
-    pub staged: Option<Staged>,
+    /// What an earlier review has saved about this revision.
+    pub answers: Option<Answers>,
     /// What it changed when the reviewer last saw it, if that was another revision.
     pub seen: Option<Vec<FileChange>>,
     /// It is about memory: shown by section and decided as a whole.
@@ -166,7 +165,7 @@ pub struct Order {
     /// Some of it was edited.
     pub edited: bool,
     /// Said in the same session; written together with the decision.
-    pub comments: Vec<DraftComment>,
+    pub comments: Vec<Comment>,
     /// What the files hold besides is approved too.
     pub take_residue: bool,
     /// Changed lines that were not on the screen before the answer.
@@ -208,13 +207,18 @@ pub enum Tried {
 
 /// The world around a session.
 pub trait Host {
-    /// The proposal as it is now; `not_taken` are those of which this session applies nothing, or not all. What
-    /// stands on a proposal of this session that may still be taken is shown on top of it, if it does not fit
-    /// without.
+    /// The proposal as it is now, which the session has shown as revision `known`, if it has; `not_taken` are
+    /// those of which this session applies nothing, or not all. What stands on a proposal of this session that
+    /// may still be taken is shown on top of it, if it does not fit without.
     ///
     /// # Errors
     /// If the store cannot be read.
-    fn load(&mut self, id: &ProposalId, not_taken: &BTreeSet<ProposalId>) -> Result<Loaded>;
+    fn load(
+        &mut self,
+        id: &ProposalId,
+        known: Option<&str>,
+        not_taken: &BTreeSet<ProposalId>,
+    ) -> Result<Loaded>;
 
     /// `None` while the proposal is pending at `revision`, else what happened, in a word.
     ///
@@ -228,24 +232,12 @@ pub trait Host {
     /// If the store cannot be read.
     fn heard(&mut self, id: &ProposalId) -> Result<Vec<(String, String)>>;
 
-    /// The changes of an earlier revision; `None` if there is no such revision.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    fn changes(&mut self, id: &ProposalId, revision: &str) -> Result<Option<Vec<FileChange>>>;
-
-    /// Keeps what is decided so far in the place of `known`, which was read or kept last. False where
-    /// something else is kept there meanwhile, by another session: that stays.
+    /// Keeps `answers`, about the revision of this event id, in the place of those about the proposal so far,
+    /// for the next review; `None` keeps nothing.
     ///
     /// # Errors
     /// If it cannot be written.
-    fn keep(&mut self, staged: &Staged, known: Option<&Staged>) -> Result<bool>;
-
-    /// Whether an earlier session has kept decisions about the proposal.
-    fn has_kept(&self, id: &ProposalId) -> bool;
-
-    /// Forgets what was kept about a proposal that is decided.
-    fn forget(&mut self, id: &ProposalId);
+    fn keep(&mut self, id: &ProposalId, answers: Option<(&str, Answers)>) -> Result<()>;
 
     /// Lets the reviewer edit `text`, part of the file at `path`. `None` if the editor failed.
     ///
@@ -295,8 +287,7 @@ pub trait Host {
     ///
     /// # Errors
     /// Why it was not written.
-    fn comment(&mut self, id: &ProposalId, revision: &str, comments: &[DraftComment])
-    -> Result<()>;
+    fn comment(&mut self, id: &ProposalId, revision: &str, comments: &[Comment]) -> Result<()>;
 
     /// What carrying `orders` out one after the other would write; `None` for those that write no
     /// file, and the reason for one that cannot be carried out. Remembered: [`Host::carry_out`]

@@ -1,10 +1,8 @@
 //! Single lines of a hunk: listed with numbers, chosen, and composed exactly.
 
-use super::press::stop;
-use super::{Stop, Terminal};
+use super::Terminal;
+use super::console::Asked;
 use crate::changeset::hunks::{Diff, Hunk, Side};
-use crate::error::Result;
-use crate::prompt::Answer;
 use crate::render::diff::Options;
 use crate::render::style::Role;
 use crate::render::width;
@@ -13,35 +11,27 @@ use crate::text::escape;
 
 impl Terminal<'_> {
     /// Lists the changed lines of the hunk with numbers and asks which are taken.
-    pub(super) fn choose_lines(&mut self) -> Result<std::result::Result<Option<Action>, Stop>> {
+    pub(super) fn choose_lines(&self) -> Asked<Option<Action>> {
         let (Some(review), Some(unit)) = (self.session.review(), self.session.unit()) else {
-            return Ok(Ok(None));
+            return Ok(None);
         };
-        let Part::Hunk(hunk) = unit.part.clone() else { return Ok(Ok(None)) };
-        let list = list(&review.file_of(self.session.unit_index()).diff, &hunk, &self.options);
-        self.write(&list)?;
-        let text = match self.ask("Lines to take, such as 1,3-5 (Esc: none of this): ")? {
-            Answer::Line(text) if text.is_empty() => return Ok(Ok(None)),
-            Answer::Line(text) => text,
-            other => return Ok(stop(&other).map_or(Ok(None), Err)),
-        };
-        let Some(review) = self.session.review() else { return Ok(Ok(None)) };
+        let Part::Hunk(hunk) = &unit.part else { return Ok(None) };
         let diff = &review.file_of(self.session.unit_index()).diff;
-        let count = diff.lines(&hunk).filter(|line| line.side != Side::Context).count();
-        let chosen = match parse_numbers(&text, count) {
-            Ok(chosen) => chosen,
-            Err(_) => {
-                let text = escape::line(&text).into_owned();
-                self.dim(format_args!("'{text}' is not among the lines 1 to {count}"))?;
-                return Ok(Ok(None));
-            }
+        self.console.write(&list(diff, hunk, &self.console.options))?;
+        let asked = "Lines to take, such as 1,3-5 (Esc: none of this): ";
+        let text = self.console.line(asked, "")?.filter(|text| !text.is_empty());
+        let Some(text) = text else { return Ok(None) };
+        let count = diff.lines(hunk).filter(|line| line.side != Side::Context).count();
+        let Ok(chosen) = parse_numbers(&text, count) else {
+            let text = escape::line(&text);
+            self.console.dim(format_args!("'{text}' is not among the lines 1 to {count}"))?;
+            return Ok(None);
         };
         // All of them are the hunk itself.
-        let action = match chosen.len() == count {
+        Ok(Some(match chosen.len() == count {
             true => Action::Take,
-            false => Action::Edit(diff.with_lines(&hunk, &chosen)),
-        };
-        Ok(Ok(Some(action)))
+            false => Action::Edit(diff.with_lines(hunk, &chosen)),
+        }))
     }
 }
 

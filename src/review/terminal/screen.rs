@@ -8,13 +8,10 @@ use crate::changeset::entry::{Entry, EntryKind, entries};
 use crate::changeset::hunks::{Counts, Diff};
 use crate::changeset::interdiff::interdiff;
 use crate::changeset::plan::Reason;
-use crate::proposal::event::Comment;
 use crate::render::diff::{self, Layout, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::width;
-use crate::review::model::{
-    Decision, FileReview, Key, Part, Review, ReviewOutcome, Slot, Unit, Verdict,
-};
+use crate::review::model::{Decision, FileReview, Key, Part, Review, Slot, Unit, Verdict};
 use crate::text::escape;
 
 /// Columns beside the margin.
@@ -111,7 +108,7 @@ pub(super) fn unit_and_lines(
     if let Some(section) = &unit.section {
         title += &palette.paint(Role::Title, format_args!("  § {}", escape::line(section)));
     }
-    if let Some(said) = decision(unit).or_else(|| earlier(unit)) {
+    if let Some(said) = decision(unit) {
         title += &format!("  [{said}]");
     }
     title.push('\n');
@@ -170,20 +167,7 @@ pub(super) fn unit_and_lines(
             }
         },
     }
-    // An edit that is only offered is not what will be written.
-    let lines = page.lines.clone();
-    page.saved_edit(review, at);
-    (page.blocks, lines)
-}
-
-/// Every edit that was saved from an earlier session and is not taken, against what was proposed;
-/// `None` without any.
-pub(super) fn saved_edits(review: &Review, options: &Options) -> Option<String> {
-    let mut page = Page { blocks: Vec::new(), options, limit: usize::MAX, lines: Lines::default() };
-    (0..review.units().len()).for_each(|at| page.saved_edit(review, at));
-    let mut out = String::new();
-    page.blocks.iter().for_each(|block| block.push(&mut out));
-    (!out.is_empty()).then_some(out)
+    (page.blocks, page.lines)
 }
 
 /// Every unit that was edited, as it was edited; `None` without any.
@@ -302,20 +286,6 @@ impl Page<'_> {
         self.blocks.push(Block::Text(lines));
     }
 
-    /// The edit of unit `at` that was saved from an earlier session, against the unit as proposed.
-    fn saved_edit(&mut self, review: &Review, at: usize) {
-        let Some((taken, edited)) = review.saved_edit_sides(at) else { return };
-        let file = review.file_of(at);
-        let text = format!(
-            "! an edit of {} was saved from an earlier session; E takes it instead of the above:",
-            diff::shown(&file.path)
-        );
-        let mut lines = String::new();
-        push_wrapped(&mut lines, self.options, Role::Warn, &text);
-        self.blocks.push(Block::Text(lines));
-        self.edited(file, &taken, &edited);
-    }
-
     fn edited(&mut self, file: &FileReview, old: &[u8], new: &[u8]) {
         let diff = Diff::new(old, new);
         let mut painter = Painter::new(&file.path, &diff, self.options);
@@ -336,22 +306,15 @@ pub(super) fn place(entry: &Entry<'_>) -> Vec<String> {
     header.into_iter().filter(keep).collect()
 }
 
-/// What was said to a unit, in a word.
+/// What was said to a unit, in a word or two.
 pub(super) fn decision(unit: &Unit) -> Option<&'static str> {
-    unit.decision.as_ref().map(|decision| match decision {
-        Decision::Take => "taken",
-        Decision::Leave => "not taken",
-        Decision::Edit { .. } => "edited",
-    })
-}
-
-/// What an earlier session or an answer to an earlier revision says, which does not count.
-fn earlier(unit: &Unit) -> Option<&'static str> {
-    unit.earlier.as_ref().map(|decision| match decision {
-        Decision::Take => "taken earlier",
-        Decision::Leave => "not taken earlier",
-        Decision::Edit { .. } => "edited earlier",
-    })
+    match (&unit.decision, &unit.draft) {
+        (Some(Decision::Take), _) => Some("taken"),
+        (Some(Decision::Leave), _) => Some("not taken"),
+        (Some(Decision::Edit { .. }), _) => Some("edited"),
+        (None, Some(_)) => Some("edited earlier; e goes on from the edit"),
+        (None, None) => None,
+    }
 }
 
 /// `(2/5) Take this hunk [y,n,…]? `
@@ -425,8 +388,8 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
             Verdict::Gone { status } => (Role::Dim, format!("{} meanwhile", gone(&status))),
         };
         let mut line = format!("{}  {text}", slot.ticket.id);
-        if slot.holds_saved() && slot.is_settled() {
-            line += " (saved from an earlier session)";
+        if slot.saved && slot.is_settled() {
+            line += " (answered in an earlier review)";
         }
         match slot.comments.len() {
             0 => {}
@@ -438,13 +401,10 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
             out += &palette.paint(role, row);
             out.push('\n');
         }
-        // In the reviewer's name, but perhaps not in the reviewer's words.
-        for comment in slot.comments.iter().filter(|comment| comment.saved) {
-            let Comment { kind, body, replacement, .. } = &comment.said;
-            let (what, on) = (noun(kind), on(&comment.said));
-            let mut text =
-                format!("{what} saved from an earlier session{on}: {}", escape::line(body));
-            if let Some(lines) = replacement {
+        for comment in &slot.comments {
+            let (what, on) = (noun(&comment.kind), on(comment));
+            let mut text = format!("{what}{on}: {}", escape::line(&comment.body));
+            if let Some(lines) = &comment.replacement {
                 text += &format!(" [{}]", escape::line(lines));
             }
             for row in width::wrap(&text, options.columns.saturating_sub(7)) {
@@ -483,15 +443,4 @@ fn part(slot: &Slot, changes: &[FileChange]) -> String {
     let plural = if total == 1 { "" } else { "s" };
     let edited = if edited > 0 { format!(", {edited} edited by you") } else { String::new() };
     format!("apply {taken} of {total} hunk{plural}{edited} ({counts})")
-}
-
-/// A word for what was decided about a proposal as a whole in an earlier session.
-pub(super) fn outcome(slot: &Slot) -> &'static str {
-    match &slot.outcome {
-        Some(ReviewOutcome::Apply) => "apply",
-        Some(ReviewOutcome::Reject { .. }) => "reject",
-        Some(ReviewOutcome::RequestChanges { .. }) => "request changes",
-        Some(ReviewOutcome::Gone { .. }) => "decided elsewhere",
-        None => "every hunk decided",
-    }
 }

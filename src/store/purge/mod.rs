@@ -36,6 +36,9 @@ use crate::proposal::{Authority, Data, ProposalId};
 /// The directory in aye's own in which hunks lie while somebody edits them.
 pub const EDITED: &str = "edited";
 
+/// Where answers of reviews are that are not written yet.
+pub const ANSWERS: &str = "answers";
+
 /// What is to be purged, and why.
 #[derive(Clone, Copy, Debug)]
 pub struct Purging<'a> {
@@ -190,10 +193,9 @@ impl Store {
         purged.left = left;
         for id in &ids {
             projection::remove(self, id)?;
-            if let Some(review) = private.inside("review")? {
-                review.remove(&format!("{id}.json"));
-            }
         }
+        // Edits of hunks, and comments that quote them.
+        private.remove(ANSWERS);
         crate::failpoint!("purge.files");
         // Caches and objects that a repair has set aside, hunks that an editor was closed on: any of them
         // may have it.

@@ -117,7 +117,7 @@ fn of_a_review_is_of_today() {
     let mut terminal = Terminal::start(review, ROWS, COLUMNS);
     terminal.sees("]? ").listens().types("y").sees("(2/2)").sees("]? ");
     let fresh = svg(terminal.cells());
-    terminal.types("q");
+    terminal.types("qk");
     terminal.ends();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/review.svg");
     if std::env::var_os("AYE_BLESS").is_some() {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::plans::{self, Planned};
 use super::CliHost;
+use crate::app::review::{Planned, looked_at};
 use crate::changeset::RepoPath;
 use crate::changeset::plan;
 use crate::cli::asking::Asking;
@@ -13,7 +13,6 @@ use crate::error::{Error, Result};
 use crate::proposal::event::{Comment, Effect, Evidence};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Proposal, codes};
-use crate::review::model::DraftComment;
 use crate::review::terminal::Order;
 
 impl CliHost<'_> {
@@ -31,7 +30,7 @@ impl CliHost<'_> {
 
     /// The proposal as it was looked at, if it still is that.
     fn looked_at(&self, order: &Order) -> Result<Proposal> {
-        plans::looked_at(&self.store.view()?, order, self.now())
+        looked_at(&self.store.view()?, order, self.now())
     }
 
     pub(super) fn say(
@@ -132,10 +131,12 @@ pub(super) fn counted(files: &[plan::Planned], moved: &BTreeSet<RepoPath>) -> St
 }
 
 /// `comments` as events hold them; `revision` is the one under review.
-pub(super) fn written_as(comments: &[DraftComment], revision: &str) -> Vec<Comment> {
-    let comments = comments.iter().map(|DraftComment { said, .. }| Comment {
-        revision: Some(said.revision.as_deref().unwrap_or(revision).to_owned()),
-        ..said.clone()
-    });
-    comments.collect()
+pub(super) fn written_as(comments: &[Comment], revision: &str) -> Vec<Comment> {
+    let about = |comment: &Comment| Comment {
+        revision: Some(comment.revision.as_deref().unwrap_or(revision).to_owned()),
+        // A review answers no comment.
+        resolves: None,
+        ..comment.clone()
+    };
+    comments.iter().map(about).collect()
 }

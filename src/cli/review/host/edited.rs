@@ -1,4 +1,4 @@
-//! Where a hunk lies while somebody edits it: in the repository, which is as private as the rest of it.
+//! A hunk in the reviewer's editor. It lies in the repository meanwhile, which is as private as the rest of it.
 
 use std::fs;
 use std::path::Path;
@@ -6,17 +6,56 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::changeset::RepoPath;
+use crate::cli::{Context, programs};
 use crate::error::{Error, Result};
+use crate::prompt::Hold;
 use crate::store::{EDITED, Store};
 
 /// How long an editor may take before what a closed terminal has left is told apart from it.
 const OLD: Duration = Duration::from_hours(24);
 
+/// What the reviewer's editor makes of `text`, part of the file at `path`; `None` if it failed.
+///
+/// # Errors
+/// If there is no editor or no temporary file.
+pub(super) fn edit(
+    context: &Context,
+    store: &Store,
+    path: &RepoPath,
+    text: &[u8],
+) -> Result<Option<Vec<u8>>> {
+    let failed = |error: &std::io::Error| Error::io("edit the hunk", error);
+    let name = path.file_name().to_string();
+    let suffix = match name.rsplit_once('.') {
+        Some((_, end)) if end.len() < 12 && end.chars().all(char::is_alphanumeric) => {
+            format!(".{end}")
+        }
+        _ => ".txt".to_owned(),
+    };
+    let directory = directory(store)?;
+    let file = directory.path().join(format!("hunk{suffix}"));
+    fs::write(&file, text).map_err(|error| failed(&error))?;
+    let snapshot = store.repo().config_snapshot();
+    let editor = programs::editor(context, Some(snapshot.plumbing()));
+    let _hold = Hold::interrupts();
+    let status =
+        programs::shell(&editor, &[file.as_os_str()]).status().map_err(|error| failed(&error))?;
+    if !status.success() {
+        return Ok(None);
+    }
+    // By name: many editors write a new file in place of the old.
+    let edited = fs::read(&file).map_err(|error| failed(&error))?;
+    // They may write other line endings than git stores.
+    let stored = store.stored(path, &edited)?;
+    Ok(Some(stored.unwrap_or(edited)))
+}
+
 /// A directory for one file: whatever an editor leaves beside it goes with it.
 ///
 /// # Errors
 /// `private_dir_unsafe`, and those of the file system.
-pub(super) fn directory(store: &Store) -> Result<TempDir> {
+fn directory(store: &Store) -> Result<TempDir> {
     let home = store.make_private()?.make_inside(EDITED)?;
     sweep(home.path());
     let made = tempfile::Builder::new().prefix("hunk-").tempdir_in(home.path());

@@ -26,10 +26,7 @@ fn action() -> impl Strategy<Value = Action> {
         1 => Just(Action::Skip),
         1 => Just(Action::Back),
         3 => Just(Action::Undo),
-        1 => Just(Action::Comment(DraftComment {
-            said: Comment { body: "hm".into(), ..Comment::default() },
-            saved: false,
-        })),
+        1 => Just(Action::Comment(Comment { body: "hm".into(), ..Comment::default() })),
     ]
 }
 
@@ -170,7 +167,7 @@ proptest! {
         prop_assert_eq!(open.unfit.is_empty(), plan.refusal().is_none());
         if !open.unfit.is_empty() {
             s = Session::new(vec![ticket("a")]);
-            s.open(Review::unsettled(&open.changes, &open.unfit, context), None, Vec::new());
+            s.open(Review::folding(&open.changes, &open.unfit, &Quiet::new(), context), None);
             let review = s.review().unwrap();
             // Each conflict is asked about once.
             let asked = review.units().iter().filter(|unit| unit.unfit.is_some()).count();
@@ -256,11 +253,11 @@ proptest! {
             s.act(Action::Undo).unwrap();
             prop_assert_eq!(snapshot(&s), expected);
         }
-        prop_assert_eq!(s.act(Action::Undo), Err(Refusal::NothingToUndo));
+        prop_assert_eq!(s.act(Action::Undo), Err(Refusal::NOTHING_TO_UNDO));
     }
 
     #[test]
-    fn what_is_staged_comes_back(
+    fn saved_answers_come_back(
         changes in proposal(),
         actions in prop::collection::vec(action(), 0..20),
     ) {
@@ -269,22 +266,17 @@ proptest! {
             let _ = s.act(action);
         }
         let slot = &s.slots()[0];
-        let staged = Staged::of(slot, "r");
-        let json = serde_json::to_vec(&staged).unwrap();
-        let staged = Staged::parse(&json, &slot.ticket.id.to_string()).unwrap();
+        let Some(answers) = Answers::of(slot) else { return Ok(()) };
+        let json = serde_json::to_vec(&answers).unwrap();
+        let answers: Answers = serde_json::from_slice(&json).unwrap();
         let mut again = Review::new(&changes, 3);
-        let (outcome, comments, dropped) = staged.restore(&mut again, "r");
+        let (outcome, comments) = answers.restore(&mut again);
         prop_assert_eq!(&outcome, &slot.outcome);
-        let said = |comments: &[DraftComment]| -> Vec<_> {
-            comments.iter().map(|draft| draft.said.clone()).collect()
-        };
-        prop_assert_eq!(said(&comments), said(&slot.comments));
-        // A hunk that was split comes back split once one of its parts is decided.
-        prop_assert_eq!(dropped, 0);
+        prop_assert_eq!(&comments, &slot.comments);
         let kept = slot.review.as_ref().unwrap();
-        // Edits come back to be looked at, and are taken again.
+        // Edits come back as drafts, and are taken again.
         for at in 0..again.units().len() {
-            if let Some(bytes) = again.saved_edit(at).map(<[u8]>::to_vec) {
+            if let Some(bytes) = again.units()[at].draft.clone() {
                 again.decide(at, Some(Decision::Edit { bytes }));
             }
         }

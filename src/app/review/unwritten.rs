@@ -8,18 +8,18 @@ use crate::store::Store;
 
 /// What was not written of one answer, in order, with the files that it would have written.
 #[derive(Default)]
-pub(super) struct Unwritten(Vec<(ProposalId, Vec<RepoPath>)>);
+pub struct Unwritten(Vec<(ProposalId, Vec<RepoPath>)>);
 
 impl Unwritten {
     /// `id` was not written.
-    pub(super) fn note(&mut self, id: &ProposalId, paths: Vec<RepoPath>) {
+    pub fn note(&mut self, id: &ProposalId, paths: Vec<RepoPath>) {
         self.0.push((id.clone(), paths));
     }
 
     /// Why what writes `paths` is not as it was shown, by `error`: each was shown on top of those before
     /// it, so that a file without one of them is another than the one on the screen though nobody has
     /// changed it.
-    pub(super) fn explain(
+    pub fn explain(
         &self,
         store: &Store,
         seen: Option<&Seen>,

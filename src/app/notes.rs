@@ -9,7 +9,7 @@ use crate::proposal::event::Subject;
 /// Intent, rationale, confidence, sources, routing and warnings of a memory proposal, each with
 /// its name, in the order to be shown; nothing for other proposals. As they came: not safe for a
 /// terminal.
-pub(in crate::cli) fn notes(proposal: &Proposal) -> Vec<(&'static str, String)> {
+pub fn notes(proposal: &Proposal) -> Vec<(&'static str, String)> {
     if proposal.subject != Subject::Memory {
         return Vec::new();
     }

@@ -17,25 +17,25 @@ use crate::review::terminal::{Order, Outlook};
 use crate::store::{Store, View};
 
 /// What one decision would write, as it was shown.
-pub(super) struct Planned {
+pub struct Planned {
     /// The plan.
-    pub(super) shown: Shown,
+    pub shown: Shown,
     /// What was taken of the proposal; `None` for all of it.
-    pub(super) part: Option<Part>,
+    pub part: Option<Part>,
     /// What a commit has of it already.
-    pub(super) made: Option<Made>,
+    pub made: Option<Made>,
 }
 
 /// The plans of a session's decisions.
 #[derive(Default)]
-pub(super) struct Plans(BTreeMap<ProposalId, Planned>);
+pub struct Plans(BTreeMap<ProposalId, Planned>);
 
 impl Plans {
     /// Plans `orders` in their order and keeps the plans that fit. `None` for what writes no file.
     ///
     /// # Errors
     /// Those of the store; what concerns one order alone is in its answer.
-    pub(super) fn make(
+    pub fn make(
         &mut self,
         store: &Store,
         orders: &[Order],
@@ -120,18 +120,18 @@ impl Plans {
     }
 
     /// The plans of `orders`, in their order.
-    pub(super) fn of(&self, orders: &[&Order]) -> Vec<&Shown> {
+    pub fn of(&self, orders: &[&Order]) -> Vec<&Shown> {
         orders.iter().filter_map(|order| Some(&self.0.get(&order.id)?.shown)).collect()
     }
 
     /// The files that the plan of `id` writes.
-    pub(super) fn paths(&self, id: &ProposalId) -> Vec<RepoPath> {
+    pub fn paths(&self, id: &ProposalId) -> Vec<RepoPath> {
         let planned = self.0.get(id).into_iter();
         planned.flat_map(|it| it.shown.plan.writes().map(|file| file.path.clone())).collect()
     }
 
     /// The plan of `id`, which is used once.
-    pub(super) fn take(&mut self, id: &ProposalId) -> Option<Planned> {
+    pub fn take(&mut self, id: &ProposalId) -> Option<Planned> {
         self.0.remove(id)
     }
 }
@@ -168,7 +168,7 @@ fn plan(
 ///
 /// # Errors
 /// `not_pending`, `revised_meanwhile`; those of the store.
-pub(super) fn looked_at(view: &View, order: &Order, now: DateTime<Utc>) -> Result<Proposal> {
+pub fn looked_at(view: &View, order: &Order, now: DateTime<Utc>) -> Result<Proposal> {
     let proposal = view.proposal(&order.id)?;
     proposal.require_pending(now)?;
     proposal.require_revision(&order.revision)?;

@@ -1,0 +1,56 @@
+//! `.git/aye/answers`: what was answered in reviews and is not written yet, by revision. Of two reviews at once,
+//! the one that answers last about a proposal has its answers kept.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use crate::error::{Error, Result};
+use crate::proposal::{ProposalId, Status};
+use crate::review::model::Answers;
+use crate::store::{ANSWERS, Store, View};
+
+/// Answers, by the event id of their revision.
+pub type Saved = BTreeMap<String, Answers>;
+
+/// All that is saved; a file that cannot be read is as good as none.
+pub fn read(store: &Store) -> Saved {
+    let private = store.private().ok().flatten();
+    let bytes = private.and_then(|private| private.read(ANSWERS).ok().flatten());
+    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+/// Saves `answers`, with their revision, in the place of what is saved about the proposal.
+///
+/// # Errors
+/// `private_dir_unsafe`, and those of the file system.
+pub fn keep(store: &Store, id: &ProposalId, answers: Option<(&str, Answers)>) -> Result<()> {
+    change(store, |saved| {
+        saved.retain(|_, answers| answers.proposal != *id);
+        saved.extend(answers.map(|(revision, answers)| (revision.to_owned(), answers)));
+    })
+}
+
+/// Drops what is about a revision that is not pending any more.
+///
+/// # Errors
+/// As [`keep`].
+pub fn prune(store: &Store, view: &View, now: DateTime<Utc>) -> Result<()> {
+    let is_pending = |revision: &str, answers: &Answers| {
+        view.proposal(&answers.proposal).is_ok_and(|proposal| {
+            proposal.status(now) == Status::Pending && proposal.current().event == revision
+        })
+    };
+    change(store, |saved| saved.retain(|revision, answers| is_pending(revision, answers)))
+}
+
+fn change(store: &Store, change: impl FnOnce(&mut Saved)) -> Result<()> {
+    let before = read(store);
+    let mut saved = before.clone();
+    change(&mut saved);
+    if saved == before {
+        return Ok(());
+    }
+    let text = serde_json::to_vec(&saved).map_err(|error| Error::bug(error.to_string()))?;
+    store.make_private()?.replace(ANSWERS, &text, false)
+}

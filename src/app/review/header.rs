@@ -1,0 +1,144 @@
+//! What stands above the changes of a proposal: who, when, how it fits, what was said.
+
+use chrono::{DateTime, Utc};
+
+use super::authors;
+use crate::app::notes::notes;
+use crate::changeset::plan::Resolved;
+use crate::decide::Visible;
+use crate::error::Result;
+use crate::proposal::conversation::SayingKind;
+use crate::proposal::relations::{MOST_NAMED, Relations};
+use crate::proposal::{Proposal, ProposalId};
+use crate::render::age;
+use crate::review::terminal::{Header, Related, RelatedAs, Said};
+use crate::store::{Store, View};
+
+/// What was said so far, oldest first: comments, and what earlier revisions were sent back for.
+pub(super) fn conversation(store: &Store, proposal: &Proposal) -> Vec<Said> {
+    let places = store.places(proposal);
+    let said = proposal.conversation(&places).into_iter().filter_map(|saying| {
+        let body = saying.body?;
+        let body = match saying.kind {
+            // One that is still open has a line of its own.
+            SayingKind::Request => return None,
+            SayingKind::Answered => format!("asked for changes: {body}"),
+            SayingKind::Comment => body.to_owned(),
+        };
+        let comment = saying.remark.map(|remark| &remark.comment);
+        let moved = saying.place.and_then(|place| place.path.clone());
+        let path = moved.or(comment.and_then(|comment| comment.path.clone()));
+        Some(Said {
+            by: saying.by.titled(),
+            place: saying.place(),
+            wants: saying.wants().map(str::to_owned),
+            body,
+            quote: saying.place.and_then(|place| place.quote.clone()),
+            replacement: comment.and_then(|comment| comment.replacement.clone()),
+            lines: path.zip(saying.place.and_then(|place| place.lines)),
+            resolved: saying.resolved().map(|it| (it.by.titled(), it.note.clone())),
+        })
+    });
+    said.collect()
+}
+
+/// The header, as far as the proposal itself has it.
+pub(super) fn header(
+    proposal: &Proposal,
+    now: DateTime<Utc>,
+    base: String,
+    comments: Vec<Said>,
+) -> Header {
+    let description = proposal.description.as_deref();
+    let notes = notes(proposal).into_iter();
+    Header {
+        id: proposal.id.to_string(),
+        proposed_by: proposal.proposed_by.clone(),
+        recorded_by: authors::recorded_by(proposal),
+        revised_by: authors::revised_by(proposal),
+        mark: proposal.mark().map(|mark| (mark.by.name.clone(), authors::marked(mark))),
+        age: age::ago(proposal.created_at, now),
+        expiry: age::until(proposal.expires_at, now),
+        base,
+        revision: proposal.revisions.len(),
+        domain: proposal.domain.clone(),
+        task: proposal.related_task_id.clone(),
+        description: proposal.description.clone(),
+        notes: notes.filter(|(_, text)| description != Some(text.as_str())).collect(),
+        comments,
+        check: proposal.check().map(|result| authors::check(result, now)),
+        changes_requested: proposal
+            .changes_requested
+            .as_ref()
+            .map(|request| request.reason.clone().unwrap_or_else(|| "see the comments".to_owned())),
+        ..Header::default()
+    }
+}
+
+/// The pending proposals of `found`, with who has proposed them.
+pub(super) fn named(view: &View, found: Option<&Relations>) -> Result<Vec<Related>> {
+    let Some(found) = found else { return Ok(Vec::new()) };
+    let below = found.stands_on.iter().take(MOST_NAMED).map(|lower| {
+        let how = if lower.is_revised { RelatedAs::BelowRevised } else { RelatedAs::Below };
+        (lower.id.clone(), how)
+    });
+    let same = found.same_lines.named.iter().map(|id| (id.clone(), RelatedAs::SameLines));
+    let one = |(id, how): (ProposalId, RelatedAs)| {
+        let proposed_by = view.proposal(&id)?.proposed_by;
+        Ok(Related { id, proposed_by, how })
+    };
+    below.chain(same).map(one).collect()
+}
+
+/// How a proposal fits the present files, `on` top of others, in a few words.
+pub(super) fn base(store: &Store, visible: &Visible, on: &[ProposalId]) -> String {
+    let named: Vec<&str> = on.iter().map(ProposalId::as_str).collect();
+    match &named[..] {
+        [] => fit(store, visible),
+        named => format!("{} on top of {}", fit(store, visible), named.join(" and ")),
+    }
+}
+
+fn fit(store: &Store, visible: &Visible) -> String {
+    if let Some(refusal) = &visible.refusal {
+        let path = refusal.details().iter().find(|(key, _)| *key == "path");
+        return match path.and_then(|(_, path)| path.as_str()) {
+            Some(path) if refusal.is(&crate::changeset::codes::CONFLICT) => {
+                format!("conflict in {path}")
+            }
+            _ => refusal.message().to_owned(),
+        };
+    }
+    let Some(shown) = &visible.shown else {
+        return match store.worktree() {
+            Ok(_) => "unknown".to_owned(),
+            Err(_) => "no work tree".to_owned(),
+        };
+    };
+    if let Some((from, to)) = shown.followed.iter().flat_map(|followed| &followed.moves).next() {
+        format!(
+            "moved on, follows {} → {}; shown as it will be written",
+            from.display(),
+            to.display()
+        )
+    } else if shown.plan.files.iter().any(|file| matches!(file.outcome, Resolved::Merged(_))) {
+        "moved on, merges cleanly; shown as it will be written".to_owned()
+    } else if shown.plan.is_already_there() {
+        "already there".to_owned()
+    } else {
+        "clean".to_owned()
+    }
+}
+
+/// Who has said what about `proposal`.
+pub(super) fn sayings(proposal: &Proposal) -> Vec<(String, String)> {
+    let said = proposal.conversation(&[]).into_iter().map(|saying| {
+        let body = saying.body.unwrap_or("see the comments");
+        let body = match saying.kind {
+            SayingKind::Comment => body.to_owned(),
+            SayingKind::Request | SayingKind::Answered => format!("asks for changes: {body}"),
+        };
+        (saying.by.titled(), body)
+    });
+    said.collect()
+}

@@ -1,0 +1,276 @@
+//! What a review needs of the store: which proposals there are, and one of them as it is now.
+
+pub mod answers;
+mod authors;
+mod header;
+mod plans;
+mod queue;
+mod unwritten;
+
+pub use plans::{Planned, Plans, looked_at};
+pub use queue::{Arrived, Found, Known, arrived, found};
+pub use unwritten::Unwritten;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use chrono::{DateTime, Utc};
+
+use self::header::{base, conversation, header, named, sayings};
+use crate::app::listing::{Marks, marks_of};
+use crate::changeset::{Changeset, FileChange, settle};
+use crate::check::relations;
+use crate::decide::{self, Ahead, Visible};
+use crate::error::Result;
+use crate::proposal::event::Subject;
+use crate::proposal::relations::Lower;
+use crate::proposal::statement::Target;
+use crate::proposal::{Actor, Proposal, ProposalId, Status};
+use crate::review::terminal::{Content, Loaded};
+use crate::scan::gate;
+use crate::store::{Filter, Store, Summary, View};
+
+/// The store, as one review sees it.
+pub struct Desk<'s> {
+    store: &'s Store,
+    reviewer: Actor,
+    /// What was pending when the review began, with its place in it; `None` for what was sent back.
+    numbers: BTreeMap<ProposalId, Option<usize>>,
+    /// Who had said what about each proposal when it was last looked at.
+    heard: BTreeMap<ProposalId, Vec<(String, String)>>,
+    /// The marks of what is pending, as long as the lanes and HEAD have not moved.
+    looked: Looked,
+}
+
+/// What was found out about all that is pending, and by which lanes and which HEAD.
+struct Looked {
+    state: (Vec<String>, Option<Target>),
+    marks: Rc<Marks>,
+    /// What they are of, in order; `None` once it was listed: files are compared again for the next list.
+    all: Option<Vec<Summary>>,
+}
+
+impl Looked {
+    fn new(store: &Store, view: &View, marks: Marks, all: Option<Vec<Summary>>) -> Self {
+        Self { state: (view.state(), store.target()), marks: Rc::new(marks), all }
+    }
+
+    fn is_of_now(&self, store: &Store, view: &View) -> bool {
+        self.state == (view.state(), store.target())
+    }
+}
+
+impl<'s> Desk<'s> {
+    /// A review of what `view` has found, by `reviewer`.
+    pub fn new(store: &'s Store, view: &View, reviewer: Actor, found: Found) -> Self {
+        let Found { tickets, marks, all, .. } = found;
+        let mut numbers: BTreeMap<ProposalId, Option<usize>> =
+            all.iter().map(|summary| (summary.id.clone(), None)).collect();
+        for (at, ticket) in tickets.iter().enumerate() {
+            numbers.insert(ticket.id.clone(), Some(at + 1));
+        }
+        let looked = Looked::new(store, view, marks, Some(all));
+        Self { store, reviewer, numbers, heard: BTreeMap::new(), looked }
+    }
+
+    /// The place of a proposal in the review, from 1.
+    pub fn number(&self, id: &ProposalId) -> Option<usize> {
+        self.numbers.get(id).copied().flatten()
+    }
+
+    /// What is pending now of the proposals of this review, in order, with its marks.
+    ///
+    /// # Errors
+    /// If the store or the work tree cannot be read.
+    pub fn pending(&mut self, now: DateTime<Utc>) -> Result<(Vec<Summary>, Rc<Marks>)> {
+        let view = self.store.view()?;
+        let all = match self.looked.all.take().filter(|_| self.looked.is_of_now(self.store, &view))
+        {
+            Some(all) => all,
+            None => {
+                let mut summaries = view.proposals(&Filter::pending(), now)?;
+                summaries.retain(|summary| self.numbers.contains_key(&summary.id));
+                let marks = Marks::of(self.store, &view, now, &summaries)?;
+                self.looked = Looked::new(self.store, &view, marks, None);
+                self.looked.marks.in_order(summaries)
+            }
+        };
+        Ok((all, Rc::clone(&self.looked.marks)))
+    }
+
+    /// The proposal as it is now; `known` and `not_taken` as for `Host::load`.
+    ///
+    /// # Errors
+    /// If the store or the work tree cannot be read.
+    pub fn load(
+        &mut self,
+        id: &ProposalId,
+        known: Option<&str>,
+        not_taken: &BTreeSet<ProposalId>,
+        now: DateTime<Utc>,
+    ) -> Result<Loaded> {
+        let view = self.store.view()?;
+        let proposal = view.proposal(id)?;
+        let status = proposal.status(now);
+        if status != Status::Pending {
+            return Ok(Loaded::Gone(status.as_str().to_owned()));
+        }
+        let unreadable = |error: &crate::error::Error| {
+            Ok(Loaded::Gone(format!("found unreadable ({})", error.message())))
+        };
+        let visible = match decide::visible(self.store, &view, &proposal) {
+            Ok(visible) => visible,
+            Err(error) => return unreadable(&error),
+        };
+        let is_code = proposal.subject == Subject::Code;
+        let related = self.related(&view, now)?;
+        let (on, visible) = match visible.conflict.is_some() && is_code {
+            true => self.on_lower(&view, &proposal, &related, not_taken)?,
+            false => None,
+        }
+        .unwrap_or((Vec::new(), visible));
+        let base = base(self.store, &visible, &on);
+        let changeset = match Changeset::new(visible.changes) {
+            Ok(changeset) => changeset,
+            Err(error) => return unreadable(&error),
+        };
+        let marks = marks_of(self.store, &view, now, &proposal)?;
+        let is_told = |path: &str, line| marks.iter().any(|mark| mark.is_at(path, line));
+        let warnings = match is_code {
+            true => gate::files(self.store, &changeset, is_told),
+            false => Vec::new(),
+        };
+        let warnings = warnings.iter().map(gate::Warning::line).collect();
+        let changes = changeset.into_changes();
+        let opened = visible.conflict.filter(|_| is_code);
+        let opened = opened.map(|plan| settle::open(&plan, &changes));
+        let is_planned = visible.planned || opened.is_some();
+        let (changes, unfit) =
+            opened.map_or((changes, Vec::new()), |open| (open.changes, open.unfit));
+        let current = proposal.current();
+        let proposed = match is_planned {
+            true => Some(self.store.changeset(&current.changes)?.into_changes()),
+            false => None,
+        };
+        // What is there already is planned too, and shown as it was proposed.
+        let proposed = proposed.filter(|proposed| !same(proposed, &changes));
+        let answers = answers::read(self.store).remove(&current.event);
+        let seen = known.or_else(|| last_seen(&proposal, &self.reviewer));
+        let said = conversation(self.store, &proposal);
+        self.heard.insert(id.clone(), sayings(&proposal));
+        let with_sources = |changes| match is_code {
+            true => self.store.with_sources(changes),
+            false => changes,
+        };
+        let (changes, proposed) = (with_sources(changes), proposed.map(with_sources));
+        let mut header = header(&proposal, now, base, said);
+        header.prefix = view.prefix(id)?;
+        (header.marks, header.warnings) = (marks, warnings);
+        header.related = named(&view, related.relations(id))?;
+        Ok(Loaded::Ready(Box::new(Content {
+            revision: current.event.clone(),
+            on,
+            proposed,
+            unfit,
+            header,
+            // What was sent back is asked again.
+            answers: answers.filter(|_| proposal.changes_requested.is_none()),
+            seen: seen.and_then(|revision| self.changes(&proposal, revision)),
+            memory: !is_code,
+            quiet: self.store.quiet(changes.iter().map(|change| &change.path)),
+            changes,
+        })))
+    }
+
+    /// `None` while the proposal is pending at `revision`, else what happened, in a word.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn changed(
+        &self,
+        id: &ProposalId,
+        revision: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<String>> {
+        let proposal = self.store.view()?.proposal(id)?;
+        Ok(match proposal.status(now) {
+            Status::Pending if proposal.current().event == revision => None,
+            Status::Pending => Some("revised".to_owned()),
+            status => Some(status.as_str().to_owned()),
+        })
+    }
+
+    /// Who has said what about the proposal since it was loaded or this was asked.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn heard(&mut self, id: &ProposalId) -> Result<Vec<(String, String)>> {
+        let said = sayings(&self.store.view()?.proposal(id)?);
+        let before = self.heard.insert(id.clone(), said.clone()).unwrap_or_default();
+        // Not those at the end: what is fetched may be older than what was seen.
+        Ok(said.into_iter().filter(|saying| !before.contains(saying)).collect())
+    }
+
+    /// The changes of another revision than the present one, if they are here.
+    fn changes(&self, proposal: &Proposal, revision: &str) -> Option<Vec<FileChange>> {
+        let revision = proposal.revision(revision)?;
+        let is_other = revision.event != proposal.current().event;
+        let changes = is_other.then(|| self.store.changeset(&revision.changes))?;
+        Some(changes.ok()?.into_changes())
+    }
+
+    /// What `proposal` comes to once those are applied that it stands on, with these. `None` unless all of them
+    /// can be taken in this session, and it fits then.
+    fn on_lower(
+        &self,
+        view: &View,
+        proposal: &Proposal,
+        related: &Marks,
+        not_taken: &BTreeSet<ProposalId>,
+    ) -> Result<Option<(Vec<ProposalId>, Visible)>> {
+        let takes = |lower: &Lower| {
+            let is_here = self.number(&lower.id).is_some();
+            is_here && !lower.is_revised && !not_taken.contains(&lower.id)
+        };
+        let below = related.below(&proposal.id, takes);
+        let needed = related.relations(&proposal.id).map_or_else(Vec::new, |it| it.needed(takes));
+        if needed.is_empty() || below.is_too_high || below.lacks.is_some() {
+            return Ok(None);
+        }
+        let Ok(mut ahead) = Ahead::new(self.store) else { return Ok(None) };
+        for id in &below.taken {
+            let shown = ahead.show(self.store, view, &view.proposal(id)?, None, None);
+            if !shown.is_ok_and(|shown| shown.plan.refusal().is_none()) {
+                return Ok(None);
+            }
+        }
+        let visible = decide::visible_on(self.store, view, proposal, Some(&ahead))?;
+        let on = needed.into_iter().map(|lower| lower.id.clone()).collect();
+        Ok(visible.refusal.is_none().then_some((on, visible)))
+    }
+
+    /// What all that is pending has to do with each other.
+    fn related(&mut self, view: &View, now: DateTime<Utc>) -> Result<Rc<Marks>> {
+        if !self.looked.is_of_now(self.store, view) {
+            let related = relations::relations(self.store, view, now)?;
+            let marks = Marks::of_relations(related);
+            self.looked = Looked::new(self.store, view, marks, None);
+        }
+        Ok(Rc::clone(&self.looked.marks))
+    }
+}
+
+/// The last revision about which `reviewer` has said something; none where that is the present one.
+fn last_seen<'p>(proposal: &'p Proposal, reviewer: &Actor) -> Option<&'p str> {
+    let said = proposal.conversation(&[]);
+    let number = said.iter().rfind(|saying| saying.by == reviewer)?.earlier?;
+    Some(&proposal.revisions.get(number.checked_sub(1)?)?.event)
+}
+
+/// True where both lead from the same contents to the same contents.
+fn same(one: &[FileChange], other: &[FileChange]) -> bool {
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| {
+            (&one.path, &one.before, &one.after) == (&other.path, &other.before, &other.after)
+        })
+}

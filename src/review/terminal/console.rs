@@ -1,0 +1,157 @@
+//! What is printed and asked at the terminal, and how an answer ends the review instead.
+
+use std::fmt::Display;
+
+use console::Term;
+
+use crate::error::{Error, Result};
+use crate::prompt::{self, Answer, Press, Prompt};
+use crate::render::diff::Options;
+use crate::render::style::Role;
+use crate::render::width;
+use crate::review::model::Key;
+use crate::text::escape;
+
+use super::screen;
+
+/// Why the review ends in the middle of a question.
+pub(super) enum Halt {
+    /// Ctrl-C.
+    Interrupted,
+    /// Ctrl-D, or the terminal is gone.
+    Ended,
+    /// Something failed.
+    Failed(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// What comes of something that may ask.
+pub(super) type Asked<T> = std::result::Result<T, Halt>;
+
+/// The terminal of the person who reviews.
+pub(super) struct Console {
+    term: Term,
+    keyboard: Prompt,
+    /// How differences are painted; as wide as the terminal was last.
+    pub(super) options: Options,
+}
+
+impl Console {
+    pub(super) fn new(term: Term, options: Options, marks_pastes: bool) -> Self {
+        let keyboard = Prompt::new(term.clone(), marks_pastes);
+        Self { term, keyboard, options }
+    }
+
+    /// Takes the terminal's present size, which may have changed since the last prompt. Returns its rows.
+    pub(super) fn measure(&mut self) -> usize {
+        let (rows, columns) = self.term.size_checked().unwrap_or((24, 80));
+        self.options.columns = usize::from(columns).max(20);
+        usize::from(rows)
+    }
+
+    pub(super) fn write(&self, text: &str) -> Result<()> {
+        let written = self.term.write_str(text).and_then(|()| self.term.flush());
+        written.map_err(|error| Error::io("write to the terminal", &error))
+    }
+
+    /// Prints `text` as a line.
+    pub(super) fn say(&self, text: &str) -> Result<()> {
+        self.write(&format!("{text}\n"))
+    }
+
+    /// Prints a message of aye's own, in lines that fit.
+    pub(super) fn tell(&self, role: Role, text: &str) -> Result<()> {
+        for line in width::wrap(text, self.options.columns) {
+            self.say(&self.options.palette.paint(role, line))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn dim(&self, text: impl Display) -> Result<()> {
+        self.tell(Role::Dim, &text.to_string())
+    }
+
+    /// Prints an error that does not end the review.
+    pub(super) fn fail(&self, error: &Error) -> Result<()> {
+        let text = format!("{}: {}", error.code().id, escape::line(error.message()));
+        self.say(&self.options.palette.paint(Role::Bad, text))
+    }
+
+    /// Prints why a decision is not, or will not be, written.
+    pub(super) fn not_written(&self, what: &str, error: &Error) -> Result<()> {
+        self.tell(Role::Bad, &format!("{what}: {}", escape::line(error.message())))?;
+        match error.hint_text() {
+            Some(hint) => self.dim(format_args!("hint: {}", escape::line(hint))),
+            None => Ok(()),
+        }
+    }
+
+    /// Prints `prompt` and waits for a key. Enter is a line feed.
+    pub(super) fn key(&mut self, prompt: &str) -> Asked<char> {
+        self.write(prompt)?;
+        loop {
+            match self.keyboard.press() {
+                Press::Nothing => {}
+                Press::Enter => {
+                    self.say("")?;
+                    return Ok('\n');
+                }
+                Press::Pasted => {
+                    self.say("")?;
+                    self.dim("pasted text decides nothing")?;
+                    self.write(prompt)?;
+                }
+                Press::Resumed => {
+                    prompt::forget_typed_ahead();
+                    self.write(&format!("\n{prompt}"))?;
+                }
+                Press::Interrupt => return Err(Halt::Interrupted),
+                Press::End => return Err(Halt::Ended),
+                Press::Char(key) => {
+                    self.say(key.encode_utf8(&mut [0; 4]))?;
+                    // It may have been resized while the prompt stood.
+                    self.measure();
+                    return Ok(key);
+                }
+            }
+        }
+    }
+
+    /// Asks `question` until one of `keys` is pressed.
+    pub(super) fn choose(&mut self, question: &str, keys: &[Key]) -> Asked<char> {
+        let prompt = screen::prompt(None, question, keys, &self.options);
+        loop {
+            match self.key(&prompt)? {
+                '?' => self.write(&screen::help(keys, &self.options))?,
+                key if keys.iter().any(|known| known.key == key) => return Ok(key),
+                _ => {}
+            }
+        }
+    }
+
+    /// Asks for a line, of which `typed` was typed already; `None` for Esc.
+    pub(super) fn line(&self, prompt: &str, typed: &str) -> Asked<Option<String>> {
+        let answer = self.keyboard.line_from(prompt, typed);
+        match answer.map_err(|error| Error::io("read from the terminal", &error))? {
+            Answer::Line(text) => Ok(Some(text)),
+            Answer::Escaped => Ok(None),
+            Answer::Interrupt => Err(Halt::Interrupted),
+            Answer::End => Err(Halt::Ended),
+        }
+    }
+
+    /// Asks for a reason, which the proposer gets back; `None` for Esc.
+    pub(super) fn reason(&self, prompt: &str) -> Asked<Option<String>> {
+        loop {
+            match self.line(prompt, "")? {
+                Some(text) if text.is_empty() => self.dim(prompt::REASON_WANTED)?,
+                answer => return Ok(answer),
+            }
+        }
+    }
+}

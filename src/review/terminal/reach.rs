@@ -1,0 +1,159 @@
+//! The proposal that the session comes to: loaded, taken apart, and what was answered about it put back.
+
+use std::collections::BTreeSet;
+
+use super::host::{Content, Loaded};
+use super::{Terminal, head, overview, screen};
+use crate::error::Result;
+use crate::proposal::ProposalId;
+use crate::render::diff::Painter;
+use crate::render::style::Role;
+use crate::review::model::{Action, Answers, Intent, Review, Slot, Verdict};
+
+/// As what a proposal was shown: as which revision, on top of which others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reached {
+    pub(super) revision: String,
+    pub(super) on: Vec<ProposalId>,
+}
+
+/// The proposal on the screen.
+pub(super) struct Current {
+    /// Its place in the session.
+    pub(super) at: usize,
+    pub(super) content: Box<Content>,
+    /// The painter of the file with this index.
+    pub(super) painter: Option<(usize, Painter)>,
+    /// The unit that is shown; `None` shows it again.
+    pub(super) unit: Option<usize>,
+}
+
+impl Terminal<'_> {
+    /// Makes sure that the present proposal is loaded and its header has been shown. `false` if the session
+    /// went on to another instead.
+    pub(super) fn reach(&mut self) -> Result<bool> {
+        let at = self.session.position();
+        if self.current.as_ref().is_some_and(|current| current.at == at) {
+            return Ok(true);
+        }
+        let Some(slot) = self.session.slot() else { return Ok(false) };
+        let is_new = slot.review.is_none();
+        if slot.done {
+            let _ = self.session.act(Action::Skip);
+            return Ok(false);
+        }
+        let Some(content) = self.load(at)? else { return Ok(false) };
+        self.open(at, content)?;
+        let slot = self.session.slot().filter(|slot| is_new && slot.is_answered());
+        let Some(intent) = slot.and_then(Slot::intent) else { return Ok(true) };
+        self.console.dim(format_args!(
+            "answered in an earlier review: {}; the last screen shows what it writes, < comes back to it",
+            intent.label()
+        ))?;
+        let _ = self.session.act(Action::Skip);
+        Ok(false)
+    }
+
+    /// Opens the proposals ahead whose answers an earlier review has saved, so that the last screen has
+    /// them too.
+    pub(super) fn reach_saved(&mut self) -> Result<()> {
+        let here = self.session.position();
+        for at in 0..self.session.slots().len() {
+            let slot = &self.session.slots()[at];
+            if slot.ticket.answers.is_some() && slot.review.is_none() && slot.outcome.is_none() {
+                self.session.visit(at);
+                self.reach()?;
+            }
+        }
+        self.session.visit(here);
+        Ok(())
+    }
+
+    /// The proposal as it is now; `None` where it cannot be decided any more.
+    fn load(&mut self, at: usize) -> Result<Option<Box<Content>>> {
+        let id = self.session.slots()[at].ticket.id.clone();
+        let not_taken = self.not_taken();
+        let known = self.reached[at].as_ref().map(|reached| reached.revision.as_str());
+        match self.host.load(&id, known, &not_taken)? {
+            Loaded::Ready(content) => Ok(Some(content)),
+            Loaded::Gone(status) => {
+                self.console.dim(format_args!("{id} {} meanwhile", screen::gone(&status)))?;
+                let _ = self.session.act(Action::Gone(status));
+                self.host.keep(&id, None)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn open(&mut self, at: usize, mut content: Box<Content>) -> Result<()> {
+        let count = self.session.slots().len();
+        let header = head::header(&content, at, count, &self.taken(), &self.console.options);
+        self.console.write(&header)?;
+        let now = Reached { revision: content.revision.clone(), on: content.on.clone() };
+        let known = self.reached[at].replace(now.clone());
+        if known.as_ref() != Some(&now) {
+            let answers = match known {
+                None => content.answers.take(),
+                Some(Reached { revision, .. }) => {
+                    let answers = self.session.slot().and_then(Answers::of);
+                    let is_revised = revision != now.revision;
+                    answers.map(|all| if is_revised { all.carried_over(&revision) } else { all })
+                }
+            };
+            self.take_apart(&content, answers)?;
+        }
+        self.current = Some(Current { at, content, painter: None, unit: None });
+        self.keep(at)
+    }
+
+    /// Takes the proposal apart, and puts `answers` back as far as they are about what is shown now.
+    fn take_apart(&mut self, content: &Content, answers: Option<Answers>) -> Result<()> {
+        let Content { changes, unfit, quiet, .. } = content;
+        let review = match content.memory {
+            true => Review::of_memory(changes, self.context),
+            false => Review::folding(changes, unfit, quiet, self.context),
+        };
+        let was_decided = answers.as_ref().is_some_and(Answers::decide);
+        self.session.open(review, answers);
+        let (Some(slot), Some(review)) = (self.session.slot(), self.session.review()) else {
+            return Ok(());
+        };
+        let options = &self.console.options;
+        if review.files().len() > 1 {
+            self.console.write(&overview::files(review, overview::MOST_FILES, options))?;
+        }
+        if let Some(seen) = &content.seen {
+            self.console.write(&screen::since_last_time(seen, content, options))?;
+        }
+        let decided = review.decided();
+        let drafts = review.units().iter().filter(|unit| unit.draft.is_some()).count();
+        if decided > 0 {
+            let text = format!("{decided} decided earlier and kept; u does not undo these");
+            self.console.dim(text)?;
+        }
+        if drafts > 0 {
+            let text = format!("{drafts} edited earlier and not taken; e goes on from the edit");
+            self.console.tell(Role::Warn, &text)?;
+        }
+        if was_decided && decided + drafts == 0 && slot.outcome.is_none() {
+            self.console
+                .dim("what was decided earlier is dropped: it is about other content or hunks")?;
+        }
+        Ok(())
+    }
+
+    /// The proposals of which something is to be applied.
+    pub(super) fn taken(&self) -> BTreeSet<ProposalId> {
+        self.those(|slot| slot.intent() == Some(Intent::Apply))
+    }
+
+    /// The proposals of which nothing is to be applied, or not all as it is.
+    fn not_taken(&self) -> BTreeSet<ProposalId> {
+        self.those(|slot| slot.is_settled() && slot.verdict() != Verdict::Apply)
+    }
+
+    fn those(&self, is_it: impl Fn(&Slot) -> bool) -> BTreeSet<ProposalId> {
+        let slots = self.session.slots().iter().filter(|slot| is_it(slot));
+        slots.map(|slot| slot.ticket.id.clone()).collect()
+    }
+}
