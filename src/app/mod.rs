@@ -5,6 +5,7 @@
 
 pub mod blame;
 pub mod capture;
+pub mod check;
 pub mod comment;
 pub mod denied;
 pub mod doctor;

@@ -70,24 +70,6 @@ pub fn list(store: &Store, arguments: &[&str]) -> Result<Vec<ObjectId>> {
     lines.map(|line| ObjectId::from_hex(line).map_err(|e| Error::bug(e.to_string()))).collect()
 }
 
-/// At most `most` commits of HEAD's history that change the file at `path`, the newest first, without those of `base`'s;
-/// none where that cannot be told.
-///
-/// # Errors
-/// `git_not_found`.
-pub fn of_file(
-    store: &Store,
-    path: &RepoPath,
-    base: Option<&str>,
-    most: usize,
-) -> Result<Vec<ObjectId>> {
-    let most = format!("--max-count={most}");
-    let but = base.map(|base| format!("^{base}"));
-    let git = git_here(store).env("GIT_LITERAL_PATHSPECS", "1").args(["rev-list", &most, "HEAD"]);
-    let answer = git.args(but).arg("--").arg(path.to_path()).answer()?;
-    Ok(answer.stdout.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
-}
-
 /// Git in this very work tree: each has a HEAD of its own.
 fn git_here(store: &Store) -> Git {
     Git::new(store.work_dir().unwrap_or_else(|| store.repo().git_dir().to_owned()))

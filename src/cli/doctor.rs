@@ -10,8 +10,10 @@ use serde::Serialize;
 
 use super::{Context, Format, trust};
 use crate::actor::startup;
+use crate::app::doctor::table::remedy;
 use crate::app::doctor::{self, Findings, Problem, Wanted};
 use crate::error::{Exit, Result};
+use crate::shell::sandbox;
 use crate::store::{Audience, Store, View};
 use crate::text::escape;
 
@@ -71,9 +73,12 @@ pub struct Diagnosis {
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
-    /// types as an agent's; a lane that goes on from another one (`lane_forked`), or that is not in this
-    /// shallow clone from its beginning (`lane_shallow`); what an earlier repair set aside and does not count.
+    /// types as an agent's; a password in the URL of a remote; a lane that goes on from another one
+    /// (`lane_forked`), or that is not in this shallow clone from its beginning (`lane_shallow`); what an
+    /// earlier repair set aside and does not count.
     pub warnings: Vec<String>,
+    /// Whether the kernel confines what `aye shell` runs: Landlock and seccomp are there.
+    pub sandbox: bool,
     /// What was repaired.
     pub repaired: Vec<String>,
 }
@@ -112,11 +117,20 @@ fn print(context: &mut Context, store: &Store, found: Findings) -> Result<Exit> 
     warnings.extend(
         notices.map(|trouble| format!("{}: {}", trouble.kind.id(), trouble.message())).take(MOST),
     );
-    let schema = "aye/doctor@1";
+    let (schema, sandbox) = ("aye/doctor@1", sandbox::offered().is_sandbox());
     let counts = view.map(View::lanes_by_audience).unwrap_or_default();
     let audiences = counts.iter().map(|(of, count)| (of.as_str().to_owned(), *count)).collect();
-    let diagnosis =
-        Diagnosis { schema, sound, pending, lanes, audiences, problems, warnings, repaired };
+    let diagnosis = Diagnosis {
+        schema,
+        sound,
+        pending,
+        lanes,
+        audiences,
+        problems,
+        warnings,
+        repaired,
+        sandbox,
+    };
     context.emit(Format::Text, &diagnosis, || {
         let mut text = String::new();
         for repaired in &diagnosis.repaired {
@@ -124,6 +138,9 @@ fn print(context: &mut Context, store: &Store, found: Findings) -> Result<Exit> 
         }
         for problem in &diagnosis.problems {
             text += &format!("{}: {}\n", problem.code, escape::line(&problem.message));
+        }
+        if !diagnosis.sandbox {
+            text += &format!("warning: sandbox_missing: {}\n", remedy("sandbox_missing"));
         }
         for warning in &diagnosis.warnings {
             text += &format!("warning: {}\n", escape::line(warning));
@@ -148,7 +165,8 @@ fn print(context: &mut Context, store: &Store, found: Findings) -> Result<Exit> 
                 true => String::new(),
                 false => format!(" ({})", others.join(", ")),
             };
-            text += &format!("sound: {} pending, {lanes}{others}\n", diagnosis.pending);
+            let sandbox = if diagnosis.sandbox { "; the kernel confines aye shell" } else { "" };
+            text += &format!("sound: {} pending, {lanes}{others}{sandbox}\n", diagnosis.pending);
         }
         let hints: BTreeSet<&str> =
             diagnosis.problems.iter().map(|problem| problem.hint.as_str()).collect();

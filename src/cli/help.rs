@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use super::util::codes;
 use super::{Context, Global, pager};
 use crate::error::Exit;
 use crate::render::style::{Palette, Role};
@@ -25,9 +26,12 @@ const PAGES: &[Page] = &[
     Page { name: "install", text: include_str!("../../docs/install.md") },
 ];
 
+/// The page that the program makes of its own tables.
+const CODES: &str = "codes";
+
 /// Names of the pages.
 pub fn topics() -> impl Iterator<Item = &'static str> {
-    PAGES.iter().map(|page| page.name)
+    PAGES.iter().map(|page| page.name).chain([CODES])
 }
 
 /// Prints the page that `args`, a whole command line, ask for; `None` where they ask for none.
@@ -37,7 +41,11 @@ pub fn answer(args: &[OsString]) -> Option<Exit> {
         [_, help, name, flag] if help == "help" && flag == "--no-pager" => (name, true),
         _ => return None,
     };
-    let page = PAGES.iter().find(|page| name == page.name)?;
+    let page = PAGES.iter().find(|page| name == page.name);
+    let (name, page) = match page {
+        None if name == CODES => (CODES, codes::page()),
+        found => (found?.name, found?.text.to_owned()),
+    };
     let global = Global {
         directory: None,
         format: None,
@@ -50,9 +58,9 @@ pub fn answer(args: &[OsString]) -> Option<Exit> {
     };
     let mut context = Context::from_process(&global);
     let palette = if context.color { Palette::new(|_| None) } else { Palette::plain() };
-    let mut text = printed(page.text, &palette);
-    if <super::Cli as clap::CommandFactory>::command().find_subcommand(page.name).is_some() {
-        text += &format!("\nThe flags of the command: aye {} --help\n", page.name);
+    let mut text = printed(&page, &palette);
+    if <super::Cli as clap::CommandFactory>::command().find_subcommand(name).is_some() {
+        text += &format!("\nThe flags of the command: aye {name} --help\n");
     }
     match pager::page(&mut context, None, text) {
         Ok(()) => Some(Exit::Done),

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use chrono::Duration;
 
 use super::Context;
-use crate::check::missing;
 use crate::memory::DIR;
 use crate::memory::settings::{Settings, manifest, schema};
 use crate::repository::policy;
 use crate::session::{home, tree};
-use crate::store::sight::Sight;
 use crate::store::{Store, View, idle};
 
 /// How far a clock may be set back without a proposal that has run out being overlooked by who
@@ -20,32 +18,14 @@ const MARGIN: Duration = Duration::days(1);
 
 /// True if the stamp says that nothing is pending or contested; opens no repository.
 pub(super) fn is_idle(context: &Context) -> bool {
-    look(context).is_some()
-}
-
-/// True if it also says that nothing was applied so lately that it may have been swept away, and the
-/// settings of the work tree can be read.
-pub(super) fn is_settled(context: &Context) -> bool {
-    let Some(idle) = look(context) else { return false };
-    let Some(top) = top(context) else { return false };
-    let is_there = || idle.sight.as_deref().is_some_and(|sight| is_in_sight(context, &top, sight));
-    (idle.settled || is_there()) && has_valid_policy(&top)
-}
-
-/// True if HEAD and the files are as a look has seen them that missed nothing.
-fn is_in_sight(context: &Context, top: &Path, sight: &str) -> bool {
-    let common = idle::common_dir(&context.directory, |name| context.var(name));
-    let git_dir = idle::git_dir_at(top);
-    git_dir.zip(common).is_some_and(|(git, common)| Sight::is_same(sight, &git, &common, top))
-}
-
-fn look(context: &Context) -> Option<idle::Idle> {
-    let dir = idle::common_dir(&context.directory, |name| context.var(name))?;
+    let dir = idle::common_dir(&context.directory, |name| context.var(name));
     // In the tree of a session the question is about the repository that the session is of.
-    if home::is_among_trees(&dir) {
-        return None;
-    }
-    idle::look(&dir, context.now)
+    dir.is_some_and(|dir| !home::is_among_trees(&dir) && idle::look(&dir, context.now))
+}
+
+/// True if also the settings of the work tree can be read.
+pub(super) fn is_settled(context: &Context) -> bool {
+    is_idle(context) && top(context).is_some_and(|top| has_valid_policy(&top))
 }
 
 /// The top of the work tree, where it is to be found without the repository.
@@ -78,32 +58,19 @@ fn has_valid_policy(top: &Path) -> bool {
     }
 }
 
-/// Begins to note what is seen of the files; `None` where that cannot be told from their facts.
-pub(super) fn sight(context: &Context, store: &Store) -> Option<Sight> {
-    let top = std::path::absolute(store.work_dir()?).ok()?;
-    Sight::begin(store.repo().git_dir(), store.common_dir(), &top, context.now)
-}
-
-/// Notes that a full look at `view` found nothing pending and nothing contested, nor missed any of the
-/// files in `sight`, if it looked for them; unless the lanes have moved since. Trouble in the lanes is to
-/// be reported every time, so then there is no stamp.
-pub(super) fn stamp(context: &Context, store: &Store, view: &View, sight: Option<&Sight>) {
+/// Notes that a full look at `view` found nothing pending and nothing contested; unless the lanes have moved
+/// since. Trouble in the lanes is to be reported every time, so then there is no stamp.
+pub(super) fn stamp(context: &Context, store: &Store, view: &View) {
     if !view.troubles().iter().all(|trouble| trouble.kind.is_notice()) {
-        return;
-    }
-    // So is what is left of purged proposals.
-    if !store.shown_of_purged(view).is_ok_and(|shown| shown.is_empty()) {
         return;
     }
     // The git directory of a session's tree is its agent's.
     if store.config(tree::SESSION).is_some() {
         return;
     }
-    // Read only where there is a stamp to leave; the files are read once more when it is left.
+    // Read only where there is a stamp to leave.
     let tips = idle::Tips::read(store.common_dir());
     let Some(tips) = tips.filter(|_| view.is_current(store)) else { return };
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);
-    let settled = missing::is_settled(view, context.now).unwrap_or(false);
-    let sight = sight.filter(|_| !settled).and_then(Sight::text);
-    idle::stamp(store.common_dir(), context.now, &tips, idle::Found { lasting, settled, sight });
+    idle::stamp(store.common_dir(), context.now, &tips, lasting);
 }

@@ -91,7 +91,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let view = store.look()?;
     let summaries = view.proposals(&filter, context.now)?;
     if usual && summaries.is_empty() && view.contested(context.now)?.is_empty() {
-        idle::stamp(context, &store, &view, None);
+        idle::stamp(context, &store, &view);
     }
     let purged = if is_all { view.purged()? } else { Vec::new() };
     let marks = Marks::of(&store, &view, context.now, &summaries)?;

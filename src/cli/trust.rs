@@ -49,7 +49,7 @@ pub(super) fn put_back(
     let mut put_back =
         |authority: &Authority, commit: &str| match store.put_back(authority, view, commit) {
             Ok(what) => done.push(what),
-            Err(error) => refused.push(Problem::of(&error, COMMAND)),
+            Err(error) => refused.push(Problem::of(&error)),
         };
     if let Some(authority) = authority {
         commits.iter().for_each(|commit| put_back(authority, commit));

@@ -33,7 +33,7 @@ pub use approve::approve;
 pub use follow::{Followed, follow, moved_to};
 pub use publish::publish;
 pub use shown::{Residue, Shown, Visible, show, visible, visible_on};
-pub use standing::{base_at, is_here, target, target_here, written_here};
+pub use standing::{is_here, target, target_here, written_here};
 pub use subject::{contains, plan_wherever};
 pub use undo::{Undone, undo};
 pub use unrecorded::{Made, Unrecorded, require_recorded, unrecorded};

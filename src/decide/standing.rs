@@ -53,7 +53,7 @@ pub fn target(
 }
 
 /// What `target` has at `path`; `None` where it has no such file, or cannot be read.
-pub fn base_at(store: &Store, target: &Target, path: &RepoPath) -> Option<Entry> {
+fn base_at(store: &Store, target: &Target, path: &RepoPath) -> Option<Entry> {
     let commit = target.commit.as_ref()?;
     apply::entry_in(store, commit, path).unwrap_or_default()
 }

@@ -234,6 +234,11 @@ impl Report {
         self.findings.push(finding);
     }
 
+    /// Adds findings.
+    pub fn extend(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        self.findings.extend(findings);
+    }
+
     /// The findings so far.
     pub fn findings(&self) -> &[Finding] {
         &self.findings

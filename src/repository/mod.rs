@@ -11,6 +11,7 @@ mod ignored;
 mod object;
 mod open;
 mod parameters;
+mod passwords;
 mod paths;
 pub mod policy;
 mod program;

@@ -24,32 +24,6 @@ use crate::worktree::journal;
 
 const VERSION: &str = "aye idle 3";
 pub(super) const NAME: &str = "idle";
-/// Behind the time of the look, where nothing was applied lately.
-const SETTLED: &str = " settled";
-/// Between the lane refs and what was seen of the files.
-const SEEN: &str = "\n\n";
-
-/// Nothing waits for anyone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Idle {
-    /// Nor was anything applied so lately that it may be missing from the files.
-    pub settled: bool,
-    /// What was seen of the files where something was, and all of it was there: the text of a
-    /// [`Sight`](super::sight::Sight).
-    pub sight: Option<String>,
-}
-
-/// What a full look found beside nothing that waits.
-#[derive(Clone, Copy, Debug)]
-pub struct Found<'a> {
-    /// Nor would anything have waited some time ago, by a clock that was set back.
-    pub lasting: bool,
-    /// As in [`Idle`].
-    pub settled: bool,
-    /// As in [`Idle`].
-    pub sight: Option<&'a str>,
-}
-
 /// The lane refs of a repository, as their files say. Two equal values mean the same events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tips {
@@ -111,27 +85,20 @@ fn packed(path: &Path) -> io::Result<String> {
 /// when the clock is behind that look: a proposal that had expired then may be pending again.
 /// Not in a directory of somebody else's, which only opening it properly may trust, and not after an
 /// interrupted apply, which the next command has to settle.
-pub fn look(common_dir: &Path, now: DateTime<Utc>) -> Option<Idle> {
-    let private = Directory::open(&common_dir.join("aye")).ok()??;
-    if !is_ours(common_dir)? || journal::is_pending(&private) {
-        return None;
-    }
-    let text = String::from_utf8(private.read(NAME).ok()??).ok()?;
-    let mut parts = text.splitn(3, '\n');
-    parts.next()?.strip_prefix(VERSION)?;
-    let looked = parts.next()?.strip_prefix("looked ")?;
-    let (looked, settled) = match looked.strip_suffix(SETTLED) {
-        Some(looked) => (looked, true),
-        None => (looked, false),
+pub fn look(common_dir: &Path, now: DateTime<Utc>) -> bool {
+    let stamped = || -> Option<bool> {
+        let private = Directory::open(&common_dir.join("aye")).ok()??;
+        if !is_ours(common_dir)? || journal::is_pending(&private) {
+            return None;
+        }
+        let text = String::from_utf8(private.read(NAME).ok()??).ok()?;
+        let mut parts = text.splitn(3, '\n');
+        parts.next()?.strip_prefix(VERSION)?;
+        let looked: i64 = parts.next()?.strip_prefix("looked ")?.parse().ok()?;
+        let tips = parts.next()?;
+        Some(now.timestamp_millis() >= looked && Tips::read(common_dir)?.all == tips)
     };
-    let looked: i64 = looked.parse().ok()?;
-    let rest = parts.next()?;
-    let (tips, sight) = match rest.split_once(SEEN) {
-        Some((tips, sight)) => (tips, Some(sight.to_owned())),
-        None => (rest, None),
-    };
-    let same = now.timestamp_millis() >= looked && Tips::read(common_dir)?.all == tips;
-    same.then_some(Idle { settled, sight })
+    stamped().unwrap_or_default()
 }
 
 /// Whether `directory` belongs to the user who runs this.
@@ -141,20 +108,15 @@ fn is_ours(directory: &Path) -> Option<bool> {
 }
 
 /// Leaves a stamp after a full look at `now` that found nothing and began when the lanes stood at
-/// `before`. Says nothing if it cannot: the next look is a full one then.
-pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, found: Found<'_>) {
+/// `before`; nor would it have found anything some time ago, by a clock that was set back, where it is
+/// `lasting`. Does nothing if it cannot: the next look is a full one then.
+pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, lasting: bool) {
     // A writer in between: what was seen is not what is there.
     if Tips::read(common_dir).as_ref() != Some(before) {
         return;
     }
-    let line = if found.lasting { &before.line } else { " for now" };
-    let settled = if found.settled { SETTLED } else { "" };
-    let looked = now.timestamp_millis();
-    let mut text = format!("{VERSION}{line}\nlooked {looked}{settled}\n{}", before.all);
-    if let Some(sight) = found.sight {
-        text += SEEN;
-        text += sight;
-    }
+    let line = if lasting { &before.line } else { " for now" };
+    let text = format!("{VERSION}{line}\nlooked {}\n{}", now.timestamp_millis(), before.all);
     let _ = Directory::make(&common_dir.join("aye"))
         .and_then(|private| private.replace(NAME, text.as_bytes(), false));
 }
@@ -206,7 +168,7 @@ mod tests {
     use super::*;
 
     fn waits_for_none(dir: &Path, now: DateTime<Utc>) -> bool {
-        super::look(dir, now).is_some()
+        super::look(dir, now)
     }
 
     fn at(second: i64) -> DateTime<Utc> {
@@ -222,12 +184,7 @@ mod tests {
     }
 
     fn note(dir: &Path) {
-        stamp(
-            dir,
-            at(5),
-            &Tips::read(dir).unwrap(),
-            Found { lasting: true, settled: false, sight: None },
-        );
+        stamp(dir, at(5), &Tips::read(dir).unwrap(), true);
     }
 
     #[test]
@@ -268,12 +225,7 @@ mod tests {
         let directory = repository();
         let before = Tips::read(directory.path()).unwrap();
         fs::write(directory.path().join("refs/aye/log/lane"), "bbbb\n").unwrap();
-        stamp(
-            directory.path(),
-            at(5),
-            &before,
-            Found { lasting: true, settled: false, sight: None },
-        );
+        stamp(directory.path(), at(5), &before, true);
         assert!(!waits_for_none(directory.path(), at(5)));
     }
 

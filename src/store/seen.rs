@@ -11,8 +11,8 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
-pub use super::sight::Above;
-use super::sight::Facts;
+pub use super::facts::Above;
+use super::facts::Facts;
 use super::{Store, View};
 use crate::private::Directory;
 

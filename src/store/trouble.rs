@@ -33,7 +33,7 @@ pub enum TroubleKind {
 
 impl TroubleKind {
     /// All of them.
-    pub(super) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Unreadable,
         Self::Incomplete,
         Self::Shallow,

@@ -308,7 +308,7 @@ fn run(steps: &[Step]) {
     };
     assert_eq!(states(left), states(right));
     // Nothing that the program itself has recorded contradicts anything.
-    left.aye(&["check"]).lacks("event_rejected");
+    left.aye(&["doctor"]).lacks("event_rejected");
 }
 
 /// Found by chance: an undo of what was withdrawn.

@@ -740,3 +740,23 @@ fn one_wrong_value_in_the_configuration_is_named_once_and_damages_nothing() {
     repo.git(&["config", "--unset", "aye.maxFileSize"]);
     repo.aye(&["doctor"]).ok();
 }
+
+#[test]
+fn a_password_in_the_url_of_a_remote_is_warned_of_and_not_printed() {
+    let repo = Repo::with(&[("f", "1\n")]);
+    repo.git(&["remote", "add", "origin", "https://ada:hunter2hunter2@example.com/a.git"]);
+    let doctor = repo.aye(&["doctor", "--json"]).ok().json();
+    let warnings = doctor["warnings"].to_string();
+    assert!(warnings.contains("remote.origin.url") && !warnings.contains("hunter2"), "{warnings}");
+    assert!(doctor["sandbox"].is_boolean(), "{doctor}");
+    repo.git(&["remote", "set-url", "origin", "https://ada@example.com/a.git"]);
+    assert_eq!(repo.aye(&["doctor", "--json"]).ok().json()["warnings"], serde_json::json!([]));
+}
+
+#[test]
+fn every_code_has_its_remedy_in_the_help() {
+    let repo = Repo::with(&[("f", "1\n")]);
+    let page = repo.aye(&["help", "codes"]).ok();
+    let codes = ["lane_equivocates", "content_differs", "revised_meanwhile", "remote_password"];
+    codes.iter().fold(page, |page, code| page.says(code));
+}

@@ -160,8 +160,6 @@ fn no_malformed_lane_stops_a_command() {
     let run = run.notes(&format!("warning: {count} fetched"));
     drop(run);
     scene.all_commands_work();
-    let report = scene.run(&["check", "--json"]).exits(1).json().to_string();
-    assert_eq!(report.matches("\"lane_unreadable\"").count(), count, "{report}");
     let doctor = scene.run(&["doctor", "--json"]).exits(1).json();
     assert_eq!(doctor["problems"].as_array().unwrap().len(), count, "{doctor}");
     // Warm and cold are one state.
@@ -196,8 +194,7 @@ fn what_comes_before_the_first_bad_commit_counts() {
     seen();
     let run = repo.aye(&["list", "-q"]).ok();
     assert_eq!(run.err(), "");
-    repo.aye(&["check"]).exits(1).says("lane_unreadable");
-    repo.aye(&["check", "--fail-on", "contested"]).ok().says("lane_unreadable");
+    repo.aye(&["doctor"]).exits(1).says("lane_unreadable");
 }
 
 #[test]
@@ -472,8 +469,6 @@ fn a_rewound_lane_is_reported_and_not_followed() {
     assert_eq!(state(&repo), before);
     let rewound = "lane rewound of origin was rewound by its remote";
     repo.aye(&["list"]).ok().says("Second").notes(rewound);
-    repo.aye(&["check"]).exits(1).says("lane_rewound");
-    repo.aye(&["check", "--fail-on", "lane-rewound"]).exits(1);
     repo.aye(&["doctor"]).exits(1).says("lane_rewound");
     let event = lane.propose("t.txt", "Third");
     let third = lane.step(&event, &[&first]);
@@ -499,7 +494,7 @@ fn a_lane_of_two_histories_is_reported() {
         lane.push_to(remote, &lane.step(&event, &[]));
     }
     repo.aye(&["list"]).ok().says("Left").says("Right");
-    repo.aye(&["check"]).exits(1).says("lane_equivocates");
+    repo.aye(&["doctor"]).exits(1).says("lane_equivocates");
     state(&repo);
     // A remote that lags behind another is none.
     let mut lane = Hostile::new(&repo, "lagging");
@@ -508,7 +503,7 @@ fn a_lane_of_two_histories_is_reported() {
     let event = lane.propose("lead.txt", "Lead");
     lane.push_to("left", &lane.step(&event, &[&first]));
     lane.push_to("right", &first);
-    repo.aye(&["check"]).exits(1).lacks("lagging");
+    repo.aye(&["doctor"]).exits(1).lacks("lagging");
 }
 
 #[test]
@@ -530,7 +525,7 @@ fn nobody_else_writes_under_the_name_of_this_clones_lane() {
     );
     lane.push(&lane.step(&forged, &[&own]));
     repo.aye(&["list"]).ok().says(&pending);
-    repo.aye(&["check"]).exits(1).says("lane_equivocates");
+    repo.aye(&["doctor"]).exits(1).says("lane_equivocates");
     assert_eq!(state(&repo), before);
 }
 
@@ -586,9 +581,8 @@ fn events_that_contradict_the_others_do_not_count() {
     ahead.push(&ahead.step(&event.to_string(), &[]));
     let run = repo.aye(&["show", id]).ok().says("pending");
     assert_eq!(run.err(), "");
-    let check = repo.aye(&["check", "--json"]).exits(1).json().to_string();
-    assert_eq!(check.matches("\"event_rejected\"").count(), 6, "{check}");
-    repo.aye(&["doctor"]).exits(1).says("event_rejected");
+    let doctor = repo.aye(&["doctor", "--json"]).exits(1).json().to_string();
+    assert_eq!(doctor.matches("\"event_rejected\"").count(), 6, "{doctor}");
     let before = state(repo);
     assert!(before.to_string().contains("pending"), "{before}");
     // This clone's lane has come so far now.

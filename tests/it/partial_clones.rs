@@ -155,7 +155,7 @@ fn what_an_event_names_is_fetched_with_it() {
     assert_eq!(asks(&bob, &["list"]), 1);
     assert_eq!(row(&bob, &one)["status"], "applied");
     assert_eq!(row(&bob, &two)["status"], "rejected");
-    bob.aye(&["check"]).lacks("event_rejected");
+    bob.aye(&["doctor"]).lacks("event_rejected");
     assert_eq!(asks(&bob, &["list"]), 0);
 }
 
@@ -221,8 +221,7 @@ fn a_lane_is_read_as_soon_as_its_remote_answers() {
     let gone = away(&server);
     let run = bob.aye(&["list"]).ok();
     assert!(run.err().contains(" partial "), "{}", run.err());
-    let check = bob.aye(&["check"]).exits(1).says("lane_incomplete");
-    assert!(check.out().contains("hint"), "{}", check.out());
+    bob.aye(&["doctor"]).exits(1).says("lane_incomplete").says("hint");
     let refs = bob.git(&["for-each-ref", "refs/aye"]);
     for args in
         [&["doctor"][..], &["doctor", "--repair"], &["doctor", "--full"], &["doctor", "--gc"]]
@@ -253,7 +252,6 @@ fn a_shallow_lane_is_read_from_where_it_begins() {
     let run = bob.aye(&["list"]).ok();
     assert_eq!(run.err().matches(" shallow ").count(), 1, "{}", run.err());
     assert!(run.err().contains("--unshallow origin"), "{}", run.err());
-    bob.aye(&["check"]).exits(1).says("lane_shallow");
     bob.aye(&["doctor"]).ok().says("lane_shallow").says("sound: 1 pending");
     bob.aye(&["doctor", "--repair"]).lacks("aside");
     bob.aye(&["show", &two]).ok();
@@ -267,11 +265,11 @@ fn a_shallow_lane_is_read_from_where_it_begins() {
     push(&ada);
     bob.git(&["fetch", "-q", "--depth=1", "origin"]);
     assert_eq!(row(&bob, &four)["status"], "pending");
-    bob.aye(&["check"]).exits(1).says("lane_shallow").lacks("lane_rewound").lacks("equivocates");
+    bob.aye(&["doctor"]).says("lane_shallow").lacks("lane_rewound").lacks("equivocates");
     bob.git(&["fetch", "-q", "--unshallow", "origin"]);
     assert_eq!(list(&bob).json()["proposals"].as_array().expect("a list").len(), 5);
     assert_eq!(row(&bob, &one)["status"], "pending");
-    bob.aye(&["check"]).lacks("shallow");
+    bob.aye(&["doctor"]).lacks("shallow");
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl Scene {
         let (repo, _) = self.with(forged);
         let shown = repo.aye(&["show", &self.id, "--json"]).ok().json();
         assert_eq!(shown["status"], "applied");
-        repo.aye(&["check"]).lacks("event_rejected");
+        repo.aye(&["doctor"]).lacks("event_rejected");
         repo
     }
 
@@ -125,7 +125,7 @@ impl Scene {
         for _ in 0..2 {
             let shown = repo.aye(&["show", &self.id, "--json"]).ok().json();
             assert_eq!(shown["status"], "pending", "{bytes}");
-            repo.aye(&["check"]).exits(1).says("event_rejected").says(why);
+            repo.aye(&["doctor"]).exits(1).says("event_rejected").says(why);
             std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).expect("removed");
         }
         assert!(repo.aye(&["doctor"]).out().contains("event_rejected"));
@@ -240,7 +240,6 @@ fn a_manifest_that_cannot_be_read_decides_nothing() {
         for _ in 0..2 {
             let shown = repo.aye(&["show", &scene.id, "--json"]).ok().json();
             assert_eq!(shown["status"], "pending", "{name}");
-            repo.aye(&["check"]).exits(1).says("event_rejected");
             assert!(repo.aye(&["doctor"]).exits(1).out().contains("event_rejected"), "{name}");
             std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).expect("removed");
         }

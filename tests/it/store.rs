@@ -439,7 +439,7 @@ fn a_partial_clone_without_its_remote_goes_on_and_says_so() {
     let cmd = |args: &[&str]| repo.cmd(args).dir(&clone);
     let list = cmd(&["list"]).run().ok();
     assert!(list.err().contains(" partial "), "{}", list.err());
-    cmd(&["check"]).run().exits(1).says("lane_incomplete");
+    cmd(&["doctor"]).run().exits(1).says("lane_incomplete");
     // Back again, and one of the objects is there.
     std::fs::rename(&away, repo.root()).expect("moved");
     let lost = list.err();

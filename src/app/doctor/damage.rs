@@ -17,14 +17,11 @@ pub(super) fn lost(
     saved: Option<&Path>,
     aside: &[Aside],
 ) -> Vec<Problem> {
-    let hint = "fetch the lane from a clone that has it; refs/aye/broken/ and .git/aye/broken/ keep \
-                what was found of it";
     let unsaved = saved.map(|saved| store.lost(view, saved, lanes, aside)).unwrap_or_default();
     let unsaved = unsaved.into_iter().map(|event| format!("{event} could not be saved"));
     let damaged =
         damaged.iter().map(|damage| format!("{}; it could not be saved", damage.message()));
-    let problem = |message| Problem { hint: hint.into(), ..Problem::new("event_lost", message) };
-    unsaved.chain(damaged).map(problem).collect()
+    unsaved.chain(damaged).map(|message| Problem::new("event_lost", message)).collect()
 }
 
 /// An object that is damaged or missing.

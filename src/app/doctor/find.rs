@@ -7,13 +7,14 @@ use chrono::{DateTime, Utc};
 use super::damage::{damaged, end_of};
 use super::remotes::{gone, leaks, rewound};
 use super::{Problem, Wanted, is_leak};
-use crate::check::lanes;
 use crate::error::{Error, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::codes::{CACHE_TAMPERED, PROPOSAL_ARCHIVED};
-use crate::store::{Examined, Filter, Inspection, Leftover, Store, TroubleKind, View, idle};
+use crate::store::{
+    Examined, Filter, Inspection, Leftover, Store, Trouble, TroubleKind, View, idle,
+};
 use crate::worktree::codes as apply;
 
 /// What a look at everything has found.
@@ -78,7 +79,7 @@ impl<'a> Looking<'a> {
     }
 
     fn add_hinted(&mut self, code: &str, message: String, hint: impl Into<String>) {
-        self.problems.push(Problem { hint: hint.into(), ..Problem::new(code, message) });
+        self.problems.push(Problem::new(code, message).hint(Some(hint)));
     }
 
     /// Damaged objects. Returns the refs of the lanes that these break, and the proposals of which some are missing.
@@ -105,25 +106,30 @@ impl<'a> Looking<'a> {
             }
         }
         for trouble in view.troubles().iter().filter(|trouble| trouble.kind.is_damage()) {
-            let is_unreadable = trouble.kind == TroubleKind::Unreadable;
-            if is_unreadable && named.contains(&*trouble.name) {
-                continue;
+            if trouble.kind != TroubleKind::Unreadable || !named.contains(&*trouble.name) {
+                self.add(trouble.kind.id(), trouble.message());
             }
-            let mut message = trouble.message();
-            if is_unreadable {
-                message += "; it comes from a remote, and nothing of this clone is lost";
-            }
-            self.add_hinted(trouble.kind.id(), message, lanes::hint(trouble.kind));
         }
+        let purged = TroubleKind::Purged;
         for name in store.archives_of_purged(view)? {
-            let message = format!("{name} holds what was purged by its owner");
-            self.add_hinted(TroubleKind::Purged.id(), message, lanes::hint(TroubleKind::Purged));
+            self.add(purged.id(), format!("{name} holds what was purged by its owner"));
+        }
+        let of_purged = |trouble: &&Trouble| trouble.kind == purged;
+        let named = view.troubles().iter().filter(of_purged);
+        let named: Vec<&str> = named.filter_map(|it| it.proposal.as_deref()).collect();
+        for (id, names) in store.shown_of_purged(view)? {
+            if !named.contains(&id.as_str()) {
+                let message = format!("{id} was purged by its owner, and is still in {names}");
+                self.add(purged.id(), message);
+            }
         }
         self.problems.extend(store.rewound()?.iter().map(rewound));
         self.problems.extend(store.lanes_gone()?.iter().map(|name| gone(name)));
         for name in store.sessions_of_purged()? {
-            let (message, hint) = lanes::purged_session(&name);
-            self.add_hinted(TroubleKind::Purged.id(), message, hint);
+            let message =
+                format!("session {name} holds what was purged, in refs/aye/session/{name}");
+            let hint = format!("aye session end {name} --discard");
+            self.add_hinted(purged.id(), message, hint);
         }
         Ok(())
     }
@@ -143,8 +149,7 @@ impl<'a> Looking<'a> {
     fn forged_stamp(&mut self) -> Result<()> {
         let (store, view, now) = (self.store, self.view, self.now);
         let waiting = view.count_pending(now)? + view.contested(now)?.len();
-        if waiting == 0 || idle::look(store.common_dir(), now).is_none() || !view.is_current(store)
-        {
+        if waiting == 0 || !idle::look(store.common_dir(), now) || !view.is_current(store) {
             return Ok(());
         }
         self.add(
@@ -173,10 +178,9 @@ impl<'a> Looking<'a> {
 
     /// Settings by which git would push lanes to somebody they are not for.
     fn pushes(&mut self) {
-        let hint = "git config --unset-all that key, and push branches and refs/aye/log/* by name";
         for pushes in self.store.pushes_of_others() {
             if is_leak(self.view, &pushes) {
-                self.add_hinted("private_lane_pushed", leaks(&pushes), hint);
+                self.add("private_lane_pushed", leaks(&pushes));
             }
         }
     }
@@ -225,7 +229,7 @@ impl<'a> Looking<'a> {
         let policy = policy.filter(|error| !error.is(&INVALID_CONFIG) || config.is_none());
         let errors: Vec<Error> =
             config.into_iter().chain(policy).chain(settings_problems(self.store)).collect();
-        self.problems.extend(errors.iter().map(|error| Problem::of(error, "correct the file")));
+        self.problems.extend(errors.iter().map(Problem::of));
     }
 
     /// What stopped processes have `left`, and what keeps aye from writing.
@@ -238,12 +242,10 @@ impl<'a> Looking<'a> {
         for lock in self.store.stale_locks(self.now) {
             let (path, minutes) = (lock.path.display().to_string(), lock.age.as_secs() / 60);
             let message = format!("{path} has been there for {minutes} minutes; git waits for it");
-            let hint = format!("if no git process is running, remove it: {path}");
-            self.add_hinted("git_lock_stale", message, hint);
+            self.add("git_lock_stale", message);
         }
-        let hint = "give it to the user who runs aye, or let that user write it";
         for error in self.store.unwritable() {
-            self.add_hinted("not_writable", error.message().to_owned(), hint);
+            self.add("not_writable", error.message());
         }
     }
 }

@@ -5,6 +5,7 @@ mod damage;
 mod find;
 mod remotes;
 mod repair;
+pub mod table;
 
 use std::path::PathBuf;
 
@@ -22,14 +23,7 @@ use crate::store::{Aside, Audience, Damage, Depth, Inspection, Pushes, Store, Vi
 /// Something that is wrong.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Problem {
-    /// A stable code: `lane_broken`, `event_lost`, `projection_changed`, `projection_missing`,
-    /// `projection_stale`, `projection_unexpected`, `projection_unreadable`, `object_missing`,
-    /// `changeset_invalid`, `journal_invalid`, `journal_foreign`, `private_dir_unsafe`,
-    /// `pending_ref_moved`, `pending_ref_missing`, `pending_ref_unexpected`, `left_over`,
-    /// `git_lock_stale`, `not_writable`, `private_lane_pushed`, `invalid_policy`, `memory_config_invalid`; of other clones
-    /// (`lane_rewound` also of this one)
-    /// `lane_unreadable`, `lane_incomplete`, `lane_rewound`, `lane_equivocates`, `duplicate_id`, `event_rejected`,
-    /// `purged_content`; `cache_tampered`; of `--trust` `not_set_aside`, `lane_written_since`.
+    /// A stable code, of those that `aye help codes` lists.
     pub code: String,
     /// Where and what.
     pub message: String,
@@ -40,13 +34,21 @@ pub struct Problem {
 impl Problem {
     fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         let (code, message) = (code.into(), message.into());
-        Self { code, message, hint: "aye doctor --repair".into() }
+        let hint = table::remedy(&code).to_owned();
+        Self { code, message, hint }
     }
 
-    /// What `error` says, with its hint, or with `hint` where it has none.
-    pub fn of(error: &Error, hint: &str) -> Self {
-        let hint = error.hint_text().unwrap_or(hint).to_owned();
-        Self { hint, ..Self::new(error.code().id, error.message()) }
+    /// What `error` says, with its hint, or with that of the table.
+    pub fn of(error: &Error) -> Self {
+        Self::new(error.code().id, error.message()).hint(error.hint_text())
+    }
+
+    /// With `hint` in the place of that of the table, if there is one.
+    fn hint(mut self, hint: Option<impl Into<String>>) -> Self {
+        if let Some(hint) = hint {
+            self.hint = hint.into();
+        }
+        self
     }
 }
 
@@ -200,6 +202,7 @@ pub fn warnings(store: &Store, view: Option<&View>, aside: &[Aside]) -> Vec<Stri
     }
     warnings.extend(asides::warnings(aside));
     warnings.extend(store.fetches_over_own().iter().map(remotes::overwrites));
+    warnings.extend(remotes::passwords(store));
     warnings
 }
 

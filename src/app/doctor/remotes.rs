@@ -1,6 +1,7 @@
 //! What is wrong with remotes, and with what they have done to lanes, in words.
 
 use super::Problem;
+use super::table::remedy;
 use crate::store::{Overwrites, Pushes, Rewound, Store, TroubleKind, View};
 use crate::text::shell;
 
@@ -35,6 +36,17 @@ pub(super) fn remotes(store: &Store, view: &View) -> Vec<String> {
         ));
     }
     found
+}
+
+/// The keys of `store`'s configuration whose URL of a remote holds a password or a token; without the URL.
+pub(super) fn passwords(store: &Store) -> Vec<String> {
+    let holds = |key: &String| {
+        format!(
+            "{key} holds a password, which whoever reads the configuration has, agents here as well: {}",
+            remedy("remote_password")
+        )
+    };
+    store.passwords_of_remotes().iter().map(holds).collect()
 }
 
 pub(super) fn leaks(pushes: &Pushes) -> String {

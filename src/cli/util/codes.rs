@@ -1,7 +1,10 @@
 //! `aye util codes`: the exit statuses and error codes, as the documentation prints them.
 
+use crate::app::doctor::table::KNOWN;
+use crate::check::Concern;
 use crate::cli::Context;
 use crate::error::{Code, Exit, Result};
+use crate::report::Rule;
 
 /// Every code of every room. Rooms know their own; only the edge knows all rooms.
 pub fn all_codes() -> Vec<&'static Code> {
@@ -30,20 +33,44 @@ pub fn all_codes() -> Vec<&'static Code> {
     rooms.iter().flat_map(|room| room.iter().copied()).collect()
 }
 
-/// Prints the table.
+/// Prints exit statuses and error codes.
 ///
 /// # Errors
 /// If the output cannot be written.
 pub fn run(context: &mut Context) -> Result<Exit> {
+    context.print(errors().as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn errors() -> String {
     let codes = all_codes();
     let width = codes.iter().map(|code| code.id.len()).max().unwrap_or(0);
     let exits = Exit::ALL.iter().map(|exit| format!("{:>4}  {}\n", *exit as u8, exit.meaning()));
     let codes = codes
         .iter()
         .map(|code| format!("{:>4}  {:width$}  {}\n", code.exit as u8, code.id, code.meaning));
-    let text: String = exits.chain(["\n".to_owned()]).chain(codes).collect();
-    context.print(text.as_bytes())?;
-    Ok(Exit::Done)
+    exits.chain(["\n".to_owned()]).chain(codes).collect()
+}
+
+/// `aye help codes`: errors with their exit statuses, findings of checks and problems of the doctor with what
+/// to do about each.
+pub fn page() -> String {
+    let remedies = |rows: Vec<(&str, &str, &str)>| -> String {
+        let row = |(code, meaning, remedy): (&str, &str, &str)| {
+            format!("{code}\n      {meaning}\n      -> {remedy}\n")
+        };
+        rows.into_iter().map(row).collect()
+    };
+    let rules: Vec<Rule> = Concern::ALL.iter().map(|concern| concern.rule()).collect();
+    let rules = rules.iter().map(|rule| (&*rule.id, &*rule.summary, &*rule.help)).collect();
+    let problems = KNOWN.iter().map(|known| (known.code, known.meaning, known.remedy)).collect();
+    format!(
+        "# Codes\n\n## Errors, with their exit statuses\n\n{}\n## Findings of aye check\n\n{}\n\
+         ## Problems and warnings of aye doctor\n\n{}",
+        errors(),
+        remedies(rules),
+        remedies(problems)
+    )
 }
 
 #[cfg(test)]
