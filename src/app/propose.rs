@@ -5,7 +5,7 @@ use chrono::{DateTime, Duration, Utc};
 use super::capture::{TakeBack, TakenBack};
 use super::dropped::{Dropped, dropped};
 use super::stack::{self, Followed};
-use super::{Draft, Session};
+use super::{Draft, Session, elsewhere};
 use crate::changeset::patch::FileReport;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
@@ -164,6 +164,7 @@ pub fn revise(
 ) -> Result<Recorded> {
     let Revision { draft, description, expires_in, notes } = revision;
     let (store, id) = (session.store, &proposal.id);
+    elsewhere::refuse(store, proposal)?;
     check_description(description.as_deref())?;
     let back = TakeBack::of(session, &draft)?;
     let mut said = vec![("description", description.as_deref())];

@@ -46,7 +46,7 @@ pub(super) fn note(
 ///
 /// # Errors
 /// As [`Store::commit_with`].
-pub(super) fn commit(
+fn commit(
     store: &Store,
     base: &str,
     (changeset, at): (&Changeset, DateTime<Utc>),

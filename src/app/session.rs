@@ -7,9 +7,9 @@ use crate::changeset::{Changeset, RepoPath};
 use crate::decide::{self, verdict};
 use crate::error::{Error, Result};
 use crate::git;
-use crate::proposal::event::{Evidence, InputForm, RevisionReason};
+use crate::proposal::event::{Evidence, InputForm};
 use crate::proposal::rules::Verb;
-use crate::proposal::{Actor, ActorKind, Proposal, Revision as Revised, Status};
+use crate::proposal::{Actor, Proposal, Revision as Revised, Status};
 use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
@@ -21,7 +21,7 @@ use crate::text;
 
 use super::left_out::{LeftOut, left_out};
 use super::propose::{self, Details, Recorded, Revision};
-use super::{Draft, Session, later, proposable, recall, wait};
+use super::{Draft, Session, proposable, recall, wait};
 
 /// What became of the files of a session.
 #[derive(Debug)]
@@ -49,8 +49,6 @@ pub enum SubmitOutcome {
     Revised(Recorded),
     /// The session's own, which says the same already.
     Unchanged(Proposal),
-    /// The session's own, which another clone has revised. The files are as the session proposed them.
-    Elsewhere(Proposal),
     /// The session's own, withdrawn: its files hold nothing of it any more.
     Withdrawn(Proposal),
 }
@@ -60,9 +58,7 @@ impl SubmitOutcome {
     pub fn proposal(&self) -> &Proposal {
         match self {
             Self::Proposed(recorded) | Self::Revised(recorded) => &recorded.proposal,
-            Self::Unchanged(proposal) | Self::Elsewhere(proposal) | Self::Withdrawn(proposal) => {
-                proposal
-            }
+            Self::Unchanged(proposal) | Self::Withdrawn(proposal) => proposal,
         }
     }
 }
@@ -137,29 +133,26 @@ pub fn follow(
     let Some(id) = record.proposal.clone() else { return Ok(Followed::default()) };
     let proposal = store.view()?.find(&id).ok();
     let earlier = match &proposal {
-        Some(proposal) => later::earlier(store, &record, proposal)?,
+        Some(proposal) => decided_earlier(store, &record, proposal)?,
         None => None,
     };
-    let submitted = match &earlier {
-        // What it has proposed since nobody has decided on.
-        Some(earlier) => earlier.files.clone(),
-        None => record.submitted.clone().unwrap_or_else(|| record.base.clone()),
-    };
+    let is_behind = earlier.is_some();
+    let submitted = || record.submitted.clone().unwrap_or_else(|| record.base.clone());
+    let submitted = earlier.unwrap_or_else(submitted);
     let mut rest = None;
     let base = match proposal.as_ref().map(|proposal| (proposal, proposal.status(*now))) {
         Some((proposal, Status::Pending)) => {
             return follow_revision(store, home, changing, record, proposal);
         }
-        Some((_, Status::Applied)) if earlier.is_some() => submitted.clone(),
+        // What another clone has made of it would be run here; and what it did not know is proposed again.
+        Some((proposal, Status::Applied)) if is_behind || !is_ours(store, proposal)? => {
+            submitted.clone()
+        }
         Some((proposal, Status::Applied)) => {
             let message = "What a session goes on from";
             let base = store.commit_onto(&record.base, proposal.current(), message)?;
-            if is_foreign(store, proposal, &submitted, &base)? {
-                submitted.clone()
-            } else {
-                rest = left_out(session, proposal, &base)?;
-                base
-            }
+            rest = left_out(session, proposal, &base)?;
+            base
         }
         Some((_, Status::Rejected)) => record.base.clone(),
         // Nobody has decided: it is proposed again.
@@ -169,23 +162,19 @@ pub fn follow(
     };
     // What was left out and is pending stays in the files.
     let wanted = rest.as_ref().map_or(&base, |rest| &rest.with);
-    let mut followed = match home.state(name) {
+    let followed = match home.state(name) {
         State::Gone => Followed::default(),
         _ => follow::follow(store, &home.tree(name), &submitted, wanted)?,
     };
-    followed.said.extend(proposal.as_ref().filter(|_| earlier.is_some()).map(later::said));
     let decision = proposal.as_ref().and_then(Proposal::decision);
     let at = decision.map(|decision| decision.at.to_rfc3339());
     // What its agent has withdrawn is no news to it.
     let is_news = record.told != at && !decision.is_some_and(|decision| decision.withdrawn);
     record.told = at;
-    let is_applied = proposal.as_ref().is_some_and(|it| it.status(*now) == Status::Applied);
     record.untold.push(Untold {
         proposal: is_news.then_some(id),
         rest: rest.as_ref().map(|rest| rest.proposal.id.to_string()),
         kept: followed.kept.clone(),
-        stays: is_applied && base == submitted && earlier.as_ref().is_none_or(|it| it.is_other),
-        later: earlier.is_some(),
     });
     let base = rest.as_ref().map_or(base, |rest| rest.without.clone());
     go_on(store, home, changing, record, Some(base), None)?;
@@ -200,44 +189,53 @@ pub fn follow(
     Ok(followed)
 }
 
-/// Whether `theirs`, the commit with the files of the current revision of `proposal`, has others than `submitted`,
-/// which another clone has written and no person here has decided for.
-fn is_foreign(store: &Store, proposal: &Proposal, submitted: &str, theirs: &str) -> Result<bool> {
-    if tree::is_same(store, submitted, theirs) {
-        return Ok(false);
-    }
-    if let Some(decision) = proposal.decision()
-        && store.view()?.is_from_here(store, &decision.event)?
-    {
-        return Ok(false);
-    }
-    Ok(!is_written_here(store, proposal)?)
-}
-
-/// Whether what the current revision of `proposal` has was written in this clone. One that carries what the one
-/// before it has, as after `aye revise --rebase` or of an agent, says nothing of its own: that goes by the one before.
-fn is_written_here(store: &Store, proposal: &Proposal) -> Result<bool> {
+/// Whether all revisions of `proposal` are of this clone, or a person here has decided for them.
+fn is_ours(store: &Store, proposal: &Proposal) -> Result<bool> {
     let view = store.view()?;
-    let current = &proposal.current().event;
-    let upto = proposal.revisions.iter().take_while(|it| it.event != *current).count();
-    for at in (0..=upto).rev() {
-        let revision = &proposal.revisions[at];
+    if let Some(decision) = proposal.decision()
+        && view.is_from_here(store, &decision.event)?
+    {
+        return Ok(true);
+    }
+    for revision in &proposal.revisions {
         if !view.is_from_here(store, &revision.event)? {
             return Ok(false);
-        }
-        let before = at.checked_sub(1).map(|before| &proposal.revisions[before].changes);
-        let carries = revision.reason == RevisionReason::Rebase
-            || revision.actor.kind != ActorKind::Human
-            || before == Some(&revision.changes);
-        if !carries {
-            break;
         }
     }
     Ok(true)
 }
 
-/// Lets the tree follow what somebody else has made of the pending `proposal`, so that its agent goes on from
-/// that. Of what was made in another clone the agent is only told.
+/// The commit with what the session of `record` has proposed, as far as that is pending or decided.
+///
+/// # Errors
+/// Those of the store.
+pub fn proposed(store: &Store, record: &Record) -> Result<String> {
+    let last = record.proposal.as_ref().and_then(|id| store.view().ok()?.find(id).ok());
+    let earlier = last.map(|last| decided_earlier(store, record, &last)).transpose()?.flatten();
+    let submitted = || record.submitted.clone().unwrap_or_else(|| record.base.clone());
+    Ok(earlier.unwrap_or_else(submitted))
+}
+
+/// Where another clone has decided on `proposal` and did not know the last revision of this one: the commit with
+/// what it knew.
+fn decided_earlier(store: &Store, record: &Record, proposal: &Proposal) -> Result<Option<String>> {
+    let view = store.view()?;
+    let (mut known, mut is_later) = (None, false);
+    for revision in &proposal.revisions {
+        if view.is_from_here(store, &revision.event)? {
+            match proposal.undecided.contains(&revision.event) {
+                true => is_later = true,
+                false => known = Some(revision),
+            }
+        }
+    }
+    let known = known.filter(|_| is_later);
+    let message = "What a decision was about";
+    known.map(|known| store.commit_onto(&record.base, known, message)).transpose()
+}
+
+/// Lets the tree follow what somebody else here has made of the pending `proposal`, so that its agent goes on from
+/// that.
 fn follow_revision(
     store: &Store,
     home: &Home,
@@ -250,24 +248,21 @@ fn follow_revision(
     let Some(submitted) = record.submitted.clone().filter(|_| !is_known) else {
         return Ok(Followed::default());
     };
-    if proposal.is_own(current) {
+    // No other clone revises it; where one has done so all the same, its files would be run here.
+    if proposal.is_own(current) || !is_ours(store, proposal)? {
         return Ok(Followed::default());
     }
     let theirs = store.commit_above(&record.base, current, "What was made of a proposal")?;
     let name = changing.name();
-    let stays = is_foreign(store, proposal, &submitted, &theirs)?;
     let followed = match home.state(name) {
-        _ if stays => Followed::default(),
         State::Gone => Followed::default(),
         _ => follow::follow(store, &home.tree(name), &submitted, &theirs)?,
     };
-    if !stays {
-        tree::hold(store, name, &theirs)?;
-        record.submitted = Some(theirs);
-    }
+    tree::hold(store, name, &theirs)?;
+    record.submitted = Some(theirs);
     record.revision = Some(current.event.clone());
     let (proposal, kept) = (record.proposal.clone(), followed.kept.clone());
-    record.untold.push(Untold { proposal, rest: None, kept, stays, later: false });
+    record.untold.push(Untold { proposal, rest: None, kept });
     home.write(changing, &record)?;
     Ok(followed)
 }
@@ -418,16 +413,6 @@ pub fn submit(
         {
             SubmitOutcome::Unchanged(proposal)
         }
-        // What another clone has made of it stands until the agent edits on.
-        Some(proposal)
-            if !says_more(&proposal)
-                && is_left_as_proposed(store, &record, &proposal, &changeset)? =>
-        {
-            let submitted = record.submitted.as_ref().unwrap_or(&base);
-            passed_over.extend(beside::of(store, &home.tree(name), name, &[&base, submitted]));
-            let outcome = Some(SubmitOutcome::Elsewhere(proposal));
-            return Ok(Submitted { outcome, lines, passed_over, kept, said, strays });
-        }
         Some(proposal) if may_revise => {
             let proposals = std::slice::from_ref(&proposal);
             let command = format!("aye revise {} …", proposal.id);
@@ -472,10 +457,6 @@ pub struct News {
     pub verdicts: Vec<wait::Document>,
     /// Of those that were applied in part, the ids with that of the proposal of the rest.
     pub rests: Vec<(String, String)>,
-    /// Those that were made another in another clone, which the tree does not have: their ids.
-    pub stays: Vec<String>,
-    /// Those that were decided where their last revision was not known: their ids.
-    pub later: Vec<String>,
     /// Files in which its edits stand where others were to come, and why. Untrusted.
     pub kept: Vec<(String, String)>,
 }
@@ -489,11 +470,9 @@ fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Recor
     let mut record = recall::record(store, home, name)?;
     let mut news = News::default();
     let view = store.view()?;
-    for Untold { proposal, rest, kept, stays, later } in std::mem::take(&mut record.untold) {
+    for Untold { proposal, rest, kept } in std::mem::take(&mut record.untold) {
         news.kept.extend(kept);
         news.rests.extend(proposal.clone().zip(rest));
-        news.stays.extend(proposal.clone().filter(|_| stays));
-        news.later.extend(proposal.clone().filter(|_| later));
         let found = proposal.and_then(|id| view.find(&id).ok());
         news.verdicts
             .extend(found.map(|found| wait::document(store, &found, found.status(*now), false)));
@@ -541,22 +520,6 @@ fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> 
 fn is_own(store: &Store, proposal: &Proposal, actor: &Actor) -> Result<bool> {
     let lanes = store.lanes_written()?;
     Ok(lanes.iter().any(|lane| proposal.is_proposed_by(actor, Some(lane))))
-}
-
-/// Whether another clone has made what the current revision of `proposal` has, and the files of the session, its
-/// base with `changeset`, are those that it proposed last.
-fn is_left_as_proposed(
-    store: &Store,
-    record: &Record,
-    proposal: &Proposal,
-    changeset: &Changeset,
-) -> Result<bool> {
-    let Some(submitted) = &record.submitted else { return Ok(false) };
-    if is_written_here(store, proposal)? {
-        return Ok(false);
-    }
-    let now = recall::commit(store, &record.base, (changeset, proposal.current().at))?;
-    Ok(tree::is_same(store, &now, submitted))
 }
 
 fn is_same(store: &Store, revision: &Revised, changeset: &Changeset) -> bool {

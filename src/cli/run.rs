@@ -8,7 +8,7 @@ use std::path::Path;
 use self::child::execute;
 use super::{Context, session};
 use crate::actor::AYE_AGENT;
-use crate::app;
+use crate::app::{self, ending};
 use crate::error::{Exit, Result};
 use crate::mcp::client;
 use crate::session::codes::SESSION_TREE_GONE;
@@ -78,7 +78,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store_to_edit()?;
     store.require_lane()?;
     let home = Home::make(store.common_dir(), &context.state_directory()?)?;
-    session::finish(&store, &home);
+    ending::finish(&store, &home);
     strays::expire(&home, context.now);
     session::note_left(context, &home);
     let held = match &args.name {
@@ -105,7 +105,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Ok(status) => status,
         Err(error) => {
             if !goes_on {
-                session::end(context, &store, &home, held, &Strays::default())?;
+                ending::end(&store, &home, held, &Strays::default(), context.now)?;
             }
             return Err(error);
         }
@@ -121,7 +121,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             };
             match reason {
                 None if !args.keep => {
-                    match session::end(context, &store, &home, held, &done.strays) {
+                    match ending::end(&store, &home, held, &done.strays, context.now) {
                         Ok(found) => {
                             let lines = session::stray_lines(&found);
                             lines.iter().for_each(|line| context.note(line));

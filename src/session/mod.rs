@@ -35,6 +35,7 @@ pub mod codes {
         SESSION_TREE_EXISTS = "session_tree_exists", Conflict, "where the session's tree would lie there is one that this clone knows nothing of";
         SESSION_LIVE = "session_live", Busy, "the session's command still runs";
         SESSION_UNSUBMITTED = "session_unsubmitted", Refused, "the session's tree holds work that no proposal has";
+        SESSION_ELSEWHERE = "session_elsewhere", Refused, "a session's proposal is revised in the clone of the session alone";
         SESSION_RECORD_INVALID = "session_record_invalid", Conflict, "the record of a session cannot be read";
         IN_SESSION = "in_session", Refused, "the tree of a session is edited in place; what it holds is proposed whole";
         NO_COMMIT = "no_commit", Refused, "the repository has no commit yet, so that nothing can be based on it";

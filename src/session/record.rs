@@ -77,12 +77,6 @@ pub struct Untold {
     /// Files in which the agent's edits were kept, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<(String, String)>,
-    /// Another clone has made something else of it, which the tree does not have.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stays: bool,
-    /// It was decided where the last revision was not known: what that has beside it stays in the tree.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub later: bool,
 }
 
 impl Record {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use crate::support::Repo;
 use crate::support::agents::{Answer, Client, FILES, pending, read, trees, write};
 use crate::support::record::{apply, comment, reject, request_changes};
-use crate::support::{Repo, clones};
 
 fn claude(repo: &Repo) -> Client<'_> {
     Client::new(repo, "claude-code")
@@ -370,26 +370,4 @@ fn the_first_calls_of_a_session_side_by_side_share_its_tree() {
         calls.into_iter().for_each(|one| drop(one.join().expect("it ends")));
     });
     assert_eq!(trees(&repo).len(), 1);
-}
-
-/// Nothing of it lies in the tree, where it would be run: see `run_elsewhere`.
-#[test]
-fn an_agent_is_told_what_another_clone_has_made_of_its_proposal() {
-    let server = Repo::bare();
-    let seed = Repo::with(FILES);
-    seed.git(&["push", "-q", &server.root().to_string_lossy(), "main"]);
-    let (repo, other) = (clones::clone(&server), clones::clone(&server));
-    let claude = claude(&repo);
-    let tree = claude.enter();
-    write(tree.join("src/a.txt"), "one\nTWO\n");
-    claude.stop();
-    clones::push(&repo);
-    clones::fetch(&other);
-    other.aye(&["revise", &pending(&other), "src/a.txt", "--old", "two", "--new", "2"]).ok();
-    clones::push(&other);
-    clones::fetch(&repo);
-    let told = claude.told();
-    assert!(told.contains("+2"), "{told}");
-    assert_eq!(read(tree.join("src/a.txt")), "one\nTWO\n");
-    assert_eq!(claude.told(), "", "once");
 }

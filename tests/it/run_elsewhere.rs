@@ -1,10 +1,12 @@
 //! What other clones say of a session's proposal: it is shown and told, and no file of theirs comes into the tree,
 //! where it would be run, before a person here has decided for it.
 
+use aye::changeset::{File, FileChange, RepoPath};
+
 use crate::support::Repo;
 use crate::support::clones::{clone, fetch, push};
-use crate::support::record::{apply, reject};
-use crate::support::sessions::{diff, kept, nothing_pending, only, read, tree};
+use crate::support::record::{apply, reject, revise};
+use crate::support::sessions::{kept, nothing_pending, only, read, tree};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("test.sh", "echo pass\n")];
 
@@ -27,55 +29,58 @@ fn exchange(from: &Repo, to: &Repo) {
 }
 
 #[test]
+fn a_proposal_of_a_session_is_revised_in_its_own_clone_alone() {
+    let (here, other, id, _server) = pair();
+    let revise = ["revise", &id, "a.txt", "--old", "two", "--new", "2"];
+    other.aye(&revise).fails("session_elsewhere", 4).notes("--instead-of");
+    // One of its own takes its place, and a comment goes back.
+    let instead = ["propose", "a.txt", "--old", "two", "--new", "2", "--instead-of", &id];
+    other.aye(&instead).ok();
+    other.aye(&["comment", &id, "--request-changes", "-m", "why"]).ok();
+    // Of no session, it is anybody's.
+    let plain =
+        other.agent("codex", &["propose", "a.txt", "--old", "one", "--new", "1", "-q"]).ok();
+    exchange(&other, &here);
+    here.aye(&["revise", &plain.id(), "a.txt", "--old", "one", "--new", "eins"]).ok();
+    here.aye(&["revise", &id, "a.txt", "--old", "one", "--new", "1"]).ok();
+    kept(&here, "cat a.txt").ok().says("1\ntwo\n");
+}
+
+/// Gives the proposal a revision in a clone that is not its session's, which the command refuses.
+fn revised_all_the_same(repo: &Repo, id: &str, files: &[(&str, &str)]) {
+    let change = |(path, after): &(&str, &str)| {
+        let before = FILES.iter().find(|(known, _)| known == path);
+        FileChange {
+            path: RepoPath::new(*path).expect("a path"),
+            before: before.map(|(_, text)| File::regular(*text)),
+            after: Some(File::regular(*after)),
+            origin: None,
+            snippets: Vec::new(),
+        }
+    };
+    revise(repo, id, files.iter().map(change).collect());
+}
+
+#[test]
 fn what_another_clone_makes_of_a_pending_proposal_does_not_run_here() {
     let (here, other, id, _server) = pair();
-    let edits = other.edits(&[["a.txt", "two", "2"], ["test.sh", "pass", "owned"]]);
-    other.aye(&["revise", &id, "--from-json", &edits]).ok();
+    let owned = [("a.txt", "one\n2\n"), ("test.sh", "echo owned\n")];
+    revised_all_the_same(&other, &id, &owned);
     exchange(&other, &here);
     let ran = kept(&here, "sh test.sh; cat a.txt").ok();
     assert_eq!(ran.out(), "pass\none\nTWO\n", "{ran}");
-    // What the other clone has made of it stands until the agent edits on.
-    here.aye(&["session", "submit", "x"]).ok();
-    assert!(diff(&here, &id).contains("owned"));
-    kept(&here, "echo three >>a.txt").ok();
-    let diff = diff(&here, &id);
-    assert!(diff.contains("+TWO\n+three\n") && !diff.contains("owned"), "{diff}");
-}
-
-#[test]
-fn what_a_person_here_decides_for_comes_into_the_tree() {
-    let (here, other, id, _server) = pair();
-    other.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "2"]).ok();
+    // A person who decides for it has seen it.
+    revised_all_the_same(&other, &id, &[("a.txt", "one\n2\n")]);
     exchange(&other, &here);
-    kept(&here, "grep -q TWO a.txt").ok();
     apply(&here, &id);
     kept(&here, "cat a.txt").ok().says("one\n2\n");
-}
-
-/// What carries the files of another clone on is no decision for them.
-#[test]
-fn what_was_rebased_or_described_here_is_still_what_another_clone_has_made() {
-    let (here, other, id, _server) = pair();
-    other.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "2"]).ok();
-    exchange(&other, &here);
-    here.write("b.txt", "b\n");
-    here.commit("Beside");
-    here.aye(&["revise", "--rebase", &id]).ok();
-    here.aye(&["revise", &id, "-m", "Another description"]).ok();
-    kept(&here, "cat a.txt").ok().says("one\nTWO\n");
-    here.agent("robo", &["revise", &id, "-m", "By the agent, elsewhere"]).ok();
-    kept(&here, "cat a.txt").ok().says("one\nTWO\n");
-    assert!(diff(&here, &id).contains("+2"));
-    // What somebody here has put into it was looked at.
-    here.aye(&["revise", &id, "a.txt", "--old", "one", "--new", "1"]).ok();
-    kept(&here, "cat a.txt").ok().says("1\n");
 }
 
 /// The decision names what it was for, whatever another clone has made of it meanwhile.
 #[test]
 fn what_was_applied_here_is_what_the_tree_and_show_have() {
     let (here, other, id, _server) = pair();
-    other.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "2"]).ok();
+    revised_all_the_same(&other, &id, &[("a.txt", "one\n2\n")]);
     apply(&here, &id);
     exchange(&other, &here);
     kept(&here, "cat a.txt").ok().says("one\nTWO\n");
@@ -87,7 +92,7 @@ fn what_was_applied_here_is_what_the_tree_and_show_have() {
 #[test]
 fn what_another_clone_applies_in_another_form_leaves_the_tree_as_it_is() {
     let (here, other, id, _server) = pair();
-    other.aye(&["revise", &id, "a.txt", "--old", "two", "--new", "2"]).ok();
+    revised_all_the_same(&other, &id, &[("a.txt", "one\n2\n")]);
     apply(&other, &id);
     exchange(&other, &here);
     kept(&here, "grep -q TWO a.txt").ok();
@@ -114,9 +119,9 @@ fn what_another_clone_calls_the_rest_of_a_decision_does_not_come_in() {
 
 /// What is pending, and what the tree holds, once the session has followed.
 #[track_caller]
-fn goes_on_with(here: &Repo, id: &str, word: &str, lines: &str, diff: &[&str]) {
+fn goes_on_with(here: &Repo, id: &str, lines: &str, diff: &[&str]) {
     here.aye(&["session", "end", "x"]).fails("session_unsubmitted", 4);
-    here.aye(&["session", "submit", "x"]).ok().notes(&format!("{id} was {word}"));
+    here.aye(&["session", "submit", "x"]).ok();
     let tree = tree(here, "x");
     assert_eq!(
         (read(&tree, "a.txt"), read(&tree, "new.txt")),
@@ -143,7 +148,7 @@ fn what_was_revised_before_another_clone_decided_on_what_it_knew_is_proposed_aga
         }
         exchange(&other, &here);
         let lines = format!("first\none\n{second}\n");
-        goes_on_with(&here, &id, word, &lines, &["+first", &format!(" {second}"), "+new"]);
+        goes_on_with(&here, &id, &lines, &["+first", &format!(" {second}"), "+new"]);
     }
 }
 
@@ -159,7 +164,7 @@ fn what_was_revised_before_another_clone_applied_a_part_is_proposed_again() {
         other.aye(&[&["apply", &id, "--hunks", "1", "--yes"], more].concat()).ok();
         exchange(&other, &here);
         let (id, _) = id.split_once('@').expect("a revision");
-        goes_on_with(&here, id, "applied", "first\nONE\nTWO\n", &["+first", "+new"]);
+        goes_on_with(&here, id, "first\nONE\nTWO\n", &["+first", "+new"]);
     }
 }
 
@@ -174,5 +179,5 @@ fn what_the_tree_has_followed_between_is_not_proposed_as_its_own() {
     kept(&here, "sed -i 1ifirst a.txt; echo new >new.txt").ok();
     apply(&other, &id);
     exchange(&other, &here);
-    goes_on_with(&here, &id, "applied", "first\nzero\n\none\nTWO\n", &["+first", " zero", "+new"]);
+    goes_on_with(&here, &id, "first\nzero\n\none\nTWO\n", &["+first", " zero", "+new"]);
 }

@@ -1,11 +1,12 @@
 //! Decisions made through the library, for tests of what follows from them.
 
+use aye::changeset::{Changeset, FileChange};
 use aye::decide::verdict::{self, Word};
 use aye::decide::{self, Request};
-use aye::proposal::event::{Comment, Effect, Evidence, Note};
+use aye::proposal::event::{Comment, Effect, Evidence, Note, RevisionReason};
 use aye::proposal::rules::Verb;
 use aye::proposal::{Actor, ActorKind, Authority, Caller, Proposal};
-use aye::store::Store;
+use aye::store::{NewRevision, Store, Writer};
 
 use super::Repo;
 
@@ -35,6 +36,16 @@ pub fn apply(repo: &Repo, id: &str) {
     let request = Request::all(Effect::Files);
     decide::apply(&store, &authority, chrono::Utc::now(), &proposal, &request, None)
         .expect("applied");
+}
+
+/// Gives a new revision, whoever may do so by the commands.
+pub fn revise(repo: &Repo, id: &str, changes: Vec<FileChange>) {
+    let (store, proposal) = (store(repo), proposal(repo, id));
+    let authority = authority(&store, Verb::Revise, &proposal);
+    let changeset = Changeset::new(changes).expect("changes");
+    let new = NewRevision::new(&changeset, RevisionReason::Answer);
+    let revise = |writer: &mut Writer<'_>| writer.revise(&authority, &proposal.id, new).map(drop);
+    store.write(authority.actor(), chrono::Utc::now(), revise).expect("recorded");
 }
 
 /// Takes an apply back.

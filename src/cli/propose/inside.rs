@@ -75,9 +75,7 @@ pub fn run(
     }
     let recorded = match done.outcome {
         Some(SubmitOutcome::Proposed(recorded) | SubmitOutcome::Revised(recorded)) => recorded,
-        Some(SubmitOutcome::Unchanged(proposal) | SubmitOutcome::Elsewhere(proposal)) => {
-            Recorded::unchanged(proposal)
-        }
+        Some(SubmitOutcome::Unchanged(proposal)) => Recorded::unchanged(proposal),
         Some(SubmitOutcome::Withdrawn(_)) | None => {
             let error = Error::new(
                 &crate::changeset::codes::NO_CHANGE,

@@ -1,5 +1,6 @@
 //! `aye revise --rebase`: put a pending proposal on the files as they are now.
 
+use crate::app::elsewhere;
 use crate::changeset::plan::Planned;
 use crate::changeset::{Changeset, FileChange};
 use crate::cli::Context;
@@ -21,6 +22,7 @@ pub fn rebase(
     proposal: &Proposal,
     dry_run: bool,
 ) -> Result<Exit> {
+    elsewhere::refuse(store, proposal)?;
     let authority = match dry_run {
         true => None,
         false => Some(context.own(store, proposal, &format!("aye revise {}", proposal.id))?),

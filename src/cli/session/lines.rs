@@ -54,15 +54,6 @@ pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
         lines.push(format!("aye: {} withdrawn: nothing of it is left in the files", proposal.id));
         return lines;
     }
-    if let SubmitOutcome::Elsewhere(_) = outcome {
-        lines.push(format!(
-            "aye: {id} as {by} has revised it in another clone; the tree does not have that   \
-             decide: aye review {id}",
-            id = proposal.id,
-            by = escape::line(&proposal.current().actor.name),
-        ));
-        return lines;
-    }
     if let SubmitOutcome::Proposed(recorded) | SubmitOutcome::Revised(recorded) = outcome {
         let warnings = recorded.warnings.iter().take(MOST);
         lines.extend(warnings.map(|it| format!("aye: warning: {}", escape::line(&it.line()))));
@@ -78,9 +69,7 @@ pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
     let word = match outcome {
         SubmitOutcome::Proposed(_) => "",
         SubmitOutcome::Revised(_) => " revised:",
-        SubmitOutcome::Unchanged(_) | SubmitOutcome::Elsewhere(_) | SubmitOutcome::Withdrawn(_) => {
-            " as before:"
-        }
+        SubmitOutcome::Unchanged(_) | SubmitOutcome::Withdrawn(_) => " as before:",
     };
     lines.push(format!(
         "aye: {id}{word} {files} +{added} −{removed}   decide: aye review {id}",

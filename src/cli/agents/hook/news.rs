@@ -17,15 +17,11 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     }
     let changing = home.change(name)?;
     let news = sessions::news(&session(context, place), home, &changing, name)?;
-    let of = |of: &wait::Document| {
+    let rest = |of: &wait::Document| {
         let rest = news.rests.iter().find(|(decided, _)| *decided == of.proposal_id);
-        let tree = match &of.proposal_id {
-            id if news.stays.contains(id) => Tree::Stays,
-            id if news.later.contains(id) => Tree::HasLater,
-            _ => Tree::Follows,
-        };
-        verdict(of, rest.map(|(_, rest)| rest.as_str()), tree)
+        rest.map(|(_, rest)| rest.as_str())
     };
+    let of = |of: &wait::Document| verdict(of, rest(of));
     let heading = (!news.verdicts.is_empty()).then(|| told::TO_WEIGH.to_owned());
     let mut texts: Vec<String> = heading.into_iter().collect();
     texts.extend(news.verdicts.iter().map(of));
@@ -39,18 +35,8 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// What becomes of the tree of a session by a decision.
-enum Tree {
-    /// It has what was decided.
-    Follows,
-    /// It is without what another clone has made of the proposal.
-    Stays,
-    /// It has a later revision than was known in the clone that decided.
-    HasLater,
-}
-
 /// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out.
-fn verdict(news: &wait::Document, rest: Option<&str>, tree: Tree) -> String {
+fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
     let by = news.actor.as_ref().map_or_else(|| "a reviewer".to_owned(), told::name);
     let reviser = || news.revised.as_ref().map_or(by.clone(), |revised| told::name(&revised.actor));
     let is_partial =
@@ -82,18 +68,9 @@ fn verdict(news: &wait::Document, rest: Option<&str>, tree: Tree) -> String {
         ),
         _ => format!("Your proposal {id} was rejected by {by}."),
     };
-    text += match tree {
-        Tree::Stays => {
-            " That was done in another clone: the work tree is as you left it, and what you edit from now on takes its \
-             place."
-        }
-        Tree::HasLater => {
-            " That was done in another clone, before your last revision. The work tree follows it; what your last \
-             revision has besides stays there, and is proposed again when you stop."
-        }
-        Tree::Follows if news.status == Status::Expired || news.changes_requested => "",
-        Tree::Follows => " The work tree follows that: go on from it.",
-    };
+    if news.status != Status::Expired && !news.changes_requested {
+        text += " The work tree follows that: go on from it.";
+    }
     let mut lines = Vec::new();
     if let Some(reason) = &news.reason {
         lines.extend(told::labelled("Reason", reason));

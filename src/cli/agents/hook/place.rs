@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use super::super::target;
 use crate::actor::AYE_SESSION;
+use crate::app::ending;
 use crate::app::real::{Real, resolve};
 use crate::app::site::{Site, at, near};
-use crate::cli::{Context, session as sessions};
+use crate::cli::Context;
 use crate::error::{Error, Result};
 use crate::harness::{Call, Client, Event};
 use crate::session::codes::SESSION_RECORD_INVALID;
@@ -54,7 +55,7 @@ impl Place {
             None => (found, None),
         };
         let home = Home::make(store.common_dir(), &state)?;
-        sessions::finish(&store, &home);
+        ending::finish(&store, &home);
         // Started by `aye run`, the client is in its tree already.
         let run = context.var(AYE_SESSION).map(|name| name.to_string_lossy().into_owned());
         store.run_by(context.run_of(run.as_ref().unwrap_or(&call.session), call.model.as_deref()));

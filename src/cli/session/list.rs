@@ -1,0 +1,93 @@
+//! `aye session list` and `aye session show`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::app::recall;
+use crate::cli::{Context, Format};
+use crate::error::{Exit, Result};
+use crate::render::style::Palette;
+use crate::render::table::{Align, Cell, Table};
+use crate::session::home::State;
+use crate::session::{Home, read};
+use crate::store::Store;
+use crate::text::escape;
+
+/// Answer of `aye session list`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct List {
+    /// `aye/sessions@1`
+    pub schema: &'static str,
+    /// The sessions, by name.
+    pub sessions: Vec<Item>,
+}
+
+/// One session of a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// What it is doing.
+    pub state: State,
+    /// Name of the agent; null where the record cannot be read.
+    pub agent: Option<String>,
+    /// When it began.
+    pub started_at: Option<String>,
+    /// Where its tree lies.
+    pub tree: String,
+    /// What was proposed last.
+    pub proposal_id: Option<String>,
+}
+
+fn item(store: &Store, home: &Home, name: String) -> Item {
+    let record = recall::record(store, home, &name).ok();
+    Item {
+        state: home.state(&name),
+        agent: record.as_ref().map(|record| record.agent.clone()),
+        started_at: record.as_ref().map(|record| record.started_at.clone()),
+        tree: home.tree(&name).to_string_lossy().into_owned(),
+        proposal_id: record.and_then(|record| record.proposal),
+        name,
+    }
+}
+
+pub(super) fn list(context: &mut Context, store: &Store, home: Option<&Home>) -> Result<Exit> {
+    let items =
+        |home: &Home| home.names().into_iter().map(|name| item(store, home, name)).collect();
+    let list = List { schema: "aye/sessions@1", sessions: home.map(items).unwrap_or_default() };
+    if list.sessions.is_empty() && context.format_or(Format::Text) == Format::Text {
+        context.note("no sessions");
+        return Ok(Exit::Done);
+    }
+    context.emit(Format::Text, &list, || {
+        let titles = ["NAME", "STATE", "AGENT", "PROPOSAL", "TREE"].map(|name| (name, Align::Left));
+        let mut table = Table::new(&titles);
+        for item in &list.sessions {
+            let cell = |text: &str| Cell::from(escape::line(text).into_owned());
+            table.row([
+                cell(&item.name),
+                cell(item.state.as_str()),
+                cell(item.agent.as_deref().unwrap_or("?")),
+                cell(item.proposal_id.as_deref().unwrap_or("-")),
+                cell(&item.tree),
+            ]);
+        }
+        table.render(&Palette::plain(), None)
+    })?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn show(context: &mut Context, store: &Store, home: &Home, name: &str) -> Result<Exit> {
+    let record = recall::record(store, home, name)?;
+    let left = read::left(store, &home.tree(name), Some(name), &record.base)?;
+    let Item { state, agent, tree, proposal_id, .. } = item(store, home, name.to_owned());
+    let mut text = format!("session {name}  {}\n", state.as_str());
+    text += &format!("agent    {}\n", escape::line(agent.as_deref().unwrap_or("?")));
+    text += &format!("tree     {}\n", escape::line(&tree));
+    text += &format!("proposal {}\n", escape::line(proposal_id.as_deref().unwrap_or("none")));
+    for change in &left.changes {
+        text += &format!("  {}\n", escape::name(&change.path.display().to_string()));
+    }
+    context.print(text.as_bytes())?;
+    Ok(Exit::Done)
+}
