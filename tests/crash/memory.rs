@@ -50,7 +50,8 @@ fn propose(repo: &Repo, request: &Value) -> support::Run {
 /// The store's own files, without what git ignores.
 fn files(repo: &Repo) -> Vec<(String, Vec<u8>)> {
     let mut files = repo.snapshot();
-    files.retain(|(name, _)| !name.contains("/staging/") && !name.contains("/proposals/"));
+    let ignored = ["/staging/", "/proposals/", "/meta/lock"];
+    files.retain(|(name, _)| !ignored.iter().any(|part| name.contains(part)));
     files
 }
 
