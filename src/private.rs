@@ -231,12 +231,11 @@ impl Directory {
         for (name, kind) in self.dir.kinds().unwrap_or_default() {
             let directory = DIRECTORIES.iter().any(|known| name == *known);
             let expected = if directory { FileKind::Directory } else { FileKind::File };
-            let usable = match kind == expected {
-                true => Ok(()),
-                false => {
-                    let path = self.path.join(name.to_path_lossy());
-                    Err(not_ours(&path, kind == FileKind::Symlink, directory))
-                }
+            let usable = if kind == expected {
+                Ok(())
+            } else {
+                let path = self.path.join(name.to_path_lossy());
+                Err(not_ours(&path, kind == FileKind::Symlink, directory))
             };
             found.push((name, usable));
         }

@@ -160,10 +160,8 @@ impl<'a> Subject<'a> {
 
 fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<Option<Named>> {
     let view = store.view()?;
-    let mut log = match subject.is_patch {
-        true => view.patches()?,
-        false => view.log(Some(&subject.id), None)?,
-    };
+    let mut log =
+        if subject.is_patch { view.patches()? } else { view.log(Some(&subject.id), None)? };
     drop(view);
     for entry in &mut log {
         // Without its list it names nothing, and nothing is completed for it.
@@ -243,12 +241,13 @@ fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
         if staged == store.id_in_head(path) {
             continue;
         }
-        match is_content(store, staged, after) {
-            true => ours.push(path.clone()),
-            false => left.push(Left {
+        if is_content(store, staged, after) {
+            ours.push(path.clone())
+        } else {
+            left.push(Left {
                 path: path.clone(),
                 why: "is staged otherwise than HEAD has it; see `git status`".into(),
-            }),
+            })
         }
     }
     if !ours.is_empty() {

@@ -255,10 +255,12 @@ pub fn unmerged(path: &BStr) -> Error {
 pub(super) fn refuse_unseen(index: &gix::index::State, path: &RepoPath) -> Result<()> {
     let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted);
     let flags = entry.map_or(entry::Flags::empty(), |entry| entry.flags);
-    let mark = match () {
-        () if flags.contains(entry::Flags::ASSUME_VALID) => "assume-unchanged",
-        () if flags.contains(entry::Flags::SKIP_WORKTREE) => "skip-worktree",
-        () => return Ok(()),
+    let mark = if flags.contains(entry::Flags::ASSUME_VALID) {
+        "assume-unchanged"
+    } else if flags.contains(entry::Flags::SKIP_WORKTREE) {
+        "skip-worktree"
+    } else {
+        return Ok(());
     };
     let name = path.display().to_string();
     let message = format!("{name} is marked {mark} in the index, so git would not take the change");

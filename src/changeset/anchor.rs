@@ -65,15 +65,15 @@ fn only_place(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 pub fn replace(bytes: &[u8], lines: Range<usize>, replacement: &str) -> Vec<u8> {
     let text = Text::new(bytes);
     let old = text.lines(lines.clone());
-    let has_crlf = match old.contains(&b'\n') {
-        true => old
-            .lines_with_terminator()
-            .all(|line| line.ends_with(b"\r\n") || !line.ends_with(b"\n")),
-        false => mostly_crlf(bytes),
+    let has_crlf = if old.contains(&b'\n') {
+        old.lines_with_terminator().all(|line| line.ends_with(b"\r\n") || !line.ends_with(b"\n"))
+    } else {
+        mostly_crlf(bytes)
     };
-    let mut new = match has_crlf && !replacement.contains('\r') {
-        true => replacement.replace('\n', "\r\n").into_bytes(),
-        false => replacement.as_bytes().to_owned(),
+    let mut new = if has_crlf && !replacement.contains('\r') {
+        replacement.replace('\n', "\r\n").into_bytes()
+    } else {
+        replacement.as_bytes().to_owned()
     };
     let end: &[u8] = if has_crlf { b"\r\n" } else { b"\n" };
     if old.ends_with(b"\n") && !new.is_empty() && !new.ends_with(b"\n") {

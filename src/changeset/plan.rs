@@ -142,9 +142,10 @@ pub fn plan(
     let deleted: BTreeSet<&RepoPath> =
         changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).collect();
     // Where the files that are moved or copied come from.
-    let places: BTreeMap<&RepoPath, usize> = match changes.iter().any(|c| c.origin.is_some()) {
-        true => changes.iter().enumerate().map(|(at, change)| (&change.path, at)).collect(),
-        false => BTreeMap::new(),
+    let places: BTreeMap<&RepoPath, usize> = if changes.iter().any(|c| c.origin.is_some()) {
+        changes.iter().enumerate().map(|(at, change)| (&change.path, at)).collect()
+    } else {
+        BTreeMap::new()
     };
     // The place of what goes as `change` comes.
     let source = |change: &FileChange| {

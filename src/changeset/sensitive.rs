@@ -104,9 +104,10 @@ pub fn memory(path: &RepoPath) -> Option<MemoryFile> {
     let lower = path.as_bstr().to_ascii_lowercase();
     let inside = lower.strip_prefix(b".agent-memory/")?;
     let gate = [&b"meta/"[..], b"policy", b"scan-allow", b"signers", b"allowed_signers"];
-    Some(match gate.iter().any(|start| inside.starts_with(start)) {
-        true => MemoryFile::Gate,
-        false => MemoryFile::Read,
+    Some(if gate.iter().any(|start| inside.starts_with(start)) {
+        MemoryFile::Gate
+    } else {
+        MemoryFile::Read
     })
 }
 

@@ -151,13 +151,16 @@ fn record(
     for shown in shown {
         let (now, proposal) = (context.now, &shown.proposal);
         let approved = decide::approve(store, authority, now, proposal, remarks, Some(shown));
-        let approved = approved.map_err(|error| match items.is_empty() {
-            true => error,
-            // Each is approved by itself; those before this one stand.
-            false => error.with(
-                "approved",
-                items.iter().map(|item| item.proposal_id.clone()).collect::<Vec<_>>(),
-            ),
+        let approved = approved.map_err(|error| {
+            if items.is_empty() {
+                error
+            } else {
+                // Each is approved by itself; those before this one stand.
+                error.with(
+                    "approved",
+                    items.iter().map(|item| item.proposal_id.clone()).collect::<Vec<_>>(),
+                )
+            }
         })?;
         if let Some(note) = not_approved(&approved.not_approved) {
             context.note(&note);

@@ -42,9 +42,10 @@ impl Context {
     /// # Errors
     /// As [`Context::grant`].
     pub fn asked(&mut self, store: &Store, asking: &Asking<'_>) -> Result<Option<Authority>> {
-        match self.confirm(asking.question) {
-            true => self.grant(store, asking, &Evidence::Terminal).map(Some),
-            false => Ok(None),
+        if self.confirm(asking.question) {
+            self.grant(store, asking, &Evidence::Terminal).map(Some)
+        } else {
+            Ok(None)
         }
     }
 

@@ -77,10 +77,7 @@ fn printed(text: &str, palette: &Palette) -> String {
     let mut is_code = false;
     for line in text.lines().filter(|line| !line.starts_with("<!--")) {
         is_code ^= line.starts_with("```");
-        let role = match line.starts_with('#') && !is_code {
-            true => Role::Title,
-            false => Role::Plain,
-        };
+        let role = if line.starts_with('#') && !is_code { Role::Title } else { Role::Plain };
         palette.write(&mut out, role, line);
         out.push('\n');
     }

@@ -137,9 +137,10 @@ fn print(context: &mut Context, store: Option<&Store>, found: &Found) -> Result<
     };
     let snapshot = store.repo().config_snapshot();
     let palette = pager::palette(context, Some(snapshot.plumbing()));
-    let mut text = match found.summaries.is_empty() {
-        true => String::new(),
-        false => table::render(found, &palette, context.now, pager::columns()),
+    let mut text = if found.summaries.is_empty() {
+        String::new()
+    } else {
+        table::render(found, &palette, context.now, pager::columns())
     };
     for record in &found.purged {
         let (by, age) = (escape::name(&record.by.name), age::ago(record.at, context.now));

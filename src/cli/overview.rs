@@ -94,9 +94,10 @@ impl Pending {
         let view = store.look()?;
         let mut summaries = pending(&view, context)?;
         // Without a list of them nobody sees what each of them touches.
-        let mut marks = match is_listed {
-            true => Marks::of(&store, &view, context.now, &summaries)?,
-            false => Marks::related(&store, &view, context.now, &summaries)?,
+        let mut marks = if is_listed {
+            Marks::of(&store, &view, context.now, &summaries)?
+        } else {
+            Marks::related(&store, &view, context.now, &summaries)?
         };
         if is_listed {
             summaries = marks.in_order(summaries);

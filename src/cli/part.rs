@@ -145,12 +145,10 @@ fn split(review: &mut Review, taken: &BTreeSet<usize>) -> Result<(Option<Part>, 
         let decision = if taken.contains(&unit) { Decision::Take } else { Decision::Leave };
         review.decide(unit, Some(decision));
     }
-    let part = match review.is_all_taken() {
-        true => None,
-        false => Some(Part {
-            changes: Changeset::new(review.changes())?,
-            reason: RevisionReason::Partial,
-        }),
+    let part = if review.is_all_taken() {
+        None
+    } else {
+        Some(Part { changes: Changeset::new(review.changes())?, reason: RevisionReason::Partial })
     };
     Ok((part, rest(review)))
 }

@@ -100,10 +100,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 /// The answer, where the patch was carried out, and its own failure.
 fn attempt(context: &mut Context, args: Args) -> Result<Result<String>> {
-    let store = match args.propose {
-        true => context.store_to_edit()?,
-        false => context.store_to_patch()?,
-    };
+    let store = if args.propose { context.store_to_edit()? } else { context.store_to_patch()? };
     let file = args.file.unwrap_or_else(|| "-".into());
     let session = context.session(&store);
     let request = Request {

@@ -104,10 +104,7 @@ pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
         _ => Error::io(format_args!("read {shown}"), &error),
     })?;
     if bytes.len() as u64 > limit {
-        let name = match path == "-" {
-            true => "standard input".to_owned(),
-            false => format!("'{shown}'"),
-        };
+        let name = if path == "-" { "standard input".to_owned() } else { format!("'{shown}'") };
         return Err(Error::new(
             &codes::SIZE_LIMIT,
             format!("{name} is over the limit of {limit} bytes"),

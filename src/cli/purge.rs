@@ -265,9 +265,10 @@ fn text(
         }
     }
     for name in &purged.archives {
-        line(match is_done {
-            true => format!("  archive without it: {name}"),
-            false => format!("  archive to be composed again: {name}"),
+        line(if is_done {
+            format!("  archive without it: {name}")
+        } else {
+            format!("  archive to be composed again: {name}")
         });
     }
     for name in &purged.removed {

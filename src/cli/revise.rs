@@ -126,9 +126,10 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let session = context.session(&store);
     let mut message = args.message;
     let below = stack::ground_of(&session, &proposal)?;
-    let taken = match args.take.is_empty() {
-        true => None,
-        false => Some(suggestion::take(&session, &proposal, &args.take, InputForm::Snippet)?),
+    let taken = if args.take.is_empty() {
+        None
+    } else {
+        Some(suggestion::take(&session, &proposal, &args.take, InputForm::Snippet)?)
     };
     let (taken, notes) = taken.map_or((None, Vec::new()), |it| (Some(it.draft), it.notes));
     let source = match taken {

@@ -114,10 +114,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     match done {
         Ok(done) => {
             session::say(context, &done);
-            let reason = match () {
-                () if status.outlived => Some("processes of the run still live"),
-                () if !done.passed_over.is_empty() => Some("not all of it is proposed"),
-                () => None,
+            let reason = if status.outlived {
+                Some("processes of the run still live")
+            } else if !done.passed_over.is_empty() {
+                Some("not all of it is proposed")
+            } else {
+                None
             };
             match reason {
                 None if !args.keep => {

@@ -41,9 +41,10 @@ impl Sending {
         lane: &str,
         epoch: u64,
     ) -> Result<()> {
-        let archives = match store.has_archives(audience, lane)? {
-            true => Some(audience.archives_refspec(lane)),
-            false => None,
+        let archives = if store.has_archives(audience, lane)? {
+            Some(audience.archives_refspec(lane))
+        } else {
+            None
         };
         let earlier = audience.earlier_there(lane, epoch);
         for remote in store.remotes_of(audience) {

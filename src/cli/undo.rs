@@ -83,10 +83,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if is_no {
         verdict::require_rejected(&proposal)?;
     }
-    let plan = match is_no {
-        true => Resolution::default(),
-        false => decide::undo::preview(&store, &proposal)?,
-    };
+    let plan =
+        if is_no { Resolution::default() } else { decide::undo::preview(&store, &proposal)? };
     if args.dry_run {
         return dry_run(context, &store, &proposal, &plan, is_no);
     }
@@ -101,17 +99,19 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: &question(&proposal, &args),
         command: &format!("aye undo {}{flag}", proposal.id),
     };
-    let agreed = match is_no {
-        true => context.authorise(&store, &asking)?.map(|authority| (authority, None)),
-        false => agreed(context, &store, &asking, &plan, args.branch)?,
+    let agreed = if is_no {
+        context.authorise(&store, &asking)?.map(|authority| (authority, None))
+    } else {
+        agreed(context, &store, &asking, &plan, args.branch)?
     };
     let Some((authority, shown)) = agreed else {
         context.note("nothing undone");
         return Ok(Exit::Negative);
     };
-    let outcome = match is_no {
-        true => reopen(context, &store, &authority, &proposal, &seen)?,
-        false => put_back(context, &store, &authority, &proposal, &seen, shown)?,
+    let outcome = if is_no {
+        reopen(context, &store, &authority, &proposal, &seen)?
+    } else {
+        put_back(context, &store, &authority, &proposal, &seen, shown)?
     };
     outcome.emit(context)
 }
@@ -149,9 +149,10 @@ fn put_back(
     });
     if let Some(commit) = commit {
         let commit = escape::line(commit).into_owned();
-        let how = match undone.files.is_empty() {
-            true => format!("`git revert {commit}` undoes it"),
-            false => "commit what was put back".to_owned(),
+        let how = if undone.files.is_empty() {
+            format!("`git revert {commit}` undoes it")
+        } else {
+            "commit what was put back".to_owned()
         };
         context.note(&format!("hint: commit {commit} stays; {how}"));
     }

@@ -81,10 +81,7 @@ fn any(context: &mut Context, store: &Store, limit: Option<Duration>) -> Result<
         };
         arrived.proposals.iter().map(line).collect()
     })?;
-    Ok(match arrived.timed_out {
-        true => context.ends_with(TIMED_OUT),
-        false => Exit::Done,
-    })
+    Ok(if arrived.timed_out { context.ends_with(TIMED_OUT) } else { Exit::Done })
 }
 
 fn span(text: &str) -> Result<Duration> {

@@ -171,9 +171,10 @@ pub fn apply(
     warnings.extend(made.commit.as_ref().and_then(|commit| on_no_branch(store, commit)));
     warnings.extend(unasked_about);
     warnings.extend(subject::follow(store, authority, now, proposal, &reviewers));
-    let not_approved = match planned.takes_residue() {
-        true => Vec::new(),
-        false => planned.foreign().map(|residue| residue.path.display().to_string()).collect(),
+    let not_approved = if planned.takes_residue() {
+        Vec::new()
+    } else {
+        planned.foreign().map(|residue| residue.path.display().to_string()).collect()
     };
     Ok(Applied {
         files: planned.plan.files,
@@ -536,9 +537,10 @@ pub fn write_markers(store: &Store, now: DateTime<Utc>, shown: &Shown) -> Result
 
 /// The refusal of `plan`, made of the proposal `id`, with what to do about it; `None` where it fits.
 pub fn conflict(plan: &Resolution, id: &ProposalId) -> Option<Error> {
-    let markers = match plan.conflicts().all(|(_, conflict)| conflict.marked.is_some()) {
-        true => format!(", `aye apply {id} --conflict-markers` writes both versions"),
-        false => String::new(),
+    let markers = if plan.conflicts().all(|(_, conflict)| conflict.marked.is_some()) {
+        format!(", `aye apply {id} --conflict-markers` writes both versions")
+    } else {
+        String::new()
     };
     Some(plan.refusal()?.with("proposal_id", id.as_str()).hint(format!(
         "nothing was written; `aye review {id}` settles it{markers}, `aye revise {id} …` gives it again on \

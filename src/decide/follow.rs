@@ -188,10 +188,7 @@ fn place_now(
             None => break,
         }
     }
-    Ok(match at != *path && files.file(&at)?.is_some() {
-        true => Some(at),
-        false => None,
-    })
+    Ok(if at != *path && files.file(&at)?.is_some() { Some(at) } else { None })
 }
 
 /// Where the last applied proposal that removed `path` moved it.

@@ -14,9 +14,8 @@ const FORMAT: &str = "aye-group@1";
 pub fn of_apply<'s>(shown: impl IntoIterator<Item = &'s Shown>, takes_residue: bool) -> String {
     let line = |shown: &Shown| {
         let fits = shown.plan.refusal().is_none();
-        let bytes = || match takes_residue {
-            true => shown.with_residue().to_bytes(),
-            false => shown.manifest.to_bytes(),
+        let bytes = || {
+            if takes_residue { shown.with_residue().to_bytes() } else { shown.manifest.to_bytes() }
         };
         let manifest = fits.then(|| sha256::hex(&bytes()));
         line(&shown.proposal, manifest.as_deref())

@@ -263,10 +263,7 @@ pub(crate) fn require_apart<'f>(
         return Ok(());
     }
     let view = store.view()?;
-    let audience = match takes_back {
-        true => view.audience_of_decision(id)?,
-        false => view.audience(id)?,
-    };
+    let audience = if takes_back { view.audience_of_decision(id)? } else { view.audience(id)? };
     if audience == Audience::Private {
         return Ok(());
     }
@@ -277,12 +274,13 @@ pub(crate) fn require_apart<'f>(
     // The lines of one that HEAD has are where its commits go.
     let not_in_head = merged.iter().map(|(path, _)| *path);
     if store.is_private(not_in_head.filter(|path| store.id_in_head(path).is_none()))? {
-        let hint = match takes_back {
-            true => "nothing was written; undo it in the file by hand".to_owned(),
-            false => format!(
+        let hint = if takes_back {
+            "nothing was written; undo it in the file by hand".to_owned()
+        } else {
+            format!(
                 "nothing was written; propose it again, which is private, or edit the file by hand and close this \
                  one: aye apply {id} --mark-only"
-            ),
+            )
         };
         return refused(
             format!(

@@ -237,10 +237,8 @@ fn of_plan_on(
     let mut records = Vec::with_capacity(shown.plan.files.len());
     for file in &shown.plan.files {
         let now = blob(store, file.now.as_ref())?;
-        let after = match file.now == file.after {
-            true => now.clone(),
-            false => blob(store, file.after.as_ref())?,
-        };
+        let after =
+            if file.now == file.after { now.clone() } else { blob(store, file.after.as_ref())? };
         let base = head.blob(store, &file.path, [&now, &after])?;
         let edited = part.is_some_and(|part| part.reason == RevisionReason::Edited)
             && own.get(&file.path).is_none_or(|own| !same(&after, &own.after));

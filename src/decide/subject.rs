@@ -234,9 +234,10 @@ pub(super) fn lock(
     now: DateTime<Utc>,
     proposal: &Proposal,
 ) -> Result<Option<Lock>> {
-    match super::is_memory(proposal) {
-        true => crate::memory::service::lock(store, authority.actor(), now),
-        false => Ok(None),
+    if super::is_memory(proposal) {
+        crate::memory::service::lock(store, authority.actor(), now)
+    } else {
+        Ok(None)
     }
 }
 

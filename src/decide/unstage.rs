@@ -43,10 +43,7 @@ pub(super) fn unstage(store: &Store, written: &[Written], staged_by_aye: bool) -
             InIndex::Mixed => other = other.or(Some(&file.path)),
         }
     }
-    let unstaged = match ours.is_empty() {
-        true => Ok(()),
-        false => files::unstage(store, &ours),
-    };
+    let unstaged = if ours.is_empty() { Ok(()) } else { files::unstage(store, &ours) };
     let why = match (unstaged.and_then(|()| restage(store, &among)), other) {
         (Err(error), _) => error.message().to_owned(),
         (Ok(()), Some(other)) => format!("{} had other changes staged", other.display()),
@@ -79,11 +76,10 @@ fn staged(store: &Store, file: &Written) -> Result<InIndex> {
     if now == after {
         let mode = index.as_ref().map(Entry::file_mode).filter(|_| !has_mode(&file.after));
         let before = file.before.as_ref().map(|was| store.file(was)).transpose()?;
-        return Ok(match head == id(&file.before) && mode.is_none() {
-            true => InIndex::Alone,
-            false => {
-                InIndex::Among(before.map(|was| File { mode: mode.unwrap_or(was.mode), ..was }))
-            }
+        return Ok(if head == id(&file.before) && mode.is_none() {
+            InIndex::Alone
+        } else {
+            InIndex::Among(before.map(|was| File { mode: mode.unwrap_or(was.mode), ..was }))
         });
     }
     let Some(now) = now.filter(|now| Some(now) != head.as_ref() && Some(now) != before.as_ref())

@@ -25,13 +25,18 @@ pub(super) fn require_plain(path: &Path, hook: Hook) -> Result<()> {
     let is_file = path.symlink_metadata().is_ok_and(|facts| facts.is_file());
     let text = if is_file { fs::read(path).unwrap_or_default() } else { Vec::new() };
     let text = String::from_utf8_lossy(&text);
-    let why = match () {
-        () if !is_file => "is not a regular file",
-        () if text.is_empty() => "is empty, or cannot be read",
-        () if !is_executable(path) => "is not executable",
-        () if text.contains("$0") || text.contains("${0") => "may go by its own name",
-        () if place(path).symlink_metadata().is_ok() => "is one beside that which aye runs first",
-        () => return Ok(()),
+    let why = if !is_file {
+        "is not a regular file"
+    } else if text.is_empty() {
+        "is empty, or cannot be read"
+    } else if !is_executable(path) {
+        "is not executable"
+    } else if text.contains("$0") || text.contains("${0") {
+        "may go by its own name"
+    } else if place(path).symlink_metadata().is_ok() {
+        "is one beside that which aye runs first"
+    } else {
+        return Ok(());
     };
     Err(Error::new(&codes::HOOK_NOT_OURS, format!("{} {why}", path.display()))
         .with("hook", hook.name())

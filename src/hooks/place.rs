@@ -50,12 +50,12 @@ impl Place {
         let used = start.join(Git::new(&start).args(["rev-parse", "--git-path", "hooks"]).path()?);
         let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         let mut place = Self { directory, owner: None };
-        place.owner = match () {
-            () if real(&used) != real(&place.directory) => {
-                Some(format!("core.hooksPath ({})", used.display()))
-            }
-            () if place.directory.is_symlink() => Some("a symlink in its place".to_owned()),
-            () => place.manager().map(str::to_owned),
+        place.owner = if real(&used) != real(&place.directory) {
+            Some(format!("core.hooksPath ({})", used.display()))
+        } else if place.directory.is_symlink() {
+            Some("a symlink in its place".to_owned())
+        } else {
+            place.manager().map(str::to_owned)
         };
         Ok(place)
     }
@@ -145,9 +145,10 @@ impl Place {
         for hook in self.installed().iter().filter(|hook| hooks.contains(hook)) {
             let path = self.path(*hook);
             // Over ours in one step, so that there is a hook at every moment.
-            let done = match self.is_chained(*hook) {
-                true => fs::rename(chain::place(&path), &path),
-                false => fs::remove_file(&path),
+            let done = if self.is_chained(*hook) {
+                fs::rename(chain::place(&path), &path)
+            } else {
+                fs::remove_file(&path)
             };
             done.map_err(|error| Error::file("remove", &path, &error))?;
         }

@@ -119,13 +119,14 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
         }
         Answer::No => false,
     };
-    match granted {
-        true => Ok(Authority {
+    if granted {
+        Ok(Authority {
             actor: caller.actor.clone(),
             verb: request.verb,
             evidence: request.evidence.clone(),
-        }),
-        false => Err(refusal(caller, request)),
+        })
+    } else {
+        Err(refusal(caller, request))
     }
 }
 

@@ -110,11 +110,12 @@ impl Proposal {
     /// The commands that settle it where it is contested.
     pub fn settle(&self) -> String {
         let id = &self.id;
-        match self.is_rejected() {
-            true => format!(
+        if self.is_rejected() {
+            format!(
                 "`aye undo {id} --rejection` lets the apply stand, `aye undo {id}` the rejection (commit what it puts back)"
-            ),
-            false => format!("`aye undo {id}` takes all of these back; then decide again"),
+            )
+        } else {
+            format!("`aye undo {id}` takes all of these back; then decide again")
         }
     }
 }

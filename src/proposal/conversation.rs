@@ -110,10 +110,7 @@ impl Proposal {
             earlier: self.earlier_revision(remark.comment.revision.as_deref()),
         });
         let requests = self.requests.iter().map(|request| Saying {
-            kind: match request.is_open {
-                true => SayingKind::Request,
-                false => SayingKind::Answered,
-            },
+            kind: if request.is_open { SayingKind::Request } else { SayingKind::Answered },
             by: &request.by,
             at: request.at,
             body: request.reason.as_deref(),

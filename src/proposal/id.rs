@@ -60,9 +60,10 @@ impl ProposalId {
     /// As [`ProposalId::parse`], of a text that mostly is as ids are written everywhere.
     fn read(text: &str) -> Result<Self, Error> {
         let code = text.strip_prefix(PREFIX).filter(|code| code.len() == LEN);
-        match code.is_some_and(|code| code.bytes().all(|byte| ALPHABET.contains(&byte))) {
-            true => text.as_bytes().try_into().map(Self).map_err(|_| invalid(text)),
-            false => Self::parse(text),
+        if code.is_some_and(|code| code.bytes().all(|byte| ALPHABET.contains(&byte))) {
+            text.as_bytes().try_into().map(Self).map_err(|_| invalid(text))
+        } else {
+            Self::parse(text)
         }
     }
 

@@ -245,10 +245,7 @@ pub fn relations(
         }
         let is_same = same_lines.binary_search(pair).is_ok();
         for (at, of) in [(*one, *other), (*other, *one)] {
-            let others = match is_same {
-                true => &mut found[at].same_lines,
-                false => &mut found[at].same_file,
-            };
+            let others = if is_same { &mut found[at].same_lines } else { &mut found[at].same_file };
             others.add(&open[of].id);
         }
     }

@@ -83,15 +83,22 @@ impl Unit {
 fn parts(delta: TimeDelta) -> (i64, Unit) {
     let seconds = delta.num_seconds();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    match () {
-        () if seconds < 1 => (0, Unit::Now),
-        () if seconds < 60 => (seconds, Unit::Second),
-        () if minutes < 60 => (minutes, Unit::Minute),
-        () if hours < 48 => (hours, Unit::Hour),
-        () if days < 14 => (days, Unit::Day),
-        () if days < 60 => (days / 7, Unit::Week),
-        () if days < 730 => (days / 30, Unit::Month),
-        () => (days / 365, Unit::Year),
+    if seconds < 1 {
+        (0, Unit::Now)
+    } else if seconds < 60 {
+        (seconds, Unit::Second)
+    } else if minutes < 60 {
+        (minutes, Unit::Minute)
+    } else if hours < 48 {
+        (hours, Unit::Hour)
+    } else if days < 14 {
+        (days, Unit::Day)
+    } else if days < 60 {
+        (days / 7, Unit::Week)
+    } else if days < 730 {
+        (days / 30, Unit::Month)
+    } else {
+        (days / 365, Unit::Year)
     }
 }
 

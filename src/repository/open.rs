@@ -13,9 +13,10 @@ use crate::error::{Error, Result};
 pub(super) fn open(directory: &Path) -> Result<gix::Repository> {
     let mut repo = with_parameters(found(directory)?)?;
     if repo.git_dir_trust() == gix::sec::Trust::Reduced {
-        repo = match is_called_safe(&repo) {
-            true => with_parameters(trusted(&repo, directory)?)?,
-            false => return Err(not_trusted(&repo)),
+        repo = if is_called_safe(&repo) {
+            with_parameters(trusted(&repo, directory)?)?
+        } else {
+            return Err(not_trusted(&repo));
         };
     }
     refuse_unknown_formats(&repo)?;
@@ -211,10 +212,7 @@ fn holder(repo: &gix::Repository, directory: &Path) -> Option<PathBuf> {
     let start = std::fs::canonicalize(directory).ok()?;
     let leads_there = |above: &&Path| {
         let link = above.join(".git");
-        let target = match link.is_file() {
-            true => target(above, &link),
-            false => Some(link),
-        };
+        let target = if link.is_file() { target(above, &link) } else { Some(link) };
         target.and_then(|path| std::fs::canonicalize(path).ok()).is_some_and(|path| path == git_dir)
     };
     start.ancestors().find(leads_there).map(Path::to_owned)
@@ -270,9 +268,10 @@ fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
                     ),
                 )
                 .with("extension", lower)
-                .hint(match name.eq_ignore_ascii_case("refstorage") {
-                    true => "`git refs migrate --ref-format=files` turns it into one that is",
-                    false => "use a clone without that extension",
+                .hint(if name.eq_ignore_ascii_case("refstorage") {
+                    "`git refs migrate --ref-format=files` turns it into one that is"
+                } else {
+                    "use a clone without that extension"
                 }));
             }
         }

@@ -82,9 +82,10 @@ impl Audiences {
         if self.local.get(lane).is_some_and(|local| !local.contains(audience)) {
             return false;
         }
-        match name.starts_with(refs::KEPT) {
-            true => self.fetched.get(lane).and_then(BTreeSet::first) == Some(audience),
-            false => self.of_ref(name).as_ref() == Some(audience),
+        if name.starts_with(refs::KEPT) {
+            self.fetched.get(lane).and_then(BTreeSet::first) == Some(audience)
+        } else {
+            self.of_ref(name).as_ref() == Some(audience)
         }
     }
 

@@ -110,9 +110,10 @@ impl Chain {
     /// another epoch has begun since, other clones need not have what was shown, and it is the commit in front.
     pub(super) fn seen(&self, shown: &[OwnTip]) -> Option<String> {
         let shown = shown.iter().find(|own| own.lane == self.own.lane)?;
-        match shown.name == self.name {
-            true => Some(shown.tip.clone()),
-            false => self.onto.map(|onto| onto.to_string()),
+        if shown.name == self.name {
+            Some(shown.tip.clone())
+        } else {
+            self.onto.map(|onto| onto.to_string())
         }
     }
 
@@ -128,9 +129,10 @@ impl Chain {
         batch: &mut Batch<'_>,
         data: &Data,
     ) -> Result<()> {
-        match compose::begins_commit(&self.open.events, self.open.bytes, data) {
-            true => self.seal(repo, batch),
-            false => Ok(()),
+        if compose::begins_commit(&self.open.events, self.open.bytes, data) {
+            self.seal(repo, batch)
+        } else {
+            Ok(())
         }
     }
 

@@ -228,10 +228,8 @@ impl Store {
         durable: bool,
     ) -> Result<ObjectId> {
         let mut batch = Batch::new(&self.repo);
-        let method = match durable {
-            true => Method::durable(batch.directory(), &self.common_dir),
-            false => Method::No,
-        };
+        let method =
+            if durable { Method::durable(batch.directory(), &self.common_dir) } else { Method::No };
         let NextEpoch { folded, places, contents, .. } = plan;
         let (mut parts, mut writer) = (Vec::new(), snapshot::Writer::default());
         let mut lines = Lines::new(self, &from.lane);

@@ -232,9 +232,10 @@ impl Walk<'_> {
             };
             let Ok(tree) = gix::objs::TreeRef::from_bytes(&bytes, id.kind()) else { continue };
             for entry in &tree.entries {
-                let path = match path.is_empty() {
-                    true => entry.filename.to_owned(),
-                    false => BString::from([&path[..], b"/", entry.filename].concat()),
+                let path = if path.is_empty() {
+                    entry.filename.to_owned()
+                } else {
+                    BString::from([&path[..], b"/", entry.filename].concat())
                 };
                 let id = entry.oid.to_owned();
                 match entry.mode.kind() {

@@ -226,9 +226,10 @@ fn bound(directory: &Directory, audience: &Audience, lane: &str) -> Result<Bound
     let noted = directory.file(BStr::new(&file(LANE, audience)), Access::Read)?;
     let noted = identity(&noted)?;
     let is_here = place.identity == noted || place.before == Some(noted);
-    Ok(match place.lane == lane && is_here {
-        true => Bound::Here { from: place.from },
-        false => Bound::Elsewhere,
+    Ok(if place.lane == lane && is_here {
+        Bound::Here { from: place.from }
+    } else {
+        Bound::Elsewhere
     })
 }
 

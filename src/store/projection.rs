@@ -267,9 +267,10 @@ impl<'a> Examiner<'a> {
             let path = inside(id, name)?;
             // The patch of several files may be larger than one file may be.
             let size = expected.len() as u64;
-            let large = match size > DEFAULT_SIZE_LIMIT {
-                true => Some(self.store.worktree()?.without_conversion().with_size_limit(size)),
-                false => None,
+            let large = if size > DEFAULT_SIZE_LIMIT {
+                Some(self.store.worktree()?.without_conversion().with_size_limit(size))
+            } else {
+                None
             };
             let what = match large.as_ref().unwrap_or(tree).file(&path) {
                 Ok(Some(file)) if file.bytes == expected => continue,

@@ -163,8 +163,9 @@ fn remember<'s>(private: &Directory, steps: impl Iterator<Item = Step<'s>>) -> R
             }
         }
     }
-    match lines.known.len() == before {
-        true => Ok(()),
-        false => private.replace(FILE, &lines.to_bytes(), true),
+    if lines.known.len() == before {
+        Ok(())
+    } else {
+        private.replace(FILE, &lines.to_bytes(), true)
     }
 }

@@ -43,9 +43,10 @@ impl Contents<'_> {
             Some(revision) => proposal.revision(revision)?,
             None => current,
         };
-        let now = match said_of.event == current.event {
-            true => change(current, path),
-            false => self.present(said_of, current, path),
+        let now = if said_of.event == current.event {
+            change(current, path)
+        } else {
+            self.present(said_of, current, path)
         };
         // The name of the file where it is another one by now.
         let moved = now.map(|now| &now.path).filter(|now| *now != path).cloned();

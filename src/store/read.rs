@@ -41,10 +41,8 @@ impl Store {
     /// As [`Repository::blob_of_at_most`](crate::repository::Repository::blob_of_at_most); `proposal_archived`
     /// where it is not there because the proposal that names it was folded away.
     pub fn blob_of_at_most(&self, id: &str, most: u64) -> Result<Vec<u8>> {
-        let found = match self.lacks(id) {
-            true => Err(self.absent(id)),
-            false => (**self).blob_of_at_most(id, most),
-        };
+        let found =
+            if self.lacks(id) { Err(self.absent(id)) } else { (**self).blob_of_at_most(id, most) };
         found.map_err(|error| self.archived_error(id).unwrap_or(error))
     }
 

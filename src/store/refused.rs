@@ -27,12 +27,11 @@ pub fn refusal(sent: Sent<'_>, to: &str, is_for: impl Fn(&str) -> bool) -> Optio
         // A remote's name may have slashes, and so may what follows it.
         let ends = rest.match_indices('/').map(|(end, _)| &rest[..end]);
         let remotes: Vec<&str> = ends.collect();
-        match remotes.iter().any(|remote| is_for(remote)) {
-            true => None,
-            false => {
-                let whose = remotes.first().copied().unwrap_or(rest);
-                Some(format!("is for the remote '{whose}', not for '{to}'"))
-            }
+        if remotes.iter().any(|remote| is_for(remote)) {
+            None
+        } else {
+            let whose = remotes.first().copied().unwrap_or(rest);
+            Some(format!("is for the remote '{whose}', not for '{to}'"))
         }
     };
     // As in `+private/x:log/x`, either side may tell.

@@ -251,16 +251,10 @@ impl<'a> Verifier<'a> {
         let differs = || format!("event {blob} has other bytes there");
         let hash = hashed(repo.object_hash(), Kind::Blob, body);
         if hash.ok() != Some(blob) {
-            return match repo.objects.exists(&blob) {
-                true => Err(differs()),
-                false => Err(missing()),
-            };
+            return if repo.objects.exists(&blob) { Err(differs()) } else { Err(missing()) };
         }
         // A snapshot that has it is as good: that it has exactly this one is asked by the caller.
-        let absent = || match self.has_snapshot(commit) {
-            true => Ok(false),
-            false => Err(missing()),
-        };
+        let absent = || if self.has_snapshot(commit) { Ok(false) } else { Err(missing()) };
         if self.is_by_id {
             return if repo.objects.exists(&blob) { Ok(true) } else { absent() };
         }
@@ -328,9 +322,10 @@ impl<'a> Verifier<'a> {
 
     /// Whether as much of `lane` was walked as may be.
     fn is_spent(&self, walks: &mut Walks, lane: &str) -> bool {
-        match self.is_own(lane) {
-            true => self.walk(walks, lane).seen.len() >= self.most,
-            false => walks.others >= self.most,
+        if self.is_own(lane) {
+            self.walk(walks, lane).seen.len() >= self.most
+        } else {
+            walks.others >= self.most
         }
     }
 

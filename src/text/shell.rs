@@ -8,8 +8,5 @@ pub fn quote(text: &str) -> String {
 /// `text` as one word of a POSIX shell, in quotes only where it needs them.
 pub fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./@%+=:,".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => quote(text),
-    }
+    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quote(text) }
 }

@@ -98,9 +98,10 @@ impl Worktree {
         };
         let whole = path.as_bstr();
         let mut above = whole.rfind_iter("/").map(|slash| whole[..slash].as_bstr());
-        match empty && above.any(|directory| conversion.is_submodule(directory)) {
-            true => Err(in_submodule(path)),
-            false => Ok(()),
+        if empty && above.any(|directory| conversion.is_submodule(directory)) {
+            Err(in_submodule(path))
+        } else {
+            Ok(())
         }
     }
 

@@ -29,12 +29,15 @@ pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<Compiled> {
     let compiled = compile_all(&operations, files);
     let Some(directory) = directory else { return compiled };
     require_directory(&directory, &operations, files)?;
-    compiled.map_err(|error| match error.is(&codes::FILE_NOT_FOUND) {
-        true => error.hint(format!(
-            "check the path; behind `cd` in front of the patch it starts at '{}'",
-            directory.display()
-        )),
-        false => error,
+    compiled.map_err(|error| {
+        if error.is(&codes::FILE_NOT_FOUND) {
+            error.hint(format!(
+                "check the path; behind `cd` in front of the patch it starts at '{}'",
+                directory.display()
+            ))
+        } else {
+            error
+        }
     })
 }
 

@@ -206,9 +206,10 @@ impl Placer<'_> {
             fits,
         };
         // Turned backwards, what was added is what goes.
-        match is_proof(&job.hunk.lines, LineKind::Removed, place) {
-            true => Ok(spot),
-            false => Err(self.failure(job)),
+        if is_proof(&job.hunk.lines, LineKind::Removed, place) {
+            Ok(spot)
+        } else {
+            Err(self.failure(job))
         }
     }
 

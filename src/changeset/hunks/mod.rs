@@ -174,9 +174,10 @@ impl<'a> Diff<'a> {
     /// they do is one edit.
     pub fn new(before: impl Into<Cow<'a, [u8]>>, after: impl Into<Cow<'a, [u8]>>) -> Self {
         let (before, after) = (Text::new(before), Text::new(after));
-        let edits = match is_large(before.bytes(), after.bytes()) {
-            true => vec![one_edit(before.bytes(), after.bytes())],
-            false => edits(&before, &after),
+        let edits = if is_large(before.bytes(), after.bytes()) {
+            vec![one_edit(before.bytes(), after.bytes())]
+        } else {
+            edits(&before, &after)
         };
         Self { before, after, edits }
     }

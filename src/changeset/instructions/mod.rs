@@ -52,13 +52,12 @@ include!(concat!(env!("OUT_DIR"), "/instructions.rs"));
 
 impl Entry {
     fn names(&self, name: &[u8]) -> bool {
-        match self.is_open {
-            true => {
-                name.len() >= self.head.len() + self.tail.len()
-                    && name.starts_with(self.head.as_bytes())
-                    && name.ends_with(self.tail.as_bytes())
-            }
-            false => name == self.head.as_bytes(),
+        if self.is_open {
+            name.len() >= self.head.len() + self.tail.len()
+                && name.starts_with(self.head.as_bytes())
+                && name.ends_with(self.tail.as_bytes())
+        } else {
+            name == self.head.as_bytes()
         }
     }
 }

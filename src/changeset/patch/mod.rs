@@ -52,10 +52,7 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
     }
     // A last line that lost its LF on the way is still a whole line.
     let is_whole = bytes.ends_with(b"\n");
-    let whole = match is_whole {
-        true => Cow::Borrowed(bytes),
-        false => Cow::Owned([bytes, b"\n"].concat()),
-    };
+    let whole = if is_whole { Cow::Borrowed(bytes) } else { Cow::Owned([bytes, b"\n"].concat()) };
     let mut parsed = unified::parse(&whole)?;
     if parsed.is_empty() {
         return Err(no_patch(bytes));

@@ -53,12 +53,11 @@ pub fn side(text: &[u8]) -> Option<Side> {
     if text.len() > MAX_HEADER {
         return None;
     }
-    let name = match text.starts_with(b"\"") {
-        true => quoted(text)?.0,
-        false => {
-            let end = text.find_byte(b'\t').unwrap_or(text.len());
-            text[..end].trim_end_with(|c| c == '\r').to_vec()
-        }
+    let name = if text.starts_with(b"\"") {
+        quoted(text)?.0
+    } else {
+        let end = text.find_byte(b'\t').unwrap_or(text.len());
+        text[..end].trim_end_with(|c| c == '\r').to_vec()
     };
     if name.trim_end() == b"/dev/null" {
         return Some(Side::Nothing);

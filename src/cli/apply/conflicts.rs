@@ -87,8 +87,9 @@ pub(super) fn related(
     store: &Store,
     shown: &[Shown],
 ) -> Result<BTreeMap<ProposalId, Relations>> {
-    match shown.len() > 1 && shown.iter().any(|shown| shown.plan.refusal().is_some()) {
-        true => relations::relations(store, &store.view()?, context.now),
-        false => Ok(BTreeMap::new()),
+    if shown.len() > 1 && shown.iter().any(|shown| shown.plan.refusal().is_some()) {
+        relations::relations(store, &store.view()?, context.now)
+    } else {
+        Ok(BTreeMap::new())
     }
 }

@@ -102,10 +102,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.dry_run {
         return dry_run::run(context, &store, &args, proposals, effect);
     }
-    let proposals = match args.which.is_filter() {
-        true => fitting(context, &store, proposals)?,
-        false => proposals,
-    };
+    let proposals =
+        if args.which.is_filter() { fitting(context, &store, proposals)? } else { proposals };
     let subject = args.which.subject(&store, &proposals, args.lower.with_lower);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let command = format!("aye apply {}{}", ids.join(" "), args.flags());
@@ -162,11 +160,14 @@ fn named(context: &mut Context, store: &Store, args: &Args) -> Result<Vec<Propos
 impl Args {
     /// What becomes of the files.
     fn effect(&self) -> Effect {
-        match () {
-            () if self.mark_only => Effect::MarkOnly,
-            () if self.index => Effect::Index,
-            () if self.commit => Effect::Commit,
-            () => Effect::Files,
+        if self.mark_only {
+            Effect::MarkOnly
+        } else if self.index {
+            Effect::Index
+        } else if self.commit {
+            Effect::Commit
+        } else {
+            Effect::Files
         }
     }
 

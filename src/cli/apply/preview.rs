@@ -72,9 +72,10 @@ pub fn of_proposal(error: Error, id: &ProposalId) -> Error {
 /// `error` about the proposal `id` with a hint for whoever decides: one that changes nothing is no news to
 /// whoever made it.
 pub fn for_reviewer(error: Error, id: &ProposalId) -> Error {
-    match error.is(&crate::changeset::codes::NO_CHANGE) {
-        true => error.hint(format!("there is nothing to apply: aye reject {id} -m TEXT")),
-        false => error,
+    if error.is(&crate::changeset::codes::NO_CHANGE) {
+        error.hint(format!("there is nothing to apply: aye reject {id} -m TEXT"))
+    } else {
+        error
     }
 }
 

@@ -75,9 +75,10 @@ pub const PLANNED: &str = "note: the files have changed since; this is what appl
 /// `object_missing`, `proposal_archived`, and those of the store.
 pub fn planned(store: &Store, proposal: &Proposal) -> Result<Option<Changeset>> {
     let visible = decide::visible(store, &store.view()?, proposal)?;
-    match visible.planned && !visible.changes.is_empty() {
-        true => Changeset::new(visible.changes).map(Some),
-        false => Ok(None),
+    if visible.planned && !visible.changes.is_empty() {
+        Changeset::new(visible.changes).map(Some)
+    } else {
+        Ok(None)
     }
 }
 

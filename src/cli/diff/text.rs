@@ -40,9 +40,10 @@ pub fn bytes(
     changeset: &Changeset,
     args: &DiffArgs,
 ) -> Vec<u8> {
-    match args.patch {
-        true => patch(store, changeset),
-        false => text(context, store, proposal, changeset, args, false).into_bytes(),
+    if args.patch {
+        patch(store, changeset)
+    } else {
+        text(context, store, proposal, changeset, args, false).into_bytes()
     }
 }
 

@@ -22,10 +22,7 @@ pub(super) fn within<'f>(
     for text in typed {
         let is_top =
             text == "." && store.prefix(&context.path_base(store)).is_none_or(|at| at.is_empty());
-        let path = match is_top {
-            true => return Ok(None),
-            false => paths::typed(context, store, text)?,
-        };
+        let path = if is_top { return Ok(None) } else { paths::typed(context, store, text)? };
         let below = |one: &RepoPath| *one == path || one.parents().any(|parent| parent == path);
         let found: Vec<RepoPath> = files
             .clone()

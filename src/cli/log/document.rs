@@ -108,9 +108,10 @@ fn text(data: &Data) -> Option<String> {
         }),
         Data::Reopen(reopen) => reopen.reason.clone(),
         Data::Extend(extend) => Some(format!("expires {}", timestamp(extend.expires_at))),
-        Data::Purge(purge) => Some(match purge.asked {
-            true => format!("asked: {}", purge.reason),
-            false => purge.reason.clone(),
+        Data::Purge(purge) => Some(if purge.asked {
+            format!("asked: {}", purge.reason)
+        } else {
+            purge.reason.clone()
         }),
         Data::Approve(approve) => approve.reason.clone(),
         Data::Patch(patch) => {

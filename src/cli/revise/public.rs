@@ -70,10 +70,11 @@ pub fn publish(
         command: &format!("aye revise {} --public", proposal.id),
     };
     let by_flag = context.by_flag(store, &asking)?;
-    let sent = match is_private {
-        true => outgoing(store, proposal)?,
+    let sent = if is_private {
+        outgoing(store, proposal)?
+    } else {
         // Which is refused.
-        false => Outgoing::default(),
+        Outgoing::default()
     };
     lines(&sent).iter().for_each(|line| context.note(line));
     let authority = match by_flag {

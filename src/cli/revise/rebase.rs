@@ -23,9 +23,10 @@ pub fn rebase(
     dry_run: bool,
 ) -> Result<Exit> {
     elsewhere::refuse(store, proposal)?;
-    let authority = match dry_run {
-        true => None,
-        false => Some(context.own(store, proposal, &format!("aye revise {}", proposal.id))?),
+    let authority = if dry_run {
+None
+    } else {
+Some(context.own(store, proposal, &format!("aye revise {}", proposal.id))?)
     };
     let plan = decide::plan_wherever(store, &store.view()?, proposal, &store.worktree()?)?;
     if let Some(refusal) = decide::apply::conflict(&plan, &proposal.id) {

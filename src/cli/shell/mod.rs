@@ -91,9 +91,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let plan = plan(&command, &world).map_err(Error::from)?;
     let outcome = shell::run(&plan, &request, &world)?;
     // A terminal gets nothing that could drive it.
-    match std::io::stdout().is_terminal() {
-        true => context.print(escape::bytes_block(&outcome.output).as_bytes())?,
-        false => context.print(&outcome.output)?,
+    if std::io::stdout().is_terminal() {
+        context.print(escape::bytes_block(&outcome.output).as_bytes())?
+    } else {
+        context.print(&outcome.output)?
     }
     for note in &outcome.notes {
         context.note(&format!("note: {note}"));

@@ -25,9 +25,10 @@ impl Header<'_> {
     pub(super) fn decision(&mut self, decision: &Decision) {
         let by = escape::name(&decision.by.to_string());
         let evidence = escape::line(decision.evidence.as_str());
-        let who = match decision.is_by_a_person() || decision.withdrawn {
-            true => String::new(),
-            false => format!(", {}, not a person's approval", decision.by.kind.as_str()),
+        let who = if decision.is_by_a_person() || decision.withdrawn {
+            String::new()
+        } else {
+            format!(", {}, not a person's approval", decision.by.kind.as_str())
         };
         let ago = self.ago(decision.at);
         self.field(self.proposal.state.word(), format!("{ago} by {by} ({evidence}{who})"));

@@ -165,13 +165,12 @@ impl Header<'_> {
     /// A later revision, which is the one with this `number`.
     fn revision(&mut self, number: usize, revision: &Revision) {
         let (by, kind) = (escape::name(&revision.actor.to_string()), revision.actor.kind.as_str());
-        let who = match revision.actor.name == self.proposal.actor.name {
-            true => "",
-            false => ", not the proposer",
-        };
-        let undecided = match self.proposal.undecided.contains(&revision.event) {
-            true => ": not decided, made at the same time",
-            false => "",
+        let who =
+            if revision.actor.name == self.proposal.actor.name { "" } else { ", not the proposer" };
+        let undecided = if self.proposal.undecided.contains(&revision.event) {
+            ": not decided, made at the same time"
+        } else {
+            ""
         };
         let (reason, ago) = (escape::line(revision.reason.as_str()), self.ago(revision.at));
         self.field(

@@ -111,9 +111,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if !args.comments {
         text.push(b'\n');
         text.extend(readable.lost(&palette).into_bytes());
-        let planned = match status == Status::Pending && readable.missing.is_empty() {
-            true => diff::planned(&store, &proposal)?,
-            false => None,
+        let planned = if status == Status::Pending && readable.missing.is_empty() {
+            diff::planned(&store, &proposal)?
+        } else {
+            None
         };
         if planned.is_some() {
             text.extend(diff::PLANNED.bytes());

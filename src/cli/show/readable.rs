@@ -35,10 +35,8 @@ impl Readable {
                 Err(error) => missing.push((record.path.clone(), error)),
             }
         }
-        let changeset = match changes.is_empty() {
-            true => Changeset::default(),
-            false => Changeset::new(changes)?,
-        };
+        let changeset =
+            if changes.is_empty() { Changeset::default() } else { Changeset::new(changes)? };
         Ok(Self { changeset, missing })
     }
 

@@ -23,10 +23,8 @@ impl Outcome {
     /// Prints it.
     pub(super) fn emit(self, context: &mut Context) -> Result<Exit> {
         let Self { answer, again, is_no } = self;
-        let heading = match is_no {
-            true => again.words().to_owned(),
-            false => format!("undone, {}", again.words()),
-        };
+        let heading =
+            if is_no { again.words().to_owned() } else { format!("undone, {}", again.words()) };
         context.emit(Format::Text, &answer, || text(&answer, &heading))?;
         if !is_no || !again.is_contested {
             return Ok(Exit::Done);

@@ -99,8 +99,9 @@ fn one(context: &Context, store: &Store, proposal: &Proposal, seen: &Seen) -> Re
     let (verb, command) = (Verb::Undo, format!("aye undo {}", proposal.id));
     let asking = Asking { verb, proposals, yes: false, question: "", command: &command };
     let authority = context.grant(store, &asking, &Evidence::Terminal)?;
-    match is_no(proposal) {
-        true => reopen(context, store, &authority, proposal, seen),
-        false => put_back(context, store, &authority, proposal, seen, None),
+    if is_no(proposal) {
+        reopen(context, store, &authority, proposal, seen)
+    } else {
+        put_back(context, store, &authority, proposal, seen, None)
     }
 }

@@ -52,10 +52,7 @@ fn collect(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> Resul
         collect(sub, pages)?;
     }
     let is_root = command.get_name() == "aye";
-    let command = &match is_root {
-        true => command.clone(),
-        false => help_pages::without_common(command),
-    };
+    let command = &if is_root { command.clone() } else { help_pages::without_common(command) };
     let man = Man::new(command.clone()).source(source()).manual("aye manual");
     let page = render(&man, command, is_root).map_err(|e| Error::bug(e.to_string()))?;
     pages.push((man.get_filename(), page));

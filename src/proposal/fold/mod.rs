@@ -166,13 +166,14 @@ impl<'a> Fold<'a> {
                 proposal.requests.push(request);
                 self.end_approvals();
             }
-            Data::Apply(apply) => match self.counts(stamped, apply) {
-                true => self.decide(stamped, State::Applied(applied(stamped, apply))),
-                false => {
+            Data::Apply(apply) => {
+                if self.counts(stamped, apply) {
+                    self.decide(stamped, State::Applied(applied(stamped, apply)))
+                } else {
                     let (revision, verdict) = (apply.revision.clone(), Marked::Applied);
                     self.proposal.marks.push(mark(stamped, verdict, revision, None));
                 }
-            },
+            }
             Data::Reject(reject) => {
                 let withdrawn =
                     reject.withdrawn && proposal.is_proposed_by(&event.actor, Some(&event.lane));

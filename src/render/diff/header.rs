@@ -11,10 +11,7 @@ use crate::text::escape;
 /// Git's header lines for one file, without line feeds: `diff --git`, modes, rename, `---` and
 /// `+++`, or what there is to say of a binary file.
 pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
-    match entry.is_whole() {
-        true => header_of_whole(entry, palette),
-        false => header_of_text(entry, palette),
-    }
+    if entry.is_whole() { header_of_whole(entry, palette) } else { header_of_text(entry, palette) }
 }
 
 /// As [`header`] of a file that is shown as a whole.
@@ -23,9 +20,10 @@ pub(super) fn header_of_whole(entry: &Entry<'_>, palette: &Palette) -> Vec<Strin
         Some(file) => format!("{} bytes", file.bytes.len()),
         None => "nothing".to_owned(),
     };
-    let (what, more) = match entry.is_binary() {
-        true => ("Binary", ""),
-        false => ("Large", " (aye diff ID -- FILE shows it)"),
+    let (what, more) = if entry.is_binary() {
+        ("Binary", "")
+    } else {
+        ("Large", " (aye diff ID -- FILE shows it)")
     };
     let (old, new) = (size(entry.before), size(entry.after));
     let line = format!("{what} files differ: {old} -> {new}{more}");
@@ -70,16 +68,16 @@ fn place(entry: &Entry<'_>) -> Vec<String> {
 
 /// `---` and `+++`, where content changes.
 fn sides(entry: &Entry<'_>) -> Vec<String> {
-    let side = |sign: &str, prefix: &str, there: bool, path: &RepoPath| match there {
-        true => format!("{sign} {prefix}{}", shown(path)),
-        false => format!("{sign} /dev/null"),
+    let side = |sign: &str, prefix: &str, there: bool, path: &RepoPath| {
+        if there { format!("{sign} {prefix}{}", shown(path)) } else { format!("{sign} /dev/null") }
     };
-    match entry.changes_content() {
-        true => vec![
+    if entry.changes_content() {
+        vec![
             side("---", "a/", entry.before.is_some(), entry.old_path),
             side("+++", "b/", entry.after.is_some(), entry.path),
-        ],
-        false => Vec::new(),
+        ]
+    } else {
+        Vec::new()
     }
 }
 
@@ -103,17 +101,13 @@ pub fn summary_line(entry: &Entry<'_>) -> String {
     } else if entry.is_large() {
         notes.push("large".into());
     }
-    let path = match moved {
-        true => {
-            let (old, new) = (shown(entry.old_path), shown(entry.path));
-            format!("{} {old} → {new}", entry.kind.word())
-        }
-        false => shown(entry.path),
+    let path = if moved {
+        let (old, new) = (shown(entry.old_path), shown(entry.path));
+        format!("{} {old} → {new}", entry.kind.word())
+    } else {
+        shown(entry.path)
     };
-    match notes.is_empty() {
-        true => path,
-        false => format!("{path} ({})", notes.join(", ")),
-    }
+    if notes.is_empty() { path } else { format!("{path} ({})", notes.join(", ")) }
 }
 
 /// A path as it may be shown: controls written out, and what makes it look like another.

@@ -146,9 +146,10 @@ pub fn changeset(changes: &[FileChange], options: &Options) -> String {
 pub fn push_entry(out: &mut String, entry: &Entry<'_>, options: &Options) {
     let is_unasked = |out: &String| entry.is_large() || out.len() > MOST_BYTES;
     let is_whole = entry.is_binary() || !options.all && is_unasked(out);
-    let lines = match is_whole {
-        true => header_of_whole(entry, &options.palette),
-        false => header_of_text(entry, &options.palette),
+    let lines = if is_whole {
+        header_of_whole(entry, &options.palette)
+    } else {
+        header_of_text(entry, &options.palette)
     };
     for line in lines {
         out.push_str(&line);
@@ -157,9 +158,10 @@ pub fn push_entry(out: &mut String, entry: &Entry<'_>, options: &Options) {
     if is_whole {
         return;
     }
-    let diff = match options.all {
-        true => Diff::exact(entry.old_bytes(), entry.new_bytes()),
-        false => Diff::new(entry.old_bytes(), entry.new_bytes()),
+    let diff = if options.all {
+        Diff::exact(entry.old_bytes(), entry.new_bytes())
+    } else {
+        Diff::new(entry.old_bytes(), entry.new_bytes())
     };
     let mut painter = Painter::new(entry.path, &diff, options);
     for hunk in diff.hunks(options.context) {

@@ -48,10 +48,7 @@ pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
         Some(rest) if layers.hide_cr => rest,
         _ => content,
     };
-    let blanks = match layers.mark_blanks {
-        true => last_not_blank(content),
-        false => content.len(),
-    };
+    let blanks = if layers.mark_blanks { last_not_blank(content) } else { content.len() };
     let harmless = content.iter().all(|b| matches!(b, b' '..=b'~' | b'\t'));
     if harmless && blanks == content.len() && layers.emphasis.is_empty() && layers.tokens.is_empty()
     {

@@ -44,9 +44,10 @@ pub fn stat(changes: &[FileChange], palette: &Palette, columns: usize) -> String
     let mut sum = Counts::default();
     for (name, counts, bytes, is_binary) in &rows {
         // The end of a path says more than its start.
-        let name = match width::of(name) > names {
-            true => format!("…{}", tail(name, names - 1)),
-            false => name.clone(),
+        let name = if width::of(name) > names {
+            format!("…{}", tail(name, names - 1))
+        } else {
+            name.clone()
         };
         let fill = " ".repeat(names.saturating_sub(width::of(&name)));
         out += &format!(" {name}{fill} | ");

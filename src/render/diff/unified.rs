@@ -205,10 +205,7 @@ impl WordRows<'_> {
             // Only where the line ends with it: blanks between words are no trailing ones.
             let at_end = side != Side::Context && part.ends_with(b"\n");
             let layers = Layers { mark_blanks: at_end, ..Layers::default() };
-            let pieces = match content.is_empty() {
-                true => Vec::new(),
-                false => pieces(content, layers),
-            };
+            let pieces = if content.is_empty() { Vec::new() } else { pieces(content, layers) };
             if !pieces.is_empty() {
                 options.palette.write(&mut self.line, base(side), open);
                 paint(&mut self.line, &options.palette, base(side), &pieces);

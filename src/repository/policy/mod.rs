@@ -105,10 +105,11 @@ impl Repository {
     /// As [`Repository::policy`].
     pub(crate) fn policy_and_head(&self) -> Result<(Policy, Checkout)> {
         let head = self.checkout().map_err(|error| invalid("HEAD", &error))?;
-        let agreed = match head.is_unborn {
-            true => self.policy_in_index()?,
+        let agreed = if head.is_unborn {
+            self.policy_in_index()?
+        } else {
             // No policy in HEAD asks for the defaults; the work tree loosens nothing of them.
-            false => Some(self.policy_in_head(head.commit)?.unwrap_or_default()),
+            Some(self.policy_in_head(head.commit)?.unwrap_or_default())
         };
         let policy = match (agreed, self.policy_in_work_tree()?) {
             (Some(agreed), Some(mine)) => agreed.tightened_by(mine),

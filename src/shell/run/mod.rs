@@ -232,14 +232,15 @@ impl Programs {
         loop {
             if ending.is_none() {
                 let interrupt = request.interrupt.as_deref();
-                ending = match () {
+                ending = if self.has_ended() {
                     // Nobody waits for what still holds the pipe.
-                    () if self.has_ended() => Some(Ending::Done),
-                    () if Instant::now() >= deadline => Some(Ending::TimedOut),
-                    () if interrupt.is_some_and(|end| is_ready(end, Duration::ZERO)) => {
-                        Some(Ending::Interrupted)
-                    }
-                    () => None,
+                    Some(Ending::Done)
+                } else if Instant::now() >= deadline {
+                    Some(Ending::TimedOut)
+                } else if interrupt.is_some_and(|end| is_ready(end, Duration::ZERO)) {
+                    Some(Ending::Interrupted)
+                } else {
+                    None
                 };
             }
             if ending.is_some() {

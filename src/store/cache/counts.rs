@@ -195,9 +195,10 @@ fn count(repo: &gix::Repository, changes: &[ChangeRecord]) -> Counted {
     // What a moved file becomes, by where it was.
     let mut moved: BTreeMap<&RepoPath, &ChangeRecord> = BTreeMap::new();
     let by_path: BTreeMap<&RepoPath, &ChangeRecord> =
-        match changes.iter().any(|change| change.origin.is_some()) {
-            true => changes.iter().map(|change| (&change.path, change)).collect(),
-            false => BTreeMap::new(),
+        if changes.iter().any(|change| change.origin.is_some()) {
+            changes.iter().map(|change| (&change.path, change)).collect()
+        } else {
+            BTreeMap::new()
         };
     let source = |change: &ChangeRecord| {
         let origin = change.origin.as_ref().filter(|_| change.before.is_none())?;

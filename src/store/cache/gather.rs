@@ -56,10 +56,8 @@ pub(super) fn events(
     mut check: Option<Check<'_>>,
 ) -> rusqlite::Result<Gathered> {
     // What is asked first and the rows themselves are of one state.
-    let _state = match connection.is_autocommit() {
-        true => Some(connection.unchecked_transaction()?),
-        false => None,
-    };
+    let _state =
+        if connection.is_autocommit() { Some(connection.unchecked_transaction()?) } else { None };
     let (shares, places) = said(connection, id, own)?;
     let mut gathering = Gathering::new(repo, connection, chains, own, shares);
     let mut select = connection.prepare_cached(

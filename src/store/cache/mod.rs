@@ -445,9 +445,10 @@ impl View {
         for (name, Position { seq, reached, .. }) in self.positions()? {
             let Some(tip) = reached else { continue };
             let lane = refs::lane_of(&name).to_owned();
-            let is_named = match self.is_plain() {
-                true => *audience == Audience::Default,
-                false => self.audiences().is_named(&lane, &name, audience),
+            let is_named = if self.is_plain() {
+                *audience == Audience::Default
+            } else {
+                self.audiences().is_named(&lane, &name, audience)
             };
             if !is_named {
                 continue;

@@ -122,9 +122,10 @@ pub(super) fn believed(
     let mut purged = Purged::new();
     for (id, said) in said {
         let carriers = carriers(repo, connection, &id)?;
-        let firsts: BTreeSet<&str> = match carriers.is_empty() {
-            true => said.iter().map(|said| said.first.as_str()).collect(),
-            false => carriers.iter().map(|carrier| carrier.first.as_str()).collect(),
+        let firsts: BTreeSet<&str> = if carriers.is_empty() {
+            said.iter().map(|said| said.first.as_str()).collect()
+        } else {
+            carriers.iter().map(|carrier| carrier.first.as_str()).collect()
         };
         let counts = |first: &str| {
             let says =

@@ -34,11 +34,10 @@ impl Broken {
 
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
-        match self.is_absent {
-            true => crate::repository::TRY_AGAIN,
-            false => {
-                "`git fsck` shows what is damaged; `aye doctor --repair` keeps what can be read"
-            }
+        if self.is_absent {
+            crate::repository::TRY_AGAIN
+        } else {
+            "`git fsck` shows what is damaged; `aye doctor --repair` keeps what can be read"
         }
     }
 }
@@ -110,12 +109,11 @@ pub(in crate::store) fn rest_of(repo: &gix::Repository, name: &str) -> String {
 /// The command that fetches the rest of the shallow lane with the ref `name`, which `remote` has.
 pub(in crate::store) fn unshallow(name: &str, remote: &str) -> String {
     let remote = if remote.is_empty() { "REMOTE" } else { remote };
-    match refs::is_local(name) {
-        true => format!("git fetch --unshallow {remote} {name}"),
+    if refs::is_local(name) {
+        format!("git fetch --unshallow {remote} {name}")
+    } else {
         // What is kept is on no remote.
-        false => {
-            format!("git fetch --unshallow {remote} '+refs/aye/log/*:{}{remote}/*'", refs::REMOTES)
-        }
+        format!("git fetch --unshallow {remote} '+refs/aye/log/*:{}{remote}/*'", refs::REMOTES)
     }
 }
 

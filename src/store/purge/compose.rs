@@ -45,12 +45,11 @@ impl Store {
     ) -> Result<Option<Step>> {
         let begun = affected.begun();
         let Affected { lane, ids, is_copied } = &affected;
-        let own = match *is_copied || self.named_lane().is_some() {
-            true => None,
-            false => {
-                let private = self.make_private()?;
-                Some(place::own(&private, &lane.audience, |lane| view.is_shared(lane))?)
-            }
+        let own = if *is_copied || self.named_lane().is_some() {
+            None
+        } else {
+            let private = self.make_private()?;
+            Some(place::own(&private, &lane.audience, |lane| view.is_shared(lane))?)
         };
         if own.as_ref().is_some_and(|own| own.lane != lane.lane) {
             return Err(Error::bug("a lane that this clone does not go on writing"));
@@ -139,10 +138,7 @@ impl Store {
         ids: &BTreeSet<ProposalId>,
         mut tip: Option<ObjectId>,
     ) -> Result<Option<ObjectId>> {
-        let limits = match refs::is_local(&lane.name) {
-            true => Limits::OWN,
-            false => Limits::LOCAL,
-        };
+        let limits = if refs::is_local(&lane.name) { Limits::OWN } else { Limits::LOCAL };
         lane::each_commit(&self.repo, lane, limits, |commit, said| {
             let rows = own(said);
             let is_part = rows.iter().any(|row| row.kind() == "fold");
@@ -166,10 +162,7 @@ impl Store {
         let mut found = Vec::new();
         for Held { name, lane, is_readable } in self.archives_with(ids)? {
             // What cannot be read cannot be composed, and may have it.
-            let new = match is_readable {
-                true => self.rest_without(batch, &lane, ids, None)?,
-                false => None,
-            };
+            let new = if is_readable { self.rest_without(batch, &lane, ids, None)? } else { None };
             found.push((name, lane.tip, new));
         }
         Ok(found)

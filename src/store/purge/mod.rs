@@ -135,9 +135,10 @@ impl Store {
         }
         let archives = self.archives_without(&mut batch, &ids)?;
         let durable = self.settings()?.durable;
-        batch.write(match durable {
-            true => Method::durable(batch.directory(), &self.common_dir),
-            false => Method::No,
+        batch.write(if durable {
+            Method::durable(batch.directory(), &self.common_dir)
+        } else {
+            Method::No
         })?;
         crate::failpoint!("purge.objects");
         let dir = &self.common_dir;
@@ -237,9 +238,10 @@ impl Store {
         purged.removed.extend(superseded);
         for holder in left {
             // What is the same lane goes on in the new epoch, too.
-            match own.contains(&holder.lane) {
-                true => purged.removed.push(holder.name),
-                false => purged.left.push(holder),
+            if own.contains(&holder.lane) {
+                purged.removed.push(holder.name)
+            } else {
+                purged.left.push(holder)
             }
         }
         purged.removed.extend(self.before_with(contents)?);

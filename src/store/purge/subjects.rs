@@ -82,10 +82,8 @@ impl Store {
             && text.len() <= self.repo.object_hash().len_in_hex()
             && text.bytes().all(|b| b.is_ascii_hexdigit());
         let by_id = view.resolve(text);
-        let blobs = match is_blob {
-            true => self.naming(view, &text.to_ascii_lowercase())?,
-            false => Vec::new(),
-        };
+        let blobs =
+            if is_blob { self.naming(view, &text.to_ascii_lowercase())? } else { Vec::new() };
         let ambiguous = |candidates: Vec<String>| {
             Error::new(
                 &codes::AMBIGUOUS_ID,
@@ -150,14 +148,13 @@ impl Store {
             if now.record.is_some() || now.events.iter().all(is_known) {
                 continue;
             }
-            let error = match is_known(&view.proposal(id)?.current().event) {
-                true => Error::new(
+            let error = if is_known(&view.proposal(id)?.current().event) {
+                Error::new(
                     &codes::CHANGED_SINCE_SHOWN,
                     format!("{id} is not as it was shown: something new was said of it"),
-                ),
-                false => {
-                    Error::new(&codes::REVISED, format!("{id} was revised while you looked at it"))
-                }
+                )
+            } else {
+                Error::new(&codes::REVISED, format!("{id} was revised while you looked at it"))
             };
             return Err(error
                 .with("proposal_id", id.as_str())

@@ -72,9 +72,10 @@ impl Audience {
             return Some(Self::Private);
         }
         let above = name.strip_prefix(FOR)?.rsplit_once('/')?.0;
-        let remote = match part_of(name).is_some() || epoch_of(name).is_some() {
-            true => above.rsplit_once('/')?.0,
-            false => above,
+        let remote = if part_of(name).is_some() || epoch_of(name).is_some() {
+            above.rsplit_once('/')?.0
+        } else {
+            above
         };
         Some(Self::Remote(remote.to_owned()))
     }
@@ -142,10 +143,7 @@ impl Audience {
 /// The lane that the ref `name` is of.
 pub(in crate::store) fn lane_of(name: &str) -> &str {
     let last = name.rsplit('/').next().unwrap_or_default();
-    match name.starts_with(KEPT) {
-        true => last.split('.').next().unwrap_or_default(),
-        false => last,
-    }
+    if name.starts_with(KEPT) { last.split('.').next().unwrap_or_default() } else { last }
 }
 
 /// The lane that the ref `name` would be of if this clone wrote it: directly in the directory of its
@@ -180,9 +178,10 @@ pub(in crate::store) fn epoch_of(name: &str) -> Option<u64> {
 /// The remote that the ref `name` was fetched from.
 pub(in crate::store) fn remote_of(name: &str) -> Option<&str> {
     let above = name.strip_prefix(REMOTES)?.rsplit_once('/')?.0;
-    match part_of(name).is_some() || epoch_of(name).is_some() {
-        true => Some(above.rsplit_once('/')?.0),
-        false => Some(above),
+    if part_of(name).is_some() || epoch_of(name).is_some() {
+        Some(above.rsplit_once('/')?.0)
+    } else {
+        Some(above)
     }
 }
 

@@ -76,10 +76,8 @@ impl Store {
     /// # Errors
     /// If the refs cannot be read.
     pub fn asides(&self, view: &View, is_full: bool) -> Result<Vec<Aside>> {
-        let (histories, most) = match is_full {
-            true => (usize::MAX, usize::MAX),
-            false => (MOST_HISTORIES, MOST_COMMITS),
-        };
+        let (histories, most) =
+            if is_full { (usize::MAX, usize::MAX) } else { (MOST_HISTORIES, MOST_COMMITS) };
         let found = self.histories()?.into_iter().filter(|history| history.is_asked_about);
         self.with_events(view, found.take(histories), most)
     }

@@ -175,9 +175,10 @@ impl Knowledge {
         let Some(positions) = self.positions.get(lane) else { return Vec::new() };
         let found: Vec<ObjectId> =
             positions.range(first..=last).filter_map(|(_, ids)| ids.first().copied()).collect();
-        match found.len() as u64 == last.saturating_sub(first).saturating_add(1) {
-            true => found,
-            false => Vec::new(),
+        if found.len() as u64 == last.saturating_sub(first).saturating_add(1) {
+            found
+        } else {
+            Vec::new()
         }
     }
 }

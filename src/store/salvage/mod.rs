@@ -275,9 +275,10 @@ impl Store {
             Some(reached) => refs::set(&self.common_dir, name, reached)?,
             None => refs::remove(&self.repo, &self.common_dir, name)?,
         }
-        Ok(match is_there {
-            true => format!("{name} set aside as {aside} until it is fetched again"),
-            false => format!("{name} removed, {tip} is not there"),
+        Ok(if is_there {
+            format!("{name} set aside as {aside} until it is fetched again")
+        } else {
+            format!("{name} removed, {tip} is not there")
         })
     }
 

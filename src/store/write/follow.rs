@@ -57,9 +57,10 @@ impl Writer<'_> {
             if made.is_err() && !self.store.is_partial() {
                 self.touched.insert(id.clone());
             }
-            let renewed = match self.made.contains_key(id) {
-                true => Ok(()),
-                false => projection::renew_elsewhere(self.store, &proposal),
+            let renewed = if self.made.contains_key(id) {
+                Ok(())
+            } else {
+                projection::renew_elsewhere(self.store, &proposal)
             };
             if renewed.is_err() {
                 // Whoever may write there does.

@@ -563,9 +563,10 @@ fn blob(batch: &mut Batch<'_>, file: &File) -> Result<Entry> {
 /// # Errors
 /// As [`Batch::write`].
 pub(super) fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
-    let method = match store.settings()?.durable {
-        true => Method::durable(batch.directory(), &store.common_dir),
-        false => Method::No,
+    let method = if store.settings()?.durable {
+        Method::durable(batch.directory(), &store.common_dir)
+    } else {
+        Method::No
     };
     batch.write(method)?;
     store.upkeep.wrote(store);

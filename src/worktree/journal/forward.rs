@@ -100,9 +100,10 @@ impl<'a> Run<'a> {
         let mut run = Run {
             worktree,
             seen: std::mem::take(&mut *reader.seen.borrow_mut()),
-            method: match journal.flush {
-                true => Method::durable(worktree.root(), journal.directory.path()),
-                false => Method::No,
+            method: if journal.flush {
+                Method::durable(worktree.root(), journal.directory.path())
+            } else {
+                Method::No
             },
             directories: Directories::new(&worktree.root),
             deleted: steps.iter().filter(|s| s.after.is_none()).map(|s| s.path).collect(),
@@ -184,12 +185,11 @@ impl<'a> Run<'a> {
         let same = step.now.is_some_and(|now| {
             (now.mode, &now.bytes) == (file.mode, stored.as_ref().unwrap_or(&file.bytes))
         });
-        match same {
-            true => {
-                let sum = Sum::of(&file.bytes);
-                Ok(Some(Present { raw: Cow::Owned(file.bytes), stamp, sum }))
-            }
-            false => Err(unplanned(step.path)),
+        if same {
+            let sum = Sum::of(&file.bytes);
+            Ok(Some(Present { raw: Cow::Owned(file.bytes), stamp, sum }))
+        } else {
+            Err(unplanned(step.path))
         }
     }
 

@@ -76,11 +76,12 @@ pub struct Blob {
 impl Blob {
     /// Names a file's content, as records with or without [`Record::sums`] do.
     pub fn of(bytes: &[u8], mode: Mode, sums: bool) -> Result<Self> {
-        let id = match sums {
-            true => return Ok(Self::summed(Sum::of(bytes), mode)),
-            false => gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
+        let id = if sums {
+            return Ok(Self::summed(Sum::of(bytes), mode));
+        } else {
+            gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
                 .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?
-                .to_string(),
+                .to_string()
         };
         Ok(Self { id, mode: mode.as_str().into() })
     }

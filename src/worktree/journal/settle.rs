@@ -187,10 +187,13 @@ impl<'a> Run<'a> {
             // Nothing of ours is there; a directory is what the new file was to replace.
             Found::Nothing | Found::Other => {}
             _ if waiting => {}
-            found if found.is(after) || self.is_torn(found) => match self.believed {
-                true => self.unlink(&entry.path)?,
-                false => self.leave(entry, UNPROVEN),
-            },
+            found if found.is(after) || self.is_torn(found) => {
+                if self.believed {
+                    self.unlink(&entry.path)?
+                } else {
+                    self.leave(entry, UNPROVEN)
+                }
+            }
             _ => self.leave(entry, "was edited since; the new file stays"),
         }
         self.clear(index, &seen);
@@ -200,10 +203,12 @@ impl<'a> Run<'a> {
     fn bring_back_old(&mut self, index: usize, entry: &Entry) -> Result<()> {
         let seen = self.see(index, entry)?;
         let (before, after) = (entry.before.as_ref(), entry.after.as_ref());
-        let waiting = match () {
-            () if seen.slot.is(before) => Some(self.record.slot(index)),
-            () if seen.old.is(before) => Some(self.record.old_slot(index)),
-            () => None,
+        let waiting = if seen.slot.is(before) {
+            Some(self.record.slot(index))
+        } else if seen.old.is(before) {
+            Some(self.record.old_slot(index))
+        } else {
+            None
         };
         // The new content still under its temporary name: the exchange never happened.
         let untouched = after.is_some() && seen.slot.is(after) && waiting.is_none();
@@ -363,16 +368,19 @@ impl<'a> Run<'a> {
     /// the object store has it.
     fn leave_with_old(&mut self, index: usize, entry: &Entry, seen: &Seen) -> Result<()> {
         let before = entry.before.as_ref();
-        let waiting = match () {
-            () if seen.slot.is(before) => Some(self.record.slot(index)),
-            () if seen.old.is(before) => Some(self.record.old_slot(index)),
-            () => None,
+        let waiting = if seen.slot.is(before) {
+            Some(self.record.slot(index))
+        } else if seen.old.is(before) {
+            Some(self.record.old_slot(index))
+        } else {
+            None
         };
         match (waiting, before) {
             (Some(name), Some(blob)) if self.record.sums || (self.fetch)(&blob.id)?.is_none() => {
-                let place = match entry.home.is_empty() {
-                    true => name.to_string(),
-                    false => format!("{}/{name}", entry.home.as_bstr()),
+                let place = if entry.home.is_empty() {
+                    name.to_string()
+                } else {
+                    format!("{}/{name}", entry.home.as_bstr())
                 };
                 let why =
                     format!("was edited since; it stays, and what it was before is in {place}");

@@ -294,9 +294,10 @@ impl Pass<'_> {
                     Some(is_inside) => is_inside,
                     None => self.begins_with(&root, tip)?,
                 };
-                match is_inside {
-                    true => inside.push(tip),
-                    false => outside.push((tip, seen.is_none())),
+                if is_inside {
+                    inside.push(tip)
+                } else {
+                    outside.push((tip, seen.is_none()))
                 }
                 if seen.is_none() {
                     says_more |= is_inside;

@@ -64,10 +64,8 @@ pub(super) fn catch_up(
         Reach::Own => Arrived::default(),
         Reach::All => {
             let known = positions(connection)?;
-            let absent = match store.may_ask_again() {
-                true => absent(connection)?,
-                false => Absent::default(),
-            };
+            let absent =
+                if store.may_ask_again() { absent(connection)? } else { Absent::default() };
             let is_new =
                 |lane: &&LaneRef| !is_read(&known, lane) || absent.refs.contains(&lane.name);
             let new: Vec<&LaneRef> = lanes.iter().filter(is_new).collect();
@@ -86,9 +84,10 @@ pub(super) fn catch_up(
     // same or newer.
     let rows = positions(&transaction)?;
     let was_empty = rows.is_empty();
-    match was_empty {
-        true => transaction.execute_batch(&format!("PRAGMA cache_size = -{FILLED}"))?,
-        false => schema::index_events(&transaction)?,
+    if was_empty {
+        transaction.execute_batch(&format!("PRAGMA cache_size = -{FILLED}"))?
+    } else {
+        schema::index_events(&transaction)?
     }
     let mut pass = Pass {
         store,
@@ -209,10 +208,7 @@ impl Pass<'_> {
         for lane in lanes {
             self.compare(&lane)?;
         }
-        match self.begins_again {
-            true => Err(rusqlite::Error::InvalidQuery),
-            false => Ok(()),
-        }
+        if self.begins_again { Err(rusqlite::Error::InvalidQuery) } else { Ok(()) }
     }
 
     /// From here on the cache is asked what there is of a proposal.
@@ -244,12 +240,11 @@ impl Pass<'_> {
         if let Some(filling) = &mut self.filling {
             let has_troubles =
                 self.transaction.prepare_cached("SELECT 1 FROM trouble LIMIT 1")?.exists([])?;
-            match !has_troubles && touched.iter().all(|id| self.parsed.is_fresh(id)) {
-                true => {
-                    last = if goes_on { self.parsed.take_last() } else { None };
-                    filling.fold(self.parsed.fresh_ids());
-                }
-                false => self.end_filling()?,
+            if !has_troubles && touched.iter().all(|id| self.parsed.is_fresh(id)) {
+                last = if goes_on { self.parsed.take_last() } else { None };
+                filling.fold(self.parsed.fresh_ids());
+            } else {
+                self.end_filling()?
             }
         }
         let parsed = std::mem::take(&mut self.parsed);
@@ -343,9 +338,10 @@ impl Pass<'_> {
         let LanesRead { reached, seq, end } = self.read_other(lane)?;
         if let Some((commit, bad)) = end {
             // What a partial clone lacks is with its remote, and damaged only where it says so.
-            let kind = match bad.missing.is_some() && self.store.is_partial() {
-                true => TroubleKind::Incomplete,
-                false => TroubleKind::Unreadable,
+            let kind = if bad.missing.is_some() && self.store.is_partial() {
+                TroubleKind::Incomplete
+            } else {
+                TroubleKind::Unreadable
             };
             let trouble = Trouble {
                 kind,
