@@ -56,10 +56,8 @@ pub fn waiting(
     summaries.extend(contested.into_iter().filter(|s| kind.is_none_or(|kind| s.subject == kind)));
     let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
     let fit = Fit::new(store, tree.as_ref());
-    let changed = match is_checked && scope.paths.is_empty() {
-        true => Some(fit.changed(view)?),
-        false => None,
-    };
+    let changed =
+        if is_checked && scope.paths.is_empty() { Some(fit.changed(view)?) } else { None };
     drop(look);
     let verifier = store.verifier(view, MOST_WALKED).by_id();
     let mut waiting = Waiting::default();
@@ -84,10 +82,8 @@ pub fn waiting(
             continue;
         }
         // What it is folded into is what the cache says, or a finding.
-        let verified = match is_checked {
-            true => view.proposal(&summary.id),
-            false => verifier.proposal(&summary.id),
-        };
+        let verified =
+            if is_checked { view.proposal(&summary.id) } else { verifier.proposal(&summary.id) };
         let (proposal, wrong) = match verified {
             Ok(proposal) => (proposal, None),
             Err(error) if is_checked => return Err(error),

@@ -87,9 +87,10 @@ pub fn comment(
         ActorKind::Human | ActorKind::Ci => Vec::new(),
     };
     // With a request the text is its reason, unless it is about one place.
-    let is_said = match requests_changes {
-        true => is_about_a_place && (!text.is_empty() || said.replacement.is_some()),
-        false => true,
+    let is_said = if requests_changes {
+        is_about_a_place && (!text.is_empty() || said.replacement.is_some())
+    } else {
+        true
     };
     let comments: Vec<Comment> = is_said.then_some(said).into_iter().collect();
     let mut comment_id = None;

@@ -50,9 +50,10 @@ fn hunks(earlier: &FileChange, later: &FileChange) -> Option<Vec<String>> {
 /// Whether two runs of lines of a file have one in common; an empty one, where lines are inserted, also meets what
 /// it borders on.
 fn meet(one: &Range<usize>, other: &Range<usize>) -> bool {
-    match one.is_empty() || other.is_empty() {
-        true => one.start <= other.end && other.start <= one.end,
-        false => one.start < other.end && other.start < one.end,
+    if one.is_empty() || other.is_empty() {
+        one.start <= other.end && other.start <= one.end
+    } else {
+        one.start < other.end && other.start < one.end
     }
 }
 

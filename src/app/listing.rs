@@ -283,9 +283,10 @@ impl Marks {
         now: DateTime<Utc>,
         summaries: &[Summary],
     ) -> Result<Self> {
-        let related = match summaries.iter().any(|summary| summary.status == Status::Pending) {
-            true => relations::relations(store, view, now)?,
-            false => BTreeMap::new(),
+        let related = if summaries.iter().any(|summary| summary.status == Status::Pending) {
+            relations::relations(store, view, now)?
+        } else {
+            BTreeMap::new()
         };
         Ok(Self::of_relations(related))
     }

@@ -51,9 +51,10 @@ pub fn beside(
     let mut held: Vec<FileChange> = Vec::new();
     let mut kept = Vec::with_capacity(changes.len());
     for change in changes {
-        match is_new(&&change) && store.is_private(std::iter::once(&change.path))? {
-            true => held.push(change),
-            false => kept.push(change),
+        if is_new(&&change) && store.is_private(std::iter::once(&change.path))? {
+            held.push(change)
+        } else {
+            kept.push(change)
         }
     }
     // Where one of them was moved to its place, the other half of that is no deletion by itself.

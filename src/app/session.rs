@@ -223,9 +223,10 @@ fn decided_earlier(store: &Store, record: &Record, proposal: &Proposal) -> Resul
     let (mut known, mut is_later) = (None, false);
     for revision in &proposal.revisions {
         if view.is_from_here(store, &revision.event)? {
-            match proposal.undecided.contains(&revision.event) {
-                true => is_later = true,
-                false => known = Some(revision),
+            if proposal.undecided.contains(&revision.event) {
+                is_later = true
+            } else {
+                known = Some(revision)
             }
         }
     }

@@ -146,9 +146,10 @@ fn signed(store: &Store, commit: &Commit, fail_on: &FailOn) -> Result<Vec<Findin
     let finding = |(key, agent): &(&str, &str)| {
         let concern = Concern::AgentSigned;
         let message = format!("commit {} has {key} for the agent '{agent}'", commit.short());
-        let finding = match is_wanted {
-            true => fail_on.finding(concern, message),
-            false => Finding::new(concern.id(), Level::Note, message),
+        let finding = if is_wanted {
+            fail_on.finding(concern, message)
+        } else {
+            Finding::new(concern.id(), Level::Note, message)
         };
         finding.hint("only people sign; name it with Assisted-by: AGENT:MODEL")
     };
@@ -191,13 +192,10 @@ impl Claims<'_> {
                 } else {
                     format!("commit {short} names the proposal '{name}', which is not known here")
                 };
-                let hint = match error.is(&codes::PROPOSAL_PURGED) {
-                    true => {
-                        "nothing of it is left to hold the commit against: begin the range behind it, or push it with --no-verify"
-                    }
-                    false => {
-                        "fetch the lane that has it (git fetch origin '+refs/aye/log/*:refs/aye/remotes/origin/*'; a private one is in its writer's clone alone), or correct the trailer"
-                    }
+                let hint = if error.is(&codes::PROPOSAL_PURGED) {
+                    "nothing of it is left to hold the commit against: begin the range behind it, or push it with --no-verify"
+                } else {
+                    "fetch the lane that has it (git fetch origin '+refs/aye/log/*:refs/aye/remotes/origin/*'; a private one is in its writer's clone alone), or correct the trailer"
                 };
                 let finding = fail_on.finding(Concern::UnknownProposal, message).hint(hint);
                 return Ok((Some(finding), None));
@@ -529,10 +527,7 @@ impl Claims<'_> {
             trailers::add(&mut decided, approvals.map(|approval| approval.by.clone()));
         }
         let decided: Vec<String> = decided.iter().map(trailers::person).collect();
-        let who = match decided.is_empty() {
-            true => "no person".to_owned(),
-            false => decided.join(", "),
-        };
+        let who = if decided.is_empty() { "no person".to_owned() } else { decided.join(", ") };
         let message = format!(
             "commit {} says it was reviewed by {}, and {who} decided on {}",
             self.commit.short(),

@@ -49,9 +49,10 @@ pub fn of(
     now: DateTime<Utc>,
     proposal: &Proposal,
 ) -> Result<Relations> {
-    match has_others(view, now, std::slice::from_ref(proposal))? {
-        true => Ok(relations(store, view, now)?.remove(&proposal.id).unwrap_or_default()),
-        false => Ok(Relations::default()),
+    if has_others(view, now, std::slice::from_ref(proposal))? {
+        Ok(relations(store, view, now)?.remove(&proposal.id).unwrap_or_default())
+    } else {
+        Ok(Relations::default())
     }
 }
 

@@ -104,9 +104,10 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     if !args.staged {
         report.extend(policy::findings(&store, &fail_on));
     }
-    let paths = match args.paths.is_empty() {
-        true => Vec::new(),
-        false => paths(context, &here(false)?, &args.paths)?,
+    let paths = if args.paths.is_empty() {
+        Vec::new()
+    } else {
+        paths(context, &here(false)?, &args.paths)?
     };
     let scope = Scope { kind: args.kind.map(event::Subject::from), paths };
     if plain {

@@ -161,10 +161,8 @@ fn print(context: &mut Context, store: &Store, found: Findings) -> Result<Exit> 
                     }
                 })
                 .collect();
-            let others = match others.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", others.join(", ")),
-            };
+            let others =
+                if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
             let sandbox = if diagnosis.sandbox { "; the kernel confines aye shell" } else { "" };
             text += &format!("sound: {} pending, {lanes}{others}{sandbox}\n", diagnosis.pending);
         }

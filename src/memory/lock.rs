@@ -91,9 +91,10 @@ fn holder(root: &Path) -> String {
     let info = std::fs::read_to_string(root.join(DIR).join(INFO)).unwrap_or_default();
     let line: String = info.split_whitespace().collect::<Vec<_>>().join(" ");
     let holder: String = line.chars().filter(|c| !c.is_control()).take(200).collect();
-    match holder.is_empty() {
-        true => "another program".to_owned(),
-        false => format!("another program ({holder})"),
+    if holder.is_empty() {
+        "another program".to_owned()
+    } else {
+        format!("another program ({holder})")
     }
 }
 

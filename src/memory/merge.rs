@@ -22,9 +22,12 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<String>
     }
     let eol = lines::dominant_ending(ours);
     // Other line endings are no other text: ours stay.
-    let as_ours = |text: &'_ str| match lines::dominant_ending(text) == eol {
-        true => text.to_owned(),
-        false => lines::with_ending(text, eol),
+    let as_ours = |text: &'_ str| {
+        if lines::dominant_ending(text) == eol {
+            text.to_owned()
+        } else {
+            lines::with_ending(text, eol)
+        }
     };
     let (base, theirs) = (&as_ours(base), &as_ours(theirs));
     let [base, ours, theirs] = [base, ours, theirs].map(markdown::parse);

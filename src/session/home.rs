@@ -429,9 +429,10 @@ pub fn not_found(name: &str) -> Error {
 /// Directory of the trees of one repository: its name for people, and a hash of where it is.
 fn trees(common_dir: &Path, state: &Path) -> PathBuf {
     let place = std::fs::canonicalize(common_dir).unwrap_or_else(|_| common_dir.to_owned());
-    let top = match place.file_name().is_some_and(|name| name == ".git") {
-        true => place.parent().and_then(Path::file_name),
-        false => place.file_name(),
+    let top = if place.file_name().is_some_and(|name| name == ".git") {
+        place.parent().and_then(Path::file_name)
+    } else {
+        place.file_name()
     };
     let name: String = top
         .unwrap_or_default()

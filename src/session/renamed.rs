@@ -109,9 +109,10 @@ impl Sides<'_> {
     fn here(&self) -> Result<Moves> {
         let is_gone = |path: &&&BString| {
             is_file(self.from, path)
-                && match self.is_there(path) {
-                    true => !self.to.contains_key(**path) && self.is_another(path),
-                    false => !self.repository.is_left_out(&path.to_string()),
+                && if self.is_there(path) {
+                    !self.to.contains_key(**path) && self.is_another(path)
+                } else {
+                    !self.repository.is_left_out(&path.to_string())
                 }
         };
         let gone: BTreeSet<&BString> = self.paths.iter().filter(is_gone).copied().collect();

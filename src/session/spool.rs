@@ -61,9 +61,10 @@ pub fn take(tree: &Path) -> Said {
     let mut names = place.names().unwrap_or_default();
     names.sort_unstable();
     for name in names.iter().take(MOST) {
-        let said = match name.ends_with(b".json") {
-            true => place.open(name.as_bstr(), Access::Read).ok().and_then(read),
-            false => None,
+        let said = if name.ends_with(b".json") {
+            place.open(name.as_bstr(), Access::Read).ok().and_then(read)
+        } else {
+            None
         };
         let _ = place.unlink(name.as_bstr());
         let Some(Said { description, domain, related_task_id }) = said else { continue };

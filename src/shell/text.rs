@@ -57,9 +57,10 @@ pub fn read(source: &str) -> Result<Text> {
     let (text, words) = Default::default();
     let mut reader = Reader { source, at: 0, text, words, next: Next::Command };
     reader.all()?;
-    match reader.text.commands.is_empty() {
-        true => Err(Refusal::new("there is no command", "for example `git status --short`")),
-        false => Ok(reader.text),
+    if reader.text.commands.is_empty() {
+        Err(Refusal::new("there is no command", "for example `git status --short`"))
+    } else {
+        Ok(reader.text)
     }
 }
 
@@ -156,9 +157,10 @@ impl Reader<'_> {
         if joins {
             let is_number = self.take("1") || self.take("2");
             let is_longer = self.rest().starts_with(|c| !ENDS.contains(c));
-            return match is_number && !is_longer {
-                true => Ok(()),
-                false => self.refuse("only `2>&1` and `1>&2` join streams", HINT),
+            return if is_number && !is_longer {
+                Ok(())
+            } else {
+                self.refuse("only `2>&1` and `1>&2` join streams", HINT)
             };
         }
         let from = self.at;
@@ -250,9 +252,10 @@ impl Reader<'_> {
             }
             self.at += c.len_utf8();
         }
-        match quoted {
-            true => Err(Refusal::new("a quote has no end", "close it").at(start)),
-            false => Ok(Word { text, changes, place: start..self.at }),
+        if quoted {
+            Err(Refusal::new("a quote has no end", "close it").at(start))
+        } else {
+            Ok(Word { text, changes, place: start..self.at })
         }
     }
 

@@ -297,9 +297,12 @@ pub fn patch(
     options: &Options,
 ) -> Result<Compiled> {
     let read = patch::read(bytes, &Given { files, store }, options);
-    let compiled = read.map_err(|error| match error.is(&changeset_codes::PATH_INVALID) {
-        true => store.name_top(error),
-        false => store.name_sparse(error),
+    let compiled = read.map_err(|error| {
+        if error.is(&changeset_codes::PATH_INVALID) {
+            store.name_top(error)
+        } else {
+            store.name_sparse(error)
+        }
     })?;
     refuse_left_out(store, &compiled.changeset)?;
     Ok(compiled)
@@ -357,11 +360,12 @@ fn already_there(compiled: &Compiled) -> String {
 fn message(store: &Store, id: &str, reverse: bool) -> Result<Option<String>> {
     let message = store.git()?.args(["log", "-1", "--format=%B", id]).text()?;
     let message = Some(message.trim()).filter(|message| !message.is_empty());
-    Ok(message.map(|message| match reverse {
-        true => {
+    Ok(message.map(|message| {
+        if reverse {
             let subject = message.lines().next().unwrap_or_default();
             format!("Revert \"{subject}\"\n\nThis reverts commit {id}.")
+        } else {
+            message.to_owned()
         }
-        false => message.to_owned(),
     }))
 }

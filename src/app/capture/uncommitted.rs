@@ -98,9 +98,10 @@ pub(super) fn uncommitted(
         let path = RepoPath::from_tree(name)?;
         let head = file.head.map(|(mode, id)| Entry::new(id, mode));
         // What was applied and is not committed yet is nobody's change, and stays.
-        let standing = match may_stand {
-            true => decide::written_here(store, &view, session.now, &path, head.as_ref())?,
-            false => None,
+        let standing = if may_stand {
+            decide::written_here(store, &view, session.now, &path, head.as_ref())?
+        } else {
+            None
         };
         let before = match (&standing, file.head) {
             (Some(applied), _) => applied.as_ref().map(|entry| store.file(entry)).transpose()?,

@@ -31,14 +31,12 @@ pub(super) fn damaged(damage: &Damage, view: &View) -> Problem {
     match damage.proposals() {
         [id] if !damage.breaks_lane() => {
             let lane = damage.lane_ref();
-            let fetch = match lane.starts_with("refs/aye/log/") {
-                true => format!("git fetch --refetch REMOTE {lane}"),
-                false => "git fetch --refetch REMOTE".to_owned(),
+            let fetch = if lane.starts_with("refs/aye/log/") {
+                format!("git fetch --refetch REMOTE {lane}")
+            } else {
+                "git fetch --refetch REMOTE".to_owned()
             };
-            let (end, given_up) = match damage.ends_decision() {
-                true => purge(id),
-                false => end_of(view, id),
-            };
+            let (end, given_up) = if damage.ends_decision() { purge(id) } else { end_of(view, id) };
             let hint = format!(
                 "aye doctor --repair; where nothing here has it, a clone or remote that does: {fetch}; \
                  to {given_up}: {end}"
@@ -57,8 +55,9 @@ fn purge(id: &str) -> (String, &'static str) {
 /// How a proposal of which something is lost is done with: the command, and what that does, in words.
 pub(super) fn end_of(view: &View, id: &str) -> (String, &'static str) {
     let found = ProposalId::parse(id).and_then(|id| view.proposal(&id));
-    match found.is_ok_and(|proposal| proposal.decision().is_some()) {
-        true => purge(id),
-        false => (format!("aye reject {id} -m damaged"), "give it up"),
+    if found.is_ok_and(|proposal| proposal.decision().is_some()) {
+        purge(id)
+    } else {
+        (format!("aye reject {id} -m damaged"), "give it up")
     }
 }

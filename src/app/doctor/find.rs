@@ -87,9 +87,10 @@ impl<'a> Looking<'a> {
         let (mut broken, mut incomplete) = (BTreeSet::new(), BTreeSet::new());
         for damage in &self.found.damaged {
             self.problems.push(damaged(damage, self.view));
-            match damage.breaks_lane() {
-                true => broken.extend([damage.lane_ref()]),
-                false => incomplete.extend(damage.proposals().iter().map(String::as_str)),
+            if damage.breaks_lane() {
+                broken.extend([damage.lane_ref()])
+            } else {
+                incomplete.extend(damage.proposals().iter().map(String::as_str))
             }
         }
         (broken, incomplete)
@@ -100,9 +101,10 @@ impl<'a> Looking<'a> {
         let (store, view) = (self.store, self.view);
         for broken in view.broken().iter().filter(|broken| !named.contains(&*broken.name)) {
             let message = format!("{} at commit {}: {}", broken.name, broken.commit, broken.why);
-            match broken.is_absent {
-                true => self.add_hinted(TroubleKind::Incomplete.id(), message, broken.hint()),
-                false => self.add("lane_broken", message),
+            if broken.is_absent {
+                self.add_hinted(TroubleKind::Incomplete.id(), message, broken.hint())
+            } else {
+                self.add("lane_broken", message)
             }
         }
         for trouble in view.troubles().iter().filter(|trouble| trouble.kind.is_damage()) {

@@ -79,9 +79,10 @@ pub(super) fn rewound(lane: &Rewound) -> Problem {
         Some(now) => format!("rewound from {lost} to {now}"),
         None => "removed".to_owned(),
     };
-    let keeps = match kept.starts_with("refs/aye/remotes/") {
-        true => "has what was pushed of it",
-        false => "keeps what it had",
+    let keeps = if kept.starts_with("refs/aye/remotes/") {
+        "has what was pushed of it"
+    } else {
+        "keeps what it had"
     };
     let message = format!(
         "{name}, this clone's own, was {how} by something else than aye, as by a fetch that writes over it; {kept} {keeps}"

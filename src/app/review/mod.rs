@@ -124,9 +124,10 @@ impl<'s> Desk<'s> {
         };
         let is_code = proposal.subject == Subject::Code;
         let related = self.related(&view, now)?;
-        let (on, visible) = match visible.conflict.is_some() && is_code {
-            true => self.on_lower(&view, &proposal, &related, not_taken)?,
-            false => None,
+        let (on, visible) = if visible.conflict.is_some() && is_code {
+            self.on_lower(&view, &proposal, &related, not_taken)?
+        } else {
+            None
         }
         .unwrap_or((Vec::new(), visible));
         let base = base(self.store, &visible, &on);
@@ -136,10 +137,8 @@ impl<'s> Desk<'s> {
         };
         let marks = marks_of(self.store, &view, now, &proposal)?;
         let is_told = |path: &str, line| marks.iter().any(|mark| mark.is_at(path, line));
-        let warnings = match is_code {
-            true => gate::files(self.store, &changeset, is_told),
-            false => Vec::new(),
-        };
+        let warnings =
+            if is_code { gate::files(self.store, &changeset, is_told) } else { Vec::new() };
         let warnings = warnings.iter().map(gate::Warning::line).collect();
         let changes = changeset.into_changes();
         let opened = visible.conflict.filter(|_| is_code);
@@ -148,9 +147,10 @@ impl<'s> Desk<'s> {
         let (changes, unfit) =
             opened.map_or((changes, Vec::new()), |open| (open.changes, open.unfit));
         let current = proposal.current();
-        let proposed = match is_planned {
-            true => Some(self.store.changeset(&current.changes)?.into_changes()),
-            false => None,
+        let proposed = if is_planned {
+            Some(self.store.changeset(&current.changes)?.into_changes())
+        } else {
+            None
         };
         // What is there already is planned too, and shown as it was proposed.
         let proposed = proposed.filter(|proposed| !same(proposed, &changes));
@@ -158,10 +158,8 @@ impl<'s> Desk<'s> {
         let seen = known.or_else(|| last_seen(&proposal, &self.reviewer));
         let said = conversation(self.store, &proposal);
         self.heard.insert(id.clone(), sayings(&proposal));
-        let with_sources = |changes| match is_code {
-            true => self.store.with_sources(changes),
-            false => changes,
-        };
+        let with_sources =
+            |changes| if is_code { self.store.with_sources(changes) } else { changes };
         let (changes, proposed) = (with_sources(changes), proposed.map(with_sources));
         let mut header = header(&proposal, now, base, said);
         header.prefix = view.prefix(id)?;

@@ -36,11 +36,12 @@ impl Unwritten {
         let Some((below, path)) = self.0.iter().rev().find_map(shared) else { return error };
         let now = store.view().and_then(|view| Seen::now(store, &view));
         let has_moved = seen.zip(now.ok()).is_some_and(|(seen, now)| seen.target != now.target);
-        let why = match has_moved {
-            true => "it is not as it was shown: HEAD moved".to_owned(),
-            false => format!(
+        let why = if has_moved {
+            "it is not as it was shown: HEAD moved".to_owned()
+        } else {
+            format!(
                 "it was shown on top of {below}, which changes {path} as well and was not written"
-            ),
+            )
         };
         let explained = Error::new(&codes::CHANGED_SINCE_SHOWN, why);
         match error.hint_text() {

@@ -65,12 +65,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     context.refuse_agents_scaffold("aye memory init")?;
     let store = context.store()?;
     let done = scaffold(context, &store, args)?;
-    let next = match done.created.is_empty() {
-        true => "nothing to do: the store is complete\n".to_owned(),
-        false => format!(
+    let next = if done.created.is_empty() {
+        "nothing to do: the store is complete\n".to_owned()
+    } else {
+        format!(
             "next: commit {}, then `aye memory context` is what agents read\n",
             done.to_commit()
-        ),
+        )
     };
     context.print((done.written() + &next).as_bytes())?;
     Ok(Exit::Done)

@@ -93,9 +93,10 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     if actor.kind == ActorKind::Agent || !context.interactive() {
-        match args.overview {
-            true => print_overview(context, &store, &found)?,
-            false => print_waiting(context, &view, &found, actor.kind)?,
+        if args.overview {
+            print_overview(context, &store, &found)?
+        } else {
+            print_waiting(context, &view, &found, actor.kind)?
         }
         return Ok(refuse(context, tickets.len(), actor.kind));
     }

@@ -24,9 +24,9 @@ pub fn rebase(
 ) -> Result<Exit> {
     elsewhere::refuse(store, proposal)?;
     let authority = if dry_run {
-None
+        None
     } else {
-Some(context.own(store, proposal, &format!("aye revise {}", proposal.id))?)
+        Some(context.own(store, proposal, &format!("aye revise {}", proposal.id))?)
     };
     let plan = decide::plan_wherever(store, &store.view()?, proposal, &store.worktree()?)?;
     if let Some(refusal) = decide::apply::conflict(&plan, &proposal.id) {

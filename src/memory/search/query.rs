@@ -146,10 +146,8 @@ fn literal(word: &str) -> Option<String> {
         |c: char| matches!(c, '`' | '\'' | '(' | ')' | ',' | ';' | '?' | '!' | '“' | '”' | '*');
     let word = word.trim_matches(quotes);
     // A full stop or colon at the end ends a sentence; a row of signs is what is asked for.
-    let word = match word.contains(char::is_alphanumeric) {
-        true => word.trim_end_matches(['.', ':']),
-        false => word,
-    };
+    let word =
+        if word.contains(char::is_alphanumeric) { word.trim_end_matches(['.', ':']) } else { word };
     let has_signs = word.contains(|c: char| c.is_ascii_punctuation());
     (has_signs && word.chars().count() > 1).then(|| word.to_lowercase())
 }

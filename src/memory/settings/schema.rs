@@ -145,9 +145,10 @@ impl TryFrom<String> for Pattern {
     type Error = regex::Error;
 
     fn try_from(text: String) -> Result<Self, regex::Error> {
-        let compiled = match text == KNOWN_PATTERN {
-            true => OnceCell::new(),
-            false => OnceCell::from(Some(Regex::new(&text)?)),
+        let compiled = if text == KNOWN_PATTERN {
+            OnceCell::new()
+        } else {
+            OnceCell::from(Some(Regex::new(&text)?))
         };
         Ok(Self { text, compiled })
     }

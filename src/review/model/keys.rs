@@ -73,9 +73,10 @@ impl Session {
             add(parts && in_file && fits, 'a', "take this and the rest of the file");
             add(parts && in_file, 'd', "do not take this hunk or any later one in the file");
             add(parts && review.parts(at).is_some(), 's', "split it into smaller hunks");
-            let edit = match fits {
-                true => "edit the result, then take it",
-                false => "settle it: edit both versions into one, then take that",
+            let edit = if fits {
+                "edit the result, then take it"
+            } else {
+                "settle it: edit both versions into one, then take that"
             };
             let is_hunk = matches!(unit.part, Part::Hunk(_));
             add(parts && is_hunk && fits, 'l', "take single lines of it");
@@ -93,9 +94,10 @@ impl Session {
             add(text, 'w', "word by word");
             add(is_hunk && fits, '+', "show more lines around it");
             add(is_hunk && fits && facilities.has_context, '-', "show fewer lines around it");
-            match is_folded {
-                true => add(true, 'o', "open it: decide on its hunks"),
-                false => add(text, 'o', "the whole file"),
+            if is_folded {
+                add(true, 'o', "open it: decide on its hunks")
+            } else {
+                add(text, 'o', "the whole file")
             }
             add(true, 'p', "the whole proposal in the pager");
             add(facilities.differs, 'O', "its own diff, as it was proposed");

@@ -420,9 +420,12 @@ impl Review {
     pub fn search(&self, from: usize, text: &str) -> Option<usize> {
         let exact = text.chars().any(char::is_uppercase);
         let needle = if exact { text.to_owned() } else { text.to_ascii_lowercase() };
-        let holds = |bytes: &[u8]| match exact {
-            true => bytes.contains_str(&needle),
-            false => bytes.to_ascii_lowercase().contains_str(&needle),
+        let holds = |bytes: &[u8]| {
+            if exact {
+                bytes.contains_str(&needle)
+            } else {
+                bytes.to_ascii_lowercase().contains_str(&needle)
+            }
         };
         let count = self.units.len();
         (1..=count).map(|step| (from + step) % count).find(|at| {
@@ -444,9 +447,10 @@ fn file_review(changes: &[FileChange], entry: &Entry<'_>) -> FileReview {
         originals.extend(own(entry.old_path));
     }
     originals.extend(own(entry.path));
-    let diff = match entry.is_whole() {
-        true => Diff::new(Vec::new(), Vec::new()),
-        false => Diff::new(entry.old_bytes().to_vec(), entry.new_bytes().to_vec()),
+    let diff = if entry.is_whole() {
+        Diff::new(Vec::new(), Vec::new())
+    } else {
+        Diff::new(entry.old_bytes().to_vec(), entry.new_bytes().to_vec())
     };
     FileReview {
         kind: entry.kind,

@@ -332,12 +332,11 @@ impl Session {
         match action {
             Action::Undo => return self.undo(),
             Action::Skip => {
-                return match self.at < self.slots.len() {
-                    true => {
-                        self.leave_slot();
-                        Ok(())
-                    }
-                    false => Err(Refusal::AT_END),
+                return if self.at < self.slots.len() {
+                    self.leave_slot();
+                    Ok(())
+                } else {
+                    Err(Refusal::AT_END)
                 };
             }
             Action::Back => {

@@ -210,9 +210,10 @@ impl Terminal<'_> {
             return Ok(true);
         }
         let digest = self.host.group(&decided.iter().map(|one| &one.order).collect::<Vec<_>>())?;
-        let subject = match applies {
-            true => subject(group, &decided),
-            false => format!("{} ({lines} changed lines)", counted(group, decided.len())),
+        let subject = if applies {
+            subject(group, &decided)
+        } else {
+            format!("{} ({lines} changed lines)", counted(group, decided.len()))
         };
         let slots = self.session.slots();
         let marks = decided.iter().map(|one| slots[one.at].ticket.marks.as_slice());

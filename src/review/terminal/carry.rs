@@ -67,9 +67,10 @@ impl Terminal<'_> {
             if !one.decides() && one.order.comments.is_empty() {
                 continue;
             }
-            let done = match one.decides() {
-                true => self.host.carry_out(&one.order),
-                false => self.comment(&one.order),
+            let done = if one.decides() {
+                self.host.carry_out(&one.order)
+            } else {
+                self.comment(&one.order)
             };
             match done {
                 Ok(done) => {

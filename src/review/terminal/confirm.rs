@@ -53,19 +53,18 @@ impl Terminal<'_> {
             (true, 'q', "quit: keep or drop them"),
             (true, '?', "help"),
         ]);
-        let question = match writable {
-            true => format!("Write these decisions{marks}"),
-            false => "Quit".to_owned(),
-        };
+        let question =
+            if writable { format!("Write these decisions{marks}") } else { "Quit".to_owned() };
         loop {
             match self.ask_last(&question, &keys, &decided, &mut unshown)? {
                 key @ ('y' | 'i') => {
                     for (one, unshown) in decided.iter_mut().zip(&unshown) {
                         let holds = matches!(&one.outlook, Some(Ok(it)) if !it.foreign.is_empty());
                         one.order.take_residue = key == 'i' && holds;
-                        one.order.unshown_lines = match one.order.take_residue {
-                            true => unshown.own + unshown.foreign,
-                            false => unshown.own,
+                        one.order.unshown_lines = if one.order.take_residue {
+                            unshown.own + unshown.foreign
+                        } else {
+                            unshown.own
                         };
                     }
                     return Ok(Next::End(self.carry_out(decided)?));

@@ -28,9 +28,10 @@ impl Terminal<'_> {
             return Ok(None);
         };
         // All of them are the hunk itself.
-        Ok(Some(match chosen.len() == count {
-            true => Action::Take,
-            false => Action::Edit(diff.with_lines(hunk, &chosen)),
+        Ok(Some(if chosen.len() == count {
+            Action::Take
+        } else {
+            Action::Edit(diff.with_lines(hunk, &chosen))
         }))
     }
 }

@@ -116,9 +116,10 @@ impl Terminal<'_> {
     fn wanted_changes(&self) -> Asked<Option<String>> {
         let asked = "What should change (Esc: nothing): ";
         // Comments say it already.
-        match self.session.slot().is_some_and(|slot| !slot.comments.is_empty()) {
-            true => self.console.line(asked, ""),
-            false => self.console.reason(asked),
+        if self.session.slot().is_some_and(|slot| !slot.comments.is_empty()) {
+            self.console.line(asked, "")
+        } else {
+            self.console.reason(asked)
         }
     }
 

@@ -109,9 +109,10 @@ impl Terminal<'_> {
     /// Takes the proposal apart, and puts `answers` back as far as they are about what is shown now.
     fn take_apart(&mut self, content: &Content, answers: Option<Answers>) -> Result<()> {
         let Content { changes, unfit, quiet, .. } = content;
-        let review = match content.memory {
-            true => Review::of_memory(changes, self.context),
-            false => Review::folding(changes, unfit, quiet, self.context),
+        let review = if content.memory {
+            Review::of_memory(changes, self.context)
+        } else {
+            Review::folding(changes, unfit, quiet, self.context)
         };
         let was_decided = answers.as_ref().is_some_and(Answers::decide);
         self.session.open(review, answers);

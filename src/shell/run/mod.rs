@@ -95,9 +95,10 @@ pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<RunOutcome> 
     for name in &plan.programs {
         world.search.add(name, world.home.as_deref(), &mut found);
     }
-    let reads = match plan.programs.is_empty() && !plan.text.contains('<') {
-        true => Reads::of_names(world),
-        false => Reads::of_files(world, &found.directories),
+    let reads = if plan.programs.is_empty() && !plan.text.contains('<') {
+        Reads::of_names(world)
+    } else {
+        Reads::of_files(world, &found.directories)
     };
     let mut command = match &plan.alone {
         Some(argv) => {

@@ -77,9 +77,12 @@ impl CliHost<'_> {
         };
         let done =
             decide::apply(self.store, &authority, now, &shown.proposal, &request, Some(&shown));
-        let applied = done.map_err(|error| match error.is(&codes::CHANGED_SINCE_SHOWN) {
-            true => error.hint(format!("`aye review {}` shows it as it is now", order.id)),
-            false => error,
+        let applied = done.map_err(|error| {
+            if error.is(&codes::CHANGED_SINCE_SHOWN) {
+                error.hint(format!("`aye review {}` shows it as it is now", order.id))
+            } else {
+                error
+            }
         })?;
         let how = match (taken_in_part, order.edited) {
             (true, true) => "applied as you edited it",

@@ -94,9 +94,10 @@ fn oracle(review: &Review, file: usize) -> Option<Option<File>> {
         let unit = units
             .iter()
             .find(|unit| matches!(&unit.part, Part::Hunk(hunk) if hunk.edits.contains(&number)));
-        match takes(unit.unwrap()) {
-            true => bytes.extend_from_slice(diff.after().lines(edit.after.clone())),
-            false => bytes.extend_from_slice(diff.before().lines(edit.before.clone())),
+        if takes(unit.unwrap()) {
+            bytes.extend_from_slice(diff.after().lines(edit.after.clone()))
+        } else {
+            bytes.extend_from_slice(diff.before().lines(edit.before.clone()))
         }
         at = edit.before.end;
     }
