@@ -1,7 +1,10 @@
 //! `aye purge`: remove a proposal and all that was said of it.
 
+mod text;
+
 use std::collections::BTreeSet;
 
+use self::text::{asked_for, ids, text};
 use super::Context;
 use super::asking::Asking;
 use super::sending::{Remote, Sending};
@@ -11,8 +14,8 @@ use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
 use crate::repository::policy::Persons;
-use crate::store::{Begun, Contents, Purged, Purging, Standing, Store, Subjects, View, Where};
-use crate::text::{escape, shell};
+use crate::store::{Begun, Contents, Purged, Purging, Standing, Store, Subjects, View};
+use crate::text::escape;
 use crate::{apply, decide};
 
 /// Remove a proposal and everything recorded about it, for good.
@@ -50,8 +53,6 @@ pub struct Args {
     pub dry_run: bool,
 }
 
-const PRUNE: &str = "git gc --prune=now";
-
 /// Runs the command.
 ///
 /// # Errors
@@ -73,9 +74,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         None => store.purge_outlook(&view, &subjects, &contents)?,
     };
     let around = Around::of(&store, &view, &subjects, &contents)?;
-    let text = |purged: &Purged, around: &Around, is_done: bool| match asking {
-        Some(_) => Ok(asked_for(&subjects, reason)),
-        None => text(&subjects, purged, (around, &remotes(&store, purged)?), is_done),
+    let text = |purged: &Purged, around: &Around, is_done: bool| -> Result<String> {
+        match asking {
+            Some(_) => Ok(asked_for(&subjects, reason)),
+            None => Ok(text(&subjects, purged, around, &remotes(&store, purged)?, is_done)),
+        }
     };
     if args.dry_run {
         context.print(text(&outlook, &around, false)?.as_bytes())?;
@@ -223,89 +226,4 @@ fn remotes(store: &Store, purged: &Purged) -> Result<Vec<Remote>> {
         }
     }
     Ok(sending.commands())
-}
-
-/// The ids of the proposals.
-fn ids(subjects: &Subjects) -> String {
-    let ids: Vec<&str> = subjects.targets.iter().map(|target| target.id.as_str()).collect();
-    ids.join(", ")
-}
-
-/// What a person is told whose wish alone is recorded.
-fn asked_for(subjects: &Subjects, reason: &str) -> String {
-    let ids = ids(subjects);
-    let what = subjects.blob.as_ref().unwrap_or(&ids);
-    let line = format!(
-        "{ids}  asked for; another person has to ask as well: aye purge {what} -m {}",
-        shell::quote(reason)
-    );
-    format!("{}\n", escape::line(&line))
-}
-
-/// What was done, or would be.
-fn text(
-    subjects: &Subjects,
-    purged: &Purged,
-    (around, remotes): (&Around, &[Remote]),
-    is_done: bool,
-) -> Result<String> {
-    let mut text = String::new();
-    let mut line = |words: String| text += &format!("{}\n", escape::line(&words));
-    let ids = ids(subjects);
-    line(format!("{ids}  {}", if is_done { "purged" } else { "would be purged" }));
-    for lane in &purged.lanes {
-        let verb = if is_done { "goes" } else { "would go" };
-        line(format!("  lane {} {verb} on in epoch {} without it", lane.lane, lane.epoch));
-        if lane.is_copied {
-            line(
-                "    it is private and was copied here; the clone that writes it has it still:"
-                    .into(),
-            );
-            line(format!("    there: aye purge {ids} -m TEXT"));
-        }
-    }
-    for name in &purged.archives {
-        line(if is_done {
-            format!("  archive without it: {name}")
-        } else {
-            format!("  archive to be composed again: {name}")
-        });
-    }
-    for name in &purged.removed {
-        line(format!("  {}: {name}", if is_done { "removed" } else { "to be removed" }));
-    }
-    for standing in &around.standing {
-        let what = match standing.place {
-            Where::History => "is in the project's own history, which aye does not rewrite",
-            Where::WorkTree => "stands in the work tree",
-        };
-        line(format!("  {} {what} (blob {:.12})", standing.path.display(), standing.blob));
-    }
-    for name in &around.sessions {
-        line(format!(
-            "  session {name} holds it still, in its tree and in refs/aye/session/{name}:"
-        ));
-        line(format!("    aye session end {name} --discard"));
-    }
-    if !around.also_in.is_empty() {
-        let also_in: Vec<&str> = around.also_in.iter().map(ProposalId::as_str).collect();
-        line(format!(
-            "  its content, or lines that it has added, are in {} too",
-            also_in.join(", ")
-        ));
-    }
-    for left in &purged.left {
-        let by = left.by.join(", ");
-        line(format!("  lane {} of {by} still holds something of it: {}", left.lane, left.name));
-        line(format!("    fetch, then in the clone that writes it: aye purge {ids} -m TEXT"));
-    }
-    for remote in remotes {
-        line(format!("  {} may still have it:", remote.remote));
-        remote.commands.iter().for_each(|command| line(format!("    {command}")));
-    }
-    let when = if is_done { "" } else { "then " };
-    line(format!(
-        "  {when}the objects go with git's next prune; at once, while nothing else writes here: {PRUNE}"
-    ));
-    Ok(text)
 }

@@ -261,7 +261,7 @@ fn a_comment_follows_a_file_that_a_revision_renames() {
     repo.aye(&["show", &id, "--comments"]).ok().says("b.txt:6").lacks("outdated");
     let mut t = review(&repo, "true");
     t.sees("b.txt").sees("]? ").types("y").sees("on b.txt:6").sees("]? ");
-    t.types("q").ends();
+    t.types("q").sees("[w,k,d").types("d").ends();
     repo.agent("codex", &["revise", &id, "--take", &taken]).ok();
     repo.aye(&["diff", &id]).ok().says("+cinq").lacks("fünf");
 }

@@ -76,10 +76,6 @@ fn a_description_with_control_characters_is_refused() {
             .fails("description_invalid", 6);
     };
     tool(
-        "propose",
-        json!({"description": bad, "edits": [{"file_path": "a", "old_content": "1", "new_content": "one"}]}),
-    );
-    tool(
         "changes",
         json!({"action": "propose", "description": bad, "file_path": "a", "old_content": "1", "new_content": "one"}),
     );

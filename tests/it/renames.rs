@@ -237,7 +237,7 @@ fn a_deletion_of_a_file_that_has_moved_is_a_conflict() {
     repo.aye(&["check", "--fail-on", "conflict"]).exits(1).says("h.txt");
     let mut t = review(&repo, &[&id]);
     t.sees("f.txt").sees("]? ").types("y").sees("h.txt").sees("]? ").types("q");
-    t.ends();
+    t.sees("[w,k,d").types("d").ends();
     assert_eq!(repo.text("h.txt"), lines(|n| n == 20));
     // What moves it elsewhere is a conflict as before, and no deletion once it is there.
     repo.aye(&["apply", &moving, "--yes"]).fails("conflict", 5);

@@ -63,10 +63,15 @@ fn replay(repo: &Repo, commit: &str, options: &[&str], tally: &mut Tally) {
         return;
     }
     let options = if leaves_out(repo, &parent, commit, options) { &["-M"][..] } else { options };
-    let mut args = vec!["diff", "--binary"];
-    args.extend(options);
-    args.extend([parent.as_str(), commit]);
-    let diff = repo.try_git(&args).ok().stdout;
+    let diff = |options: &[&str]| {
+        let args = [&["diff", "--binary"], options, &[parent.as_str(), commit]].concat();
+        repo.try_git(&args).ok().stdout
+    };
+    // A copy is not taken back, as by git.
+    let diff = match diff(options) {
+        copies if String::from_utf8_lossy(&copies).contains("\ncopy from ") => diff(&["-M"]),
+        diff => diff,
+    };
     repo.git(&["checkout", "--quiet", "--force", "--detach", commit]);
     let back = repo.aye_stdin(&["patch", "--json", "-p1", "-R"], &diff);
     if back.out().contains("FILE_MODE_REFUSED") {

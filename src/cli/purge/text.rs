@@ -1,0 +1,95 @@
+//! What a purge does, in words.
+
+use super::Around;
+use crate::cli::sending::Remote;
+use crate::proposal::ProposalId;
+use crate::store::{Purged, Subjects, Where};
+use crate::text::{escape, shell};
+
+const PRUNE: &str = "git gc --prune=now";
+
+/// The ids of the proposals.
+pub(super) fn ids(subjects: &Subjects) -> String {
+    let ids: Vec<&str> = subjects.targets.iter().map(|target| target.id.as_str()).collect();
+    ids.join(", ")
+}
+
+/// What a person is told whose wish alone is recorded.
+pub(super) fn asked_for(subjects: &Subjects, reason: &str) -> String {
+    let ids = ids(subjects);
+    let what = subjects.blob.as_ref().unwrap_or(&ids);
+    let line = format!(
+        "{ids}  asked for; another person has to ask as well: aye purge {what} -m {}",
+        shell::quote(reason)
+    );
+    format!("{}\n", escape::line(&line))
+}
+
+/// What was done, or would be.
+pub(super) fn text(
+    subjects: &Subjects,
+    purged: &Purged,
+    around: &Around,
+    remotes: &[Remote],
+    is_done: bool,
+) -> String {
+    let mut text = String::new();
+    let mut line = |words: String| text += &format!("{}\n", escape::line(&words));
+    let ids = ids(subjects);
+    line(format!("{ids}  {}", if is_done { "purged" } else { "would be purged" }));
+    for lane in &purged.lanes {
+        let verb = if is_done { "goes" } else { "would go" };
+        line(format!("  lane {} {verb} on in epoch {} without it", lane.lane, lane.epoch));
+        if lane.is_copied {
+            line(
+                "    it is private and was copied here; the clone that writes it has it still:"
+                    .into(),
+            );
+            line(format!("    there: aye purge {ids} -m TEXT"));
+        }
+    }
+    for name in &purged.archives {
+        line(if is_done {
+            format!("  archive without it: {name}")
+        } else {
+            format!("  archive to be composed again: {name}")
+        });
+    }
+    for name in &purged.removed {
+        line(format!("  {}: {name}", if is_done { "removed" } else { "to be removed" }));
+    }
+    for standing in &around.standing {
+        let what = match standing.place {
+            Where::History => "is in the project's own history, which aye does not rewrite",
+            Where::WorkTree => "stands in the work tree",
+        };
+        line(format!("  {} {what} (blob {:.12})", standing.path.display(), standing.blob));
+    }
+    for name in &around.sessions {
+        line(format!(
+            "  session {name} holds it still, in its tree and in refs/aye/session/{name}:"
+        ));
+        line(format!("    aye session end {name} --discard"));
+    }
+    if !around.also_in.is_empty() {
+        let also_in: Vec<&str> = around.also_in.iter().map(ProposalId::as_str).collect();
+        line(format!(
+            "  its content, or lines that it has added, are in {} too",
+            also_in.join(", ")
+        ));
+    }
+    for left in &purged.left {
+        let by = left.by.join(", ");
+        line(format!("  lane {} of {by} still holds something of it: {}", left.lane, left.name));
+        line(format!("    fetch, then in the clone that writes it: aye purge {ids} -m TEXT"));
+    }
+    for remote in remotes {
+        line(format!("  {} may still have it:", remote.remote));
+        remote.commands.iter().for_each(|command| line(format!("    {command}")));
+    }
+    let when = if is_done { "" } else { "then " };
+    line(format!(
+        "  {when}the objects go with git's next prune; at once, while nothing else writes here: {PRUNE}"
+    ));
+    text
+}
