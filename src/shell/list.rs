@@ -29,7 +29,7 @@ pub const VERSIONS: &[&str] = &[
     "sqlite3",
 ];
 
-/// Verbs of git that read (some in their forms of [`FORMS`] only), but no file of the work tree, whose filters the
+/// Verbs of git that read (some in their forms of `FORMS` only), but no file of the work tree, whose filters the
 /// repository names. These run where the kernel has no Landlock, too.
 pub const VERBS: &[&str] = &[
     "log", "shortlog", "rev-list", "rev-parse", "describe", "merge-base", "name-rev", "ls-tree",

@@ -17,7 +17,7 @@ use crate::repository::Gate;
 /// Response of the tool. The first four fields are the contract's own.
 #[derive(Debug, Serialize)]
 pub struct Response {
-    /// Always `ok`; see [`failure`] otherwise.
+    /// Always `ok`; see [`failure()`] otherwise.
     pub status: &'static str,
     /// The first file of the patch.
     pub path: String,

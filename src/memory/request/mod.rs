@@ -273,10 +273,11 @@ mod tests {
         let mut fields = FIELDS.map(str::to_owned);
         fields.sort();
         assert_eq!(names(&schema["properties"]), fields);
+        let of_operation = &schema["properties"]["operations"]["items"]["properties"];
         let mut taken = std::collections::BTreeSet::new();
         for name in OPERATIONS {
             let mut operation = json!({ "operation": name });
-            for field in names(&schema["$defs"]["Operation"]["properties"]) {
+            for field in names(of_operation) {
                 if field != "operation" {
                     operation[&field] = json!([]);
                 }
@@ -290,9 +291,9 @@ mod tests {
             let fields = operation.as_object().unwrap().keys();
             taken.extend(fields.filter(|field| !refused(field)).cloned());
         }
-        assert_eq!(Vec::from_iter(taken), names(&schema["$defs"]["Operation"]["properties"]));
-        assert_eq!(schema["$defs"]["OperationKind"]["enum"], json!(OPERATIONS));
-        let intents: Vec<&str> = schema["$defs"]["Intent"]["oneOf"]
+        assert_eq!(Vec::from_iter(taken), names(of_operation));
+        assert_eq!(of_operation["operation"]["enum"], json!(OPERATIONS));
+        let intents: Vec<&str> = schema["properties"]["intent"]["oneOf"]
             .as_array()
             .unwrap()
             .iter()
