@@ -15,16 +15,25 @@ use crate::memory::plan::{self, MemoryPlan, Precondition, World, index_page};
 use crate::memory::problem::Problem;
 use crate::memory::response::{MemoryOutcome, Response};
 use crate::memory::{Request, codes};
-use crate::proposal::Proposal;
 use crate::proposal::event::timestamp;
+use crate::proposal::{ChangeRecord, Proposal};
 
 /// The generator of `index.md`, as manifests of decisions name it.
 pub const INDEX: &str = "memory-index@1";
 
 impl Service<'_> {
-    /// Whether anything that a pending proposal was written for is not so any more. Its targets are looked
-    /// for again, without looking over texts, as staging has done.
+    /// Whether anything that a pending proposal was written for is not so any more. While its files are what it starts
+    /// from, nothing is; else its targets are looked for again, without looking over texts, as staging has done.
     pub(super) fn has_drifted(&self, proposal: &Proposal) -> bool {
+        let is_as_it_was = |change: &ChangeRecord| {
+            let now = self.store.worktree().and_then(|tree| tree.file(&change.path));
+            let now = now.and_then(|file| file.map(|it| self.store.entry_of(&it)).transpose());
+            now.is_ok_and(|now| now == change.before)
+        };
+        let changes = &proposal.current().changes;
+        if !changes.is_empty() && changes.iter().all(is_as_it_was) {
+            return false;
+        }
         let planned = self.replan(proposal, &self.disk(), &guard::Open);
         planned.is_err_and(|error| error.is(&codes::TARGET_DRIFT))
     }
