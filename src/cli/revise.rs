@@ -23,6 +23,7 @@ use crate::tools::revise::Revised;
 /// held; what is dropped is printed. Where the --old text is only in what the proposal itself makes, the edit is made
 /// there, and the rest stays. Your proposals that stand on this one are rebased.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("public", |public| public.conflicts_with_all(CONTENT)))]
 #[command(after_help = "Examples:
   aye revise m4k8 src/app.ts --old 'let x = 1' --new 'let x = 3'
   aye revise m4k8 --from-json - < edits.json
@@ -51,7 +52,7 @@ pub struct Args {
     /// Merge it with the files as they are now.
     ///
     /// Where both changed the same lines, nothing is recorded and the exit status is 5.
-    #[arg(long, conflicts_with_all = CONTENT)]
+    #[arg(long, conflicts_with_all = CONTENT, conflicts_with = "public")]
     pub rebase: bool,
     /// With --rebase: only show what would be done.
     #[arg(long, short = 'n', requires = "rebase")]
@@ -70,10 +71,10 @@ pub struct Args {
     pub public: PublicArgs,
 }
 
-/// Arguments that say what the new revision holds; `--rebase` is without them.
+/// Arguments that say what the new revision holds; `--rebase` and `--public` are without them.
 const CONTENT: &[&str] = &[
-    "path", "from_json", "take", "message", "expires_in", "patch", "worktree", "keep", "commit",
-    "range", "public",
+    "path", "from_json", "take", "message", "expires_in", "patch", "worktree", "keep", "since",
+    "commit", "range",
 ];
 
 /// The pending proposal that is meant.

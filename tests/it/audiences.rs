@@ -521,6 +521,10 @@ fn a_published_proposal_keeps_its_id() {
     here.aye(&["revise", "--public", &id, "--to", "nowhere", "--yes"]).fails("remote_not_found", 3);
     here.aye(&["revise", "--public", &id, "--yes"]).ok();
     here.aye(&["revise", "--public", &id, "--yes"]).fails("not_private", 5);
+    // What says otherwise what the revision holds is not passed over.
+    for content in [&["-m", "Why"][..], &["a.txt", "--old", "1", "--new", "2"], &["--rebase"]] {
+        here.aye(&[&["revise", "--public", &id, "--yes"], content].concat()).fails("usage", 2);
+    }
     is(&here, &id, "pending", "default");
     push(&here, "origin");
     let sent = objects(&origin);
