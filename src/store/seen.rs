@@ -20,8 +20,6 @@ use crate::private::Directory;
 pub(super) const CHECKED: &str = "checked";
 /// What was found of refs and projections.
 pub(super) const EXAMINED: &str = "examined";
-/// What was found of the files of staged memory.
-pub const STAGED: &str = "staged";
 
 /// How either file begins: what is checked, and how projections look, may be other in another
 /// version.

@@ -124,12 +124,12 @@ impl<'s> Desk<'s> {
         };
         let is_code = proposal.subject == Subject::Code;
         let related = self.related(&view, now)?;
-        let (on, visible) = if visible.conflict.is_some() && is_code {
+        let lower = if visible.conflict.is_some() && is_code {
             self.on_lower(&view, &proposal, &related, not_taken)?
         } else {
             None
-        }
-        .unwrap_or((Vec::new(), visible));
+        };
+        let (on, visible) = lower.unwrap_or((Vec::new(), visible));
         let base = base(self.store, &visible, &on);
         let changeset = match Changeset::new(visible.changes) {
             Ok(changeset) => changeset,

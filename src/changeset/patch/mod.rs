@@ -138,8 +138,7 @@ fn no_patch(bytes: &[u8]) -> Error {
     let first = bytes.trim_ascii_start().split(|b| *b == b'\n').next().unwrap_or_default();
     let digits = first.iter().take_while(|b| b.is_ascii_digit() || **b == b',').count();
     if digits > 0 && matches!(&first[digits..], b"a" | b"c" | b"d" | b"i") {
-        return Error::new(&codes::PATCH_UNSUPPORTED, "this is an ed script, which is never run")
-            .hint("make the patch with `git diff`, or send the files themselves");
+        return unified::unsupported(1, "an ed script, which is never run");
     }
     let header = |line: &[u8]| line.starts_with(b"diff --git ") || line.starts_with(b"--- ");
     let what = if bytes.trim_ascii().is_empty() {

@@ -16,7 +16,7 @@ mod tests;
 pub(in crate::changeset) use mail::starts_commit;
 pub use names::Side;
 pub use parse::parse;
-pub(in crate::changeset) use parse::{excerpt, invalid};
+pub(in crate::changeset) use parse::{excerpt, invalid, unsupported};
 
 use super::binary::Block;
 

@@ -245,30 +245,21 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
         return Err(merge_diff(cursor.number()));
     }
     let next = cursor.below().peek().unwrap_or_default();
-    let unsupported = |what: &str| {
-        let message = format!("line {} of the patch: this is {what}", cursor.number());
-        Err(Error::new(&codes::PATCH_UNSUPPORTED, message)
-            .with("line", cursor.number())
-            .hint("make the patch with `git diff`, or send the files themselves"))
-    };
+    let unsupported = |what: &str| unsupported(cursor.number(), what);
     if line.starts_with(b"***************") && next.starts_with(b"*** ") {
-        return unsupported("a context diff");
+        return Err(unsupported("a context diff"));
     }
     if is_command(line) && (next.starts_with(b"< ") || next.starts_with(b"> ")) {
-        return unsupported("a diff without context");
+        return Err(unsupported("a diff without context"));
     }
     if line.trim_end() == b"# HG changeset patch" {
-        return unsupported("a patch of Mercurial");
+        return Err(unsupported("a patch of Mercurial"));
     }
     if line.starts_with(b"Index: ") && next.starts_with(b"=====") {
-        return unsupported("a patch of Subversion");
+        return Err(unsupported("a patch of Subversion"));
     }
-    let encoding = line.to_ascii_lowercase();
-    let encoding = encoding.strip_prefix(b"content-transfer-encoding:").map(<[u8]>::trim_ascii);
-    if encoding.is_some_and(|it| matches!(it, b"base64" | b"quoted-printable")) {
-        let message = format!("line {} of the patch: this mail is encoded", cursor.number());
-        return Err(Error::new(&codes::PATCH_UNSUPPORTED, message)
-            .with("line", cursor.number())
+    if is_encoded(line) {
+        return Err(unsupported("an encoded mail")
             .hint("let git decode it: `git mailinfo MESSAGE PATCH <MAIL`"));
     }
     if dialect::is_header(line) && !is_above_file(cursor.below()) {
@@ -281,6 +272,14 @@ fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()> {
             .hint("put '--- a/PATH' and '+++ b/PATH' above the first '@@'"));
     }
     Ok(())
+}
+
+/// Is it the header of a mail whose text is not what it looks like?
+fn is_encoded(line: &[u8]) -> bool {
+    const NAME: &[u8] = b"content-transfer-encoding:";
+    let Some((name, encoding)) = line.split_at_checked(NAME.len()) else { return false };
+    let is = |word: &[u8]| encoding.trim_ascii().eq_ignore_ascii_case(word);
+    name.eq_ignore_ascii_case(NAME) && (is(b"base64") || is(b"quoted-printable"))
 }
 
 /// Is there nothing but space between here and the header of a file?
@@ -313,6 +312,13 @@ fn too_many(number: usize, hunks: bool) -> Error {
     Error::new(&general::SIZE_LIMIT, format!("the patch has {what} (at line {number})"))
         .with("line", number)
         .hint("split it into several patches")
+}
+
+/// `patch_unsupported` at a line of the patch.
+pub(in crate::changeset) fn unsupported(number: usize, what: &str) -> Error {
+    Error::new(&codes::PATCH_UNSUPPORTED, format!("line {number} of the patch: this is {what}"))
+        .with("line", number)
+        .hint("make the patch with `git diff`, or send the files themselves")
 }
 
 /// `patch_invalid` at a line of the patch.

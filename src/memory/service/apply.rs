@@ -25,8 +25,10 @@ impl Service<'_> {
     /// Whether anything that a pending proposal was written for is not so any more. While its files are what it starts
     /// from, nothing is; else its targets are looked for again, without looking over texts, as staging has done.
     pub(super) fn has_drifted(&self, proposal: &Proposal) -> bool {
+        let tree = self.store.worktree();
         let is_as_it_was = |change: &ChangeRecord| {
-            let now = self.store.worktree().and_then(|tree| tree.file(&change.path));
+            let Ok(tree) = &tree else { return false };
+            let now = tree.file(&change.path);
             let now = now.and_then(|file| file.map(|it| self.store.entry_of(&it)).transpose());
             now.is_ok_and(|now| now == change.before)
         };
