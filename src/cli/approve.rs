@@ -16,7 +16,6 @@ use crate::decide::approve::{Approved, Remarks};
 use crate::decide::{self, Ahead, Shown};
 use crate::error::{Exit, Result};
 use crate::proposal::document::{self, file_path};
-use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Proposal, Status, codes};
 use crate::store::Store;
@@ -108,16 +107,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         refuse_conflicts(context, &store, &proposals, &shown)?;
         if asks {
             present(context, &store, &shown, None)?;
-            if context.choose(asking.question, &["y", "n"]).as_deref() != Some("y") {
-                context.note("nothing approved");
-                return Ok(Exit::Negative);
-            }
         } else {
             marks.iter().for_each(|marks| notice(context, marks));
         }
-        let authority = match &by_flag {
-            Some(authority) => authority.clone(),
-            None => context.grant(&store, &asking, &Evidence::Terminal)?,
+        let Some(authority) = context.asked(&store, &asking, by_flag.clone())? else {
+            return context.declined("nothing approved");
         };
         let remarks = Remarks { reason: args.reason.clone(), unshown_lines: 0 };
         match record(context, &store, &authority, &shown, &remarks) {
@@ -168,8 +162,7 @@ fn record(
         items.push(item(store, proposal, approved)?);
     }
     let answer = Answer { schema: "aye/approve@1", success: true, proposals: items };
-    context.emit(Format::Text, &answer, || answer.proposals.iter().map(text).collect())?;
-    Ok(Exit::Done)
+    context.emit(Format::Text, &answer, || answer.proposals.iter().map(text).collect())
 }
 
 fn item(store: &Store, proposal: &Proposal, approved: Approved) -> Result<Item> {

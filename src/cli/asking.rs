@@ -31,22 +31,25 @@ impl Context {
     /// # Errors
     /// `human_approval_required`, `terminal_required`, `confirmation_required`.
     pub fn authorise(&mut self, store: &Store, asking: &Asking<'_>) -> Result<Option<Authority>> {
-        if let Some(authority) = self.by_flag(store, asking)? {
-            return Ok(Some(authority));
-        }
-        self.asked(store, asking)
+        let by_flag = self.by_flag(store, asking)?;
+        self.asked(store, asking, by_flag)
     }
 
-    /// The authority of a person who answers the question at the terminal with yes; `None` after a no.
+    /// The authority `by_flag`, or that of a person who answers the question at the terminal with yes; `None` after
+    /// a no.
     ///
     /// # Errors
     /// As [`Context::grant`].
-    pub fn asked(&mut self, store: &Store, asking: &Asking<'_>) -> Result<Option<Authority>> {
-        if self.confirm(asking.question) {
-            self.grant(store, asking, &Evidence::Terminal).map(Some)
-        } else {
-            Ok(None)
+    pub fn asked(
+        &mut self,
+        store: &Store,
+        asking: &Asking<'_>,
+        by_flag: Option<Authority>,
+    ) -> Result<Option<Authority>> {
+        if by_flag.is_some() || self.choose(asking.question, &["y", "n"]).as_deref() != Some("y") {
+            return Ok(by_flag);
         }
+        self.grant(store, asking, &Evidence::Terminal).map(Some)
     }
 
     /// The authority of `--yes`; `None` where a person is to be asked at the terminal, after which
@@ -83,8 +86,8 @@ impl Context {
         asking: &Asking<'_>,
         evidence: &Evidence,
     ) -> Result<Authority> {
-        let caller = self.caller(store);
-        decide::authorise(store, &caller, asking.verb, asking.proposals, evidence, asking.command)
+        let Asking { verb, proposals, command, .. } = *asking;
+        decide::authorise(store, &self.caller(store), verb, proposals, evidence, command)
     }
 
     /// The authority to give a proposal new content: a person's, or its proposer's own.
@@ -92,9 +95,8 @@ impl Context {
     /// # Errors
     /// `human_approval_required` for another proposer's proposal.
     pub fn own(&self, store: &Store, proposal: &Proposal, command: &str) -> Result<Authority> {
-        let proposals = std::slice::from_ref(proposal);
-        let asking = Asking { verb: Verb::Revise, proposals, yes: true, question: "", command };
-        self.grant(store, &asking, &Evidence::Flag)
+        let (verb, proposals) = (Verb::Revise, std::slice::from_ref(proposal));
+        decide::authorise(store, &self.caller(store), verb, proposals, &Evidence::Flag, command)
     }
 
     /// Asks a question whose answer is one of `keys` at the terminal; `None` for any other, for Esc,
@@ -128,12 +130,6 @@ impl Context {
     /// A question may have stood for hours: what is decided is decided now, and not when the command began.
     fn answered(&mut self) {
         self.now = self.clock();
-    }
-
-    /// Asks for yes or no at the terminal. Only `y` and Enter mean yes; after Ctrl-C the exit
-    /// status says so.
-    fn confirm(&mut self, question: &str) -> bool {
-        self.choose(question, &["y", "n"]).is_some_and(|key| key == "y")
     }
 
     /// Asks for a reason at the terminal, until there is one; as [`Context::ask`].

@@ -32,10 +32,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let path = paths::typed(context, &store, &args.file)?;
     let ranges = blame::blame(&store, &path, args.lines.as_deref())?;
-    let snapshot = store.repo().config_snapshot();
-    let palette = pager::palette(context, Some(snapshot.plumbing()));
-    pager::page(context, Some(snapshot.plumbing()), text(&ranges, &palette))?;
-    Ok(Exit::Done)
+    let palette = pager::palette(context, &store);
+    pager::page(context, Some(&store), text(&ranges, &palette))
 }
 
 /// Columns of a name, at most.

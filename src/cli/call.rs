@@ -1,16 +1,11 @@
 //! `aye call`: any public tool contract by name. JSON in, the contract's response out.
 
-use std::io::IsTerminal as _;
-
 use serde_json::Value;
 
 use super::{Context, Format, output, paths, tool};
-use crate::error::{Error, Exit, Result, codes};
+use crate::error::{Error, Exit, Result};
 use crate::tools::registry::{Form, TOOLS, Tool};
 use crate::tools::{self, json};
-
-/// Largest request, in bytes.
-const MOST: u64 = 64 << 20;
 
 const EXAMPLES: &str = "
 Examples:
@@ -47,22 +42,19 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let mut all = <super::Cli as clap::CommandFactory>::command();
         all.build();
         let help = all.find_subcommand_mut("call").map(|call| call.render_long_help().to_string());
-        context.print(help.unwrap_or_default().as_bytes())?;
-        return Ok(Exit::Done);
+        return context.print(help.unwrap_or_default().as_bytes());
     };
     let tool = Tool::find(name).inspect_err(|_| {
         context.format.get_or_insert(Format::Json);
     })?;
     if args.help {
-        context.print(parameters(tool).as_bytes())?;
-        return Ok(Exit::Done);
+        return context.print(parameters(tool).as_bytes());
     }
     let format = *context.format.get_or_insert(own_format(tool));
     match answer(context, tool, name, args.request.as_deref()) {
         Ok(answer) => {
             let format = if format == Format::Text { own_format(tool) } else { format };
-            context.print(output::structured(format, &answer)?.as_bytes())?;
-            Ok(Exit::Done)
+            context.print(output::structured(format, &answer)?.as_bytes())
         }
         Err(error) if format != Format::Text => {
             context.print(output::structured(format, &tool.failure(&error))?.as_bytes())?;
@@ -80,16 +72,8 @@ fn own_format(tool: &Tool) -> Format {
 }
 
 fn answer(context: &Context, tool: &Tool, given: &str, request: Option<&str>) -> Result<Value> {
-    let bytes = match request {
-        Some(text) if text != "-" => text.as_bytes().to_vec(),
-        None if std::io::stdin().is_terminal() => {
-            return Err(Error::new(&codes::USAGE, "no arguments given")
-                .hint(format!("aye call {given} '{{…}}', or pipe the JSON in")));
-        }
-        _ => paths::content(context, "-".as_ref(), MOST)?,
-    };
     let hint = "give one JSON object; quote it for the shell, or pipe it in";
-    let request = json::read(&bytes, "the request", hint)?;
+    let request = json::read(&paths::text_or_input(context, request, hint)?, "the request", hint)?;
     let (named, arguments) = tools::open_envelope(request)?;
     let name = named.unwrap_or_else(|| given.to_owned());
     if !tool.names.contains(&name.as_str()) {

@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use bstr::BString;
+use chrono::Duration;
 
+use super::filters::SubjectKind;
+use super::propose::duration;
 use super::{Context, idle};
 use crate::app::check as app;
 use crate::check::undecided::{self, Options};
 use crate::check::{Concern, FailOn, Scope, commits, policy, range, touched::Pending};
 use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
-use crate::proposal::event;
+use crate::proposal::event::Subject;
 use crate::report::Report;
-use crate::repository::parse_duration;
 use crate::store::Store;
 use crate::text::escape;
 
@@ -55,28 +57,13 @@ pub struct Args {
     require_proposal: bool,
     /// Only code or memory proposals.
     #[arg(long, value_enum, value_name = "KIND")]
-    kind: Option<KindArg>,
+    kind: Option<SubjectKind>,
     /// What makes the check fail; the rest is reported as notes. Also: any (default), none.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     fail_on: Vec<String>,
     /// How long before its end a proposal counts as about to expire.
-    #[arg(long, value_name = "TIME", default_value = "1d")]
-    expiring_within: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum KindArg {
-    Code,
-    Memory,
-}
-
-impl From<KindArg> for event::Subject {
-    fn from(kind: KindArg) -> Self {
-        match kind {
-            KindArg::Code => Self::Code,
-            KindArg::Memory => Self::Memory,
-        }
-    }
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = duration)]
+    expiring_within: Duration,
 }
 
 /// Runs the command.
@@ -109,16 +96,16 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     } else {
         paths(context, &here(false)?, &args.paths)?
     };
-    let scope = Scope { kind: args.kind.map(event::Subject::from), paths };
+    let scope = Scope { kind: args.kind.map(Subject::from), paths };
     if plain {
-        let soon = parse_duration(&args.expiring_within).ok_or_else(|| duration(args))?;
         let waiting = app::waiting(&store, &view, context.now, &scope, &fail_on)?;
         report.extend(waiting.tampered);
         let is_idle = waiting.subjects.is_empty() && report.findings().is_empty();
         if is_idle && scope.is_everything() {
             idle::stamp(context, &store, &view);
         }
-        let options = Options { max_pending: args.max_pending, soon, fail_on };
+        let (max_pending, soon) = (args.max_pending, args.expiring_within);
+        let options = Options { max_pending, soon, fail_on };
         report.extend(undecided::findings(&waiting.subjects, context.now, &options));
         report.sort();
         return Ok(report);
@@ -197,12 +184,6 @@ pub(super) fn hook_fail_on(context: &Context, store: &Store) -> FailOn {
         });
     }
     found.unwrap_or_else(FailOn::of_hooks)
-}
-
-fn duration(args: &Args) -> Error {
-    let given = &args.expiring_within;
-    Error::new(&codes::USAGE, format!("--expiring-within: '{given}' is not a duration"))
-        .hint("write a number and a unit: 12h, 1d, 2w")
 }
 
 fn range_words(range: &str) -> Result<&str> {

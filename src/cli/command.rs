@@ -82,7 +82,7 @@ pub enum Command {
     Demo(demo::Args),
     /// Check the store, and repair what can be rebuilt.
     Doctor(doctor::Args),
-    /// Generate man pages, shell completions, JSON schemas and the table of error codes.
+    /// Generate shell completions and JSON schemas.
     #[command(hide = true)]
     Util(util::Args),
 }

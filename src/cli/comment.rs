@@ -70,8 +70,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             match context.ask("Comment (Esc: none): ") {
                 Some(text) => text,
                 None => {
-                    context.note("nothing commented");
-                    return Ok(Exit::Negative);
+                    return context.declined("nothing commented");
                 }
             }
         }

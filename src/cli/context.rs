@@ -25,8 +25,6 @@ pub struct Context {
     pub color: bool,
     /// `-q`.
     pub quiet: bool,
-    /// `-v`, counted.
-    pub verbose: u8,
     /// Whether long output may go through a pager.
     pub pager: bool,
     /// What this run has met in lanes of other clones.
@@ -67,7 +65,6 @@ impl Context {
             format,
             color,
             quiet: global.quiet,
-            verbose: global.verbose,
             pager: !global.no_pager,
             notices: Notices::default(),
             upkeep: Upkeep::default(),

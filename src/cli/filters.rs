@@ -31,6 +31,15 @@ pub enum SubjectKind {
     Memory,
 }
 
+impl From<SubjectKind> for Subject {
+    fn from(kind: SubjectKind) -> Self {
+        match kind {
+            SubjectKind::Code => Self::Code,
+            SubjectKind::Memory => Self::Memory,
+        }
+    }
+}
+
 /// Filters on the command line.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Filters")]
@@ -76,10 +85,7 @@ impl FilterArgs {
                 .path
                 .map(|path| path.trim_start_matches("./").to_owned())
                 .filter(|path| !matches!(path.as_str(), "" | ".")),
-            subject: self.kind.map(|kind| match kind {
-                SubjectKind::Code => Subject::Code,
-                SubjectKind::Memory => Subject::Memory,
-            }),
+            subject: self.kind.map(Subject::from),
             limit: self.limit,
             newest_first: true,
         }

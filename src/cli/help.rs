@@ -46,16 +46,7 @@ pub fn answer(args: &[OsString]) -> Option<Exit> {
         None if name == CODES => (CODES, codes::page()),
         found => (found?.name, found?.text.to_owned()),
     };
-    let global = Global {
-        directory: None,
-        format: None,
-        json: false,
-        yaml: false,
-        color: clap::ColorChoice::Auto,
-        quiet: false,
-        verbose: 0,
-        no_pager: unpaged,
-    };
+    let global = Global { no_pager: unpaged, ..Global::default() };
     let mut context = Context::from_process(&global);
     let palette = if context.color { Palette::new(|_| None) } else { Palette::plain() };
     let mut text = printed(&page, &palette);
@@ -63,7 +54,7 @@ pub fn answer(args: &[OsString]) -> Option<Exit> {
         text += &format!("\nThe flags of the command: aye {name} --help\n");
     }
     match pager::page(&mut context, None, text) {
-        Ok(()) => Some(Exit::Done),
+        Ok(done) => Some(done),
         Err(error) => {
             context.report(&error);
             Some(error.code().exit)

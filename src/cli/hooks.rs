@@ -129,8 +129,7 @@ fn show(context: &mut Context, place: &Place) -> Result<Exit> {
     if let Some(owner) = &place.owner {
         text += &format!("git runs others: {}\n", escape::line(owner));
     }
-    context.print(text.as_bytes())?;
-    Ok(Exit::Done)
+    context.print(text.as_bytes())
 }
 
 /// The running program, as a hook should call it.

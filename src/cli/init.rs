@@ -75,8 +75,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         out += "nothing to do: it is all there\n";
     }
     next.for_each(|next| out += &format!("next: {next}\n"));
-    context.print(out.as_bytes())?;
-    Ok(Exit::Done)
+    context.print(out.as_bytes())
 }
 
 /// Writes the policy where there is none. One that is there stays; if it does not name the

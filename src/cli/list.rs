@@ -7,7 +7,7 @@ use super::{Context, Format, idle, overview, pager};
 use crate::app::listing::{Gone, List, Marks, items};
 use crate::error::{Exit, Result};
 use crate::render::age;
-use crate::store::{PurgeRecord, Store, Summary, View};
+use crate::store::{PurgeRecord, Store, Summary};
 use crate::text::escape;
 
 /// List proposals: the pending ones, in the order of review, unless asked for others.
@@ -32,9 +32,6 @@ pub struct Args {
     /// Which proposals.
     #[arg(long, value_enum, default_value = "pending", value_name = "STATUS")]
     pub status: Which,
-    /// One group below the other.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub group: Option<By>,
     /// Print how many are pending, of these in conflict or expiring within a day, how many were sent back to
     /// their agents, and how many were decided differently in two clones.
     #[arg(long, conflicts_with_all = LISTED)]
@@ -49,18 +46,7 @@ pub struct Args {
 }
 
 /// Arguments that say what is listed; what is counted is all that is pending.
-const LISTED: &[&str] = &["group", "domain", "task", "by", "path", "kind", "limit"];
-
-/// What proposals are grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum By {
-    /// The proposer.
-    By,
-    /// The task.
-    Task,
-    /// The session of the agent, where its harness names one.
-    Session,
-}
+const LISTED: &[&str] = &["domain", "task", "by", "path", "kind", "limit"];
 
 /// Runs the command.
 ///
@@ -99,9 +85,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if let Some(limit) = limit.filter(|_| is_pending) {
         summaries.truncate(limit);
     }
-    let groups = args.group.map(|by| groups(&view, &summaries, by)).transpose()?;
     view.release();
-    print(context, Some(&store), &Found { status: args.status, summaries, marks, purged, groups })
+    print(context, Some(&store), &Found { status: args.status, summaries, marks, purged })
 }
 
 /// What is listed.
@@ -113,8 +98,6 @@ struct Found {
     /// What they have to do with each other.
     marks: Marks,
     purged: Vec<PurgeRecord>,
-    /// The name of the group of each summary, where groups were asked for.
-    groups: Option<Vec<String>>,
 }
 
 /// Prints what was found in `store`; `None` where nothing was looked for in it.
@@ -124,8 +107,7 @@ fn print(context: &mut Context, store: Option<&Store>, found: &Found) -> Result<
         let count = proposals.len();
         let purged = found.purged.iter().map(Gone::from).collect();
         let list = List { schema: "aye/list@1", proposals, count, purged };
-        context.emit(Format::Text, &list, String::new)?;
-        return Ok(Exit::Done);
+        return context.emit(Format::Text, &list, String::new);
     }
     let is_empty = found.summaries.is_empty() && found.purged.is_empty();
     let Some(store) = store.filter(|_| !is_empty) else {
@@ -135,8 +117,7 @@ fn print(context: &mut Context, store: Option<&Store>, found: &Found) -> Result<
         }
         return Ok(Exit::Done);
     };
-    let snapshot = store.repo().config_snapshot();
-    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let palette = pager::palette(context, store);
     let mut text = if found.summaries.is_empty() {
         String::new()
     } else {
@@ -147,23 +128,5 @@ fn print(context: &mut Context, store: Option<&Store>, found: &Found) -> Result<
         let reason = escape::line(&record.reason);
         text += &format!("{}  purged by {by} {age}: {reason}\n", record.id);
     }
-    pager::page(context, Some(snapshot.plumbing()), &text)?;
-    Ok(Exit::Done)
-}
-
-/// The name of the group of each of `summaries`.
-fn groups(view: &View, summaries: &[Summary], by: By) -> Result<Vec<String>> {
-    let name = |summary: &Summary| {
-        Ok(match by {
-            By::By => summary.proposed_by.clone(),
-            By::Task => summary.task.clone().unwrap_or_else(|| "no task".to_owned()),
-            By::Session => {
-                let proposal = view.proposal(&summary.id)?;
-                let session =
-                    proposal.revisions.iter().find_map(|r| r.agent.as_ref()?.session.clone());
-                session.unwrap_or_else(|| "no session".to_owned())
-            }
-        })
-    };
-    summaries.iter().map(name).collect()
+    pager::page(context, Some(store), &text)
 }

@@ -60,8 +60,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         _ => {
             let items: Result<Vec<Vec<LogItem>>> = pages().map(page_of_items).collect();
             let log = Log { schema: SCHEMA, events: items?.into_iter().flatten().collect() };
-            context.emit(Format::Text, &log, String::new)?;
-            return Ok(Exit::Done);
+            return context.emit(Format::Text, &log, String::new);
         }
     }
     let now = context.now;
@@ -92,8 +91,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let snapshot = store.repo().config_snapshot();
-    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let palette = pager::palette(context, &store);
     let lines = table.lines(pager::columns());
     let mut titles = String::new();
     lines.titles(&mut titles, &palette);
@@ -104,7 +102,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         Ok(text)
     };
-    pager::page_all(context, Some(snapshot.plumbing()), || {
+    pager::page_all(context, Some(&store), || {
         std::iter::once(Ok(titles.clone())).chain(pages().map(text))
     })?;
     Ok(Exit::Done)

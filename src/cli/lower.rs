@@ -1,11 +1,11 @@
 //! What a proposal stands on, when it is to be applied.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::Context;
 use crate::check::relations::{self, MOST_HIGH};
 use crate::error::{Error, Result};
-use crate::proposal::relations::Relations;
+use crate::proposal::relations::{Lower, stack_below};
 use crate::proposal::{Proposal, ProposalId, codes};
 use crate::store::{Store, View};
 
@@ -39,103 +39,55 @@ impl LowerArgs {
             return Ok(proposals);
         }
         let related = relations::relations(store, view, context.now)?;
-        let (begun, order) = (BTreeSet::new(), Vec::new());
-        let taken = 0;
-        let too_high = None;
-        let mut stack =
-            Stack { related: &related, view, args: self, begun, order, taken, too_high };
-        let mut left_out = Vec::new();
+        let is_named = |lower: &Lower| proposals.iter().any(|named| named.id == lower.id);
+        let takes = |lower: &Lower| is_named(lower) || !lower.is_revised;
+        let mut order: Vec<Proposal> = Vec::new();
+        let mut left_out = BTreeSet::new();
         for proposal in &proposals {
-            stack.place(proposal, &proposals, 0, &mut left_out)?;
-        }
-        let order = stack.order;
-        if let Some(lower) = stack.too_high {
-            let message = format!("what is to be applied stands on more than {MOST_HIGH} others");
-            return Err(Error::new(&codes::STANDS_ON, message)
-                .with("lower", lower.as_str())
-                .hint(format!("begin further below: aye apply {lower} --with-lower")));
-        }
-        for (upper, lower, is_revised) in left_out {
-            let of = if is_revised { "an earlier revision of " } else { "" };
-            if !asks {
-                return Err(stands_on(&upper, &lower, of));
+            let id = &proposal.id;
+            let mut below = stack_below(&related, id, MOST_HIGH, is_named);
+            if self.with_lower && below.lacks.is_some() {
+                below = stack_below(&related, id, MOST_HIGH, takes);
             }
-            context.note(&format!(
-                "{upper} stands on {of}{lower}, which is pending and is not applied with it"
-            ));
+            if below.is_too_high {
+                return Err(too_high(id, below.taken.first().unwrap_or(id)));
+            }
+            if let Some(lower) = below.lacks.filter(|_| !self.alone) {
+                let refusal = stands_on(id, &lower);
+                if !asks {
+                    return Err(refusal);
+                }
+                if left_out.insert(lower.id.clone()) {
+                    context.note(&format!("{}, and is not applied with it", refusal.message()));
+                }
+            }
+            for id in below.taken.iter().chain([id]) {
+                if !order.iter().any(|known| known.id == *id) {
+                    let named = proposals.iter().find(|named| named.id == *id).cloned();
+                    order.push(named.map_or_else(|| view.proposal(id), Ok)?);
+                }
+            }
         }
         Ok(order)
     }
 }
 
-fn stands_on(upper: &ProposalId, lower: &ProposalId, of: &str) -> Error {
-    let error =
-        Error::new(&codes::STANDS_ON, format!("{upper} stands on {of}{lower}, which is pending"))
-            .with("proposal_id", upper.as_str())
-            .with("lower", lower.as_str());
-    error.hint(match of {
-        "" => format!("apply both with --with-lower, or {upper} on its own with --alone"),
-        _ => format!(
-            "apply it on its own with --alone, or wait for its next revision; it was made \
-                      before {lower} was revised"
-        ),
-    })
+fn too_high(id: &ProposalId, lower: &ProposalId) -> Error {
+    Error::new(&codes::STANDS_ON, format!("{id} stands on more than {MOST_HIGH} others"))
+        .with("lower", lower.as_str())
+        .hint(format!("begin further below: aye apply {lower} --with-lower"))
 }
 
-/// Proposals put in order.
-struct Stack<'a> {
-    related: &'a BTreeMap<ProposalId, Relations>,
-    view: &'a View,
-    args: &'a LowerArgs,
-    /// Those that have a place, or are about to get one: fetched proposals may stand on each other in a
-    /// circle, and none is placed twice.
-    begun: BTreeSet<ProposalId>,
-    order: Vec<Proposal>,
-    /// How many of these were not named.
-    taken: usize,
-    /// One that is to be taken along, below as many as are.
-    too_high: Option<ProposalId>,
-}
-
-impl Stack<'_> {
-    fn place(
-        &mut self,
-        proposal: &Proposal,
-        named: &[Proposal],
-        depth: usize,
-        left_out: &mut Vec<(ProposalId, ProposalId, bool)>,
-    ) -> Result<()> {
-        if !self.begun.insert(proposal.id.clone()) {
-            return Ok(());
-        }
-        let among = |id: &ProposalId| named.iter().find(|other| other.id == *id);
-        let related = self.related.get(&proposal.id);
-        let needed = related.map_or_else(Vec::new, |found| {
-            found.needed(|lower| self.begun.contains(&lower.id) || among(&lower.id).is_some())
-        });
-        for lower in needed {
-            if self.begun.contains(&lower.id) {
-                continue;
-            }
-            let has_room = depth < MOST_HIGH && self.taken < MOST_HIGH;
-            let takes = self.args.with_lower && !lower.is_revised && has_room;
-            match among(&lower.id) {
-                Some(other) if depth < MOST_HIGH => {
-                    self.place(other, named, depth + 1, left_out)?
-                }
-                None if takes => {
-                    self.taken += 1;
-                    let other = self.view.proposal(&lower.id)?;
-                    self.place(&other, named, depth + 1, left_out)?;
-                }
-                _ if self.args.alone => {}
-                _ if self.args.with_lower && !has_room && !lower.is_revised => {
-                    self.too_high = Some(lower.id.clone());
-                }
-                _ => left_out.push((proposal.id.clone(), lower.id.clone(), lower.is_revised)),
-            }
-        }
-        self.order.push(proposal.clone());
-        Ok(())
-    }
+fn stands_on(upper: &ProposalId, lower: &Lower) -> Error {
+    let Lower { id, is_revised } = lower;
+    let (of, hint) = if *is_revised {
+        let hint = "or wait for its next revision; it was made before that one was revised";
+        ("an earlier revision of ", format!("apply it on its own with --alone, {hint}"))
+    } else {
+        ("", format!("apply both with --with-lower, or {upper} on its own with --alone"))
+    };
+    Error::new(&codes::STANDS_ON, format!("{upper} stands on {of}{id}, which is pending"))
+        .with("proposal_id", upper.as_str())
+        .with("lower", id.as_str())
+        .hint(hint)
 }

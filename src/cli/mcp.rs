@@ -125,8 +125,7 @@ fn answer_one(context: &mut Context) -> Result<Exit> {
     let called = Called::new(tool, answer);
     let mut line = serde_json::to_vec(&called).map_err(|e| Error::bug(e.to_string()))?;
     line.push(b'\n');
-    context.print(&line)?;
-    Ok(Exit::Done)
+    context.print(&line)
 }
 
 /// Serves until the client is gone.

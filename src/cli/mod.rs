@@ -23,7 +23,7 @@ mod difftool;
 pub mod doctor;
 pub mod filters;
 mod help;
-mod help_pages;
+pub mod help_pages;
 pub mod hooks;
 pub mod identity;
 mod idle;
@@ -95,7 +95,7 @@ pub struct Cli {
 }
 
 /// Flags that every command takes.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Run as if started in DIR.
@@ -116,9 +116,6 @@ pub struct Global {
     /// Print only what was asked for.
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// Print more about what happens.
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub verbose: u8,
     /// Do not use a pager.
     #[arg(long, global = true)]
     pub no_pager: bool,

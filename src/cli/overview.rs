@@ -33,8 +33,7 @@ struct Counts {
 /// Those of the store.
 pub fn count(context: &mut Context) -> Result<Exit> {
     let found = Pending::look(context, false)?;
-    context.emit(Format::Text, &found.counts, || line(&found.counts) + "\n")?;
-    Ok(Exit::Done)
+    context.emit(Format::Text, &found.counts, || line(&found.counts) + "\n")
 }
 
 /// Prints `aye 3` where 3 wait for a person, and nothing otherwise, nor where anything goes wrong: for the prompt of a
@@ -126,8 +125,7 @@ impl Pending {
 }
 
 fn table(context: &Context, store: &Store, found: &Pending) -> String {
-    let snapshot = store.repo().config_snapshot();
-    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let palette = pager::palette(context, store);
     let waiting = found.summaries.iter().filter(|summary| !summary.changes_requested);
     let places: HashMap<&ProposalId, usize> =
         waiting.enumerate().map(|(at, summary)| (&summary.id, at + 1)).collect();

@@ -3,18 +3,19 @@
 use std::io::IsTerminal as _;
 
 use super::Context;
-use super::programs::{self, Config};
-use crate::error::Result;
+use super::programs;
+use crate::error::{Exit, Result};
 use crate::render::diff::{Layout, Options};
 use crate::render::style::{Depth, Palette};
+use crate::store::Store;
 
 /// Prints `text` on standard output, through the pager if that is a terminal and `--no-pager`
 /// was not given.
 ///
 /// # Errors
 /// `io_error` when the stream cannot be written.
-pub fn page(context: &mut Context, config: Option<&Config>, text: impl AsRef<[u8]>) -> Result<()> {
-    page_all(context, config, || std::iter::once(Ok(text.as_ref())))
+pub fn page(context: &mut Context, store: Option<&Store>, text: impl AsRef<[u8]>) -> Result<Exit> {
+    page_all(context, store, || std::iter::once(Ok(text.as_ref())))
 }
 
 /// Prints the pieces of a text that is too long to be in memory at once, as [`page`]. `pieces` is
@@ -24,26 +25,27 @@ pub fn page(context: &mut Context, config: Option<&Config>, text: impl AsRef<[u8
 /// Those of the pieces; `io_error` when the stream cannot be written.
 pub fn page_all<Piece: AsRef<[u8]>, Pieces: Iterator<Item = Result<Piece>>>(
     context: &mut Context,
-    config: Option<&Config>,
+    store: Option<&Store>,
     pieces: impl Fn() -> Pieces,
-) -> Result<()> {
+) -> Result<Exit> {
     if context.pager
         && std::io::stdout().is_terminal()
-        && let Some(pager) = programs::pager(context, config)
+        && let Some(pager) = programs::pager(context, store)
         && programs::run_pager(&pager, pieces())?
     {
-        return Ok(());
+        return Ok(Exit::Done);
     }
     context.print_all(pieces())
 }
 
 /// The colours in force: none unless standard output is coloured, else git's configured ones.
-pub fn palette(context: &Context, config: Option<&Config>) -> Palette {
+pub fn palette(context: &Context, store: &Store) -> Palette {
     if !context.color {
         return Palette::plain();
     }
+    let config = store.repo().config_snapshot();
     let var = |name: &str| context.var(name)?.into_string().ok();
-    let configured = |name: &str| Some(config?.string(name)?.to_string());
+    let configured = |name: &str| Some(config.string(name)?.to_string());
     let (term, colorterm, colorfgbg) = (var("TERM"), var("COLORTERM"), var("COLORFGBG"));
     let background = configured("aye.background");
     let depth = Depth::of(
@@ -56,13 +58,12 @@ pub fn palette(context: &Context, config: Option<&Config>) -> Palette {
 }
 
 /// How differences look on this standard output.
-pub fn options(context: &Context, config: Option<&Config>) -> Options {
+pub fn options(context: &Context, store: &Store) -> Options {
     let terminal = std::io::stdout().is_terminal();
-    let context_lines = config
-        .and_then(|config| config.integer("diff.context").ok().flatten())
-        .and_then(|lines| usize::try_from(lines).ok());
+    let context_lines = store.repo().config_snapshot().integer("diff.context");
+    let context_lines = context_lines.and_then(|lines| usize::try_from(lines).ok());
     Options {
-        palette: palette(context, config),
+        palette: palette(context, store),
         context: context_lines.unwrap_or(crate::changeset::hunks::CONTEXT),
         columns: columns().unwrap_or(80),
         layout: Layout::Unified,

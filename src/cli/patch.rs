@@ -82,10 +82,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let asked = context.format;
     let format = context.format_or(Format::Yaml);
     match attempt(context, args) {
-        Ok(answer) => {
-            context.print(answer?.as_bytes())?;
-            Ok(Exit::Done)
-        }
+        Ok(answer) => context.print(answer?.as_bytes()),
         Err(error) if matches!(format, Format::Yaml | Format::Json) => {
             let answer = output::structured(format, &apply_patch::failure(&error))?;
             context.print(answer.as_bytes())?;

@@ -1,7 +1,7 @@
 //! Paths and content from the command line.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{ErrorKind, Read as _};
+use std::io::{ErrorKind, IsTerminal as _, Read as _};
 use std::path::Path;
 
 use bstr::ByteSlice as _;
@@ -116,6 +116,23 @@ pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
         )));
     }
     Ok(bytes)
+}
+
+/// Largest request, in bytes.
+const MOST_REQUEST: u64 = 64 << 20;
+
+/// The text of an argument; for `-`, and where there is none, standard input.
+///
+/// # Errors
+/// `usage`, with that hint, where nothing is piped in; as [`content`].
+pub fn text_or_input(context: &Context, text: Option<&str>, hint: &str) -> Result<Vec<u8>> {
+    match text {
+        Some(text) if text != "-" => Ok(text.as_bytes().to_vec()),
+        None if std::io::stdin().is_terminal() => {
+            Err(Error::new(&codes::USAGE, "nothing is given, or piped in").hint(hint.to_owned()))
+        }
+        _ => content(context, "-".as_ref(), MOST_REQUEST),
+    }
 }
 
 /// The bytes of an argument, as they were given.

@@ -1,7 +1,5 @@
 //! `aye plan`: the task plan of this branch.
 
-use std::io::IsTerminal as _;
-
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,16 +7,13 @@ use serde_json::{Value, json};
 
 use super::{Context, Format, paths};
 use crate::app::plan as service;
-use crate::error::{Error, Exit, Result, codes};
+use crate::error::{Exit, Result};
 use crate::plan::{Progress, Request, StepStatus, TaskPlan, task_id, text};
 use crate::proposal::Status;
 use crate::proposal::event::timestamp;
 use crate::store::{Store, Summary};
 use crate::text::escape;
 use crate::tools::{Arguments, json, update_plan};
-
-/// Largest plan read, in bytes: far more than 200 steps of 2,000 characters.
-const MOST: u64 = 8 << 20;
 
 /// Show and update the task plan of this branch.
 ///
@@ -125,16 +120,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 /// The plan as JSON, from the command line or standard input.
 fn request(context: &Context, given: Option<String>) -> Result<Arguments<Request>> {
-    let bytes = match given {
-        Some(text) if text != "-" => text.into_bytes(),
-        None if std::io::stdin().is_terminal() => {
-            return Err(Error::new(&codes::USAGE, "no plan given").hint(
-                "aye plan update '[{\"step\": \"Fix bug\", \"status\": \"pending\"}]', or pipe it in",
-            ));
-        }
-        _ => paths::content(context, "-".as_ref(), MOST)?,
-    };
-    match json::read(&bytes, "the plan", "give a list of {\"step\": …, \"status\": …}")? {
+    let hint = "give a list of {\"step\": …, \"status\": …}";
+    match json::read(&paths::text_or_input(context, given.as_deref(), hint)?, "the plan", hint)? {
         Value::Array(steps) => update_plan::read(json!({ "plan": steps })),
         other => update_plan::read(other),
     }
@@ -166,8 +153,7 @@ fn print(
         progress: plan.progress(),
     };
     let color = context.color;
-    context.emit(Format::Text, &document, || screen(&document, &plan, color))?;
-    Ok(Exit::Done)
+    context.emit(Format::Text, &document, || screen(&document, &plan, color))
 }
 
 impl Attached {

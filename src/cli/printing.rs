@@ -19,7 +19,7 @@ impl Context {
         default: Format,
         value: &T,
         text: impl FnOnce() -> String,
-    ) -> Result<()> {
+    ) -> Result<Exit> {
         let rendered = self.rendered(default, value, text)?;
         self.print(rendered.as_bytes())
     }
@@ -77,13 +77,15 @@ impl Context {
         Err(error)
     }
 
-    /// Writes data to standard output. A closed pipe ends the process quietly, as git does.
+    /// Writes data to standard output, which most commands end with. A closed pipe ends the process quietly, as git
+    /// does.
     ///
     /// # Errors
     /// `io_error` when the stream cannot be written.
-    pub fn print(&mut self, bytes: &[u8]) -> Result<()> {
+    pub fn print(&mut self, bytes: &[u8]) -> Result<Exit> {
         let mut stdout = io::stdout().lock();
-        output::printed(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+        output::printed(stdout.write_all(bytes).and_then(|()| stdout.flush()))?;
+        Ok(Exit::Done)
     }
 
     /// Writes the pieces of a text as [`Context::print`] does, one after the other.
@@ -93,7 +95,7 @@ impl Context {
     pub fn print_all<Piece: AsRef<[u8]>>(
         &mut self,
         pieces: impl Iterator<Item = Result<Piece>>,
-    ) -> Result<()> {
+    ) -> Result<Exit> {
         for piece in pieces {
             let mut stdout = io::stdout().lock();
             let written = stdout.write_all(piece?.as_ref()).and_then(|()| stdout.flush());
@@ -103,7 +105,7 @@ impl Context {
                 break;
             }
         }
-        Ok(())
+        Ok(Exit::Done)
     }
 
     /// Says something that is not data, on standard error, unless `-q`.
@@ -154,8 +156,9 @@ impl Context {
         Exit::Done
     }
 
-    /// Ends a command that did what it was asked.
-    pub fn done(&self) -> Exit {
-        Exit::Done
+    /// Ends a command that was told not to go on.
+    pub fn declined(&self, line: &str) -> Result<Exit> {
+        self.note(line);
+        Ok(Exit::Negative)
     }
 }

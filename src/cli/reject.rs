@@ -77,7 +77,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let withdraws = verdict::withdraws(&store, &context.caller(&store), &proposals)?;
     if args.yes || withdraws {
         args.which.refuse_unnamed("aye reject", &proposals)?;
-        args.which.several().require_named_revisions(&view, &proposals, false)?;
+        args.which.several.require_named_revisions(&view, &proposals, false)?;
     }
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let asking = Asking {
@@ -90,13 +90,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let by_flag = context.by_flag(&store, &asking)?;
     let asks = by_flag.is_none();
     let mut unshown = Vec::new();
-    let authority = match by_flag {
-        None => {
-            unshown = present(context, &store, &proposals)?;
-            context.asked(&store, &asking)?
-        }
-        granted => granted,
-    };
+    if asks {
+        unshown = present(context, &store, &proposals)?;
+    }
+    let authority = context.asked(&store, &asking, by_flag)?;
     let reason = match args.reason {
         None if asks && authority.is_some() => {
             context.reason("Reject it because (Esc: do not): ").map(Some)
@@ -104,8 +101,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         reason => Some(reason),
     };
     let (Some(authority), Some(reason)) = (authority, reason) else {
-        context.note("nothing rejected");
-        return Ok(Exit::Negative);
+        return context.declined("nothing rejected");
     };
     let (now, word) = (context.now, if withdraws { &Word::Withdraw } else { &Word::Reject });
     let besides = Besides {
@@ -164,8 +160,7 @@ const SHORT: usize = 40;
 /// Who proposes what and why; and the diff where it is short. Returns for each how many changed lines
 /// were not on the screen.
 fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) -> Result<Vec<u64>> {
-    let snapshot = store.repo().config_snapshot();
-    let options = pager::options(context, Some(snapshot.plumbing()));
+    let options = pager::options(context, store);
     let mut unshown = vec![0; proposals.len()];
     for (proposal, unshown) in proposals.iter().zip(&mut unshown) {
         let mut text = format!("{}\n{}", proposal.id, show::who_and_why(proposal, context.now));

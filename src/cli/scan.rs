@@ -5,10 +5,9 @@ use std::io;
 use std::path::PathBuf;
 
 use super::Context;
-use crate::error::{Error, Exit, Result, codes};
+use crate::error::{Exit, Result};
 use crate::report::Report;
 use crate::scan::{self, Finder, Found, Text, Wanted};
-use crate::secrets::allow;
 use crate::store::Store;
 
 /// Look for secrets and text that misleads.
@@ -48,9 +47,6 @@ pub struct Args {
     /// Do not look for unsafe text.
     #[arg(long)]
     no_text: bool,
-    /// Let a known false alarm pass, by its fingerprint. May be given several times.
-    #[arg(long, value_name = "FINGERPRINT")]
-    allow: Vec<String>,
 }
 
 /// Scans and reports.
@@ -63,7 +59,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 fn look(context: &Context, args: &Args) -> Result<Report> {
-    let mut allow = given(&args.allow)?;
+    let mut allow = BTreeSet::new();
     let found = if args.staged {
         let store = Store::discover(&context.directory)?;
         let repo = store.repo();
@@ -123,14 +119,6 @@ fn files(
     }
     let named = if paths.is_empty() { vec![PathBuf::from(".")] } else { named };
     scan::paths(repo, &context.directory, &named, each)
-}
-
-fn given(fingerprints: &[String]) -> Result<BTreeSet<String>> {
-    if let Some(wrong) = fingerprints.iter().find(|text| !allow::is_fingerprint(text)) {
-        let message = format!("'{wrong}' is not a fingerprint");
-        return Err(Error::new(&codes::USAGE, message).hint("take it from the output of aye scan"));
-    }
-    Ok(fingerprints.iter().cloned().collect())
 }
 
 fn listed(repo: &gix::Repository, commit: Option<gix::ObjectId>) -> Result<BTreeSet<String>> {

@@ -18,14 +18,13 @@ pub(super) use all::{end_all, hold_all, names, note_left, note_left_of};
 use lines::said;
 pub(super) use lines::{met, say, strays as stray_lines, summary};
 pub use list::List;
-use list::{list, show};
+use list::list;
 
 /// List, submit and end the work trees that agents run in.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye session list
   aye session submit dark -m 'Dark mode'
-  cd \"$(aye session path dark)\"
   aye session end dark")]
 pub struct Args {
     /// What to do; the list where it is left out.
@@ -40,22 +39,6 @@ pub enum Command {
     #[command(after_help = "Examples:
   aye session list")]
     List,
-    /// Show a session: its tree, and what is in it that no proposal has.
-    #[command(after_help = "Examples:
-  aye session show dark")]
-    Show {
-        /// The session.
-        #[arg(value_name = "NAME")]
-        name: String,
-    },
-    /// Print where the tree of a session lies.
-    #[command(after_help = "Examples:
-  aye session path dark")]
-    Path {
-        /// The session.
-        #[arg(value_name = "NAME")]
-        name: String,
-    },
     /// Propose what the tree of a session holds now, or revise the session's proposal.
     #[command(after_help = "Examples:
   aye session submit dark -m 'Dark mode'")]
@@ -108,7 +91,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let command = args.command.unwrap_or(Command::List);
     let name = match &command {
         Command::List => return list(context, &store, home.as_ref()),
-        Command::Show { name } | Command::Path { name } => name.clone(),
         Command::Submit { name, .. } | Command::End { name, .. } | Command::Sync { name, .. } => {
             name.clone()
         }
@@ -116,14 +98,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let home = home.ok_or_else(|| not_found(&name))?;
     match command {
         Command::List => list(context, &store, Some(&home)),
-        Command::Show { name } => show(context, &store, &home, &name),
-        Command::Path { name } => {
-            home.record(&name)?;
-            let mut path = home.tree(&name).into_os_string().into_encoded_bytes();
-            path.push(b'\n');
-            context.print(&path)?;
-            Ok(Exit::Done)
-        }
         Command::Submit { name, message } => {
             let Record { agent, run, .. } = home.record(&name)?;
             store.run_by(run);
@@ -146,8 +120,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::End { name, discard } => {
             let ended = format!("{name} ended\n");
             if finished.contains(&name) {
-                context.print(ended.as_bytes())?;
-                return Ok(Exit::Done);
+                return context.print(ended.as_bytes());
             }
             if home.record(&name).is_err_and(|error| error.is(&codes::SESSION_NOT_FOUND)) {
                 return Err(not_found(&name));

@@ -9,7 +9,7 @@ const LINES: &[&str] = &[
     "aye list -C /tmp --status all",
     "aye apply --yes --latest -q",
     "aye apply m4k8@3f9c 7qx2 --commit -m text --color never",
-    "aye propose src/a.txt --old a --new b --json -v -v",
+    "aye propose src/a.txt --old a --new b --json -q",
     "aye check --staged --format sarif",
     "aye memory search word --yaml",
     "aye plan show --no-pager",

@@ -69,7 +69,7 @@ pub(super) fn put_back(
             continue;
         }
         let question = question(&aside);
-        if let Some(authority) = context.asked(store, &asking(&question, false))? {
+        if let Some(authority) = context.asked(store, &asking(&question, false), None)? {
             put_back(&authority, &aside.tip);
         }
     }

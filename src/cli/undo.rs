@@ -105,8 +105,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         agreed(context, &store, &asking, &plan, args.branch)?
     };
     let Some((authority, shown)) = agreed else {
-        context.note("nothing undone");
-        return Ok(Exit::Negative);
+        return context.declined("nothing undone");
     };
     let outcome = if is_no {
         reopen(context, &store, &authority, &proposal, &seen)?
@@ -200,7 +199,7 @@ fn agreed<'p>(
             format!("{}, {APPLIED} {there}, on {here}?", asking.question.trim_end_matches('?'));
     }
     let asking = Asking { question: &question, ..*asking };
-    Ok(context.asked(store, &asking)?.map(|authority| (authority, Some(plan))))
+    Ok(context.asked(store, &asking, None)?.map(|authority| (authority, Some(plan))))
 }
 
 /// Whether HEAD is `commit` or comes after it.

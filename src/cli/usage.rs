@@ -10,7 +10,6 @@ use super::Format;
 use super::output;
 use super::pager;
 use crate::error::{Error, Exit, codes};
-use crate::spelling;
 use crate::text::escape;
 
 /// What is printed outside a repository for `aye` alone.
@@ -50,7 +49,7 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
         ErrorKind::InvalidUtf8 => &codes::INVALID_UTF8,
         _ => &codes::USAGE,
     };
-    let rendered = without_far_fetched(&error.render().to_string());
+    let rendered = error.render().to_string();
     match format(args) {
         // No command at all: the list of them is what is needed.
         Format::Text if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -73,25 +72,6 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
         }
     }
     code.exit
-}
-
-/// clap's text without a tip for an argument that is nothing like the one that was typed.
-fn without_far_fetched(rendered: &str) -> String {
-    const TIP: &str = "tip: a similar argument exists: '";
-    let quoted = |text: &str| Some(text.split_once('\'')?.1.split_once('\'')?.0.to_owned());
-    let typed = rendered.lines().next().and_then(quoted).unwrap_or_default();
-    let Some(tip) = rendered.lines().find(|line| line.trim().starts_with(TIP)) else {
-        return rendered.to_owned();
-    };
-    let meant = quoted(tip).unwrap_or_default();
-    let bare = |name: &str| name.trim_start_matches('-').to_owned();
-    if spelling::is_near(&bare(&typed), &bare(&meant)) {
-        return rendered.to_owned();
-    }
-    // The usage line is that of the command with the argument.
-    let is_of_it = |line: &&str| *line != tip && !line.starts_with("Usage: ");
-    let kept: Vec<&str> = rendered.lines().filter(is_of_it).collect();
-    kept.join("\n").replace("\n\n\n", "\n\n").replace("\n\n\n", "\n\n") + "\n"
 }
 
 /// clap's text as message and hint: the first paragraph says what is wrong.

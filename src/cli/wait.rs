@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use super::propose::duration;
 use super::which::One;
 use super::{Context, Format};
 use crate::app::listing::Item;
 use crate::app::told;
 use crate::app::wait::{self, Document, Revised, until};
-use crate::error::{Error, Exit, Result, codes};
+use crate::error::{Exit, Result};
 use crate::proposal::event::RevisionReason;
 use crate::proposal::{ActorKind, Status};
-use crate::repository::parse_duration;
 use crate::store::Store;
 use crate::text::escape;
 
@@ -35,8 +35,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["id", "latest"])]
     any: bool,
     /// Give up after this long (30s, 10m, 2h; 0 only looks); otherwise wait until it expires.
-    #[arg(long, value_name = "TIME")]
-    timeout: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    timeout: Option<Duration>,
 }
 
 /// Runs the command.
@@ -44,7 +44,7 @@ pub struct Args {
 /// # Errors
 /// `proposal_not_found` and its kin, `usage` for a time span that is none.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
-    let limit = args.timeout.as_deref().map(span).transpose()?;
+    let limit = args.timeout;
     let store = context.store()?;
     if args.any {
         return any(context, &store, limit);
@@ -84,14 +84,11 @@ fn any(context: &mut Context, store: &Store, limit: Option<Duration>) -> Result<
     Ok(if arrived.timed_out { context.ends_with(TIMED_OUT) } else { Exit::Done })
 }
 
-fn span(text: &str) -> Result<Duration> {
+fn span(text: &str) -> std::result::Result<Duration, String> {
     if matches!(text, "0" | "0s" | "0m" | "0h") {
         return Ok(Duration::ZERO);
     }
-    parse_duration(text).and_then(|span| span.to_std().ok()).ok_or_else(|| {
-        Error::new(&codes::USAGE, format!("--timeout: '{text}' is not a duration"))
-            .hint("write a number and a unit: 30s, 10m, 2h")
-    })
+    duration(text)?.to_std().map_err(|error| error.to_string())
 }
 
 fn text(document: &Document) -> String {

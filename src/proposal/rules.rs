@@ -1,4 +1,4 @@
-//! Who may do what: one table, which the rule function, `aye util rules` and the README share.
+//! Who may do what: one table, which the rule function decides by, and the README prints.
 
 use super::event::Evidence;
 

@@ -91,7 +91,7 @@ impl Record {
                 format!("the record of session '{name}' cannot be read: {why}"),
             )
             .hint(format!(
-                "look at the files of `aye session path {name}`, then remove it: aye session end \
+                "look at the files of its tree (aye session list), then remove it: aye session end \
                  {name} --discard"
             ))
         };

@@ -18,12 +18,6 @@ pub fn nearest<'a>(key: &str, names: impl Iterator<Item = &'a str>) -> Option<&'
         .map(|(_, name)| name)
 }
 
-/// Whether `name` may have been meant by `typed`: about one letter in three is another.
-pub fn is_near(typed: &str, name: &str) -> bool {
-    let most = (name.chars().count() / 3).max(1);
-    typed.len() <= LONGEST && strsim::damerau_levenshtein(typed, name) <= most
-}
-
 /// What to say of the name that was probably meant.
 pub fn meant(name: &str) -> String {
     format!("did you mean '{name}'?")

@@ -100,8 +100,7 @@ grep -q "Bees are kinder than wasps" "$scratch/claude.turn" || fail "the reason 
 tail -1 "$scratch/codex.turn" | grep -q "partially applied" || fail "codex does not repeat it: $(tail -3 "$scratch/codex.turn")"
 echo "claude: $(cat "$scratch/claude.turn")"
 echo "codex: $(tail -1 "$scratch/codex.turn")"
-tree=$("$aye" session path "$("$aye" session list --json | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' | while read -r name; do
-    "$aye" session show "$name" --json | grep -q '"agent": *"codex"' && echo "$name"; done)")
+tree=$("$aye" session list --json | sed -n '/"agent": *"codex"/,/"tree"/s/.*"tree": *"\([^"]*\)".*/\1/p')
 [ "$(sed -n '2p;18p' "$tree/numbers.txt" | tr '\n' ' ')" = "two 18 " ] || fail "codex's tree did not follow"
 [ "$("$aye" list --json | grep -c '"proposal_id"')" = 0 ] || fail "something is proposed again"
 echo "followed: both trees are as decided; nothing is proposed again"

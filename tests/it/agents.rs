@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::support::Repo;
 use crate::support::agents::{Answer, Client, FILES, pending, read, trees, write};
 use crate::support::record::{apply, comment, reject, request_changes};
+use crate::support::sessions::tree;
 
 fn claude(repo: &Repo) -> Client<'_> {
     Client::new(repo, "claude-code")
@@ -262,8 +263,7 @@ fn an_agent_removes_neither_its_gate_nor_the_work_of_others() {
     repo.aye(&["hooks", "install"]).ok();
     repo.commit("Hooks");
     repo.agent("codex", &["run", "--keep", "--name", "s", "--", "true"]).ok();
-    let tree = repo.aye(&["session", "path", "s"]).ok().out();
-    let file = std::path::Path::new(tree.trim_end()).join("b.txt");
+    let file = tree(&repo, "s").join("b.txt");
     write(&file, "edited\n");
     let before = repo.snapshot();
     for command in [

@@ -1,11 +1,10 @@
 //! Work trees that a client asks for by a name of its own, for itself or for a part of its agent.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
 use crate::support::Repo;
 use crate::support::agents::{Client, FILES, trees, write};
+use crate::support::sessions::tree;
 
 fn count(repo: &Repo) -> Value {
     repo.aye(&["list", "--json"]).ok().json()["count"].clone()
@@ -56,7 +55,7 @@ fn each_tree_of_a_session_is_proposed_when_the_agent_is_done() {
 fn the_tree_of_another_session_is_not_edited_from_elsewhere() {
     let repo = Repo::with(FILES);
     repo.aye(&["run", "--keep", "--name", "dark", "--", "true"]).ok();
-    let dark = PathBuf::from(repo.aye(&["session", "path", "dark"]).ok().out().trim_end());
+    let dark = tree(&repo, "dark");
     let client = Client::new(&repo, "claude-code");
     client.edit(dark.join("b.txt")).refused();
     // A client that is started in a tree that was kept works there.

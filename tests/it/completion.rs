@@ -122,9 +122,10 @@ fn names_of_files_are_completed_as_one_word_that_runs_nothing() {
 fn names_of_sessions_are_completed() {
     let repo = Repo::with(&[("a.txt", "x\n")]);
     repo.aye(&["run", "--keep", "--name", "dark", "--", "true"]).ok();
-    for words in [&["session", "show", ""][..], &["session", "end", "d"], &["run", "--name", "da"]]
+    for words in
+        [&["session", "submit", ""][..], &["session", "end", "d"], &["run", "--name", "da"]]
     {
         complete(&repo, &[&["aye"], words].concat()).ok().says("dark");
     }
-    complete(&Repo::outside(), &["aye", "session", "show", ""]).ok().lacks("dark");
+    complete(&Repo::outside(), &["aye", "session", "submit", ""]).ok().lacks("dark");
 }

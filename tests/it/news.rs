@@ -109,21 +109,6 @@ fn a_key_opens_the_difftool_that_the_user_has_configured() {
 }
 
 #[test]
-fn the_list_is_grouped_by_session() {
-    let repo = scene();
-    for (file, session) in [("a.txt", "s-1"), ("b.txt", "s-2"), ("c.txt", "s-1")] {
-        let args = ["propose", file, "--old", "two", "--new", "2", "-m", file, "-q"];
-        let command = repo.cmd(&args).env("AYE_AGENT", "bot").env("AYE_SESSION", session);
-        command.run().ok();
-    }
-    let args = ["propose", "a.txt", "--old", "three", "--new", "3", "-q"];
-    repo.agent("other", &args).ok();
-    let out = repo.aye(&["list", "--group", "session"]).ok().out();
-    let at = |text: &str| out.find(text).unwrap_or_else(|| panic!("{text}\n{out}"));
-    assert!(at("s-1 (2)") < at("s-2 (1)") && out.contains(" session (1)"), "{out}");
-}
-
-#[test]
 fn revise_takes_the_newest_of_ones_own() {
     let repo = scene();
     let mine = propose(&repo, "one", "a.txt");

@@ -93,7 +93,6 @@ fn work_that_no_proposal_has_is_not_removed() {
     let top = tree(&repo, "x");
     std::fs::write(top.join("late.txt"), "late\n").expect("write");
     repo.aye(&["session", "end", "x"]).fails("session_unsubmitted", 4).notes("late.txt");
-    repo.aye(&["session", "show", "x"]).ok().says("  late.txt\n");
     repo.aye(&["session", "submit", "x", "-m", "Late"]).ok();
     repo.aye(&["session", "end", "x"]).ok();
     assert!(!top.exists());

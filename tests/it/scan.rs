@@ -145,8 +145,6 @@ fn known_false_alarms_pass_but_not_by_their_own_change() {
     let found = repo.aye(&["scan", "--json"]).exits(1).json();
     let fingerprint = found["findings"][0]["fingerprint"].as_str().unwrap().to_string();
     assert!(fingerprint.starts_with("github_token:"), "{fingerprint}");
-    repo.aye(&["scan", "--allow", &fingerprint]).ok();
-    repo.aye(&["scan", "--allow", "hunter2"]).fails("usage", 2);
     repo.write(".agent-memory/scan-allow", format!("{fingerprint} a test fixture\n"));
     repo.aye(&["scan"]).ok();
     repo.git(&["add", "."]);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::support::sessions::tree;
 use crate::support::{Repo, Run};
 use serde_json::Value;
 
@@ -67,12 +68,12 @@ impl Checker {
 
     /// A proposal within the session `s`, where the git directory cannot be written.
     fn spooled(&mut self) {
-        let tree = self.repo.aye(&["session", "path", "s"]).ok().out();
+        let tree = tree(&self.repo, "s");
         let script = format!(
             "mount --bind {git} {git} && mount -o remount,ro,bind {git} && cd {tree} &&
              exec {aye} propose x.txt --old x --new y --json",
             git = self.repo.path(".git").display(),
-            tree = tree.trim_end(),
+            tree = tree.display(),
             aye = env!("CARGO_BIN_EXE_aye"),
         );
         let run = self.repo.program("unshare").args(&["-rm", "sh", "-c", &script]).run();

@@ -118,8 +118,7 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
         }
     }
     if args.dry_run {
-        context.print(lines.replace("written", "would write").as_bytes())?;
-        return Ok(Exit::Done);
+        return context.print(lines.replace("written", "would write").as_bytes());
     }
     refuse_agents(context, args, effect)?;
     // Their sandboxes let in what is there when they start.
@@ -203,8 +202,7 @@ pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
         }
     }
     edits.write()?;
-    context.print(lines.as_bytes())?;
-    Ok(Exit::Done)
+    context.print(lines.as_bytes())
 }
 
 /// What became of a file, for people.

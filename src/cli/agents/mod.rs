@@ -92,10 +92,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Command::Install(args) => install::install(context, &args),
         Command::Remove(args) => install::remove(context, &args),
         Command::Show => show::show(context),
-        Command::Guide => {
-            context.print(guide::TEXT.as_bytes())?;
-            Ok(Exit::Done)
-        }
+        Command::Guide => context.print(guide::TEXT.as_bytes()),
         Command::Hook(args) => Ok(hook::run(context, &args)),
     }
 }

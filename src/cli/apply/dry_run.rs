@@ -47,8 +47,7 @@ pub(super) fn run(
         _ if fits => "would be applied".to_owned(),
         _ => "would fit".to_owned(),
     };
-    let snapshot = store.repo().config_snapshot();
-    let options = pager::options(context, Some(snapshot.plumbing()));
+    let options = pager::options(context, store);
     let mut diffs = String::new();
     for shown in &shown {
         // What was proposed is in `aye diff`; here is what would be written otherwise.

@@ -152,7 +152,7 @@ fn named(context: &mut Context, store: &Store, args: &Args) -> Result<Vec<Propos
     let proposals = args.lower.settle(context, store, &view, proposals, asks)?;
     if args.yes && !args.dry_run {
         args.which.refuse_unnamed("aye apply", &proposals)?;
-        args.which.several().require_named_revisions(&view, &proposals, true)?;
+        args.which.several.require_named_revisions(&view, &proposals, true)?;
     }
     Ok(proposals)
 }

@@ -119,14 +119,14 @@ pub fn changes(context: &mut Context, store: &Store, changes: &[FileChange]) -> 
 }
 
 fn options(context: &Context, store: &Store) -> diff::Options {
-    let options = pager::options(context, Some(store.repo().config_snapshot().plumbing()));
+    let options = pager::options(context, store);
     // What is about to be approved is shown, however large.
     diff::Options { all: true, ..options }
 }
 
 fn print(context: &mut Context, store: &Store, text: &str) -> Result<()> {
     if text.lines().count() > FIRST_SCREEN {
-        pager::page(context, Some(store.repo().config_snapshot().plumbing()), text)?;
+        pager::page(context, Some(store), text)?;
     } else {
         context.note(text.trim_end());
     }

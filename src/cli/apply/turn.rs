@@ -46,8 +46,7 @@ impl Turn<'_> {
             present(context, store, &shown, chosen.part.as_ref())?;
             match ask(context, self.asking.question, &shown, take_residue)? {
                 None => {
-                    context.note("nothing applied");
-                    return Ok(Exit::Negative);
+                    return context.declined("nothing applied");
                 }
                 Some(taken) => take_residue |= taken,
             }

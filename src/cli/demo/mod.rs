@@ -50,8 +50,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if top == temporary.path() {
         let _ = temporary.keep();
     }
-    context.print(closing(&root, &aye).as_bytes())?;
-    Ok(Exit::Done)
+    context.print(closing(&root, &aye).as_bytes())
 }
 
 /// What to type for this program: `aye` where that is found, else its path. A launcher (that of the

@@ -78,7 +78,7 @@ impl Stage<'_> {
             return Ok(());
         }
         let palette = if self.context.color { Palette::new(|_| None) } else { Palette::plain() };
-        self.context.print(format!("{}\n", palette.paint(role, text)).as_bytes())
+        self.context.print(format!("{}\n", palette.paint(role, text)).as_bytes()).map(drop)
     }
 
     fn goes_on(&self) -> Result<bool> {

@@ -43,10 +43,9 @@ pub struct Item {
 }
 
 impl<'a> Document<'a> {
-    /// Of revision number `revision` of `proposal`, whose `changes` are written as `patch`.
+    /// Of `proposal`, whose `changes` are written as `patch`.
     pub fn new(
         proposal: &'a Proposal,
-        revision: usize,
         planned: bool,
         changes: &[FileChange],
         patch: &'a [u8],
@@ -70,7 +69,7 @@ impl<'a> Document<'a> {
         });
         let files = files.collect();
         let schema = "aye/diff@1";
-        let proposal_id = proposal.id.as_str();
+        let (proposal_id, revision) = (proposal.id.as_str(), proposal.revisions.len());
         Self { schema, proposal_id, revision, planned, files, patch: Text(patch) }
     }
 }

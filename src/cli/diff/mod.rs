@@ -15,7 +15,7 @@ use super::{Context, Format, difftool, pager, show};
 use crate::changeset::Changeset;
 use crate::check::{marks, relations};
 use crate::decide;
-use crate::error::{Error, Exit, Result, codes};
+use crate::error::{Exit, Result, codes};
 use crate::proposal::{Proposal, Status};
 use crate::render::diff as render;
 use crate::store::Store;
@@ -39,9 +39,6 @@ pub struct Args {
     /// The proposal.
     #[command(flatten)]
     pub which: One,
-    /// An earlier revision, counted from 1.
-    #[arg(long, value_name = "N")]
-    pub revision: Option<usize>,
     /// The changes as they were proposed, also where the files have changed since.
     #[arg(long)]
     pub proposed: bool,
@@ -53,7 +50,7 @@ pub struct Args {
         num_args = 0..=1,
         default_missing_value = "",
         require_equals = true,
-        conflicts_with_all = ["form", "unified", "revision", "proposed"]
+        conflicts_with_all = ["form", "unified", "proposed"]
     )]
     pub tool: Option<String>,
     /// How it is shown.
@@ -90,8 +87,7 @@ fn foreign(context: &Context, store: &Store, visible: &decide::Visible) {
     if changes.is_empty() {
         return;
     }
-    let snapshot = store.repo().config_snapshot();
-    let options = pager::options(context, Some(snapshot.plumbing()));
+    let options = pager::options(context, store);
     context.note("note: these files also hold changes that are not the proposal's:");
     context.note(render::changeset(&changes, &options).trim_end());
 }
@@ -128,16 +124,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if let Some(tool) = &args.tool {
         return difftool::run(context, &store, &proposal, tool);
     }
-    let revision = match args.revision {
-        None => proposal.current(),
-        Some(n) => proposal.revisions.get(n.wrapping_sub(1)).ok_or_else(|| {
-            Error::new(
-                &codes::INVALID_ARGUMENT,
-                format!("{} has revisions 1 to {}, not {n}", proposal.id, proposal.revisions.len()),
-            )
-            .hint("without --revision it is the current one")
-        })?,
-    };
+    let revision = proposal.current();
     let pending = proposal.status(context.now) == Status::Pending;
     let (mut changeset, is_whole) = match store.changeset(&revision.changes) {
         // What was asked for by its name is shown as it was proposed.
@@ -152,7 +139,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         changeset => (changeset?, true),
     };
     let mut planned = false;
-    if pending && args.revision.is_none() && is_whole {
+    if pending && is_whole {
         context.note(&format!("{}  {}", proposal.at_revision(), by(&proposal)));
         let visible = decide::visible(&store, &store.view()?, &proposal)?;
         foreign(context, &store, &visible);
@@ -196,18 +183,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     notice(context, &marks);
     if context.format_or(Format::Text) != Format::Text {
         let patch = patch(&store, &changeset);
-        let number = args.revision.unwrap_or(proposal.revisions.len());
-        let document = Document::new(&proposal, number, planned, changeset.changes(), &patch);
-        context.emit(Format::Text, &document, String::new)?;
-        return Ok(Exit::Done);
+        let document = Document::new(&proposal, planned, changeset.changes(), &patch);
+        return context.emit(Format::Text, &document, String::new);
     }
     if args.diff.patch {
-        context.print(&patch(&store, &changeset))?;
-        return Ok(Exit::Done);
+        return context.print(&patch(&store, &changeset));
     }
     let all = !args.paths.is_empty();
     let text = text(context, &store, &proposal, &changeset, &args.diff, all);
-    let snapshot = store.repo().config_snapshot();
-    pager::page(context, Some(snapshot.plumbing()), &text)?;
-    Ok(Exit::Done)
+    pager::page(context, Some(&store), &text)
 }

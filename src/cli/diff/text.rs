@@ -62,8 +62,7 @@ pub(super) fn text(
         Subject::Code => store.with_sources(changes),
         Subject::Memory => changes,
     };
-    let snapshot = store.repo().config_snapshot();
-    let mut options = pager::options(context, Some(snapshot.plumbing()));
+    let mut options = pager::options(context, store);
     options.all = all;
     if let Some(lines) = args.unified {
         options.context = lines;

@@ -77,8 +77,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     let sessions = session::hold_all(context, &store)?;
     let lost = text(&held, &removal);
     if args.dry_run {
-        context.print(format!("would remove {lost}").as_bytes())?;
-        return Ok(Exit::Done);
+        return context.print(format!("would remove {lost}").as_bytes());
     }
     let question = format!("This removes {}Go on?", escape::block(&lost));
     let asking = Asking {
@@ -89,8 +88,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
         command: "aye init --remove",
     };
     if context.authorise(&store, &asking)?.is_none() {
-        context.note("nothing removed");
-        return Ok(Exit::Negative);
+        return context.declined("nothing removed");
     }
     // Before anything is gone.
     held.require_as_shown(&store.held(&store.readable_view()?, context.now)?)?;
@@ -105,8 +103,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     blocks.take_out(&store)?;
     configuration::remove(&store, &removal.configuration)?;
     remove(&store, &held, context.now, &hooks)?;
-    context.print(format!("removed {lost}").as_bytes())?;
-    Ok(Exit::Done)
+    context.print(format!("removed {lost}").as_bytes())
 }
 
 /// Removes it all, with nobody writing files meanwhile. The refs go first: until they are gone,

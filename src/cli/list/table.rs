@@ -80,28 +80,8 @@ pub(super) fn render(
             ])
             .collect()
     };
-    let Some(names) = &found.groups else {
-        summaries.iter().for_each(|summary| table.row(row(summary)));
-        return table.render(palette, columns);
-    };
-    let mut groups: Vec<(String, Vec<Vec<Cell>>)> = Vec::new();
-    for (summary, name) in summaries.iter().zip(names) {
-        let cells = row(summary);
-        table.measure(&cells);
-        match groups.iter_mut().find(|(known, _)| known == name) {
-            Some((_, rows)) => rows.push(cells),
-            None => groups.push((name.clone(), vec![cells])),
-        }
-    }
-    let lines = table.lines(columns);
-    let mut out = String::new();
-    lines.titles(&mut out, palette);
-    for (name, rows) in groups {
-        palette.write(&mut out, Role::Title, &format!("{} ({})", escape::name(&name), rows.len()));
-        out.push('\n');
-        rows.iter().for_each(|row| lines.row(&mut out, palette, row));
-    }
-    out
+    summaries.iter().for_each(|summary| table.row(row(summary)));
+    table.render(palette, columns)
 }
 
 /// The code of the id, behind `prop_`, split behind its unique beginning.

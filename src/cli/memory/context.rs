@@ -21,12 +21,6 @@ pub struct Args {
     /// Prefer sections that speak of this path or module; repeatable.
     #[arg(long, value_name = "PATH")]
     pub scope: Vec<String>,
-    /// Only this category; repeatable.
-    #[arg(long, value_name = "CATEGORY")]
-    pub include: Vec<String>,
-    /// Exclude the archive.
-    #[arg(long)]
-    pub exclude_archive: bool,
 }
 
 /// Runs the command.
@@ -39,14 +33,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let ask = Ask {
         query: args.query.join(" "),
         scope: args.scope,
-        include: args.include,
-        exclude_archive: args.exclude_archive,
         budget: args.budget,
+        ..Ask::default()
     };
     let pack = service.context(&ask)?;
     let answer = Answer { schema: "aye/memory-context@1", answer: pack };
     context.emit(Format::Text, &answer, || {
         crate::text::escape::block(&answer.answer.context).into_owned()
-    })?;
-    Ok(Exit::Done)
+    })
 }

@@ -73,8 +73,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             done.to_commit()
         )
     };
-    context.print((done.written() + &next).as_bytes())?;
-    Ok(Exit::Done)
+    context.print((done.written() + &next).as_bytes())
 }
 
 /// Writes what is missing of a store.

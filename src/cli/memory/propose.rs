@@ -21,7 +21,7 @@ macro_rules! examples {
             " --from-json request.json
 
 The heading of a new section is given once: by --heading, or as the first line of its content. What
-these flags do not have (occurrence, if_exists, if_missing, …) goes by --from-json.
+these flags do not have (new_heading, archive_path, if_exists, …) goes by --from-json.
 
 Exit status: 0 ", $done, ", 1 rejected (the answer says why)."
         )
@@ -86,15 +86,6 @@ pub struct Operation {
     /// The content.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub content: Option<String>,
-    /// File for an archived section, such as archive/2026.md.
-    #[arg(long, value_name = "PATH")]
-    pub archive_path: Option<String>,
-    /// What stays in the place of an archived section.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub replacement: Option<String>,
-    /// The new heading.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub new_heading: Option<String>,
 }
 
 /// Runs the command; `stage` is `aye memory stage`.

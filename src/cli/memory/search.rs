@@ -21,15 +21,6 @@ pub struct Args {
     /// Show at most N sections.
     #[arg(long, short = 'n', default_value_t = 10, value_name = "N")]
     pub limit: usize,
-    /// Prefer sections that speak of this path or module; repeatable.
-    #[arg(long, value_name = "PATH")]
-    pub scope: Vec<String>,
-    /// Only this category; repeatable.
-    #[arg(long = "in", value_name = "CATEGORY")]
-    pub include: Vec<String>,
-    /// Exclude the archive.
-    #[arg(long)]
-    pub exclude_archive: bool,
 }
 
 /// Runs the command.
@@ -40,13 +31,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
     let query = args.query.join(" ");
-    let ask = Ask {
-        query: query.clone(),
-        scope: args.scope,
-        include: args.include,
-        exclude_archive: args.exclude_archive,
-        budget: None,
-    };
+    let ask = Ask { query: query.clone(), ..Ask::default() };
     let results = service.search(&ask, args.limit)?;
     let found = Found { query, count: results.len(), results };
     let empty = found.results.is_empty();

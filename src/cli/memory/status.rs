@@ -25,8 +25,7 @@ pub fn run(context: &mut Context, _args: Args) -> Result<Exit> {
     let status = open(context, &store)?.status()?;
     let now = context.now;
     let answer = Answer { schema: "aye/memory-status@1", answer: status };
-    context.emit(Format::Text, &answer, || text(&answer.answer, now))?;
-    Ok(Exit::Done)
+    context.emit(Format::Text, &answer, || text(&answer.answer, now))
 }
 
 fn text(status: &Status, now: DateTime<Utc>) -> String {

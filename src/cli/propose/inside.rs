@@ -108,8 +108,7 @@ pub fn spooled(context: &mut Context, name: &str) -> Result<Exit> {
     context.emit(Format::Text, &answer, || {
         "this shell cannot write .git: what is in the files is proposed when the run ends\n"
             .to_owned()
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn in_session(name: &str) -> Error {

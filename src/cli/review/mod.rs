@@ -5,7 +5,7 @@ mod host;
 use super::filters::FilterArgs;
 use super::{Context, marks, pager};
 use crate::app::review::{self, Desk, Found};
-use crate::cli::which;
+use crate::cli::which::{self, Several};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::{ActorKind, ProposalId, Status};
 use crate::render::overview;
@@ -31,12 +31,9 @@ use crate::text::escape;
 
 Keys are listed at each prompt; ? explains those that apply.")]
 pub struct Args {
-    /// The proposals; any unique beginning of an id. All pending ones otherwise.
-    #[arg(value_name = "ID")]
-    pub ids: Vec<String>,
-    /// The newest one that is pending.
-    #[arg(long, conflicts_with = "ids")]
-    pub latest: bool,
+    /// The proposals; all pending ones otherwise.
+    #[command(flatten)]
+    pub these: Several,
     /// Make the hunks that are not applied a new pending proposal.
     #[arg(long)]
     pub split_rest: bool,
@@ -78,11 +75,11 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let store = context.store()?;
     let actor = context.actor(&store);
     let view = store.view()?;
-    if args.latest {
-        args.ids.push(which::latest(&view, context.now)?.id.to_string());
+    if args.these.latest {
+        args.these.ids.push(which::latest(&view, context.now)?.id.to_string());
     }
     let filter = args.filters.clone().filter(Some(Status::Pending));
-    let found = review::found(&store, &view, context.now, &args.ids, filter.clone())?;
+    let found = review::found(&store, &view, context.now, &args.these.ids, filter.clone())?;
     let (tickets, sent_back) = (&found.tickets, found.all.len() - found.tickets.len());
     if sent_back > 0 {
         let were = if sent_back == 1 { "proposal was" } else { "proposals were" };
@@ -94,19 +91,18 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     }
     if actor.kind == ActorKind::Agent || !context.interactive() {
         if args.overview {
-            print_overview(context, &store, &found)?
+            print_overview(context, &store, &found)?;
         } else {
-            print_waiting(context, &view, &found, actor.kind)?
+            print_waiting(context, &view, &found, actor.kind)?;
         }
         return Ok(refuse(context, tickets.len(), actor.kind));
     }
     let known = found.known.clone();
-    let snapshot = store.repo().config_snapshot();
-    let mut options = pager::options(context, Some(snapshot.plumbing()));
+    let mut options = pager::options(context, &store);
     if let Some(lines) = args.unified {
         options.context = lines;
     }
-    let overview = args.overview || (args.ids.is_empty() && tickets.len() > FEW);
+    let overview = args.overview || (args.these.ids.is_empty() && tickets.len() > FEW);
     let (name, tickets) = (actor.name.clone(), tickets.clone());
     let desk = Desk::new(&store, &view, actor.clone(), found);
     drop(view);
@@ -124,9 +120,8 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
 }
 
 /// The overview where nobody is asked.
-fn print_overview(context: &mut Context, store: &Store, found: &Found) -> Result<()> {
-    let snapshot = store.repo().config_snapshot();
-    let palette = pager::palette(context, Some(snapshot.plumbing()));
+fn print_overview(context: &mut Context, store: &Store, found: &Found) -> Result<Exit> {
+    let palette = pager::palette(context, store);
     let columns = pager::columns().unwrap_or(marks::PRINTED);
     let number = |id: &ProposalId| found.tickets.iter().position(|ticket| ticket.id == *id);
     let groups = marks::grouped(&found.all, &found.marks, context.now, |id| Some(number(id)? + 1));
@@ -156,7 +151,12 @@ fn note(context: &Context, found: &[Summary], (one, several): (&str, &str)) {
 }
 
 /// What is pending, with the commands that decide it, where nobody is asked.
-fn print_waiting(context: &mut Context, view: &View, found: &Found, kind: ActorKind) -> Result<()> {
+fn print_waiting(
+    context: &mut Context,
+    view: &View,
+    found: &Found,
+    kind: ActorKind,
+) -> Result<Exit> {
     let mut out = String::new();
     let is_few = found.tickets.len() <= FEW;
     for ticket in &found.tickets {

@@ -77,13 +77,8 @@ pub fn publish(
         Outgoing::default()
     };
     lines(&sent).iter().for_each(|line| context.note(line));
-    let authority = match by_flag {
-        Some(authority) => Some(authority),
-        None => context.asked(store, &asking)?,
-    };
-    let Some(authority) = authority else {
-        context.note("nothing published");
-        return Ok(Exit::Negative);
+    let Some(authority) = context.asked(store, &asking, by_flag)? else {
+        return context.declined("nothing published");
     };
     decide::publish(store, &authority, context.now, (proposal, &seen), &to)?;
     context.print(format!("{}  published for {whom}\n", proposal.id).as_bytes())?;

@@ -73,6 +73,5 @@ pub fn rebase(
     for file in plan.files.iter().map(FileItem::new) {
         out += &format!("  {:<8} {}\n", file.outcome.as_str(), escape::name(&file.path));
     }
-    context.print(out.as_bytes())?;
-    Ok(Exit::Done)
+    context.print(out.as_bytes())
 }

@@ -1,4 +1,4 @@
-//! `aye session list` and `aye session show`.
+//! `aye session list`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,8 +8,8 @@ use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::render::style::Palette;
 use crate::render::table::{Align, Cell, Table};
+use crate::session::Home;
 use crate::session::home::State;
-use crate::session::{Home, read};
 use crate::store::Store;
 use crate::text::escape;
 
@@ -73,21 +73,5 @@ pub(super) fn list(context: &mut Context, store: &Store, home: Option<&Home>) ->
             ]);
         }
         table.render(&Palette::plain(), None)
-    })?;
-    Ok(Exit::Done)
-}
-
-pub(super) fn show(context: &mut Context, store: &Store, home: &Home, name: &str) -> Result<Exit> {
-    let record = recall::record(store, home, name)?;
-    let left = read::left(store, &home.tree(name), Some(name), &record.base)?;
-    let Item { state, agent, tree, proposal_id, .. } = item(store, home, name.to_owned());
-    let mut text = format!("session {name}  {}\n", state.as_str());
-    text += &format!("agent    {}\n", escape::line(agent.as_deref().unwrap_or("?")));
-    text += &format!("tree     {}\n", escape::line(&tree));
-    text += &format!("proposal {}\n", escape::line(proposal_id.as_deref().unwrap_or("none")));
-    for change in &left.changes {
-        text += &format!("  {}\n", escape::name(&change.path.display().to_string()));
-    }
-    context.print(text.as_bytes())?;
-    Ok(Exit::Done)
+    })
 }

@@ -92,9 +92,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let outcome = shell::run(&plan, &request, &world)?;
     // A terminal gets nothing that could drive it.
     if std::io::stdout().is_terminal() {
-        context.print(escape::bytes_block(&outcome.output).as_bytes())?
+        context.print(escape::bytes_block(&outcome.output).as_bytes())?;
     } else {
-        context.print(&outcome.output)?
+        context.print(&outcome.output)?;
     }
     for note in &outcome.notes {
         context.note(&format!("note: {note}"));
@@ -125,8 +125,7 @@ fn programs(context: &mut Context) -> Result<Exit> {
     context.emit(Format::Text, &value, || {
         let lists = value.lists.iter();
         lists.map(|(name, words)| format!("{name}: {}\n", words.join(" "))).collect()
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// A descriptor that becomes readable on Ctrl-C or a request to end, so that the programs, which

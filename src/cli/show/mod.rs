@@ -84,11 +84,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         {
             document.compare(&store.with_named_sources(changeset.into_changes()));
         }
-        context.emit(Format::Text, &document, String::new)?;
-        return Ok(Exit::Done);
+        return context.emit(Format::Text, &document, String::new);
     }
-    let snapshot = store.repo().config_snapshot();
-    let palette = pager::palette(context, Some(snapshot.plumbing()));
+    let palette = pager::palette(context, &store);
     let readable = Readable::load(&store, &proposal.current().changes)?;
     let head = store.head_ref();
     let facts = Facts {
@@ -122,7 +120,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let changeset = planned.as_ref().unwrap_or(&readable.changeset);
         text.extend(diff::bytes(context, &store, &proposal, changeset, &args.diff));
     }
-    pager::page(context, Some(snapshot.plumbing()), &text)?;
+    pager::page(context, Some(&store), &text)?;
     // What is only too large is shown to whoever asks for it.
     let mut missing = readable.missing.into_iter().filter(|(_, error)| !error.is(&SIZE_LIMIT));
     match missing.next() {

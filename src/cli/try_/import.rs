@@ -56,8 +56,7 @@ pub fn run(context: &mut Context, files: &[OsString]) -> Result<Exit> {
         }
         Ok(lines)
     })?;
-    context.print(lines.as_bytes())?;
-    Ok(Exit::Done)
+    context.print(lines.as_bytes())
 }
 
 /// True for the import of one and the same result.

@@ -72,8 +72,7 @@ pub(super) fn dry_run(
     if is_no {
         let answer = Answer::undone(proposal, &[], None, proposal.status(context.now));
         let answer = answer.not_done(true);
-        context.emit(Format::Text, &answer, || text(&answer, "would be pending again"))?;
-        return Ok(Exit::Done);
+        return context.emit(Format::Text, &answer, || text(&answer, "would be pending again"));
     }
     if let Some(why) = decide::undo::elsewhere(store, proposal, &plan.files) {
         context.note(&format!("note: nothing would be put back: {}", escape::line(&why)));

@@ -34,11 +34,9 @@ pub(super) fn undo(context: &mut Context, store: &Store, id: &str, args: &Args) 
         command: &format!("aye undo {id}"),
     };
     let Some(authority) = context.authorise(store, &asking)? else {
-        context.note("nothing undone");
-        return Ok(Exit::Negative);
+        return context.declined("nothing undone");
     };
     let files = decide::undo::undo_patch(store, &authority, context.now, &stamped, &patch)?;
     let answer = answer(&files, Status::Pending);
-    context.emit(Format::Text, &answer, || text(&answer, "undone"))?;
-    Ok(Exit::Done)
+    context.emit(Format::Text, &answer, || text(&answer, "undone"))
 }

@@ -3,7 +3,6 @@
 use super::outcome::Outcome;
 use super::{APPLIED, applied_on, is_no, put_back, reopen, said};
 use crate::cli::apply::answer::{Answer, text};
-use crate::cli::asking::Asking;
 use crate::cli::{Context, Format};
 use crate::decide::{self, Seen};
 use crate::error::{Error, Exit, Result, codes};
@@ -51,8 +50,7 @@ pub(super) fn undo(
         Some("a") => found,
         Some("l") => &found[..1],
         _ => {
-            context.note("nothing undone");
-            return Ok(Exit::Negative);
+            return context.declined("nothing undone");
         }
     };
     let mut items = Vec::new();
@@ -97,8 +95,8 @@ fn list(context: &Context, store: &Store, found: &[Proposal], dry_run: bool) -> 
 fn one(context: &Context, store: &Store, proposal: &Proposal, seen: &Seen) -> Result<Outcome> {
     let proposals = std::slice::from_ref(proposal);
     let (verb, command) = (Verb::Undo, format!("aye undo {}", proposal.id));
-    let asking = Asking { verb, proposals, yes: false, question: "", command: &command };
-    let authority = context.grant(store, &asking, &Evidence::Terminal)?;
+    let (caller, evidence) = (context.caller(store), Evidence::Terminal);
+    let authority = decide::authorise(store, &caller, verb, proposals, &evidence, &command)?;
     if is_no(proposal) {
         reopen(context, store, &authority, proposal, seen)
     } else {

@@ -1,9 +1,8 @@
-//! `aye util codes`: the exit statuses and error codes, as the documentation prints them.
+//! `aye help codes`: the exit statuses and error codes, and what to do about findings and problems.
 
 use crate::app::doctor::table::KNOWN;
 use crate::check::Concern;
-use crate::cli::Context;
-use crate::error::{Code, Exit, Result};
+use crate::error::{Code, Exit};
 use crate::report::Rule;
 
 /// Every code of every room. Rooms know their own; only the edge knows all rooms.
@@ -33,15 +32,6 @@ pub fn all_codes() -> Vec<&'static Code> {
     rooms.iter().flat_map(|room| room.iter().copied()).collect()
 }
 
-/// Prints exit statuses and error codes.
-///
-/// # Errors
-/// If the output cannot be written.
-pub fn run(context: &mut Context) -> Result<Exit> {
-    context.print(errors().as_bytes())?;
-    Ok(Exit::Done)
-}
-
 fn errors() -> String {
     let codes = all_codes();
     let width = codes.iter().map(|code| code.id.len()).max().unwrap_or(0);
@@ -52,7 +42,7 @@ fn errors() -> String {
     exits.chain(["\n".to_owned()]).chain(codes).collect()
 }
 
-/// `aye help codes`: errors with their exit statuses, findings of checks and problems of the doctor with what
+/// The page: errors with their exit statuses, findings of checks and problems of the doctor with what
 /// to do about each.
 pub fn page() -> String {
     let remedies = |rows: Vec<(&str, &str, &str)>| -> String {

@@ -1,6 +1,7 @@
 //! `aye util completion`: the script that makes a shell complete `aye`.
 
-use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Zsh};
+use clap::builder::PossibleValuesParser;
+use clap_complete::env::Shells;
 
 use crate::cli::{Context, complete};
 use crate::error::{Error, Exit, Result};
@@ -9,24 +10,8 @@ use crate::error::{Error, Exit, Result};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The shell.
-    #[arg(value_enum)]
-    shell: Shell,
-}
-
-/// The shells with completions.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum Shell {
-    /// GNU Bash 4 or later.
-    Bash,
-    /// Zsh.
-    Zsh,
-    /// Fish.
-    Fish,
-    /// Elvish.
-    Elvish,
-    /// PowerShell.
-    #[value(name = "powershell")]
-    Pwsh,
+    #[arg(value_parser = PossibleValuesParser::new(Shells::builtins().names()))]
+    shell: String,
 }
 
 /// The script for Bash, as clap has it but for names of files, which that inserts as they are: a shell would run
@@ -44,24 +29,15 @@ fi
 /// # Errors
 /// `io_error` when standard output cannot be written.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    if args.shell == "bash" {
+        return context.print(BASH);
+    }
+    let shells = Shells::builtins();
+    let completer = shells.completer(&args.shell).ok_or_else(|| Error::bug("no such shell"))?;
     let mut script = Vec::new();
-    let completer: &dyn EnvCompleter = match args.shell {
-        Shell::Bash => {
-            context.print(BASH)?;
-            return Ok(Exit::Done);
-        }
-        Shell::Zsh => &Zsh,
-        Shell::Fish => &Fish,
-        Shell::Elvish => &Elvish,
-        Shell::Pwsh => &Powershell,
-    };
     completer
         .write_registration(complete::VARIABLE, "aye", "aye", "aye", &mut script)
         .map_err(|e| Error::io("write the completion script", &e))?;
-    context.print(script.trim_ascii())?;
-    context.print(b"\n")?;
-    if matches!(args.shell, Shell::Zsh) {
-        context.print(AUTOLOADED)?;
-    }
-    Ok(Exit::Done)
+    let more = if args.shell == "zsh" { AUTOLOADED } else { b"" };
+    context.print(&[script.trim_ascii(), b"\n", more].concat())
 }

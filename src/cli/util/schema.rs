@@ -145,15 +145,13 @@ static ANSWERS: &[Published] = &[
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let Some(name) = args.name else {
         let rows: String = all().map(|p| format!("{:30}  {}\n", p.id(), p.about)).collect();
-        context.print(rows.as_bytes())?;
-        return Ok(Exit::Done);
+        return context.print(rows.as_bytes());
     };
     let found = all().find(|p| p.name == name || p.id() == name).ok_or_else(|| {
         Error::new(&error_codes::UNKNOWN_SCHEMA, format!("there is no schema {name:?}"))
             .hint("`aye util schema` lists them")
     })?;
-    context.print(structured(Format::Json, &found.document())?.as_bytes())?;
-    Ok(Exit::Done)
+    context.print(structured(Format::Json, &found.document())?.as_bytes())
 }
 
 #[cfg(test)]

@@ -13,29 +13,26 @@ use crate::proposal::{Proposal, Status, codes};
 use crate::store::{Filter, Store, View};
 use crate::text::escape;
 
+/// What names proposals one by one.
+const NAMED: [&str; 2] = ["ids", "latest"];
+
 /// Proposals by id, or all pending ones of an agent, a task, a topic or a place.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Batch {
-    /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
-    #[arg(
-        value_name = "ID",
-        conflicts_with_all = ["by", "task", "domain", "path"]
-    )]
-    pub ids: Vec<String>,
-    /// The newest one that is pending.
-    #[arg(long, conflicts_with_all = ["ids", "by", "task", "domain", "path"])]
-    pub latest: bool,
+    /// Those that are named.
+    #[command(flatten)]
+    pub several: Several,
     /// All pending ones of this proposer that were not sent back.
-    #[arg(long, value_name = "NAME", help_heading = "Filters")]
+    #[arg(long, value_name = "NAME", help_heading = "Filters", conflicts_with_all = NAMED)]
     pub by: Option<String>,
     /// All of this task.
-    #[arg(long, value_name = "TASK", help_heading = "Filters")]
+    #[arg(long, value_name = "TASK", help_heading = "Filters", conflicts_with_all = NAMED)]
     pub task: Option<String>,
     /// All of this domain.
-    #[arg(long, value_name = "NAME", help_heading = "Filters")]
+    #[arg(long, value_name = "NAME", help_heading = "Filters", conflicts_with_all = NAMED)]
     pub domain: Option<String>,
     /// All that change this file, or one below this directory (from the repository's top).
-    #[arg(long, value_name = "PATH", help_heading = "Filters")]
+    #[arg(long, value_name = "PATH", help_heading = "Filters", conflicts_with_all = NAMED)]
     pub path: Option<String>,
 }
 
@@ -46,11 +43,6 @@ impl Batch {
         texts.into_iter().any(Option::is_some)
     }
 
-    /// The ids and `--latest` alone.
-    pub fn several(&self) -> Several {
-        Several { ids: self.ids.clone(), latest: self.latest }
-    }
-
     /// The proposals that are meant, each once; all of them pending. Those named by a filter
     /// come in the order of review, without those that were sent back.
     ///
@@ -59,7 +51,7 @@ impl Batch {
     pub fn pending(&self, context: &Context, store: &Store, view: &View) -> Result<Vec<Proposal>> {
         let now = context.now;
         if !self.is_filter() {
-            return self.several().pending(context, view);
+            return self.several.pending(context, view);
         }
         let filters = FilterArgs {
             by: self.by.clone(),

@@ -71,7 +71,7 @@ pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
         });
     let bytes = client.write(&args.event, &answer);
     match context.print(&bytes) {
-        Ok(()) => Exit::Done,
+        Ok(done) => done,
         Err(_) if is_edit => context.ends_with(CLOSED),
         Err(_) => Exit::Done,
     }

@@ -6,7 +6,6 @@ use super::CliHost;
 use crate::app::review::{Planned, looked_at};
 use crate::changeset::RepoPath;
 use crate::changeset::plan;
-use crate::cli::asking::Asking;
 use crate::decide;
 use crate::decide::verdict::{self, Besides, Word};
 use crate::error::{Error, Result};
@@ -18,14 +17,9 @@ use crate::review::terminal::Order;
 impl CliHost<'_> {
     /// The authority of the person at the terminal.
     fn authority(&self, verb: Verb, proposal: &Proposal) -> Result<Authority> {
-        let asking = Asking {
-            verb,
-            proposals: std::slice::from_ref(proposal),
-            yes: false,
-            question: "",
-            command: "aye review",
-        };
-        self.context.grant(self.store, &asking, &Evidence::Terminal)
+        let (caller, evidence) = (self.context.caller(self.store), Evidence::Terminal);
+        let proposals = std::slice::from_ref(proposal);
+        decide::authorise(self.store, &caller, verb, proposals, &evidence, "aye review")
     }
 
     /// The proposal as it was looked at, if it still is that.

@@ -36,8 +36,7 @@ pub(super) fn edit(
     let directory = directory(store)?;
     let file = directory.path().join(format!("hunk{suffix}"));
     fs::write(&file, text).map_err(|error| failed(&error))?;
-    let snapshot = store.repo().config_snapshot();
-    let editor = programs::editor(context, Some(snapshot.plumbing()));
+    let editor = programs::editor(context, store);
     let _hold = Hold::interrupts();
     let status =
         programs::shell(&editor, &[file.as_os_str()]).status().map_err(|error| failed(&error))?;

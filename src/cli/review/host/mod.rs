@@ -102,8 +102,7 @@ impl Host for CliHost<'_> {
     }
 
     fn page(&mut self, text: &str) -> Result<()> {
-        let snapshot = self.store.repo().config_snapshot();
-        pager::page(self.context, Some(snapshot.plumbing()), text)
+        pager::page(self.context, Some(self.store), text).map(drop)
     }
 
     fn marks_pastes(&self) -> bool {

@@ -1,62 +1,34 @@
-//! `aye util mangen`: man pages from the command definitions, with the tables that belong in them.
-
-use std::path::{Path, PathBuf};
+//! Man pages from the command definitions, with the tables that belong in them.
 
 use clap::CommandFactory as _;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::codes;
-use crate::cli::{Cli, Context, help_pages};
-use crate::error::{Error, Exit, Result};
-
-/// Where to.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Directory to write into; made if it is not there.
-    #[arg(value_name = "DIR")]
-    to: PathBuf,
-}
-
-/// Writes one page per command into the directory.
-///
-/// # Errors
-/// `usage` where a file is in the way, `io_error`, `read_only`, `disk_full`.
-pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
-    super::make(&args.to)?;
-    for (name, page) in pages()? {
-        write(&args.to.join(&name), &page)?;
-        context.print(format!("{name}\n").as_bytes())?;
-    }
-    Ok(Exit::Done)
-}
-
-fn write(file: &Path, page: &[u8]) -> Result<()> {
-    std::fs::write(file, page).map_err(|e| Error::io(format!("write {}", file.display()), &e))
-}
+use aye::cli::util::codes;
+use aye::cli::{Cli, help_pages};
+use aye::error::Exit;
 
 /// Every page as (file name, roff), sorted by name.
-fn pages() -> Result<Vec<(String, Vec<u8>)>> {
+pub fn pages() -> Vec<(String, Vec<u8>)> {
     let mut root = Cli::command().disable_help_subcommand(true);
     root.build();
     let mut pages = Vec::new();
-    collect(&root, &mut pages)?;
+    collect(&root, &mut pages);
     // `git aye --help` asks man for this one.
     pages.push(("git-aye.1".into(), b".so man1/aye.1\n".to_vec()));
     pages.sort_unstable();
-    Ok(pages)
+    pages
 }
 
-fn collect(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
+fn collect(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) {
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        collect(sub, pages)?;
+        collect(sub, pages);
     }
     let is_root = command.get_name() == "aye";
     let command = &if is_root { command.clone() } else { help_pages::without_common(command) };
     let man = Man::new(command.clone()).source(source()).manual("aye manual");
-    let page = render(&man, command, is_root).map_err(|e| Error::bug(e.to_string()))?;
+    let page = render(&man, command, is_root).expect("a page");
     pages.push((man.get_filename(), page));
-    Ok(())
 }
 
 fn source() -> String {
@@ -210,31 +182,20 @@ const FILES: &[(&str, &str)] = &[
     ("<git-dir>/aye/journal/", "The journal of an apply, there only while one is under way."),
 ];
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_main_page_has_every_exit_status_and_every_code() {
-        let pages = pages().unwrap();
-        let (_, page) = pages.iter().find(|(name, _)| name == "aye.1").unwrap();
-        // What roff escapes in these words.
-        let page = String::from_utf8(page.clone()).unwrap();
-        let page = page.replace("\\-", "-").replace("\\*(Aq", "'").replace("\\&", "");
-        for exit in Exit::ALL {
-            let wanted = format!("\\fB{}\\fR\n{}", exit as u8, exit.meaning());
-            assert!(page.contains(&wanted), "{wanted}");
-        }
-        for code in codes::all_codes() {
-            let exit = code.exit as u8;
-            let wanted = format!("\\fB{}\\fR\n({exit}) {}", code.id, code.meaning);
-            assert!(page.contains(&wanted), "{wanted}");
-        }
+#[test]
+fn the_main_page_has_every_exit_status_and_every_code() {
+    let pages = pages();
+    let (_, page) = pages.iter().find(|(name, _)| name == "aye.1").unwrap();
+    // What roff escapes in these words.
+    let page = String::from_utf8(page.clone()).unwrap();
+    let page = page.replace("\\-", "-").replace("\\*(Aq", "'").replace("\\&", "");
+    for exit in Exit::ALL {
+        let wanted = format!("\\fB{}\\fR\n{}", exit as u8, exit.meaning());
+        assert!(page.contains(&wanted), "{wanted}");
     }
-
-    #[test]
-    fn examples_keep_their_lines() {
-        let roff = verbatim("Examples:\n  aye list\n  aye show x\n").to_roff();
-        assert!(roff.contains(".SH EXAMPLES\n.nf\n  aye list\n  aye show x\n.fi"), "{roff}");
+    for code in codes::all_codes() {
+        let exit = code.exit as u8;
+        let wanted = format!("\\fB{}\\fR\n({exit}) {}", code.id, code.meaning);
+        assert!(page.contains(&wanted), "{wanted}");
     }
 }
