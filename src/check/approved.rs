@@ -1,13 +1,12 @@
 //! What exactly people have approved, and whether a commit holds it.
 
 use std::collections::{BTreeSet, HashMap};
-use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
 use super::commits::{self, Commit};
 use crate::changeset::RepoPath;
-use crate::decide::steps::{self, Said};
+use crate::decide::steps::{self, Steps};
 use crate::error::Result;
 use crate::proposal::state::{Decision, State};
 use crate::proposal::steps::Step;
@@ -31,6 +30,11 @@ pub struct Cover {
 }
 
 impl Cover {
+    pub(super) fn new(proposal: &Proposal, event: &str, at: DateTime<Utc>, steps: Steps) -> Self {
+        let (proposal, event) = (proposal.id.clone(), event.to_owned());
+        Self { proposal, event, at, steps: steps.approved }
+    }
+
     /// The files as they were approved.
     pub fn files(&self) -> Vec<Approved> {
         let mut files: Vec<Approved> = Vec::new();
@@ -49,34 +53,20 @@ impl Cover {
 /// # Errors
 /// `statement_invalid`, `object_missing` where no record of it can be believed.
 pub fn covers(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
-    each(store, proposal, |event, at, said| {
-        let steps = said.proven(store, proposal)?.to_vec();
-        Ok(Cover { proposal: proposal.id.clone(), event: event.to_owned(), at, steps })
-    })
-}
-
-/// What `read` makes of each record that counts, with its event and time; those that cannot be believed are not
-/// among them, unless none can.
-fn each<T>(
-    store: &Store,
-    proposal: &Proposal,
-    read: impl Fn(&str, DateTime<Utc>, Said) -> Result<T>,
-) -> Result<Vec<T>> {
     if proposal.contested {
         return Ok(Vec::new());
     }
+    let cover = |event: &str, at, steps: Result<Steps>| Ok(Cover::new(proposal, event, at, steps?));
     let decided = proposal.applies().filter(|decision| is_counted(proposal, decision));
-    let decided = decided.map(|decision| {
-        (decision.event.as_str(), decision.at, steps::of(store, proposal, decision))
-    });
+    let decided = decided
+        .map(|decision| cover(&decision.event, decision.at, steps::of(store, proposal, decision)));
     let approved = proposal.approvals_in_force().map(|approval| {
-        let said = steps::of_approval(store, proposal, approval);
-        (approval.event.as_str(), approval.at, said)
+        cover(&approval.event, approval.at, steps::of_approval(store, proposal, approval))
     });
     let (mut found, mut failed) = (Vec::new(), None);
-    for (event, at, said) in decided.chain(approved) {
-        match said.and_then(|said| read(event, at, said)) {
-            Ok(one) => found.push(one),
+    for cover in decided.chain(approved) {
+        match cover {
+            Ok(cover) => found.push(cover),
             Err(error) => failed = failed.or(Some(error)),
         }
     }
@@ -91,10 +81,8 @@ fn each<T>(
 /// Empty unless applied, and where the record of the decision cannot be believed.
 pub fn applied(store: &Store, proposal: &Proposal) -> Option<Cover> {
     let decision = proposal.apply_here(&store.own_lanes())?;
-    let said = steps::of(store, proposal, decision).ok()?;
-    let steps = said.proven(store, proposal).ok()?.to_vec();
-    let (proposal, event) = (proposal.id.clone(), decision.event.clone());
-    Some(Cover { proposal, event, at: decision.at, steps })
+    let steps = steps::of(store, proposal, decision).ok()?;
+    Some(Cover::new(proposal, &decision.event, decision.at, steps))
 }
 
 /// The first of `approved`, files that `cover` approves, that `lookup` gives neither so nor as what was approved on
@@ -115,19 +103,14 @@ pub fn first_difference<'a>(
         if found == *content {
             continue;
         }
-        let mut all = covers_of(store, view, path)?;
-        all.push(Candidate::Proven(cover));
-        sort(view, &mut all)?;
-        let place = all.iter().position(|one| matches!(one, Candidate::Proven(_)));
-        let mut later: Vec<Candidate<'_>> = Vec::new();
-        for (at, one) in all.into_iter().enumerate() {
+        let all = candidates(store, view, path, std::slice::from_ref(cover))?;
+        let place = all.iter().position(|one| one.event == cover.event);
+        let later = all.iter().enumerate().filter(|(at, one)| {
             // What was decided at once was decided together.
-            let is_later = Some(at) > place || one.at() == cover.at;
-            if is_later && *one.proposal() != cover.proposal {
-                later.push(one);
-            }
-        }
-        if !reaches(store, &later, path, [content, &found]) {
+            let is_later = Some(*at) > place || one.at == cover.at;
+            is_later && one.proposal != cover.proposal
+        });
+        if !reaches(later.map(|(_, one)| one), content, &found) {
             return Ok(Some(file));
         }
     }
@@ -154,103 +137,76 @@ pub fn is_held(
     Ok(false)
 }
 
-/// What may have led to a content.
-enum Candidate<'a> {
-    /// A cover.
-    Proven(&'a Cover),
-    /// What a record says, which is not proven yet.
-    Claimed {
-        event: String,
-        at: DateTime<Utc>,
-        said: Said,
-        proposal: Rc<Proposal>,
-        standing: Standing,
+/// A record that may have led a file to its content.
+struct Candidate {
+    proposal: ProposalId,
+    event: String,
+    at: DateTime<Utc>,
+    /// The steps of that file.
+    steps: Vec<Step>,
+    standing: Standing,
+}
+
+/// Whether a record still approves its steps.
+enum Standing {
+    Stands,
+    /// An apply that was undone: it counts on a way that goes on with its undo.
+    Undone,
+    /// The undo of the apply with this event. `alone`: it counts without that, too, for the proposal is pending.
+    Undoes {
+        apply: String,
+        alone: bool,
     },
 }
 
-/// Whether what a candidate approves still is.
-enum Standing {
-    /// It is.
-    Stands,
-    /// An apply, by its event, that was taken back: on a way that goes on with that alone.
-    Undone(String),
-    /// Takes the apply of this event back.
-    TakesBack(String),
-}
-
-impl Candidate<'_> {
-    fn at(&self) -> DateTime<Utc> {
-        match self {
-            Self::Proven(cover) => cover.at,
-            Self::Claimed { at, .. } => *at,
-        }
+impl Candidate {
+    fn new(cover: &Cover, path: &RepoPath, standing: Standing) -> Self {
+        let steps = cover.steps.iter().filter(|step| step.path == *path).cloned().collect();
+        let (proposal, event) = (cover.proposal.clone(), cover.event.clone());
+        Self { proposal, event, at: cover.at, steps, standing }
     }
 
-    fn event(&self) -> &str {
-        match self {
-            Self::Proven(cover) => &cover.event,
-            Self::Claimed { event, .. } => event,
-        }
-    }
-
-    fn proposal(&self) -> &ProposalId {
-        match self {
-            Self::Proven(cover) => &cover.proposal,
-            Self::Claimed { proposal, .. } => &proposal.id,
-        }
-    }
-
-    fn steps(&self) -> &[Step] {
-        match self {
-            Self::Proven(cover) => &cover.steps,
-            Self::Claimed { said, .. } => said.claimed(),
-        }
-    }
-
-    /// What is still to be taken back behind it, where `open` was before it; `None` where it counts for nothing: of a
-    /// proposal that was applied again, an undo is approved only together with the apply that it takes back.
+    /// The applies that are still to be undone behind it, where those of `open` were before it; `None` where it does
+    /// not count there.
     fn after<'s>(&'s self, open: &BTreeSet<&'s str>) -> Option<BTreeSet<&'s str>> {
         let mut open = open.clone();
-        match self {
-            Self::Claimed { standing: Standing::TakesBack(event), proposal, .. }
-                if matches!(proposal.state, State::Applied(_))
-                    && !open.contains(event.as_str()) =>
-            {
-                return None;
+        match &self.standing {
+            Standing::Stands => {}
+            Standing::Undone => {
+                open.insert(&self.event);
             }
-            Self::Claimed { standing: Standing::Undone(event), .. } => {
-                open.insert(event);
+            Standing::Undoes { apply, alone } => {
+                if !open.remove(apply.as_str()) && !alone {
+                    return None;
+                }
             }
-            Self::Claimed { standing: Standing::TakesBack(event), .. } => {
-                open.remove(event.as_str());
-            }
-            Self::Claimed { standing: Standing::Stands, .. } | Self::Proven(_) => {}
         }
         Some(open)
     }
-
-    fn is_proven(&self, store: &Store) -> bool {
-        match self {
-            Self::Proven(_) => true,
-            Self::Claimed { said, proposal, .. } => said.proven(store, proposal).is_ok(),
-        }
-    }
 }
 
-/// Puts `candidates` in the order of the decisions: as a lane has them, as each had seen those of others, and by the
-/// clock where neither says anything, for clocks are set back.
-fn sort(view: &View, candidates: &mut [Candidate<'_>]) -> Result<()> {
-    let events: Vec<&str> = candidates.iter().map(Candidate::event).collect();
+/// The records that approve something of `path`, those of `claimed` among them, in the order of the decisions: as a
+/// lane has them, as each had seen those of others, and by the clock where neither says anything, for clocks are set
+/// back.
+fn candidates(
+    store: &Store,
+    view: &View,
+    path: &RepoPath,
+    claimed: &[Cover],
+) -> Result<Vec<Candidate>> {
+    let mut found = recorded(store, view, path)?;
+    found.extend(claimed.iter().map(|cover| Candidate::new(cover, path, Standing::Stands)));
+    let events: Vec<&str> = found.iter().map(|one| one.event.as_str()).collect();
     let known = view.in_order(&events)?;
     let ranks: HashMap<&str, usize> = known.iter().map(String::as_str).zip(0..).collect();
     let are_known = events.iter().all(|event| ranks.contains_key(event));
-    let rank = |one: &Candidate<'_>| ranks.get(one.event()).copied().filter(|_| are_known);
-    candidates.sort_by_key(|one| (rank(one), one.at()));
-    Ok(())
+    let rank = |one: &Candidate| ranks.get(one.event.as_str()).copied().filter(|_| are_known);
+    found.sort_by_key(|one| (rank(one), one.at));
+    Ok(found)
 }
 
-/// What records say was approved of `path`.
-fn covers_of(store: &Store, view: &View, path: &RepoPath) -> Result<Vec<Candidate<'static>>> {
+/// What the records of all proposals approve of `path`.
+fn recorded(store: &Store, view: &View, path: &RepoPath) -> Result<Vec<Candidate>> {
     let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
     let mut found = Vec::new();
     // No clock: what was applied or approved stays so.
@@ -259,26 +215,22 @@ fn covers_of(store: &Store, view: &View, path: &RepoPath) -> Result<Vec<Candidat
         if !is_decided && !summary.is_undone {
             continue;
         }
-        let proposal = Rc::new(view.proposal(&summary.id)?);
-        let claimed = |event: &str, at: DateTime<Utc>, said: Said, standing: Standing| {
-            let (event, proposal) = (event.to_owned(), Rc::clone(&proposal));
-            Candidate::Claimed { event, at, said, proposal, standing }
-        };
-        let stands = |event: &str, at, said| Ok(claimed(event, at, said, Standing::Stands));
-        found.extend(each(store, &proposal, stands).unwrap_or_default());
+        let proposal = view.proposal(&summary.id)?;
+        let covers = covers(store, &proposal).unwrap_or_default();
+        found.extend(covers.iter().map(|cover| Candidate::new(cover, path, Standing::Stands)));
         let undos = proposal.undone.iter().zip(&proposal.undos);
         for (undone, undo) in undos.filter(|_| !proposal.contested) {
             let made = steps::of(store, &proposal, undone);
-            let (Ok(made), Ok(back)) = (made, steps::of_undo(store, &proposal, (undone, undo)))
-            else {
-                continue;
-            };
+            let back = steps::of_undo(store, &proposal, &undone.revision, undo);
+            let (Ok(made), Ok(steps)) = (made, back) else { continue };
             // Lines that were taken along are not what the undo takes back.
-            let made = made.without_residue();
-            let event = undone.event.as_str();
-            found.push(claimed(event, undone.at, made, Standing::Undone(event.to_owned())));
-            let takes_back = Standing::TakesBack(event.to_owned());
-            found.push(claimed(&undo.event, undo.at, back, takes_back));
+            let made = Cover::new(&proposal, &undone.event, undone.at, made.without_residue());
+            found.push(Candidate::new(&made, path, Standing::Undone));
+            let (id, event) = (proposal.id.clone(), undo.event.clone());
+            let back = Cover { proposal: id, event, at: undo.at, steps };
+            let alone = !matches!(proposal.state, State::Applied(_));
+            let undoes = Standing::Undoes { apply: undone.event.clone(), alone };
+            found.push(Candidate::new(&back, path, undoes));
         }
     }
     Ok(found)
@@ -287,23 +239,17 @@ fn covers_of(store: &Store, view: &View, path: &RepoPath) -> Result<Vec<Candidat
 /// How many ways are followed through what was taken back later.
 const MOST: usize = 256;
 
-/// True where `candidates`, in this order, lead `path` from one content to another. What was taken back later counts
-/// where that is on the way, too. Only those on the way are proven, which may take a merge.
-fn reaches(
-    store: &Store,
-    candidates: &[Candidate<'_>],
-    path: &RepoPath,
-    [from, to]: [&Option<Entry>; 2],
+/// True where `candidates`, in this order, lead from one content to another. What was taken back later counts where
+/// that is on the way, too.
+fn reaches<'c>(
+    candidates: impl Iterator<Item = &'c Candidate>,
+    from: &Option<Entry>,
+    to: &Option<Entry>,
 ) -> bool {
     // Each content with the applies on the way to it that are still to be taken back.
     let mut reached: Vec<(Option<Entry>, BTreeSet<&str>)> = vec![(from.clone(), BTreeSet::new())];
     for candidate in candidates {
-        let steps = candidate.steps().iter().filter(|step| step.path == *path);
-        let fits = |step: &Step| reached.iter().any(|(content, _)| *content == step.before);
-        if !steps.clone().any(fits) || !candidate.is_proven(store) {
-            continue;
-        }
-        for step in steps {
+        for step in &candidate.steps {
             let here = reached.iter().filter(|(content, _)| *content == step.before);
             let next: Vec<_> = here.filter_map(|(_, open)| candidate.after(open)).collect();
             for open in next {
@@ -353,8 +299,5 @@ pub fn is_covered(
     let parents = std::iter::once(&commit.parent_tree).chain(&commit.merged);
     let mut others = parents.map(|tree| commits::entry_at(store, *tree, path));
     let from = others.find(|from| *from != to).unwrap_or_else(|| to.clone());
-    let mut candidates = covers_of(store, view, path)?;
-    candidates.extend(claimed.iter().map(Candidate::Proven));
-    sort(view, &mut candidates)?;
-    Ok(reaches(store, &candidates, path, [&from, &to]))
+    Ok(reaches(candidates(store, view, path, claimed)?.iter(), &from, &to))
 }

@@ -38,9 +38,8 @@ pub fn covers(
 ) -> Result<Vec<Cover>> {
     let mut covers = approved::covers(store, proposal)?;
     if let Some(undone) = undone {
-        let steps = steps::of(store, proposal, undone)?.proven(store, proposal)?.to_vec();
-        let (proposal, event) = (proposal.id.clone(), undone.event.clone());
-        covers.push(Cover { proposal, event, at: undone.at, steps });
+        let steps = steps::of(store, proposal, undone)?;
+        covers.push(Cover::new(proposal, &undone.event, undone.at, steps));
     }
     if commit.parent_tree.is_none() {
         return Ok(covers);

@@ -6,7 +6,6 @@
 //! [`manifest`](crate::proposal::manifest).
 //! Who may decide is for [`crate::proposal::authority`]; every function here takes its answer.
 
-mod again;
 mod ahead;
 pub mod apply;
 pub mod approve;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::again;
 use super::shown::entry;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
@@ -17,157 +16,116 @@ use crate::proposal::steps::{Own, Step, of_events, of_revision};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, codes, trailers};
 use crate::store::{Store, View};
 
-/// What the record of a decision or an approval says: the steps that it claims, and what proves them.
-#[derive(Default)]
-pub struct Said {
-    /// The revision that it is about.
-    revision: String,
-    /// The steps that it approves.
-    approved: Vec<Step>,
-    /// The steps that were written, other than generated files.
+/// The steps that the record of a decision, or of an approval, approves.
+#[derive(Debug, Default)]
+pub struct Steps {
+    /// All of them.
+    pub approved: Vec<Step>,
+    /// Those of them that were written, other than generated files.
     written: Vec<Step>,
-    /// The files that were already as the revision makes them.
-    there: Vec<Step>,
-    /// The apply that these steps take back.
-    back: Option<Box<Decision>>,
 }
 
-/// The record of an `approval`, by which a person approved steps without writing them.
+/// The steps of an `approval`, by which a person approved them without writing them.
 ///
 /// # Errors
 /// As [`of`].
-pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Said> {
-    let manifest = approved(store, proposal, approval)?;
-    Said::of(proposal, &approval.revision, &manifest)
+pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Steps> {
+    Steps::of(proposal, &approval.revision, &approved(store, proposal, approval)?)
 }
 
-/// The record of `undo`, by which a person has taken the apply `undone` back: what it put back. Approves
-/// nothing where no person did, or where it is of version 0.1.0.
+/// The steps of `undo`, by which a person has reverted an apply of `revision`. None where no person did, or where
+/// the undo is of version 0.1.0.
 ///
 /// # Errors
 /// As [`of`].
 pub fn of_undo(
     store: &Store,
     proposal: &Proposal,
-    (undone, undo): (&Decision, &Decision),
-) -> Result<Said> {
+    revision: &str,
+    undo: &Decision,
+) -> Result<Vec<Step>> {
     let Some(statement) = undo.statement.as_ref().filter(|_| undo.is_by_a_person()) else {
-        return Ok(Said::default());
+        return Ok(Vec::new());
     };
     let recorded = Recorded {
         event: &undo.event,
         statement,
         by: &undo.by,
         evidence: &undo.evidence,
-        revision: &undone.revision,
+        revision,
         verdicts: &[Verdict::Undo],
     };
     let (_, manifest) = recorded.read(store, proposal)?;
     let manifest = manifest.unwrap_or_default();
     let steps = manifest.records().iter().map(Record::step);
-    let approved = steps.filter(|step| step.before != step.after).collect();
-    Ok(Said { approved, back: Some(Box::new(undone.clone())), ..Said::on(&undone.revision) })
+    Ok(steps.filter(|step| step.before != step.after).collect())
 }
 
-/// The record of `decision`, an apply of `proposal`: what it approves, or has approved until it was taken back.
+/// The steps of `decision`, an apply of `proposal`, also where it was undone later.
 ///
 /// # Errors
 /// `statement_invalid`, `object_missing`: then nothing is approved.
-pub fn of(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Said> {
+pub fn of(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Steps> {
     let revision = &decision.revision;
-    let own = || Said { approved: of_revision(proposal, revision), ..Said::on(revision) };
     match read(store, proposal, decision)? {
-        Some((_, Some(manifest))) => Said::of(proposal, revision, &manifest),
-        Some((_, None)) => Ok(own()),
-        None if decision.written.is_empty() => Ok(own()),
-        None => {
-            let mut said = Said::on(revision);
+        Some((_, Some(manifest))) => Steps::of(proposal, revision, &manifest),
+        None if !decision.written.is_empty() => {
+            let mut steps = Steps::default();
             for file in &decision.written {
-                said.add(proposal, Step::from(file), file.outcome == FileOutcome::Already);
+                let is_there = file.outcome == FileOutcome::Already;
+                steps.add(proposal, revision, Step::from(file), is_there);
             }
-            said.consistent(proposal)
+            steps.consistent(proposal, revision)
         }
+        _ => Ok(Steps { approved: of_revision(proposal, revision), written: Vec::new() }),
     }
 }
 
-impl Said {
-    /// The same without the lines that were approved only in that they were taken along.
+impl Steps {
+    /// The same without other changes of the files that were approved besides.
     pub fn without_residue(mut self) -> Self {
         self.approved.retain(|step| self.written.contains(step));
         self
     }
 
-    fn on(revision: &str) -> Self {
-        Self { revision: revision.to_owned(), ..Self::default() }
-    }
-
-    /// What the records of `manifest` say.
+    /// The steps that `manifest` records. The contents are believed: they were shown.
     ///
     /// # Errors
     /// `statement_invalid` where it makes something else of a file than `revision` does.
     fn of(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Result<Self> {
-        let mut said = Self::on(revision);
+        let mut steps = Self::default();
         for record in manifest.records() {
             let step = record.step();
             if record.residue == Residue::Taken && record.outcome != ApprovedAs::Already {
                 let before = entry(&record.base);
-                said.approved.push(Step { before, ..step.clone() });
+                steps.approved.push(Step { before, ..step.clone() });
             }
             match &record.outcome {
                 ApprovedAs::Derived(_) if !is_generated(&record.path) => {
                     return Err(contradicts(proposal, &step));
                 }
-                ApprovedAs::Derived(_) => said.approved.push(step),
-                outcome => said.add(proposal, step, *outcome == ApprovedAs::Already),
+                ApprovedAs::Derived(_) => steps.approved.push(step),
+                outcome => steps.add(proposal, revision, step, *outcome == ApprovedAs::Already),
             }
         }
-        said.consistent(proposal)
+        steps.consistent(proposal, revision)
     }
 
-    fn add(&mut self, proposal: &Proposal, step: Step, is_there: bool) {
+    fn add(&mut self, proposal: &Proposal, revision: &str, step: Step, is_there: bool) {
         if is_there {
-            let own = of_revision(proposal, &self.revision).into_iter();
+            let own = of_revision(proposal, revision).into_iter();
             self.approved.extend(own.filter(|own| own.path == step.path));
-            self.there.push(step);
         } else {
             self.approved.push(step.clone());
             self.written.push(step);
         }
     }
 
-    fn consistent(self, proposal: &Proposal) -> Result<Self> {
-        let own = Own::of(proposal, &self.revision);
+    fn consistent(self, proposal: &Proposal, revision: &str) -> Result<Self> {
+        let own = Own::of(proposal, revision);
         match self.written.iter().find(|step| own.contradicts(step) || !own.may_write(step)) {
             Some(step) => Err(contradicts(proposal, step)),
             None => Ok(self),
-        }
-    }
-
-    /// The steps that it says were approved, from one content of a file to another. No content was read
-    /// for them.
-    pub fn claimed(&self) -> &[Step] {
-        &self.approved
-    }
-
-    /// As [`claimed`](Self::claimed), once the plan was made again wherever files had changed meanwhile.
-    ///
-    /// # Errors
-    /// `statement_invalid`, `object_missing`, `proposal_archived`: then nothing is approved.
-    pub fn proven(&self, store: &Store, proposal: &Proposal) -> Result<&[Step]> {
-        let other = match &self.back {
-            Some(undone) => {
-                let said = of(store, proposal, undone)?;
-                let made = (said.proven(store, proposal)?, said.written.as_slice());
-                again::first_not_back(store, proposal, made, &self.approved)?
-            }
-            None => {
-                let (written, there) = (&self.written, &self.there);
-                again::first_other(store, proposal, &self.revision, written, there)?
-            }
-        };
-        match other {
-            Some(step) => Err(contradicts(proposal, step)),
-            None => Ok(&self.approved),
         }
     }
 }
@@ -322,8 +280,8 @@ pub(super) struct Explained<'v> {
     store: &'v Store,
     view: &'v View,
     except: &'v ProposalId,
-    /// What the lanes say of the proposals that the cache named.
-    verified: BTreeMap<ProposalId, Steps>,
+    /// The steps of each proposal that the cache named, as the lanes have them.
+    verified: BTreeMap<ProposalId, Vec<Step>>,
 }
 
 impl<'v> Explained<'v> {
@@ -350,71 +308,26 @@ impl<'v> Explained<'v> {
         }
         let mut steps = self.view.approved_steps(path)?;
         steps.retain(|(id, _)| id != self.except);
-        loop {
-            // In which order they were applied does not matter for telling whose changes these are.
-            let (mut rest, mut reached, mut used) = (steps.clone(), vec![from.clone()], Vec::new());
-            while let Some(at) = rest.iter().position(|(_, step)| reached.contains(&step.before)) {
-                let (id, step) = rest.swap_remove(at);
-                reached.push(step.after.clone());
-                used.push((id, step));
+        // In which order they were applied does not matter for telling whose changes these are.
+        let mut reached = vec![from.clone()];
+        while let Some(at) = steps.iter().position(|(_, step)| reached.contains(&step.before)) {
+            let (id, step) = steps.swap_remove(at);
+            if !self.steps_of(&id)?.contains(&step) {
+                return Err(self.view.tampered(&id, "it names a step that was not approved"));
             }
-            if !reached.contains(to) {
-                return Ok(false);
-            }
-            let mut doubted = Vec::new();
-            for (id, step) in used {
-                match self.believed(&id, &step)? {
-                    Believed::Yes => {}
-                    Believed::OnlyClaimed => doubted.push((id, step)),
-                    Believed::NotSaid => {
-                        let why = "it names a step that was not approved";
-                        return Err(self.view.tampered(&id, why));
-                    }
-                }
-            }
-            if doubted.is_empty() {
-                return Ok(true);
-            }
-            steps.retain(|step| !doubted.contains(step));
+            reached.push(step.after);
         }
+        Ok(reached.contains(to))
     }
 
-    /// What the lanes say of a step of the proposal `id` that the cache names.
-    fn believed(&mut self, id: &ProposalId, step: &Step) -> Result<Believed> {
+    /// The steps of the proposal `id`, from the lanes.
+    fn steps_of(&mut self, id: &ProposalId) -> Result<&[Step]> {
         if !self.verified.contains_key(id) {
             let proposal = self.store.verified_proposal(self.view, id)?;
-            let mut steps = Steps::default();
-            for decision in proposal.applies().filter(|decision| decision.is_by_a_person()) {
-                let said = of(self.store, &proposal, decision).unwrap_or_default();
-                let proven = said.proven(self.store, &proposal).map(<[Step]>::to_vec);
-                steps.claimed.extend(of_events(&proposal, decision));
-                steps.approved.extend(proven.unwrap_or_default());
-            }
+            let applies = proposal.applies().filter(|decision| decision.is_by_a_person());
+            let steps = applies.flat_map(|decision| of_events(&proposal, decision)).collect();
             self.verified.insert(id.clone(), steps);
         }
-        Ok(match self.verified.get(id) {
-            Some(steps) if steps.approved.contains(step) => Believed::Yes,
-            Some(steps) if steps.claimed.contains(step) => Believed::OnlyClaimed,
-            _ => Believed::NotSaid,
-        })
+        Ok(self.verified.get(id).map_or(&[], Vec::as_slice))
     }
-}
-
-/// The steps of a proposal that a person has applied.
-#[derive(Default)]
-struct Steps {
-    /// By its event alone, as the cache has them.
-    claimed: Vec<Step>,
-    /// As they were proven.
-    approved: Vec<Step>,
-}
-
-/// How far a step that the cache names is to be believed.
-enum Believed {
-    /// It was approved.
-    Yes,
-    /// The lanes say so too, and it cannot be proven.
-    OnlyClaimed,
-    /// The lanes say nothing of it.
-    NotSaid,
 }

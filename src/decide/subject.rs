@@ -113,23 +113,12 @@ fn on(
     proposal: &Proposal,
     snapshot: &dyn Snapshot,
 ) -> Result<Resolution> {
-    let plan = lines(changes, proposal, snapshot)?;
+    let sides = Sides { ours: "current", theirs: proposal.id.as_str() };
+    let plan = plan(changes, snapshot, sides)?;
     let fits = |file: &&Planned| !matches!(file.outcome, Resolved::Conflict(_));
     let gone = plan.files.iter().filter(fits).filter(|file| file.now.is_none());
     store.refuse_left_out(gone.map(|file| &file.path))?;
     Ok(plan)
-}
-
-/// Plans `changes` of `proposal`, line by line: files and nothing else decide what it comes to.
-///
-/// # Errors
-/// Those of the snapshot.
-pub(super) fn lines(
-    changes: &[FileChange],
-    proposal: &Proposal,
-    snapshot: &dyn Snapshot,
-) -> Result<Resolution> {
-    plan(changes, snapshot, Sides { ours: "current", theirs: proposal.id.as_str() })
 }
 
 /// Plans taking `decision` on `proposal` back; of code, `written`. Writes nothing.

@@ -46,13 +46,6 @@ impl<'p> Own<'p> {
         Self { changes: changes.iter().map(|change| (&change.path, change)).collect(), subject }
     }
 
-    /// True where `step` is exactly the revision's own.
-    pub fn is(&self, step: &Step) -> bool {
-        self.changes
-            .get(&step.path)
-            .is_some_and(|own| own.before == step.before && own.after == step.after)
-    }
-
     /// True where the revision changes the file of `step`. That of memory may go to another one.
     pub fn may_write(&self, step: &Step) -> bool {
         self.changes.contains_key(&step.path)

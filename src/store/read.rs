@@ -126,7 +126,8 @@ impl Store {
     /// The changeset that `changes` record, with content.
     ///
     /// # Errors
-    /// As [`Store::sides`]; `changeset_invalid` if a hostile event breaks a changeset's rules.
+    /// `object_missing`; `event_contradicts`; `size_limit_exceeded` if they name more than could be held in memory;
+    /// `changeset_invalid` if a hostile event breaks a changeset's rules.
     pub fn changeset(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
         self.fetch_contents(changes);
         self.admit(changes, self.most_content()?)?;
@@ -137,18 +138,6 @@ impl Store {
                 false => error,
             }
         })
-    }
-
-    /// Both sides of `changes`, as they are recorded.
-    ///
-    /// # Errors
-    /// `object_missing`; `event_contradicts`; `size_limit_exceeded` if they name more than could be held
-    /// in memory.
-    pub fn sides(&self, changes: &[ChangeRecord]) -> Result<Vec<FileChange>> {
-        self.fetch_contents(changes);
-        // They may have those of a revision, and what was made of them.
-        self.admit(changes, MOST.max(self.most_content()?))?;
-        self.load(changes, self.largest_file()?)
     }
 
     /// The changeset that `changes`, of which each was asked for by name, record: also of large files.

@@ -252,36 +252,6 @@ fn a_manifest_that_cannot_be_read_decides_nothing() {
     assert_eq!(repo.aye(&["show", &scene.id, "--json"]).ok().json()["status"], "pending");
 }
 
-/// A file that had changed before it was decided on: the merge that the decision says is made again.
-#[test]
-fn a_manifest_merges_what_it_says_was_there() {
-    let scene = scene();
-    let hostile = Hostile::new(&scene.repo, LANE);
-    let side = |text: &str| format!("100644:{}:{}", hostile.blob(text), sha256(&scene.repo, text));
-    let now = "a\n1\n2\n3\n4\n";
-    for (after, outcome, code) in [
-        ("A\n1\n2\n3\n4\n", "merged", 0),
-        ("A\n1\n2\n3\nEVIL\n", "merged", 1),
-        ("A\n1\n2\n3\nEVIL\n", "clean", 1),
-        ("A\n1\n2\n3\nEVIL\n", "edited", 1),
-    ] {
-        let path = "a";
-        let (from, to) = (side(now), side(after));
-        let text = format!("{outcome} none {from} {from} {to} {path}\0");
-        let named = json!({"id": hostile.blob(&text), "sha256": sha256(&scene.repo, &text)});
-        let (repo, _) =
-            scene.with(Forged { statement: json!({"manifest": named}), ..Forged::default() });
-        repo.write(path, now);
-        repo.git(&["commit", "-qam", "Others"]);
-        repo.write(path, after);
-        repo.git(&["commit", "-qam", &format!("Land\n\nProposal-Id: {}", scene.id)]);
-        let run = repo.aye(&["check", "--range", "HEAD~1..HEAD"]).exits(code);
-        if code == 1 {
-            run.says("error[content_differs]").says(path);
-        }
-    }
-}
-
 #[test]
 fn decisions_of_this_clone_outlive_the_repair_of_its_lane() {
     let repo = Repo::with(&[("a", "a\n"), ("b", "b\n")]);
