@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Session;
 use crate::changeset::{Changeset, RepoPath};
 use crate::decide;
-use crate::decide::verdict::{self, Word};
+use crate::decide::verdict::{self, Besides, Word};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::{Comment, CommentKind, Evidence};
 use crate::proposal::rules::Verb;
@@ -101,7 +101,8 @@ pub fn comment(
         let authority = decide::authorise(store, caller, verb, proposals, evidence, &command)?;
         let reason = (!text.is_empty() && !is_about_a_place).then_some(text.as_str());
         let word = Word::RequestChanges;
-        verdict::say(store, &authority, *now, proposals, &word, reason, &comments, None)?;
+        let besides = Besides { reason, comments: &comments, ..Besides::default() };
+        verdict::say(store, &authority, *now, proposals, &word, &besides)?;
     } else {
         comment_id = store.write(&caller.actor, *now, |writer| {
             let proposal = writer.view.proposal(&proposal.id)?;

@@ -4,7 +4,8 @@ use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::changeset::entry::entries;
 use crate::changeset::{Changeset, RepoPath};
-use crate::decide::{self, verdict};
+use crate::decide;
+use crate::decide::verdict::{self, Besides, Word};
 use crate::error::{Error, Result};
 use crate::git;
 use crate::proposal::event::{Evidence, InputForm};
@@ -511,9 +512,9 @@ fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> 
     let command = format!("aye reject {}", proposal.id);
     let (verb, evidence) = (Verb::Reject, Evidence::Flag);
     let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
-    let why = Some("nothing of it is left in the files of the session");
-    let word = &verdict::Word::Withdraw;
-    verdict::say(store, &authority, *now, proposals, word, why, &[], None)?;
+    let reason = Some("nothing of it is left in the files of the session");
+    let besides = Besides { reason, ..Besides::default() };
+    verdict::say(store, &authority, *now, proposals, &Word::Withdraw, &besides)?;
     Ok(SubmitOutcome::Withdrawn(proposal))
 }
 

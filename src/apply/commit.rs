@@ -1,15 +1,14 @@
-//! Index and commit, through git itself: its filters, hooks and signing run.
+//! The commit, through git itself: its filters, hooks and signing run.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::io::{Seek as _, Write as _};
 
 use bstr::ByteSlice;
-use gix::index::entry::{Flags, Mode as IndexMode, Stage};
 
 use super::history;
-use super::refuse::with_index;
-use super::staging::{STAGING, chunks, git, git_with_modes, head, list, unstage};
+use super::index::{chunks, git, head, list, staged_entry, tree_of, unstage, with_index};
+use super::staging::{STAGING, git_with_modes};
 use crate::changeset::{Mode, RepoPath};
 use crate::error::{Error, Result};
 use crate::git::Git;
@@ -47,25 +46,6 @@ impl Committed {
     }
 }
 
-/// What the commit `id` (hex) has at `path`.
-///
-/// # Errors
-/// `git_failed` if the commit cannot be read.
-pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry>> {
-    let failed = |error: &dyn std::fmt::Display| {
-        Error::new(&crate::git::codes::GIT_FAILED, format!("commit {id} cannot be read: {error}"))
-            .hint("`git fsck` reports what is damaged")
-    };
-    let id = gix::ObjectId::from_hex(id.as_bytes()).map_err(|error| failed(&error))?;
-    let commit = store.repo().find_commit(id).map_err(|error| failed(&error))?;
-    let tree = commit.tree().map_err(|error| failed(&error))?;
-    let found = tree.lookup_entry(path.components().map(|name| name.to_vec()));
-    let found = found.map_err(|error| failed(&error))?;
-    Ok(found.filter(|entry| !entry.mode().is_tree()).map(|entry| {
-        Entry::new(entry.object_id().to_string(), &format!("{:06o}", entry.mode().value()))
-    }))
-}
-
 /// Commits `paths` and nothing else, those of `modes` with the mode they were written with. Where
 /// HEAD has them already it is the commit that was made for the proposal, if there is one. Git and
 /// its hooks inherit the lock of `journal`, so that nobody settles the files while they run.
@@ -76,9 +56,8 @@ pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry
 pub fn commit(
     store: &Store,
     journal: &Journal,
-    reviewers: &[Actor],
     proposal: &Proposal,
-    message: Option<&str>,
+    message: &str,
     paths: &[RepoPath],
     modes: &[(RepoPath, Mode)],
 ) -> Result<Option<Committed>> {
@@ -94,7 +73,6 @@ pub fn commit(
     file.write_all(&list(&named)).map_err(failed)?;
     let mut from_file = OsString::from("--pathspec-from-file=");
     from_file.push(std::path::absolute(file.path()).map_err(failed)?);
-    let message = message_of(store, reviewers, proposal, message)?;
     let git = || Ok::<Git, Error>(git_with_modes(store, modes)?.inheriting(journal.inheritable()?));
     let commit = || {
         let git = git()?
@@ -103,7 +81,7 @@ pub fn commit(
             .arg("--pathspec-file-nul")
             // Our own hooks would stop it for the very proposal it is about.
             .env(crate::git::COMMITTING, proposal.id.as_str());
-        git.stdin_file(whole(store, &message)?).run()
+        git.stdin_file(whole(store, message)?).run()
     };
     with_index(store, || git()?.args(STAGING).stdin(list(paths)).run())?;
     let before = head(store)?;
@@ -142,32 +120,22 @@ fn beside(
     id: gix::ObjectId,
     paths: &[RepoPath],
 ) -> Result<Vec<Beside>> {
-    let failed = |error: &dyn std::fmt::Display| damaged(format_args!("commit {id}"), error);
     let repo = store.repo();
-    let commit = repo.find_commit(id).map_err(|error| failed(&error))?;
+    let commit =
+        repo.find_commit(id).map_err(|error| damaged(format_args!("commit {id}"), &error))?;
     if commit.parent_ids().map(gix::Id::detach).ne(onto) {
         return Ok(Vec::new());
     }
-    let tree = commit.tree_id().map_err(|error| failed(&error))?.detach();
-    let onto = match onto {
-        Some(onto) => {
-            let onto = repo.find_commit(onto).map_err(|error| failed(&error))?;
-            Some(onto.tree_id().map_err(|error| failed(&error))?.detach())
-        }
-        None => None,
-    };
-    let changes = tree_changes(repo, onto, tree)?;
-    let asked: HashSet<&bstr::BStr> = paths.iter().map(RepoPath::as_bstr).collect();
-    let others: Vec<_> =
-        changes.into_iter().filter(|(path, _)| !asked.contains(path.as_bstr())).collect();
-    if others.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut before = match onto {
-        Some(onto) => tree_changes(repo, Some(tree), onto)?,
+    let tree = |id: gix::ObjectId| tree_of(store, &id.to_string()).map(|tree| tree.id);
+    let (old, new) = (onto.map(tree).transpose()?, tree(id)?);
+    let mut before = match old {
+        Some(old) => tree_changes(repo, Some(new), old)?,
         None => BTreeMap::new(),
     };
-    let found = others.into_iter().map(|(path, after)| {
+    let asked: HashSet<&bstr::BStr> = paths.iter().map(RepoPath::as_bstr).collect();
+    let changes = tree_changes(repo, old, new)?.into_iter();
+    let others = changes.filter(|(path, _)| !asked.contains(path.as_bstr()));
+    let found = others.map(|(path, after)| {
         let before = before.remove(&path).flatten();
         Beside { path, before, after }
     });
@@ -182,7 +150,7 @@ fn beside(
 pub fn follow_beside(store: &Store, beside: &[Beside]) -> Result<()> {
     let paths = beside.iter().filter_map(|file| {
         let path = RepoPath::new(file.path.as_bstr()).ok()?;
-        (staged(store, &path) == file.before.as_ref().map(|entry| entry.id.clone())).then_some(path)
+        (staged_entry(store, &path) == file.before).then_some(path)
     });
     unstage(store, &paths.collect::<Vec<_>>())
 }
@@ -238,50 +206,6 @@ fn whole(store: &Store, text: &str) -> Result<std::fs::File> {
     write().map_err(|error| Error::io("write the commit message for git", &error))
 }
 
-/// The blob that the index has at `path`, by its hex id, and nothing unmerged.
-pub(super) fn staged(store: &Store, path: &RepoPath) -> Option<String> {
-    let index = store.repo().index_or_empty().ok()?;
-    let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted)?;
-    Some(entry.id.to_string())
-}
-
-/// What the index has at `path`: `None` where that cannot be taken for one file or none, as what is not merged, is
-/// to be added, or has files below it.
-pub fn in_index(store: &Store, path: &RepoPath) -> Option<Option<Entry>> {
-    let index = store.repo().index_or_empty().ok()?;
-    let name = path.as_bstr();
-    let below = [name.as_bytes(), b"/"].concat();
-    let is_directory = index.prefixed_entries_range(below.as_bstr()).is_some();
-    let mut entries = index.entry_range(name).map(|range| &index.entries()[range]).into_iter();
-    match entries.next() {
-        _ if is_directory => None,
-        None => Some(None),
-        Some([entry]) => {
-            let is_plain =
-                entry.stage() == Stage::Unconflicted && !entry.flags.contains(Flags::INTENT_TO_ADD);
-            let mode = match entry.mode {
-                IndexMode::FILE => "100644",
-                IndexMode::FILE_EXECUTABLE => "100755",
-                _ => return None,
-            };
-            is_plain.then(|| Some(Entry::new(entry.id.to_string(), mode)))
-        }
-        Some(_) => None,
-    }
-}
-
-/// The id, hex, of the blob that git would store of `bytes` in the work tree at `path`, filter programs included.
-///
-/// # Errors
-/// `git_failed`.
-pub fn stored_id(store: &Store, path: &RepoPath, bytes: &[u8]) -> Result<String> {
-    let mut as_path = std::ffi::OsString::from("--path=");
-    as_path.push(path.to_path());
-    let id =
-        git(store)?.args(["hash-object", "--stdin"]).arg(as_path).stdin(bytes.to_vec()).text()?;
-    Ok(id.trim().to_owned())
-}
-
 /// True if the index has nothing for `paths` that HEAD does not have.
 fn is_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
     is_same(store, &["diff-index", "--cached", "--quiet", "HEAD", "--"], paths)
@@ -307,14 +231,17 @@ fn is_same(store: &Store, comparison: &[&str], paths: &[RepoPath]) -> Result<boo
 }
 
 /// The commit message: what it is for, then who proposed and who reviewed.
-fn message_of(
+///
+/// # Errors
+/// `invalid_config`.
+pub fn message(
     store: &Store,
     reviewers: &[Actor],
     proposal: &Proposal,
-    message: Option<&str>,
+    given: Option<&str>,
 ) -> Result<String> {
     let described = trailers::described(proposal);
-    let given = message.or(described.as_deref()).unwrap_or_default();
+    let given = given.or(described.as_deref()).unwrap_or_default();
     // Somebody else's proposal may have been made by another program, with any characters.
     let given = text::lines(given.trim());
     let body = if given.is_empty() {

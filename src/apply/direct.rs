@@ -1,7 +1,7 @@
 //! Writing a changeset without a proposal: `aye patch`, and taking the work tree back to HEAD
 //! once its changes are proposed.
 
-use crate::changeset::{Changeset, File, FileChange, RepoPath};
+use crate::changeset::{Changeset, File, RepoPath};
 use crate::error::Result;
 use crate::store::Store;
 use crate::worktree::Reader;
@@ -90,12 +90,8 @@ pub(crate) fn write<T, D: Send, R>(
 
 /// Bytes before and after.
 fn size(changeset: &Changeset) -> usize {
-    let sides = |change: &FileChange| [change.before.as_ref(), change.after.as_ref()].map(bytes);
-    changeset.changes().iter().flat_map(sides).sum()
-}
-
-fn bytes(file: Option<&File>) -> usize {
-    file.map_or(0, |file| file.bytes.len())
+    let sides = changeset.changes().iter().flat_map(|change| [&change.before, &change.after]);
+    sides.flatten().map(|file| file.bytes.len()).sum()
 }
 
 /// Refuses to stage `changeset` where the index has something else of a file than the work tree.
@@ -109,21 +105,4 @@ pub fn refuse_unstaged(store: &Store, changeset: &Changeset) -> Result<()> {
 fn files(changeset: &Changeset) -> impl Iterator<Item = (&RepoPath, Option<&File>, Option<&File>)> {
     let changes = changeset.changes().iter();
     changes.map(|change| (&change.path, change.before.as_ref(), change.after.as_ref()))
-}
-
-/// Takes `paths` in the index back to HEAD; work tree files stay.
-///
-/// # Errors
-/// `git_failed`.
-pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    staging::unstage(store, paths)
-}
-
-/// Notes in the index the sizes of `paths`, of which it has what lies there ([`as_staged`](super::as_staged)): where
-/// line endings are converted, git would take the files for changed by their size alone.
-///
-/// # Errors
-/// `git_failed`.
-pub fn note_sizes(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    staging::note_sizes(store, paths)
 }

@@ -12,6 +12,7 @@
 mod commit;
 mod direct;
 mod history;
+mod index;
 mod objects;
 mod recover;
 mod refuse;
@@ -21,18 +22,16 @@ mod staging;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use commit::{Beside, Committed, entry_in, in_index, stored_id};
+pub use commit::{Beside, Committed};
 pub(crate) use direct::write as write_direct;
-pub use direct::{Written as Direct, note_sizes, refuse_unstaged, unstage};
+pub use direct::{Written as Direct, refuse_unstaged};
 pub use history::recent_commits_of;
+pub use index::{entry_in, note_sizes, refuse_locked_index, restage, staged_entry, unstage};
 pub use objects::written;
 pub(crate) use recover::{APPLY, COMMIT, UNDO, subject};
 pub use recover::{Recovery, Settled, recover, set_refused_aside};
-pub use refuse::{
-    as_staged, refuse_locked_index, refuse_underway, refuse_unmerged, staged, unmerged,
-};
+pub use refuse::{as_staged, refuse_underway, refuse_unmerged, staged, unmerged};
 use staging::Staging;
-pub use staging::restage;
 
 use crate::changeset::RepoPath;
 use crate::changeset::plan::{Planned, Resolution, Resolved};
@@ -66,6 +65,12 @@ pub struct Wanted<'a> {
     pub message: Option<&'a str>,
     /// What names the journal's event: kind, proposal and time.
     pub subject: String,
+    /// The files.
+    pub plan: &'a Resolution,
+    /// Whom a commit names as reviewers.
+    pub reviewers: &'a [Actor],
+    /// Which proposal the plan is of.
+    pub proposal: &'a Proposal,
 }
 
 /// What was made besides files.
@@ -89,25 +94,22 @@ fn edited<'p>(plan: &'p Resolution, proposal: &Proposal) -> Vec<&'p RepoPath> {
     plan.files.iter().filter(is_edited).map(|file| &file.path).collect()
 }
 
-/// Writes the files of `plan`, all or none, as `wanted`; `record` records the decision, and gets
-/// the commit where one was made, which names `reviewers`. Where it fails everything is put back;
-/// but where the commit was made, all stays as it is committed.
+/// Writes files, all or none, as `wanted`; `record` records the decision, and gets the commit where
+/// one was made. Where it fails everything is put back; but where the commit was made, all stays as
+/// it is committed.
 ///
 /// # Errors
 /// `committed_not_recorded`; `uncommitted_changes`, `index_locked`, those of `record`, of git and of
 /// [`Journal::apply`](crate::worktree::journal::Journal::apply).
-#[expect(clippy::too_many_arguments, reason = "the open work tree, the plan, and who decided")]
 pub(crate) fn write(
     store: &Store,
     journal: &Journal,
-    reader: &Reader<'_>,
     worktree: &Worktree,
-    plan: &Resolution,
+    reader: &Reader<'_>,
     wanted: Wanted<'_>,
     record: impl FnOnce(Option<&Committed>) -> Result<()>,
-    reviewers: &[Actor],
-    proposal: &Proposal,
 ) -> Result<Made> {
+    let Wanted { plan, proposal, .. } = wanted;
     let paths: Vec<RepoPath> = plan.files.iter().map(|file| file.path.clone()).collect();
     let files =
         || plan.files.iter().map(|file| (&file.path, file.now.as_ref(), file.after.as_ref()));
@@ -128,9 +130,8 @@ pub(crate) fn write(
                 journal.release_index();
                 let modes = staging::modes(files());
                 let room = room::Room::hold(store, paths.len())?;
-                let message = wanted.message;
-                made =
-                    commit::commit(store, journal, reviewers, proposal, message, &paths, &modes)?;
+                let message = commit::message(store, wanted.reviewers, proposal, wanted.message)?;
+                made = commit::commit(store, journal, proposal, &message, &paths, &modes)?;
                 drop(room);
             }
             Effect::Index => {
@@ -159,8 +160,8 @@ pub(crate) fn write(
     }
     if let Some(done) = &made {
         // A hook may have staged something else than the index was given.
-        let refreshed = staging::unstage(store, &paths)
-            .and_then(|()| commit::follow_beside(store, &done.beside));
+        let refreshed =
+            index::unstage(store, &paths).and_then(|()| commit::follow_beside(store, &done.beside));
         warning = warning.or(refreshed.err().map(|error| error.message().to_owned()));
         warning = done.warning.clone().or(warning);
     }
@@ -202,7 +203,7 @@ pub(crate) fn follow(
     paths: &[RepoPath],
     message: Option<&str>,
 ) -> Result<Option<Committed>> {
-    refuse::refuse_locked_index(store)?;
+    index::refuse_locked_index(store)?;
     refuse::refuse_ignored(store, paths)?;
     store.refuse_other_case(paths.iter(), paths)?;
     let Some(message) = message else {
@@ -210,20 +211,8 @@ pub(crate) fn follow(
     };
     refuse::refuse_other_base(store, proposal)?;
     let journal = lock(store)?;
-    commit::commit(store, &journal, reviewers, proposal, Some(message), paths, &[])
-}
-
-/// Writes the files of `plan`, all or none, with nothing recorded.
-///
-/// # Errors
-/// As [`Journal::apply`](crate::worktree::journal::Journal::apply).
-pub(crate) fn write_unrecorded(
-    journal: &Journal,
-    reader: &Reader<'_>,
-    worktree: &Worktree,
-    plan: &Resolution,
-) -> Result<()> {
-    journal.apply(reader, &steps(worktree, plan)?, None, |_| Ok(()))
+    let message = commit::message(store, reviewers, proposal, Some(message))?;
+    commit::commit(store, &journal, proposal, &message, paths, &[])
 }
 
 /// The directory of the apply journal.
@@ -246,7 +235,7 @@ pub(crate) fn lock(store: &Store) -> Result<Journal> {
 pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
     let journal = Journal::open(&journal_directory(store), wait)?;
     recover::with(store, &journal)?;
-    let index = std::path::absolute(refuse::lock_of_index(store))
+    let index = std::path::absolute(index::lock_of_index(store))
         .map_err(|error| crate::error::Error::io("find the index", &error))?;
     Ok(journal.flushing(store.settings()?.durable).locking(index))
 }

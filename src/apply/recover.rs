@@ -189,39 +189,24 @@ fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<O
     // A commit was made and the event was not: the files stay as committed. Whose decision it was,
     // nothing here can tell: whoever can write the git directory can write such a journal, and such
     // a commit. So nothing is recorded, and the person is asked again.
-    let store = &at(store, claim.root)?;
-    let store = store.as_ref();
+    let other = elsewhere(store, claim.root)?;
+    let store = other.as_ref().unwrap_or(store);
     Ok(Some(claim.paths().map(|path| (path.clone(), store.id_in_head(path))).collect()))
 }
 
-/// The store as seen from the work tree `root`, which is one of its own.
-fn at<'a>(store: &'a Store, root: &Worktree) -> Result<Cow<'a>> {
+/// The store as seen from the work tree `root`, which is one of its own, where that is another than the present one.
+fn elsewhere(store: &Store, root: &Worktree) -> Result<Option<Store>> {
     match store.work_dir() {
-        Some(present) if root.is_at(&present) => Ok(Cow::Present(store)),
-        _ => Store::discover(root.root()).map(|store| Cow::Other(Box::new(store))),
-    }
-}
-
-/// The store that was opened already, or another one.
-enum Cow<'a> {
-    Present(&'a Store),
-    Other(Box<Store>),
-}
-
-impl Cow<'_> {
-    fn as_ref(&self) -> &Store {
-        match self {
-            Self::Present(store) => store,
-            Self::Other(store) => store,
-        }
+        Some(present) if root.is_at(&present) => Ok(None),
+        _ => Store::discover(root.root()).map(Some),
     }
 }
 
 /// True if git has made the commit: one of HEAD, or of its reflog, names the proposal; or HEAD has
 /// exactly the files that were written, for a hook may have changed the message.
 fn committed(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<bool> {
-    let store = &at(store, claim.root)?;
-    let store = store.as_ref();
+    let other = elsewhere(store, claim.root)?;
+    let store = other.as_ref().unwrap_or(store);
     let repo = store.repo();
     Ok(history::commit_of(repo, &subject.id, subject.seconds).is_some()
         || history::head_was_at(repo, &subject.id, subject.seconds)
@@ -232,12 +217,12 @@ fn committed(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<
 /// HEAD had them, or `--commit` would have refused; what the index has otherwise by now is somebody
 /// else's.
 fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
-    let store = &at(store, claim.root)?;
-    let store = store.as_ref();
+    let other = elsewhere(store, claim.root)?;
+    let store = other.as_ref().unwrap_or(store);
     let mut left = Vec::new();
     let mut ours = Vec::new();
     for (path, after) in claim.after() {
-        let staged = super::commit::staged(store, path);
+        let staged = super::index::staged_entry(store, path).map(|entry| entry.id);
         if staged == store.id_in_head(path) {
             continue;
         }
@@ -252,8 +237,8 @@ fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
     }
     if !ours.is_empty() {
         // Git that was killed leaves its lock for long: no command waits for it.
-        super::refuse::refuse_locked_index(store)?;
-        super::staging::unstage(store, &ours)?;
+        super::index::refuse_locked_index(store)?;
+        super::index::unstage(store, &ours)?;
     }
     Ok(left)
 }

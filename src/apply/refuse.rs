@@ -1,20 +1,15 @@
 //! What keeps files from being staged or committed: changes of their own, ignored paths, a locked index.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
 use bstr::{BStr, ByteSlice};
 use gix::index::entry::{self, Stage};
 use gix::state::InProgress;
 
 use super::codes;
-use super::commit::entry_in;
-use super::staging::{chunks, git, head, list};
-use crate::changeset::{File, Mode, RepoPath};
+use super::index::{entry_in, entry_of, has, head, listed, refuse_locked_index};
+use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
-use crate::git::codes::GIT_FAILED;
+use crate::proposal::Proposal;
 use crate::proposal::event::FileOutcome;
-use crate::proposal::{Entry, Proposal};
 use crate::store::Store;
 
 /// Refuses to commit where one of `paths` has changes of its own that the commit would sweep in.
@@ -36,17 +31,13 @@ pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath], edited: &[&RepoPath
             return Err(taken_along(&path.display().to_string()));
         }
     }
-    for some in chunks(paths) {
-        let found = git(store)?
-            .args(["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--"])
-            .args(some.iter().map(RepoPath::to_path))
-            .run()?;
-        // Each entry is two letters, a blank and the path.
-        if let Some(name) = found.split(|byte| *byte == 0).find_map(|entry| entry.get(3..)) {
-            return Err(taken_along(&name.as_bstr().to_string()));
-        }
+    let status = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--"];
+    let found = listed(store, &status, paths)?;
+    // Each entry is two letters, a blank and the path.
+    match found.split(|byte| *byte == 0).find_map(|entry| entry.get(3..)) {
+        Some(name) => Err(taken_along(&name.as_bstr().to_string())),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Refuses to commit files of the applied `proposal` where HEAD has something else of one than the
@@ -74,18 +65,15 @@ pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
 /// # Errors
 /// `uncommitted_changes`, `git_failed`.
 pub fn refuse_ignored(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    // Not as literal paths, which it refuses; status 1 means none of them.
-    let git = store.git()?.args(["check-ignore", "-z", "--stdin"]);
-    let answer = git.stdin(list(paths)).answer()?;
-    match answer.stdout.split(|byte| *byte == 0).find(|name| !name.is_empty()) {
-        Some(name) if answer.status == 0 => {
-            let name = name.as_bstr().to_string();
+    match store.ignored(&mut paths.iter())?.first() {
+        Some(path) => {
+            let name = path.display().to_string();
             let message = format!("{name} is ignored by one of your .gitignore files");
             Err(Error::new(&codes::UNCOMMITTED_CHANGES, message)
                 .hint("let git track it, or drop the memory settings for git")
                 .with("path", name))
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -123,26 +111,21 @@ pub fn refuse_unstaged<'a>(
             if now == after { &mut left } else { &mut written }.push(path.clone());
         }
     }
-    for (paths, cached) in [(&written, None), (&left, Some("--cached"))] {
-        for some in chunks(paths) {
-            let found = git(store)?
-                .args(["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z"])
-                .args(cached)
-                .arg("--")
-                .args(some.iter().map(RepoPath::to_path))
-                .run()?;
-            if let Some(name) = found.split(|byte| *byte == 0).find(|name| !name.is_empty()) {
-                let name = name.as_bstr().to_string();
-                return Err(Error::new(
-                    &codes::UNCOMMITTED_CHANGES,
-                    format!("{name} is not the same in the index, and staging it would mix them"),
-                )
-                .with("path", name)
-                .hint("stage or stash its changes first, or drop --index"));
-            }
+    let diff = ["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z"];
+    let mut found = listed(store, &[&diff[..], &["--"]].concat(), &written)?;
+    found.extend(listed(store, &[&diff[..], &["--cached", "--"]].concat(), &left)?);
+    match found.split(|byte| *byte == 0).find(|name| !name.is_empty()) {
+        Some(name) => {
+            let name = name.as_bstr().to_string();
+            Err(Error::new(
+                &codes::UNCOMMITTED_CHANGES,
+                format!("{name} is not the same in the index, and staging it would mix them"),
+            )
+            .with("path", name)
+            .hint("stage or stash its changes first, or drop --index"))
         }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Those of `files` (path, content) that the index has with that very content.
@@ -164,10 +147,7 @@ pub fn staged(store: &Store, paths: &[RepoPath]) -> Result<Vec<RepoPath>> {
     let head = head(store)?.map(|id| id.to_string());
     let mut found = Vec::new();
     for path in paths {
-        let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted);
-        let entry = entry.filter(|entry| !entry.flags.contains(entry::Flags::INTENT_TO_ADD));
-        let entry = entry
-            .map(|entry| Entry::new(entry.id.to_string(), &format!("{:06o}", entry.mode.bits())));
+        let entry = entry_of(&index, path);
         let committed = head.as_ref().map(|id| entry_in(store, id, path)).transpose()?.flatten();
         if entry != committed {
             found.push(path.clone());
@@ -203,30 +183,21 @@ pub fn refuse_underway<'a>(
     paths: impl Iterator<Item = &'a RepoPath> + Clone,
 ) -> Result<()> {
     refuse_unmerged(store, paths.clone())?;
-    let what = match store.repo().state() {
-        None | Some(InProgress::Bisect) => return Ok(()),
-        Some(InProgress::Merge) => "merge",
-        Some(InProgress::CherryPick | InProgress::CherryPickSequence) => "cherry-pick",
-        Some(InProgress::Revert | InProgress::RevertSequence) => "revert",
-        Some(InProgress::ApplyMailbox) => "git am",
-        Some(_) => "rebase",
-    };
+    if let None | Some(InProgress::Bisect) = store.repo().state() {
+        return Ok(());
+    }
     let (Ok(index), Some(head)) = (store.repo().index_or_empty(), head(store)?) else {
         return Ok(());
     };
     let head = head.to_string();
     for path in paths {
-        let staged = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted);
-        let staged = staged.filter(|entry| !entry.flags.contains(entry::Flags::INTENT_TO_ADD));
-        let staged = staged
-            .map(|entry| Entry::new(entry.id.to_string(), &format!("{:06o}", entry.mode.bits())));
-        if staged != entry_in(store, &head, path)? {
+        if entry_of(&index, path) != entry_in(store, &head, path)? {
             let name = path.display().to_string();
             return Err(Error::new(
                 &codes::UNMERGED,
                 format!(
-                    "{name} is staged for a {what} that is not done, which would go on without it if it were \
-                     undone"
+                    "{name} is staged for a merge, rebase or the like that is not done, which would go on without it \
+                     if it were undone"
                 ),
             )
             .with("path", name)
@@ -267,66 +238,4 @@ pub(super) fn refuse_unseen(index: &gix::index::State, path: &RepoPath) -> Resul
     Err(Error::new(&codes::UNCOMMITTED_CHANGES, message)
         .hint(format!("`git update-index --no-{mark} {name}` takes the mark away"))
         .with("path", name))
-}
-
-/// True if `index` has the very same at `path`, and nothing unmerged.
-pub(super) fn has(index: &gix::index::State, path: &RepoPath, file: Option<&File>) -> bool {
-    let entries =
-        index.entry_range(path.as_bstr()).map_or(&[][..], |range| &index.entries()[range]);
-    match (entries, file) {
-        ([], None) => true,
-        ([entry], Some(file)) => {
-            let mode = match file.mode {
-                Mode::Regular => entry::Mode::FILE,
-                Mode::Executable => entry::Mode::FILE_EXECUTABLE,
-            };
-            let id = gix::objs::compute_hash(entry.id.kind(), gix::objs::Kind::Blob, &file.bytes);
-            entry.stage() == Stage::Unconflicted
-                && entry.mode == mode
-                && id.is_ok_and(|id| id == entry.id)
-        }
-        _ => false,
-    }
-}
-
-/// How long to wait for whoever holds the index for a moment, as `git add` of an editor does.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Runs git until it gets the index, which it does not wait for itself.
-///
-/// # Errors
-/// `index_locked` where somebody else keeps it; those of `run`.
-pub(super) fn with_index<T>(store: &Store, mut run: impl FnMut() -> Result<T>) -> Result<T> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match run() {
-            Err(error) if error.is(&GIT_FAILED) && error.message().contains("index.lock") => {
-                if Instant::now() >= until {
-                    return Err(crate::worktree::index::locked(&lock_of_index(store)));
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            done => return done,
-        }
-    }
-}
-
-/// Where git locks the index of this work tree.
-pub(super) fn lock_of_index(store: &Store) -> PathBuf {
-    let mut lock = store.repo().index_path().into_os_string();
-    lock.push(".lock");
-    lock.into()
-}
-
-/// Refuses early what `git add` would refuse late.
-///
-/// # Errors
-/// `index_locked`.
-pub fn refuse_locked_index(store: &Store) -> Result<()> {
-    // While `git commit -a` runs its hooks, `index.lock` is the index they get.
-    let lock = lock_of_index(store);
-    match lock.symlink_metadata() {
-        Ok(_) => Err(crate::worktree::index::locked(&lock)),
-        Err(_) => Ok(()),
-    }
 }

@@ -1,22 +1,10 @@
 //! Git told what to stage: written paths and their modes, while it runs beside.
 
-use super::refuse::with_index;
+use super::index::{git, list};
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::{Git, Running};
-use crate::proposal::Entry;
 use crate::store::Store;
-
-/// Git in this very repository, where a path is a path.
-pub(super) fn git(store: &Store) -> Result<Git> {
-    Ok(literally(store.git()?))
-}
-
-fn literally(git: Git) -> Git {
-    let others = ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
-    // Git takes none of them beside it.
-    others.into_iter().fold(git.env("GIT_LITERAL_PATHSPECS", "1"), |git, name| git.env(name, "0"))
-}
 
 /// As [`git`], for taking `paths` from the work tree where files that were just written got other
 /// modes than git has of them, those of `modes`.
@@ -47,37 +35,6 @@ pub fn modes<'a>(
             (usual != after).then(|| (path.clone(), after))
         })
         .collect()
-}
-
-/// HEAD's commit; `None` before the first one.
-pub(super) fn head(store: &Store) -> Result<Option<gix::ObjectId>> {
-    let failed = |error: &dyn std::fmt::Display| {
-        Error::new(&crate::git::codes::GIT_FAILED, format!("HEAD cannot be read: {error}"))
-            .hint("`git status` shows what is wrong with it")
-    };
-    let mut head = store.repo().head().map_err(|error| failed(&error))?;
-    if head.is_unborn() {
-        return Ok(None);
-    }
-    let id = head.try_peel_to_id().map_err(|error| failed(&error))?;
-    Ok(id.map(gix::Id::detach))
-}
-
-/// Most bytes of paths given to git as arguments at once.
-pub(super) const ARGUMENTS: usize = 100_000;
-
-pub(super) fn chunks(paths: &[RepoPath]) -> Vec<&[RepoPath]> {
-    let (mut found, mut start, mut size) = (Vec::new(), 0, 0);
-    for (index, path) in paths.iter().enumerate() {
-        size += path.as_bstr().len() + 1;
-        if size > ARGUMENTS {
-            found.push(&paths[start..index]);
-            (start, size) = (index, path.as_bstr().len() + 1);
-        }
-    }
-    found.push(&paths[start..]);
-    found.retain(|chunk| !chunk.is_empty());
-    found
 }
 
 /// Puts the paths of standard input into the index as they are in the work tree, and removes those
@@ -121,78 +78,4 @@ impl Staging {
         self.feed(paths);
         self.wait()
     }
-}
-
-/// Takes `paths` in the index back to HEAD (out of it, where HEAD does not have them or is
-/// unborn).
-///
-/// # Errors
-/// `git_failed`, `index_locked`.
-pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    let born = head(store)?.is_some();
-    for some in chunks(paths) {
-        with_index(store, || {
-            let git = match born {
-                // It looks at all files that have changed, not only at these.
-                true => {
-                    literally(store.git_without_filters()?).args(["reset", "--quiet", "HEAD", "--"])
-                }
-                false => git(store)?.args(["rm", "--quiet", "--cached", "--ignore-unmatch", "--"]),
-            };
-            git.args(some.iter().map(RepoPath::to_path)).run()
-        })?;
-    }
-    Ok(())
-}
-
-/// Puts `entries` into the index; a path without one is removed from it. Work tree files stay.
-///
-/// # Errors
-/// `git_failed`, `index_locked`.
-pub fn restage(store: &Store, entries: &[(&RepoPath, Option<Entry>)]) -> Result<()> {
-    if entries.is_empty() {
-        return Ok(());
-    }
-    let mut lines = Vec::new();
-    for (path, entry) in entries {
-        let none = store.repo().object_hash().null().to_string();
-        let (mode, id) =
-            entry.as_ref().map_or(("0", &none), |entry| (entry.mode.as_ref(), &entry.id));
-        lines.extend_from_slice(format!("{mode} {id}\t").as_bytes());
-        lines.extend_from_slice(path.as_bstr());
-        lines.push(0);
-    }
-    with_index(store, || {
-        git(store)?.args(["update-index", "-z", "--index-info"]).stdin(lines.clone()).run()
-    })
-    .map(drop)
-}
-
-/// Notes the present sizes of `paths` in the index, which has what is stored of them. A file that
-/// lies there with other line endings than before is as long as git remembers only by chance, and
-/// git takes any other length for a change without a look at what is in it.
-///
-/// # Errors
-/// `git_failed`.
-pub fn note_sizes(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    let mut found = Vec::new();
-    for some in chunks(paths) {
-        let other = git(store)?
-            .args(["diff-files", "--name-only", "--no-ext-diff", "--diff-filter=M", "-z", "--"])
-            .args(some.iter().map(RepoPath::to_path));
-        found.extend(other.run()?);
-    }
-    if found.is_empty() {
-        return Ok(());
-    }
-    git(store)?.args(["update-index", "-z", "--stdin"]).stdin(found).run().map(|_| ())
-}
-
-pub(super) fn list(paths: &[RepoPath]) -> Vec<u8> {
-    let mut list = Vec::new();
-    for path in paths {
-        list.extend_from_slice(path.as_bstr());
-        list.push(0);
-    }
-    list
 }

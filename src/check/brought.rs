@@ -138,7 +138,8 @@ impl Of<'_> {
     ) -> Result<bool> {
         let is_step = |path: &RepoPath| -> Result<bool> {
             let sides = [&parent(path), &made(path)];
-            Ok(sides[0] != sides[1] && merged::is_merged(self.store, (approved, &[]), path, sides)?)
+            Ok(sides[0] != sides[1]
+                && merged::is_merged(self.store, approved, &[], path, sides[0], sides[1])?)
         };
         let files = approved.files();
         for file in &files {

@@ -7,6 +7,7 @@ use crate::changeset::{File, RepoPath};
 use crate::error::Result;
 use crate::proposal::steps::Step;
 use crate::proposal::{Entry, ProposalId};
+use crate::repository::codes::OBJECT_MISSING;
 use crate::store::Store;
 
 /// Whether a commit that has `made` of `path`, and its parent `parent`, has a step that `cover` approves merged into
@@ -14,12 +15,29 @@ use crate::store::Store;
 /// the very content that it was approved for, is one.
 ///
 /// # Errors
-/// `object_missing`.
+/// Those of the store.
 pub fn is_merged(
     store: &Store,
-    (cover, beside): (&Cover, &[Cover]),
+    cover: &Cover,
+    beside: &[Cover],
     path: &RepoPath,
-    [parent, made]: [&Option<Entry>; 2],
+    parent: &Option<Entry>,
+    made: &Option<Entry>,
+) -> Result<bool> {
+    match merges(store, cover, beside, path, parent, made) {
+        // An approval keeps no contents: those that are not here merge with nothing.
+        Err(error) if error.is(&OBJECT_MISSING) => Ok(false),
+        merges => merges,
+    }
+}
+
+fn merges(
+    store: &Store,
+    cover: &Cover,
+    beside: &[Cover],
+    path: &RepoPath,
+    parent: &Option<Entry>,
+    made: &Option<Entry>,
 ) -> Result<bool> {
     let at_path = |step: &&Step| step.path == *path;
     let mut own = cover.steps.iter().filter(at_path).peekable();

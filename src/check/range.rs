@@ -398,8 +398,8 @@ impl Claims<'_> {
             return Ok(self.is_by_git(path, &made)?
                 && steps.any(|step| commits::has(self.store, step, made.clone())));
         }
-        let covers = (cover, self.claimed.as_slice());
-        merged::is_merged(self.store, covers, path, [&entry(self.commit.parent_tree), &made])
+        let parent = entry(self.commit.parent_tree);
+        merged::is_merged(self.store, cover, &self.claimed, path, &parent, &made)
     }
 
     fn by_git(&self) -> Result<Option<&ByGit>> {

@@ -111,7 +111,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         unshown_lines: &unshown,
         ..Besides::default()
     };
-    verdict::say_besides(&store, &authority, now, &proposals, word, &besides)?;
+    verdict::say(&store, &authority, now, &proposals, word, &besides)?;
     let answer = Rejected {
         schema: "aye/reject@1",
         success: true,

@@ -12,7 +12,7 @@ use super::asking::Asking;
 use super::branch::BranchArgs;
 use crate::changeset::FileChange;
 use crate::changeset::plan::Resolution;
-use crate::decide::verdict::{self, Word};
+use crate::decide::verdict::{self, Besides, Word};
 use crate::decide::{self, Seen};
 use crate::error::{Exit, Result};
 use crate::proposal::document::file_path;
@@ -124,7 +124,8 @@ fn reopen(
     seen: &Seen,
 ) -> Result<Outcome> {
     let proposals = std::slice::from_ref(proposal);
-    verdict::say(store, authority, context.now, proposals, &Word::Reopen, None, &[], Some(seen))?;
+    let besides = Besides { seen: Some(seen), ..Besides::default() };
+    verdict::say(store, authority, context.now, proposals, &Word::Reopen, &besides)?;
     let again = again(context, store, proposal)?;
     Ok(Outcome { answer: Answer::undone(proposal, &[], None, again.status), again, is_no: true })
 }

@@ -5,19 +5,18 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use gix::state::InProgress;
 
+use super::draft::{Draft, Terms};
 use super::shown::{self, Shown, entry};
-use super::{Draft, Made, Part, Seen, digest_of, steps, still, subject};
+use super::{Made, Part, Seen, steps, still, subject};
 use crate::apply::{self as files, Beside, Committed, Wanted};
 use crate::changeset::plan::{Planned, Resolution};
-use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot};
+use crate::changeset::{Changeset, FileChange, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result};
-use crate::proposal::event::{
-    Apply, BlobRef, Comment, Effect, FileOutcome, InputForm, Note, Subject, Written, digest, lists,
-};
+use crate::proposal::event::{Apply, Comment, Effect, FileOutcome, InputForm, Subject, Written};
 use crate::proposal::statement::Verdict;
 use crate::proposal::steps::Step;
 use crate::proposal::{Actor, Authority, ChangeRecord, Data, Proposal, ProposalId, trailers};
-use crate::store::{NewProposal, NewRevision, Store, Writer};
+use crate::store::{NewProposal, Store, Writer};
 
 /// What to do besides deciding.
 #[derive(Clone, Debug)]
@@ -60,10 +59,48 @@ impl Request {
             seen: None,
         }
     }
+
+    /// The decision to apply `proposal`.
+    fn draft<'a>(
+        &'a self,
+        authority: &'a Authority,
+        seen: &'a Seen,
+        proposal: &'a Proposal,
+    ) -> Draft<'a> {
+        Draft {
+            effect: Some(self.effect),
+            comments: &self.comments,
+            unshown_lines: self.unshown_lines,
+            ..Draft::new(authority, seen, proposal, Verdict::Apply)
+        }
+    }
+
+    /// The event that records it.
+    fn event(
+        &self,
+        terms: Terms,
+        commit: Option<&Committed>,
+        written: Vec<Written>,
+        amended: Vec<Written>,
+    ) -> Data {
+        Data::Apply(Apply {
+            written_blob: None,
+            revision: terms.revision,
+            digest: terms.digest,
+            how: terms.how,
+            effect: self.effect,
+            commit: commit.map(|commit| commit.id.clone()),
+            written,
+            amended,
+            evidence: Some(terms.evidence),
+            statement: Some(terms.statement),
+            group: self.group.clone(),
+        })
+    }
 }
 
 /// What an apply came to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Applied {
     /// What became of every file; empty for a mark.
     pub files: Vec<Planned>,
@@ -92,23 +129,29 @@ pub fn apply(
     shown: Option<&Shown>,
 ) -> Result<Applied> {
     if request.effect == Effect::MarkOnly {
-        let proposal = &super::verified(store, proposal)?;
-        return without_files(store, authority, now, proposal, request);
+        let proposal = super::verified(store, proposal)?;
+        // Nobody can have seen what cannot be read.
+        store.changeset(&proposal.current().changes)?;
+        let seen = Seen::or_now(request.seen.as_ref(), store)?;
+        store.write(authority.actor(), now, |writer| {
+            still(writer, &proposal, &seen)?;
+            let draft = request.draft(authority, &seen, &proposal);
+            draft.record(writer, |terms| request.event(terms, None, Vec::new(), Vec::new()))
+        })?;
+        return Ok(Applied::default());
     }
     let journal = files::lock_within(store, subject::patience(store, proposal)?)?;
     let _lock = subject::lock(store, authority, now, proposal)?;
     let worktree = store.worktree()?;
     let reader = worktree.reader();
-    let part = request.part.as_ref();
-    let wanted = (part, request.made.as_ref());
-    let (proposal, mut planned) =
-        plan_again(store, now, proposal, wanted, &reader, shown, request.after_commit)?;
-    let proposal = &proposal;
-    let followed = planned.followed.clone();
-    let part = followed.as_ref().map(|followed| &followed.part).or(part);
+    let mut planned = plan_again(store, now, proposal, request, &reader, shown)?;
     if request.take_residue {
         planned.take_residue();
     }
+    let planned = planned;
+    let proposal = &planned.proposal;
+    let followed = planned.followed.as_ref().map(|followed| &followed.part);
+    let part = followed.or(request.part.as_ref());
     let known: &[ChangeRecord] = match part {
         Some(_) => &[],
         None => &proposal.current().changes,
@@ -121,51 +164,35 @@ pub fn apply(
     super::require_apart(store, &proposal.id, false, super::merged(&written))?;
     let mut kind = files::APPLY;
     let mut warnings = super::ignored::warnings(store, request.effect, &planned.plan)?;
+    let draft = request.draft(authority, &planned.seen, proposal);
+    let mut draft = Draft { part, manifest: Some(&planned.manifest), ..draft };
     if request.effect == Effect::Commit {
         kind = files::COMMIT;
-        let seen = require_recordable(store, authority, now, proposal, (&planned, part))?;
-        let wanted = (request, part);
-        keep_ahead(store, authority, now, proposal, wanted, (&planned, seen), &written)?;
+        store.write(authority.actor(), now, |writer| draft.prepare(writer))?;
     }
+    let reviewers = reviewers(store, authority, part, &planned);
     let wanted = Wanted {
         effect: request.effect,
         message: request.message.as_deref(),
         subject: files::subject(kind, &proposal.id, now),
-    };
-    let reviewers = reviewers(store, authority, proposal, part, &planned);
-    let (mut follow_up, mut unasked_about) = (None, Vec::new());
-    let made = files::write(
-        store,
-        &journal,
-        &reader,
-        &worktree,
-        &planned.plan,
-        wanted,
-        |commit| {
-            let amended = amended(store, &planned, commit)?;
-            unasked_about = commit.map(unasked).unwrap_or_default();
-            store.write(authority.actor(), now, |writer| {
-                let current = still(writer, proposal, &planned.seen)?;
-                let decided = Decided {
-                    current: &current,
-                    request,
-                    part,
-                    planned: &planned,
-                    written,
-                    amended,
-                    commit,
-                };
-                let differs = decided.amended.clone();
-                decided.record(writer, authority, now)?;
-                if !differs.is_empty() {
-                    follow_up = Some(ask_about(writer, &current, &differs, commit)?);
-                }
-                Ok(())
-            })
-        },
-        &reviewers,
+        plan: &planned.plan,
+        reviewers: &reviewers,
         proposal,
-    )?;
+    };
+    let (mut follow_up, mut unasked_about) = (None, Vec::new());
+    let made = files::write(store, &journal, &worktree, &reader, wanted, |commit| {
+        let amended = amended(store, &planned, commit)?;
+        unasked_about = commit.map(unasked).unwrap_or_default();
+        store.write(authority.actor(), now, |writer| {
+            still(writer, proposal, &planned.seen)?;
+            let asked = amended.clone();
+            draft.record(writer, |terms| request.event(terms, commit, written, amended))?;
+            if !asked.is_empty() {
+                follow_up = Some(ask_about(writer, proposal, &asked, commit)?);
+            }
+            Ok(())
+        })
+    })?;
     drop(journal);
     warnings.extend(made.warning);
     warnings.extend(made.commit.as_ref().and_then(|commit| on_no_branch(store, commit)));
@@ -190,22 +217,20 @@ pub fn apply(
 fn reviewers(
     store: &Store,
     authority: &Authority,
-    proposal: &Proposal,
     part: Option<&Part>,
     planned: &Shown,
 ) -> Vec<Actor> {
     let decides = authority.is_of_a_person().then(|| authority.actor().clone());
     let mut found = Vec::from_iter(decides);
     if part.is_none() {
-        let approvals = steps::approvers(store, proposal, &planned.manifest);
+        let approvals = steps::approvers(store, &planned.proposal, &planned.manifest);
         trailers::add(&mut found, approvals.into_iter().map(|approval| approval.by));
     }
     found
 }
 
-/// The proposal as [`super::verified`], and its plan, or that of `part` of it, or what was `made`, again while the
-/// journal is locked, and held to what was shown: one look at the lanes. With `after_commit`, HEAD may
-/// have moved.
+/// The plan of the proposal, as [`super::verified`], again while the journal is locked, for what of it `request` takes,
+/// and held to what was shown: one look at the lanes.
 ///
 /// # Errors
 /// As [`super::verified`]; `not_pending`, `conflict`, `changed_since_shown`; those of the store and the work tree.
@@ -213,217 +238,28 @@ pub(super) fn plan_again(
     store: &Store,
     now: DateTime<Utc>,
     proposal: &Proposal,
-    (part, made): (Option<&Part>, Option<&Made>),
+    request: &Request,
     snapshot: &dyn Snapshot,
     shown: Option<&Shown>,
-    after_commit: bool,
-) -> Result<(Proposal, Shown)> {
+) -> Result<Shown> {
     let view = store.look()?;
     let proposal = super::verified_in(store, &view, proposal)?;
     proposal.require_pending(now)?;
-    let mut planned = match made {
+    let mut planned = match &request.made {
         Some(made) => shown::show_made(store, &view, &proposal, made, snapshot)?,
-        None => shown::show(store, &view, &proposal, part, snapshot)?,
+        None => shown::show(store, &view, &proposal, request.part.as_ref(), snapshot)?,
     };
     drop(view);
     if let Some(refusal) = conflict(&planned.plan, &proposal.id) {
         return Err(store.name_sparse(refusal));
     }
     if let Some(shown) = shown {
-        shown.require_same(&planned, after_commit)?;
+        shown.require_same(&planned, request.after_commit)?;
         // The lane tip that the person had seen is the earlier one.
         let target = planned.seen.target.clone();
         planned.seen = Seen { target, ..shown.seen.clone() };
     }
-    Ok((proposal, planned))
-}
-
-/// Applies without writing files: the person carries it out.
-fn without_files(
-    store: &Store,
-    authority: &Authority,
-    now: DateTime<Utc>,
-    proposal: &Proposal,
-    request: &Request,
-) -> Result<Applied> {
-    // Nobody can have seen what cannot be read.
-    store.changeset(&proposal.current().changes)?;
-    let seen = match &request.seen {
-        Some(seen) => seen.clone(),
-        None => Seen::now(store, &store.view()?)?,
-    };
-    store.write(authority.actor(), now, |writer| {
-        let current = still(writer, proposal, &seen)?;
-        let revision = current.current();
-        let (event, digest) = (revision.event.clone(), digest_of(revision));
-        comment(writer, &current.id, &request.comments)?;
-        let draft = Draft {
-            authority,
-            now: writer.now(),
-            seen: &seen,
-            proposal: &current,
-            revision: &event,
-            digest: &digest,
-            verdict: Verdict::Apply,
-            reason: None,
-            effect: Some(Effect::MarkOnly),
-            unshown_lines: request.unshown_lines,
-        };
-        let statement = draft.attach(writer, None)?;
-        let apply = Apply {
-            written_blob: None,
-            revision: event.clone(),
-            digest: digest.clone(),
-            how: authority.evidence().how(),
-            effect: Effect::MarkOnly,
-            commit: None,
-            written: Vec::new(),
-            amended: Vec::new(),
-            evidence: Some(authority.evidence().clone()),
-            statement: Some(statement),
-            group: request.group.clone(),
-        };
-        writer.decide(authority, Some(&current.id), Data::Apply(apply)).map(drop)
-    })?;
-    Ok(Applied {
-        files: Vec::new(),
-        commit: None,
-        warnings: Vec::new(),
-        amended: None,
-        not_approved: Vec::new(),
-    })
-}
-
-/// An apply that is about to be recorded.
-struct Decided<'a> {
-    current: &'a Proposal,
-    request: &'a Request,
-    /// What is applied instead of the proposal's own changes.
-    part: Option<&'a Part>,
-    planned: &'a Shown,
-    written: Vec<Written>,
-    amended: Vec<Written>,
-    commit: Option<&'a Committed>,
-}
-
-impl Decided<'_> {
-    fn record(
-        self,
-        writer: &mut Writer<'_>,
-        authority: &Authority,
-        now: DateTime<Utc>,
-    ) -> Result<()> {
-        let id = &self.current.id;
-        comment(writer, id, &self.request.comments)?;
-        let (revision, digest) = match self.part {
-            Some(part) => {
-                let (changes, reason) = (&part.changes, part.reason.clone());
-                let on = self.current.current().on.clone();
-                let new = NewRevision { on, ..NewRevision::new(changes, reason) };
-                let revised = writer.revise(authority, id, new)?;
-                let digest = digest(revised.event.data.changes());
-                (revised.id, digest)
-            }
-            None => (self.current.current().event.clone(), digest_of(self.current.current())),
-        };
-        let effect = self.request.effect;
-        let draft = Draft {
-            authority,
-            now,
-            seen: &self.planned.seen,
-            proposal: self.current,
-            revision: &revision,
-            digest: &digest,
-            verdict: Verdict::Apply,
-            reason: None,
-            effect: Some(effect),
-            unshown_lines: self.request.unshown_lines,
-        };
-        let statement = draft.attach(writer, Some(&self.planned.manifest))?;
-        let apply = Apply {
-            written_blob: None,
-            revision,
-            digest,
-            how: authority.evidence().how(),
-            effect,
-            commit: self.commit.map(|commit| commit.id.clone()),
-            written: self.written,
-            amended: self.amended,
-            evidence: Some(authority.evidence().clone()),
-            statement: Some(statement),
-            group: self.request.group.clone(),
-        };
-        writer.decide(authority, Some(id), Data::Apply(apply)).map(drop)
-    }
-}
-
-/// Refuses, before git makes the commit, which nothing takes back, what could not be recorded after it: a proposal
-/// that is not as it was shown any more, a lock or a lane that cannot be had, a `part` that others must not see.
-/// Returns the commit that its statement names as seen.
-fn require_recordable(
-    store: &Store,
-    authority: &Authority,
-    now: DateTime<Utc>,
-    proposal: &Proposal,
-    (planned, part): (&Shown, Option<&Part>),
-) -> Result<Option<String>> {
-    store.write(authority.actor(), now, |writer| {
-        still(writer, proposal, &planned.seen)?;
-        part.map_or(Ok(()), |part| writer.require_revisable(proposal, &part.changes))?;
-        writer.seen(&proposal.id, false, &planned.seen.own)
-    })
-}
-
-/// Flushes, before git makes the commit, what its record names and does not depend on the commit:
-/// after that the event, its trees and its lane commit are left. Nothing names these objects yet.
-fn keep_ahead(
-    store: &Store,
-    authority: &Authority,
-    now: DateTime<Utc>,
-    proposal: &Proposal,
-    (request, part): (&Request, Option<&Part>),
-    (planned, seen): (&Shown, Option<String>),
-    written: &[Written],
-) -> Result<()> {
-    let manifest = File::regular(planned.manifest.to_bytes());
-    let mut kept = Vec::new();
-    if let Some(part) = part {
-        // Its revision is not there yet, so that the statement cannot be made.
-        kept.extend(part.changes.changes().iter().filter_map(|change| change.after.clone()));
-    } else {
-        let (revision, digest) = (proposal.current(), digest_of(proposal.current()));
-        let draft = Draft {
-            authority,
-            now,
-            seen: &planned.seen,
-            proposal,
-            revision: &revision.event,
-            digest: &digest,
-            verdict: Verdict::Apply,
-            reason: None,
-            effect: Some(request.effect),
-            unshown_lines: request.unshown_lines,
-        };
-        let id = store.entry_of(&manifest)?.id;
-        let sha256 = crate::sha256::hex(&manifest.bytes);
-        kept.push(File::regular(draft.statement(Some(BlobRef { id, sha256 }), seen)?));
-    }
-    kept.extend(lists::of_written(written)?.map(File::regular));
-    kept.push(manifest);
-    let kept: Vec<Option<&File>> = kept.iter().map(Some).collect();
-    store.keep(&kept).map(drop)
-}
-
-/// Writes comments of the same session, before what it decides.
-pub(super) fn comment(
-    writer: &mut Writer<'_>,
-    id: &ProposalId,
-    comments: &[Comment],
-) -> Result<()> {
-    for comment in comments {
-        writer.note(Some(id), Note::Comment(comment.clone()))?;
-    }
-    Ok(())
+    Ok(planned)
 }
 
 /// What the commit holds otherwise than was approved: a hook changed it or put it there, or somebody has
@@ -531,7 +367,7 @@ pub fn write_markers(store: &Store, now: DateTime<Utc>, shown: &Shown) -> Result
         return Err(super::changed(&proposal, "the files changed"));
     }
     let plan = plan.with_markers()?;
-    files::write_unrecorded(&journal, &reader, &worktree, &plan)?;
+    journal.apply(&reader, &files::steps(&worktree, &plan)?, None, |_| Ok(()))?;
     Ok(plan)
 }
 
@@ -576,16 +412,9 @@ pub(super) fn propose_and_apply(
         let subject = files::subject(files::APPLY, &proposal.id, writer.now());
         journal.apply(&reader, &steps, Some(&subject), |_| {
             let request = Request::all(Effect::Files);
-            let decided = Decided {
-                current: &proposal,
-                request: &request,
-                part: None,
-                planned: &planned,
-                written,
-                amended: Vec::new(),
-                commit: None,
-            };
-            decided.record(writer, authority, now)?;
+            let draft = request.draft(authority, &planned.seen, &proposal);
+            let draft = Draft { manifest: Some(&planned.manifest), ..draft };
+            draft.record(writer, |terms| request.event(terms, None, written, Vec::new()))?;
             crate::failpoint!("apply.event");
             writer.commit()
         })?;

@@ -2,14 +2,15 @@
 
 use chrono::{DateTime, Utc};
 
-use super::apply::plan_again;
+use super::apply::{Request, plan_again};
+use super::draft::{Draft, Terms};
 use super::shown::entry;
-use super::{Draft, Shown, digest_of, still, subject};
+use super::{Shown, still, subject};
 use crate::apply as files;
 use crate::changeset::RepoPath;
 use crate::changeset::plan::Planned;
 use crate::error::{Error, Result};
-use crate::proposal::event::Approve;
+use crate::proposal::event::{Approve, Effect};
 use crate::proposal::manifest::ApprovedAs;
 use crate::proposal::statement::Verdict;
 use crate::proposal::{Authority, Data, Entry, Proposal};
@@ -51,9 +52,9 @@ pub fn approve(
     // No other process writes the files between the plan and the record.
     let _journal = files::lock_within(store, subject::patience(store, proposal)?)?;
     let worktree = store.worktree()?;
-    let (proposal, planned) =
-        plan_again(store, now, proposal, (None, None), &worktree.reader(), shown, false)?;
-    let proposal = &proposal;
+    let request = Request::all(Effect::Files);
+    let planned = plan_again(store, now, proposal, &request, &worktree.reader(), shown)?;
+    let proposal = &planned.proposal;
     if let Some((from, to)) = planned.followed.iter().flat_map(|f| &f.moves).next() {
         let message = format!("{} has moved to {} since", from.display(), to.display());
         return Err(Error::new(&crate::changeset::codes::CONFLICT, message)
@@ -73,24 +74,15 @@ pub fn approve(
     let merged = merged.iter().map(|(path, now)| (*path, now.as_ref()));
     super::require_apart(store, &proposal.id, false, merged)?;
     store.write(authority.actor(), now, |writer| {
-        let current = still(writer, proposal, &planned.seen)?;
-        let (revision, digest) = (current.current().event.clone(), digest_of(current.current()));
-        let draft = Draft {
-            authority,
-            now: writer.now(),
-            seen: &planned.seen,
-            proposal: &current,
-            revision: &revision,
-            digest: &digest,
-            verdict: Verdict::Approve,
-            reason: remarks.reason.as_deref(),
-            effect: None,
-            unshown_lines: remarks.unshown_lines,
-        };
-        let statement = Some(draft.attach(writer, Some(&planned.manifest))?);
-        let (reason, evidence) = (remarks.reason.clone(), authority.evidence().clone());
-        let approve = Approve { revision, digest, reason, evidence, statement };
-        writer.decide(authority, Some(&current.id), Data::Approve(approve)).map(drop)
+        still(writer, proposal, &planned.seen)?;
+        let draft = Draft::new(authority, &planned.seen, proposal, Verdict::Approve);
+        let (reason, manifest) = (remarks.reason.as_deref(), Some(&planned.manifest));
+        let unshown_lines = remarks.unshown_lines;
+        Draft { reason, manifest, unshown_lines, ..draft }.record(writer, |terms| {
+            let Terms { revision, digest, reason, evidence, statement, .. } = terms;
+            let statement = Some(statement);
+            Data::Approve(Approve { revision, digest, reason, evidence, statement })
+        })
     })?;
     let not_approved =
         planned.foreign().map(|residue| residue.path.display().to_string()).collect();

@@ -2,13 +2,14 @@
 //!
 //! Plan, show, decide happen before any lock is taken. Then the lock, the plan again, and the
 //! comparison: what would be written has to be what was shown, byte for byte, or nothing is
-//! written and the caller asks again. The event names the [`statement`] and its
-//! [`manifest`](crate::proposal::manifest).
+//! written and the caller asks again. The event names the [`statement`](crate::proposal::statement) and
+//! its [`manifest`](crate::proposal::manifest).
 //! Who may decide is for [`crate::proposal::authority`]; every function here takes its answer.
 
 mod ahead;
 pub mod apply;
 pub mod approve;
+mod draft;
 mod follow;
 pub mod group;
 mod ignored;
@@ -25,7 +26,7 @@ mod unrecorded;
 mod unstage;
 pub mod verdict;
 
-use crate::proposal::statement::{self, Statement, Target, Verdict};
+use crate::proposal::statement::Target;
 pub use ahead::Ahead;
 pub use apply::{Applied, Request, apply};
 pub use approve::approve;
@@ -37,15 +38,10 @@ pub use subject::{contains, plan_wherever};
 pub use undo::{Undone, undo};
 pub use unrecorded::{Made, Unrecorded, require_recorded, unrecorded};
 
-use chrono::{DateTime, Utc};
-
 use crate::changeset::instructions::Instructions;
 use crate::changeset::{Changeset, RepoPath, sensitive};
 use crate::error::{Error, Result};
-use crate::proposal::event::{
-    BlobRef, Effect, Evidence, RevisionReason, Subject, Written, digest, timestamp,
-};
-use crate::proposal::manifest::Manifest;
+use crate::proposal::event::{Evidence, RevisionReason, Subject, Written, digest};
 use crate::proposal::rules::{Class, Verb};
 use crate::proposal::{
     Authority, Caller, Data, Entry, Event, Proposal, ProposalId, Revision, authority, codes,
@@ -74,6 +70,11 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// As it was `seen`; as it is now where that is not known.
+    fn or_now(seen: Option<&Self>, store: &Store) -> Result<Self> {
+        seen.map_or_else(|| Self::now(store, &store.view()?), |seen| Ok(seen.clone()))
+    }
+
     /// As they are now.
     ///
     /// # Errors
@@ -85,74 +86,6 @@ impl Seen {
         let target =
             Target { commit: head.commit.map(|commit| commit.to_string()), name: head.branch };
         Ok(Self { target, own, policy, repository })
-    }
-}
-
-/// What the statements of one decision have in common.
-pub(crate) struct Draft<'a> {
-    pub(crate) authority: &'a Authority,
-    pub(crate) now: DateTime<Utc>,
-    pub(crate) seen: &'a Seen,
-    pub(crate) proposal: &'a Proposal,
-    pub(crate) revision: &'a str,
-    pub(crate) digest: &'a str,
-    pub(crate) verdict: Verdict,
-    pub(crate) reason: Option<&'a str>,
-    pub(crate) effect: Option<Effect>,
-    pub(crate) unshown_lines: u64,
-}
-
-impl Draft<'_> {
-    /// Adds the statement, and `manifest` where there is one, to what `writer` commits next.
-    ///
-    /// # Errors
-    /// As [`Statement::to_bytes`] and [`Writer::attach`].
-    pub(crate) fn attach(
-        &self,
-        writer: &mut Writer<'_>,
-        manifest: Option<&Manifest>,
-    ) -> Result<BlobRef> {
-        let manifest =
-            manifest.map(|manifest| writer.attach("manifest", &manifest.to_bytes())).transpose()?;
-        let seen = writer.seen(&self.proposal.id, self.takes_back(), &self.seen.own)?;
-        writer.attach("statement", &self.statement(manifest, seen)?)
-    }
-
-    /// Whether it takes a decision back.
-    pub(crate) fn takes_back(&self) -> bool {
-        matches!(self.verdict, Verdict::Undo | Verdict::Reopen)
-    }
-
-    /// The statement, which names `manifest` and the lane tip that was `seen`.
-    ///
-    /// # Errors
-    /// As [`Statement::to_bytes`].
-    pub(crate) fn statement(
-        &self,
-        manifest: Option<BlobRef>,
-        seen: Option<String>,
-    ) -> Result<Vec<u8>> {
-        let mut statement = Statement {
-            actor: self.authority.actor().clone(),
-            digest: self.digest.to_owned(),
-            effect: self.effect,
-            evidence: self.authority.evidence().clone(),
-            format: statement::FORMAT.to_owned(),
-            manifest,
-            policy: self.seen.policy.clone(),
-            proposal: self.proposal.first_event.clone(),
-            reason: None,
-            reason_sha256: None,
-            repository: self.seen.repository.clone(),
-            revision: self.revision.to_owned(),
-            seen,
-            target: self.seen.target.clone(),
-            time: timestamp(self.now),
-            unshown_lines: self.unshown_lines,
-            verdict: self.verdict.clone(),
-        };
-        statement.set_reason(self.reason);
-        statement.to_bytes()
     }
 }
 
@@ -192,19 +125,18 @@ fn of_view(store: &Store, view: &View, shown: &[Proposal]) -> Result<Vec<Proposa
     Ok(verified)
 }
 
-/// The proposal as the lanes have it now, held to what was shown of it: still pending, at the same
-/// revision, and with nothing new about it in this clone's lanes.
+/// Refuses where `shown` is not what the lanes have now: still pending, at the same revision, and with nothing
+/// new about it in this clone's lanes.
 ///
 /// # Errors
 /// `not_pending`, `revised_meanwhile`, `changed_since_shown`.
-pub(crate) fn still(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<Proposal> {
+pub(crate) fn still(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<()> {
     let _reading = writer.view.hold();
     let proposal = writer.view.proposal(&shown.id)?;
     proposal.require_understood()?;
     proposal.require_pending(writer.now())?;
     proposal.require_revision(&shown.current().event)?;
-    require_quiet(writer, shown, seen)?;
-    Ok(proposal)
+    require_quiet(writer, shown, seen)
 }
 
 /// Refuses where one of this clone's lanes has said something about the proposal since it was shown.

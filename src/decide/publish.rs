@@ -17,14 +17,15 @@ pub fn publish(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
-    (shown, seen): (&Proposal, &Seen),
+    shown: &Proposal,
+    seen: &Seen,
     to: &Audience,
 ) -> Result<()> {
     let shown = &verified(store, shown)?;
     // What cannot be read here could not be sent.
     store.changeset(&shown.current().changes)?;
     store.write(authority.actor(), now, |writer| {
-        let proposal = still(writer, shown, seen)?;
-        writer.publish(authority, &proposal, to)
+        still(writer, shown, seen)?;
+        writer.publish(authority, shown, to)
     })
 }

@@ -38,13 +38,9 @@ pub(super) fn forward(
         (Subject::Memory, None) => Ok((memory::preview(store, proposal, snapshot)?, None)),
         (Subject::Memory, Some(_)) => Err(memory::whole(proposal)),
         (Subject::Code, Some(part)) => {
-            let (plan, followed) = following(
-                store,
-                view,
-                proposal,
-                (part.changes.changes(), follow::follow),
-                snapshot,
-            )?;
+            let changes = part.changes.changes();
+            let (plan, followed) =
+                following(store, view, proposal, changes, follow::follow, snapshot)?;
             let followed = followed.map(|followed| Followed {
                 part: Part { reason: part.reason.clone(), ..followed.part },
                 ..followed
@@ -53,7 +49,7 @@ pub(super) fn forward(
         }
         (Subject::Code, None) => {
             let changes = store.changeset(&proposal.current().changes)?.into_changes();
-            following(store, view, proposal, (&changes, follow::follow), snapshot)
+            following(store, view, proposal, &changes, follow::follow, snapshot)
         }
     }
 }
@@ -73,7 +69,7 @@ pub fn plan_wherever(
         return memory::preview(store, proposal, snapshot);
     }
     let changes = store.changeset(&proposal.current().changes)?.into_changes();
-    let (plan, _) = following(store, view, proposal, (&changes, follow::wherever), snapshot)?;
+    let (plan, _) = following(store, view, proposal, &changes, follow::wherever, snapshot)?;
     Ok(plan)
 }
 
@@ -92,7 +88,8 @@ fn following(
     store: &Store,
     view: &View,
     proposal: &Proposal,
-    (changes, follow): (&[FileChange], Follow),
+    changes: &[FileChange],
+    follow: Follow,
     snapshot: &dyn Snapshot,
 ) -> Result<Forward> {
     let plan = on(store, changes, proposal, snapshot)?;
@@ -137,23 +134,13 @@ pub(super) fn back(
     }
     match proposal.subject {
         Subject::Memory => memory::preview_undo(store, proposal, decision),
-        Subject::Code => written_back(store, written, snapshot),
+        Subject::Code => {
+            let written = written.iter().filter(|file| file.before != file.after);
+            let changes: Result<Vec<FileChange>> =
+                written.map(|file| change(store, &Step::from(file))).collect();
+            plan(&inverse(&changes?), snapshot, Sides { ours: "current", theirs: "before" })
+        }
     }
-}
-
-/// Plans putting back what stood before `written`.
-///
-/// # Errors
-/// `object_missing`, and what the work tree refuses.
-pub(super) fn written_back(
-    store: &Store,
-    written: &[Written],
-    snapshot: &dyn Snapshot,
-) -> Result<Resolution> {
-    let written = written.iter().filter(|file| file.before != file.after);
-    let changes: Result<Vec<FileChange>> =
-        written.map(|file| change(store, &Step::from(file))).collect();
-    plan(&inverse(&changes?), snapshot, Sides { ours: "current", theirs: "before" })
 }
 
 /// `step` as a change.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::{Draft, Seen, require_quiet, shown, subject};
+use super::draft::Draft;
+use super::{Seen, require_quiet, shown, subject};
 use crate::apply as files;
 use crate::changeset::Snapshot;
 use crate::changeset::codes::CONFLICT;
@@ -14,7 +15,7 @@ use crate::proposal::event::{Effect, Patch, Subject, Undo, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::statement::Verdict;
 use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, codes};
-use crate::store::{Store, View};
+use crate::store::{Store, View, Writer};
 
 /// What an undo came to.
 #[derive(Clone, Debug)]
@@ -108,8 +109,11 @@ pub fn undo(
     let commit = decision.commit.clone();
     // The lane tip is the one that was seen, HEAD the one that is there.
     let at = Seen { target: Seen::now(store, &store.view()?)?.target, ..at.clone() };
+    let draft = Draft::new(authority, &at, seen, Verdict::Undo);
+    let draft = Draft { revision: &decision.revision, ..draft };
     if decision.written.is_empty() {
-        record(store, authority, now, seen, &at, None, Vec::new())?;
+        store
+            .write(authority.actor(), now, |writer| record(writer, draft, decision, Vec::new()))?;
         return Ok(Undone { files: Vec::new(), commit, notes: Vec::new() });
     }
     let journal = files::lock(store)?;
@@ -132,14 +136,15 @@ pub fn undo(
     let view = store.view()?;
     let planned = shown::of_plan(store, &view, seen, None, plan)?;
     drop(view);
+    let (effect, manifest) = (Some(Effect::Files), Some(&planned.manifest));
+    let draft = Draft { effect, manifest, ..draft };
     let subject = files::subject(files::UNDO, &seen.id, now);
+    let put_back = written.clone();
     journal.apply(&reader, &files::steps(&worktree, &planned.plan)?, Some(&subject), |_| {
         crate::failpoint!("undo.event");
-        record(store, authority, now, seen, &at, Some(&planned), written)
+        store.write(authority.actor(), now, |writer| record(writer, draft, decision, written))
     })?;
-    let mut notes = Vec::new();
-    let staged_by_aye = decision.effect == Some(Effect::Index);
-    notes.extend(super::unstage::unstage(store, &taken, staged_by_aye));
+    let mut notes = Vec::from_iter(super::unstage::unstage(store, &put_back));
     let files = planned.plan.files;
     let nothing = elsewhere(store, seen, &files);
     notes.extend(nothing.map(|why| format!("nothing was put back: {why}")));
@@ -244,39 +249,24 @@ fn restorable(store: &Store, proposal: &Proposal, decision: &Decision) -> Result
     .hint("nothing was written; revert it by hand, or undo it in the clone that applied it"))
 }
 
+/// Records `draft`, the undo of `decision`, where that still stands.
 fn record(
-    store: &Store,
-    authority: &Authority,
-    now: DateTime<Utc>,
-    seen: &Proposal,
-    at: &Seen,
-    planned: Option<&shown::Shown>,
+    writer: &mut Writer<'_>,
+    draft: Draft<'_>,
+    decision: &Decision,
     written: Vec<Written>,
 ) -> Result<()> {
-    store.write(authority.actor(), now, |writer| {
-        let proposal = writer.view.proposal(&seen.id)?;
-        let revision = applied(store, &proposal)?.revision.clone();
-        require_quiet(writer, seen, at)?;
-        let digest = proposal.revision(&revision).map(super::digest_of).unwrap_or_default();
-        let draft = Draft {
-            authority,
-            now: writer.now(),
-            seen: at,
-            proposal: &proposal,
-            revision: &revision,
-            digest: &digest,
-            verdict: Verdict::Undo,
-            reason: None,
-            effect: planned.map(|_| Effect::Files),
-            unshown_lines: 0,
-        };
-        let statement = draft.attach(writer, planned.map(|planned| &planned.manifest))?;
-        let evidence = Some(authority.evidence().clone());
-        let undo =
-            Undo { written, written_blob: None, patch: None, evidence, statement: Some(statement) };
-        writer.decide(authority, Some(&seen.id), Data::Undo(undo))?;
-        writer.renew(&seen.id)
-    })
+    let id = &draft.proposal.id;
+    let current = writer.view.proposal(id)?;
+    if applied(writer.store(), &current)?.event != decision.event {
+        return Err(super::changed(&current, "it was applied again"));
+    }
+    require_quiet(writer, draft.proposal, draft.seen)?;
+    draft.record(writer, |terms| {
+        let (evidence, statement) = (Some(terms.evidence), Some(terms.statement));
+        Data::Undo(Undo { written, written_blob: None, patch: None, evidence, statement })
+    })?;
+    writer.renew(id)
 }
 
 /// Plans taking a direct patch back. Writes nothing.

@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Draft, Seen, apply, digest_of, require_quiet, still};
+use super::draft::{Draft, Terms};
+use super::{Seen, require_quiet, still};
 use crate::changeset::Changeset;
 use crate::error::{Error, Result};
 use crate::proposal::event::{Comment, Mark, Marked, Reject, Reopen, RequestChanges};
@@ -37,6 +38,41 @@ impl Word {
             Self::Mark(_) => Verdict::Mark,
         }
     }
+
+    /// The event that records it; `group` is the digest of those that are decided with it.
+    fn event(&self, terms: Terms, group: Option<&str>) -> Data {
+        let Terms { revision, digest, reason, how, evidence, statement } = terms;
+        let group = group.map(str::to_owned);
+        match self {
+            Self::Reject | Self::Withdraw => Data::Reject(Reject {
+                reason,
+                revision,
+                digest,
+                how,
+                withdrawn: *self == Self::Withdraw,
+                evidence: Some(evidence),
+                statement: Some(statement),
+                group,
+            }),
+            Self::RequestChanges => Data::RequestChanges(RequestChanges {
+                reason,
+                revision: Some(revision),
+                evidence: Some(evidence),
+                statement: Some(statement),
+            }),
+            Self::Reopen => {
+                Data::Reopen(Reopen { revision, reason, evidence, statement: Some(statement) })
+            }
+            Self::Mark(verdict) => Data::Mark(Mark {
+                verdict: *verdict,
+                revision,
+                digest,
+                reason,
+                evidence,
+                statement: Some(statement),
+            }),
+        }
+    }
 }
 
 /// What is said besides, and when the proposals were looked at.
@@ -54,30 +90,11 @@ pub struct Besides<'a> {
     pub unshown_lines: &'a [u64],
 }
 
-/// As [`say_besides`], of proposals that were looked at one by one.
-///
-/// # Errors
-/// As [`say_besides`].
-#[expect(clippy::too_many_arguments, reason = "who says what of which, and when it was seen")]
-pub fn say(
-    store: &Store,
-    authority: &Authority,
-    now: DateTime<Utc>,
-    proposals: &[Proposal],
-    word: &Word,
-    reason: Option<&str>,
-    comments: &[Comment],
-    seen: Option<&Seen>,
-) -> Result<()> {
-    let besides = Besides { reason, comments, seen, ..Besides::default() };
-    say_besides(store, authority, now, proposals, word, &besides)
-}
-
 /// Says one thing about all of `proposals`, or nothing about any.
 ///
 /// # Errors
 /// `not_pending` (`not_rejected` for reopening), `revised_meanwhile`, `changed_since_shown`; `secret_detected` for an agent's reason where `aye.scan` is `block`; those of the store.
-pub fn say_besides(
+pub fn say(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
@@ -85,69 +102,24 @@ pub fn say_besides(
     word: &Word,
     besides: &Besides<'_>,
 ) -> Result<()> {
-    super::verified_all(store, proposals)?;
-    let Besides { reason, comments, seen, group, unshown_lines } = *besides;
+    let proposals = super::verified_all(store, proposals)?;
+    let Besides { reason, comments, group, unshown_lines, .. } = *besides;
     if authority.actor().kind == ActorKind::Agent {
         gate::lines(store, &Changeset::default(), &[("reason", reason)])?;
     }
-    let seen = match seen {
-        Some(seen) => seen.clone(),
-        None => Seen::now(store, &store.view()?)?,
-    };
+    let seen = Seen::or_now(besides.seen, store)?;
     store.write(authority.actor(), now, |writer| {
-        for (at, shown) in proposals.iter().enumerate() {
-            let proposal = match word {
-                Word::Reopen => {
-                    let proposal = writer.view.proposal(&shown.id)?;
-                    require_rejected(&proposal)?;
-                    require_quiet(writer, shown, &seen)?;
-                    proposal
-                }
-                _ => still(writer, shown, &seen)?,
-            };
-            apply::comment(writer, &proposal.id, comments)?;
-            let (revision, digest) =
-                (proposal.current().event.clone(), digest_of(proposal.current()));
-            let draft = Draft {
-                authority,
-                now: writer.now(),
-                seen: &seen,
-                proposal: &proposal,
-                revision: &revision,
-                digest: &digest,
-                verdict: word.verdict(),
-                reason,
-                effect: None,
-                unshown_lines: unshown_lines.get(at).copied().unwrap_or_default(),
-            };
-            let statement = Some(draft.attach(writer, None)?);
-            let reason = reason.map(str::to_owned);
-            let evidence = authority.evidence().clone();
-            let how = evidence.how();
-            let data = match word {
-                Word::Reject | Word::Withdraw => Data::Reject(Reject {
-                    reason,
-                    revision,
-                    digest,
-                    how,
-                    withdrawn: *word == Word::Withdraw,
-                    evidence: Some(evidence),
-                    statement,
-                    group: group.map(str::to_owned),
-                }),
-                Word::RequestChanges => Data::RequestChanges(RequestChanges {
-                    reason,
-                    revision: Some(revision),
-                    evidence: Some(evidence),
-                    statement,
-                }),
-                Word::Reopen => Data::Reopen(Reopen { revision, reason, evidence, statement }),
-                Word::Mark(verdict) => {
-                    let verdict = *verdict;
-                    Data::Mark(Mark { verdict, revision, digest, reason, evidence, statement })
-                }
-            };
-            writer.decide(authority, Some(&proposal.id), data)?;
+        for (at, proposal) in proposals.iter().enumerate() {
+            if *word == Word::Reopen {
+                require_rejected(&writer.view.proposal(&proposal.id)?)?;
+                require_quiet(writer, proposal, &seen)?;
+            } else {
+                still(writer, proposal, &seen)?;
+            }
+            let unshown_lines = unshown_lines.get(at).copied().unwrap_or_default();
+            let draft = Draft::new(authority, &seen, proposal, word.verdict());
+            let draft = Draft { reason, comments, unshown_lines, ..draft };
+            draft.record(writer, |terms| word.event(terms, group))?;
             if *word == Word::Reopen {
                 writer.renew(&proposal.id)?;
             }

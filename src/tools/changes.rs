@@ -18,7 +18,7 @@ use crate::app::{self, Session, capture};
 use crate::changeset::snippet::{Action, Edit};
 use crate::changeset::{Occurrence, Snippet, codes as changeset_codes};
 use crate::decide;
-use crate::decide::verdict::{self, Word};
+use crate::decide::verdict::{self, Besides, Word};
 use crate::error::{Error, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::event::{Evidence, InputForm, Marked, Subject, timestamp};
@@ -398,7 +398,8 @@ fn mark(
     let proposals = std::slice::from_ref(proposal);
     let evidence = Evidence::Tool;
     let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
-    verdict::say(store, &authority, session.now, proposals, &word, reason, &[], None)
+    let besides = Besides { reason, ..Besides::default() };
+    verdict::say(store, &authority, session.now, proposals, &word, &besides)
 }
 
 fn apply(session: &Session<'_>, arguments: Apply) -> Result<Value> {

@@ -46,17 +46,7 @@ fn two_that_were_staged_in_one_file_both_leave() {
 }
 
 #[test]
-fn what_is_staged_in_part_leaves_as_well() {
-    let repo = Repo::with(&[("a.txt", &lines("3", "9"))]);
-    let args = ["propose", "a.txt", "--content-file", "-", "-q"];
-    let id = repo.aye_stdin(&args, lines("three", "nine")).ok().id();
-    repo.aye(&["apply", &id, "--yes", "--index"]).ok();
-    repo.write("a.txt", lines("three", "9"));
-    repo.git(&["add", "a.txt"]);
-    repo.write("a.txt", lines("three", "nine"));
-    repo.aye(&["undo", &id, "--yes"]).ok();
-    assert_eq!(repo.git(&["status", "--porcelain"]), "");
-    // In the same lines something else is.
+fn other_staged_content_than_the_files_stays_and_is_reported() {
     let (repo, id) = staged();
     repo.write("a.txt", lines("drei", "9"));
     repo.git(&["add", "a.txt"]);
@@ -103,14 +93,14 @@ fn what_a_person_has_staged_of_it_leaves_the_index() {
         repo.aye(&["undo", &id, "--yes"]).ok();
         assert_eq!(repo.git(&["status", "--porcelain"]), "");
     }
-    // With changes of theirs it stays, and that is said.
+    // Changes of theirs stay staged.
     let repo = Repo::with(&[("a.txt", &lines("3", "9"))]);
     let id = propose(&repo, "a.txt", "3", "three");
     repo.aye(&["apply", &id, "--yes"]).ok();
     repo.write("a.txt", lines("three", "nine"));
     repo.git(&["add", "a.txt"]);
-    repo.aye(&["undo", &id, "--yes"]).ok().notes("git restore --staged 'a.txt'");
-    assert_eq!(repo.git(&["show", ":a.txt"]), lines("three", "nine").trim_end());
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.git(&["show", ":a.txt"]), lines("3", "nine").trim_end());
     // What is committed is nothing that is staged.
     let id = propose(&repo, "a.txt", "5", "five");
     repo.git(&["commit", "-qam", "mine"]);

@@ -1,7 +1,7 @@
 //! Decisions made through the library, for tests of what follows from them.
 
 use aye::changeset::{Changeset, FileChange};
-use aye::decide::verdict::{self, Word};
+use aye::decide::verdict::{self, Besides, Word};
 use aye::decide::{self, Request};
 use aye::proposal::event::{Comment, Effect, Evidence, Note, RevisionReason};
 use aye::proposal::rules::Verb;
@@ -60,7 +60,8 @@ fn say(repo: &Repo, id: &str, verb: Verb, word: &Word, reason: &str) {
     let (store, proposal) = (store(repo), proposal(repo, id));
     let authority = authority(&store, verb, &proposal);
     let proposals = std::slice::from_ref(&proposal);
-    verdict::say(&store, &authority, chrono::Utc::now(), proposals, word, Some(reason), &[], None)
+    let besides = Besides { reason: Some(reason), ..Besides::default() };
+    verdict::say(&store, &authority, chrono::Utc::now(), proposals, word, &besides)
         .expect("recorded");
 }
 

@@ -80,7 +80,7 @@ pub fn publish(
     let Some(authority) = context.asked(store, &asking, by_flag)? else {
         return context.declined("nothing published");
     };
-    decide::publish(store, &authority, context.now, (proposal, &seen), &to)?;
+    decide::publish(store, &authority, context.now, proposal, &seen, &to)?;
     context.print(format!("{}  published for {whom}\n", proposal.id).as_bytes())?;
     let command = match &to {
         Audience::Remote(remote) => {

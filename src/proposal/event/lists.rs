@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{BlobRef, Data, Event, Written};
+use super::{BlobRef, Data, Event};
 use crate::error::{Error, Result};
 use crate::proposal::{canonical, codes};
 
@@ -91,15 +91,6 @@ impl Event {
             _ => super::VERSION,
         }
     }
-}
-
-/// The list blob that an apply of these files gets, where its event names one.
-///
-/// # Errors
-/// `internal_error` if it cannot be written as JSON.
-pub fn of_written(written: &[Written]) -> Result<Option<Vec<u8>>> {
-    let list = taken(&mut written.to_vec())?;
-    Ok(list.filter(|list| list.len() > LONGEST_INLINE / 2))
 }
 
 fn taken<T: Serialize>(list: &mut Vec<T>) -> Result<Option<Vec<u8>>> {

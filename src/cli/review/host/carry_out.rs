@@ -45,7 +45,7 @@ impl CliHost<'_> {
             group: order.group.as_deref(),
             unshown_lines: &[order.unshown_lines],
         };
-        verdict::say_besides(self.store, &authority, self.now(), proposals, word, &besides)
+        verdict::say(self.store, &authority, self.now(), proposals, word, &besides)
     }
 
     /// Applies the proposal, or the part of it that was taken, as the last screen showed it.

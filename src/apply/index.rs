@@ -1,0 +1,225 @@
+//! The index and HEAD of this work tree, read and written through git or as git would.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use gix::index::entry::{Flags, Stage};
+
+use crate::changeset::{File, RepoPath};
+use crate::error::{Error, Result};
+use crate::git::Git;
+use crate::git::codes::GIT_FAILED;
+use crate::proposal::Entry;
+use crate::repository::damaged;
+use crate::store::{Store, entry_of as hashed};
+
+/// Git in this very repository, where a path is a path.
+pub(super) fn git(store: &Store) -> Result<Git> {
+    Ok(literally(store.git()?))
+}
+
+fn literally(git: Git) -> Git {
+    let others = ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
+    // Git takes none of them beside it.
+    others.into_iter().fold(git.env("GIT_LITERAL_PATHSPECS", "1"), |git, name| git.env(name, "0"))
+}
+
+/// HEAD's commit; `None` before the first one.
+pub(super) fn head(store: &Store) -> Result<Option<gix::ObjectId>> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::new(&crate::git::codes::GIT_FAILED, format!("HEAD cannot be read: {error}"))
+            .hint("`git status` shows what is wrong with it")
+    };
+    let mut head = store.repo().head().map_err(|error| failed(&error))?;
+    if head.is_unborn() {
+        return Ok(None);
+    }
+    let id = head.try_peel_to_id().map_err(|error| failed(&error))?;
+    Ok(id.map(gix::Id::detach))
+}
+
+/// Most bytes of paths given to git as arguments at once.
+pub(super) const ARGUMENTS: usize = 100_000;
+
+pub(super) fn chunks(paths: &[RepoPath]) -> Vec<&[RepoPath]> {
+    let (mut found, mut start, mut size) = (Vec::new(), 0, 0);
+    for (index, path) in paths.iter().enumerate() {
+        size += path.as_bstr().len() + 1;
+        if size > ARGUMENTS {
+            found.push(&paths[start..index]);
+            (start, size) = (index, path.as_bstr().len() + 1);
+        }
+    }
+    found.push(&paths[start..]);
+    found.retain(|chunk| !chunk.is_empty());
+    found
+}
+
+pub(super) fn list(paths: &[RepoPath]) -> Vec<u8> {
+    let mut list = Vec::new();
+    for path in paths {
+        list.extend_from_slice(path.as_bstr());
+        list.push(0);
+    }
+    list
+}
+
+/// How long to wait for whoever holds the index for a moment, as `git add` of an editor does.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Runs git until it gets the index, which it does not wait for itself.
+///
+/// # Errors
+/// `index_locked` where somebody else keeps it; those of `run`.
+pub(super) fn with_index<T>(store: &Store, mut run: impl FnMut() -> Result<T>) -> Result<T> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match run() {
+            Err(error) if error.is(&GIT_FAILED) && error.message().contains("index.lock") => {
+                if Instant::now() >= until {
+                    return Err(crate::worktree::index::locked(&lock_of_index(store)));
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Where git locks the index of this work tree.
+pub(super) fn lock_of_index(store: &Store) -> PathBuf {
+    let mut lock = store.repo().index_path().into_os_string();
+    lock.push(".lock");
+    lock.into()
+}
+
+/// Refuses early what `git add` would refuse late.
+///
+/// # Errors
+/// `index_locked`.
+pub fn refuse_locked_index(store: &Store) -> Result<()> {
+    // While `git commit -a` runs its hooks, `index.lock` is the index they get.
+    let lock = lock_of_index(store);
+    match lock.symlink_metadata() {
+        Ok(_) => Err(crate::worktree::index::locked(&lock)),
+        Err(_) => Ok(()),
+    }
+}
+
+/// True if `index` has the very same at `path`, and nothing unmerged.
+pub(super) fn has(index: &gix::index::State, path: &RepoPath, file: Option<&File>) -> bool {
+    let Some(file) = file else { return index.entry_range(path.as_bstr()).is_none() };
+    let staged = entry_of(index, path);
+    staged.is_some_and(|staged| hashed(index.object_hash(), file).is_ok_and(|it| it == staged))
+}
+
+/// Takes `paths` in the index back to HEAD (out of it, where HEAD does not have them or is
+/// unborn).
+///
+/// # Errors
+/// `git_failed`, `index_locked`.
+pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    let born = head(store)?.is_some();
+    for some in chunks(paths) {
+        with_index(store, || {
+            let git = match born {
+                // It looks at all files that have changed, not only at these.
+                true => {
+                    literally(store.git_without_filters()?).args(["reset", "--quiet", "HEAD", "--"])
+                }
+                false => git(store)?.args(["rm", "--quiet", "--cached", "--ignore-unmatch", "--"]),
+            };
+            git.args(some.iter().map(RepoPath::to_path)).run()
+        })?;
+    }
+    Ok(())
+}
+
+/// The files of the commit `id` (hex).
+///
+/// # Errors
+/// `git_failed` if the commit cannot be read.
+pub(super) fn tree_of<'s>(store: &'s Store, id: &str) -> Result<gix::Tree<'s>> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::new(&GIT_FAILED, format!("commit {id} cannot be read: {error}"))
+            .hint("`git fsck` reports what is damaged")
+    };
+    let id = gix::ObjectId::from_hex(id.as_bytes()).map_err(|error| failed(&error))?;
+    let commit = store.repo().find_commit(id).map_err(|error| failed(&error))?;
+    commit.tree().map_err(|error| failed(&error))
+}
+
+/// What the commit `id` (hex) has at `path`.
+///
+/// # Errors
+/// `git_failed` if the commit cannot be read.
+pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry>> {
+    let found = tree_of(store, id)?.lookup_entry(path.components().map(|name| name.to_vec()));
+    let found = found.map_err(|error| damaged(format_args!("a tree of commit {id}"), &error))?;
+    Ok(found.filter(|entry| !entry.mode().is_tree()).map(|entry| {
+        Entry::new(entry.object_id().to_string(), &format!("{:06o}", entry.mode().value()))
+    }))
+}
+
+/// What is staged at `path`, with nothing unmerged, other than by `git add --intent-to-add`.
+pub fn staged_entry(store: &Store, path: &RepoPath) -> Option<Entry> {
+    entry_of(&*store.repo().index_or_empty().ok()?, path)
+}
+
+/// As [`staged_entry`], in `index`.
+pub(super) fn entry_of(index: &gix::index::State, path: &RepoPath) -> Option<Entry> {
+    let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted)?;
+    let is_added = !entry.flags.contains(Flags::INTENT_TO_ADD);
+    is_added.then(|| Entry::new(entry.id.to_string(), &format!("{:06o}", entry.mode.bits())))
+}
+
+/// What git lists of `paths` with `arguments`, all of it in one.
+///
+/// # Errors
+/// `git_failed`.
+pub(super) fn listed(store: &Store, arguments: &[&str], paths: &[RepoPath]) -> Result<Vec<u8>> {
+    let mut found = Vec::new();
+    for some in chunks(paths) {
+        let git = git(store)?.args(arguments).args(some.iter().map(RepoPath::to_path));
+        found.extend(git.run()?);
+    }
+    Ok(found)
+}
+
+/// Puts `entries` into the index; a path without one is removed from it. Work tree files stay.
+///
+/// # Errors
+/// `git_failed`, `index_locked`.
+pub fn restage(store: &Store, entries: &[(&RepoPath, Option<Entry>)]) -> Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let mut lines = Vec::new();
+    for (path, entry) in entries {
+        let none = store.repo().object_hash().null().to_string();
+        let (mode, id) =
+            entry.as_ref().map_or(("0", &none), |entry| (entry.mode.as_ref(), &entry.id));
+        lines.extend_from_slice(format!("{mode} {id}\t").as_bytes());
+        lines.extend_from_slice(path.as_bstr());
+        lines.push(0);
+    }
+    with_index(store, || {
+        git(store)?.args(["update-index", "-z", "--index-info"]).stdin(lines.clone()).run()
+    })
+    .map(drop)
+}
+
+/// Notes the present sizes of `paths` in the index, which has what is stored of them. A file that
+/// lies there with other line endings than before is as long as git remembers only by chance, and
+/// git takes any other length for a change without a look at what is in it.
+///
+/// # Errors
+/// `git_failed`.
+pub fn note_sizes(store: &Store, paths: &[RepoPath]) -> Result<()> {
+    let changed = ["diff-files", "--name-only", "--no-ext-diff", "--diff-filter=M", "-z", "--"];
+    let found = listed(store, &changed, paths)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    git(store)?.args(["update-index", "-z", "--stdin"]).stdin(found).run().map(|_| ())
+}
