@@ -1,7 +1,7 @@
 //! How large a patch may be, and the codes of what is wrong with one. Beyond these sizes it is refused
 //! with `size_limit_exceeded` before anything is built from it.
 
-use crate::changeset::File;
+use super::file::File;
 use crate::error::{Error, Result, codes as general};
 
 /// Error codes of patches.
@@ -54,16 +54,23 @@ impl Budget {
     /// `size_limit_exceeded` if it, or all together, are too large.
     pub fn spend(&mut self, file: Option<&File>) -> Result<()> {
         let bytes = file.map_or(0, |file| file.bytes.len());
-        let over = |what: String| {
-            Err(Error::new(&general::SIZE_LIMIT, what).hint("split the patch into smaller ones"))
-        };
         if bytes > FILE {
-            return over(format!("a file of the patch has {bytes} bytes; the limit is {FILE}"));
+            return Err(too_large(bytes, FILE));
         }
         match self.0.checked_sub(bytes) {
             Some(left) => self.0 = left,
-            None => return over(format!("the files of the patch have over {TOTAL} bytes in all")),
+            None => {
+                let what = format!("the files of the patch have over {TOTAL} bytes in all");
+                return Err(Error::new(&general::SIZE_LIMIT, what)
+                    .hint("split the patch into smaller ones"));
+            }
         }
         Ok(())
     }
+}
+
+/// `size_limit_exceeded` of one file of a patch.
+pub(in crate::changeset) fn too_large(bytes: usize, limit: usize) -> Error {
+    let what = format!("a file of the patch has {bytes} bytes; the limit is {limit}");
+    Error::new(&general::SIZE_LIMIT, what).hint("split the patch into smaller ones")
 }

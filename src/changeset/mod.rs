@@ -4,7 +4,6 @@
 //! through [`Snapshot`] and return a [`Changeset`].
 
 pub mod anchor;
-pub mod binary;
 pub mod bytes;
 mod dialect;
 pub mod emit;
@@ -241,6 +240,16 @@ pub trait Snapshot {
     fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
         let _ = path;
         None
+    }
+
+    /// What git makes of the content `before` by `patch`, which has one binary change, of a file `f`.
+    ///
+    /// # Errors
+    /// `patch_invalid`; `size_limit_exceeded` if that has more than `most` bytes.
+    fn binary(&self, before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
+        let _ = (before, patch, most);
+        let what = "a binary change is applied by git, which is not at hand here";
+        Err(Error::new(&limits::codes::PATCH_UNSUPPORTED, what).hint("send the files themselves"))
     }
 
     /// Says what is about to be written, all of it: attributes may be among it, by which git reads the rest.

@@ -2,6 +2,8 @@
 //!
 //! Pure: by path and mode alone. Every command that shows or decides changes asks [`of`].
 
+use std::sync::LazyLock;
+
 use bstr::ByteSlice as _;
 use smallvec::SmallVec;
 
@@ -111,201 +113,52 @@ pub fn memory(path: &RepoPath) -> Option<MemoryFile> {
     })
 }
 
+/// The table of `sensitive.txt`: why, and the patterns.
+static TABLE: LazyLock<Vec<(Reason, Vec<&str>)>> = LazyLock::new(|| {
+    let mut sections: Vec<(Reason, Vec<&str>)> = Vec::new();
+    let lines = include_str!("sensitive.txt").lines().filter(|line| !line.starts_with('#'));
+    for line in lines {
+        if let Some((word, why)) = line.split_once(": ") {
+            sections.extend(Word::parse(word).map(|word| ((word, why), Vec::new())));
+        } else if let Some((_, patterns)) = sections.last_mut() {
+            patterns.extend(line.split_whitespace());
+        }
+    }
+    sections
+});
+
 /// Why a change at `path` deserves a second look, beside what instructs agents; `None` for
 /// ordinary paths. Case does not matter, since on some systems it does not matter to the programs
 /// that read these files.
 fn reason(path: &RepoPath) -> Option<Reason> {
-    let lower = path.as_bstr().to_ascii_lowercase();
-    let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
-    // All directories of the list are hidden.
-    let hidden = instructions::from_hidden(&lower);
-    let within = |directory: &str| hidden.iter().any(|rest| rest.starts_with(directory.as_bytes()));
-    let name = name.to_str().ok()?;
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     if let Some(memory) = memory(path) {
         return Some((Word::Memory, memory.reason()));
     }
-    if name == "allowed_signers" {
-        return Some((Word::Build, "defines whose signatures count"));
-    }
-    if within(".github/workflows/")
-        || within(".circleci/")
-        || within(".buildkite/")
-        || within(".forgejo/")
-        || within(".gitea/")
-        || within(".woodpecker/")
-        || within(".github/actions/")
-        || matches!(
-            name,
-            ".gitlab-ci.yml"
-                | ".travis.yml"
-                | "azure-pipelines.yml"
-                | "jenkinsfile"
-                | "bitbucket-pipelines.yml"
-                | ".drone.yml"
-                | ".cirrus.yml"
-                | ".woodpecker.yml"
-                | ".woodpecker.yaml"
-                | "action.yml"
-                | "action.yaml"
-        )
-    {
-        return Some((Word::Build, "runs in CI"));
-    }
-    if within(".husky/")
-        || within(".githooks/")
-        || within(".vscode/")
-        || within(".idea/")
-        || within(".devcontainer/")
-        || within(".cargo/")
-        || within(".yarn/")
-        || within(".mvn/")
-        || within(".bundle/")
-        || within(".zed/")
-        || within(".mise/")
-        || is_tool_configuration(name, extension)
-        || matches!(
-            name,
-            ".pre-commit-config.yaml"
-                | ".pre-commit-hooks.yaml"
-                | ".devcontainer.json"
-                | ".justfile"
-                | "cmakepresets.json"
-                | "mix.exs"
-                | "package.swift"
-                | "podfile"
-                | "meson.build"
-                | "configure"
-                | "configure.ac"
-                | ".pnp.cjs"
-                | ".exrc"
-                | ".nvim.lua"
-                | ".dir-locals.el"
-                | "ansible.cfg"
-                | "pytest.ini"
-                | ".envrc"
-                | "build.rs"
-                | "setup.py"
-                | "conftest.py"
-                | "makefile"
-                | "gnumakefile"
-                | "justfile"
-                | "dockerfile"
-                | "containerfile"
-                | "package.json"
-                | ".npmrc"
-                | ".yarnrc"
-                | ".yarnrc.yml"
-                | "gruntfile.js"
-                | "gulpfile.js"
-                | "rakefile"
-                | "gradlew"
-                | "mvnw"
-                | "binding.gyp"
-                | ".bazelrc"
-                | "pyproject.toml"
-                | "mise.toml"
-                | ".mise.toml"
-                | ".tool-versions"
-                | "tox.ini"
-                | "rust-toolchain"
-                | "rust-toolchain.toml"
-                | "gradle-wrapper.properties"
-                | "bunfig.toml"
-                | "noxfile.py"
-                | "setup.cfg"
-                | ".babelrc"
-                | ".babelrc.json"
-                | "sitecustomize.py"
-                | "usercustomize.py"
-                | ".pnpmfile.cjs"
-                | "taskfile.yml"
-                | "taskfile.yaml"
-                | "vagrantfile"
-                | "workspace"
-                | "workspace.bazel"
-                | "module.bazel"
-                | "build"
-                | "build.bazel"
-        )
-    {
-        return Some((Word::Build, "runs on developers' machines"));
-    }
-    if matches!(
-        name,
-        ".gitattributes"
-            | ".gitmodules"
-            | ".gitignore"
-            | ".mailmap"
-            | "codeowners"
-            | "renovate.json"
-            | "renovate.json5"
-            | ".renovaterc"
-    ) || within(".github/dependabot.y")
-    {
-        return Some((Word::Build, "changes what git or the forge does"));
-    }
-    if matches!(extension, "pem" | "key" | "p12" | "pfx" | "jks" | "keystore" | "kdbx" | "asc")
-        || name.starts_with(".env")
-        || matches!(name, "id_rsa" | "id_ed25519" | ".netrc" | ".htpasswd" | ".pypirc")
-        || name.contains("secret")
-        || name.contains("credential")
-    {
-        return Some((Word::Secret, "may hold secrets"));
-    }
-    if matches!(
-        extension,
-        "lock"
-            | "lockb"
-            | "gradle"
-            | "nix"
-            | "cmake"
-            | "gemspec"
-            | "bzl"
-            | "sbt"
-            | "csproj"
-            | "fsproj"
-    ) || name.starts_with("requirements") && extension == "txt"
-        || matches!(
-            name,
-            "package-lock.json"
-                | "pnpm-lock.yaml"
-                | "go.sum"
-                | "npm-shrinkwrap.json"
-                | "cargo.toml"
-                | "go.mod"
-                | "gemfile"
-                | "composer.json"
-                | "deno.json"
-                | "deno.jsonc"
-                | "build.sbt"
-                | "pom.xml"
-                | "build.gradle.kts"
-                | "settings.gradle.kts"
-                | "directory.build.props"
-                | "directory.build.targets"
-                | "cmakelists.txt"
-                | "pipfile"
-        )
-    {
-        return Some((Word::Build, "defines what is built"));
-    }
-    None
+    let lower = path.as_bstr().to_ascii_lowercase();
+    let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
+    let hidden = instructions::from_hidden(&lower);
+    let fits = |pattern: &&str| {
+        if pattern.contains('/') {
+            hidden.iter().any(|rest| rest.starts_with(pattern.as_bytes()))
+        } else {
+            names(pattern, name)
+        }
+    };
+    let section = TABLE.iter().find(|(_, patterns)| patterns.iter().any(fits));
+    section.map(|(reason, _)| *reason)
 }
 
-/// Configuration that is a program, or starts some: linters, bundlers, containers.
-fn is_tool_configuration(name: &str, extension: &str) -> bool {
-    let stem = name.strip_suffix(extension).unwrap_or(name);
-    let is_yaml = matches!(extension, "yml" | "yaml");
-    let is_script = matches!(extension, "js" | "cjs" | "mjs" | "ts" | "cts" | "mts");
-    is_script && stem.ends_with(".config.")
-        || is_yaml && (stem.starts_with("docker-compose.") || stem.starts_with("compose."))
-        || name == ".eslintrc"
-        // `lefthook.yml`, `.lefthook.toml`; `Dockerfile.dev`.
-        || name.trim_start_matches('.').starts_with("lefthook.")
-        || name.starts_with("dockerfile.")
-        || name.starts_with(".eslintrc.")
-        || extension == "pth"
+/// Does `pattern` stand for a file of this name?
+fn names(pattern: &str, name: &[u8]) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return name == pattern.as_bytes() };
+    match tail.strip_suffix('*') {
+        Some(word) => name.contains_str(word),
+        None => {
+            name.len() >= head.len() + tail.len()
+                && name.starts_with(head.as_bytes())
+                && name.ends_with(tail.as_bytes())
+        }
+    }
 }
 
 #[cfg(test)]
@@ -394,6 +247,12 @@ mod tests {
         ] {
             assert_eq!(reason(&RepoPath::new(path).unwrap()), None, "{path}");
         }
+    }
+
+    #[test]
+    fn each_section_has_a_word_and_patterns() {
+        assert_eq!(TABLE.len(), 6);
+        assert!(TABLE.iter().all(|(_, patterns)| !patterns.is_empty()));
     }
 
     #[test]

@@ -5,7 +5,10 @@
 
 use bstr::ByteSlice;
 
-use super::{Changeset, File, FileChange, Mode, Occurrence, RepoPath, Snapshot, Snippet, codes};
+use super::hunks::Text;
+use super::{
+    Changeset, File, FileChange, Mode, Occurrence, RepoPath, Snapshot, Snippet, codes, locate,
+};
 use crate::error::{Error, Result};
 
 /// How many matching lines an `old_content_ambiguous` error lists.
@@ -256,96 +259,30 @@ fn not_found(path: &RepoPath, text: &[u8], old: &[u8]) -> Error {
         format!("the old content is not in '{}'", path.display()),
     )
     .with("path", path.display().to_string());
-    let Some(near) = closest(text, old) else {
+    let (text, pattern) = (Text::new(text), old.lines_with_terminator().collect::<Vec<_>>());
+    let Some(near) = locate::closest(&text, &pattern, 0) else {
         return error.hint("read the file again; nothing in it resembles the old content");
     };
+    let at = near.start + near.differs;
+    let expected = shown(pattern[near.differs]);
+    let found = shown(if at < text.len() { text.line(at) } else { b"" });
+    let hint = format!(
+        "closest place: line {}; first difference at line {}\nexpected: {expected}\nfound:    {found}\n\
+         read the file again and give the old content exactly as it is there",
+        near.start + 1,
+        at + 1
+    );
     error
-        .with("closest_line", near.line)
-        .with("differs_at_line", near.differs_at)
-        .with("expected", near.expected.clone())
-        .with("found", near.found.clone())
-        .hint(format!(
-            "closest place: line {}; first difference at line {}\nexpected: {}\nfound:    {}\n\
-             read the file again and give the old content exactly as it is there",
-            near.line, near.differs_at, near.expected, near.found
-        ))
+        .with("closest_line", near.start + 1)
+        .with("differs_at_line", at + 1)
+        .with("expected", expected)
+        .with("found", found)
+        .hint(hint)
 }
 
-/// Where the old content nearly is.
-#[derive(Debug, PartialEq, Eq)]
-struct Closest {
-    line: usize,
-    differs_at: usize,
-    expected: String,
-    found: String,
-}
-
-/// Lets every line of `old` that is in `text` vote for an offset; the most votes win. Falls
-/// back to the line most similar to the first one. Linear in both for practical input.
-fn closest(text: &[u8], old: &[u8]) -> Option<Closest> {
-    use std::collections::HashMap;
-    let there: Vec<&[u8]> = text.lines().collect();
-    let wanted: Vec<&[u8]> = old.lines().collect();
-    let mut place: HashMap<&[u8], usize> = HashMap::new();
-    for (index, line) in wanted.iter().enumerate() {
-        let trimmed = line.trim();
-        if !trimmed.is_empty() {
-            place.entry(trimmed).or_insert(index);
-        }
-    }
-    let mut votes: HashMap<isize, usize> = HashMap::new();
-    for (index, line) in there.iter().enumerate() {
-        if let Some(at) = place.get(line.trim()) {
-            *votes.entry(index as isize - *at as isize).or_default() += 1;
-        }
-    }
-    let best = votes.into_iter().max_by_key(|(offset, count)| (*count, -*offset));
-    let offset = match best {
-        Some((offset, _)) => offset,
-        None => most_similar(&there, &wanted)?,
-    };
-    let start = offset.max(0) as usize;
-    let skipped = (start as isize - offset) as usize;
-    for (index, expected) in wanted.iter().enumerate().skip(skipped) {
-        let found = there.get(index + start - skipped).copied().unwrap_or_default();
-        if found != *expected {
-            return Some(Closest {
-                line: start + 1,
-                differs_at: index + start - skipped + 1,
-                expected: shown(expected),
-                found: shown(found),
-            });
-        }
-    }
-    // Every line agrees: the difference is in how the first or last one begins or ends.
-    let last = wanted.last().copied().unwrap_or_default();
-    Some(Closest {
-        line: start + 1,
-        differs_at: start + wanted.len().max(1),
-        expected: format!("{} (as a part of a line, or another line end)", shown(last)),
-        found: there.get(start + wanted.len() - 1).map(|l| shown(l)).unwrap_or_default(),
-    })
-}
-
-fn most_similar(there: &[&[u8]], wanted: &[&[u8]]) -> Option<isize> {
-    let (at, first) = wanted.iter().enumerate().find(|(_, line)| !line.trim().is_empty())?;
-    let first = first.trim().to_str_lossy();
-    if first.len() > 400 || there.len() > 5000 {
-        return None;
-    }
-    there
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| line.len() <= 800)
-        .map(|(i, line)| (i, strsim::normalized_levenshtein(&line.trim().to_str_lossy(), &first)))
-        .filter(|(_, score)| *score > 0.5)
-        .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
-        .map(|(index, _)| index as isize - at as isize)
-}
-
-/// A line for a message: at most 200 characters, trailing blanks made visible.
+/// A line for a message: at most 200 characters, whitespace made visible.
 fn shown(line: &[u8]) -> String {
-    let text = line.to_str_lossy();
+    let text = line.strip_suffix(b"\n").unwrap_or(line).to_str_lossy();
     let mut out: String = text.chars().take(200).collect();
     if out.len() < text.len() {
         out.push('…');
@@ -487,7 +424,6 @@ mod tests {
         #[test]
         fn diagnosis_never_panics(text in ".{0,80}", old in ".{1,40}") {
             let _ = result(&text, vec![edit(&old, "x")]);
-            let _ = closest(text.as_bytes(), old.as_bytes());
         }
     }
 }

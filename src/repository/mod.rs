@@ -3,6 +3,7 @@
 //! Nothing here reads or writes an event; that is the store's. [`Repository::discover`] opens it as
 //! git would, and the rest is read when it is first asked for.
 
+pub mod binary;
 mod copies;
 pub(crate) mod exclude;
 mod filters;

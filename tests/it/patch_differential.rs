@@ -3,7 +3,7 @@
 //!
 //! `AYE_DIFFERENTIAL_CASES=2000 cargo test --test it patch_differential::` looks longer.
 
-use crate::support::patches::{Tree, after, of, path};
+use crate::support::patches::{Tree, after, of, path, read_as};
 use crate::support::{Cmd, Repo};
 use aye::changeset::patch::codes;
 use aye::changeset::{File, Mode, RepoPath, emit, patch};
@@ -274,13 +274,13 @@ proptest! {
         };
         // Forward.
         let shown = String::from_utf8_lossy(&diff);
-        let compiled = patch::read(&diff, &before, &read)
+        let compiled = read_as(&diff, &before, &read)
             .map_err(|e| TestCaseError::fail(format!("{e} {e:?}\n{shown}")))?;
         prop_assert_eq!(&after(&before, &compiled), &wanted, "{}", shown);
         prop_assert!(compiled.files.iter().flat_map(|f| &f.hunks).all(|h| h.offset == 0 || zero));
         // Backward.
         let back = patch::Options { reverse: true, ..read.clone() };
-        match patch::read(&diff, &wanted, &back) {
+        match read_as(&diff, &wanted, &back) {
             Ok(reversed) => prop_assert_eq!(&after(&wanted, &reversed), &before, "{}", shown),
             Err(error) => {
                 let is_copy = error.is(&codes::PATCH_UNSUPPORTED) && shown.contains("\ncopy from ");
@@ -288,7 +288,7 @@ proptest! {
             }
         }
         // Repeated.
-        if let Ok(again) = patch::read(&diff, &wanted, &read)
+        if let Ok(again) = read_as(&diff, &wanted, &read)
             && !zero
             && !again.already_applied
         {
@@ -312,7 +312,7 @@ proptest! {
             }
             prop_assert_eq!(back, want, "{}", printed_text);
         }
-        let again = patch::read(&printed, &before, &patch::Options::default())
+        let again = read_as(&printed, &before, &patch::Options::default())
             .map_err(|e| TestCaseError::fail(format!("own: {e} {e:?}\n{printed_text}")))?;
         prop_assert_eq!(again.changeset.changes().len(), compiled.changeset.changes().len());
         prop_assert_eq!(&after(&before, &again), &wanted, "{}", printed_text);
@@ -355,7 +355,7 @@ proptest! {
             ..patch::Options::default()
         };
         let shown = String::from_utf8_lossy(&diff).into_owned();
-        match patch::read(&diff, &present, &read) {
+        match read_as(&diff, &present, &read) {
             Ok(compiled) if run.status == 0 => {
                 if !compiled.already_applied {
                     let ours = after(&present, &compiled);
@@ -387,7 +387,7 @@ fn both(present: &str, hunks: &str) -> (Option<String>, Result<String, String>) 
     let theirs = (run.status == 0).then(|| repo.text("f"));
     let files = of(present);
     let read = patch::Options { unidiff_zero: true, ..patch::Options::default() };
-    let ours = patch::read(patch.as_bytes(), &files, &read).map(|compiled| {
+    let ours = read_as(patch.as_bytes(), &files, &read).map(|compiled| {
         let file = after(&files, &compiled).remove(&path("f")).expect("the file");
         String::from_utf8(file.bytes).expect("UTF-8")
     });

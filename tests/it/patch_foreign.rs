@@ -217,11 +217,9 @@ fn an_envelope_beside_a_unified_diff_is_refused() {
 fn a_patch_that_was_packed_wrongly_is_told_how() {
     let repo = Repo::new();
     let envelope = "*** Begin Patch\n*** Update File: f\n@@\n-x\n+y\n*** End Patch\n";
-    let indented: String = envelope.lines().map(|line| format!("    {line}\n")).collect();
     for (arguments, told) in [
         (json!({"input": envelope, "call_id": 1}), "parameter: patch"),
         (json!({"patch": envelope.replace('\n', "\\n")}), "one line"),
-        (json!({"patch": indented}), "indented"),
         (
             json!({"name": "functions.apply_patch", "arguments": {"patch": envelope}}),
             "apply_patch, ",

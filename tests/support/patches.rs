@@ -1,7 +1,8 @@
 //! Patches read by the library, as `aye patch` reads them: without a start of the program for each.
 
 use super::Repo;
-use aye::changeset::{File, RepoPath, patch};
+use aye::changeset::{File, RepoPath, Snapshot, patch};
+use aye::error::Result;
 use std::collections::BTreeMap;
 
 pub type Tree = BTreeMap<RepoPath, File>;
@@ -20,8 +21,25 @@ pub fn files(repo: &Repo) -> Tree {
     repo.snapshot().into_iter().map(|(name, bytes)| (path(&name), File::regular(bytes))).collect()
 }
 
-pub fn read(tree: &Tree, patch: &str) -> aye::error::Result<patch::Compiled> {
-    patch::read(patch.as_bytes(), tree, &patch::Options::default())
+/// Files of which git makes binary changes.
+struct Files<'a>(&'a Tree);
+
+impl Snapshot for Files<'_> {
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        self.0.file(path)
+    }
+
+    fn binary(&self, before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
+        aye::repository::binary::apply(before, patch, most)
+    }
+}
+
+pub fn read(tree: &Tree, patch: &str) -> Result<patch::Compiled> {
+    read_as(patch.as_bytes(), tree, &patch::Options::default())
+}
+
+pub fn read_as(patch: &[u8], tree: &Tree, options: &patch::Options) -> Result<patch::Compiled> {
+    patch::read(patch, &Files(tree), options)
 }
 
 /// What `compiled`, which was read for `before`, makes of it.

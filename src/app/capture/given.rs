@@ -1,7 +1,8 @@
-//! Files that a patch may name by absolute paths, as coding agents do.
+//! What a patch may need of a repository: absolute paths, which coding agents write, and git for binary changes.
 
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
+use crate::repository::binary;
 use crate::store::Store;
 
 /// `files`, whose top is that of the work tree of `store`.
@@ -27,6 +28,10 @@ impl Snapshot for Given<'_> {
 
     fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
         self.store.below_top(path)
+    }
+
+    fn binary(&self, before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
+        binary::apply(before, patch, most)
     }
 
     fn announce(&self, changes: &[FileChange]) -> Result<()> {

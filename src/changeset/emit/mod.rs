@@ -1,5 +1,6 @@
 //! A changeset as a git patch: what `git apply` turns back into the very same bytes and modes.
 
+mod binary;
 mod quote;
 
 use std::borrow::Cow;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 pub use gix::hash::Kind;
 
 use super::hunks::{CONTEXT, Diff, Side};
-use super::{Changeset, File, FileChange, RepoPath, binary, moves};
+use super::{Changeset, File, FileChange, RepoPath, moves};
 
 pub use quote::name as quoted_name;
 
@@ -162,8 +163,8 @@ fn file(
     }
     if before.as_ref().is_some_and(File::is_binary) || after.as_ref().is_some_and(File::is_binary) {
         out.extend_from_slice(b"GIT binary patch\n");
-        binary::encode_literal(new, out);
-        binary::encode_literal(old, out);
+        binary::literal(new, out);
+        binary::literal(old, out);
         return;
     }
     let nothing = b"/dev/null".to_vec();

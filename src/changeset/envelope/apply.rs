@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use bstr::ByteSlice as _;
-
-use super::{Change, Operation, parse, there, update, wrapper};
-use crate::changeset::fit::{Action, Compiled, Dialect, FileReport, may_be_applied};
-use crate::changeset::hunks::Text;
+use super::{Change, Chunk, Operation, parse, update};
+use crate::changeset::fit::{Action, Compiled, Dialect, FileReport};
+use crate::changeset::hunks::count_lines;
 use crate::changeset::limits::Budget;
 use crate::changeset::unified::LineKind;
 use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot, codes};
@@ -17,180 +15,23 @@ use crate::error::{Error, Result};
 /// # Errors
 /// See [`crate::changeset::patch::read`].
 pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<Compiled> {
-    let mut operations = parse(bytes)?;
-    let directory = wrapper::directory(bytes, files)?;
-    let names = names(&operations, directory.as_ref(), files);
-    for (operation, (name, target)) in operations.iter_mut().zip(&names) {
-        operation.path = name;
-        if let (Change::Update { to, .. }, Some(target)) = (&mut operation.kind, target) {
-            *to = Some(target);
-        }
-    }
-    let compiled = compile_all(&operations, files);
-    let Some(directory) = directory else { return compiled };
-    require_directory(&directory, &operations, files)?;
-    compiled.map_err(|error| {
-        if error.is(&codes::FILE_NOT_FOUND) {
-            error.hint(format!(
-                "check the path; behind `cd` in front of the patch it starts at '{}'",
-                directory.display()
-            ))
-        } else {
-            error
-        }
-    })
-}
-
-/// The names of files that `operations` have, and those that they move them to, from the top of `files`;
-/// read in `directory`, if there is one.
-fn names(
-    operations: &[Operation<'_>],
-    directory: Option<&RepoPath>,
-    files: &dyn Snapshot,
-) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
-    let name = |name: &[u8]| {
-        let name = name.strip_prefix(b"./").unwrap_or(name);
-        files.below_top(name).unwrap_or_else(|| match directory {
-            // An absolute one that leads elsewhere is refused as such.
-            Some(directory) if !name.starts_with(b"/") => {
-                [directory.as_bstr().as_bytes(), b"/", name].concat()
-            }
-            _ => name.to_vec(),
-        })
-    };
-    let both = |operation: &Operation<'_>| match operation.kind {
-        Change::Update { to: Some(to), .. } => (name(operation.path), Some(name(to))),
-        _ => (name(operation.path), None),
-    };
-    operations.iter().map(both).collect()
-}
-
-/// A shell would not have come to a patch behind a `cd` that fails. Where a file in the directory is
-/// changed, the directory is there.
-fn require_directory(
-    directory: &RepoPath,
-    operations: &[Operation<'_>],
-    files: &dyn Snapshot,
-) -> Result<()> {
-    if operations.iter().any(|operation| !matches!(operation.kind, Change::Add(_))) {
-        return Ok(());
-    }
-    match files.file(directory) {
-        Err(error) if error.is(&codes::DIRECTORY) => Ok(()),
-        Err(error) => Err(error),
-        Ok(_) => {
-            let name = directory.display().to_string();
-            Err(Error::new(&codes::FILE_NOT_FOUND, format!("{name} is not a directory"))
-                .with("path", name)
-                .hint("check `cd` in front of the patch; it starts at the repository's top"))
-        }
-    }
-}
-
-fn compile_all(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<Compiled> {
-    let forward = forward(operations, files);
-    let applied = match &forward {
-        // It fits; but so it does after an insertion that is there already.
-        Ok(compiled) => compiled.doubtful,
-        Err(error) => may_be_applied(error) && is_applied(operations, files)?,
-    };
-    if applied { already(operations, forward) } else { forward }
-}
-
-fn forward(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<Compiled> {
     let mut state = State {
         files,
         original: BTreeMap::new(),
         present: BTreeMap::new(),
         origins: BTreeMap::new(),
         budget: Budget::default(),
-        there: true,
     };
+    let operations = parse(bytes)?;
     let reports =
         operations.iter().map(|operation| state.apply(operation)).collect::<Result<Vec<_>>>()?;
     Ok(Compiled {
-        doubtful: state.there,
         changeset: state.into_changeset()?,
         dialect: Dialect::Envelope,
         files: reports,
         notes: Vec::new(),
         already_applied: false,
     })
-}
-
-/// Is the result of every operation there? Deleted files alone show nothing.
-fn is_applied(operations: &[Operation<'_>], files: &dyn Snapshot) -> Result<bool> {
-    let mut seen = false;
-    for operation in operations {
-        let from = path(operation.path)?;
-        let file = files.file(&from)?;
-        let there = match &operation.kind {
-            Change::Delete => {
-                if file.is_some() {
-                    return Ok(false);
-                }
-                continue;
-            }
-            Change::Add(lines) => file.is_some_and(|file| file.bytes == content(lines)),
-            Change::Update { to, chunks } => {
-                let to = to.map_or_else(|| Ok(from.clone()), path)?;
-                let holds = |file: File| {
-                    (chunks.is_empty() && to != from)
-                        || there::is_applied(&to, &file.bytes, chunks, to != from)
-                };
-                if to == from {
-                    file.is_some_and(holds)
-                } else {
-                    file.is_none() && files.file(&to)?.is_some_and(holds)
-                }
-            }
-        };
-        if !there {
-            return Ok(false);
-        }
-        seen = true;
-    }
-    Ok(seen)
-}
-
-fn already(operations: &[Operation<'_>], forward: Result<Compiled>) -> Result<Compiled> {
-    let mut files = match forward {
-        Ok(compiled) => compiled.files,
-        Err(_) => operations.iter().map(report).collect::<Result<Vec<_>>>()?,
-    };
-    files.iter_mut().for_each(|file| file.hunks.clear());
-    Ok(Compiled {
-        changeset: Changeset::default(),
-        dialect: Dialect::Envelope,
-        files,
-        notes: Vec::new(),
-        already_applied: true,
-        doubtful: false,
-    })
-}
-
-/// What an operation says, without regard to what is there.
-fn report(operation: &Operation<'_>) -> Result<FileReport> {
-    let mut at = path(operation.path)?;
-    let mut origin = None;
-    let (action, added, removed) = match &operation.kind {
-        Change::Add(lines) => (Action::Added, lines.len(), 0),
-        Change::Delete => (Action::Deleted, 0, 0),
-        Change::Update { to, chunks } => {
-            let to = to.map(path).transpose()?.filter(|to| *to != at);
-            let action = if to.is_some() { Action::Renamed } else { Action::Modified };
-            if let Some(to) = to {
-                origin = Some(std::mem::replace(&mut at, to));
-            }
-            let count = |kind| chunks.iter().map(|chunk| chunk.count(kind)).sum();
-            (action, count(LineKind::Added), count(LineKind::Removed))
-        }
-    };
-    Ok(FileReport { path: at, origin, action, added, removed, hunks: Vec::new() })
-}
-
-fn path(name: &[u8]) -> Result<RepoPath> {
-    RepoPath::new(name.strip_prefix(b"./").unwrap_or(name))
 }
 
 /// The content of an added file: every line ends in LF.
@@ -209,11 +50,15 @@ struct State<'a> {
     present: BTreeMap<RepoPath, Option<File>>,
     origins: BTreeMap<RepoPath, RepoPath>,
     budget: Budget,
-    /// Every operation so far finds its result where it would put it.
-    there: bool,
 }
 
 impl State<'_> {
+    /// A path as an agent writes it, which may be absolute.
+    fn path(&self, name: &[u8]) -> Result<RepoPath> {
+        let name = name.strip_prefix(b"./").unwrap_or(name);
+        RepoPath::new(self.files.below_top(name).as_deref().unwrap_or(name))
+    }
+
     fn file(&mut self, path: &RepoPath) -> Result<Option<File>> {
         if let Some(file) = self.present.get(path).or_else(|| self.original.get(path)) {
             return Ok(file.clone());
@@ -262,37 +107,49 @@ impl State<'_> {
     }
 
     fn apply(&mut self, operation: &Operation<'_>) -> Result<FileReport> {
-        let mut report = report(operation)?;
-        let mut there = false;
-        match &operation.kind {
+        let path = self.path(operation.path)?;
+        let (action, added, removed) = match &operation.kind {
             Change::Add(lines) => {
-                self.check_free(&report.path)?;
-                self.put(&report.path, Some(File::regular(content(lines))))?;
+                self.check_free(&path)?;
+                self.put(&path, Some(File::regular(content(lines))))?;
+                (Action::Added, lines.len(), 0)
             }
             Change::Delete => {
-                let old = self.existing(&report.path)?;
-                report.removed = Text::new(&old.bytes[..]).len();
-                self.put(&report.path, None)?;
+                let old = self.existing(&path)?;
+                self.put(&path, None)?;
+                (Action::Deleted, 0, count_lines(&old.bytes))
             }
-            Change::Update { chunks, .. } => {
-                let source = report.origin.clone().unwrap_or_else(|| report.path.clone());
-                let File { bytes, mode } = self.existing(&source)?;
-                if report.origin.is_some() {
-                    self.check_free(&report.path)?;
-                }
-                let updated = update::apply(&source, &bytes, chunks)?;
-                there = updated.there && report.origin.is_none();
-                report.hunks = updated.hunks;
-                if report.origin.is_some() {
-                    self.put(&source, None)?;
-                    let first = self.origins.remove(&source).unwrap_or(source);
-                    self.origins.insert(report.path.clone(), first);
-                }
-                self.put(&report.path, Some(File { bytes: updated.bytes, mode }))?;
-            }
+            Change::Update { to, chunks } => return self.update(path, *to, chunks),
+        };
+        Ok(FileReport { path, origin: None, action, added, removed, hunks: Vec::new() })
+    }
+
+    fn update(
+        &mut self,
+        source: RepoPath,
+        to: Option<&[u8]>,
+        chunks: &[Chunk<'_>],
+    ) -> Result<FileReport> {
+        let to = to.map(|to| self.path(to)).transpose()?.filter(|to| *to != source);
+        let File { bytes, mode } = self.existing(&source)?;
+        if let Some(to) = &to {
+            self.check_free(to)?;
         }
-        self.there &= there;
-        Ok(report)
+        let (bytes, hunks) = update::apply(&source, &bytes, chunks)?;
+        let count = |kind| chunks.iter().map(|chunk| chunk.count(kind)).sum();
+        let (added, removed) = (count(LineKind::Added), count(LineKind::Removed));
+        let after = Some(File { bytes, mode });
+        let Some(path) = to else {
+            self.put(&source, after)?;
+            let action = Action::Modified;
+            return Ok(FileReport { path: source, origin: None, action, added, removed, hunks });
+        };
+        self.put(&source, None)?;
+        self.put(&path, after)?;
+        let first = self.origins.remove(&source).unwrap_or_else(|| source.clone());
+        self.origins.insert(path.clone(), first);
+        let action = Action::Renamed;
+        Ok(FileReport { path, origin: Some(source), action, added, removed, hunks })
     }
 
     fn into_changeset(self) -> Result<Changeset> {

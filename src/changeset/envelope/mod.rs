@@ -8,15 +8,11 @@ mod apply;
 mod parse;
 #[cfg(test)]
 mod tests;
-mod there;
 mod update;
-mod wrapper;
 
 pub use apply::compile;
-pub use parse::{is_envelope, parse};
-pub use wrapper::directory;
+pub use parse::{is_envelope, parse, refuse_command};
 
-use super::locate::{Pass, key};
 use super::unified::{Line, LineKind};
 
 /// One file operation.
@@ -65,16 +61,8 @@ pub struct Chunk<'a> {
 impl<'a> Chunk<'a> {
     /// The lines it finds, less `cut` at the end.
     fn old_lines(&self, cut: usize) -> Vec<&'a [u8]> {
-        self.side(LineKind::Added, cut)
-    }
-
-    /// The lines it leaves, less `cut` at the end.
-    fn new_lines(&self, cut: usize) -> Vec<&'a [u8]> {
-        self.side(LineKind::Removed, cut)
-    }
-
-    fn side(&self, without: LineKind, cut: usize) -> Vec<&'a [u8]> {
-        self.kept(cut).iter().filter(|line| line.kind != without).map(|line| line.bytes).collect()
+        let old = self.kept(cut).iter().filter(|line| line.kind != LineKind::Added);
+        old.map(|line| line.bytes).collect()
     }
 
     /// Its lines, less `cut` at the end.
@@ -92,14 +80,6 @@ impl<'a> Chunk<'a> {
     fn final_newline(&self) -> Option<usize> {
         let last = self.lines.last().filter(|_| self.loose_tail == 0)?;
         (last.kind == LineKind::Context && last.bytes.is_empty()).then_some(1)
-    }
-
-    /// Does it remove a line like `anchor`?
-    fn removes(&self, anchor: &[u8]) -> bool {
-        let like = |line: &&Line<'a>| {
-            key(line.bytes, Pass::Blanks, false) == key(anchor, Pass::Blanks, false)
-        };
-        self.lines.iter().filter(|line| line.kind == LineKind::Removed).any(|line| like(&line))
     }
 
     fn count(&self, kind: LineKind) -> usize {

@@ -8,9 +8,14 @@ use crate::changeset::limits;
 use crate::changeset::unified::{Line, LineKind, Side, excerpt, invalid, names, starts_commit};
 use crate::error::{Error, Result, codes as general};
 
-pub(super) const BEGIN: &[u8] = b"*** Begin Patch";
+const BEGIN: &[u8] = b"*** Begin Patch";
 const ENVIRONMENT: &[u8] = b"*** Environment ID:";
 const END: &[u8] = b"*** End Patch";
+
+/// What the command is called.
+const NAMES: [&str; 2] = ["apply_patch <<", "applypatch <<"];
+/// Shells that take it as text.
+const SHELLS: [&str; 4] = ["bash -lc \"", "bash -lc '", "bash -c \"", "sh -c '"];
 
 /// Is this an envelope rather than a unified diff? The first header of either decides: an
 /// envelope that holds a unified diff instead of its own file headers is a unified diff, and so is
@@ -37,26 +42,49 @@ pub fn is_envelope(bytes: &[u8]) -> bool {
 }
 
 /// Is `line`, with `next` below it, the first of a file in a unified diff?
-pub(super) fn starts_unified(line: &[u8], next: &[u8]) -> bool {
+fn starts_unified(line: &[u8], next: &[u8]) -> bool {
     line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next.starts_with(b"+++ "))
 }
 
-/// Reads an envelope. A here-document or code fence around it is let pass, as is prose before it; what a
-/// command in front of it says is read by [`super::directory`].
+/// Refuses a shell command in front of an envelope that is more than `apply_patch` and a here-document: nothing is
+/// run, and a patch that is read in another directory than it was written for changes the wrong file.
+///
+/// # Errors
+/// `patch_invalid`.
+pub fn refuse_command(bytes: &[u8]) -> Result<()> {
+    let mut lines = bytes.split(|b| *b == b'\n').map(|line| line.trim());
+    let in_front: Vec<&[u8]> = lines.by_ref().take_while(|line| *line != BEGIN).collect();
+    let is_command = |line: &&[u8]| {
+        line.contains_str("<<") || line.starts_with(b"cd ") || line.contains_str("&&")
+    };
+    if bytes.len() < BEGIN.len() || !in_front.iter().any(|line| line.contains_str("apply_patch")) {
+        return Ok(());
+    }
+    for (at, line) in in_front.iter().enumerate().filter(|(_, line)| is_command(line)) {
+        let line = line.strip_prefix(b"$ ").unwrap_or(line);
+        let shell = SHELLS.iter().find_map(|shell| line.strip_prefix(shell.as_bytes()));
+        let command = shell.unwrap_or(line);
+        if !NAMES.iter().any(|name| command.starts_with(name.as_bytes())) {
+            return Err(invalid(at + 1, format!("'{}' in front of the patch is not run", excerpt(line)))
+                .hint(
+                    "send the patch alone, from '*** Begin Patch' to '*** End Patch', with paths from the \
+                     repository's top",
+                ));
+        }
+    }
+    Ok(())
+}
+
+/// Reads an envelope. A here-document or code fence around it is ignored, as is prose before it.
 ///
 /// # Errors
 /// `patch_invalid`, with the line; `size_limit_exceeded` beyond [`limits`].
 pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
     let mut lines = bytes.split(|b| *b == b'\n').enumerate().map(|(at, line)| (at + 1, line));
-    let Some((number, begin)) = lines.by_ref().find(|(_, line)| line.trim() == BEGIN) else {
+    let Some((_, begin)) = lines.by_ref().find(|(_, line)| line.trim() == BEGIN) else {
         return Err(invalid(1, "there is no '*** Begin Patch' line")
             .hint("start the patch with '*** Begin Patch' and end it with '*** End Patch'"));
     };
-    let blanks = &begin[..begin.len() - begin.trim_start().len()];
-    if !blanks.is_empty() && is_shifted(lines.clone().map(|(_, line)| line), blanks) {
-        return Err(invalid(number, "the lines of the patch are indented")
-            .hint("remove the whitespace before '*** Begin Patch' from every line"));
-    }
     // Sent through something that writes CRLF: then no CR is part of the text.
     let crlf = begin.ends_with(b"\r");
     let mut parser = Parser { operations: Vec::new(), chunks: 0 };
@@ -97,19 +125,6 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
         }
     }
     parser.finish()
-}
-
-/// Do all lines down to the end start with the same `blanks`, those too that change something?
-fn is_shifted<'a>(lines: impl Iterator<Item = &'a [u8]>, blanks: &[u8]) -> bool {
-    let mut changes = false;
-    for line in lines.filter(|line| !line.trim().is_empty()) {
-        let Some(rest) = line.strip_prefix(blanks) else { return false };
-        changes |= matches!(rest.first(), Some(b'@' | b'+' | b'-'));
-        if rest.trim() == END {
-            break;
-        }
-    }
-    changes
 }
 
 /// The line of an end that has blanks before it, if there is no other: in an update it looks like

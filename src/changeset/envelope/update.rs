@@ -2,53 +2,49 @@
 
 use super::Chunk;
 use crate::changeset::RepoPath;
-use crate::changeset::fit::failure::{ambiguous, failed};
-use crate::changeset::fit::place::{Mark, ending};
+use crate::changeset::fit::failure::HunkName;
+use crate::changeset::fit::write::Writer;
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{Finder, Pass};
 use crate::changeset::unified::{LineKind, excerpt};
 use crate::changeset::{fit::HunkReport, limits::codes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// From strict to lenient. The first is exact but for line endings, which an envelope cannot
 /// express.
-pub(super) const PASSES: [Pass; 4] =
-    [Pass::Ending, Pass::TrailingBlanks, Pass::Blanks, Pass::Typography];
-
-/// A file with its chunks put in.
-pub(super) struct Updated {
-    pub bytes: Vec<u8>,
-    pub hunks: Vec<HunkReport>,
-    /// There are chunks, and each one's result is right where it would go.
-    pub there: bool,
-}
+const PASSES: [Pass; 4] = [Pass::Ending, Pass::TrailingBlanks, Pass::Blanks, Pass::Typography];
 
 /// Where a chunk goes: `len` lines from `start` on.
-pub(super) struct Spot {
-    pub start: usize,
-    pub len: usize,
+struct Spot {
+    start: usize,
+    len: usize,
     /// Lines at the chunk's end that are left out: empty ones that turned out to be no context,
     /// and context that the next chunk has as well.
-    pub cut: usize,
-    pub pass: Pass,
+    cut: usize,
+    pass: Pass,
 }
 
-/// Puts `chunks` into `content`, the file at `path`.
+/// Puts `chunks` into `content`, the file at `path`: the new content, and where each went.
 ///
 /// # Errors
 /// `hunk_failed`, `hunk_ambiguous`.
-pub(super) fn apply(path: &RepoPath, content: &[u8], chunks: &[Chunk<'_>]) -> Result<Updated> {
+pub(super) fn apply(
+    path: &RepoPath,
+    content: &[u8],
+    chunks: &[Chunk<'_>],
+) -> Result<(Vec<u8>, Vec<HunkReport>)> {
     let text = Text::new(content);
-    let mut search = Search::new(path, &text);
+    let finders = [const { None }; PASSES.len()];
+    let mut search = Search { path, text: &text, finders, from: 0, shared: 0 };
     let mut spots = Vec::with_capacity(chunks.len());
-    let mut there = !chunks.is_empty();
     for (index, chunk) in chunks.iter().enumerate() {
         let spot = search.find(index + 1, chunk)?;
-        there = there && search.result_is_there(chunk, &spot);
         if let Some(before) = spots.last_mut() {
             leave_to(before, &spot);
         }
-        search.go_below(spot.start + spot.len, chunk, spot.cut);
+        let kept = chunk.kept(spot.cut).iter().rev();
+        search.shared = kept.take_while(|line| line.kind == LineKind::Context).count();
+        search.from = spot.start + spot.len;
         spots.push(spot);
     }
     let report = |(index, spot): (usize, &Spot)| HunkReport {
@@ -59,7 +55,7 @@ pub(super) fn apply(path: &RepoPath, content: &[u8], chunks: &[Chunk<'_>]) -> Re
         matched: (spot.pass != Pass::Ending).then(|| spot.pass.as_str()),
     };
     let hunks = spots.iter().enumerate().map(report).collect();
-    Ok(Updated { bytes: write(&text, chunks, &spots), hunks, there })
+    Ok((write(&text, chunks, &spots), hunks))
 }
 
 /// Leaves the context at the end of a chunk's `spot` that the `next` one has at its start to that.
@@ -70,38 +66,27 @@ fn leave_to(spot: &mut Spot, next: &Spot) {
 }
 
 /// Looks for one chunk after another.
-pub(super) struct Search<'t> {
+struct Search<'t> {
     path: &'t RepoPath,
-    pub text: &'t Text<'t>,
+    text: &'t Text<'t>,
     finders: [Option<Finder<'t>>; PASSES.len()],
     /// Where the chunk before ended.
-    pub from: usize,
+    from: usize,
     /// How many lines of context it ended in.
-    pub shared: usize,
+    shared: usize,
 }
 
 /// Where the anchors of a chunk lead.
-pub(super) struct Anchored {
+struct Anchored {
     /// The line below the last anchor.
-    pub from: usize,
+    from: usize,
     /// The places the last anchor could mean.
-    pub places: Vec<usize>,
+    places: Vec<usize>,
 }
 
 impl<'t> Search<'t> {
-    pub fn new(path: &'t RepoPath, text: &'t Text<'t>) -> Self {
-        let finders = [const { None }; PASSES.len()];
-        Self { path, text, finders, from: 0, shared: 0 }
-    }
-
-    /// Goes on at line `from`, below a `chunk` that was found there less `cut` lines at its end.
-    pub fn go_below(&mut self, from: usize, chunk: &Chunk<'_>, cut: usize) {
-        let below = chunk.kept(cut).iter().rev().take_while(|line| line.kind == LineKind::Context);
-        (self.from, self.shared) = (from, below.count());
-    }
-
     /// Up to ten matches of `pattern` from line `from` on.
-    pub fn matches(&mut self, pass: Pass, pattern: &[&[u8]], from: usize) -> Result<Vec<usize>> {
+    fn matches(&mut self, pass: Pass, pattern: &[&[u8]], from: usize) -> Result<Vec<usize>> {
         let slot = PASSES.iter().position(|p| *p == pass).unwrap_or(0);
         let text = self.text;
         let finder = self.finders[slot].get_or_insert_with(|| Finder::new(text, pass));
@@ -125,7 +110,7 @@ impl<'t> Search<'t> {
     }
 
     fn find_below(&mut self, hunk: usize, chunk: &Chunk<'_>) -> Result<Spot> {
-        let anchored = self.anchors(hunk, chunk, &chunk.anchors)?;
+        let anchored = self.anchors(hunk, chunk)?;
         let from = anchored.as_ref().map_or(self.from, |anchored| anchored.from);
         for cut in chunk.cuts() {
             let old = chunk.old_lines(cut);
@@ -140,13 +125,7 @@ impl<'t> Search<'t> {
             return Ok(spot);
         }
         let old = chunk.old_lines(chunk.loose_tail);
-        if let Some(line) = self.not_at_end(chunk, &old, from)? {
-            return Err(self.misplaced_end(hunk, chunk, line));
-        }
-        if let Some(line) = self.above(&old, from)? {
-            return Err(self.out_of_order(hunk, chunk, line, anchored.is_some()));
-        }
-        Err(failed(self.path, self.text, &old, from, hunk, chunk.number))
+        Err(self.name(hunk, chunk).failed(self.text, &old, from))
     }
 
     /// The place of a chunk whose last line of context is what the file's last newline ends.
@@ -167,76 +146,11 @@ impl<'t> Search<'t> {
         Ok(None)
     }
 
-    /// Where `old` starts that '*** End of File' says to be at the end, and that is not.
-    fn not_at_end(
-        &mut self,
-        chunk: &Chunk<'_>,
-        old: &[&[u8]],
-        from: usize,
-    ) -> Result<Option<usize>> {
-        if !chunk.at_end {
-            return Ok(None);
-        }
-        for pass in PASSES {
-            if let Some(line) = self.matches(pass, old, from)?.into_iter().next() {
-                return Ok(Some(line));
-            }
-        }
-        Ok(None)
-    }
-
-    fn misplaced_end(&self, hunk: usize, chunk: &Chunk<'_>, line: usize) -> Error {
-        let why = format!(
-            "has '*** End of File', but its lines are at line {}, and the file goes on below",
-            line + 1
-        );
-        let hint = "leave '*** End of File' out, or add the lines down to the end of the file";
-        self.elsewhere(hunk, chunk, line, &why).hint(hint)
-    }
-
-    /// That the lines of a hunk are at `line`, which is not where it may be, because of `why`.
-    fn elsewhere(&self, hunk: usize, chunk: &Chunk<'_>, line: usize, why: &str) -> Error {
-        let path = self.path.display().to_string();
-        Error::new(
-            &codes::HUNK_FAILED,
-            format!("hunk {hunk} of {path} (line {} of the patch) {why}", chunk.number),
-        )
-        .with("path", path)
-        .with("hunk", hunk)
-        .with("line", chunk.number)
-        .with("file_line", line + 1)
-    }
-
-    /// Where `old` starts that is not to be found from line `from` on, but above.
-    fn above(&mut self, old: &[&[u8]], from: usize) -> Result<Option<usize>> {
-        for pass in PASSES {
-            let first = self.matches(pass, old, 0)?.into_iter().next();
-            if let Some(line) = first.filter(|line| *line < from) {
-                return Ok(Some(line));
-            }
-        }
-        Ok(None)
-    }
-
-    fn out_of_order(&self, hunk: usize, chunk: &Chunk<'_>, line: usize, anchored: bool) -> Error {
-        let what =
-            if anchored { "the line that its '@@' names" } else { "what the hunk before is for" };
-        let hint =
-            "write the hunks from the top of the file to its end, each line in one hunk only";
-        self.elsewhere(hunk, chunk, line, &format!("is for line {}, above {what}", line + 1))
-            .hint(hint)
-    }
-
     /// Goes down the anchors. Each is the first line like it; whether that is good enough is for
     /// the chunk's own lines to tell.
-    pub fn anchors(
-        &mut self,
-        hunk: usize,
-        chunk: &Chunk<'_>,
-        anchors: &[&[u8]],
-    ) -> Result<Option<Anchored>> {
+    fn anchors(&mut self, hunk: usize, chunk: &Chunk<'_>) -> Result<Option<Anchored>> {
         let mut at: Option<Anchored> = None;
-        for anchor in anchors {
+        for anchor in &chunk.anchors {
             let from = at.as_ref().map_or(self.from, |at| at.from);
             let mut places = Vec::new();
             for pass in PASSES {
@@ -246,7 +160,15 @@ impl<'t> Search<'t> {
                 }
             }
             let Some(first) = places.first() else {
-                return Err(self.anchor_missing(hunk, chunk, anchor, from));
+                let anchor = excerpt(anchor);
+                return Err(self
+                    .name(hunk, chunk)
+                    .refuse(
+                        &codes::HUNK_FAILED,
+                        format!("starts below a line '{anchor}', which is not below line {from}"),
+                    )
+                    .with("expected", anchor)
+                    .hint("an @@ line must repeat a whole line of the file; read the file again"));
             };
             at = Some(Anchored { from: first + 1, places });
         }
@@ -278,7 +200,7 @@ impl<'t> Search<'t> {
                 [] => {}
                 [one] => return Ok(Some((*one, pass))),
                 [first, ..] if sure && *first == from => return Ok(Some((*first, pass))),
-                several => return Err(ambiguous(self.path, hunk, chunk.number, several)),
+                several => return Err(self.name(hunk, chunk).ambiguous(several)),
             }
         }
         // The anchor written once more as the first line of context.
@@ -293,7 +215,7 @@ impl<'t> Search<'t> {
     }
 
     /// A chunk that only adds goes below its anchor; without one, at the end of the file.
-    pub fn insertion(
+    fn insertion(
         &self,
         hunk: usize,
         chunk: &Chunk<'_>,
@@ -303,7 +225,7 @@ impl<'t> Search<'t> {
         let start = match anchored {
             _ if chunk.at_end => self.text.len(),
             Some(anchored) if anchored.places.len() > 1 => {
-                return Err(ambiguous(self.path, hunk, chunk.number, &anchored.places));
+                return Err(self.name(hunk, chunk).ambiguous(&anchored.places));
             }
             Some(anchored) => anchored.from,
             None => self.text.len(),
@@ -311,63 +233,17 @@ impl<'t> Search<'t> {
         Ok(Spot { start, len: 0, cut, pass: Pass::Ending })
     }
 
-    fn anchor_missing(&self, hunk: usize, chunk: &Chunk<'_>, anchor: &[u8], from: usize) -> Error {
-        Error::new(
-            &codes::HUNK_FAILED,
-            format!(
-                "hunk {hunk} of {} (line {} of the patch): no line '{}' below line {from}",
-                self.path.display(),
-                chunk.number,
-                excerpt(anchor)
-            ),
-        )
-        .with("path", self.path.display().to_string())
-        .with("hunk", hunk)
-        .with("line", chunk.number)
-        .with("expected", excerpt(anchor))
-        .hint("an @@ line must repeat a whole line of the file; read the file again")
+    fn name(&self, hunk: usize, chunk: &Chunk<'_>) -> HunkName<'_> {
+        HunkName { path: self.path, hunk, number: chunk.number }
     }
 }
 
-/// Context keeps the file's own bytes; new lines take its line ending; the final newline, or its
-/// absence, stays, as does a byte-order mark unless the patch speaks of it.
+/// The final newline, or its absence, stays as it is; an empty file gets one.
 fn write(text: &Text<'_>, chunks: &[Chunk<'_>], spots: &[Spot]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.bytes().len() + 1024);
-    let mut done = 0;
+    let mut writer = Writer::new(text, 1024);
     for (chunk, spot) in chunks.iter().zip(spots) {
-        out.extend_from_slice(text.lines(done..spot.start));
-        let ending = ending(text, spot.start);
-        let kept = chunk.kept(spot.cut);
-        let mark = Mark::new(text, kept, spot.start, &out);
-        let mut at = spot.start;
-        for line in kept {
-            if line.kind != LineKind::Removed && !out.is_empty() && !out.ends_with(b"\n") {
-                out.extend_from_slice(ending);
-            }
-            match line.kind {
-                LineKind::Added => {
-                    let bytes = mark.off(line.bytes, &out);
-                    out.extend_from_slice(bytes.strip_suffix(b"\r").unwrap_or(bytes));
-                    out.extend_from_slice(ending);
-                }
-                LineKind::Context => {
-                    out.extend_from_slice(mark.off_line(text, at));
-                    at += 1;
-                }
-                LineKind::Removed => at += 1,
-            }
-        }
-        done = spot.start + spot.len;
-        mark.put(&mut out, done < text.len());
+        writer.adapted(chunk.kept(spot.cut), spot.start..spot.start + spot.len);
     }
-    out.extend_from_slice(text.lines(done..text.len()));
-    let old = text.bytes();
-    if !old.is_empty() && !old.ends_with(b"\n") {
-        let keep = out.strip_suffix(b"\r\n").or_else(|| out.strip_suffix(b"\n"));
-        let len = keep.map_or(out.len(), <[u8]>::len);
-        out.truncate(len);
-    } else if !out.is_empty() && !out.ends_with(b"\n") {
-        out.push(b'\n');
-    }
-    out
+    writer.end(text.is_empty() || text.bytes().ends_with(b"\n"));
+    writer.finish()
 }

@@ -1,90 +1,97 @@
 //! What is said of a hunk that fits nowhere, or in several places.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::limits::codes;
 use crate::changeset::locate::{Pass, closest, differing, key};
 use crate::changeset::unified::excerpt;
-use crate::error::Error;
+use crate::error::{Code, Error};
 
-/// `hunk_ambiguous`, naming the lines where a hunk or chunk could go (0-based `starts`).
-pub(in crate::changeset) fn ambiguous(
-    path: &RepoPath,
-    hunk: usize,
-    number: usize,
-    starts: &[usize],
-) -> Error {
-    let lines: Vec<usize> = starts.iter().map(|start| start + 1).collect();
-    let shown: Vec<String> = lines.iter().map(usize::to_string).collect();
-    Error::new(
-        &codes::HUNK_AMBIGUOUS,
-        format!(
-            "hunk {hunk} of {} (line {number} of the patch) fits in several places: lines {}",
-            path.display(),
-            shown.join(", ")
-        ),
-    )
-    .with("path", path.display().to_string())
-    .with("hunk", hunk)
-    .with("line", number)
-    .with("candidates", lines)
-    .hint("add context lines until only one place fits")
+/// Which hunk or chunk an error is about.
+#[derive(Clone, Copy)]
+pub(in crate::changeset) struct HunkName<'a> {
+    /// The file.
+    pub path: &'a RepoPath,
+    /// Counted from 1 in the file.
+    pub hunk: usize,
+    /// Line of the patch, counted from 1.
+    pub number: usize,
 }
 
-/// `hunk_failed`: which hunk, the first line that differs at the closest candidate, and where
-/// that is. `pattern` are the lines looked for, `expected` the 0-based line they should be on.
-pub(in crate::changeset) fn failed(
-    path: &RepoPath,
-    text: &Text<'_>,
-    pattern: &[&[u8]],
-    expected: usize,
-    hunk: usize,
-    number: usize,
-) -> Error {
-    let candidate = closest(text, pattern, expected);
-    let (start, differs, is_missing) = match &candidate {
-        Some(candidate) => (candidate.start, candidate.differs, false),
-        None => match missing(text, pattern) {
-            Some(at) => (expected, at, true),
-            None => (expected, differing(text, pattern, expected), false),
-        },
-    };
-    let wanted = excerpt(pattern.get(differs).copied().unwrap_or_default());
-    let line = start + differs;
-    let found = (line < text.len()).then(|| excerpt(text.line(line)));
-    let seen = match &found {
-        _ if is_missing => "no line of the file is that".to_owned(),
-        // A message shows no spaces at the end.
-        Some(same) if *same == wanted => {
-            format!("line {} has other trailing whitespace, or another line ending", line + 1)
+impl HunkName<'_> {
+    /// An error about it; `what` goes on from its name.
+    pub fn refuse(&self, code: &'static Code, what: impl Display) -> Error {
+        let Self { path, hunk, number } = self;
+        let path = path.display().to_string();
+        Error::new(code, format!("hunk {hunk} of {path} (line {number} of the patch) {what}"))
+            .with("path", path)
+            .with("hunk", *hunk)
+            .with("line", *number)
+    }
+
+    /// `hunk_ambiguous`, naming the lines where it could go (0-based `starts`).
+    pub fn ambiguous(&self, starts: &[usize]) -> Error {
+        let lines: Vec<usize> = starts.iter().map(|start| start + 1).collect();
+        let shown: Vec<String> = lines.iter().map(usize::to_string).collect();
+        let what = format!("fits in several places: lines {}", shown.join(", "));
+        self.refuse(&codes::HUNK_AMBIGUOUS, what)
+            .with("candidates", lines)
+            .hint("add context lines until only one place fits")
+    }
+
+    /// `hunk_failed`: the first line that differs at the closest candidate, and where that is. `pattern` are the
+    /// lines looked for, `expected` the 0-based line they should be on.
+    pub fn failed(&self, text: &Text<'_>, pattern: &[&[u8]], expected: usize) -> Error {
+        let candidate = closest(text, pattern, expected);
+        if let Some(there) = candidate.as_ref().filter(|place| place.fits) {
+            let line = there.start + 1;
+            return self
+                .refuse(
+                    &codes::HUNK_FAILED,
+                    format!("fits at line {line}, where it may not go"),
+                )
+                .with("file_line", line)
+                .hint(
+                    "write hunks from the top of the file to its end, each line in one hunk only; a hunk without \
+                     lines of context above or below is the start or the end of the file",
+                );
         }
-        Some(found) => format!("line {} is '{found}'", line + 1),
-        None => format!("the file ends at line {}", text.len()),
-    };
-    let error = Error::new(
-        &codes::HUNK_FAILED,
-        format!(
-            "hunk {hunk} of {} (line {number} of the patch) does not fit: expected '{wanted}', but {seen}",
-            path.display()
-        ),
-    )
-    .with("path", path.display().to_string())
-    .with("hunk", hunk)
-    .with("line", number)
-    .with("expected", wanted)
-    .with("found", found)
-    .with("file_line", line + 1);
-    match candidate {
-        Some(candidate) => error
-            .with("closest_line", candidate.start + 1)
-            .with("closest_matching_lines", candidate.matched)
-            .hint(format!(
-                "the closest place starts at line {}; read the file again and create the patch again",
-                candidate.start + 1
-            )),
-        None => error.hint("none of its lines shows where it belongs; read the file again"),
+        let nowhere = candidate.is_none().then(|| missing(text, pattern)).flatten();
+        let (start, differs) = match &candidate {
+            Some(candidate) => (candidate.start, candidate.differs),
+            None => (expected, nowhere.unwrap_or_else(|| differing(text, pattern, expected))),
+        };
+        let wanted = excerpt(pattern.get(differs).copied().unwrap_or_default());
+        let line = start + differs;
+        let found = (line < text.len()).then(|| excerpt(text.line(line)));
+        let seen = match &found {
+            _ if nowhere.is_some() => "no line of the file is that".to_owned(),
+            // A message shows no spaces at the end.
+            Some(same) if *same == wanted => {
+                format!("line {} has other trailing whitespace, or another line ending", line + 1)
+            }
+            Some(found) => format!("line {} is '{found}'", line + 1),
+            None => format!("the file ends at line {}", text.len()),
+        };
+        let what = format!("does not fit: expected '{wanted}', but {seen}");
+        let error = self
+            .refuse(&codes::HUNK_FAILED, what)
+            .with("expected", wanted)
+            .with("found", found)
+            .with("file_line", line + 1);
+        match candidate {
+            Some(candidate) => error
+                .with("closest_line", candidate.start + 1)
+                .with("closest_matching_lines", candidate.matched)
+                .hint(format!(
+                    "the closest place starts at line {}; read the file again and create the patch again",
+                    candidate.start + 1
+                )),
+            None => error.hint("none of its lines shows where it belongs; read the file again"),
+        }
     }
 }
 

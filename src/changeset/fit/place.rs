@@ -5,20 +5,17 @@
 //! below only at the end; never over lines that an earlier hunk has touched.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use super::evidence::{Place, is_proof};
-use super::failure::{ambiguous, failed};
+use super::failure::HunkName;
+use super::write::Writer;
 use super::{HunkReport, Options};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::limits::codes;
-use crate::changeset::locate::{Finder, Pass, Token, closest, key};
-use crate::changeset::unified::{FilePatch, Hunk, LineKind};
-use crate::error::{Error, Result};
-
-mod write;
-
-pub(in crate::changeset) use write::{Mark, ending};
+use crate::changeset::locate::{Finder, Pass, Token, key};
+use crate::changeset::unified::{FilePatch, Hunk};
+use crate::error::Result;
 
 /// A file with its hunks put in.
 #[derive(Debug, Default)]
@@ -29,10 +26,6 @@ pub(in crate::changeset) struct Placed {
     pub hunks: Vec<HunkReport>,
     /// Lines the hunks add and remove.
     pub counts: (usize, usize),
-    /// A hunk that may go where git would not put it fits where its result is already.
-    pub doubtful: bool,
-    /// Every hunk fits where its result is already.
-    pub there: bool,
 }
 
 /// What hunks are looked for.
@@ -40,11 +33,8 @@ pub(in crate::changeset) struct Placed {
 pub(in crate::changeset) enum Purpose {
     /// To apply them.
     Apply,
-    /// Turned backwards, to see whether they were applied: each must be tied to its place.
-    Prove {
-        /// Forwards they fit as well, in the same places.
-        fits: bool,
-    },
+    /// Turned backwards, to see whether they were applied: each must stand on the very line that its header names.
+    Prove,
 }
 
 /// Where one hunk goes: these lines of the old file become its new lines.
@@ -74,8 +64,7 @@ pub(in crate::changeset) fn apply(
     let mut placer = Placer {
         path,
         text: &text,
-        exact: None,
-        ending: None,
+        finders: [None, None],
         taken: BTreeSet::new(),
         last_start: 0,
         grown: Vec::with_capacity(hunks.len()),
@@ -83,13 +72,11 @@ pub(in crate::changeset) fn apply(
         options,
         purpose,
     };
-    let mut placed = Placed { there: true, ..Placed::default() };
+    let mut placed = Placed::default();
     placed.hunks.reserve(hunks.len());
     for (index, hunk) in hunks.iter().enumerate() {
         let job = Job::new(index, hunk, placer.expected(hunk), options, &text);
         let spot = placer.find(&job)?;
-        placed.there = placed.there && placer.result_is_there(&job, spot);
-        placed.doubtful |= placed.there && job.loose;
         let (added, removed) = hunk.counts();
         placed.counts = (placed.counts.0 + added, placed.counts.1 + removed);
         placer.grown.push(added as i64 - removed as i64);
@@ -103,8 +90,31 @@ pub(in crate::changeset) fn apply(
             matched: placer.leniently(&job, spot),
         });
     }
-    placed.bytes = write::write(&text, hunks, &placer.taken);
+    placed.bytes = write(&text, hunks, &placer.taken);
     Ok(placed)
+}
+
+/// Builds the new content from the old `text` and the places of the hunks.
+fn write(text: &Text<'_>, hunks: &[Hunk<'_>], spots: &BTreeSet<Spot>) -> Vec<u8> {
+    let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
+    let mut writer = Writer::new(text, lines.map(|line| line.bytes.len() + 1).sum());
+    for spot in spots {
+        let hunk = &hunks[spot.hunk];
+        if spot.pass == Pass::Exact {
+            writer.exactly(&hunk.lines, spot.start..spot.end);
+            continue;
+        }
+        writer.adapted(&hunk.lines, spot.start..spot.end);
+        if spot.end == text.len() {
+            // The final newline, or the want of it, stays unless the hunk speaks of it.
+            let spoken = hunk.lines.iter().any(|line| !line.bytes.ends_with(b"\n"));
+            writer.end(match hunk.new_lines().last() {
+                Some(last) if spoken => last.bytes.ends_with(b"\n"),
+                _ => text.is_empty() || text.bytes().ends_with(b"\n"),
+            });
+        }
+    }
+    writer.finish()
 }
 
 /// A hunk made ready to be looked for.
@@ -130,18 +140,17 @@ impl<'h> Job<'h> {
         options: &Options,
         text: &Text<'_>,
     ) -> Self {
-        let (_, trailing) = hunk.context();
         let loose = hunk.recounted || hunk.old_start.is_none();
         let zero = options.unidiff_zero;
         let begins = hunk.old_start == Some(0) || (hunk.old_start == Some(1) && !zero);
-        let anchors = if loose { (false, false) } else { (begins, !zero && trailing == 0) };
+        let ends = !zero && hunk.trailing_context() == 0;
         Self {
             index,
             hunk,
             old: hunk.old_lines().map(|line| line.bytes).collect(),
             expected: expected.min(text.len()),
             claimed: expected,
-            anchors,
+            anchors: if loose { (false, false) } else { (begins, ends) },
             loose,
         }
     }
@@ -150,13 +159,17 @@ impl<'h> Job<'h> {
     fn offset(&self, spot: Spot) -> i64 {
         spot.start as i64 - self.claimed as i64
     }
+
+    fn spot(&self, start: usize, pass: Pass) -> Spot {
+        Spot { start, end: start + self.old.len(), hunk: self.index, pass }
+    }
 }
 
 struct Placer<'t> {
     path: &'t RepoPath,
     text: &'t Text<'t>,
-    exact: Option<Finder<'t>>,
-    ending: Option<Finder<'t>>,
+    /// One for each pass.
+    finders: [Option<Finder<'t>>; 2],
     taken: BTreeSet<Spot>,
     /// The furthest line an earlier hunk claimed to start on.
     last_start: usize,
@@ -196,24 +209,6 @@ impl Placer<'_> {
     }
 
     fn find(&mut self, job: &Job<'_>) -> Result<Spot> {
-        let spot = self.search_all(job)?;
-        let Purpose::Prove { fits } = self.purpose else { return Ok(spot) };
-        let place = Place {
-            exact: !job.loose && job.offset(spot) == 0,
-            begins: spot.start == 0,
-            ends: spot.end == self.text.len(),
-            named: false,
-            fits,
-        };
-        // Turned backwards, what was added is what goes.
-        if is_proof(&job.hunk.lines, LineKind::Removed, place) {
-            Ok(spot)
-        } else {
-            Err(self.failure(job))
-        }
-    }
-
-    fn search_all(&mut self, job: &Job<'_>) -> Result<Spot> {
         if job.old.is_empty() {
             return self.insertion(job);
         }
@@ -222,46 +217,41 @@ impl Placer<'_> {
                 return Ok(spot);
             }
         }
-        Err(self.failure(job))
+        Err(self.name(job).failed(self.text, &job.old, job.expected))
     }
 
     /// One pass over the file.
     fn search(&mut self, job: &Job<'_>, pass: Pass) -> Result<Option<Spot>> {
-        let old = job.old.as_slice();
-        let Some(last) = self.text.len().checked_sub(old.len()) else { return Ok(None) };
-        let spot = |start: usize| Spot { start, end: start + old.len(), hunk: job.index, pass };
+        let Some(last) = self.text.len().checked_sub(job.old.len()) else { return Ok(None) };
         let (begins, ends) = job.anchors;
-        if begins || ends {
-            let start = if begins { 0 } else { last };
-            let fits = (!ends || start == last)
-                && self.fits(old, start, pass)
-                && self.is_free(start, start + old.len());
-            return Ok(fits.then(|| spot(start)));
-        }
-        let unique = job.loose || pass != Pass::Exact || self.purpose != Purpose::Apply;
-        if job.expected <= last
-            && job.hunk.old_start.is_some()
-            && self.fits(old, job.expected, pass)
-            && self.is_free(job.expected, job.expected + old.len())
-        {
-            return Ok(Some(spot(job.expected)));
-        }
-        let slot = if pass == Pass::Exact { &mut self.exact } else { &mut self.ending };
-        let mut finder = match slot.take() {
-            Some(finder) => finder,
-            None => Finder::new(self.text, pass),
+        let fixed = match self.purpose {
+            Purpose::Apply if begins => Some(0),
+            Purpose::Apply if ends => Some(last),
+            Purpose::Apply => None,
+            Purpose::Prove if job.hunk.old_start.is_none() => return Ok(None),
+            Purpose::Prove => Some(job.claimed),
         };
-        let tokens: Option<Vec<Token>> = finder.tokens(old.iter().copied());
-        let found = match tokens {
+        if let Some(start) = fixed {
+            let fits = (!ends || start == last) && (!begins || start == 0);
+            return Ok((fits && self.fits(job, start, pass)).then(|| job.spot(start, pass)));
+        }
+        if job.hunk.old_start.is_some() && self.fits(job, job.expected, pass) {
+            return Ok(Some(job.spot(job.expected, pass)));
+        }
+        let slot = usize::from(pass != Pass::Exact);
+        let mut finder = self.finders[slot].take().unwrap_or_else(|| Finder::new(self.text, pass));
+        let found = match finder.tokens(job.old.iter().copied()) {
             None => Ok(None),
-            Some(tokens) if unique => self.unique(job, &mut finder, &tokens),
+            Some(tokens) if job.loose || pass != Pass::Exact => {
+                self.unique(job, &mut finder, &tokens)
+            }
             Some(tokens) => {
-                let free = |range: std::ops::Range<usize>| self.is_free(range.start, range.end);
+                let free = |range: Range<usize>| self.is_free(range.start, range.end);
                 finder.nearest(&tokens, job.expected, 0..self.text.len(), free)
             }
         };
-        *(if pass == Pass::Exact { &mut self.exact } else { &mut self.ending }) = Some(finder);
-        Ok(found?.map(spot))
+        self.finders[slot] = Some(finder);
+        Ok(found?.map(|start| job.spot(start, pass)))
     }
 
     fn unique(
@@ -275,16 +265,13 @@ impl Placer<'_> {
             None => self.taken.last().map_or(0, |spot| spot.end),
             Some(_) => 0,
         };
-        let hits = finder.all(tokens, from..self.text.len(), 10_000)?;
-        let hits: Vec<usize> = hits
-            .into_iter()
-            .filter(|start| self.is_free(*start, start + tokens.len()))
-            .take(10)
-            .collect();
+        let mut hits = finder.all(tokens, from..self.text.len(), 10_000)?;
+        hits.retain(|start| self.is_free(*start, start + tokens.len()));
+        hits.truncate(10);
         match hits.as_slice() {
             [] => Ok(None),
             [one] => Ok(Some(*one)),
-            several => Err(ambiguous(self.path, job.index + 1, job.hunk.number, several)),
+            several => Err(self.name(job).ambiguous(several)),
         }
     }
 
@@ -294,45 +281,48 @@ impl Placer<'_> {
         let end = self.text.len();
         // A file that has no line ending yet takes none from what the patch went through.
         let pass = if end == 0 && self.crlf { Pass::Ending } else { Pass::Exact };
-        let at = |start| Spot { start, end: start, hunk: job.index, pass };
         let expected = match (job.hunk.old_start, self.options.unidiff_zero) {
-            _ if end == 0 => return Ok(at(0)),
+            _ if end == 0 => return Ok(job.spot(0, pass)),
             (Some(0), true) => 0,
             (Some(_), true) => job.expected,
             // At the very end of the file, by its own line number: nothing is below that it could belong to.
             (Some(old), false) if old > 0 && job.claimed == end => end,
             _ => {
-                let hint =
-                    self.hint_without_context("add context lines", " if its line number is right");
-                return Err(self.refused(job, "only adds lines and has no context").hint(hint));
+                let hint = match self.options.zero_is_said {
+                    Some(how) => {
+                        format!("add context lines, or say {how} if its line number is right")
+                    }
+                    None => "add context lines".to_owned(),
+                };
+                let what = "only adds lines and has no context";
+                return Err(self.name(job).refuse(&codes::HUNK_FAILED, what).hint(hint));
             }
         };
         if !self.is_free(expected, expected) {
-            return Err(self
-                .refused(job, "only adds lines, and an earlier hunk has changed those around them")
-                .hint("add context lines, or create the patch again"));
+            let what = "only adds lines, and an earlier hunk has changed those around them";
+            let error = self.name(job).refuse(&codes::HUNK_FAILED, what);
+            return Err(error.hint("add context lines, or create the patch again"));
         }
-        Ok(at(expected))
+        Ok(job.spot(expected, pass))
     }
 
     /// What was let differ, if the lines of the file are not those of the hunk.
     fn leniently(&self, job: &Job<'_>, spot: Spot) -> Option<&'static str> {
-        let same = || self.fits(&job.old, spot.start, Pass::Exact);
-        match spot.pass {
-            Pass::Exact if same() => None,
-            Pass::Exact => Some(Pass::Ending.as_str()),
-            pass => Some(pass.as_str()),
-        }
+        let same = self.equals(&job.old, spot.start, Pass::Exact);
+        (spot.pass != Pass::Exact || !same).then_some(Pass::Ending.as_str())
     }
 
-    fn fits(&self, old: &[&[u8]], start: usize, pass: Pass) -> bool {
-        start + old.len() <= self.text.len()
-            && old.iter().enumerate().all(|(at, line)| match pass {
-                Pass::Exact => self.text.line(start + at) == *line,
-                _ => {
-                    key(self.text.line(start + at), pass, start + at == 0) == key(line, pass, true)
-                }
-            })
+    /// Are the hunk's old lines at `start`, where no earlier hunk has touched them?
+    fn fits(&self, job: &Job<'_>, start: usize, pass: Pass) -> bool {
+        self.equals(&job.old, start, pass) && self.is_free(start, start + job.old.len())
+    }
+
+    fn equals(&self, old: &[&[u8]], start: usize, pass: Pass) -> bool {
+        let same = |at: usize, line: &[u8]| {
+            key(self.text.line(at), pass, at == 0) == key(line, pass, true)
+        };
+        start.saturating_add(old.len()) <= self.text.len()
+            && old.iter().enumerate().all(|(at, line)| same(start + at, line))
     }
 
     /// Has no earlier hunk touched these lines?
@@ -341,57 +331,7 @@ impl Placer<'_> {
         self.taken.range(..bound).next_back().is_none_or(|before| before.end <= start)
     }
 
-    /// Is the hunk's result where the hunk fits, so that it may have been applied before?
-    fn result_is_there(&self, job: &Job<'_>, spot: Spot) -> bool {
-        let new: Vec<_> = job.hunk.new_lines().map(|line| line.bytes).collect();
-        let above = spot.end.checked_sub(new.len());
-        new.len() > spot.end - spot.start
-            && [Some(spot.start), above]
-                .into_iter()
-                .flatten()
-                .any(|start| self.fits(&new, start, Pass::Ending))
-    }
-
-    fn failure(&self, job: &Job<'_>) -> Error {
-        // The lines are there, but the hunk claims to be at one end of the file, or an earlier one
-        // has changed them.
-        let there = if self.fits(&job.old, job.expected, Pass::Exact) {
-            Some(job.expected)
-        } else {
-            let place = closest(self.text, &job.old, job.expected).map(|place| place.start);
-            place.filter(|start| self.fits(&job.old, *start, Pass::Ending))
-        };
-        if let Some(line) = there.filter(|start| !self.is_free(*start, start + job.old.len())) {
-            return self
-                .refused(job, &format!("fits at line {}, where an earlier hunk is", line + 1))
-                .with("file_line", line + 1)
-                .hint("join the two hunks, or drop from one what is in the other");
-        }
-        if let Some(line) = there.filter(|_| job.anchors != (false, false)) {
-            let (context, end) = if job.anchors.1 { ("below", "end") } else { ("above", "start") };
-            let why = format!(
-                "has no context {context}, so it must be at the {end} of the file, and is not"
-            );
-            return self
-                .refused(job, &why)
-                .with("file_line", line + 1)
-                .hint(self.hint_without_context("the lines are there: add context", ""));
-        }
-        failed(self.path, self.text, &job.old, job.expected, job.index + 1, job.hunk.number)
-    }
-
-    /// What to do about a hunk that lacks context, with what the caller can say to have it taken as it is.
-    fn hint_without_context(&self, instead: &str, when: &str) -> String {
-        match self.options.zero_is_said {
-            Some(how) => format!("{instead}, or say {how}{when}"),
-            None => instead.to_owned(),
-        }
-    }
-
-    fn refused(&self, job: &Job<'_>, why: &str) -> Error {
-        let (path, hunk, line) = (self.path.display().to_string(), job.index + 1, job.hunk.number);
-        let text = format!("hunk {hunk} of {path} (line {line} of the patch) {why}");
-        let error = Error::new(&codes::HUNK_FAILED, text).with("path", path);
-        error.with("hunk", hunk).with("line", line)
+    fn name(&self, job: &Job<'_>) -> HunkName<'_> {
+        HunkName { path: self.path, hunk: job.index + 1, number: job.hunk.number }
     }
 }

@@ -28,8 +28,6 @@ pub struct Compiled {
     pub notes: Vec<String>,
     /// Everything it would change is there already.
     pub already_applied: bool,
-    /// It fits, but so would its result: it may have been applied before.
-    pub(in crate::changeset) doubtful: bool,
 }
 
 /// What becomes of a file.
@@ -106,12 +104,6 @@ impl HunkReport {
 }
 
 impl Compiled {
-    /// Backwards: does it show that the patch had been applied? Files that the patch created
-    /// need not be there to be created again, so they alone show nothing.
-    pub(in crate::changeset) fn is_evidence(&self) -> bool {
-        self.files.iter().any(|file| file.action != Action::Added)
-    }
-
     /// Turns a patch that fits backwards into the report of the forward one.
     pub(in crate::changeset) fn into_already_applied(mut self) -> Self {
         for file in &mut self.files {
@@ -127,6 +119,6 @@ impl Compiled {
             std::mem::swap(&mut file.added, &mut file.removed);
         }
         self.files.reverse();
-        Self { changeset: Changeset::default(), already_applied: true, doubtful: false, ..self }
+        Self { changeset: Changeset::default(), already_applied: true, ..self }
     }
 }

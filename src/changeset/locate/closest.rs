@@ -19,6 +19,8 @@ pub struct Closest {
     pub matched: usize,
     /// The first line of the pattern that differs there, 0-based.
     pub differs: usize,
+    /// No line differs but for its line ending.
+    pub fits: bool,
 }
 
 /// Looks for the place in `text` that most lines of `pattern` (with their endings) fit; of several
@@ -60,16 +62,21 @@ fn vote(
     let (start, matched) = votes.into_iter().max_by_key(|(start, count)| {
         (*count, std::cmp::Reverse((start.abs_diff(expected), *start)))
     })?;
-    Some(Closest { start, matched, differs: differing(text, pattern, start) })
+    let differs = first_difference(text, pattern, start);
+    Some(Closest { start, matched, differs: differs.unwrap_or(0), fits: differs.is_none() })
 }
 
 /// The first line of `pattern` (0-based) that differs from `text`, whose line `start` it begins at; the first one
 /// where none does but for its line ending.
 pub fn differing(text: &Text<'_>, pattern: &[&[u8]], start: usize) -> usize {
+    first_difference(text, pattern, start).unwrap_or(0)
+}
+
+fn first_difference(text: &Text<'_>, pattern: &[&[u8]], start: usize) -> Option<usize> {
     let bare = |line| key(line, Pass::Ending, true);
     let differs =
         |at: &usize| start + at >= text.len() || bare(text.line(start + at)) != bare(pattern[*at]);
-    (0..pattern.len()).find(differs).unwrap_or(0)
+    (0..pattern.len()).find(differs)
 }
 
 #[cfg(test)]
@@ -80,7 +87,10 @@ mod tests {
     fn the_place_most_lines_agree_on_wins() {
         let text = Text::new(&b"one\ntwo\nthree\nfour\nzwei\none\nTWO\nthree\n"[..]);
         let pattern = [&b"one\n"[..], b"2\n", b"three\n", b"four\n"];
-        assert_eq!(closest(&text, &pattern, 5), Some(Closest { start: 0, matched: 3, differs: 1 }));
+        assert_eq!(
+            closest(&text, &pattern, 5),
+            Some(Closest { start: 0, matched: 3, differs: 1, fits: false })
+        );
         let indented = [&b"  one\n"[..], b"  two\n"];
         assert_eq!(closest(&text, &indented, 0).unwrap().start, 0);
         assert_eq!(closest(&text, &[&b"nowhere\n"[..]], 0), None);
@@ -90,7 +100,10 @@ mod tests {
     fn short_lines_count_where_there_are_no_others() {
         let text = Text::new(&b"{\n1\n\n2\n3\n}\n"[..]);
         let pattern = [&b"2\n"[..], b"drei\n", b"}\n"];
-        assert_eq!(closest(&text, &pattern, 0), Some(Closest { start: 3, matched: 2, differs: 1 }));
+        assert_eq!(
+            closest(&text, &pattern, 0),
+            Some(Closest { start: 3, matched: 2, differs: 1, fits: false })
+        );
         assert_eq!(closest(&text, &[&b"x\n"[..], b"\n"], 0), None);
     }
 }

@@ -28,23 +28,17 @@ pub(super) fn of<'a>(patch: &FilePatch<'a>, path: &RepoPath) -> Result<(&'a [u8]
 /// Checks that `content` has the blob id `id` (zeros: no content).
 ///
 /// # Errors
-/// `binary_mismatch`, saying `why`.
-pub(super) fn check(content: &[u8], id: &[u8], path: &RepoPath, why: &str) -> Result<()> {
-    let nothing = id.iter().all(|b| *b == b'0');
-    let fits = if nothing {
-        content.is_empty()
-    } else {
-        // What cannot be checked does not fit.
-        Kind::from_hex_len(id.len())
-            .and_then(|kind| blob_id(content, kind))
-            .is_some_and(|found| found.as_bytes().eq_ignore_ascii_case(id))
-    };
-    if fits {
+/// `binary_mismatch`.
+pub(super) fn check(content: &[u8], id: &[u8], path: &RepoPath) -> Result<()> {
+    // What cannot be checked does not fit.
+    let found = Kind::from_hex_len(id.len()).and_then(|kind| blob_id(content, kind));
+    let nothing = content.is_empty() && id.iter().all(|b| *b == b'0');
+    if nothing || found.is_some_and(|found| found.as_bytes().eq_ignore_ascii_case(id)) {
         return Ok(());
     }
     Err(Error::new(
         &codes::BINARY_MISMATCH,
-        format!("the binary change to {} does not fit: {why}", path.display()),
+        format!("{} has changed since its binary change was made", path.display()),
     )
     .with("path", path.display().to_string())
     .with("expected_id", String::from_utf8_lossy(id).into_owned())

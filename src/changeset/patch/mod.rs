@@ -14,9 +14,9 @@ use std::borrow::Cow;
 
 use bstr::ByteSlice as _;
 
-use super::fit::{may_be_applied, place::Purpose};
+use super::fit::place::Purpose;
 use super::locate::BOM;
-use super::{Snapshot, envelope, unified};
+use super::{Snapshot, codes as changes, envelope, unified};
 use crate::error::{Error, Result, codes as general};
 
 /// Reads `bytes`, a patch in either dialect, against the present files.
@@ -33,6 +33,7 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
     check_size(bytes)?;
     // Put before the patch by an editor or a shell, and no part of it.
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    envelope::refuse_command(bytes)?;
     if envelope::is_envelope(bytes) {
         if options.reverse {
             return Err(Error::new(
@@ -42,13 +43,6 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
             .hint("deleted files are not in it; use `aye undo`, or a unified diff"));
         }
         return envelope::compile(bytes, files);
-    }
-    if let Some(directory) = envelope::directory(bytes, files)? {
-        return Err(Error::new(
-            &codes::PATCH_INVALID,
-            format!("'cd {}' stands in front of a unified diff", directory.display()),
-        )
-        .hint("send the diff alone, with paths from the repository's top"));
     }
     // A last line that lost its LF on the way is still a whole line.
     let is_whole = bytes.ends_with(b"\n");
@@ -68,23 +62,35 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
         }
         backwards(&mut parsed);
     }
-    let strip = strip::choose(&parsed, files, options);
-    let forward = series::compile(&parsed, files, &strip, options, Purpose::Apply);
-    let fits = forward.is_ok();
-    let is_doubtful = match &forward {
-        Ok(compiled) => compiled.doubtful,
-        Err(error) => may_be_applied(error),
-    };
-    if is_doubtful && !copies {
+    let strip = strip::choose(&parsed, options);
+    let forward = series::compile(&parsed, files, strip, options, Purpose::Apply);
+    if !copies && may_be_applied(&forward) {
         backwards(&mut parsed);
-        let purpose = Purpose::Prove { fits };
-        if let Ok(backward) = series::compile(&parsed, files, &strip, options, purpose)
-            && backward.is_evidence()
-        {
-            return Ok(backward.into_already_applied());
+        let backward = series::compile(&parsed, files, strip, options, Purpose::Prove);
+        // Files that the patch created need not be there to be created again: they alone show nothing.
+        let shows = |file: &FileReport| file.action != Action::Added;
+        if let Some(compiled) = backward.ok().filter(|compiled| compiled.files.iter().any(shows)) {
+            return Ok(compiled.into_already_applied());
         }
     }
     forward
+}
+
+/// Does a patch that has been applied before come to this? A hunk with wrong counts may fit once more.
+fn may_be_applied(forward: &Result<Compiled>) -> bool {
+    use changes::{FILE_EXISTS, FILE_NOT_FOUND, NO_CHANGE};
+    match forward {
+        Ok(compiled) => {
+            compiled.files.iter().flat_map(|file| &file.hunks).any(|hunk| hunk.recounted)
+        }
+        Err(error) => {
+            let failures = [&codes::HUNK_FAILED, &codes::BINARY_MISMATCH];
+            failures
+                .into_iter()
+                .chain([&FILE_EXISTS, &FILE_NOT_FOUND, &NO_CHANGE])
+                .any(|code| error.is(code))
+        }
+    }
 }
 
 /// Turns the patch around: its last file first.
@@ -107,30 +113,18 @@ fn refuse_half_line(parsed: &[unified::FilePatch<'_>]) -> Result<()> {
 }
 
 fn check_size(bytes: &[u8]) -> Result<()> {
-    let too_large = |message: String| {
-        Err(Error::new(&general::SIZE_LIMIT, message).hint("split the patch into smaller ones"))
+    let lines = bytes.split_str(b"\n");
+    let (what, limit) = if bytes.len() > limits::PATCH {
+        ("bytes", limits::PATCH)
+    } else if lines.clone().any(|line| line.len() > limits::LINE) {
+        ("bytes in one line", limits::LINE)
+    } else if lines.count() > limits::LINES {
+        ("lines", limits::LINES)
+    } else {
+        return Ok(());
     };
-    if bytes.len() > limits::PATCH {
-        return too_large(format!(
-            "the patch has {} bytes; the limit is {}",
-            bytes.len(),
-            limits::PATCH
-        ));
-    }
-    for (at, line) in bytes.split_str(b"\n").enumerate() {
-        if line.len() > limits::LINE {
-            return too_large(format!(
-                "line {} of the patch has {} bytes; the limit is {}",
-                at + 1,
-                line.len(),
-                limits::LINE
-            ));
-        }
-        if at >= limits::LINES {
-            return too_large(format!("the patch has more than {} lines", limits::LINES));
-        }
-    }
-    Ok(())
+    Err(Error::new(&general::SIZE_LIMIT, format!("the patch has more than {limit} {what}"))
+        .hint("split the patch into smaller ones"))
 }
 
 /// What the input is instead.
@@ -140,19 +134,14 @@ fn no_patch(bytes: &[u8]) -> Error {
     if digits > 0 && matches!(&first[digits..], b"a" | b"c" | b"d" | b"i") {
         return unified::unsupported(1, "an ed script, which is never run");
     }
-    let header = |line: &[u8]| line.starts_with(b"diff --git ") || line.starts_with(b"--- ");
-    let what = if bytes.trim_ascii().is_empty() {
-        "the patch is empty"
-    } else if [&b"\xff\xfe"[..], b"\xfe\xff"].iter().any(|mark| bytes.starts_with(mark)) {
+    let what = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         "the input is in UTF-16, as PowerShell writes it; it must be the bytes that git printed"
     } else if !bytes.trim_ascii().contains(&b'\n') && bytes.contains_str(r"\n") {
         r"the patch is one line, with '\n' in it as two characters where lines should end"
-    } else if bytes.split(|b| *b == b'\n').any(header) {
-        "there is a file header but no hunk below it"
     } else if bytes.contains_str(b"\x1b[") {
         "the patch has colour codes in it; make it again with --no-color"
     } else {
-        "there is no patch in the input"
+        "there is no patch in the input, or no hunk below a file header"
     };
     Error::new(&codes::PATCH_INVALID, what).hint(
         "give a unified diff ('--- a/PATH', '+++ b/PATH', '@@ … @@') or an envelope \

@@ -4,7 +4,7 @@
 //! chains come out right, and a second change to a file builds on the first. A series of commits
 //! in one input is more than `git apply` knows: each is judged on the result of the one before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::strip::Strip;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 pub(super) fn compile(
     patches: &[FilePatch<'_>],
     files: &dyn Snapshot,
-    strip: &Strip,
+    strip: Strip,
     options: &Options,
     purpose: Purpose,
 ) -> Result<Compiled> {
@@ -30,31 +30,25 @@ pub(super) fn compile(
         original: BTreeMap::new(),
         present: BTreeMap::new(),
         stage: BTreeMap::new(),
-        fate: BTreeMap::new(),
+        leaving: BTreeSet::new(),
         origins: BTreeMap::new(),
         stage_origins: BTreeMap::new(),
         budget: Budget::default(),
-        doubtful: false,
-        there: true,
-        notes: Vec::new(),
     };
     let mut reports = Vec::with_capacity(patches.len());
     for stage in patches.chunk_by(|a, b| a.stage == b.stage) {
         let targets: Vec<Target> =
             stage.iter().map(|patch| state.target(patch)).collect::<Result<_>>()?;
         files.expect(&targets.iter().filter_map(|target| target.old.as_ref()).collect::<Vec<_>>());
-        state.begin(&targets);
+        state.leaving = targets.iter().filter_map(Target::leaves).cloned().collect();
         for (patch, target) in stage.iter().zip(targets) {
             reports.push(state.apply(patch, target)?);
         }
-        state.end()?;
+        state.end();
     }
-    let mut notes = std::mem::take(&mut state.notes);
-    if strip.guessed {
-        notes.push("the names have no a/ and b/ prefix and were taken as they are".to_owned());
-    }
+    let note = "the names have no a/ and b/ prefix and were taken as they are";
+    let notes = strip.guessed.then(|| note.to_owned()).into_iter().collect();
     Ok(Compiled {
-        doubtful: state.doubtful && state.there,
         changeset: state.into_changeset()?,
         dialect: Dialect::Unified,
         files: reports,
@@ -62,6 +56,8 @@ pub(super) fn compile(
         already_applied: false,
     })
 }
+
+const CHECK: &str = "check the path; names in a patch start at the repository's top";
 
 /// A file name of the patch, stripped; `None` where there is no such side.
 type Name = Option<Vec<u8>>;
@@ -88,14 +84,6 @@ impl Target {
     }
 }
 
-/// What an earlier or a later part of the same commit does to a path.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    WillGo,
-    Gone,
-    Changed,
-}
-
 struct State<'a> {
     files: &'a dyn Snapshot,
     strip: usize,
@@ -107,35 +95,22 @@ struct State<'a> {
     present: BTreeMap<RepoPath, Option<Rc<File>>>,
     /// Files as this commit leaves them.
     stage: BTreeMap<RepoPath, Option<Rc<File>>>,
-    fate: BTreeMap<RepoPath, Fate>,
+    /// Paths that some part of this commit takes away.
+    leaving: BTreeSet<RepoPath>,
     /// Where files were before the whole patch.
     origins: BTreeMap<RepoPath, RepoPath>,
     /// Where they were before this commit.
     stage_origins: BTreeMap<RepoPath, RepoPath>,
     budget: Budget,
-    /// A hunk fits where its result is already, and could be elsewhere.
-    doubtful: bool,
-    /// All of them do, and nothing else changes.
-    there: bool,
-    notes: Vec<String>,
 }
 
 impl State<'_> {
-    fn begin(&mut self, targets: &[Target]) {
-        self.fate.clear();
-        for path in targets.iter().filter_map(Target::leaves) {
-            self.fate.insert(path.clone(), Fate::WillGo);
-        }
-    }
-
-    fn end(&mut self) -> Result<()> {
+    fn end(&mut self) {
         self.present.append(&mut self.stage);
-        let first = |origin: &RepoPath| self.origins.get(origin).unwrap_or(origin).clone();
-        let moved: Vec<_> =
-            self.stage_origins.iter().map(|(new, origin)| (new.clone(), first(origin))).collect();
+        let first = |origin: RepoPath| self.origins.get(&origin).cloned().unwrap_or(origin);
+        let moved = std::mem::take(&mut self.stage_origins).into_iter();
+        let moved: Vec<_> = moved.map(|(new, origin)| (new, first(origin))).collect();
         self.origins.extend(moved);
-        self.stage_origins.clear();
-        Ok(())
     }
 
     fn target(&self, patch: &FilePatch<'_>) -> Result<Target> {
@@ -176,7 +151,7 @@ impl State<'_> {
     fn names(&self, patch: &FilePatch<'_>) -> Result<(Name, Name)> {
         let stripped = |name: &[u8], count| names::strip(name, count).map(<[u8]>::to_vec);
         // Renames and copies are written without the prefix, which git takes to be one component.
-        let less = self.strip.saturating_sub(prefix_of(patch).max(1));
+        let less = self.strip.saturating_sub(1);
         let bare = |name: &Option<Vec<u8>>| {
             name.as_deref().map(|name| stripped(name, less).ok_or_else(|| self.nameless(patch)))
         };
@@ -218,21 +193,16 @@ impl State<'_> {
                 Ok((common.clone(), common))
             }
             (Some(old), Some(new)) if old != new && patch.git.is_none() => {
-                let one = self.one_of(old, new);
+                // Without git's headers there is one file: the second name, unless that is the first with something
+                // like `.orig` added.
+                let one = if new.starts_with(&old) { old } else { new };
                 Ok((Some(one.clone()), Some(one)))
+            }
+            (Some(old), Some(new)) if old != new => {
+                Err(bad(patch, "its header has two names, and no lines of a rename or copy"))
             }
             names => Ok(names),
         }
-    }
-
-    /// Without git's headers there is one file: the second name, unless that is the first with
-    /// something like `.orig` added, or only the first is there.
-    fn one_of(&self, old: Vec<u8>, new: Vec<u8>) -> Vec<u8> {
-        let there = |name: &[u8]| {
-            RepoPath::from_tree(name)
-                .is_ok_and(|p| matches!(self.files.file(&p), Ok(Some(_)) | Err(_)))
-        };
-        if new.starts_with(&old) || (there(&old) && !there(&new)) { old } else { new }
     }
 
     fn path(&self, name: &[u8]) -> Result<RepoPath> {
@@ -266,9 +236,8 @@ impl State<'_> {
     /// Does this commit, or one before it, take a file away from below `directory`? That others stay
     /// there is noticed when it is written.
     fn empties(&self, directory: &RepoPath) -> bool {
-        let goes = self.fate.iter().filter(|(_, fate)| **fate != Fate::Changed);
         let gone = self.present.iter().filter(|(_, file)| file.is_none());
-        let mut paths = goes.map(|(path, _)| path).chain(gone.map(|(path, _)| path));
+        let mut paths = self.leaving.iter().chain(gone.map(|(path, _)| path));
         paths.any(|path| path.parents().any(|above| above == *directory))
     }
 
@@ -289,27 +258,15 @@ impl State<'_> {
                 patch.index_mode.map_or(Ok(Mode::Regular), |m| modes::check(m, &path))?
             }
         };
-        if let (Purpose::Prove { .. }, Some(now), Some(was), Some(file)) =
-            (self.purpose, patch.old_mode, patch.new_mode, &old)
-            && now != was
+        // Git only warns.
+        let is_other = patch.old_mode.filter(|mode| Some(*mode) != patch.new_mode);
+        if let (Purpose::Prove, Some(now), Some(file)) = (self.purpose, is_other, &old)
             && file.mode != modes::check(now, &path)?
         {
             return Err(bad(patch, "its mode is not what the change makes it"));
         }
         let content = old.as_ref().map_or(&[][..], |file| &file.bytes);
         let placed = self.content(patch, &target, &path, content)?;
-        self.doubtful |= placed.doubtful;
-        let same = old.as_ref().is_some_and(|old| {
-            old.mode == mode && (placed.there || old.bytes == placed.bytes) && !target.moves()
-        });
-        self.there &= same && target.new.is_some();
-        if let Some(old) = target.old.as_ref().filter(|_| target.moves() && patch.from.is_none()) {
-            self.notes.push(format!(
-                "{} becomes {}: its header has both names, though it has no rename lines",
-                old.display(),
-                path.display()
-            ));
-        }
         if target.new.is_none() && !placed.bytes.is_empty() {
             return Err(leaves_content(patch.number, &path));
         }
@@ -318,14 +275,12 @@ impl State<'_> {
         let origin = target.old.clone().filter(|_| target.moves());
         if let Some(gone) = target.leaves() {
             // In a swap the other half may have put its file here already.
-            if !(target.moves() && self.fate.get(gone) == Some(&Fate::Changed)) {
+            if !(target.moves() && matches!(self.stage.get(gone), Some(Some(_)))) {
                 self.stage.insert(gone.clone(), None);
-                self.fate.insert(gone.clone(), Fate::Gone);
             }
         }
         if let Some(new) = &target.new {
             self.stage.insert(new.clone(), after.map(Rc::new));
-            self.fate.insert(new.clone(), Fate::Changed);
             if let Some(origin) = &origin {
                 self.stage_origins.insert(new.clone(), origin.clone());
             }
@@ -344,41 +299,36 @@ impl State<'_> {
     /// The file a patch starts from.
     fn old_file(&mut self, target: &mut Target) -> Result<Option<Rc<File>>> {
         let Some(path) = target.old.clone() else { return Ok(None) };
-        let fate = self.fate.get(&path).copied();
-        let file = match fate {
-            Some(Fate::Changed) if !target.moves() => self.stage.get(&path).cloned().flatten(),
-            Some(Fate::Gone) if !target.moves() => None,
+        let now = self.stage.get(&path).cloned();
+        let is_gone = matches!(now, Some(None));
+        let file = match now {
+            Some(now) if !target.moves() => now,
             _ => self.before(&path)?,
         };
         if file.is_some() {
             return Ok(file);
         }
-        if target.maybe_new && fate != Some(Fate::Gone) {
+        if target.maybe_new && !is_gone {
             target.old = None;
             return Ok(None);
         }
-        let why = if fate == Some(Fate::Gone) {
-            "is removed by an earlier part of the patch"
-        } else {
-            "does not exist"
-        };
+        let why =
+            if is_gone { "is removed by an earlier part of the patch" } else { "does not exist" };
         Err(Error::new(&changes::FILE_NOT_FOUND, format!("{} {why}", path.display()))
             .with("path", path.display().to_string())
             .hint(match self.options.strip_is_said {
-                Some(how) => format!(
-                    "check the path; names in a patch start at the repository's top; {how} says how many leading \
-                     components to leave out"
-                ),
-                None => "check the path; names in a patch start at the repository's top".to_owned(),
+                Some(how) => {
+                    format!("{CHECK}; {how} says how many leading components to leave out")
+                }
+                None => CHECK.to_owned(),
             }))
     }
 
     /// Refuses to put a file where there is one that this commit does not take away.
     fn check_free(&mut self, path: &RepoPath) -> Result<()> {
-        let there = match self.fate.get(path) {
-            Some(Fate::WillGo | Fate::Gone) => false,
-            Some(Fate::Changed) => true,
-            None => self.before(path)?.is_some(),
+        let there = match self.stage.get(path) {
+            Some(file) => file.is_some(),
+            None => !self.leaving.contains(path) && self.before(path)?.is_some(),
         };
         if !there {
             return Ok(());
@@ -396,30 +346,32 @@ impl State<'_> {
         old: &[u8],
     ) -> Result<Placed> {
         let plain = |bytes| Placed { bytes, ..Placed::default() };
-        if patch.content_missing {
-            // To take a file away its id is enough.
-            if target.new.is_none()
-                && let Ok((from, _)) = ids::of(patch, path)
-            {
-                ids::check(old, from, path, "the file has changed since the patch was made")?;
-                return Ok(plain(Vec::new()));
-            }
-            return Err(bad(patch, "the file is binary and its content is not in the patch")
-                .hint("make the patch with `git diff --binary`"));
-        }
-        if let Some((block, _)) = &patch.binary {
-            let Some(block) = block else {
-                return Err(bad(patch, "the binary change has no backward half")
-                    .hint("it can only be applied forward"));
+        let deletes = target.new.is_none();
+        if patch.content_missing || patch.binary.is_some() {
+            let ids = ids::of(patch, path);
+            let block = match (&patch.binary, deletes) {
+                // To take a file away its id is enough.
+                (_, true) => None,
+                (Some([Some(block), _]), _) => Some(block),
+                _ => {
+                    return Err(bad(
+                        patch,
+                        "the binary change, or this half of it, is not in the patch",
+                    )
+                    .hint("make the patch with `git diff --binary`"));
+                }
             };
-            let (from, to) = ids::of(patch, path)?;
-            ids::check(old, from, path, "the file has changed since the patch was made")?;
-            if target.new.is_none() {
-                return Ok(plain(Vec::new()));
+            let (from, to) = ids?;
+            ids::check(old, from, path)?;
+            let made = block.map(|block| {
+                let made = self.files.binary(old, &block.patch(from, to), self.budget.left());
+                made.map_err(|error| error.with("line", block.number))
+            });
+            let made = made.transpose()?.unwrap_or_default();
+            if !deletes {
+                ids::check(&made, to, path)?;
             }
-            let bytes = block.decode(old, self.budget.left())?;
-            ids::check(&bytes, to, path, "the patch is damaged")?;
-            return Ok(plain(bytes));
+            return Ok(plain(made));
         }
         if patch.hunks.is_empty() {
             return Ok(plain(old.into()));
@@ -451,22 +403,6 @@ impl State<'_> {
 /// The file itself, which is copied only where several paths share it.
 fn own(file: Rc<File>) -> File {
     Rc::unwrap_or_clone(file)
-}
-
-/// How many components the prefix has that the `diff --git` line puts before the names of a rename
-/// or copy: one, unless `--no-prefix` or `--src-prefix` chose otherwise.
-fn prefix_of(patch: &FilePatch<'_>) -> usize {
-    let (Some(git), Some(from), Some(to)) = (patch.git, &patch.from, &patch.to) else { return 1 };
-    let slashes = |name: &[u8]| name.iter().filter(|b| **b == b'/').count();
-    names::pairs(git)
-        .into_iter()
-        .find_map(|(old, new)| {
-            // Turned backwards, `from` is what stands second.
-            let from = [from, to].into_iter().find(|name| old.ends_with(name))?;
-            let fits = new.ends_with(to) || new.ends_with(patch.from.as_ref()?);
-            fits.then(|| slashes(&old) - slashes(from))
-        })
-        .unwrap_or(1)
 }
 
 fn bad(patch: &FilePatch<'_>, what: impl std::fmt::Display) -> Error {

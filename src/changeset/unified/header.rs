@@ -3,8 +3,9 @@
 use bstr::ByteSlice as _;
 
 use super::FilePatch;
+use super::cursor::Cursor;
 use super::names::{self, Side};
-use super::parse::{Cursor, excerpt, invalid};
+use super::refusal::{excerpt, invalid};
 use crate::error::{Error, Result};
 
 /// `diff --git` and the lines that belong to it.
@@ -19,8 +20,10 @@ pub(super) fn git<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> {
     };
     while let Some(line) = cursor.peek() {
         // An empty line that somebody put above the names.
-        let space = line.trim_ascii().is_empty() && is_names(&cursor.below());
-        if !space && !extended(line, cursor, &mut file)? {
+        let below = cursor.below();
+        let is_space =
+            line.trim_ascii().is_empty() && below.is_on(b"--- ") && below.below().is_on(b"+++ ");
+        if !is_space && !extended(line, cursor, &mut file)? {
             break;
         }
         cursor.next();
@@ -93,12 +96,6 @@ fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -
         return Ok(after("dissimilarity index ").is_some());
     }
     Ok(true)
-}
-
-/// Is the cursor on a `---` line with a `+++` line below it?
-fn is_names(cursor: &Cursor<'_>) -> bool {
-    let starts = |line: Option<&[u8]>, sign: &[u8]| line.is_some_and(|line| line.starts_with(sign));
-    starts(cursor.peek(), b"--- ") && starts(cursor.below().peek(), b"+++ ")
 }
 
 /// Is a `---` line part of this header, or does a file without git's header begin with it? Names

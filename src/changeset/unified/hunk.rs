@@ -1,6 +1,9 @@
 //! One `@@` hunk: its header, its lines, and what to do when the two disagree.
 
-use super::parse::{Cursor, excerpt, invalid, starts_file};
+use bstr::ByteSlice as _;
+
+use super::cursor::Cursor;
+use super::refusal::{excerpt, invalid};
 use super::{Hunk, Line, LineKind};
 use crate::error::Result;
 
@@ -48,39 +51,26 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
 /// `@@ -1,2 +3,4 @@ …`, or a bare `@@ …` without numbers (`None`).
 fn header(line: &[u8], number: usize) -> Result<Option<Header>> {
     let Some(rest) = line.strip_prefix(b"@@ -") else { return Ok(None) };
-    let mut rest = rest;
-    let range = |rest: &mut &[u8]| -> Option<(usize, usize)> {
-        let start = integer(rest)?;
-        let len = match rest.strip_prefix(b",") {
-            Some(after) => {
-                *rest = after;
-                integer(rest)?
-            }
-            None => 1,
-        };
-        // Lines are numbered in 32 bits; `start + len` must not overflow.
-        start.checked_add(len).filter(|end| *end <= u32::MAX as usize)?;
-        Some((start, len))
-    };
-    let parsed = (|| {
-        let (old_start, old) = range(&mut rest)?;
-        rest = rest.strip_prefix(b" +")?;
-        let (new_start, new) = range(&mut rest)?;
-        rest.strip_prefix(b" @@")?;
-        Some(Header { old_start, old, new_start, new })
-    })();
-    match parsed {
-        Some(header) => Ok(Some(header)),
-        None => Err(invalid(number, format!("'{}' is not a hunk header", excerpt(line)))
+    let ranges = rest.split_once_str(" @@").and_then(|(ranges, _)| ranges.split_once_str(" +"));
+    match ranges.map(|(old, new)| (range(old), range(new))) {
+        Some((Some((old_start, old)), Some((new_start, new)))) => {
+            Ok(Some(Header { old_start, old, new_start, new }))
+        }
+        _ => Err(invalid(number, format!("'{}' is not a hunk header", excerpt(line)))
             .hint("write it as '@@ -1,3 +1,4 @@', or drop the numbers: '@@'")),
     }
 }
 
-fn integer(rest: &mut &[u8]) -> Option<usize> {
-    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
-    let (number, after) = rest.split_at(digits);
-    *rest = after;
-    std::str::from_utf8(number).ok()?.parse().ok()
+/// `1,2` or `1`: the first line, and how many. Lines are numbered in 32 bits.
+fn range(text: &[u8]) -> Option<(usize, usize)> {
+    let integer = |text: &[u8]| -> Option<u32> {
+        let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        text.to_str().ok().filter(|_| is_number)?.parse().ok()
+    };
+    let (start, len) = text.split_once_str(",").unwrap_or((text, b"1"));
+    let (start, len) = (integer(start)?, integer(len)?);
+    start.checked_add(len)?;
+    Some((start as usize, len as usize))
 }
 
 /// As many lines as the header says; `None` if they are not there.
@@ -89,7 +79,7 @@ fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>
     // The counts are only claims: room is made as lines turn up.
     let mut lines = Vec::new();
     while old > 0 || new > 0 {
-        if is_header(cursor, (old, new)) {
+        if is_header(cursor, old, new) {
             return None;
         }
         let line = body_line(cursor.peek_raw()?)?;
@@ -118,13 +108,9 @@ fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>
 ///
 /// The header looks like a line that is removed and one that is added. Where exactly these two are missing, the
 /// counts say that they are; the hunk below is of the same file then. Where others are, the counts are wrong.
-fn is_header(cursor: &Cursor<'_>, (old, new): (usize, usize)) -> bool {
-    if !cursor.peek().is_some_and(|line| line.starts_with(b"--- ")) || !starts_file(cursor) {
-        return false;
-    }
+fn is_header(cursor: &Cursor<'_>, old: usize, new: usize) -> bool {
     // An empty line between might be counted, too.
-    let hunk = cursor.below().below();
-    (old, new) != (1, 1) && hunk.peek().is_some_and(|line| line.starts_with(b"@@"))
+    (old, new) != (1, 1) && cursor.starts_file() && cursor.below().below().is_on(b"@@")
 }
 
 /// Every line up to the end of the hunk, whatever the header says.
@@ -201,7 +187,7 @@ fn goes_on(cursor: &Cursor<'_>) -> bool {
 fn ends(cursor: &Cursor<'_>, text: &[u8]) -> bool {
     const STARTS: [&[u8]; 6] = [b"@@", b"diff ", b"From ", b"commit ", b"```", b"*** End Patch"];
     STARTS.iter().any(|start| text.starts_with(start))
-        || (text.starts_with(b"--- ") && starts_file(cursor))
+        || cursor.starts_file()
         || is_signature(cursor, text)
 }
 
@@ -210,7 +196,8 @@ fn is_signature(cursor: &Cursor<'_>, text: &[u8]) -> bool {
     if text.trim_ascii_end() != b"--" {
         return false;
     }
-    let mut ahead = cursor.clone();
-    ahead.next();
-    ahead.peek().is_none_or(|next| !matches!(next.first(), Some(b' ' | b'+' | b'-' | b'@' | b'\\')))
+    cursor
+        .below()
+        .peek()
+        .is_none_or(|next| !matches!(next.first(), Some(b' ' | b'+' | b'-' | b'@' | b'\\')))
 }

@@ -5,20 +5,22 @@
 //! [`super::patch`]. The reference is git's own `apply.c`; where this reader accepts more (wrong
 //! counts, a missing mode line), it says so in the result.
 
+mod binary;
+mod cursor;
 mod header;
 mod hunk;
 mod mail;
 pub mod names;
 mod parse;
+mod refusal;
 #[cfg(test)]
 mod tests;
 
+pub use binary::Block;
 pub(in crate::changeset) use mail::starts_commit;
 pub use names::Side;
 pub use parse::parse;
-pub(in crate::changeset) use parse::{excerpt, invalid, unsupported};
-
-use super::binary::Block;
+pub(in crate::changeset) use refusal::{excerpt, invalid, unsupported};
 
 /// What a patch says about one file.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +59,7 @@ pub struct FilePatch<'a> {
     /// What changes, in the order of the patch.
     pub hunks: Vec<Hunk<'a>>,
     /// A binary change: forward, and backward where given.
-    pub binary: Option<(Option<Block<'a>>, Option<Block<'a>>)>,
+    pub binary: Option<[Option<Block<'a>>; 2]>,
     /// Its header ends its lines in CRLF: so does whatever the patch went through, and a CR at the
     /// end of a line is none of its text.
     pub crlf: bool,
@@ -68,28 +70,24 @@ pub struct FilePatch<'a> {
 impl FilePatch<'_> {
     /// Where it says that there is a change and not what: a header whose rest was cut off.
     pub(super) fn is_cut_off(&self) -> bool {
-        if self.git.is_none()
-            || !self.hunks.is_empty()
-            || self.binary.is_some()
-            || self.content_missing
-        {
-            return false;
-        }
         // By SHA-1 and by SHA-256.
         const EMPTY: [&str; 2] = [
             "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
             "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
         ];
-        let empty = |id: &[u8]| EMPTY.iter().any(|empty| empty.as_bytes().starts_with(id));
-        let none = |id: &[u8]| id.iter().all(|b| *b == b'0') || empty(id);
-        if self.alters || self.old.is_some() || self.new.is_some() {
-            return true;
+        let is_headed = self.git.is_some() && self.hunks.is_empty();
+        if !is_headed || self.binary.is_some() || self.content_missing {
+            return false;
         }
-        let says_nothing = !(self.creates || self.deletes || self.from.is_some())
-            && (self.old_mode.is_none() || self.new_mode.is_none());
+        let none = |id: &[u8]| {
+            let empty = EMPTY.iter().any(|empty| empty.as_bytes().starts_with(id));
+            empty || id.iter().all(|b| *b == b'0')
+        };
         let other_content =
             self.index.is_some_and(|(old, new)| old != new && !(none(old) && none(new)));
-        says_nothing || other_content
+        let changes_mode = self.old_mode.is_some() && self.new_mode.is_some();
+        let says_nothing = !(self.creates || self.deletes || self.from.is_some() || changes_mode);
+        self.alters || self.old.is_some() || self.new.is_some() || says_nothing || other_content
     }
 
     /// The same change backwards.
@@ -99,7 +97,7 @@ impl FilePatch<'_> {
         std::mem::swap(&mut self.old_mode, &mut self.new_mode);
         std::mem::swap(&mut self.creates, &mut self.deletes);
         self.index = self.index.map(|(old, new)| (new, old));
-        self.binary = self.binary.map(|(forward, backward)| (backward, forward));
+        self.binary = self.binary.map(|[forward, backward]| [backward, forward]);
         for hunk in &mut self.hunks {
             hunk.reverse();
         }
@@ -162,11 +160,9 @@ impl<'a> Hunk<'a> {
         (count(LineKind::Added), count(LineKind::Removed))
     }
 
-    /// Context lines before the first change, and after the last.
-    pub fn context(&self) -> (usize, usize) {
-        let is_context = |line: &&Line<'_>| line.kind == LineKind::Context;
-        let leading = self.lines.iter().take_while(is_context).count();
-        (leading, self.lines.iter().rev().take_while(is_context).count())
+    /// How many context lines there are after the last change.
+    pub fn trailing_context(&self) -> usize {
+        self.lines.iter().rev().take_while(|line| line.kind == LineKind::Context).count()
     }
 
     fn reverse(&mut self) {

@@ -99,7 +99,7 @@ fn what_cannot_be_told_is_refused_with_its_line() {
         ("diff --cc x\nindex 1,2..3\n@@@ -1 -1 +1 @@@\n", 1),
         ("--- \"a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", 1),
         ("diff --git a/x b/x\nindex 1..2\nGIT binary patch\nliteral x\n", 4),
-        ("diff --git a/x b/x\nindex 1..2\nGIT binary patch\nliteral 3\n$$$\n", 5),
+        ("diff --git a/x b/x\nindex 1..2\nGIT binary patch\nliteral 3\n$$$\n", 6),
     ] {
         let error = parse(text.as_bytes()).unwrap_err();
         assert!(error.is(&codes::PATCH_INVALID), "{text}: {error}");
