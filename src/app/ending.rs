@@ -23,8 +23,7 @@ pub fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<Stra
     let read::Left { changes, passed_over: mut others, strays } =
         read::left(store, &tree, Some(name), &base)?;
     let changes = proposable::only(store, changes, &mut others)?;
-    let submitted = record.submitted.as_ref().unwrap_or(&base);
-    others.extend(beside::of(store, &tree, name, &[&record.base, submitted]));
+    others.extend(beside::of(store, &tree, name));
     // Submitting proposes what is in the files and can be; what else there is says itself what it is.
     let (what, submit) = match (others.first(), changes.is_empty()) {
         (Some((_, why)), true) => (format!(", which {why}"), String::new()),

@@ -16,7 +16,7 @@ use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
 use crate::session::strays::Strays;
 use crate::session::tree::Base;
-use crate::session::{Record, beside, head, link, read, record, spool, submodules, tree};
+use crate::session::{Record, beside, head, link, read, record, spool, tree};
 use crate::store::Store;
 use crate::text;
 
@@ -84,7 +84,7 @@ pub fn begin(
     let make = || {
         let base = base_of(store, kind, now)?;
         let tree = home.tree(&held.name);
-        let mut back = tree::make(store, &held.name, &tree, kind, &base)?;
+        let mut back = tree::make(store, &held.name, &tree, &base)?;
         back.extend(link::link(store, &tree)?);
         let changing = home.change(&held.name)?;
         let record = Record {
@@ -333,8 +333,7 @@ pub fn sync(
     let mut followed = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
     let tree = home.tree(name);
-    let mut more = follow::follow(store, &tree, &record.base, &base)?;
-    more.join(submodules::follow(store, name, &tree, (&record.base, &base), onto)?);
+    let more = follow::follow(store, &tree, &record.base, &base)?;
     if !more.kept.is_empty() {
         record.untold.push(Untold { kept: more.kept.clone(), ..Untold::default() });
     }
@@ -368,7 +367,6 @@ pub fn submit(
     let Session { store, caller, now } = session;
     let Followed { kept, said, .. } = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
-    let base = record.base.clone();
     // Whatever it names is pending now.
     let last = record.proposal.as_ref().map(|id| store.view()?.find(id));
     let pending = last.transpose()?;
@@ -390,7 +388,7 @@ pub fn submit(
         if outcome.is_some() {
             go_on(store, home, changing, record, None, None)?;
         }
-        passed_over.extend(beside::of(store, &home.tree(name), name, &[&base]));
+        passed_over.extend(beside::of(store, &home.tree(name), name));
         return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept, said, strays });
     }
     let changeset = Changeset::new(changes)?;
@@ -443,7 +441,7 @@ pub fn submit(
         Some(proposing) => proposing.files,
         None => store.commit_above(&record.base, proposal.current(), "What a session proposed")?,
     };
-    passed_over.extend(beside::of(store, &home.tree(name), name, &[&base, &submitted]));
+    passed_over.extend(beside::of(store, &home.tree(name), name));
     let held = tree::hold(store, name, &submitted);
     record.submitted = Some(submitted);
     record.proposal = Some(proposal.id.to_string());

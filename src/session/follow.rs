@@ -1,7 +1,6 @@
 //! The tree of a session follows what its files are compared with: what was applied of a proposal, what was
 //! rejected, what the checkout has become. What its agent has edited since is merged, and never lost.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::index::entry::Mode as IndexMode;
 
 use super::read::{self, Entries, mode_of};
-use super::renamed::{Renamed, Sides, Way, stored};
+use super::renamed::{Sides, Way, stored};
 use crate::beneath::{FileKind, open_last};
 use crate::changeset::merge::preferring_theirs;
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
@@ -34,16 +33,6 @@ impl Followed {
         self.moved.extend(other.moved);
         self.kept.extend(other.kept);
         self.said.extend(other.said);
-    }
-
-    /// The same, of files in the directory `name`.
-    pub fn below(self, name: &str) -> Self {
-        let at = |path: String| format!("{name}/{path}");
-        Self {
-            moved: self.moved.into_iter().map(at).collect(),
-            kept: self.kept.into_iter().map(|(path, why)| (at(path), why)).collect(),
-            said: self.said,
-        }
     }
 }
 
@@ -75,30 +64,22 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Res
         to: &to,
         paths: &paths,
     };
-    let renamed = sides.renamed()?;
     let step = Step { repository, worktree: &worktree, from: &from, to: &to };
     // A file in the place of a directory comes after what was in it.
     let (gone, written): (Vec<_>, Vec<_>) =
-        paths.iter().copied().partition(|path| !to.contains_key(*path));
-    let mut done = BTreeSet::new();
-    for path in gone.into_iter().chain(written) {
-        if done.contains(path) {
-            continue;
-        }
-        let way = renamed.way(path);
+        sides.ways()?.into_iter().partition(|way| !to.contains_key(&way.to));
+    for way in gone.into_iter().chain(written) {
         let shown = way.at.to_string();
-        match step.settle(&way, &renamed) {
+        match step.file(&way) {
             Ok(Outcome::Same) => {}
             Ok(Outcome::Moved) => followed.moved.push(shown),
             Ok(Outcome::Met) => followed.kept.push((shown, MET.to_owned())),
-            Ok(Outcome::Kept(why)) => followed.kept.push((shown, why.into_owned())),
+            Ok(Outcome::Kept(why)) => followed.kept.push((shown, why.to_owned())),
             Err(error) => {
                 let why = why(&shown, &error);
                 followed.kept.push((shown, why));
-                continue;
             }
         }
-        done.extend(Some(way.to).filter(|to| to != path));
     }
     Ok(followed)
 }
@@ -134,7 +115,7 @@ enum Outcome {
     /// It was written, but for lines that the agent had edited, too.
     Met,
     /// It stays as it is.
-    Kept(Cow<'static, str>),
+    Kept(&'static str),
 }
 
 struct Step<'a> {
@@ -145,19 +126,6 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Does what is to come to the file of `way`. Where nobody can say which file it has become, it is put back.
-    fn settle(&self, way: &Way, renamed: &Renamed) -> Result<Outcome> {
-        let Some(others) = renamed.unclear(&way.from) else { return self.file(way) };
-        if let Some(after) = stored(self.repository, self.to, &way.to)? {
-            self.worktree.write_stored(&RepoPath::from_tree(&way.at)?, &after)?;
-        }
-        let why = format!(
-            "was changed elsewhere, and is back as it is there: whether it has become {} here is not clear",
-            others.join(" or ")
-        );
-        Ok(Outcome::Kept(why.into()))
-    }
-
     fn file(&self, way: &Way) -> Result<Outcome> {
         let (of_from, of_to) = (self.from.get(&way.from), self.to.get(&way.to));
         let is_other = |entry: Option<&(IndexMode, _)>| {
@@ -166,14 +134,14 @@ impl Step<'_> {
         let is_submodule =
             |entry: Option<&(IndexMode, _)>| entry.is_some_and(|it| it.0 == IndexMode::COMMIT);
         if is_submodule(of_to) {
-            // It follows by itself: `submodules::follow`.
+            // The tree has none of its files.
             return Ok(Outcome::Same);
         }
         if is_submodule(of_from) {
-            return Ok(kept("is no submodule any more, and its files stay"));
+            return Ok(Outcome::Kept("is no submodule any more, and what lies there stays"));
         }
         if is_other(of_to) || is_other(of_from) {
-            return Ok(kept("is a symlink"));
+            return Ok(Outcome::Kept("is a symlink"));
         }
         let [here, place] = [&way.now, &way.at].map(RepoPath::from_tree);
         let (here, place) = (here?, place?);
@@ -224,19 +192,15 @@ impl Step<'_> {
                 }
                 None => {
                     let why = "your edits are kept: it is binary, and was changed elsewhere";
-                    (Some(now.clone()), kept(why))
+                    (Some(now.clone()), Outcome::Kept(why))
                 }
             },
             (_, None, now) => {
-                (now.cloned(), kept("your edits are kept: without them it would be gone"))
+                (now.cloned(), Outcome::Kept("your edits are kept: without them it would be gone"))
             }
-            (_, Some(_), None) => (None, kept("stays removed: it was changed elsewhere")),
+            (_, Some(_), None) => (None, Outcome::Kept("stays removed: it was changed elsewhere")),
         })
     }
-}
-
-fn kept(why: &'static str) -> Outcome {
-    Outcome::Kept(why.into())
 }
 
 /// The mode that both sides agree on, or else that of the one that stays.

@@ -20,7 +20,6 @@ pub mod record;
 mod renamed;
 pub mod spool;
 pub mod strays;
-pub mod submodules;
 mod times;
 pub mod tree;
 

@@ -11,8 +11,7 @@ use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
 use super::strays::Strays;
-use super::tree::pin;
-use super::{beside, codes, included, link, spool, submodules};
+use super::{codes, included, link, spool};
 use crate::beneath::{Dir, FileKind, open_last};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
@@ -232,7 +231,8 @@ impl Walk<'_> {
     fn below(&mut self, above: &Dir, name: &BString, path: &BString, depth: usize) -> Result<()> {
         if self.known.get(path).is_some_and(|(mode, _)| *mode == IndexMode::COMMIT) {
             self.seen.insert(path.clone());
-            return self.submodule(above, name, path);
+            self.submodule(above, name, path);
+            return Ok(());
         }
         let prefix = BString::from([path.as_bytes(), b"/"].concat());
         let has_known = self
@@ -266,41 +266,28 @@ impl Walk<'_> {
     }
 
     /// A submodule is its own repository's matter: whatever the agent has made of it is named.
-    fn submodule(&mut self, above: &Dir, name: &BString, path: &BString) -> Result<()> {
-        let Some(session) = self.name else {
-            let module = submodules::one(self.repository, path);
-            let head = module.and_then(|it| it.repo().head_id().ok().map(gix::Id::detach));
-            let known = self.known.get(path).map(|(_, id)| *id);
-            if head.is_some() && head != known {
+    fn submodule(&mut self, above: &Dir, name: &BString, path: &BString) {
+        if self.name.is_none() {
+            let head = self.head_of_submodule(path);
+            if head.is_some() && head != self.known.get(path).map(|(_, id)| *id) {
                 self.pass_over(path, "is a submodule at another commit, which no proposal has");
             }
-            return Ok(());
-        };
-        let Ok(inside) = path.to_path() else { return Ok(()) };
-        let pinned = submodules::one(self.repository, path).and_then(|repository| {
-            let pin = repository.repo().try_find_reference(pin(session).as_str()).ok()??;
-            let pin = pin.try_id()?.to_string();
-            Some((repository, pin))
-        });
-        let Some((repository, pin)) = pinned else {
-            // The tree was not given it.
-            let names = above.enter(name.as_bstr()).and_then(|directory| directory.names());
-            if names.is_ok_and(|names| !names.is_empty()) {
-                self.pass_over(path, "is a submodule that the checkout does not have");
-            }
-            return Ok(());
-        };
-        let left = left(&repository, &self.tree.join(inside), self.name, &pin)?;
-        self.left.strays.join(&format!("{path}/"), left.strays);
-        let changed = left.changes.into_iter().map(|change| change.path.display().to_string());
-        let passed = left.passed_over.into_iter().map(|(below, _)| below);
-        let beside = beside::of(&repository, &self.tree.join(inside), session, &[&pin]);
-        let beside = beside.into_iter().map(|(below, _)| below);
-        for below in changed.chain(passed).chain(beside) {
-            let below = BString::from(format!("{path}/{below}"));
-            self.pass_over(&below, "lies in a submodule: an agent of its own can propose that");
+            return;
         }
-        Ok(())
+        // The tree of a session was given none.
+        let names = above.enter(name.as_bstr()).and_then(|directory| directory.names());
+        if names.is_ok_and(|names| !names.is_empty()) {
+            self.pass_over(path, "is a submodule, of which a session proposes nothing");
+        }
+    }
+
+    /// The commit that the checkout has of the submodule at `path`, where it has it.
+    fn head_of_submodule(&self, path: &BString) -> Option<gix::ObjectId> {
+        let place = self.repository.work_dir()?.join(path.to_path().ok()?);
+        let found = Repository::discover(&place).ok()?;
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        let is_it = real(&found.work_dir()?).is_some_and(|top| Some(top) == real(&place));
+        found.repo().head_id().ok().filter(|_| is_it).map(gix::Id::detach)
     }
 
     fn file(&mut self, path: BString) -> Result<()> {

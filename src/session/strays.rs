@@ -66,13 +66,6 @@ pub struct Inventory {
 }
 
 impl Strays {
-    /// Adds what is ignored below `prefix`, which ends with a slash.
-    pub(super) fn join(&mut self, prefix: &str, other: Self) {
-        let below = |path: BString| BString::from([prefix.as_bytes(), path.as_slice()].concat());
-        self.paths.extend(other.paths.into_iter().map(below));
-        self.copies.extend(other.copies.into_iter().map(below));
-    }
-
     /// Moves the files out of the tree of session `name`, which nobody works in, and says what there is.
     ///
     /// # Errors

@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use bstr::{BString, ByteSlice as _};
+use gix::index::entry::Mode;
 
-use super::submodules::{self, Submodules};
-use super::{codes, included, spool, times};
+use super::{codes, included, read, spool, times};
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::repository::Repository;
@@ -212,9 +212,8 @@ pub fn commit(
     Ok(git.text()?.trim().to_owned())
 }
 
-/// Makes the tree of session `name` at `tree`, which does not exist, with the files of commit `commit`, which is
-/// the [`base()`] of that kind; and with the submodules that the checkout has. Which of those it does not have, and
-/// why, in words.
+/// Makes the tree of session `name` at `tree`, which does not exist, with the files of commit `commit`. Submodules of
+/// the checkout are left empty: their paths, and why, in words.
 ///
 /// # Errors
 /// `git_failed`, `git_not_found`, those of the file system.
@@ -222,22 +221,10 @@ pub fn make(
     repository: &Repository,
     name: &str,
     tree: &Path,
-    kind: Base,
     commit: &str,
 ) -> Result<Vec<(String, String)>> {
     let top = repository.work_dir().unwrap_or_else(|| repository.common_dir().to_owned());
-    part(repository, (&top, name), tree, kind, commit)
-}
-
-/// One repository of a tree: the session's own, or a submodule of it. `session` is where its repository lies, and
-/// its name.
-fn part(
-    repository: &Repository,
-    session: (&Path, &str),
-    tree: &Path,
-    kind: Base,
-    commit: &str,
-) -> Result<Vec<(String, String)>> {
+    let session = (top.as_path(), name);
     hold(repository, session.1, commit)?;
     let head = repository.repo().head_name().ok().flatten();
     let branch = head.as_ref().map(|name| name.shorten().to_string());
@@ -267,23 +254,14 @@ fn part(
     inside().args(["read-tree", "-mu", "HEAD"]).run()?;
     times::follow(repository, tree)?;
     included::copy(repository, tree)?;
-    let Submodules { found, mut unread } = submodules::of(repository, commit)?;
-    for module in found {
-        let Ok(path) = module.path.to_path() else { continue };
-        let commit = match module.base(kind) {
-            Ok(commit) => commit,
-            Err(error) => {
-                let why = format!("is a submodule, and is left empty: {}", error.message());
-                unread.push((module.path.to_string(), why));
-                continue;
-            }
-        };
-        let more = part(&module.repository, session, &tree.join(path), kind, &commit)?;
-        unread.extend(more.into_iter().map(|(at, why)| (format!("{}/{at}", module.path), why)));
-        let active = format!(":(literal){}", module.path);
-        inside().args(["config", "--add", "submodule.active", &active]).run()?;
-    }
-    Ok(unread)
+    let index = read::index(repository, commit)?;
+    let modules = index.entries().iter().filter(|entry| entry.mode == Mode::COMMIT);
+    let paths = modules.map(|entry| entry.path(&index)).filter(|path| {
+        let place = path.to_path().ok().map(|path| top.join(path).join(".git"));
+        place.is_some_and(|place| place.symlink_metadata().is_ok())
+    });
+    let why = "is a submodule, and is left empty: run an agent of its own in it";
+    Ok(paths.map(|path| (path.to_string(), why.to_owned())).collect())
 }
 
 /// Keeps `commit` as long as there is the session `name`.
@@ -303,14 +281,8 @@ pub fn pinned(repository: &Repository) -> Vec<String> {
     names.filter_map(|name| name.strip_prefix(pin("").as_str()).map(str::to_owned)).collect()
 }
 
-/// Lets go of the commits of session `name`, in `repository` and in its submodules.
+/// Lets go of the commits of session `name`.
 pub fn unpin(repository: &Repository, name: &str) {
-    let pinned = repository.repo().try_find_reference(pin(name).as_str()).ok().flatten();
-    let commit = pinned.and_then(|found| found.try_id().map(|id| id.to_string()));
-    let modules = commit.and_then(|commit| submodules::of(repository, &commit).ok());
-    for module in modules.unwrap_or_default().found {
-        unpin(&module.repository, name);
-    }
     let delete = ["update-ref", "-d", &pin(name)];
     let deleted = git(repository).and_then(|git| git.args(delete).run());
     drop(deleted);

@@ -92,16 +92,6 @@ fn a_new_file_under_a_rejected_name_stays_what_it_is() {
     repo.aye(&["session", "submit", "x"]).ok().notes("m.txt");
     assert_eq!((read(&tree, "b.txt"), read(&tree, "m.txt")), (lines(&[]), "key notes\n".into()));
     assert_eq!(proposed(&repo), "+key notes");
-    // Where the file has moved on, it is that one.
-    let repo = self::repo();
-    let tree = session(&repo, edit);
-    std::fs::rename(tree.join("m.txt"), tree.join("o.txt")).expect("rename");
-    std::fs::write(tree.join("m.txt"), "key notes\n").expect("write");
-    reject(&repo, &only(&repo), "no");
-    repo.aye(&["session", "submit", "x"]).ok();
-    assert_eq!((read(&tree, "o.txt"), read(&tree, "m.txt")), (lines(&[]), "key notes\n".into()));
-    assert!(!tree.join("b.txt").exists());
-    assert_eq!(proposed(&repo), "+key notes\nrename from b.txt\nrename to o.txt");
 }
 
 #[test]
@@ -142,21 +132,4 @@ fn a_file_that_was_renamed_here_and_there_has_the_edits_of_both() {
     repo.aye(&["session", "sync", "x"]).ok();
     assert_eq!(proposed(&repo), "-line 20\n+AGENT");
     assert_eq!(read(&tree, "o.txt"), lines(&[(10, "PERSON"), (20, "AGENT")]));
-}
-
-/// Nothing of a person's is proposed away on a guess.
-#[test]
-fn a_file_of_which_nobody_can_say_what_it_has_become_is_put_back() {
-    let repo = repo();
-    let tree = session(&repo, "mv b.txt m.txt && cp m.txt n.txt");
-    repo.write("b.txt", lines(&[(10, "PERSON")]));
-    repo.aye(&["session", "sync", "x"]).exits(5).notes("b.txt");
-    assert_eq!(read(&tree, "b.txt"), lines(&[(10, "PERSON")]));
-    assert!(!proposed(&repo).contains("PERSON"));
-    // Of two that were alike, one is left.
-    let twins = Repo::with(&[("a.txt", &lines(&[])), ("b.txt", &lines(&[]))]);
-    session(&twins, "rm a.txt && mv b.txt m.txt");
-    twins.write("b.txt", lines(&[(10, "PERSON")]));
-    twins.aye(&["session", "sync", "x"]).exits(5).notes("m.txt");
-    assert!(!proposed(&twins).contains("PERSON"));
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::record::apply;
 use crate::support::sessions::{
-    diff, kept, no_session_is_left, nothing_pending, only, pending, proposed, read, script, tree,
+    diff, kept, no_session_is_left, only, pending, proposed, script, tree,
 };
 use crate::support::{Cmd, Repo, Run, until};
 
@@ -312,69 +312,30 @@ fn with_submodule() -> (Repo, Repo) {
 }
 
 #[test]
-fn submodules_are_in_the_tree_as_in_the_checkout() {
+fn submodules_are_left_empty_and_named() {
     let (repo, _library) = with_submodule();
     repo.write("lib/c.txt", "sea\nmine\n");
-    let lib = |args: &[&str]| repo.git(&[&["-C", "lib"], args].concat());
-    script(
-        &repo,
-        &[],
-        "grep -q bee lib/b.txt && grep -q mine lib/c.txt || exit 11
-         git -C lib log --oneline | grep -q Start || exit 12
-         test -z \"$(git -C lib status --short)\" || exit 13
-         git submodule status | grep -q '^ ' || git submodule status | grep -q '^+' || exit 14
-         echo x >>b.txt",
-    )
-    .run()
-    .ok();
-    no_session_is_left(&repo);
-    assert_eq!(lib(&["for-each-ref", "refs/aye"]), "");
-    let recorded = script(&repo, &["--base", "head"], "grep mine lib/c.txt; test -e lib/b.txt");
-    recorded.run().ok().lacks("mine");
-    // One that the checkout does not have stays empty.
-    repo.git(&["submodule", "--quiet", "deinit", "--force", "lib"]);
-    let ended = script(&repo, &[], "ls -A lib; echo x >lib/n.txt").run().ok();
-    ended.notes("lib ");
-}
-
-#[test]
-fn what_is_changed_in_a_submodule_is_named_and_the_tree_stays() {
-    let (repo, _library) = with_submodule();
-    let ended = script(
-        &repo,
-        &["--name", "x"],
-        "echo x >>b.txt; echo y >>lib/b.txt; echo new >lib/n.txt; cd lib; git rm -q c.txt
-         rm -rf .git; git init -q .; git config core.fsmonitor 'touch /tmp/never'",
-    );
-    let ended = ended.run().ok();
-    let ended = ["lib/b.txt", "lib/c.txt", "lib/n.txt"].into_iter().fold(ended, Run::notes);
-    assert!(!proposed(&repo).contains("lib/"), "{ended}");
-    assert_eq!(read(&tree(&repo, "x"), "lib/b.txt"), "bee\ny\n");
-    assert_eq!(repo.text("lib/b.txt"), "bee\n");
-    repo.aye(&["session", "end", "x"]).fails("session_unsubmitted", 4).notes("lib/");
+    let ended = kept(&repo, "test -z \"$(ls -A lib)\" || exit 11; echo x >>b.txt").ok();
+    ended.notes("lib: is a submodule");
+    assert!(!proposed(&repo).contains("lib"));
+    // The checkout's moves on.
+    let git = ["-C", "lib", "-c", "user.name=L", "-c", "user.email=l@x"];
+    repo.git(&[&git[..], &["commit", "-qam", "On"]].concat());
+    repo.git(&["commit", "-qam", "The library moves"]);
+    repo.aye(&["session", "sync", "x"]).ok();
+    // What an agent puts there is named, and keeps the tree.
+    let tree = tree(&repo, "x");
+    std::fs::write(tree.join("lib/n.txt"), "new\n").expect("write");
+    repo.aye(&["session", "end", "x"]).fails("session_unsubmitted", 4).notes("lib");
+    assert!(!proposed(&repo).contains("lib"));
     repo.aye(&["session", "end", "x", "--discard"]).ok();
     assert_eq!(repo.git(&["-C", "lib", "for-each-ref", "refs/aye"]), "");
-    kept(&repo, "rm -rf lib").ok().notes("lib ");
-    repo.aye(&["session", "end", "x", "--discard"]).ok();
     // An agent that has to be told before it edits is told at once.
     let top = text(repo.root());
     let reason = refused(edit(&repo, &top, &text(repo.path("lib/b.txt"))).run());
     assert!(reason.contains("submodule"), "{reason}");
     let inside = edit(&repo, &text(repo.path("lib")), &text(repo.path("lib/b.txt")));
     assert!(refused(inside.run()).contains("EnterWorktree"));
-}
-
-#[test]
-fn inside_of_a_submodule_of_a_session_nothing_is_proposed() {
-    let (repo, _library) = with_submodule();
-    let aye = env!("CARGO_BIN_EXE_aye");
-    let text = format!(
-        "cd lib; {aye} propose b.txt --old bee --new wasp; test $? = 4 || exit 11
-         {aye} session submit $AYE_SESSION; test $? = 0 || exit 12; {aye} list"
-    );
-    script(&repo, &[], &text).run().ok().notes("in_session");
-    nothing_pending(&repo);
-    assert_eq!(repo.git(&["-C", "lib", "for-each-ref", "refs/aye"]), "");
 }
 
 /// The tree's `.git` is the agent's.
@@ -401,37 +362,4 @@ fn a_patch_in_a_tree_runs_nothing_of_the_trees_configuration_and_stays_in_it() {
     assert!(!mark.exists(), "{ended}");
     assert_eq!(std::fs::read_dir(&victim).expect("a directory").count(), 0);
     assert_eq!(proposed(&repo).matches("+wasp").count(), 1);
-}
-
-#[test]
-fn a_submodule_follows_that_of_the_checkout() {
-    let (repo, _library) = with_submodule();
-    kept(&repo, "echo mine >>b.txt").ok();
-    let move_on = |bytes: &str| {
-        repo.write("lib/b.txt", bytes);
-        let git = ["-C", "lib", "-c", "user.name=L", "-c", "user.email=l@x"];
-        repo.git(&[&git[..], &["commit", "-qam", "On"]].concat());
-        repo.git(&["commit", "-qam", "The library moves"]);
-    };
-    move_on("wasp\n");
-    repo.aye(&["session", "sync", "x"]).ok();
-    let tree = tree(&repo, "x");
-    assert_eq!(read(&tree, "lib/b.txt"), "wasp\n");
-    let ended = kept(&repo, "git status --short; git -C lib status --short").ok();
-    assert_eq!(ended.out(), " M b.txt\n");
-    assert!(!ended.err().contains("lib"), "{ended}");
-    // What its agent has edited there stays.
-    std::fs::write(tree.join("lib/b.txt"), "hornet\n").expect("write");
-    move_on("fly\n");
-    repo.aye(&["session", "sync", "x"]).exits(5).notes("lib/b.txt");
-    assert_eq!(read(&tree, "lib/b.txt"), "hornet\n");
-    // Nor is a way out of the tree followed.
-    std::fs::remove_dir_all(tree.join("lib")).expect("remove");
-    std::os::unix::fs::symlink(repo.path("lib"), tree.join("lib")).expect("symlink");
-    move_on("gnat\n");
-    repo.git(&["-C", "lib", "reset", "-q", "--hard", "HEAD~1"]);
-    repo.aye(&["session", "sync", "x"]).exits(5);
-    assert_eq!(repo.text("lib/b.txt"), "fly\n");
-    repo.aye(&["session", "end", "x", "--discard"]).ok();
-    assert_eq!(repo.git(&["-C", "lib", "for-each-ref", "refs/aye"]), "");
 }
