@@ -2,15 +2,21 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::changeset::hunks::Diff;
-use crate::changeset::{Changeset, FileChange, RepoPath, anchor};
+use crate::changeset::{Changeset, FileChange, anchor};
 
 /// What is not changed any more of one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "DroppedItem")]
 pub struct Dropped {
     /// The file.
-    pub path: RepoPath,
-    /// The hunks, without context; none where the file is not in the proposal any more.
+    pub file_path: String,
+    /// The hunks, without context, as in a unified diff: `@@ -1 +1 @@`; none where the whole file is not in the
+    /// proposal any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hunks: Vec<String>,
 }
 
@@ -25,7 +31,7 @@ pub fn dropped(earlier: &[FileChange], later: &Changeset) -> Vec<Dropped> {
             Some(later) => hunks(change, later),
             None => Some(Vec::new()),
         };
-        hunks.map(|hunks| Dropped { path: change.path.clone(), hunks })
+        hunks.map(|hunks| Dropped { file_path: change.path.display().to_string(), hunks })
     };
     earlier.iter().filter_map(of).collect()
 }
@@ -60,7 +66,7 @@ fn meet(one: &Range<usize>, other: &Range<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changeset::File;
+    use crate::changeset::{File, RepoPath};
 
     fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
         let file = |text: &str| File::regular(text.as_bytes().to_vec());
@@ -75,7 +81,7 @@ mod tests {
 
     fn said(earlier: &[FileChange], later: Vec<FileChange>) -> Vec<String> {
         let dropped = dropped(earlier, &Changeset::new(later).unwrap());
-        let shown = |it: Dropped| format!("{} {}", it.path.display(), it.hunks.join(" "));
+        let shown = |it: Dropped| format!("{} {}", it.file_path, it.hunks.join(" "));
         dropped.into_iter().map(shown).collect()
     }
 

@@ -4,7 +4,7 @@ use super::style::{Palette, Role};
 use super::table::{Align, Cell, Keep, Table};
 use super::width;
 use crate::changeset::hunks::{Counts, Lines};
-use crate::text::escape;
+use crate::text::{self, escape};
 
 /// A proposal of an overview. Texts are as they came; nothing here is safe for a terminal but the marks.
 #[derive(Clone, Debug, Default)]
@@ -42,8 +42,7 @@ impl Group {
     /// `12 proposals, +84 −31`, without the lines where content is not here; what is not counted by lines
     /// is said: `, 2 not counted`.
     pub fn counted(&self) -> String {
-        let plural = if self.rows.len() == 1 { "" } else { "s" };
-        let proposals = format!("{} proposal{plural}", self.rows.len());
+        let proposals = text::counted(self.rows.len(), "proposal");
         let (mut sum, mut others) = (Counts::default(), 0);
         for row in &self.rows {
             match row.lines {
@@ -125,8 +124,7 @@ pub fn overview(groups: &[Group], palette: &Palette, columns: usize, lines: usiz
         }
     }
     if left_out > 0 {
-        let plural = if left_out == 1 { "" } else { "s" };
-        palette.write(&mut out, Role::Dim, &format!("… {left_out} more group{plural}"));
+        palette.write(&mut out, Role::Dim, &format!("… {}", text::counted(left_out, "more group")));
         out.push('\n');
     }
     out

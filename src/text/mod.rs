@@ -34,6 +34,11 @@ pub fn one_line(text: &str) -> String {
     text.replace(is_control, " ")
 }
 
+/// `1 file`, `3 files`.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// As [`one_line()`], as several lines: line feeds and tabs stay.
 pub fn lines(text: &str) -> String {
     text.replace(|c| is_control(c) && c != '\n' && c != '\t', " ")

@@ -10,6 +10,7 @@ use super::arguments::shorten;
 use super::edits::{JsonEdit, compile};
 use super::{Arguments, codes};
 use crate::app::capture::Source;
+use crate::app::dropped::Dropped;
 use crate::app::propose::{Recorded, Revision};
 use crate::app::{self, Draft, Session, capture, stack, suggestion};
 use crate::changeset::patch::Options;
@@ -47,7 +48,7 @@ pub struct Revised {
     pub not_rebased: Vec<String>,
     /// What the revision before held, and this one does not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub dropped: Vec<DroppedItem>,
+    pub dropped: Vec<Dropped>,
     /// Secrets in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -55,17 +56,6 @@ pub struct Revised {
     /// those hunks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub adapted: Vec<FileItem>,
-}
-
-/// What is not changed any more of one file.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct DroppedItem {
-    /// The file.
-    pub file_path: String,
-    /// The hunks, without context, as in a unified diff: `@@ -1 +1 @@`; none where the whole file is not in the
-    /// proposal any more.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub hunks: Vec<String>,
 }
 
 impl Revised {
@@ -82,14 +72,7 @@ impl Revised {
             expires_at: timestamp(revised.expires_at),
             rebased: recorded.followed.rebased.iter().map(ToString::to_string).collect(),
             not_rebased: recorded.followed.left.iter().map(ToString::to_string).collect(),
-            dropped: recorded
-                .dropped
-                .iter()
-                .map(|it| DroppedItem {
-                    file_path: it.path.display().to_string(),
-                    hunks: it.hunks.clone(),
-                })
-                .collect(),
+            dropped: recorded.dropped.clone(),
             warnings: recorded.warnings.clone(),
             adapted: recorded.adapted.iter().cloned().map(FileItem::new).collect(),
         }

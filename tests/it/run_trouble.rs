@@ -190,7 +190,7 @@ fn a_tree_that_was_removed_is_named_and_made_again() {
     kept(&repo, "echo x >>b.txt").ok();
     let (id, top) = (only(&repo), tree(&repo, "x"));
     std::fs::remove_dir_all(&top).expect("remove");
-    for verb in ["show", "submit", "sync"] {
+    for verb in ["submit", "sync"] {
         repo.aye(&["session", verb, "x"]).fails("session_tree_gone", 3);
     }
     let list = repo.aye(&["session", "list", "--json"]).ok().json();

@@ -12,7 +12,7 @@ use crate::hooks::{Hook, Place};
 use crate::proposal::codes;
 use crate::proposal::rules::Verb;
 use crate::store::{Audience, Held, Store};
-use crate::text::escape;
+use crate::text::{counted, escape};
 
 /// How `--remove` goes about it.
 #[derive(Debug, clap::Args)]
@@ -125,15 +125,11 @@ fn remove(store: &Store, shown: &Held, now: DateTime<Utc>, hooks: &Place) -> Res
 }
 
 fn text(held: &Held, removal: &Removal) -> String {
-    let count = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {one}s"),
-    };
     let mut text = format!(
         "{}, {} among them, with {} and {} that were decided\n",
-        count(held.refs.len(), "ref"),
-        count(held.lanes, "lane"),
-        count(held.pending.len(), "pending proposal"),
+        counted(held.refs.len(), "ref"),
+        counted(held.lanes, "lane"),
+        counted(held.pending.len(), "pending proposal"),
         held.decided,
     );
     if !removal.hooks.is_empty() {
@@ -161,7 +157,8 @@ fn text(held: &Held, removal: &Removal) -> String {
     }
     let private = held.audiences.iter().find(|(of, _)| *of == Audience::Private);
     if let Some((_, private)) = private {
-        text += &format!("  {} private: nobody else has what is in it\n", count(*private, "lane"));
+        text +=
+            &format!("  {} private: nobody else has what is in it\n", counted(*private, "lane"));
     }
     if held.only_here {
         text += "  no remote that was fetched has all of this clone's own lanes\n";

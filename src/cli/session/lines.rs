@@ -4,22 +4,22 @@ use bstr::BString;
 
 use crate::app::session::{SubmitOutcome, Submitted};
 use crate::cli::Context;
+use crate::scan::gate::Warning;
 use crate::session::strays::{Group, Inventory};
-use crate::text::{escape, shell};
+use crate::text::{counted, escape, shell};
 
 /// Paths that are named one by one.
 const MOST: usize = 20;
 
 /// Where edits of an agent met others, in lines.
 pub(in crate::cli) fn met(kept: &[(String, String)]) -> Vec<String> {
-    let line = |(path, why): &(String, String)| {
-        format!("aye: {}: {}", escape::name(path), escape::line(why))
-    };
-    let mut lines: Vec<String> = kept.iter().take(MOST).map(line).collect();
-    if kept.len() > MOST {
-        lines.push(format!("aye: and {} more", kept.len() - MOST));
-    }
-    lines
+    few("aye: ", kept, |(path, why)| format!("{}: {}", escape::name(path), escape::line(why)))
+}
+
+/// What `line` says of each of `all`, behind `start`; of many, how many more there are.
+fn few<T>(start: &str, all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
+    let more = (all.len() > MOST).then(|| format!("{start}and {} more", all.len() - MOST));
+    all.iter().take(MOST).map(|one| format!("{start}{}", line(one))).chain(more).collect()
 }
 
 /// What there is to say of a decision, in lines.
@@ -41,13 +41,9 @@ pub(in crate::cli) fn say(context: &Context, done: &Submitted) {
 /// What was proposed, and what was not, in lines; none where nothing changed.
 pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
     let mut lines: Vec<String> = said(&done.said).chain(met(&done.kept)).collect();
-    for (path, why) in done.passed_over.iter().take(MOST) {
-        let (path, why) = (escape::name(path), escape::line(why));
-        lines.push(format!("aye: not proposed: {path} {why}"));
-    }
-    if done.passed_over.len() > MOST {
-        lines.push(format!("aye: not proposed: and {} more", done.passed_over.len() - MOST));
-    }
+    lines.extend(few("aye: not proposed: ", &done.passed_over, |(path, why)| {
+        format!("{} {}", escape::name(path), escape::line(why))
+    }));
     let Some(outcome) = &done.outcome else { return lines };
     let proposal = outcome.proposal();
     if let SubmitOutcome::Withdrawn(_) = outcome {
@@ -55,16 +51,10 @@ pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
         return lines;
     }
     if let SubmitOutcome::Proposed(recorded) | SubmitOutcome::Revised(recorded) = outcome {
-        let warnings = recorded.warnings.iter().take(MOST);
-        lines.extend(warnings.map(|it| format!("aye: warning: {}", escape::line(&it.line()))));
-        if recorded.warnings.len() > MOST {
-            lines.push(format!("aye: warning: and {} more", recorded.warnings.len() - MOST));
-        }
+        let line = |it: &Warning| escape::line(&it.line()).into_owned();
+        lines.extend(few("aye: warning: ", &recorded.warnings, line));
     }
-    let files = match proposal.current().changes.len() {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
-    };
+    let files = counted(proposal.current().changes.len(), "file");
     let (added, removed) = done.lines;
     let word = match outcome {
         SubmitOutcome::Proposed(_) => "",
@@ -88,13 +78,9 @@ pub(in crate::cli) fn strays(found: &Inventory) -> Vec<String> {
     let group = |group: &Group| {
         let directory = format!("{}/", group.directory);
         let at = if group.directory.is_empty() { "the top" } else { &directory };
-        let files = if group.count == 1 { "file" } else { "files" };
         let more = if group.count > group.first.len() { ", …" } else { "" };
-        let (at, count) = (escape::name(at), group.count);
-        format!(
-            "aye: ignored by git, not proposed: {count} {files} in {at}: {}{more}",
-            list(&group.first)
-        )
+        let (at, files) = (escape::name(at), counted(group.count, "file"));
+        format!("aye: ignored by git, not proposed: {files} in {at}: {}{more}", list(&group.first))
     };
     let mut lines: Vec<String> = found.groups.iter().take(MOST).map(group).collect();
     if found.groups.len() > MOST {

@@ -11,7 +11,7 @@ use crate::cli::filters::FilterArgs;
 use crate::error::{Error, Result};
 use crate::proposal::{Proposal, Status, codes};
 use crate::store::{Filter, Store, View};
-use crate::text::escape;
+use crate::text::{counted, escape};
 
 /// What names proposals one by one.
 const NAMED: [&str; 2] = ["ids", "latest"];
@@ -98,8 +98,7 @@ impl Batch {
             let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
             return ids.join(", ");
         }
-        let plural = if proposals.len() == 1 { "" } else { "s" };
-        let mut text = format!("{} proposal{plural}", proposals.len());
+        let mut text = counted(proposals.len(), "proposal");
         let parts = [
             ("by", &self.by),
             ("of task", &self.task),
@@ -123,7 +122,6 @@ impl Batch {
                 files.insert(entry.path.clone());
             }
         }
-        let plural = if files.len() == 1 { "" } else { "s" };
-        text + &format!(", {counts} in {} file{plural}", files.len())
+        text + &format!(", {counts} in {}", counted(files.len(), "file"))
     }
 }

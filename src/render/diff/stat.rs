@@ -6,6 +6,7 @@ use super::header::{shown, summary_line};
 use crate::changeset::FileChange;
 use crate::changeset::entry::{EntryKind, entries};
 use crate::changeset::hunks::Counts;
+use crate::text::counted;
 
 /// The paths, one per line, as git's `--name-only` lists them (a rename by its new path).
 pub fn name_only(changes: &[FileChange]) -> String {
@@ -66,13 +67,12 @@ pub fn stat(changes: &[FileChange], palette: &Palette, columns: usize) -> String
         out.truncate(out.trim_end_matches(' ').len());
         out.push('\n');
     }
-    let plural = |n: usize| if n == 1 { "" } else { "s" };
-    out += &format!(" {} file{} changed", rows.len(), plural(rows.len()));
+    out += &format!(" {} changed", counted(rows.len(), "file"));
     if sum.added > 0 || sum.removed == 0 {
-        out += &format!(", {} insertion{}(+)", sum.added, plural(sum.added));
+        out += &format!(", {}(+)", counted(sum.added, "insertion"));
     }
     if sum.removed > 0 {
-        out += &format!(", {} deletion{}(-)", sum.removed, plural(sum.removed));
+        out += &format!(", {}(-)", counted(sum.removed, "deletion"));
     }
     out.push('\n');
     out

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::render::overview::{self, Group, Row};
 use crate::render::style::Role;
 use crate::review::model::{Intent, Key, Slot, Verdict};
-use crate::text::escape;
+use crate::text::{self, escape};
 
 /// Letters that name groups, in the order of the groups.
 const LETTERS: std::ops::RangeInclusive<char> = 'a'..='z';
@@ -255,13 +255,12 @@ fn subject(group: &Group, decided: &[Decided]) -> String {
             files.insert(entry.path.clone());
         }
     }
-    let plural = if files.len() == 1 { "" } else { "s" };
-    format!("{}, {counts} in {} file{plural}", counted(group, decided.len()), files.len())
+    let files = text::counted(files.len(), "file");
+    format!("{}, {counts} in {files}", counted(group, decided.len()))
 }
 
 fn counted(group: &Group, count: usize) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} proposal{plural} by {}", escape::name(&group.title))
+    format!("{} by {}", text::counted(count, "proposal"), escape::name(&group.title))
 }
 
 fn board_keys(writes: bool) -> Vec<Key> {

@@ -13,7 +13,7 @@ use crate::proposal::ProposalId;
 use crate::render::diff::Options;
 use crate::render::style::Role;
 use crate::render::width;
-use crate::text::escape;
+use crate::text::{counted, escape};
 
 /// Most characters of a description or comment that the header shows at once.
 const LONGEST_TEXT: usize = 2000;
@@ -54,12 +54,11 @@ pub(super) fn header(
     for entry in &files {
         counts += entry.counts();
     }
-    let plural = if files.len() == 1 { "" } else { "s" };
     let mut facts = vec![
         head.age.clone(),
         format!("expires {}", head.expiry),
         format!("base: {}", head.base),
-        format!("{counts} in {} file{plural}", files.len()),
+        format!("{counts} in {}", counted(files.len(), "file")),
     ];
     if head.revision > 1 {
         let by = head.revised_by.as_ref().map(|name| format!(" by {}", escape::name(name)));
@@ -104,8 +103,7 @@ pub(super) fn header(
         out += &said::lines(said, options, MOST_LINES);
     }
     if !here.is_empty() {
-        let s = if here.len() == 1 { "" } else { "s" };
-        let text = format!("{} comment{s} at the lines they are about", here.len());
+        let text = format!("{} at the lines they are about", counted(here.len(), "comment"));
         push_wrapped(&mut out, options, Role::Comment, &text);
     }
     out

@@ -13,6 +13,7 @@ use crate::proposal::ProposalId;
 use crate::render::diff::{self, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::review::model::Quiet;
+use crate::text::counted;
 
 /// More changed lines than these of a file that is not read line by line are not shown.
 const LITTLE: usize = 10;
@@ -110,12 +111,10 @@ impl Page<'_> {
             unshown += changed;
         }
         if lines > 0 || files > 0 {
-            let plural = |count: usize| if count == 1 { "" } else { "s" };
-            let counted = [(lines, "line"), (files, "file")];
-            let counted = counted.iter().filter(|(count, _)| *count > 0);
-            let counted =
-                counted.map(|(count, what)| format!("{count} more {what}{}", plural(*count)));
-            let text = format!("… {}, p shows them", counted.collect::<Vec<_>>().join(", "));
+            let left_out = [(lines, "more line"), (files, "more file")];
+            let left_out = left_out.iter().filter(|(count, _)| *count > 0);
+            let left_out: Vec<_> = left_out.map(|(count, what)| counted(*count, what)).collect();
+            let text = format!("… {}, p shows them", left_out.join(", "));
             let line = self.options.palette.paint(Role::Dim, text);
             blocks.push(Block::Text(format!("{line}\n")));
         }

@@ -5,6 +5,7 @@ use super::{End, Next, Terminal};
 use crate::error::Result;
 use crate::render::style::Role;
 use crate::review::model::{Answers, Key, Review, Slot, Verdict};
+use crate::text;
 
 impl Terminal<'_> {
     /// Asks what becomes of them, if there are any.
@@ -54,7 +55,7 @@ impl Terminal<'_> {
         let comments: usize = slots.iter().map(|slot| slot.comments.len()).sum();
         let counted = [(decided, "decision"), (comments, "comment")];
         let counted = counted.into_iter().filter(|(count, _)| *count > 0);
-        let kept: Vec<String> = counted.map(|(count, what)| plural(count, what)).collect();
+        let kept: Vec<String> = counted.map(|(count, what)| text::counted(count, what)).collect();
         let begins = match slots.iter().filter(|slot| slot.done).count() {
             0 if kept.is_empty() => "Nothing was decided and nothing was written.".to_owned(),
             0 => "Nothing was written.".to_owned(),
@@ -77,8 +78,4 @@ fn decisions(slot: &Slot) -> usize {
         Some(_) => 1,
         None => slot.review.as_ref().map_or(0, Review::decided),
     }
-}
-
-fn plural(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

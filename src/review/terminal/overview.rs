@@ -8,7 +8,7 @@ use crate::render::diff::{self, Options};
 use crate::render::style::Role;
 use crate::render::width;
 use crate::review::model::{Part, Review};
-use crate::text::escape;
+use crate::text::{counted, escape};
 
 /// Most files that are listed under a header.
 pub(super) const MOST_FILES: usize = 12;
@@ -26,14 +26,8 @@ pub(super) fn files(review: &Review, limit: usize, options: &Options) -> String 
     for (at, file) in files.iter().enumerate().take(limit) {
         let units = &review.units()[review.units_of(at)];
         let entry = file.entry();
-        let plural = if units.len() == 1 { "" } else { "s" };
-        let mut text = format!(
-            "{:>digits$}  {}  {} hunk{plural}, {}",
-            at + 1,
-            diff::summary_line(&entry),
-            units.len(),
-            entry.counts()
-        );
+        let (line, hunks) = (diff::summary_line(&entry), counted(units.len(), "hunk"));
+        let mut text = format!("{:>digits$}  {line}  {hunks}, {}", at + 1, entry.counts());
         let open = units.iter().filter(|unit| unit.decision.is_none()).count();
         if open < units.len() {
             text += &match open {

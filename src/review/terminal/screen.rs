@@ -12,7 +12,7 @@ use crate::render::diff::{self, Layout, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::width;
 use crate::review::model::{Decision, FileReview, Key, Part, Review, Slot, Unit, Verdict};
-use crate::text::escape;
+use crate::text::{counted, escape};
 
 /// Columns beside the margin.
 pub(super) fn inner(options: &Options) -> usize {
@@ -268,8 +268,7 @@ impl Page<'_> {
             self.blocks.push(Block::Diff { header, rows });
         }
         if more > 0 {
-            let plural = if more == 1 { "" } else { "s" };
-            let text = format!("… {more} more line{plural}, p shows them");
+            let text = format!("… {}, p shows them", counted(more, "more line"));
             self.line(&self.options.palette.paint(Role::Dim, text));
         }
     }
@@ -277,10 +276,9 @@ impl Page<'_> {
     /// A file that is one decision until it is opened.
     fn folded(&mut self, file: &FileReview, unit: &Unit) {
         let hunks = file.diff.hunks(self.options.context).len();
-        let plural = if hunks == 1 { "" } else { "s" };
+        let hunks = counted(hunks, "hunk");
         let (why, counts) = (unit.folded.unwrap_or_default(), file.diff.counts());
-        let text =
-            format!("{why}: {hunks} hunk{plural}, {counts}; o opens it, y takes it, n skips it");
+        let text = format!("{why}: {hunks}, {counts}; o opens it, y takes it, n skips it");
         let mut lines = String::new();
         push_wrapped(&mut lines, self.options, Role::Plain, &text);
         self.blocks.push(Block::Text(lines));
@@ -439,8 +437,7 @@ fn part(slot: &Slot, changes: &[FileChange]) -> String {
     };
     let taken = said(|d| *d != Decision::Leave);
     let edited = said(|d| matches!(d, Decision::Edit { .. }));
-    let total = review.units().len();
-    let plural = if total == 1 { "" } else { "s" };
+    let total = counted(review.units().len(), "hunk");
     let edited = if edited > 0 { format!(", {edited} edited by you") } else { String::new() };
-    format!("apply {taken} of {total} hunk{plural}{edited} ({counts})")
+    format!("apply {taken} of {total}{edited} ({counts})")
 }

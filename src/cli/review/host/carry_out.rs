@@ -13,6 +13,7 @@ use crate::proposal::event::{Comment, Effect, Evidence};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Proposal, codes};
 use crate::review::terminal::Order;
+use crate::text;
 
 impl CliHost<'_> {
     /// The authority of the person at the terminal.
@@ -119,11 +120,10 @@ pub(super) fn counted(files: &[plan::Planned], moved: &BTreeSet<RepoPath>) -> St
     let is_source = |file: &&plan::Planned| file.after.is_none() && moved.contains(&file.path);
     let renamed = files.iter().filter(is_source).count();
     let count = files.len() - renamed;
-    let plural = if count == 1 { "" } else { "s" };
     match renamed {
-        0 => format!("{count} file{plural}"),
-        renamed if renamed == count => format!("{count} renamed file{plural}"),
-        renamed => format!("{count} file{plural}, {renamed} of them renamed"),
+        0 => text::counted(count, "file"),
+        renamed if renamed == count => text::counted(count, "renamed file"),
+        renamed => format!("{}, {renamed} of them renamed", text::counted(count, "file")),
     }
 }
 
