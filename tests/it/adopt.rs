@@ -27,7 +27,7 @@ fn what_is_in_the_files_and_in_commits_since_becomes_a_proposal_and_the_files_st
     }
     assert!(!text.contains("noise"), "{text}");
     assert!(repo.exists("new.txt") && !repo.exists("b.txt"));
-    let shown = repo.aye(&["show", &adopted.id(), "--json"]).ok().json();
+    let shown = repo.item(&adopted.id());
     assert_eq!(shown["proposed_by"], "aider");
     // The files have it all already.
     apply(&repo, &adopted.id());

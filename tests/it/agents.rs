@@ -31,7 +31,7 @@ fn an_agent_is_sent_into_a_tree_and_what_it_leaves_is_proposed() {
     let said = claude.stop();
     let id = pending(&repo);
     said.says("systemMessage").says(&format!("aye review {id}"));
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert_eq!(shown["proposed_by"], "claude-code");
     assert_eq!(shown["history"][0]["session"], "s");
     assert_eq!(repo.text("src/a.txt"), "one\ntwo\n");

@@ -37,7 +37,7 @@ fn edits_and_commands_are_rewritten_into_the_tree_and_proposed_once() {
         assert!(client.edit(tree.join("n")).is_nothing(), "{name}");
         client.stop();
         let id = pending(&repo);
-        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        let shown = repo.item(&id);
         assert_eq!(shown["history"][0]["session"], "s", "{name}");
         let agent = aye::harness::client(name).expect("a client").agent;
         assert_eq!(shown["proposed_by"], agent);

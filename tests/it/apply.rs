@@ -11,8 +11,7 @@ fn repo() -> Repo {
 
 /// Proposes `old` → `new` in `path` and returns the id.
 fn propose(repo: &Repo, path: &str, old: &str, new: &str) -> String {
-    let run = repo.aye(&["propose", path, "--old", old, "--new", new, "--json"]).ok();
-    run.json()["proposal_id"].as_str().expect("an id").to_owned()
+    repo.aye(&["propose", path, "--old", old, "--new", new, "--json"]).ok().id()
 }
 
 fn is_pending(repo: &Repo, id: &str) -> bool {
@@ -141,7 +140,7 @@ fn a_conflict_in_one_file_refuses_the_whole_proposal() {
         { "file_path": "b.txt", "old_content": "b", "new_content": "B" },
     ]});
     let run = repo.aye_stdin(&["propose", "--from-json", "-", "--json"], edits.to_string()).ok();
-    let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+    let id = run.id();
     repo.write("src/a.txt", FILE.replace("two", "zwei"));
     let before = files(&repo);
     let json = repo.aye(&["apply", &id, "--yes", "--json"]).fails("conflict", 5).json();
@@ -167,8 +166,7 @@ fn a_conflict_in_one_file_refuses_the_whole_proposal() {
 #[test]
 fn a_deletion_takes_emptied_directories_along_and_undo_brings_them_back() {
     let repo = repo();
-    let run = repo.aye(&["propose", "src/a.txt", "--delete", "--json"]).ok();
-    let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+    let id = repo.aye(&["propose", "src/a.txt", "--delete", "--json"]).ok().id();
     repo.aye(&["apply", &id, "--yes"]).ok();
     assert!(!repo.exists("src"));
     let json = repo.aye(&["undo", &id, "--yes", "--json"]).ok().json();
@@ -251,11 +249,13 @@ fn commit_takes_just_these_files_and_names_proposal_proposer_and_reviewer() {
     repo.git(&["add", "b.txt"]);
     repo.write("staged-too.txt", "x\n");
     repo.git(&["add", "staged-too.txt"]);
-    let run = repo.agent(
-        "robbie",
-        &["propose", "src/a.txt", "--old", "two", "--new", "TWO", "-m", "Shout two", "--json"],
-    );
-    let id = run.ok().json()["proposal_id"].as_str().expect("an id").to_owned();
+    let id = repo
+        .agent(
+            "robbie",
+            &["propose", "src/a.txt", "--old", "two", "--new", "TWO", "-m", "Shout two", "--json"],
+        )
+        .ok()
+        .id();
     let json = repo.aye(&["apply", &id, "--yes", "--commit", "--json"]).ok().json();
     assert_eq!(json["proposals"][0]["commit"], repo.git(&["rev-parse", "HEAD"]));
     assert_eq!(
@@ -281,7 +281,7 @@ fn agents_are_named_with_their_model_where_that_is_wanted() {
     repo.git(&["config", "aye.assistedBy", "true"]);
     let propose = ["propose", "src/a.txt", "--old", "two", "--new", "TWO", "--json"];
     let named = repo.cmd(&propose).env("AYE_AGENT", "robbie").env("AYE_MODEL", "m 1:2").run();
-    let id = named.ok().json()["proposal_id"].as_str().expect("an id").to_owned();
+    let id = named.ok().id();
     repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
     let message = repo.git(&["log", "-1", "--format=%B"]);
     assert!(
@@ -304,8 +304,8 @@ fn a_new_file_and_a_deleted_one_are_committed_too() {
         { "file_path": "new dir/ü *.log", "old_content": "", "new_content": "new\n" },
         { "file_path": "b.txt", "delete": true },
     ]});
-    let run = repo.aye_stdin(&["propose", "--from-json", "-", "--json"], edits.to_string()).ok();
-    let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+    let id =
+        repo.aye_stdin(&["propose", "--from-json", "-", "--json"], edits.to_string()).ok().id();
     repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
     let names = repo.git(&["diff-tree", "--no-commit-id", "--name-status", "-r", "-z", "HEAD"]);
     assert_eq!(names, "D\0b.txt\0A\0new dir/ü *.log\0");
@@ -483,8 +483,10 @@ fn a_new_file_that_git_ignores_is_named_where_it_gets_into_history() {
 #[test]
 fn an_unborn_branch_gets_its_first_commit() {
     let repo = Repo::new();
-    let run = repo.aye_stdin(&["propose", "first.txt", "--content-file", "-", "--json"], "hi\n");
-    let id = run.ok().json()["proposal_id"].as_str().expect("an id").to_owned();
+    let id = repo
+        .aye_stdin(&["propose", "first.txt", "--content-file", "-", "--json"], "hi\n")
+        .ok()
+        .id();
     repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
     assert_eq!(repo.git(&["ls-tree", "--name-only", "HEAD"]), "first.txt");
 }

@@ -8,8 +8,7 @@ fn repo() -> Repo {
 
 fn propose(repo: &Repo) -> String {
     let change = ["propose", "a.txt", "--old", "2\n", "--new", "TWO\n", "-m", "Two", "--json"];
-    let run = repo.aye(&change).ok();
-    run.json()["proposal_id"].as_str().expect("an id").to_owned()
+    repo.aye(&change).ok().id()
 }
 
 /// Applies and commits `id` with a `git` that first does what `beside` says, where its arguments have a word
@@ -66,7 +65,7 @@ fn what_somebody_has_committed_meanwhile_stays() {
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
     assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "Mine");
     assert!(repo.text("a.txt").contains("TWO"));
-    assert_eq!(repo.aye(&["show", &id, "--json"]).ok().json()["status"], "applied");
+    assert_eq!(repo.item(&id)["status"], "applied");
 }
 
 /// A line that a person saves before git reads the file is committed along: nobody approved it, and no hook

@@ -31,17 +31,13 @@ fn approve_as_bob(repo: &Repo, id: &str) {
     bob(repo.cmd(&["approve", id, "--yes"])).run().ok();
 }
 
-fn show(repo: &Repo, id: &str) -> Value {
-    repo.aye(&["show", id, "--json"]).ok().json()
-}
-
 /// Who approved, and whether it counts.
 fn approvals(repo: &Repo, id: &str) -> Vec<(String, bool)> {
     let one = |approval: &Value| {
         let by = approval["by"].as_str().expect("a name").split(" <").next().unwrap_or_default();
         (by.to_owned(), approval["counts"].as_bool().expect("a flag"))
     };
-    let shown = show(repo, id)["approvals"].as_array().expect("a list").clone();
+    let shown = repo.item(id)["approvals"].as_array().expect("a list").clone();
     // The list says the same.
     let list = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
     let items = list["proposals"].as_array().expect("a list");
@@ -73,7 +69,7 @@ fn an_approval_is_on_record_and_writes_nothing() {
     assert_eq!(repo.text("a.txt"), "one\ntwo\nthree\n");
     assert_eq!(repo.git(&["status", "--porcelain"]), before);
 
-    let shown = show(&repo, &id);
+    let shown = repo.item(&id);
     assert_eq!(shown["status"], "pending");
     let approval = &shown["approvals"][0];
     assert_eq!(approval["by"], format!("{NAME} <{EMAIL}>"));
@@ -191,7 +187,7 @@ fn at_a_terminal_it_shows_what_an_apply_would_write() {
     let mut terminal = Terminal::start(repo.cmd(&["approve", &id]), 40, 100);
     terminal.sees("[y/n]").types("y\r").sees("approved");
     assert_eq!(terminal.ends(), 0);
-    assert_eq!(show(&repo, &id)["approvals"][0]["evidence"], "terminal");
+    assert_eq!(repo.item(&id)["approvals"][0]["evidence"], "terminal");
     // What was in the file beside it is not approved.
     land(&repo, &id, "");
     repo.aye(&LAST).exits(1).says("error[content_differs]");

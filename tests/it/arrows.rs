@@ -203,16 +203,8 @@ fn without_tests(text: &str) -> String {
     kept
 }
 
-/// What a row of the table allows one room.
-#[derive(Default)]
-struct Row {
-    imports: BTreeSet<String>,
-    /// Arrows that close a circle and are to go.
-    owes: BTreeSet<String>,
-}
-
-/// The table of rooms: `| Room | Subject | May import |`, where what stands behind "owes" is a debt.
-fn table() -> BTreeMap<String, Row> {
+/// The table of rooms: `| Room | Subject | May import |`.
+fn table() -> Graph {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/ARCHITECTURE.md"))
         .expect("ARCHITECTURE.md");
     let rows = text.lines().skip_while(|line| *line != "| Room | Subject | May import |").skip(2);
@@ -220,10 +212,8 @@ fn table() -> BTreeMap<String, Row> {
     for line in rows.take_while(|line| line.starts_with('|')) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let [rooms, _, imports] = cells[..] else { panic!("not three cells: {line}") };
-        let (imports, owes) = imports.split_once("owes").unwrap_or((imports, ""));
         for room in quoted(rooms) {
-            let row = Row { imports: quoted(imports), owes: quoted(owes) };
-            assert!(table.insert(room.clone(), row).is_none(), "two rows for {room}");
+            assert!(table.insert(room.clone(), quoted(imports)).is_none(), "two rows for {room}");
         }
     }
     table
@@ -271,13 +261,13 @@ fn rooms_import_what_the_table_names() {
     let drawn = code.between_rooms();
     let mut wrong = Vec::new();
     for ((from, to), places) in &drawn {
-        let row = table.get(from).unwrap_or_else(|| panic!("{from} is not in the table"));
-        if !row.imports.contains(to) && !row.owes.contains(to) {
+        let imports = table.get(from).unwrap_or_else(|| panic!("{from} is not in the table"));
+        if !imports.contains(to) {
             wrong.push(format!("{from} imports {to}, at {}", places.join(", ")));
         }
     }
-    for (from, row) in &table {
-        for to in row.imports.union(&row.owes) {
+    for (from, imports) in &table {
+        for to in imports {
             if !drawn.contains_key(&(from.clone(), to.clone())) {
                 wrong
                     .push(format!("{from} does not import {to} (any more): take it off the table"));
@@ -296,18 +286,8 @@ fn rooms_import_what_the_table_names() {
 
 #[test]
 fn no_circle_between_rooms() {
-    let table = table();
-    let mut graph: Graph =
-        table.iter().map(|(room, row)| (room.clone(), row.imports.clone())).collect();
-    let left = circles(&graph);
+    let left = circles(&table());
     assert!(left.is_empty(), "circles among the rooms:\n{}", drawing(&left));
-    for (from, row) in &table {
-        for to in &row.owes {
-            graph.get_mut(from).expect("a row").insert(to.clone());
-            assert!(!circles(&graph).is_empty(), "{from} owes {to}, which closes no circle");
-            graph.get_mut(from).expect("a row").remove(to);
-        }
-    }
 }
 
 #[test]

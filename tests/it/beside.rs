@@ -42,16 +42,12 @@ impl Team {
     /// What each says of the proposal, which is the same everywhere.
     #[track_caller]
     fn state(&self, id: &str) -> Value {
-        let [first, rest @ ..] = self.all().map(|repo| show(repo, id));
+        let [first, rest @ ..] = self.all().map(|repo| repo.item(id));
         for other in rest {
             assert_eq!(other, first);
         }
         first
     }
-}
-
-fn show(repo: &Repo, id: &str) -> Value {
-    repo.aye(&["show", id, "--json"]).ok().json()
 }
 
 fn as_bob(repo: &Repo, args: &[&str]) -> Run {
@@ -238,7 +234,7 @@ fn what_was_said_of_one_revision_is_not_said_of_another() {
                 shown.says("other words");
                 // Answered by whoever knows of it.
                 team.proposer.aye(&["revise", &id, "a.txt", "--old", "5", "--new", "5.0"]).ok();
-                assert!(show(&team.proposer, &id)["changes_requested"].is_null());
+                assert!(team.proposer.item(&id)["changes_requested"].is_null());
                 continue;
             }
             assert_eq!((&state["revision"], &state["decision"]["revision"]), (first, first));
@@ -246,7 +242,7 @@ fn what_was_said_of_one_revision_is_not_said_of_another() {
             shown.says("+five").lacks("+V");
             // Once the decision is taken back, the newest one is pending.
             team.bob.aye(&["undo", &id, "--yes"]).ok();
-            assert_eq!(&show(&team.bob, &id)["revision"], second);
+            assert_eq!(&team.bob.item(&id)["revision"], second);
         }
     }
 }

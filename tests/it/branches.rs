@@ -3,13 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::support::Repo;
+use crate::support::record::propose;
 use crate::support::terminal::Terminal;
 
 const FEATURE: &str = "refs/heads/feature";
-
-fn propose(repo: &Repo, path: &str, old: &str, new: &str) -> String {
-    repo.agent("codex", &["propose", path, "--old", old, "--new", new, "-q"]).ok().id()
-}
 
 /// A repository with a proposal that was made on `feature`, and `main` checked out.
 fn scene() -> (Repo, String) {
@@ -21,7 +18,7 @@ fn scene() -> (Repo, String) {
 }
 
 fn target(repo: &Repo, id: &str) -> Value {
-    repo.aye(&["show", id, "--json"]).ok().json()["target"].clone()
+    repo.item(id)["target"].clone()
 }
 
 #[test]
@@ -68,7 +65,7 @@ fn several_are_refused_together() {
 #[test]
 fn a_person_at_a_terminal_is_asked() {
     let (repo, id) = scene();
-    let apply = || Terminal::start(repo.cmd(&["apply", &id]).env("TERM", "dumb"), 40, 120);
+    let apply = || Terminal::dumb(repo.cmd(&["apply", &id]));
     let mut t = apply();
     t.sees("feature").sees("(marks: other_branch)?");
     t.types("n\n").sees("nothing");
@@ -91,7 +88,7 @@ fn a_review_says_so_before_anything_is_written() {
     };
     assert_eq!(marks(&repo), ["other_branch"]);
     repo.aye(&["list"]).ok().says("feature");
-    let mut t = Terminal::start(repo.cmd(&["review", &id]).env("TERM", "dumb"), 60, 120);
+    let mut t = Terminal::dumb(repo.cmd(&["review", &id]));
     t.sees("feature").sees("Take").types("y");
     t.sees("write").sees("feature").sees("Write").types("y");
     t.sees("applied");
@@ -160,9 +157,9 @@ fn an_apply_is_undone_on_the_branch_that_it_was_on() {
     repo.git(&["switch", "-q", "feature"]);
     repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
     repo.git(&["switch", "-q", "main"]);
-    let status = || repo.aye(&["show", &id, "--json"]).ok().json()["status"].clone();
+    let status = || repo.item(&id)["status"].clone();
     repo.aye(&["undo", &id, "--yes"]).fails("other_branch", 4).notes("--any-branch");
-    let mut t = Terminal::start(repo.cmd(&["undo", &id]).env("TERM", "dumb"), 40, 120);
+    let mut t = Terminal::dumb(repo.cmd(&["undo", &id]));
     t.sees("feature").types("n\n").sees("nothing");
     assert_eq!(t.ends(), 1);
     assert_eq!(status(), "applied");

@@ -221,17 +221,3 @@ fn json_that_could_mean_two_things_is_refused() {
     repo.aye(&["list"]).ok().says(&id);
     repo.aye_stdin(&["call", "changes"], "\u{feff}{\"action\":\"list\"}").ok().says(&id);
 }
-
-#[test]
-fn parameters_nobody_knows_are_named_in_the_answer() {
-    let repo = repo();
-    propose(&repo);
-    for request in [json!({"action": "list", "statsu": "applied"}), json!({"action": "list"})] {
-        let answer = call(&repo, "changes", &request).ok().json();
-        assert_eq!(answer["count"], 1);
-        match request.get("statsu") {
-            Some(_) => assert_eq!(answer["ignored_parameters"], json!(["statsu"])),
-            None => assert!(answer.get("ignored_parameters").is_none(), "{answer}"),
-        }
-    }
-}

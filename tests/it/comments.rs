@@ -26,7 +26,7 @@ fn revise(repo: &Repo, id: &str, texts: &[&str]) {
 }
 
 fn shown(repo: &Repo, id: &str) -> Vec<Value> {
-    let json = repo.aye(&["show", id, "--json"]).ok().json();
+    let json = repo.item(id);
     json["comments"].as_array().expect("comments").clone()
 }
 
@@ -195,8 +195,7 @@ fn the_tools_say_and_take_the_same() {
 }
 
 fn review(repo: &Repo, editor: &str) -> Terminal {
-    let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat").env("EDITOR", editor);
-    Terminal::start(cmd, 60, 100)
+    Terminal::dumb(repo.cmd(&["review"]).env("EDITOR", editor))
 }
 
 #[test]
@@ -229,10 +228,10 @@ fn the_comment_key_asks_and_suggests() {
 #[test]
 fn a_comment_typed_at_a_prompt_ends_with_esc() {
     let (repo, id) = scene();
-    let mut t = Terminal::start(repo.cmd(&["comment", &id]).env("TERM", "dumb"), 40, 100);
+    let mut t = Terminal::dumb(repo.cmd(&["comment", &id]));
     t.sees("Comment (Esc: none): ").types("half\x1b").sees("nothing");
     assert_eq!(t.ends(), 1);
-    let mut t = Terminal::start(repo.cmd(&["comment", &id]).env("TERM", "dumb"), 40, 100);
+    let mut t = Terminal::dumb(repo.cmd(&["comment", &id]));
     t.sees("Comment (Esc: none): ").types("why?\r").sees("commented");
     assert_eq!(t.ends(), 0);
     assert_eq!(shown(&repo, &id)[0]["body"], "why?");

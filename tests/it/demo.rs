@@ -94,8 +94,7 @@ mod at_a_terminal {
 
     fn start(repo: &Repo) -> Terminal {
         let play = repo.outer().join("play");
-        let cmd = repo.cmd(&["demo", "--dir"]).args(&[play]).env("TERM", "dumb");
-        Terminal::start(cmd, 60, 120)
+        Terminal::dumb(repo.cmd(&["demo", "--dir"]).args(&[play]))
     }
 
     /// Presses `keys` at the next question of the review, once it listens.

@@ -112,7 +112,7 @@ fn expiry_that_nobody_has_written_down_yet_is_no_damage() {
 fn a_clock_that_ran_ahead_takes_nothing_away_for_good() {
     let repo = Repo::with(&[("f", "a b\n")]);
     let id = repo.aye(&["propose", "f", "--old", "a", "--new", "A", "-q"]).ok().id();
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     // What a clone whose clock is a year ahead writes, and does to the files.
     let event = serde_json::json!({
         "actor": { "email": "m@x", "kind": "human", "name": "Ahead" },
@@ -189,7 +189,7 @@ fn events_keep_their_order_when_the_clock_is_set_back() {
         // The log goes by the time that each event bears.
         assert_eq!(kinds, ["comment", "expire", "reject", "comment", "propose"], "{log:#}");
         assert_eq!(events[3]["text"], "behind");
-        let show = repo.aye(&["show", &id, "--json"]).ok().json();
+        let show = repo.item(&id);
         assert_eq!(show["status"], "rejected");
         let comments = show["comments"].as_array().expect("a list");
         let said: Vec<_> = comments.iter().map(|said| said["body"].as_str().unwrap()).collect();
@@ -217,7 +217,7 @@ fn a_lower_one_does_not_expire_before_what_was_put_on_it() {
         repo.agent("codex", &args).ok().id()
     };
     let expires = |id: &str| {
-        let json = repo.aye(&["show", id, "--json"]).ok().json();
+        let json = repo.item(id);
         json["expires_at"].as_str().expect("a time").to_owned()
     };
     let bottom = propose("one", "two", &["--expires-in", "1h"]);

@@ -33,7 +33,7 @@ fn data(repo: &Repo, count: usize) -> Vec<Value> {
 }
 
 fn terminal(repo: &Repo, args: &[&str]) -> Terminal {
-    Terminal::start(repo.cmd(args).env("TERM", "dumb"), 60, 120)
+    Terminal::dumb(repo.cmd(args))
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn a_proposal_without_a_description_gets_one_by_the_command_that_is_printed() {
     let propose = ["propose", "f", "--old", "a", "--new", "A"];
     let first = repo.agent("codex", &propose).ok();
     let id = first.id();
-    let described = || repo.aye(&["show", &id, "--json"]).ok().json()["description"].clone();
+    let described = || repo.item(&id)["description"].clone();
     // The same once more does not change what is pending, and says so.
     let again = repo.agent("codex", &[&propose[..], &["-m", "Shout"]].concat()).ok();
     assert_eq!((again.id(), described()), (id.clone(), serde_json::Value::Null));

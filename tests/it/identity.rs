@@ -69,7 +69,7 @@ fn session_and_model_of_an_agent_are_recorded_and_a_persons_never() {
     let propose = ["propose", "f", "--old", "a", "--new", "b"];
     let codex = || repo.cmd(&propose).env("CODEX_CI", "1").env("CODEX_SESSION_ID", "0199");
     let id = codex().env("AYE_MODEL", "gpt-x").run().ok().id();
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert_eq!(shown["history"][0]["session"], "0199");
     assert_eq!(shown["history"][0]["model"], "gpt-x");
     repo.aye(&["show", &id]).ok().says(" 0199, ").says("gpt-x");
@@ -164,9 +164,7 @@ fn a_call_without_a_marker_is_an_agents() {
     // Memory says the same.
     repo.aye(&["memory", "init"]).ok();
     repo.commit("memory");
-    let request = json!({"intent": "record_decision", "sources": [{"type": "user"}], "operations": [{
-        "operation": "append_section", "path": "decisions.md", "heading": "A", "heading_level": 2,
-        "content": "## A\n\n**Date:** 2026-01-02\n**Status:** active\n**Confidence:** confirmed\n"}]});
+    let request = crate::support::memory::decision("A");
     repo.aye(&["call", "memory.propose_update", &request.to_string()]).ok().says("staged");
     let event = last_event(&repo);
     assert_eq!((&event["by"], &event["actor_kind"]), (&json!("agent"), &json!("agent")));

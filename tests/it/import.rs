@@ -27,7 +27,7 @@ fn result(repo: &Repo, id: &str, command: &str) -> String {
 }
 
 fn checks(repo: &Repo, id: &str) -> Vec<Value> {
-    let show = repo.aye(&["show", id, "--json"]).ok().json();
+    let show = repo.item(id);
     show["checks"].as_array().expect("a list").clone()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Repo;
+use crate::support::{Repo, memory};
 
 /// The words of the marks of `item`, each once.
 pub fn words(item: &Value) -> Vec<&str> {
@@ -24,18 +24,10 @@ fn item<'l>(list: &'l Value, id: &str) -> &'l Value {
     all.iter().find(|item| item["proposal_id"] == id).expect("it")
 }
 
-/// Stages `text` for the memory of `repo`.
-fn stage(repo: &Repo, text: &str) -> String {
-    let request = json!({
-        "intent": "update_conventions", "rationale": "So it was agreed", "confidence": "confirmed",
-        "sources": [{"type": "user", "ref": "Ada said so"}],
-        "operations": [{
-            "operation": "append_section", "path": "conventions.md", "heading": "Tabs",
-            "heading_level": 2, "content": format!("## Tabs\n\n{text}\n"),
-        }],
-    });
-    let run = repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok();
-    run.json()["proposal_id"].as_str().expect("an id").to_owned()
+/// Orders for the memory of `repo`.
+fn staged(repo: &Repo) -> String {
+    let section = memory::section("update_conventions", "conventions.md", "Tabs", ORDERS);
+    memory::staged(repo, &section)
 }
 
 #[test]
@@ -78,7 +70,7 @@ fn each_kind_has_its_word_and_its_place() {
             let found: Vec<_> = marks.iter().filter(|mark| mark["mark"] == *word).collect();
             assert!(!found.is_empty(), "{word}: {marks:?}");
             assert_eq!((&found[0]["path"], &found[0]["line"]), (&json!(path), line), "{word}");
-            let shown = repo.aye(&["show", id, "--json"]).ok().json();
+            let shown = repo.item(id);
             assert_eq!(shown["marks"], json!(marks), "{word}");
         }
         assert_eq!(item(&list, &plain)["marks"], json!([]));
@@ -88,16 +80,13 @@ fn each_kind_has_its_word_and_its_place() {
 
 #[test]
 fn memory_has_the_marks_of_code() {
-    let repo = Repo::with(&[("readme2.md", "x\n")]);
-    repo.aye(&["memory", "init", "--name", "shop"]).ok();
-    repo.commit("memory");
-    let memory = stage(&repo, ORDERS);
+    let repo = memory::store(&[("readme2.md", "x\n")]);
+    let memory = staged(&repo);
     let code = repo.agent("bot", &["propose", "readme2.md", "--content", ORDERS, "-q"]).ok().id();
     let list = repo.aye(&["list", "--json"]).ok().json();
     assert_eq!(words(item(&list, &code)), ["orders"]);
     assert_eq!(words(item(&list, &memory)), ["orders", "memory"]);
     assert_eq!(repo.aye(&["list"]).ok().out().matches(" !\n").count(), 2);
-    repo.let_flags_decide();
     let run = repo.aye(&["apply", &memory, "--yes", "--json"]).ok();
     assert_eq!(words(&run.json()["proposals"][0]), ["orders", "memory"]);
     run.notes("! orders: .agent-memory/conventions.md:");
@@ -125,14 +114,12 @@ fn applying_says_the_marks_without_a_question() {
 }
 
 mod at_a_terminal {
-    use super::{ORDERS, Repo, stage, token};
+    use super::{Repo, memory, staged, token};
     use crate::support::terminal::Terminal;
 
     /// Five proposals of one agent: a token, a workflow, orders in memory, and two plain ones.
     fn scene() -> (Repo, Vec<String>) {
-        let repo = Repo::with(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
-        repo.aye(&["memory", "init", "--name", "shop"]).ok();
-        repo.commit("memory");
+        let repo = memory::store(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
         let propose = |path: &str, text: &str| {
             let args = ["propose", path, "--content-file", "-", "-q"];
             repo.cmd(&args).env("AYE_AGENT", "bot").stdin(text).run().ok().id()
@@ -142,7 +129,7 @@ mod at_a_terminal {
             propose("s.env", &token()),
             propose("b.txt", "B\n"),
             propose(".github/workflows/ci.yml", "on: push\n"),
-            stage(&repo, ORDERS),
+            staged(&repo),
         ];
         (repo, ids)
     }
@@ -153,7 +140,7 @@ mod at_a_terminal {
     }
 
     fn statuses(repo: &Repo, ids: &[String]) -> Vec<String> {
-        let status = |id: &String| repo.aye(&["show", id, "--json"]).ok().json()["status"].clone();
+        let status = |id: &String| repo.item(id)["status"].clone();
         ids.iter().map(|id| status(id).as_str().expect("a status").to_owned()).collect()
     }
 

@@ -276,7 +276,7 @@ fn no_tool_decides_for_a_person() {
     let reject = json!({ "action": "reject", "proposal_id": own, "reason": "Not needed" });
     assert_eq!(client.call("changes", reject)["status"], "rejected");
     client.ends();
-    assert_eq!(repo.aye(&["show", &own, "--json"]).ok().json()["decision"]["withdrawn"], true);
+    assert_eq!(repo.item(&own)["decision"]["withdrawn"], true);
     assert_eq!(repo.text("a.txt"), "one\ntwo\n");
 }
 
@@ -359,7 +359,13 @@ fn calls_are_what_the_schemas_of_arguments_say() {
         assert!(input.is_valid(&arguments), "{name}: {arguments}");
         client.call(name, arguments);
         assert!(tool.get("outputSchema").is_none(), "{name}");
+        // A client that asks before what may destroy something asks before files are written.
+        let destroys = &tool["annotations"]["destructiveHint"];
+        assert_eq!(*destroys, json!(name == "apply_patch"), "{name}");
     }
+    // What is refused is an answer that the model reads.
+    let refused = client.fails("readonly_shell", json!({ "command": "rm a.txt" }));
+    assert_eq!(refused["code"], "COMMAND_NOT_ALLOWED");
     client.ends();
     let mut client = Client::listing(&repo, "x", &["--tools", "memory.search,wait"]);
     let listed = client.ask("tools/list", json!({}))["result"]["tools"].take();
@@ -368,37 +374,6 @@ fn calls_are_what_the_schemas_of_arguments_say() {
     client.call("changes", json!({ "action": "list" }));
     client.ends();
     repo.aye(&["mcp", "--tools", "show,shwo"]).fails("unknown_tool", 3);
-}
-
-/// A client that asks before what may destroy something asks before files are written.
-#[test]
-fn the_tool_that_writes_files_is_said_to_be_destructive() {
-    let repo = Repo::with(FILES);
-    let mut client = Client::named(&repo, "x");
-    let listed = client.ask("tools/list", json!({}));
-    for tool in listed["result"]["tools"].as_array().expect("tools") {
-        let is_said = &tool["annotations"]["destructiveHint"];
-        assert_eq!(*is_said, json!(tool["name"] == "apply_patch"), "{}", tool["name"]);
-    }
-    client.ends();
-}
-
-#[test]
-fn a_command_that_is_refused_is_an_answer_that_the_model_reads() {
-    let repo = Repo::with(FILES);
-    let mut client = Client::named(&repo, "x");
-    let refused = client.fails("readonly_shell", json!({ "command": "rm a.txt" }));
-    assert_eq!(refused["code"], "COMMAND_NOT_ALLOWED", "{refused:#}");
-    for (tool, arguments, code) in [
-        ("changes", propose("a.txt", "three", "x"), "old_content_not_found"),
-        ("changes", json!({}), "missing_parameter"),
-        ("revise", json!({ "edits": [] }), "missing_parameter"),
-        ("show", json!({ "proposal_id": 5 }), "invalid_parameter"),
-        ("show", json!({ "proposal_id": "zzzz" }), "proposal_not_found"),
-    ] {
-        assert_eq!(client.fails(tool, arguments)["code"], code);
-    }
-    client.ends();
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn scene() -> (Repo, String) {
 
 /// Runs the command, does `meanwhile` while it asks, and says yes; what it has said, and its exit status.
 fn asked(repo: &Repo, args: &[&str], meanwhile: impl FnOnce(&Repo)) -> (String, u32) {
-    let mut terminal = Terminal::start(repo.cmd(args).env("TERM", "dumb"), 40, 160);
+    let mut terminal = Terminal::dumb(repo.cmd(args));
     terminal.sees("[y/n]");
     meanwhile(repo);
     terminal.types("y\n");
@@ -43,7 +43,7 @@ fn a_purge_removes_no_revision_that_nobody_was_shown() {
     });
     refused(&run, "changed_since_shown", 5);
     let run = asked(&repo, &["purge", &id, "-m", "x"], |repo| {
-        let revision = repo.aye(&["show", &id, "--json"]).ok().json()["revision"].clone();
+        let revision = repo.item(&id)["revision"].clone();
         let at = format!("{id}@{}", &revision.as_str().expect("an id")[..12]);
         repo.aye(&["apply", &at, "--yes"]).ok();
     });
@@ -76,8 +76,7 @@ fn a_purge_is_asked_for_again_where_the_policy_has_changed() {
 #[test]
 fn a_mark_and_a_publication_are_of_what_was_shown() {
     let (repo, id) = scene();
-    let mut t =
-        Terminal::start(repo.cmd(&["apply", &id, "--mark-only"]).env("TERM", "dumb"), 40, 160);
+    let mut t = Terminal::dumb(repo.cmd(&["apply", &id, "--mark-only"]));
     t.sees("[y/n]");
     repo.agent("codex", &["comment", &id, "-m", "wait"]).ok();
     t.types("y\n").sees("shown").sees("[y/n]").types("n\n");
@@ -105,7 +104,7 @@ fn an_undo_is_of_what_was_shown() {
     refused(&run, "changed_since_shown", 5);
     let other = propose(&repo, "b.txt", "two", "zwei");
     repo.aye(&["apply", &other, "--yes"]).ok();
-    let mut t = Terminal::start(repo.cmd(&["undo"]).env("TERM", "dumb"), 40, 160);
+    let mut t = Terminal::dumb(repo.cmd(&["undo"]));
     t.sees("Undo");
     again(&repo, &other);
     t.types("a\n").sees("changed_since_shown");

@@ -1,42 +1,18 @@
 //! `aye memory` and the memory tools: an agent proposes, a person decides, files and history agree.
 
+use crate::support::memory::{FIELDS, MANIFEST, ask, decision, section, set, store};
 use crate::support::{Repo, tested};
 use serde_json::{Value, json};
 
-const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** confirmed\n";
-
-fn store() -> Repo {
-    let repo = Repo::with(&[("src/db.rs", "// db\n// two\n")]);
-    repo.aye(&["memory", "init", "--name", "shop"]).ok();
-    repo.let_flags_decide();
-    repo.commit("memory");
-    repo
-}
-
-fn decision(heading: &str) -> Value {
-    json!({
-        "intent": "record_decision",
-        "rationale": format!("why {heading}"),
-        "sources": [{"type": "file", "ref": "src/db.rs:1"}],
-        "confidence": "confirmed",
-        "operations": [{
-            "operation": "append_section", "path": "decisions.md", "heading": heading,
-            "heading_level": 2, "content": format!("## {heading}\n\n{FIELDS}\nBecause.\n")
-        }]
-    })
-}
-
-fn call(repo: &Repo, tool: &str, arguments: &Value) -> Value {
-    let run = repo.agent("bot", &["call", tool, &arguments.to_string()]);
-    run.ok().json()
-}
+const FILES: &[(&str, &str)] = &[("src/db.rs", "// db\n// two\n")];
 
 fn status(repo: &Repo) -> Value {
     repo.aye(&["memory", "status", "--json"]).ok().json()
 }
 
+/// What waits for a person, by the name of its directory.
 fn staged(repo: &Repo, request: &Value) -> String {
-    let answer = call(repo, "memory.propose_update", request);
+    let answer = ask(repo, request);
     assert_eq!(answer["status"], "staged", "{answer:#}");
     answer["staging_id"].as_str().expect("an id").to_owned()
 }
@@ -61,7 +37,7 @@ fn without_a_store_the_call_fails_and_says_how_to_start_one() {
 
 #[test]
 fn an_agent_proposes_a_person_applies_and_rejects() {
-    let repo = store();
+    let repo = store(FILES);
     let first = staged(&repo, &decision("Use Postgres"));
     let second = staged(&repo, &decision("Use NATS"));
     let third = staged(&repo, &decision("Use Vim"));
@@ -101,14 +77,14 @@ fn an_agent_proposes_a_person_applies_and_rejects() {
 
 #[test]
 fn what_policy_lets_in_is_applied_at_once() {
-    let repo = store();
+    let repo = store(FILES);
     repo.write(
         ".agent-memory/pitfalls.md",
         "# Pitfalls\n<!-- @id: pitfalls -->\n\n## Build\n<!-- @id: build -->\n\n- a\n",
     );
     let request = json!({"intent": "add_pitfall", "operations": [{"operation": "append_to_section",
         "path": "pitfalls.md", "section_id": "build", "content": "- b"}]});
-    let answer = call(&repo, "memory.propose_update", &request);
+    let answer = ask(&repo, &request);
     assert_eq!(answer["status"], "applied", "{answer:#}");
     assert_eq!(answer["routing"]["mode"], "apply");
     assert_eq!(answer["affected_sections"][0]["section_id"], "build");
@@ -116,7 +92,7 @@ fn what_policy_lets_in_is_applied_at_once() {
     // The same intent on another file does not slip through.
     let sly = json!({"intent": "update_current", "operations": [{"operation": "append_to_section",
         "path": "decisions.md", "section_id": "decisions", "content": "x"}]});
-    assert_eq!(call(&repo, "memory.propose_update", &sly)["reason"], "intent_path_mismatch");
+    assert_eq!(ask(&repo, &sly)["reason"], "intent_path_mismatch");
     let stage = repo.agent(
         "bot",
         &[
@@ -129,7 +105,7 @@ fn what_policy_lets_in_is_applied_at_once() {
 
 #[test]
 fn all_problems_come_back_and_nothing_is_written() {
-    let repo = store();
+    let repo = store(FILES);
     let before = repo.snapshot();
     let request = json!({
         "intent": "record_decision",
@@ -141,7 +117,7 @@ fn all_problems_come_back_and_nothing_is_written() {
             {"operation": "rename_heading", "path": "../x.md", "section_id": "a", "new_heading": "C"},
         ]
     });
-    let answer = call(&repo, "memory.propose_update", &request);
+    let answer = ask(&repo, &request);
     assert_eq!(answer["status"], "rejected");
     let codes: Vec<&str> = answer["violations"]
         .as_array()
@@ -171,7 +147,7 @@ fn all_problems_come_back_and_nothing_is_written() {
 
 #[test]
 fn drift_is_refused_until_the_target_is_as_it_was() {
-    let repo = store();
+    let repo = store(FILES);
     let text =
         format!("# Decisions\n<!-- @id: decisions -->\n\n## A\n<!-- @id: a -->\n\n{FIELDS}\nold\n");
     repo.write(".agent-memory/decisions.md", &text);
@@ -194,7 +170,7 @@ fn drift_is_refused_until_the_target_is_as_it_was() {
 /// A staging directory goes from every work tree with its proposal.
 #[test]
 fn what_is_decided_in_another_work_tree_is_staged_nowhere() {
-    let repo = store();
+    let repo = store(FILES);
     let there = repo.outer().join("there");
     repo.git(&["worktree", "add", "-q", "-b", "side", there.to_str().expect("a path")]);
     let id = staged(&repo, &decision("Use Postgres"));
@@ -216,7 +192,7 @@ fn a_tampered_staging_directory_changes_nothing_and_is_written_again() {
             std::os::unix::fs::symlink(repo.path("elsewhere"), files).expect("link");
         },
     ];
-    let repo = store();
+    let repo = store(FILES);
     let id = staged(&repo, &decision("Use Postgres"));
     let staging = format!(".agent-memory/staging/{id}");
     let files = || {
@@ -240,7 +216,7 @@ fn a_tampered_staging_directory_changes_nothing_and_is_written_again() {
 
 #[test]
 fn search_sees_hand_edits_and_branch_switches_at_once() {
-    let repo = store();
+    let repo = store(FILES);
     let base = "# Decisions\n<!-- @id: decisions -->\n\n## Use Postgres\n<!-- @id: pg -->\n\nDate: 2026-01-02\nStatus: active\nConfidence: confirmed\n\nRelational store for orders.\n";
     repo.write(".agent-memory/decisions.md", base);
     repo.commit("decision");
@@ -269,14 +245,12 @@ fn search_sees_hand_edits_and_branch_switches_at_once() {
 
 /// Decides on a pitfall and on a decision of the `day`, notes both in the session log, and commits.
 fn day_of(repo: &Repo, name: &str, day: &str) {
-    let pitfall = json!({"intent": "add_pitfall", "sources": [{"type": "user"}], "operations": [{"operation": "append_section",
-        "path": "pitfalls.md", "heading": format!("{name} trap"), "heading_level": 2,
-        "content": format!("## {name} trap\n\nMind the {name}.\n")}]});
+    let (heading, text) = (format!("{name} trap"), format!("Mind the {name}."));
+    let pitfall = section("add_pitfall", "pitfalls.md", &heading, &text);
     repo.aye(&["apply", &staged(repo, &pitfall), "--yes"]).ok();
-    let mut request = decision(name);
-    request["operations"][0]["content"] =
-        json!(format!("## {name}\n\n{}\nFor {name}.\n", FIELDS.replace("2026-01-02", day)));
-    repo.aye(&["apply", &staged(repo, &request), "--yes"]).ok();
+    let text = format!("{}\nFor {name}.", FIELDS.replace("2026-01-02", day));
+    let decision = section("record_decision", "decisions.md", name, &text);
+    repo.aye(&["apply", &staged(repo, &decision), "--yes"]).ok();
     let log = repo.text(LOG);
     repo.write(LOG, format!("{log}- {name} is settled\n"));
     repo.git(&["add", "-f", ".agent-memory/sessions"]);
@@ -287,10 +261,8 @@ const LOG: &str = ".agent-memory/sessions/2026-01-02.md";
 
 #[test]
 fn what_two_branches_append_survives_a_merge() {
-    let repo = store();
-    let manifest = ".agent-memory/meta/manifest.yaml";
-    let tracked = repo.text(manifest).replace("track_sessions: false", "track_sessions: true");
-    repo.write(manifest, tracked);
+    let repo = store(FILES);
+    set(&repo, MANIFEST, "track_sessions: false", "track_sessions: true");
     repo.write(LOG, "# 2026-01-02\n\n- begun\n");
     repo.git(&["add", "-f", ".agent-memory/sessions"]);
     repo.commit("log");
@@ -322,7 +294,7 @@ fn what_two_branches_append_survives_a_merge() {
 
 #[test]
 fn a_section_that_two_branches_changed_is_a_conflict() {
-    let repo = store();
+    let repo = store(FILES);
     let path = ".agent-memory/conventions.md";
     let base = repo.text(path);
     for (branch, line) in [("theirs", "Tabs."), ("main", "Blanks.")] {
@@ -340,7 +312,7 @@ fn a_section_that_two_branches_changed_is_a_conflict() {
 
 #[test]
 fn lint_reads_sources_and_markers_as_people_write_them() {
-    let repo = store();
+    let repo = store(FILES);
     repo.write(".github/workflows/ci.yml", "on: push\n");
     let text = "# Pitfalls\n<!-- @id: pitfalls -->\n\n## CI\n<!-- @id: ci -->\n\nA region is opened by \
                 `<!-- @secret-scan: allow reason=... -->`.\n\n**Files:** `.github/workflows/ci.yml`, \
@@ -361,12 +333,8 @@ fn lint_reads_sources_and_markers_as_people_write_them() {
 
 #[test]
 fn an_expired_proposal_cannot_be_applied() {
-    let repo = store();
-    let manifest = repo.text(".agent-memory/meta/manifest.yaml");
-    repo.write(
-        ".agent-memory/meta/manifest.yaml",
-        manifest.replace("ttl_seconds: 604800", "ttl_seconds: 3600"),
-    );
+    let repo = store(FILES);
+    set(&repo, MANIFEST, "ttl_seconds: 604800", "ttl_seconds: 3600");
     let id = staged(&repo, &decision("Use Postgres"));
     let now = (chrono::Utc::now() + chrono::Duration::hours(2)).to_rfc3339();
     repo.cmd(&["apply", &id, "--yes"]).env("AYE_NOW", now).run().fails("not_pending", 5);

@@ -1,30 +1,30 @@
 //! What a memory operation leaves alone, and requests that stores made by others are used with.
 
 use crate::support::Repo;
+use crate::support::memory::{self, ask, request};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const NOTES: &str = ".agent-memory/pitfalls.md";
 
 fn store(pitfalls: &str) -> Repo {
-    let repo = Repo::new();
-    repo.aye(&["memory", "init", "--name", "shop"]).ok();
-    repo.let_flags_decide();
-    repo.write(NOTES, pitfalls);
-    repo.commit("memory");
-    repo
+    memory::store(&[(NOTES, pitfalls)])
 }
 
-fn call(repo: &Repo, intent: &str, operation: &Value) -> Value {
-    let request = json!({"intent": intent, "operations": [operation]});
-    repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok().json()
+/// An operation on the notes.
+fn noted(repo: &Repo, operation: &str, more: Value) -> Value {
+    ask(repo, &request("add_pitfall", operation, "pitfalls.md", more))
 }
 
 /// Appends to the section `a` of the notes.
 fn append(repo: &Repo, content: &str) -> Value {
-    let operation = json!({"operation": "append_to_section", "path": "pitfalls.md",
-        "section_id": "a", "content": content});
-    call(repo, "add_pitfall", &operation)
+    noted(repo, "append_to_section", json!({"section_id": "a", "content": content}))
+}
+
+/// Appends to the log of the session.
+fn log(repo: &Repo, path: &str, content: &str) -> Value {
+    let more = json!({"if_exists": "append", "content": content});
+    ask(repo, &request("session_log", "create_file", path, more))
 }
 
 fn token() -> String {
@@ -43,9 +43,8 @@ fn a_definition_above_an_underlined_heading_is_no_part_of_it() {
     let repo = store(text);
     assert_eq!(append(&repo, "- b")["status"], "applied");
     assert_eq!(repo.text(NOTES), format!("{text}- b\n"));
-    let rename = json!({"operation": "rename_heading", "path": "pitfalls.md", "section_id": "a",
-        "new_heading": "Other"});
-    let answer = call(&repo, "add_pitfall", &rename);
+    let rename = json!({"section_id": "a", "new_heading": "Other"});
+    let answer = noted(&repo, "rename_heading", rename);
     assert_ne!(answer["status"], "rejected", "{answer:#}");
     if let Some(id) = answer["staging_id"].as_str() {
         repo.aye(&["apply", id, "--yes"]).ok();
@@ -56,16 +55,12 @@ fn a_definition_above_an_underlined_heading_is_no_part_of_it() {
 #[test]
 fn text_without_a_heading_is_appended_to_a_file_that_has_some() {
     let repo = store("# P\n");
-    let log = |content: &str| {
-        let operation = json!({"operation": "create_file", "path": "sessions/x.md",
-            "if_exists": "append", "content": content});
-        call(&repo, "session_log", &operation)
-    };
     for content in ["## S1\n\n- a\n", "- b\n", "Text.\n", "## S2\n\n- c\n", "- d\n"] {
-        let answer = log(content);
+        let answer = log(&repo, "sessions/x.md", content);
         assert_eq!(answer["status"], "applied", "{content:?}: {answer:#}");
     }
-    let path = log("- e\n")["files"][0].as_str().expect("a file").to_owned();
+    let path =
+        log(&repo, "sessions/x.md", "- e\n")["files"][0].as_str().expect("a file").to_owned();
     let text = repo.text(&format!(".agent-memory/{path}"));
     assert_eq!(text, "## S1\n\n- a\n- b\n\nText.\n\n## S2\n\n- c\n- d\n- e\n");
 }
@@ -74,9 +69,7 @@ fn text_without_a_heading_is_appended_to_a_file_that_has_some() {
 fn a_session_log_may_leave_its_path_open() {
     let repo = store("# P\n");
     for path in ["_", "", "sessions/any.md"] {
-        let operation = json!({"operation": "create_file", "path": path, "if_exists": "append",
-            "content": "- done\n"});
-        let answer = call(&repo, "session_log", &operation);
+        let answer = log(&repo, path, "- done\n");
         let file = answer["files"][0].as_str().unwrap_or_default();
         assert!(file.starts_with("sessions/"), "{path}: {answer:#}");
     }
@@ -85,15 +78,14 @@ fn a_session_log_may_leave_its_path_open() {
 #[test]
 fn affected_sections_name_ids_that_operations_take() {
     let repo = store("# P\n\n## Same thing\n\n- a\n\n## Same thing\n\n- b\n");
-    let operation = json!({"operation": "append_to_section", "path": "pitfalls.md",
-        "heading": "Same thing", "occurrence": 2, "content": "- c"});
-    let answer = call(&repo, "add_pitfall", &operation);
+    let more = json!({"heading": "Same thing", "occurrence": 2, "content": "- c"});
+    let answer = noted(&repo, "append_to_section", more);
     assert_eq!(answer["status"], "applied", "{answer:#}");
     for section in answer["affected_sections"].as_array().expect("sections") {
         assert_eq!(section["heading"], "Same thing");
-        let operation = json!({"operation": "append_to_section", "path": section["file"],
-            "section_id": section["section_id"], "content": "- d"});
-        let answer = call(&repo, "add_pitfall", &operation);
+        let path = section["file"].as_str().expect("a path");
+        let more = json!({"section_id": section["section_id"], "content": "- d"});
+        let answer = ask(&repo, &request("add_pitfall", "append_to_section", path, more));
         assert_eq!(answer["status"], "applied", "{answer:#}");
     }
 }
@@ -114,9 +106,8 @@ fn a_region_that_a_proposal_brings_is_for_a_person_to_see() {
     // The section as it was committed, and a line: the region is agreed on.
     let content = format!("- a\n\n{}\n\n- more", region(&token()));
     let replace = |content: &str| {
-        let operation = json!({"operation": "replace_section_content", "path": "pitfalls.md",
-            "section_id": "a", "content": content});
-        call(&repo, "add_pitfall", &operation)
+        let more = json!({"section_id": "a", "content": content});
+        noted(&repo, "replace_section_content", more)
     };
     let answer = replace(&content);
     assert_ne!(answer["status"], "rejected", "{answer:#}");
@@ -133,9 +124,8 @@ fn an_uncommitted_region_in_the_file_excuses_nothing() {
     // An agent with a shell writes the markers, then proposes what stands between them.
     let planted = format!("# P\n\n## A\n<!-- @id: a -->\n\n{}\n", region("x"));
     repo.write(NOTES, &planted);
-    let operation = json!({"operation": "replace_section_content", "path": "pitfalls.md",
-        "section_id": "a", "content": region(&token())});
-    let answer = call(&repo, "add_pitfall", &operation);
+    let more = json!({"section_id": "a", "content": region(&token())});
+    let answer = noted(&repo, "replace_section_content", more);
     assert_eq!(answer["status"], "staged", "{answer:#}");
 }
 
@@ -152,9 +142,7 @@ proptest! {
         let section = format!("## A\n<!-- @id: a -->\n\n{mine}\n\n");
         let repo = store(&format!("{head}{section}{tail}"));
         let operation = ["append_to_section", "replace_section_content"][verb];
-        let operation = json!({"operation": operation, "path": "pitfalls.md",
-            "section_id": "a", "content": "New text."});
-        let answer = call(&repo, "add_pitfall", &operation);
+        let answer = noted(&repo, operation, json!({"section_id": "a", "content": "New text."}));
         if let Some(id) = answer["staging_id"].as_str() {
             repo.aye(&["apply", id, "--yes"]).ok();
         } else {

@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::support::Repo;
+use crate::support::memory::{self, FIELDS, MANIFEST, ask, request, set, staged};
 use serde_json::{Value, json};
-
-const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** confirmed\n";
-const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
 
 /// The codes of the public format, and ours.
 const CODES: [&str; 23] = [
@@ -36,43 +34,23 @@ const CODES: [&str; 23] = [
 ];
 
 fn store() -> Repo {
-    let repo = Repo::with(&[("src/db.rs", "// db\n")]);
-    repo.aye(&["memory", "init", "--name", "shop"]).ok();
-    repo.let_flags_decide();
-    repo.write(
-        ".agent-memory/pitfalls.md",
-        "# Pitfalls\n<!-- @id: pitfalls -->\n\n## Log\n<!-- @id: log -->\n\n- a\n",
-    );
-    repo.write(".agent-memory/archive/old.md", "# Old\n<!-- @id: old -->\n\nx\n");
-    repo.commit("memory");
-    repo
-}
-
-fn propose(repo: &Repo, request: &Value) -> Value {
-    repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok().json()
-}
-
-/// A request of one operation on a path, by a user.
-fn one(intent: &str, operation: &str, path: &str, further: &Value) -> Value {
-    let mut op = json!({"operation": operation, "path": path});
-    for (key, value) in further.as_object().expect("an object") {
-        op[key] = value.clone();
-    }
-    json!({"intent": intent, "sources": [{"type": "user"}], "operations": [op]})
+    memory::store(&[
+        (
+            ".agent-memory/pitfalls.md",
+            "# Pitfalls\n<!-- @id: pitfalls -->\n\n## Log\n<!-- @id: log -->\n\n- a\n",
+        ),
+        (".agent-memory/archive/old.md", "# Old\n<!-- @id: old -->\n\nx\n"),
+    ])
 }
 
 fn append(content: &str) -> Value {
-    one(
-        "add_pitfall",
-        "append_to_section",
-        "pitfalls.md",
-        &json!({"section_id": "log", "content": content}),
-    )
+    let more = json!({"section_id": "log", "content": content});
+    request("add_pitfall", "append_to_section", "pitfalls.md", more)
 }
 
 fn decision(content: &str) -> Value {
-    let fields = json!({"heading": "A", "heading_level": 2, "content": content});
-    one("record_decision", "append_section", "decisions.md", &fields)
+    let more = json!({"heading": "A", "heading_level": 2, "content": content});
+    request("record_decision", "append_section", "decisions.md", more)
 }
 
 /// Requests that the store as it is rejects, by their reason.
@@ -81,22 +59,22 @@ fn rejected() -> Vec<(&'static str, Value)> {
         format!("<!-- @secret-scan: allow reason=\"docs\" -->\n{inner}\n<!-- @secret-scan: end -->")
     };
     let module =
-        |path: &str| one("refresh_module", "create_file", path, &json!({"content": "# M\n"}));
+        |path: &str| request("refresh_module", "create_file", path, json!({"content": "# M\n"}));
     let archive = json!({"section_id": "log", "archive_path": "archive/old.md"});
     let inside = json!({"content": "# Old\n", "if_exists": "append"});
     let twice = format!("## A\n<!-- @id: decisions -->\n\n{FIELDS}");
     vec![
         ("invalid_intent", json!({"intent": "gossip", "operations": []})),
         ("no_operations", json!({"intent": "add_pitfall", "operations": []})),
-        ("invalid_operation", one("add_pitfall", "burn", "pitfalls.md", &json!({}))),
+        ("invalid_operation", request("add_pitfall", "burn", "pitfalls.md", json!({}))),
         ("validation_failed", decision("## A\n\nno fields\n")),
         ("invalid_path", module("../m.md")),
         ("unknown_category", module("elsewhere.md")),
         ("server_managed_category", module("index.md")),
-        ("write_once_violation", one("archive_stale", "create_file", "archive/old.md", &inside)),
+        ("write_once_violation", request("archive_stale", "create_file", "archive/old.md", inside)),
         ("plan_failed", append("- b").tap(|r| r["operations"][0]["section_id"] = "gone".into())),
         ("invalid_markdown", append("```\nnever closed")),
-        ("archive_exists", one("add_pitfall", "remove_section", "pitfalls.md", &archive)),
+        ("archive_exists", request("add_pitfall", "remove_section", "pitfalls.md", archive)),
         (
             "allowlist_parse_error",
             append("<!-- @secret-scan: allow -->\nx\n<!-- @secret-scan: end -->"),
@@ -138,7 +116,7 @@ fn a_bad_request_is_answered_with_its_reason_and_writes_nothing() {
     let repo = store();
     let before = repo.snapshot();
     for (code, request) in rejected() {
-        let answer = propose(&repo, &request);
+        let answer = ask(&repo, &request);
         assert_eq!(answer["status"], "rejected", "{code}: {answer:#}");
         assert_eq!(answer["reason"], code, "{answer:#}");
         let violations = answer["violations"].as_array().expect("violations");
@@ -151,20 +129,18 @@ fn a_bad_request_is_answered_with_its_reason_and_writes_nothing() {
 #[test]
 fn a_lock_that_another_process_holds() {
     let repo = store();
-    let manifest = repo.text(MANIFEST);
-    repo.write(MANIFEST, manifest.replace("wait_timeout_seconds: 10", "wait_timeout_seconds: 0"));
-    let staged = propose(&repo, &decision(&format!("## A\n\n{FIELDS}")));
-    let id = staged["staging_id"].as_str().expect("an id");
+    set(&repo, MANIFEST, "wait_timeout_seconds: 10", "wait_timeout_seconds: 0");
+    let id = staged(&repo, &decision(&format!("## A\n\n{FIELDS}")));
     repo.write(".git/aye/journal/lock", "");
     let lock = std::fs::File::open(repo.path(".git/aye/journal/lock")).expect("the lock");
     lock.lock().expect("to hold it");
-    assert_eq!(propose(&repo, &append("- b"))["reason"], "lock_held");
-    repo.aye(&["apply", id, "--yes"]).fails("apply_busy", 7);
+    assert_eq!(ask(&repo, &append("- b"))["reason"], "lock_held");
+    repo.aye(&["apply", &id, "--yes"]).fails("apply_busy", 7);
     // Staging writes no file of memory, so nobody has to wait for it.
     let other = decision(&format!("## A\n\n{FIELDS}\nOther.\n"));
-    assert_eq!(propose(&repo, &other)["status"], "staged");
+    assert_eq!(ask(&repo, &other)["status"], "staged");
     lock.unlock().expect("to let go");
-    assert_eq!(propose(&repo, &append("- b"))["status"], "applied");
+    assert_eq!(ask(&repo, &append("- b"))["status"], "applied");
 }
 
 #[test]
@@ -172,7 +148,7 @@ fn a_file_that_cannot_be_read() {
     let repo = store();
     for bytes in [&b"\xff\xfe"[..], b"# P\n\x80\n"] {
         repo.write(".agent-memory/pitfalls.md", bytes);
-        assert_eq!(propose(&repo, &append("- b"))["reason"], "read_error");
+        assert_eq!(ask(&repo, &append("- b"))["reason"], "read_error");
         assert_eq!(repo.read(".agent-memory/pitfalls.md"), bytes);
     }
 }
@@ -181,11 +157,8 @@ fn a_file_that_cannot_be_read() {
 fn a_category_that_only_the_program_writes() {
     let repo = store();
     let manifest = repo.text(MANIFEST);
-    repo.write(
-        MANIFEST,
-        manifest.replace("pitfalls_append: apply", "pitfalls_append: server_only"),
-    );
-    let answer = propose(&repo, &append("- b"));
+    set(&repo, MANIFEST, "pitfalls_append: apply", "pitfalls_append: server_only");
+    let answer = ask(&repo, &append("- b"));
     assert_eq!(answer["reason"], "server_only_category", "{answer:#}");
     // One category's own word, with the slot as it was.
     repo.write(MANIFEST, &manifest);
@@ -194,16 +167,15 @@ fn a_category_that_only_the_program_writes() {
         schema.replace("file: pitfalls.md", "file: pitfalls.md\n        approval: server_only");
     let closed = closed.replacen("approval: apply\n        agent_writable", "agent_writable", 1);
     repo.write(".agent-memory/meta/schema.yaml", closed);
-    assert_eq!(propose(&repo, &append("- b"))["reason"], "server_only_category");
+    assert_eq!(ask(&repo, &append("- b"))["reason"], "server_only_category");
 }
 
 #[test]
 fn a_target_that_is_another_by_now_has_drifted() {
     let repo = store();
     let content = json!({"section_id": "log", "content": "new"});
-    let request = one("add_pitfall", "replace_section_content", "pitfalls.md", &content);
-    let staged = propose(&repo, &request);
-    let id = staged["staging_id"].as_str().expect("an id");
+    let request = request("add_pitfall", "replace_section_content", "pitfalls.md", content);
+    let id = staged(&repo, &request);
     let text = repo.text(".agent-memory/pitfalls.md");
     for now in [
         text.replace("- a", "- other").into_bytes(),
@@ -213,7 +185,7 @@ fn a_target_that_is_another_by_now_has_drifted() {
         b"\xff".to_vec(),
     ] {
         repo.write(".agent-memory/pitfalls.md", &now);
-        repo.aye(&["apply", id, "--yes"]).fails("target_drift", 5);
+        repo.aye(&["apply", &id, "--yes"]).fails("target_drift", 5);
         assert_eq!(repo.read(".agent-memory/pitfalls.md"), now);
     }
 }
@@ -233,18 +205,18 @@ fn an_answer_does_not_repeat_the_secret_wherever_it_was() {
     for (field, value) in places {
         for operation in ["append_section", "remove_section"] {
             let fields = json!({"section_id": "log", "content": "x", field: value});
-            let answer = propose(&repo, &one("add_pitfall", operation, "pitfalls.md", &fields));
+            let answer = ask(&repo, &request("add_pitfall", operation, "pitfalls.md", fields));
             assert_eq!(answer["status"], "rejected", "{field} {operation}: {answer:#}");
             assert!(!answer.to_string().contains("QYLPMN5"), "{field} {operation}: {answer:#}");
         }
     }
     // A name in a path is a word of its own: not a piece of base64 between slashes.
     let archive = json!({"section_id": "log", "archive_path": format!("archive/{key}.md")});
-    let answer = propose(&repo, &one("add_pitfall", "remove_section", "pitfalls.md", &archive));
+    let answer = ask(&repo, &request("add_pitfall", "remove_section", "pitfalls.md", archive));
     assert_eq!(answer["reason"], "secret_detected", "{answer:#}");
     let mut cited = append("- b");
     cited["sources"] = json!([{"type": "session", "ref": format!("https://example.com/{key}/x")}]);
-    let answer = propose(&repo, &cited);
+    let answer = ask(&repo, &cited);
     assert_eq!(answer["reason"], "secret_detected", "{answer:#}");
     assert!(!answer.to_string().contains("QYLPMN5"), "{answer:#}");
 }

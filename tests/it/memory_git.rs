@@ -2,45 +2,28 @@
 //! code, with trailers, hooks and nothing beside.
 
 use crate::support::clones::{clone, join, push};
-use crate::support::{EMAIL, NAME, Repo, Run};
+use crate::support::memory::{MANIFEST, ask, request, set, staged};
+use crate::support::{EMAIL, NAME, Repo, Run, memory};
 use serde_json::{Value, json};
 
-const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
-const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** confirmed\n";
 const LAST: [&str; 3] = ["check", "--range", "HEAD~1..HEAD"];
 
 /// A memory that is staged, and with `commit` committed, once it is written.
 fn store(commit: bool) -> Repo {
-    let repo = Repo::with(&[("src/db.rs", "// db\n")]);
-    repo.aye(&["memory", "init"]).ok();
-    repo.let_flags_decide();
-    let text = repo.text(MANIFEST).replace("auto_stage_changes: false", "auto_stage_changes: true");
-    let text = text.replace("auto_commit: false", &format!("auto_commit: {commit}"));
-    repo.write(MANIFEST, text);
-    repo.commit("memory");
+    let repo = memory::store(&[("src/db.rs", "// db\n")]);
+    set(&repo, MANIFEST, "auto_stage_changes: false", "auto_stage_changes: true");
+    set(&repo, MANIFEST, "auto_commit: false", &format!("auto_commit: {commit}"));
+    repo.commit("on its own");
     repo
 }
 
-fn propose(repo: &Repo, request: &Value) -> Value {
-    repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok().json()
-}
-
-/// Waits for a person.
 fn decision(repo: &Repo) -> String {
-    let request = json!({"intent": "record_decision", "rationale": "Keep it simple",
-        "sources": [{"type": "user"}], "operations": [{"operation": "append_section",
-        "path": "decisions.md", "heading": "A", "heading_level": 2,
-        "content": format!("## A\n\n{FIELDS}")}]});
-    propose(repo, &request)["proposal_id"].as_str().expect("an id").to_owned()
+    staged(repo, &memory::decision("A"))
 }
 
 /// Is written at once.
 fn pitfall(repo: &Repo, content: &str) -> Value {
-    propose(
-        repo,
-        &json!({"intent": "add_pitfall", "operations": [{"operation": "append_to_section",
-            "path": "pitfalls.md", "section_id": "pitfalls", "content": content}]}),
-    )
+    ask(repo, &memory::pitfall(content))
 }
 
 fn message(repo: &Repo) -> String {
@@ -75,7 +58,7 @@ fn a_commit_of_memory_has_the_trailers_of_its_decision() {
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
     repo.aye(&LAST).ok();
     // It is on record.
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert_eq!(shown["commits"], json!([tip(&repo)]));
 }
 
@@ -158,27 +141,14 @@ fn it_may_be_staged_alone() {
 /// A colleague has applied and committed all of it, and the lane in which that stands is not here yet.
 #[test]
 fn what_came_with_git_is_not_written_again() {
-    let (repo, server) = (Repo::with(&[("a.txt", "a\n")]), Repo::bare());
-    repo.aye(&["memory", "init"]).ok();
-    repo.let_flags_decide();
-    repo.commit("memory");
+    let (repo, server) = (memory::store(&[("a.txt", "a\n")]), Repo::bare());
     join(&repo, &server);
     repo.git(&["push", "-q", "origin", "main"]);
-    let request = |intent: &str, operation: Value| {
-        let request = json!({ "intent": intent, "rationale": intent,
-            "sources": [{ "type": "user" }], "operations": [operation] });
-        propose(&repo, &request)["proposal_id"].as_str().expect("an id").to_owned()
-    };
-    let convention = request(
-        "update_conventions",
-        json!({ "operation": "append_to_section", "path": "conventions.md",
-            "section_id": "conventions", "content": "- use tabs\n" }),
-    );
-    let module = request(
-        "refresh_module",
-        json!({ "operation": "create_file", "path": "modules/core.md",
-            "content": "# Core\n\nThe core.\n" }),
-    );
+    let more = json!({"section_id": "conventions", "content": "- use tabs\n"});
+    let convention = request("update_conventions", "append_to_section", "conventions.md", more);
+    let core = json!({"content": "# Core\n\nThe core.\n"});
+    let module = request("refresh_module", "create_file", "modules/core.md", core);
+    let [convention, module] = [convention, module].map(|request| staged(&repo, &request));
     let decided = decision(&repo);
     push(&repo);
     let other = clone(&server);

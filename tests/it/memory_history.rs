@@ -1,51 +1,30 @@
 //! The log of memory, sections that nobody touched, and a scope.
 
 use crate::support::Repo;
+use crate::support::memory::{MANIFEST, decision, request, staged, store};
 use serde_json::{Value, json};
 
-const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
-
-fn store() -> Repo {
-    let repo = Repo::with(&[("src/lexer.rs", "// lexer\n"), ("src/printer.rs", "// printer\n")]);
-    repo.aye(&["memory", "init", "--name", "shop"]).ok();
-    repo.let_flags_decide();
-    repo.commit("memory");
-    repo
-}
-
 /// Proposes one operation by `name` and applies it.
-fn apply(repo: &Repo, name: &str, operation: &str, path: &str, further: &Value) {
-    let mut op = json!({"operation": operation, "path": path});
-    for (key, value) in further.as_object().expect("an object") {
-        op[key] = value.clone();
-    }
-    let request =
-        json!({"intent": "refresh_module", "sources": [{"type": "user"}], "operations": [op]});
-    let run = repo.agent(name, &["call", "memory.propose_update", &request.to_string()]);
-    let answer = run.ok().json();
-    let id = answer["staging_id"].as_str().unwrap_or_else(|| panic!("{answer:#}"));
-    repo.aye(&["apply", id, "--yes"]).ok();
+fn apply(repo: &Repo, name: &str, operation: &str, path: &str, more: Value) {
+    let request = request("refresh_module", operation, path, more).to_string();
+    let id = repo.agent(name, &["call", "memory.propose_update", &request]).ok().id();
+    repo.aye(&["apply", &id, "--yes"]).ok();
 }
 
 /// A module with two sections, proposed by `ann`; `bob` adds a line to the first.
 fn module(repo: &Repo) {
     let content = "# Lexer\n\n## Rules\n\nLongest match wins.\n\n## Errors\n\nThey carry a span.\n";
-    apply(repo, "ann", "create_file", "modules/lexer.md", &json!({"content": content}));
+    apply(repo, "ann", "create_file", "modules/lexer.md", json!({"content": content}));
     let line = json!({"section_id": "rules", "content": "Ties go to the first."});
-    apply(repo, "bob", "append_to_section", "modules/lexer.md", &line);
+    apply(repo, "bob", "append_to_section", "modules/lexer.md", line);
     repo.commit("module");
 }
 
 #[test]
 fn log_and_blame_take_files_of_memory() {
-    let repo = store();
+    let repo = store(&[("src/lexer.rs", "// lexer\n"), ("src/printer.rs", "// printer\n")]);
     let decided = ["A", "B"].map(|heading| {
-        let fields = "Date: 2026-01-02\nStatus: active\nConfidence: confirmed";
-        let request = json!({"intent": "record_decision", "sources": [{"type": "user"}],
-            "operations": [{"operation": "append_section", "path": "decisions.md", "heading": heading,
-                "heading_level": 2, "content": format!("## {heading}\n\n{fields}\n\nFor {heading}.\n")}]});
-        let run = repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok();
-        let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+        let id = staged(&repo, &decision(heading));
         repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
         id
     });
@@ -68,7 +47,7 @@ fn log_and_blame_take_files_of_memory() {
 
 #[test]
 fn only_sections_that_nobody_touched_are_stale() {
-    let repo = store();
+    let repo = store(&[("src/lexer.rs", "// lexer\n"), ("src/printer.rs", "// printer\n")]);
     module(&repo);
     let manifest = repo.text(MANIFEST);
     repo.write(MANIFEST, manifest.replace("stale_threshold_days: 60", "stale_threshold_days: 1"));
@@ -107,13 +86,13 @@ fn only_sections_that_nobody_touched_are_stale() {
 
 #[test]
 fn what_is_asked_for_by_scope_comes_first() {
-    let repo = store();
+    let repo = store(&[("src/lexer.rs", "// lexer\n"), ("src/printer.rs", "// printer\n")]);
     for name in ["lexer", "printer"] {
         let content = format!(
             "# {name}\n\n## Buffers of the {name}\n\nBuffers are reused; see src/{name}.rs for {name}.\n"
         );
         let path = format!("modules/{name}.md");
-        apply(&repo, "ann", "create_file", &path, &json!({"content": content}));
+        apply(&repo, "ann", "create_file", &path, json!({"content": content}));
     }
     let first = |scope: &str| {
         let scoped = ["memory", "context", "buffers", "--scope", scope, "--json"];

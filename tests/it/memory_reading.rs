@@ -1,19 +1,14 @@
 //! Reading memory where something is in the way, or nothing was said.
 
 use crate::support::Repo;
+use crate::support::memory::{ask, decision, store};
 use serde_json::{Value, json};
 
-fn store() -> Repo {
-    let repo = Repo::with(&[("@scope/db.rs", "// a\n// b\n")]);
-    repo.aye(&["memory", "init", "--name", "shop"]).ok();
-    repo.let_flags_decide();
-    repo.commit("memory");
-    repo
-}
+const FILES: &[(&str, &str)] = &[("@scope/db.rs", "// a\n// b\n")];
 
 #[test]
 fn a_request_that_is_none_is_refused() {
-    let repo = store();
+    let repo = store(FILES);
     repo.aye(&["memory", "propose", "--from-json", ".agent-memory"]).fails("is_a_directory", 6);
     repo.aye(&["memory", "propose", "--from-json", "gone"]).fails("file_not_found", 3);
     repo.aye_stdin(&["call", "memory.propose_update"], "").fails("invalid_json", 6);
@@ -21,7 +16,7 @@ fn a_request_that_is_none_is_refused() {
 
 #[test]
 fn what_cannot_be_read_is_told_and_the_rest_is_read() {
-    let repo = store();
+    let repo = store(FILES);
     let file = ".agent-memory/decisions.md";
     let directory = ".agent-memory/modules";
     std::fs::create_dir(repo.outer().join("outside")).expect("a directory");
@@ -64,13 +59,11 @@ fn what_cannot_be_read_is_told_and_the_rest_is_read() {
 
 #[test]
 fn a_cited_file_is_looked_up_at_its_revision_and_line() {
-    let repo = store();
+    let repo = store(FILES);
     let cite = |reference: &str| -> Value {
-        let request = json!({"intent": "record_decision", "sources": [{"type": "file", "ref": reference}],
-            "operations": [{"operation": "append_section", "path": "decisions.md", "heading": "A",
-            "heading_level": 2,
-            "content": "## A\n\nDate: 2026-01-02\nStatus: active\nConfidence: confirmed\n"}]});
-        repo.aye(&["call", "memory.propose_update", &request.to_string()]).ok().json()
+        let mut request = decision("A");
+        request["sources"] = json!([{"type": "file", "ref": reference}]);
+        ask(&repo, &request)
     };
     repo.git(&["tag", "v1"]);
     repo.git(&["mv", "@scope/db.rs", "@scope/store.rs"]);
@@ -91,7 +84,7 @@ fn a_cited_file_is_looked_up_at_its_revision_and_line() {
 
 #[test]
 fn the_context_is_the_same_each_time_and_says_what_it_left_out() {
-    let repo = store();
+    let repo = store(FILES);
     let text: String = (0..60)
         .map(|i| {
             format!(

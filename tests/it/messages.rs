@@ -23,7 +23,7 @@ fn a_commit_message_has_the_bytes_of_the_description() {
     assert_eq!(subject, TEXT);
     // A terminal is shown what hides.
     repo.aye(&["show", &id]).ok().says("\\u{2067}").lacks("\u{2067}");
-    assert_eq!(repo.aye(&["show", &id, "--json"]).ok().json()["description"], *message);
+    assert_eq!(repo.item(&id)["description"], *message);
     repo.aye(&["apply", &id, "--commit", "--yes"]).ok();
     let made = repo.git(&["log", "-1", "--format=%B"]);
     assert!(made.starts_with(&format!("{message}\n\nProposal-Id: {id}\n")), "{made:?}");

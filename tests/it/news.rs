@@ -17,11 +17,8 @@ fn propose(repo: &Repo, by: &str, file: &str) -> String {
 }
 
 fn review(repo: &Repo, env: &[(&str, &str)]) -> Terminal {
-    let mut command = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
-    for (name, value) in env {
-        command = command.env(name, value);
-    }
-    Terminal::start(command, 60, 100)
+    let cmd = repo.cmd(&["review"]);
+    Terminal::dumb(env.iter().fold(cmd, |cmd, (name, value)| cmd.env(name, value)))
 }
 
 #[test]

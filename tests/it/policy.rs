@@ -1,5 +1,6 @@
 //! `.agent-memory/policy.toml`: read strictly, from HEAD, and only tightened by the work tree.
 
+use crate::support::memory::{MANIFEST, ask, pitfall};
 use crate::support::{Repo, Run};
 use serde_json::Value;
 
@@ -171,7 +172,6 @@ fn init_names_the_repository_once() {
 
 #[test]
 fn an_unknown_key_of_the_committed_manifest_closes_memory_and_is_reported() {
-    const MANIFEST: &str = ".agent-memory/meta/manifest.yaml";
     let repo = repo();
     repo.aye(&["init"]).ok();
     repo.commit("Start aye");
@@ -186,13 +186,8 @@ fn an_unknown_key_of_the_committed_manifest_closes_memory_and_is_reported() {
     assert!(problem["message"].as_str().is_some_and(|text| text.contains("'securty'")));
     repo.aye(&["check"]).exits(1).says("policy_invalid");
     // What the defaults apply at once waits for a person.
-    let request = r#"{"intent": "add_pitfall", "operations": [{"operation": "append_to_section",
-        "path": "pitfalls.md", "section_id": "pitfalls", "content": "- a"}]}"#;
-    let answer = repo.agent("bot", &["call", "memory.propose_update", request]).ok().json();
-    assert_eq!(answer["status"], "staged", "{answer:#}");
+    assert_eq!(ask(&repo, &pitfall("- a"))["status"], "staged");
     repo.commit("Mend it");
     repo.aye(&["doctor"]).ok();
-    let other = request.replace("- a", "- b");
-    let answer = repo.agent("bot", &["call", "memory.propose_update", &other]).ok().json();
-    assert_eq!(answer["status"], "applied", "{answer:#}");
+    assert_eq!(ask(&repo, &pitfall("- b"))["status"], "applied");
 }

@@ -160,7 +160,7 @@ fn what_was_put_back_is_brought_back_by_a_patch() {
     repo.bring_back(&id);
     assert_eq!(repo.text("a"), "zero\n1\n2\n3\n4\n5\nagent\n");
     assert_eq!(repo.text("b"), "b\nMY OWN WORK\n");
-    assert_eq!(repo.aye(&["show", &id, "--json"]).ok().json()["status"], "rejected");
+    assert_eq!(repo.item(&id)["status"], "rejected");
 }
 
 #[test]
@@ -564,7 +564,7 @@ fn a_commit_and_a_range_can_be_proposed_backwards() {
     repo.write("a", "one\nTWO\n");
     repo.commit("Shout\n\nBecause.");
     let id = id(&repo.aye(&["propose", "-R", "--commit", "HEAD"]));
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert!(shown["description"].as_str().expect("one").starts_with("Revert \"Shout\""));
     repo.aye(&["diff", "--patch", &id]).ok().says("-TWO");
     repo.aye(&["apply", "--yes", "--commit", &id]).ok();
@@ -626,7 +626,7 @@ fn a_commit_and_a_range_become_proposals() {
     let tip = repo.snapshot();
     repo.git(&["checkout", "-q", "main"]);
     let one = id(&repo.aye(&["propose", "--commit", "topic"]));
-    let shown = repo.aye(&["show", &one, "--json"]).ok().json();
+    let shown = repo.item(&one);
     assert_eq!(shown["description"], "Move and shout\n\nBecause.");
     let all = id(&repo.aye(&["propose", "--range", "main..topic"]));
     repo.aye(&["apply", "--yes", &all]).ok();
@@ -657,7 +657,7 @@ fn rebase_puts_a_stale_proposal_on_the_present_files() {
     let repo = Repo::with(&[("a", text("1", "9"))]);
     let patch = "--- a/a\n+++ b/a\n@@ -6,4 +6,4 @@\n 6\n 7\n 8\n-9\n+nine\n";
     let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], patch));
-    let revisions = || repo.aye(&["show", &id, "--json"]).ok().json()["revisions"].clone();
+    let revisions = || repo.item(&id)["revisions"].clone();
     repo.aye(&["revise", "--rebase", &id]).ok();
     repo.write("a", text("one", "9"));
     repo.aye(&["revise", "--rebase", "--dry-run", &id]).ok();

@@ -134,10 +134,7 @@ fn a_review_says_what_two_proposals_have_to_do_with_each_other() {
         repo.agent("codex", &args).ok().id()
     };
     let (one, two) = (propose("A"), propose("B"));
-    let review = || {
-        let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
-        Terminal::start(cmd, 40, 100)
-    };
+    let review = || Terminal::dumb(repo.cmd(&["review"]));
     let mut t = review();
     t.sees(&two).sees("(1/1)").types("y");
     t.sees(&one).sees("(1/1)").types("y").sees(&two).sees("?").types("qk");
@@ -195,13 +192,9 @@ fn a_stack_is_applied_from_below_whatever_order_it_is_named_in() {
 #[test]
 fn a_stack_for_the_same_lines_is_taken_in_one_review() {
     use crate::support::terminal::Terminal;
-    let review = |repo: &Repo, args: &[&str]| {
-        let cmd = repo.cmd(&[&["review"], args].concat());
-        Terminal::start(cmd.env("TERM", "dumb").env("PAGER", "cat"), 60, 100)
-    };
     let repo = scene();
     let [lower, upper] = stack(&repo);
-    let mut t = review(&repo, &[]);
+    let mut t = Terminal::review(&repo, &[]);
     t.sees(&lower).sees("base: clean").sees("+LINE 5").sees("]? ").types("y");
     t.sees(&upper).sees(&lower).sees("took");
     t.sees("-LINE 5").sees("+LINE FIVE").sees("(1/1)").sees("]? ").types("y");
@@ -211,10 +204,10 @@ fn a_stack_for_the_same_lines_is_taken_in_one_review() {
     // Without the lower one it is the conflict that it is, also where that is decided later.
     let repo = scene();
     let [_, upper] = stack(&repo);
-    let mut t = review(&repo, &[&upper]);
+    let mut t = Terminal::review(&repo, &[&upper]);
     t.sees("conflict").sees("Settle").sees("]? ").types("q");
     t.ends();
-    let mut t = review(&repo, &[]);
+    let mut t = Terminal::review(&repo, &[]);
     t.sees("]? ").types("y").sees("top").sees("]? ").types("<").sees("]? ").types("n");
     t.sees("): ").types("no\r").sees(&upper).sees("conflict");
     t.sees("Settle").sees("]? ").types("<").sees("]? ").types("A");

@@ -18,12 +18,6 @@ fn scene() -> Repo {
     Repo::with(&[("f.txt", lines(|_| false)), ("other.txt", "other\n".to_owned())])
 }
 
-fn review(repo: &Repo, args: &[&str]) -> Terminal {
-    let mut all = vec!["review"];
-    all.extend(args);
-    Terminal::start(repo.cmd(&all).env("TERM", "dumb").env("PAGER", "cat"), 60, 100)
-}
-
 /// Proposes that f.txt becomes g.txt, with what `edit` says.
 fn propose_move(repo: &Repo, edit: impl Fn(usize) -> bool) -> String {
     repo.remove("f.txt");
@@ -50,7 +44,7 @@ fn a_file_that_moves_is_one_entry_with_the_lines_that_differ() {
         (&1.into(), &1.into()),
         "{list}"
     );
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     let change = &shown["changes"][1];
     assert_eq!(change["action"], "rename");
     assert_eq!(change["origin"], "f.txt");
@@ -72,7 +66,7 @@ fn commits_and_ranges_carry_renames_and_copies() {
     repo.git(&["switch", "-q", "main"]);
     let id = repo.aye(&["propose", "--commit", "topic", "-q"]).ok().id();
     let origins = |id: &str| -> Vec<String> {
-        let shown = repo.aye(&["show", id, "--json"]).ok().json();
+        let shown = repo.item(id);
         let all = shown["changes"].as_array().expect("changes").iter();
         let moved = all.filter(|change| !change["origin"].is_null());
         let line = |it: &serde_json::Value| {
@@ -91,7 +85,7 @@ fn commits_and_ranges_carry_renames_and_copies() {
 fn the_move_is_one_decision_in_a_review() {
     let repo = scene();
     propose_move(&repo, |n| n == 30);
-    let mut t = review(&repo, &[]);
+    let mut t = Terminal::review(&repo, &[]);
     t.sees("f.txt → g.txt");
     t.sees("(1/2)").sees("]? ").types("y").sees("+new 30").sees("(2/2)").sees("]? ").types("n");
     t.sees("write").sees("]? ").types("y").sees("partially");
@@ -114,7 +108,7 @@ fn a_copy_of_what_is_not_edited_shows_what_differs() {
     for (id, path, line) in [(&named, "g.txt", "new 30"), (&like, "sub/h.txt", "new 40")] {
         let diff = repo.aye(&["diff", id]).ok().says(&format!("\ncopy to {path}\n"));
         diff.says(&format!("+{line}\n")).lacks("line 5\n").lacks("/dev/null");
-        let mut t = review(&repo, &[id]);
+        let mut t = Terminal::review(&repo, &[id]);
         t.sees(&format!("f.txt → {path}")).sees(&format!("+{line}")).sees("]? ").types("y");
         t.sees(&format!("f.txt → {path}")).sees("]? ").types("y").sees("applied");
         assert_eq!(t.ends(), 0);
@@ -141,7 +135,7 @@ fn an_edit_follows_an_applied_rename_that_is_not_committed() {
     let text = lines(|n| n == 30).replace("line 10\n", "ten\n").replace("line 40\n", "forty\n");
     assert_eq!(repo.text("g.txt"), text);
     assert!(!repo.exists("f.txt"));
-    let shown = repo.aye(&["show", &edit, "--json"]).ok().json();
+    let shown = repo.item(&edit);
     assert_eq!((&shown["status"], &shown["revisions"]), (&"applied".into(), &2.into()));
     assert_eq!(shown["changes"][0]["path"], "g.txt");
     // Other readers count the decision: it names files of its own revision alone.
@@ -161,7 +155,7 @@ fn an_edit_follows_a_rename_in_a_commit_and_in_the_index() {
     repo.commit("Edit");
     repo.git(&["mv", "g.txt", "h.txt"]);
     repo.aye(&["try", &edit, "--", "grep", "-q", "ten", "g.txt"]).ok();
-    let mut t = review(&repo, &[&edit]);
+    let mut t = Terminal::review(&repo, &[&edit]);
     t.sees("follows f.txt → h.txt").sees("+ten").sees("]? ").types("y");
     t.sees("write").sees("]? ").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
@@ -186,7 +180,7 @@ fn a_revision_of_an_edit_follows_a_rename_in_a_commit_as_well() {
         let suggest =
             ["comment", &id, "--path", "f.txt", "--line", "41", "--suggest", "forty", "-m", "s"];
         repo.aye(&suggest).ok();
-        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        let shown = repo.item(&id);
         let comment = shown["comments"][0]["id"].as_str().expect("an id").to_owned();
         repo.git(&["mv", "f.txt", "g.txt"]);
         repo.git(&["commit", "-qm", "Move"]);
@@ -235,7 +229,7 @@ fn a_deletion_of_a_file_that_has_moved_is_a_conflict() {
     repo.aye(&["apply", &id, "--yes"]).fails("conflict", 5).notes("h.txt");
     repo.aye(&["revise", "--rebase", &id]).fails("conflict", 5).notes("h.txt");
     repo.aye(&["check", "--fail-on", "conflict"]).exits(1).says("h.txt");
-    let mut t = review(&repo, &[&id]);
+    let mut t = Terminal::review(&repo, &[&id]);
     t.sees("f.txt").sees("]? ").types("y").sees("h.txt").sees("]? ").types("q");
     t.sees("[w,k,d").types("d").ends();
     assert_eq!(repo.text("h.txt"), lines(|n| n == 20));
@@ -268,11 +262,11 @@ fn an_edit_does_not_follow_a_file_to_a_place_that_deserves_a_second_look() {
             let run = repo.aye(&["apply", &id, last]).fails("conflict", 5);
             run.notes(place).notes(&format!("`aye revise {id} --rebase`"));
         }
-        let mut t = review(&repo, &[&id]);
+        let mut t = Terminal::review(&repo, &[&id]);
         t.sees("f.txt").sees("]? ").types("y").sees(place);
         // There it is what it is.
         repo.agent("codex", &["revise", "--rebase", &id]).ok();
-        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        let shown = repo.item(&id);
         assert_eq!(crate::marks::words(&shown), [mark], "{place}");
         repo.aye(&["apply", &repo.at_revision(&id), "--yes"]).fails("terminal_required", 4);
         assert_eq!(repo.text(place), lines(|_| false));

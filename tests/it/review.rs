@@ -1,5 +1,6 @@
 //! `aye review` at a terminal: the real binary in a pseudo-terminal, key by key.
 
+use crate::support::record::rewrite;
 use crate::support::terminal::Terminal;
 use crate::support::{Cmd, Repo};
 
@@ -15,14 +16,8 @@ fn changed(at: &[usize]) -> String {
 /// A repository with one file, and a proposal that changes lines 5, 20 and 35 of it.
 fn three_hunks() -> (Repo, String) {
     let repo = Repo::with(&[("a.txt", lines(|_| None))]);
-    let id = propose(&repo, "a.txt", &changed(&[5, 20, 35]), "Change three lines");
+    let id = rewrite(&repo, "a.txt", &changed(&[5, 20, 35]), "Change three lines");
     (repo, id)
-}
-
-fn propose(repo: &Repo, path: &str, content: &str, why: &str) -> String {
-    let args = ["propose", path, "--content-file", "-", "-m", why, "--json"];
-    let run = repo.cmd(&args).env("AYE_AGENT", "bot").stdin(content).run().ok();
-    run.json()["proposal_id"].as_str().expect("an id").to_owned()
 }
 
 fn command(repo: &Repo, args: &[&str]) -> Cmd {
@@ -35,16 +30,12 @@ fn review(repo: &Repo, args: &[&str]) -> Terminal {
     Terminal::start(command(repo, &all), 30, 100)
 }
 
-fn show(repo: &Repo, id: &str) -> serde_json::Value {
-    repo.aye(&["show", id, "--json"]).ok().json()
-}
-
 #[test]
 fn hunks_are_taken_and_left_and_nothing_is_written_before_the_confirmation() {
     let (repo, id) = three_hunks();
     let before = repo.snapshot();
     let mut t = review(&repo, &[]);
-    t.sees("(1/1)").sees("bot").sees("base: clean").sees("+3 −3 in 1 file");
+    t.sees("(1/1)").sees("codex").sees("base: clean").sees("+3 −3 in 1 file");
     t.sees("Change").sees("changed 5").sees("(1/3)");
     t.types("y").sees("changed 20").sees("(2/3)");
     t.types("n").sees("changed 35").sees("(3/3)");
@@ -55,7 +46,7 @@ fn hunks_are_taken_and_left_and_nothing_is_written_before_the_confirmation() {
     assert_eq!(t.ends(), 0);
     assert!(t.is_sane());
     assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
-    let shown = show(&repo, &id);
+    let shown = repo.item(&id);
     assert_eq!(shown["status"], "applied");
     assert_eq!(shown["revisions"], 2);
 }
@@ -68,7 +59,7 @@ fn enter_and_escape_decide_nothing_anywhere() {
     t.sees("(1/3)").types("A").sees("Write").types("\r\n").types("\u{1b}");
     t.rests().types("qk").sees("kept");
     assert_eq!(t.ends(), 0);
-    assert_eq!(show(&repo, &id)["status"], "pending");
+    assert_eq!(repo.item(&id)["status"], "pending");
     assert_eq!(repo.text("a.txt"), lines(|_| None));
 }
 
@@ -102,7 +93,7 @@ fn quitting_keeps_what_was_decided_for_the_next_time() {
 fn the_summary_has_what_was_kept_about_proposals_ahead() {
     let repo = Repo::with(&[("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "c\n")]);
     for path in ["a.txt", "b.txt", "c.txt"] {
-        propose(&repo, path, "new\n", path);
+        rewrite(&repo, path, "new\n", path);
     }
     let mut t = review(&repo, &[]);
     t.sees("(1/3) prop_").types(">").sees("(2/3) prop_").types(">").sees("(3/3) prop_");
@@ -144,7 +135,7 @@ fn ctrl_c_and_ctrl_d_at_each_prompt_leave_the_terminal_sane_and_keep_what_was_de
         t.listens().types(end).sees("kept");
         assert_eq!(t.ends(), status, "{key}");
         assert!(t.is_sane(), "{key}");
-        assert_eq!(show(&repo, &id)["status"], "pending");
+        assert_eq!(repo.item(&id)["status"], "pending");
         assert_eq!(repo.text("a.txt"), lines(|_| None));
         let mut t = review(&repo, &[]);
         t.sees("earlier").sees("]?").types("qk");
@@ -181,7 +172,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
 #[test]
 fn leaving_everything_out_is_asked_about_once_and_about_that_proposal() {
     let (repo, id) = three_hunks();
-    let other = propose(&repo, "b.txt", "new\n", "A file");
+    let other = rewrite(&repo, "b.txt", "new\n", "A file");
     let mut t = review(&repo, &[]);
     t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("n");
     t.sees("hunk").listens().types("\u{1b}").sees("Decided:").sees("]?");
@@ -200,8 +191,8 @@ fn leaving_everything_out_is_asked_about_once_and_about_that_proposal() {
     t.types("n").sees("because").types("no\r").sees("reject: no").sees("]?").types("y");
     t.sees("rejected");
     assert_eq!(t.ends(), 0);
-    assert_eq!(show(&repo, &id)["status"], "pending");
-    assert_eq!(show(&repo, &other)["status"], "rejected");
+    assert_eq!(repo.item(&id)["status"], "pending");
+    assert_eq!(repo.item(&other)["status"], "rejected");
 }
 
 #[test]
@@ -218,7 +209,7 @@ fn a_comment_is_written_once_though_the_decision_fails() {
     t.sees("conflict: a.txt").sees("(1/3) Settle").types("R").sees("because");
     t.types("late\r").sees("reject: late").sees("]?").types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
-    assert_eq!(show(&repo, &id)["comments"].as_array().unwrap().len(), 1);
+    assert_eq!(repo.item(&id)["comments"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -228,13 +219,13 @@ fn keys_typed_ahead_are_used_but_never_confirm() {
     t.types("yyyyyyyyyyyy").sees("apply").sees("Write");
     t.types("qk").sees("kept");
     assert_eq!(t.ends(), 0);
-    assert_eq!(show(&repo, &id)["status"], "pending");
+    assert_eq!(repo.item(&id)["status"], "pending");
 }
 
 #[test]
 fn a_proposal_decided_elsewhere_meanwhile_is_said_and_left_alone() {
     let (repo, id) = three_hunks();
-    let other = propose(&repo, "b.txt", "new\n", "A file");
+    let other = rewrite(&repo, "b.txt", "new\n", "A file");
     let mut t = review(&repo, &[]);
     t.sees("(1/3)").types("A").sees("(2/2)");
     repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
@@ -248,7 +239,7 @@ fn a_proposal_decided_elsewhere_meanwhile_is_said_and_left_alone() {
 #[test]
 fn what_others_say_meanwhile_is_told_above_the_summary() {
     let (repo, id) = three_hunks();
-    propose(&repo, "b.txt", "new\n", "A file");
+    rewrite(&repo, "b.txt", "new\n", "A file");
     repo.aye(&["comment", &id, "-m", "seen before"]).ok();
     let mut t = review(&repo, &[]);
     t.sees("seen before").sees("(1/3)").types("A").sees("(2/2)");
@@ -270,7 +261,7 @@ fn two_reviewers_at_once_write_it_once() {
     two.types("y").sees("written").sees("applied");
     assert_eq!(two.ends(), 5);
     assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
-    assert_eq!(show(&repo, &id)["status"], "applied");
+    assert_eq!(repo.item(&id)["status"], "applied");
 }
 
 #[test]
@@ -381,7 +372,7 @@ fn a_signal_at_any_prompt_leaves_the_terminal_as_it_was() {
     t.sees("[y/n]").listens().signal(Signal::TERM);
     assert_ne!(t.ends(), 0);
     assert!(t.is_sane());
-    assert_eq!(show(&repo, &id)["status"], "pending");
+    assert_eq!(repo.item(&id)["status"], "pending");
 }
 
 #[test]
@@ -391,7 +382,7 @@ fn rejecting_needs_a_reason_and_the_proposer_gets_it() {
     t.sees("(1/3)").types("R").sees("because").types("\r").sees("reason");
     t.types("wrong lines\r").sees("reject: wrong lines").sees("Write").types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
-    let shown = show(&repo, &id);
+    let shown = repo.item(&id);
     assert_eq!(shown["status"], "rejected");
     assert!(shown.to_string().contains("wrong lines"), "{shown}");
 }
@@ -407,11 +398,11 @@ fn comments_go_back_and_a_revision_shows_what_changed_since() {
     t.sees("(2/3)").types("x").sees("): ").types("not line 20\r");
     t.sees("request changes: not line 20, 2 comments").sees("Write").types("y").sees("sent");
     assert_eq!(t.ends(), 0);
-    let shown = show(&repo, &id);
+    let shown = repo.item(&id);
     assert_eq!(shown["status"], "pending");
     assert!(shown.to_string().contains("why 20?"));
     let args = ["revise", &id, "a.txt", "--content-file", "-"];
-    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(changed(&[5, 35])).run().ok();
+    repo.cmd(&args).env("AYE_AGENT", "codex").stdin(changed(&[5, 35])).run().ok();
     let mut t = review(&repo, &[]);
     t.sees("revision 2").sees("why 20?").sees("revision");
     t.sees("-changed 20").sees("+line 20");
@@ -454,7 +445,7 @@ fn every_looking_key_looks_and_decides_nothing() {
 #[test]
 fn hunks_that_share_context_are_split() {
     let repo = Repo::with(&[("b", "1\n2\n3\n4\n5\n")]);
-    propose(&repo, "b", "1\nx\n3\ny\n5\n", "Two");
+    rewrite(&repo, "b", "1\nx\n3\ny\n5\n", "Two");
     let mut t = review(&repo, &[]);
     t.sees("(1/1) Take").types("s").sees("(1/2)").types("n").sees("(2/2)");
     t.types("y").sees("apply 1 of 2").sees("Write").types("y").sees("applied");
@@ -465,12 +456,12 @@ fn hunks_that_share_context_are_split() {
 #[test]
 fn what_adds_a_secret_or_misleads_comes_first_and_is_marked() {
     let repo = Repo::with(&[("a.txt", "a\n"), ("old", "x\n")]);
-    let plain = propose(&repo, "a.txt", "b\n", "Ordinary");
+    let plain = rewrite(&repo, "a.txt", "b\n", "Ordinary");
     let gone = repo.agent("bot", &["propose", "--delete", "old", "-m", "Away", "--json"]).ok().id();
-    let hidden = propose(&repo, "b.txt", "a\u{202e}b\n", "Hidden");
+    let hidden = rewrite(&repo, "b.txt", "a\u{202e}b\n", "Hidden");
     // In two parts, so that this file is no finding.
     let token = format!("token = \"ghp_{}\"\n", "x7Kq2mPv9RtL4wZs8YbN1cJd6FgH3aEu5TiO");
-    let secret = propose(&repo, "c.txt", &token, "Secret");
+    let secret = rewrite(&repo, "c.txt", &token, "Secret");
     let run = repo.aye(&["review"]).exits(4).out();
     let heads = run.lines().filter(|line| line.starts_with("prop_"));
     let order: Vec<_> = heads.map(|line| line.split(' ').next().unwrap()).collect();
@@ -530,7 +521,7 @@ fn a_thousand_hunks_are_walked_and_taken_at_once() {
         (0..10_000).map(|n| format!("{} {n}\n", line(n))).collect()
     };
     let repo = Repo::with(&[("big", text(false))]);
-    propose(&repo, "big", &text(true), "Many");
+    rewrite(&repo, "big", &text(true), "Many");
     let mut t = review(&repo, &[]);
     t.sees("(1/1000)").types("n").sees("(2/1000)").types("g").sees("Go").types("1000\r");
     t.sees("(1000/1000)").types("y").sees("(2/1000)").types("a").sees("apply 999 of 1000");
@@ -543,7 +534,7 @@ fn a_thousand_hunks_are_walked_and_taken_at_once() {
 fn a_hunk_longer_than_the_screen_says_how_much_is_missing() {
     let repo = Repo::with(&[("a", "a\n")]);
     let long: String = (0..500).map(|n| format!("new {n}\n")).collect();
-    propose(&repo, "long", &long, "Long");
+    rewrite(&repo, "long", &long, "Long");
     let mut t = review(&repo, &[]);
     t.sees("… 440 ").sees("(1/1)").types("p").sees("+new 499").types("q");
     assert_eq!(t.ends(), 0);
@@ -578,7 +569,7 @@ fn colours_are_on_at_a_terminal_and_off_on_request() {
 fn untrusted_text_never_reaches_the_terminal_raw() {
     let repo = Repo::with(&[("a.txt", "a\n")]);
     let evil = "b\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}\u{200b}\u{9b}31m\rx  \n";
-    propose(&repo, "a.txt", evil, "why\u{202e} not");
+    rewrite(&repo, "a.txt", evil, "why\u{202e} not");
     let mut t = Terminal::start(command(&repo, &["review"]).env("NO_COLOR", "1"), 24, 80);
     t.sees("why\\u{202e} not").sees("+b\\x1b]0;owned\\x07").sees("\\rx··");
     t.sees("(1/1)").types("p").sees("\\x1b]0;owned").types("q");
@@ -651,7 +642,7 @@ fn a_proposal_is_tried_and_the_result_is_kept() {
     t.types("q").sees("Nothing");
     assert_eq!(t.ends(), 0);
     assert!(t.is_sane());
-    let checks = show(&repo, &id)["checks"].clone();
+    let checks = repo.item(&id)["checks"].clone();
     let codes: Vec<_> = checks.as_array().unwrap().iter().map(|c| c["exit_code"].clone()).collect();
     assert_eq!(codes, [0, 3]);
     assert_eq!(repo.text("a.txt"), lines(|_| None));
@@ -716,10 +707,10 @@ fn hunks_are_numbered_and_applied_by_command() {
     let run = repo.aye(&["apply", &id, "--hunks", "1,3", "--split-rest", "--yes", "--json"]).ok();
     let json = run.json();
     assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
-    assert_eq!(show(&repo, &id)["revisions"], 2);
+    assert_eq!(repo.item(&id)["revisions"], 2);
     let rest = json["proposals"][0]["rest"].as_str().unwrap().to_owned();
     repo.aye(&["apply", &rest, "--hunks", "1-", "--yes"]).ok();
-    assert_eq!(show(&repo, &rest)["revisions"], 1);
+    assert_eq!(repo.item(&rest)["revisions"], 1);
     assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
 }
 
@@ -728,8 +719,8 @@ fn a_part_that_conflicts_leaves_the_proposal_as_it_was() {
     let (repo, id) = three_hunks();
     repo.write("a.txt", lines(|n| (n == 5).then(|| "someone else\n".into())));
     repo.aye(&["apply", &id, "--hunks", "1", "--yes"]).fails("conflict", 5);
-    assert_eq!(show(&repo, &id)["status"], "pending");
-    assert_eq!(show(&repo, &id)["revisions"], 1);
+    assert_eq!(repo.item(&id)["status"], "pending");
+    assert_eq!(repo.item(&id)["revisions"], 1);
     // The other hunks fit still.
     repo.aye(&["apply", &id, "--hunks", "2-3", "--yes"]).ok();
     let expected = lines(|n| match n {

@@ -2,6 +2,7 @@
 //! settled by an edit that is recorded like any other.
 
 use crate::support::Repo;
+use crate::support::record::rewrite;
 use crate::support::terminal::Terminal;
 use serde_json::Value;
 
@@ -9,15 +10,10 @@ use serde_json::Value;
 fn conflict() -> (Repo, String) {
     let lines: String = (1..=9).map(|n| format!("line {n}\n")).collect();
     let repo = Repo::with(&[("f.txt", lines.as_str())]);
-    let id = propose(&repo, "f.txt", &lines.replace("line 5", "A"));
+    let id = rewrite(&repo, "f.txt", &lines.replace("line 5", "A"), "why");
     repo.write("f.txt", lines.replace("line 5", "changed"));
     repo.git(&["commit", "-qam", "change"]);
     (repo, id)
-}
-
-fn propose(repo: &Repo, path: &str, content: &str) -> String {
-    let args = ["propose", path, "--content-file", "-", "-m", "why", "--json"];
-    repo.cmd(&args).env("AYE_AGENT", "codex").stdin(content).run().ok().id()
 }
 
 /// A review whose editor runs the shell commands `script` on the file `$1`.
@@ -77,7 +73,7 @@ fn what_fits_is_taken_beside_a_conflict_that_is_left_out() {
     let lines: String = (1..=40).map(|n| format!("line {n}\n")).collect();
     let repo = Repo::with(&[("f.txt", lines.as_str()), ("g.txt", "g\n")]);
     let edited = lines.replace("line 5\n", "A\n").replace("line 30\n", "B\n");
-    propose(&repo, "f.txt", &edited);
+    rewrite(&repo, "f.txt", &edited, "why");
     // Long enough for the markers to be hunks of their own.
     let now: String = (0..12).map(|n| format!("now {n}\n")).collect();
     repo.write("f.txt", lines.replace("line 5\n", &now));

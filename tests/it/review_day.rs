@@ -25,16 +25,14 @@ fn by_patch(repo: &Repo, path: &str, content: &str, why: &str) -> String {
         repo.remove(path);
     }
     let args = ["propose", "--patch", "-", "-m", why, "--json"];
-    let run = repo.cmd(&args).env("AYE_AGENT", "codex").stdin(patch).run().ok();
-    run.json()["proposal_id"].as_str().expect("an id").to_owned()
+    repo.cmd(&args).env("AYE_AGENT", "codex").stdin(patch).run().ok().id()
 }
 
 /// A proposal through the tool contract.
 fn by_call(repo: &Repo, path: &str, old: &str, new: &str, why: &str) -> String {
     let request = json!({"action": "propose", "file_path": path, "old_content": old,
         "new_content": new, "description": why});
-    let run = repo.agent("claude", &["call", "changes", &request.to_string()]).ok();
-    run.json()["proposal_id"].as_str().expect("an id").to_owned()
+    repo.agent("claude", &["call", "changes", &request.to_string()]).ok().id()
 }
 
 fn review(repo: &Repo) -> Terminal {
@@ -90,7 +88,7 @@ fn from_proposals_to_a_commit_that_the_checks_find_clean() {
     let message = repo.git(&["log", "-1", "--format=%B"]);
     for id in [&part, &sent, &edited] {
         assert!(message.contains(&format!("Proposal-Id: {id}\n")), "{message}");
-        let shown = repo.aye(&["show", id, "--json"]).ok().json();
+        let shown = repo.item(id);
         assert!(shown["commits"].to_string().contains(&commit), "{shown}");
     }
     assert!(!message.contains(&rejected), "{message}");

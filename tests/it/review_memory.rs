@@ -2,10 +2,9 @@
 //! comes from, decided as a whole.
 
 use crate::support::Repo;
+use crate::support::memory::{FIELDS, ask};
 use crate::support::terminal::Terminal;
 use serde_json::{Value, json};
-
-const FIELDS: &str = "**Date:** 2026-01-02\n**Status:** active\n**Confidence:** confirmed\n";
 
 /// A repository with memory, and a proposal of two decisions for it.
 fn store() -> (Repo, String, String) {
@@ -33,14 +32,13 @@ fn store() -> (Repo, String, String) {
     });
     let answer = stage(&repo, &request);
     let staging = answer["staging_id"].as_str().expect("a staging id").to_owned();
-    let shown = repo.aye(&["show", &staging, "--json"]).ok().json();
+    let shown = repo.item(&staging);
     let id = shown["proposal_id"].as_str().expect("an id").to_owned();
     (repo, staging, id)
 }
 
 fn stage(repo: &Repo, request: &Value) -> Value {
-    let run = repo.agent("bot", &["call", "memory.propose_update", &request.to_string()]).ok();
-    let answer = run.json();
+    let answer = ask(repo, request);
     assert_eq!(answer["status"], "staged", "{answer:#}");
     let command = answer["review_command"].as_str().expect("a command");
     let words: Vec<&str> = command.split(' ').collect();
@@ -81,14 +79,14 @@ fn it_is_applied_rejected_or_sent_back_whole() {
     assert_eq!(t.ends(), 0);
     let text = repo.text(".agent-memory/decisions.md");
     assert!(text.contains("## Use Postgres") && text.contains("## Use NATS"), "{text}");
-    assert_eq!(repo.aye(&["show", &id, "--json"]).ok().json()["status"], "applied");
+    assert_eq!(repo.item(&id)["status"], "applied");
 }
 
 #[test]
 fn staging_ids_beginnings_and_the_latest_name_it_everywhere() {
     let (repo, staging, id) = store();
     for name in [staging.as_str(), &staging[..18], id.as_str(), &id[..9], "--latest"] {
-        assert_eq!(repo.aye(&["show", name, "--json"]).ok().json()["proposal_id"], id.as_str());
+        assert_eq!(repo.item(name)["proposal_id"], id.as_str());
         if name != "--latest" {
             let log = repo.aye(&["log", name, "--json"]).ok().json();
             assert_eq!(log["events"][0]["proposal_id"], id.as_str());

@@ -12,12 +12,6 @@ fn lines(edit: impl Fn(usize) -> bool) -> String {
     (0..60).map(|n| if edit(n) { format!("new {n}\n") } else { format!("line {n}\n") }).collect()
 }
 
-fn review(repo: &Repo, args: &[&str]) -> Terminal {
-    let mut all = vec!["review"];
-    all.extend(args);
-    Terminal::start(repo.cmd(&all).env("TERM", "dumb").env("PAGER", "cat"), 60, 100)
-}
-
 /// A change of a lock file, of a generated file, and of one that people write.
 fn scene() -> (Repo, String) {
     let repo = Repo::with(&[
@@ -38,7 +32,7 @@ fn scene() -> (Repo, String) {
 #[test]
 fn what_nobody_reads_comes_last_as_one_decision() {
     let (repo, id) = scene();
-    let mut t = review(&repo, &[]);
+    let mut t = Terminal::review(&repo, &[]);
     t.sees("1  src/main.rs").sees("2  Cargo.lock").sees("(1/3)").sees("]? ").types("y");
     t.sees("3 hunks").sees("(2/3)").sees("]? ").types("y");
     t.sees("3 hunks").sees("(3/3)").sees("]? ");
@@ -49,18 +43,18 @@ fn what_nobody_reads_comes_last_as_one_decision() {
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("Cargo.lock"), lines(|n| n % 20 == 5));
     assert_eq!(repo.text("api.rs"), lines(|n| n == 5));
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert_eq!(shown["status"], "applied");
 }
 
 #[test]
 fn what_was_opened_stays_open_over_quitting() {
     let (repo, _) = scene();
-    let mut t = review(&repo, &[]);
+    let mut t = Terminal::review(&repo, &[]);
     t.sees("(1/3)").sees("]? ").types("j").sees("(2/3)").sees("]? ").types("o").sees("(2/5)");
     t.sees("]? ").types("n").sees("(3/5)").sees("]? ").types("qk").sees("kept");
     t.ends();
-    let mut t = review(&repo, &[]);
+    let mut t = Terminal::review(&repo, &[]);
     t.sees("earlier").sees("(1/5)").sees("]? ").types("qk");
     assert_eq!(t.ends(), 0);
 }
@@ -71,7 +65,7 @@ fn enter_shows_the_hunk_again_and_plus_more_around_it() {
     let changed = lines(|n| n == 30);
     let args = ["propose", "a.txt", "--content-file", "-", "-q"];
     repo.cmd(&args).env("AYE_AGENT", "bot").stdin(&changed).run().ok();
-    let mut t = review(&repo, &[]);
+    let mut t = Terminal::review(&repo, &[]);
     // The numbers by which a comment names a line.
     t.sees("@@ -28,7 +28,7 @@").sees("31 +new 30").sees("]? ").types("\r");
     t.sees("@@ -28,7 +28,7 @@").sees("]? ").types("+").sees("@@ -25,13 +25,13 @@");
@@ -88,7 +82,7 @@ fn single_lines_of_a_hunk_are_taken() {
     let args = ["propose", "a.txt", "--content-file", "-", "-q"];
     let new = "1\ntwo\nand more\n3\nfour\n5\n";
     repo.cmd(&args).env("AYE_AGENT", "bot").stdin(new).run().ok();
-    let mut t = review(&repo, &[]);
+    let mut t = Terminal::review(&repo, &[]);
     t.sees("]? ").types("l").sees("1 -2").sees("5 +four");
     t.sees("Lines").types("9\r").sees("]? ");
     t.types("l").sees("Lines").types("1-2,5\r").sees("[edited]").sees("]? ").types("y");

@@ -88,7 +88,7 @@ impl World {
     }
 
     fn status(&self) -> String {
-        let shown = self.repo.aye(&["show", &self.id, "--json"]).ok().json();
+        let shown = self.repo.item(&self.id);
         shown["status"].as_str().expect("a status").to_owned()
     }
 

@@ -1,6 +1,7 @@
 //! `aye review` at a terminal: nothing is applied that was not shown, and what is written is what
 //! the last screen showed.
 
+use crate::support::record::rewrite;
 use crate::support::terminal::Terminal;
 use crate::support::{self, NAME, Repo};
 use aye::proposal::event::{Evidence, Mark, Marked, digest};
@@ -8,18 +9,10 @@ use aye::proposal::rules::{Permits, Verb};
 use aye::proposal::{Actor, ActorKind, Caller, Data, authority};
 use serde_json::{Value, json};
 
-/// An agent's proposal of new content for `path`; the id.
-fn propose(repo: &Repo, path: &str, content: &str, why: &str) -> String {
-    let args = ["propose", path, "--content-file", "-", "-m", why, "--json"];
-    let run = repo.cmd(&args).env("AYE_AGENT", "codex").stdin(content).run().ok();
-    run.json()["proposal_id"].as_str().expect("an id").to_owned()
-}
-
 /// A proposal to replace one text; the id.
 fn replace(repo: &Repo, path: &str, old: &str, new: &str) -> String {
     let args = ["propose", path, "--old", old, "--new", new, "-m", "why", "--json"];
-    let run = repo.agent("codex", &args).ok();
-    run.json()["proposal_id"].as_str().expect("an id").to_owned()
+    repo.agent("codex", &args).ok().id()
 }
 
 fn review(repo: &Repo) -> Terminal {
@@ -40,7 +33,7 @@ fn review_editing(repo: &Repo, old: &str, new: &str) -> Terminal {
 }
 
 fn status(repo: &Repo, id: &str) -> String {
-    let shown = repo.aye(&["show", id, "--json"]).ok().json();
+    let shown = repo.item(id);
     shown["status"].as_str().expect("a status").to_owned()
 }
 
@@ -217,7 +210,7 @@ fn hunks_of_a_moved_base_are_taken_one_by_one() {
         (1..=40).map(|n| format!("{}\n", line(&n).unwrap_or(&n.to_string()))).collect()
     };
     let repo = Repo::with(&[("f", text(&[]))]);
-    propose(&repo, "f", &text(&[(5, "five"), (35, "thirty-five")]), "Words");
+    rewrite(&repo, "f", &text(&[(5, "five"), (35, "thirty-five")]), "Words");
     repo.write("f", text(&[(20, "twenty")]));
     repo.commit("moved");
     let mut t = review(&repo);
@@ -310,7 +303,7 @@ fn a_file_edited_while_the_last_screen_stands_is_not_written() {
 fn lines_that_were_not_shown_are_counted_and_recorded() {
     let long: String = (0..14_000).map(|n| format!("new {n}\n")).collect();
     let repo = Repo::with(&[("a", "a\n")]);
-    propose(&repo, "long", &long, "Long");
+    rewrite(&repo, "long", &long, "Long");
     let mut t = review(&repo);
     t.sees("(1/1)").types("y").sees("them) [");
     let asked = t.text();
@@ -321,7 +314,7 @@ fn lines_that_were_not_shown_are_counted_and_recorded() {
     assert_eq!(t.ends(), 0);
     assert_eq!(statement(&repo)["unshown_lines"], count);
 
-    propose(&repo, "more", &long, "Long");
+    rewrite(&repo, "more", &long, "Long");
     let mut t = review(&repo);
     t.sees("(1/1)").types("y").sees("shown").sees("]?").types("p").sees("+new 13999");
     t.sees("Write").types("y").sees("applied");
@@ -337,7 +330,7 @@ fn lines_of_hunks_that_were_walked_through_were_shown() {
     let changed = |n: usize| if n % 8 == 4 { format!("{n} changed\n") } else { number(&n) };
     let after: String = (1..=240).map(changed).collect();
     let repo = Repo::with(&[("a", &before), ("b", &before)]);
-    propose(&repo, "a", &after, "Thirty hunks");
+    rewrite(&repo, "a", &after, "Thirty hunks");
     let mut t = review(&repo);
     for n in 1..=30 {
         t.sees(&format!("({n}/30)")).sees("]? ").types("y");
@@ -347,14 +340,14 @@ fn lines_of_hunks_that_were_walked_through_were_shown() {
     assert_eq!(statement(&repo)["unshown_lines"], 0);
     // So was what the pager had on the way.
     let long: String = (1..=240).map(|n| format!("long {n}\n")).collect();
-    propose(&repo, "long", &long, "Long");
+    rewrite(&repo, "long", &long, "Long");
     let mut t = review(&repo);
     t.sees("(1/1)").sees("]? ").types("p").sees("+long 240").sees("]? ").types("y");
     t.sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(statement(&repo)["unshown_lines"], 0);
     // What one key took of the rest was not.
-    propose(&repo, "b", &after, "Thirty hunks");
+    rewrite(&repo, "b", &after, "Thirty hunks");
     let mut t = review(&repo);
     t.sees("(1/30)").sees("]? ").types("y").sees("(2/30)").sees("]? ").types("a");
     t.sees("them) [").types("y").sees("applied");
@@ -388,7 +381,7 @@ fn comments_are_written_together_with_the_decision() {
     let after = repo.git(&["rev-list", "--count", &lane(&repo)]);
     let count = |text: String| text.parse::<u32>().expect("a number");
     assert_eq!(count(after), count(before) + 1);
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert_eq!(shown["comments"][0]["body"], "fine by me");
 }
 
@@ -396,8 +389,7 @@ fn comments_are_written_together_with_the_decision() {
 fn the_header_names_who_revised_recorded_and_ran_what() {
     let repo = Repo::with(&[("a.txt", "one\n")]);
     let args = ["propose", "a.txt", "--old", "one", "--new", "two", "--by", "Grace", "--json"];
-    let run = repo.aye(&args).ok();
-    let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
+    let id = repo.aye(&args).ok().id();
     repo.agent("codex", &["try", &id, "--", "true"]).ok();
     let mut t = review(&repo);
     t.sees("Grace").sees(NAME).sees("codex").sees("]?").types("q").ends();

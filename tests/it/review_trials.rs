@@ -21,7 +21,7 @@ fn review(repo: &Repo, command: &str) -> Terminal {
 }
 
 fn checks(repo: &Repo, id: &str) -> usize {
-    let shown = repo.aye(&["show", id, "--json"]).ok().json();
+    let shown = repo.item(id);
     shown["checks"].as_array().map_or(0, Vec::len)
 }
 

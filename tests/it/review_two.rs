@@ -52,7 +52,7 @@ fn quitting_asks_and_the_answer_is_written_kept_or_dropped() {
     t.sees("[to apply]").sees("(2/2)").sees("]? ").types("q").sees("]? ").types("w");
     t.sees("will write").sees("Write").sees("]? ").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
-    assert_eq!(repo.aye(&["show", &ids[0], "--json"]).ok().json()["status"], "applied");
+    assert_eq!(repo.item(&ids[0])["status"], "applied");
     assert_eq!(repo.text("a.txt"), "1\ntwo\n3\n");
 }
 

@@ -108,7 +108,7 @@ fn a_renamed_file_and_one_on_a_stack_are_edited_as_the_proposal_makes_them() {
     let args = ["propose", "--on", &lower, "a.txt", "--old", "ONE\ntwo", "--new", "ONE\nTWO", "-q"];
     let upper = repo.agent("codex", &args).ok().id();
     revise(&repo, &upper, &["a.txt", "--old", "TWO", "--new", "Zwei"]).ok();
-    let shown = repo.aye(&["show", &upper, "--json"]).ok().json();
+    let shown = repo.item(&upper);
     assert_eq!(shown["on"]["proposal"], lower);
     assert_eq!(proposed(&repo, &upper, "a.txt"), "ONE\nZwei\nthree\n");
 }

@@ -37,7 +37,7 @@ fn what_is_left_in_the_tree_is_one_proposal_and_the_checkout_stays() {
     assert_eq!(files(), before);
     no_session_is_left(&repo);
     let id = only(&repo);
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert_eq!(shown["proposed_by"], "robo");
     let text = diff(&repo, &id);
     assert!(
@@ -215,7 +215,7 @@ fn what_is_proposed_from_within_goes_to_the_sessions_proposal() {
     for line in ["+x\n", "+TWO\n", "+wasp\n", "+new\n"] {
         assert!(text.contains(line), "{text}");
     }
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert_eq!(shown["description"], "Louder, and more");
     assert_eq!((&shown["proposed_by"], &shown["domain"]), (&"robo".into(), &"tests".into()));
     assert_eq!(repo.text("b.txt"), "bee\n");
@@ -245,7 +245,7 @@ fn what_is_proposed_where_git_cannot_be_written_is_proposed_at_the_end() {
     let all = ["run", "--", "unshare", "-rm", "sh", "-c", &text];
     repo.cmd(&all).env("AYE_AGENT", "robo").run().ok();
     let id = only(&repo);
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert_eq!(shown["description"], "Louder still");
     assert_eq!(diff(&repo, &id).matches("diff --git").count(), 2);
     assert!(!diff(&repo, &id).contains("json"));
@@ -387,7 +387,7 @@ fn what_is_added_by_force_is_proposed() {
     run(&repo, text).ok();
     no_session_is_left(&repo);
     let id = only(&repo);
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert_eq!(shown["audience"], "private", "{shown:#}");
     let text = diff(&repo, &id);
     assert!(text.contains("dist/.gitkeep") && text.contains("n.key"), "{text}");
@@ -682,7 +682,7 @@ fn a_proposal_of_which_nothing_is_left_is_withdrawn() {
     std::fs::write(top.join("src/a.txt"), "one\ntwo\n").expect("write");
     repo.aye(&["session", "submit", "x"]).ok();
     nothing_pending(&repo);
-    assert_eq!(repo.aye(&["show", &id, "--json"]).ok().json()["status"], "rejected");
+    assert_eq!(repo.item(&id)["status"], "rejected");
     std::fs::write(top.join("src/a.txt"), "one\n2\n").expect("write");
     repo.aye(&["session", "submit", "x"]).ok();
     assert_ne!(only(&repo), id);

@@ -159,7 +159,7 @@ fn what_was_revised_before_another_clone_applied_a_part_is_proposed_again() {
         kept(&here, "sed -i s/one/ONE/ a.txt; sed -i s/pass/PASS/ test.sh").ok();
         exchange(&here, &other);
         kept(&here, "sed -i 1ifirst a.txt; echo new >new.txt").ok();
-        let shown = other.aye(&["show", &id, "--json"]).ok().json();
+        let shown = other.item(&id);
         let id = format!("{id}@{}", shown["revision"].as_str().expect("a revision"));
         other.aye(&[&["apply", &id, "--hunks", "1", "--yes"], more].concat()).ok();
         exchange(&other, &here);

@@ -20,7 +20,7 @@ fn a_request_for_changes_stays_when_a_revision_has_answered_it() {
     assert!(at("(answered, or taken back)") < at("say it in Latin"));
     assert!(at("say it in Latin") < at("better") && at("better") < at("requests changes"));
     assert!(at("requests changes") < at("and in capitals"));
-    let json = repo.aye(&["show", &id, "--json"]).ok().json();
+    let json = repo.item(&id);
     assert_eq!(json["changes_requested"]["reason"], "and in capitals");
     let reasons: Vec<_> =
         json["requests"].as_array().unwrap().iter().map(|r| r["reason"].clone()).collect();
@@ -35,7 +35,7 @@ fn what_can_be_read_is_shown_where_a_blob_is_missing() {
     let id =
         repo.agent("codex", &["propose", "--worktree", ".", "-m", "In German", "--json"]).ok().id();
     repo.aye(&["comment", &id, "-m", "why?"]).ok();
-    let json = repo.aye(&["show", &id, "--json"]).ok().json();
+    let json = repo.item(&id);
     let blob = json["changes"][0]["after"]["id"].as_str().unwrap().to_owned();
     repo.remove(&format!(".git/objects/{}/{}", &blob[..2], &blob[2..]));
     repo.git(&["checkout", "-q", "."]);
@@ -62,9 +62,7 @@ fn a_comment_is_about_a_place_that_the_proposal_has() {
 #[test]
 fn sensitive_paths_are_pointed_out_everywhere() {
     let repo = Repo::with(&[("Makefile", "all:\n\ttrue\n"), ("a.txt", "one\n"), ("run.py", "x\n")]);
-    let id = |run: crate::support::Run| {
-        run.ok().json()["proposal_id"].as_str().expect("an id").to_owned()
-    };
+    let id = |run: crate::support::Run| run.ok().id();
     let plain = id(repo.aye(&["propose", "a.txt", "--old", "one", "--new", "1", "--json"]));
     let build = id(repo.aye(&["propose", "Makefile", "--old", "true", "--new", "false", "--json"]));
     let patch = "diff --git a/run.py b/run.py\nold mode 100644\nnew mode 100755\n";

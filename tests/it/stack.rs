@@ -19,11 +19,11 @@ fn edit(repo: &Repo, session: &str, old: &str, new: &str) -> Run {
 }
 
 fn id(run: Run) -> String {
-    run.ok().json()["proposal_id"].as_str().expect("an id").to_owned()
+    run.ok().id()
 }
 
 fn shown(repo: &Repo, id: &str) -> Value {
-    repo.aye(&["show", id, "--json"]).ok().json()
+    repo.item(id)
 }
 
 /// What the pending commit of `id` changes against its first parent.
@@ -37,8 +37,7 @@ fn an_edit_on_a_proposal_is_matched_in_its_result() {
     let repo = scene();
     let lower = id(edit(&repo, "s", "line 5\n", "five\n"));
     let args = ["propose", "--on", &lower, "f", "--old", "five\n", "--new", "FIVE\n"];
-    let run = repo.agent("claude", &args).ok();
-    let upper = run.id();
+    let upper = repo.agent("claude", &args).ok().id();
     let document = shown(&repo, &upper);
     let revision = shown(&repo, &lower)["revision"].clone();
     assert_eq!(document["on"], json!({ "proposal": lower, "revision": revision }));

@@ -149,7 +149,7 @@ fn diamond(over: &str) -> (Repo, [String; 4]) {
 }
 
 fn named(repo: &Repo, id: &str) -> String {
-    let shown = repo.aye(&["show", id, "--json"]).ok().json();
+    let shown = repo.item(id);
     format!("{id}@{}", &shown["revision"].as_str().expect("one")[..12])
 }
 
@@ -188,7 +188,7 @@ fn show_and_diff_name_what_a_proposal_stands_on() {
     let Scene { repo, a, b, both } = scene(true);
     let shown = repo.aye(&["show", &both]).ok();
     shown.says(&a).says(" --with-lower\n");
-    let json = repo.aye(&["show", &both, "--json"]).ok().json();
+    let json = repo.item(&both);
     assert_eq!(json["stands_on"], serde_json::json!([a, b]));
     repo.aye(&["diff", &both]).ok().notes(&a);
     repo.aye(&["show", &a]).ok().lacks("--with-lower");

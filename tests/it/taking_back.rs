@@ -13,7 +13,7 @@ fn propose(repo: &Repo, old: &str, new: &str) -> String {
 }
 
 fn sent_back(repo: &Repo, id: &str) -> bool {
-    let shown = repo.aye(&["show", id, "--json"]).ok().json();
+    let shown = repo.item(id);
     !shown["changes_requested"].is_null()
 }
 

@@ -98,7 +98,7 @@ fn a_part_that_was_committed_is_what_is_recorded() {
         repo.aye(&command.split(' ').collect::<Vec<_>>()).ok();
         assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
         assert_eq!(repo.text("a.txt"), lines(&[(105, "FIVE")]));
-        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        let shown = repo.item(&id);
         assert_eq!(
             (&shown["status"], &shown["decision"]["commit"]),
             (&"applied".into(), &head.clone().into()),
@@ -124,7 +124,7 @@ fn a_commit_is_recorded_as_it_was_made_whatever_came_after_it() {
     let head = repo.git(&["rev-parse", "HEAD"]);
     let run = repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
     assert!(!run.err().contains("commit_differs"), "{run}");
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+    let shown = repo.item(&id);
     assert_eq!(shown["decision"]["commit"], made.as_str(), "{shown:#}");
     assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 0);
     assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
@@ -314,7 +314,7 @@ fn a_merge_that_was_committed_is_recorded_as_one() {
         repo.aye(if with_files { &args[..3] } else { &args }).ok();
         assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
         assert_eq!(in_head(&repo), lines(&[(105, "FIVE"), (130, "THIRTY")]));
-        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        let shown = repo.item(&id);
         assert_eq!(shown["status"], "applied", "{shown:#}");
         repo.aye(&["check", "--range", "HEAD~1..HEAD"]).ok().lacks("error[");
         repo.aye(&["check"]).ok();
@@ -369,7 +369,7 @@ fn a_request_to_memory_that_was_committed_is_recorded_and_not_repeated() {
         let decisions = repo.text(".agent-memory/decisions.md");
         assert_eq!(repo.git(&["show", "HEAD:.agent-memory/decisions.md"]) + "\n", decisions);
         assert_eq!(repo.git(&["status", "--porcelain", "--", "*.md"]), "", "{operation:?}");
-        let shown = repo.aye(&["show", &id, "--json"]).ok().json();
+        let shown = repo.item(&id);
         assert_eq!(
             (&shown["status"], &shown["decision"]["commit"]),
             (&"applied".into(), &head.clone().into()),

@@ -80,10 +80,7 @@ fn at_half_of_what_git_waits_for_loose_objects_are_packed() {
     until("loose objects are gone", || loose(&repo) < many);
     repo.aye(&["doctor"]).ok();
     repo.git(&["fsck", "--strict"]);
-    assert_eq!(
-        repo.aye(&["show", &id, "--json"]).ok().json()["comments"].as_array().map(|c| c.len() > 2),
-        Some(true)
-    );
+    assert_eq!(repo.item(&id)["comments"].as_array().map(|c| c.len() > 2), Some(true));
 }
 
 #[test]

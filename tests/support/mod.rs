@@ -18,6 +18,7 @@
 pub mod agents;
 pub mod clones;
 pub mod hostile;
+pub mod memory;
 pub mod patches;
 pub mod record;
 pub mod retrieval;
@@ -357,6 +358,12 @@ impl Repo {
     /// Runs `aye` with these arguments in the root, as a person without a terminal.
     pub fn aye<A: AsRef<OsStr>>(&self, args: &[A]) -> Run {
         self.cmd(args).run()
+    }
+
+    /// What `aye show` says of a proposal.
+    #[track_caller]
+    pub fn item(&self, id: &str) -> Value {
+        self.aye(&["show", id, "--json"]).ok().json()
     }
 
     /// Writes the text of a decided proposal into the files: `aye diff ID --patch | git apply`.

@@ -88,8 +88,13 @@ pub fn comment(repo: &Repo, id: &str, body: &str) {
         .expect("recorded");
 }
 
+/// Proposes the whole `content` of `path`, as an agent; the id.
+pub fn rewrite(repo: &Repo, path: &str, content: &str, why: &str) -> String {
+    let args = ["propose", path, "--content-file", "-", "-m", why, "-q"];
+    repo.cmd(&args).env("AYE_AGENT", "codex").stdin(content).run().ok().id()
+}
+
 /// Proposes to replace `old` by `new` in `path`, as an agent; the id.
 pub fn propose(repo: &Repo, path: &str, old: &str, new: &str) -> String {
-    let run = repo.agent("codex", &["propose", path, "--old", old, "--new", new, "--json"]);
-    run.ok().json()["proposal_id"].as_str().expect("an id").to_owned()
+    repo.agent("codex", &["propose", path, "--old", old, "--new", new, "-q"]).ok().id()
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use crate::support::{Cmd, until};
+use crate::support::{Cmd, Repo, until};
 
 /// Longest wait for anything to appear. Long, because machines may be busy; a test that waits so
 /// long has failed.
@@ -64,6 +64,16 @@ impl Terminal {
             transcript: Vec::new(),
             seen: 0,
         }
+    }
+
+    /// In one without escape sequences.
+    pub fn dumb(cmd: Cmd) -> Self {
+        Self::start(cmd.env("TERM", "dumb").env("PAGER", "cat"), 60, 120)
+    }
+
+    /// A review in one without escape sequences.
+    pub fn review(repo: &Repo, args: &[&str]) -> Self {
+        Self::dumb(repo.cmd(&[&["review"], args].concat()))
     }
 
     /// Everything printed so far, without colours and cursor movements.
