@@ -75,8 +75,7 @@ fn modes_are_staged_and_committed_where_git_does_not_look_at_them() {
 #[test]
 fn the_configuration_of_the_command_line_reaches_the_commit() {
     let repo = Repo::with(&[("a", "one\n")]);
-    repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
-    repo.chmod(".git/hooks/pre-commit", 0o755);
+    repo.script(".git/hooks/pre-commit", "exit 1");
     let id = repo.aye(&["propose", "a", "--old", "one", "--new", "two"]).ok().id();
     let apply = || repo.cmd(&["apply", "--yes", "--commit", &id]);
     apply().run().fails("git_failed", 4);
@@ -345,8 +344,7 @@ fn a_commit_refuses_to_take_someones_own_changes_along() {
 #[test]
 fn a_hook_that_refuses_the_commit_leaves_everything_as_it_was() {
     let repo = repo();
-    repo.write(".git/hooks/pre-commit", "#!/bin/sh\necho 'no commits on Sundays' >&2\nexit 1\n");
-    repo.chmod(".git/hooks/pre-commit", 0o755);
+    repo.script(".git/hooks/pre-commit", "echo 'no commits on Sundays' >&2\nexit 1");
     let id = propose(&repo, "src/a.txt", "two", "TWO");
     let before = files(&repo);
     let run = repo.aye(&["apply", &id, "--yes", "--commit"]).fails("git_failed", 4);
@@ -360,10 +358,8 @@ fn a_hook_that_refuses_the_commit_leaves_everything_as_it_was() {
 #[test]
 fn a_commit_hook_may_run_aye() {
     let repo = repo();
-    let hook =
-        format!("#!/bin/sh\nexec {} propose b.txt --old b --new B\n", env!("CARGO_BIN_EXE_aye"));
-    repo.write(".git/hooks/pre-commit", hook);
-    repo.chmod(".git/hooks/pre-commit", 0o755);
+    let hook = format!("exec {} propose b.txt --old b --new B", env!("CARGO_BIN_EXE_aye"));
+    repo.script(".git/hooks/pre-commit", &hook);
     let id = propose(&repo, "src/a.txt", "two", "TWO");
     repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
     assert_eq!(repo.git(&["for-each-ref", "refs/aye/pending"]).lines().count(), 1);
@@ -590,9 +586,7 @@ fn attributes_say_which_files_are_merged_line_by_line() {
 fn a_failure_after_a_commit_names_what_was_committed() {
     let repo = repo();
     let (one, two) = (propose(&repo, "src/a.txt", "two", "TWO"), propose(&repo, "b.txt", "b", "c"));
-    let hook = "#!/bin/sh\n! git diff --cached | grep -q '^+c'\n";
-    repo.write(".git/hooks/pre-commit", hook);
-    repo.chmod(".git/hooks/pre-commit", 0o755);
+    repo.script(".git/hooks/pre-commit", "! git diff --cached | grep -q '^+c'");
     let run = repo.aye(&["apply", &one, &two, "--commit", "--yes"]).exits(4);
     let head = repo.git(&["rev-parse", "--short=12", "HEAD"]);
     run.says(&format!("{one}  applied")).says(head.trim()).lacks(&two).notes("git_failed");

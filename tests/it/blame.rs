@@ -48,8 +48,7 @@ fn it_goes_through_a_rename_and_names_what_it_cannot_do() {
 fn no_program_of_the_repository_is_run() {
     let repo = Repo::with(&[("a.txt", "one\r\ntwo\r\n"), ("b.txt", "one\n")]);
     let ran = repo.outer().join("ran");
-    repo.write("../program", format!("#!/bin/sh\necho $0 >>{}\nexec cat\n", ran.display()));
-    repo.chmod("../program", 0o755);
+    repo.script("../program", &format!("echo $0 >>{}\nexec cat", ran.display()));
     let program = repo.outer().join("program");
     let program = program.to_str().expect("UTF-8");
     for key in ["core.fsmonitor", "filter.x.clean", "filter.x.smudge", "diff.x.textconv"] {

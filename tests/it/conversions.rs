@@ -1,14 +1,10 @@
 //! Files that git converts between the work tree and what it stores: line endings, `$Id$`, filter
 //! programs. What `git status` calls unchanged is unchanged to aye too.
 
+use crate::support::Repo;
 use crate::support::terminal::Terminal;
-use crate::support::{Repo, Run};
 
 const PATCH: &str = "--- a/a\n+++ b/a\n@@ -1,3 +1,4 @@\n one\n-two\n+TWO\n+more\n three\n";
-
-fn id(run: &Run) -> String {
-    run.clone().ok().out().split_whitespace().next().expect("an id").to_owned()
-}
 
 /// A repository whose work tree is as git checks it out under `config` and `attributes`.
 fn converted(config: &[(&str, &str)], attributes: &str, files: &[(&str, &str)]) -> Repo {
@@ -62,7 +58,7 @@ fn a_proposal_holds_what_git_stores_and_writes_what_git_checks_out() {
         &["propose", "a", "--old", "one\r\ntwo\r\n", "--new", "one\r\nTWO\r\n"][..],
         &["propose", "a", "--old", "one\ntwo\n", "--new", "one\nTWO\n", "-m", "again"],
     ] {
-        let id = id(&repo.aye(args));
+        let id = repo.aye(args).ok().id();
         let parent = repo.git(&["rev-parse", &format!("refs/aye/pending/{id}^")]);
         assert_eq!(parent, repo.git(&["rev-parse", "HEAD"]), "the files are as HEAD has them");
         assert_eq!(repo.git(&["show", &format!("refs/aye/pending/{id}:a")]), "one\nTWO\nthree");
@@ -81,7 +77,7 @@ fn what_is_uncommitted_is_what_git_calls_changed() {
     // Another ending, the same content: no change.
     repo.write("b", "b\n");
     repo.write("new", "n\r\n");
-    let id = id(&repo.aye(&["propose", "--worktree"]));
+    let id = repo.aye(&["propose", "--worktree"]).ok().id();
     let stat = repo.aye(&["diff", "--stat", &id]).ok().out();
     assert!(stat.contains("2 insertions(+), 1 deletion(-)"), "{stat}");
     assert!(!stat.contains(" b "), "{stat}");
@@ -103,7 +99,7 @@ fn a_commit_is_proposed_on_files_that_were_checked_out_with_other_endings() {
     repo.commit("Shout");
     let commit = repo.git(&["rev-parse", "HEAD"]);
     repo.git(&["checkout", "-q", "--detach", "HEAD^"]);
-    let id = id(&repo.aye(&["propose", "--commit", &commit]));
+    let id = repo.aye(&["propose", "--commit", &commit]).ok().id();
     repo.aye(&["apply", "--yes", &id]).ok().says("clean");
     assert_eq!(repo.text("a"), "one\r\nTWO\r\nthree\r\n");
     repo.git(&["add", "a"]);
@@ -115,8 +111,8 @@ fn a_commit_is_proposed_on_files_that_were_checked_out_with_other_endings() {
 fn a_stale_proposal_merges_and_conflict_markers_end_like_the_file() {
     let text = "1\n2\n3\n4\n5\n6\n7\n";
     let repo = converted(&[("core.autocrlf", "true")], "", &[("a", text)]);
-    let seven = id(&repo.aye(&["propose", "a", "--old", "7", "--new", "seven"]));
-    let one = id(&repo.aye(&["propose", "a", "--old", "1", "--new", "one"]));
+    let seven = repo.aye(&["propose", "a", "--old", "7", "--new", "seven"]).ok().id();
+    let one = repo.aye(&["propose", "a", "--old", "1", "--new", "one"]).ok().id();
     repo.write("a", text.replace("1\n", "uno\n").replace('\n', "\r\n"));
     repo.aye(&["apply", "--yes", &seven]).ok().says("merged");
     assert_eq!(repo.text("a"), "uno\r\n2\r\n3\r\n4\r\n5\r\n6\r\nseven\r\n");
@@ -151,7 +147,7 @@ fn attributes_decide_per_file() {
     assert_eq!(repo.text("a.win"), "one\r\ntwo\r\n");
     assert!(repo.text("a.id").starts_with("$Id: "));
     for name in ["a.win", "a.bin", "a.id", "a"] {
-        let id = id(&repo.aye(&["propose", name, "--old", "one", "--new", "eins\nzwei"]));
+        let id = repo.aye(&["propose", name, "--old", "one", "--new", "eins\nzwei"]).ok().id();
         repo.aye(&["apply", "--yes", "--commit", &id]).ok();
     }
     assert_eq!(repo.text("a.win"), "eins\r\nzwei\r\ntwo\r\n");
@@ -198,7 +194,7 @@ fn a_commit_with_crlf_is_proposed_as_git_would_store_it() {
     let topic = repo.git(&["rev-parse", "HEAD"]).trim().to_owned();
     repo.git(&["reset", "-q", "--hard", &before]);
     let was = repo.text("kept");
-    let id = id(&repo.aye(&["propose", "--commit", &topic]));
+    let id = repo.aye(&["propose", "--commit", &topic]).ok().id();
     let has = |path: &str| repo.git(&["show", &format!("refs/aye/pending/{id}:{path}")]);
     assert_eq!((has("new").as_str(), has("kept").as_str()), ("x\ny", "k\r\nl\r"));
     repo.aye(&["diff", &id]).ok().lacks("+++ b/a\n");
@@ -220,7 +216,7 @@ fn filter_programs_are_not_run_and_their_files_are_taken_as_they_lie() {
     repo.commit("Attributes");
     repo.git(&["config", "filter.caesar.clean", "touch ../ran; cat"]);
     repo.git(&["config", "filter.caesar.smudge", "touch ../ran; cat"]);
-    let id = id(&repo.aye(&["propose", "big.dat", "--old", "two", "--new", "TWO"]));
+    let id = repo.aye(&["propose", "big.dat", "--old", "two", "--new", "TWO"]).ok().id();
     repo.aye(&["apply", "--yes", &id]).ok();
     assert_eq!(repo.text("big.dat"), "one\nTWO\nthree\n");
     assert!(!repo.outer().join("ran").exists(), "a program of the repository's was run");
@@ -280,7 +276,7 @@ fn a_proposal_about_a_filtered_file_is_for_nobody_else_and_git_commits_it() {
     repo.write("f.r", "abc\nxyz\n");
     repo.commit("Rotated");
     assert_eq!(repo.git(&["show", "HEAD:f.r"]), "bcd\nyza");
-    let proposed = id(&repo.aye(&["propose", "f.r", "--old", "abc", "--new", "abd"]));
+    let proposed = repo.aye(&["propose", "f.r", "--old", "abc", "--new", "abd"]).ok().id();
     let refs = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
     assert_eq!(refs, "", "the text goes to everybody");
     let before = repo.snapshot();
@@ -292,7 +288,7 @@ fn a_proposal_about_a_filtered_file_is_for_nobody_else_and_git_commits_it() {
     repo.git(&["commit", "-q", "-a", "-m", "By git"]);
     assert_eq!(repo.git(&["show", "HEAD:f.r"]), "bce\nyza");
     // What is for everybody does not get it either.
-    let other = id(&repo.aye(&["propose", "a", "--old", "a", "--new", "b"]));
+    let other = repo.aye(&["propose", "a", "--old", "a", "--new", "b"]).ok().id();
     let edits = serde_json::json!({ "edits": [
         { "file_path": "a", "old_content": "a", "new_content": "c" },
         { "file_path": "f.r", "old_content": "xyz", "new_content": "secret" },
@@ -353,10 +349,9 @@ fn what_an_editor_saves_is_approved_as_git_stores_it() {
     assert!(repo.text("a.txt").starts_with("1\r\n2\r\n"));
     let args = ["propose", "a.txt", "--old", "5\n6\n", "--new", "5\nSIX\n"];
     let proposed = repo.agent("codex", &args).id();
-    let editor = repo.outer().join("editor");
-    std::fs::write(&editor, "sed -i -e 's/$/\r/' -e 's/SIX/sechs/' \"$1\"\n").unwrap();
+    let editor = repo.editor("sed -i -e 's/$/\r/' -e 's/SIX/sechs/' \"$1\"");
     let cmd = repo.cmd(&["review"]).env("TERM", "xterm");
-    let mut t = Terminal::start(cmd.env("GIT_EDITOR", format!("sh {}", editor.display())), 40, 100);
+    let mut t = Terminal::start(cmd.env("GIT_EDITOR", editor), 40, 100);
     t.sees("+SIX").types("e").sees("+sechs").sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert!(repo.text("a.txt").contains("5\r\nsechs\r\n7\r\n"), "{:?}", repo.text("a.txt"));

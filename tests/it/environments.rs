@@ -238,8 +238,7 @@ fn more_files_than_a_process_may_have_open() {
 fn reading_does_not_run_the_file_system_monitor() {
     let repo = Repo::with(&[("f", "a\n"), ("g", "a\n")]);
     let ran = repo.outer().join("ran");
-    repo.write("../monitor", format!("#!/bin/sh\ntouch {}\n", ran.display()));
-    repo.chmod("../monitor", 0o755);
+    repo.script("../monitor", &format!("touch {}", ran.display()));
     let monitor = repo.outer().join("monitor");
     repo.git(&["config", "core.fsmonitor", &monitor.to_string_lossy()]);
     repo.git(&["status"]);

@@ -235,12 +235,7 @@ fn a_lower_one_does_not_expire_before_what_was_put_on_it() {
     let args = ["propose", "a.txt", "--old", "four", "--new", "five", "--on", &top, "-q"];
     let others = repo.agent("other", &[&args[..], &["--expires-in", "9d"]].concat()).ok().id();
     assert_ne!(expires(&top), expires(&others));
-    let kept: Vec<String> = repo.aye(&["log", &bottom, "--json"]).ok().json()["events"]
-        .as_array()
-        .expect("events")
-        .iter()
-        .map(|event| event["kind"].as_str().expect("a kind").to_owned())
-        .collect();
+    let kept = repo.kinds(&bottom);
     assert!(kept.iter().filter(|kind| *kind == "extend").count() >= 2, "{kept:?}");
 }
 
@@ -260,15 +255,9 @@ fn what_expires_while_the_question_stands_is_not_decided() {
         terminal.types("y\r").sees("not_pending");
         assert_eq!(terminal.ends(), 5, "{verb:?}: {}", terminal.text());
         assert_eq!(repo.text("f"), "a b\n");
-        let log = repo.aye(&["log", &id, "--json"]).ok().json();
-        let kinds: Vec<&str> = log["events"]
-            .as_array()
-            .expect("a list")
-            .iter()
-            .map(|event| event["kind"].as_str().expect("a word"))
-            .collect();
+        let kinds = repo.kinds(&id);
         assert!(
-            kinds.iter().all(|kind| ["propose", "expire"].contains(kind)),
+            kinds.iter().all(|kind| ["propose", "expire"].contains(&&**kind)),
             "{verb:?}: {kinds:?}"
         );
     }

@@ -14,11 +14,6 @@ fn hooked(files: &[(&str, &str)]) -> Repo {
     repo
 }
 
-fn script(repo: &Repo, path: &str, text: &str) {
-    repo.write(path, format!("#!/bin/sh\n{text}\n"));
-    repo.chmod(path, 0o755);
-}
-
 /// Through `cp`: what another thread starts here would hold a file of this process open, and an
 /// open program cannot be run.
 fn copy_aye(repo: &Repo, to: &std::path::Path) {
@@ -107,12 +102,12 @@ fn a_hook_that_is_not_ours_to_move_is_refused_and_stays() {
             repo.symlink("../shared", ".git/hooks");
         }),
         ("a link that leads nowhere", managed, |repo| repo.symlink("nowhere", ".git/hooks")),
-        ("lefthook", managed, |repo| script(repo, ".git/hooks/pre-push", "lefthook run pre-push")),
+        ("lefthook", managed, |repo| repo.script(".git/hooks/pre-push", "lefthook run pre-push")),
         ("the framework", managed, |repo| {
-            script(repo, ".git/hooks/pre-commit", "# https://pre-commit.com\nexec true")
+            repo.script(".git/hooks/pre-commit", "# https://pre-commit.com\nexec true")
         }),
         ("a dispatcher", foreign, |repo| {
-            script(repo, ".git/hooks/pre-commit", "exec \"$0.d\"/run \"$@\"")
+            repo.script(".git/hooks/pre-commit", "exec \"$0.d\"/run \"$@\"")
         }),
         ("a link", foreign, |repo| {
             std::fs::create_dir(repo.path(".git/hooks")).expect("a directory");
@@ -130,8 +125,8 @@ fn a_hook_that_is_not_ours_to_move_is_refused_and_stays() {
             std::fs::create_dir_all(repo.path(".git/hooks/pre-commit")).expect("a directory")
         }),
         ("another one beside", foreign, |repo| {
-            script(repo, ".git/hooks/pre-commit", "exit 0");
-            script(repo, ".git/hooks/pre-commit.aye-chained", "exit 0");
+            repo.script(".git/hooks/pre-commit", "exit 0");
+            repo.script(".git/hooks/pre-commit.aye-chained", "exit 0");
         }),
     ];
     for (what, code, make) in cases {
@@ -162,9 +157,9 @@ fn an_earlier_hook_runs_first_with_its_own_text_and_comes_back() {
     let repo = Repo::with(FILES);
     let text = "echo \"ran $1\" >> hook.log; exit ${HOOK_FAILS:-0}";
     for hook in ["pre-commit", "commit-msg", "post-commit"] {
-        script(&repo, &format!(".git/hooks/{hook}"), text);
+        repo.script(&format!(".git/hooks/{hook}"), text);
     }
-    script(&repo, ".git/hooks/pre-push", "cat > pushed; echo \"$@\" >> pushed");
+    repo.script(".git/hooks/pre-push", "cat > pushed; echo \"$@\" >> pushed");
     let before = repo.read(".git/hooks/pre-commit");
     repo.aye(&["hooks", "install"]).ok();
     assert_eq!(repo.read(".git/hooks/pre-commit.aye-chained"), before);

@@ -112,8 +112,7 @@ fn the_author_of_a_commit_is_not_who_decides() {
     // As in the report: a hook that git starts for `git commit --author`.
     let (repo, id) = proposed();
     let aye = env!("CARGO_BIN_EXE_aye");
-    repo.write(".git/hooks/pre-commit", format!("#!/bin/sh\nexec {aye} apply {id} --yes\n"));
-    repo.chmod(".git/hooks/pre-commit", 0o755);
+    repo.script(".git/hooks/pre-commit", &format!("exec {aye} apply {id} --yes"));
     repo.write("g", "g\n");
     repo.git(&["add", "g"]);
     let args = ["commit", "-q", "--author=Eve <eve@x>", "-m", "g"];

@@ -34,12 +34,6 @@ fn tip(repo: &Repo) -> String {
     repo.git(&["rev-parse", "HEAD"])
 }
 
-fn hook(repo: &Repo, name: &str, script: &str) {
-    let path = format!(".git/hooks/{name}");
-    repo.write(&path, format!("#!/bin/sh\n{script}\n"));
-    repo.chmod(&path, 0o755);
-}
-
 #[test]
 fn a_commit_of_memory_has_the_trailers_of_its_decision() {
     let repo = store(true);
@@ -78,11 +72,11 @@ fn what_the_manifest_lets_pass_names_no_reviewer() {
 #[test]
 fn hooks_run_and_may_refuse() {
     let repo = store(true);
-    hook(&repo, "pre-commit", "exit 0");
-    hook(&repo, "commit-msg", "echo 'Checked: yes' >> \"$1\"");
+    repo.script(".git/hooks/pre-commit", "exit 0");
+    repo.script(".git/hooks/commit-msg", "echo 'Checked: yes' >> \"$1\"");
     pitfall(&repo, "- one");
     assert!(message(&repo).contains("Checked: yes"), "{}", message(&repo));
-    hook(&repo, "pre-commit", "echo no >&2; exit 1");
+    repo.script(".git/hooks/pre-commit", "echo no >&2; exit 1");
     let before = tip(&repo);
     let response = pitfall(&repo, "- two");
     assert_eq!(response["status"], "applied");

@@ -538,8 +538,7 @@ fn a_directory_and_a_file_of_one_name_are_staged_and_committed_in_each_others_pl
         assert_eq!(repo.git(&["write-tree"]), wanted);
         repo.git(&["reset", "-q", "--hard"]);
         let id = repo.aye_stdin(&["propose", "--patch", "-"], &patch).ok().id();
-        repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
-        repo.chmod(".git/hooks/pre-commit", 0o755);
+        repo.script(".git/hooks/pre-commit", "exit 1");
         repo.aye(&["apply", "--yes", "--commit", &id]).fails("git_failed", 4);
         assert_eq!(repo.git(&["status", "--porcelain"]), "");
         repo.remove(".git/hooks/pre-commit");

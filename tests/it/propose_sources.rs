@@ -4,10 +4,6 @@ use crate::support::{Repo, Run};
 
 const FIX: &str = "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n";
 
-fn id(run: &Run) -> String {
-    run.clone().ok().out().split_whitespace().next().expect("an id").to_owned()
-}
-
 #[test]
 fn a_patch_becomes_a_proposal_that_git_can_apply_again() {
     let repo = Repo::with(&[("a", &b"one\ntwo\n"[..]), ("gone", b"x\n"), ("bin", b"\0one")]);
@@ -15,7 +11,7 @@ fn a_patch_becomes_a_proposal_that_git_can_apply_again() {
         "{FIX}--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
          --- /dev/null\n+++ b/with space/ü\n@@ -0,0 +1 @@\n+new\n\\ No newline at end of file\n"
     );
-    let id = id(&repo.aye_stdin(&["propose", "--patch", "-", "-m", "Shout"], patch));
+    let id = repo.aye_stdin(&["propose", "--patch", "-", "-m", "Shout"], patch).ok().id();
     assert_eq!(repo.text("a"), "one\ntwo\n");
     let printed = repo.aye(&["diff", "--patch", &id]).ok().stdout;
     repo.aye(&["apply", "--yes", &id]).ok();
@@ -98,7 +94,7 @@ fn what_is_uncommitted_is_proposed_and_taken_back() {
     repo.write("new/added", "added\n");
     repo.git(&["add", "new/added"]);
     let changed = repo.snapshot();
-    let id = id(&repo.aye(&["propose", "-m", "So far", "--worktree"]));
+    let id = repo.aye(&["propose", "-m", "So far", "--worktree"]).ok().id();
     assert_eq!(repo.git(&["status", "--porcelain"]), "AD new/added\nMM staged");
     assert_eq!(repo.text("a"), "one\ntwo\n");
     assert!(!repo.exists("new/file") && repo.exists("gone"));
@@ -114,12 +110,12 @@ fn what_is_uncommitted_is_proposed_and_taken_back() {
 fn what_was_applied_and_is_not_committed_stays() {
     let repo = Repo::with(&[("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("b", "b\n")]);
     for (old, new) in [("3\n", "three\n"), ("5\n", "five\n")] {
-        let first = id(&repo.agent("one", &["propose", "a", "--old", old, "--new", new]));
+        let first = repo.agent("one", &["propose", "a", "--old", old, "--new", new]).ok().id();
         repo.aye(&["apply", "--yes", &first]).ok();
     }
-    let created = id(&repo.agent("one", &["propose", "new", "--old", "", "--new", "n\n"]));
+    let created = repo.agent("one", &["propose", "new", "--old", "", "--new", "n\n"]).ok().id();
     repo.aye(&["apply", "--yes", &created]).ok();
-    let deleted = id(&repo.agent("one", &["propose", "b", "--delete"]));
+    let deleted = repo.agent("one", &["propose", "b", "--delete"]).ok().id();
     repo.aye(&["apply", "--yes", &deleted]).ok();
     let applied = repo.text("a");
     repo.agent("two", &["propose", "--worktree", "."]).fails("no_change", 6);
@@ -138,7 +134,7 @@ fn what_was_applied_and_is_not_committed_stays() {
     // Once it is committed HEAD is the base again.
     repo.commit("All of it");
     repo.write("a", applied.replace("three\n", "3\n"));
-    let third = id(&repo.agent("two", &["propose", "--worktree", "a"]));
+    let third = repo.agent("two", &["propose", "--worktree", "a"]).ok().id();
     assert_eq!(repo.text("a"), applied);
     repo.aye(&["apply", "--yes", &third]).ok();
     assert_eq!(repo.text("a"), applied.replace("three\n", "3\n"));
@@ -154,7 +150,7 @@ fn what_was_put_back_is_brought_back_by_a_patch() {
     let run = repo.agent("codex", &["propose", "--worktree", "a", "b"]).ok();
     assert!(run.out().contains("  put back  a\n  put back  b\n"), "{run}");
     run.clone().notes("aye diff prop_");
-    let id = id(&run);
+    let id = run.ok().id();
     repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
     repo.write("a", "zero\n1\n2\n3\n4\n5\n");
     repo.bring_back(&id);
@@ -275,7 +271,7 @@ fn only_some_paths_are_proposed_and_kept_on_request() {
     let repo = Repo::with(&[("a", "1\n"), ("dir/b", "1\n")]);
     repo.write("a", "2\n");
     repo.write("dir/b", "2\n");
-    let id = id(&repo.aye(&["propose", "--keep", "dir"]));
+    let id = repo.aye(&["propose", "--keep", "dir"]).ok().id();
     assert_eq!((repo.text("a").as_str(), repo.text("dir/b").as_str()), ("2\n", "2\n"));
     repo.aye(&["diff", "--name-only", &id]).ok().says("dir/b");
     assert!(!repo.aye(&["diff", "--name-only", &id]).ok().out().contains("a\n"));
@@ -563,7 +559,7 @@ fn a_commit_and_a_range_can_be_proposed_backwards() {
     repo.git(&["mv", "b", "c"]);
     repo.write("a", "one\nTWO\n");
     repo.commit("Shout\n\nBecause.");
-    let id = id(&repo.aye(&["propose", "-R", "--commit", "HEAD"]));
+    let id = repo.aye(&["propose", "-R", "--commit", "HEAD"]).ok().id();
     let shown = repo.item(&id);
     assert!(shown["description"].as_str().expect("one").starts_with("Revert \"Shout\""));
     repo.aye(&["diff", "--patch", &id]).ok().says("-TWO");
@@ -598,7 +594,7 @@ fn a_commit_without_its_parent_is_not_proposed() {
 #[test]
 fn how_a_patch_is_read_is_not_said_in_vain() {
     let repo = Repo::with(&[("a", "one\ntwo\n")]);
-    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], FIX));
+    let id = repo.aye_stdin(&["propose", "--patch", "-"], FIX).ok().id();
     repo.write("a", "1\n");
     for flags in [&["-p", "2"][..], &["--fuzz", "1"], &["--unidiff-zero"]] {
         for source in
@@ -625,10 +621,10 @@ fn a_commit_and_a_range_become_proposals() {
     repo.commit("Move and shout\n\nBecause.");
     let tip = repo.snapshot();
     repo.git(&["checkout", "-q", "main"]);
-    let one = id(&repo.aye(&["propose", "--commit", "topic"]));
+    let one = repo.aye(&["propose", "--commit", "topic"]).ok().id();
     let shown = repo.item(&one);
     assert_eq!(shown["description"], "Move and shout\n\nBecause.");
-    let all = id(&repo.aye(&["propose", "--range", "main..topic"]));
+    let all = repo.aye(&["propose", "--range", "main..topic"]).ok().id();
     repo.aye(&["apply", "--yes", &all]).ok();
     let files = |snapshot: Vec<(String, Vec<u8>)>| -> Vec<_> {
         snapshot.into_iter().filter(|(name, _)| !name.starts_with(".agent-memory")).collect()
@@ -643,7 +639,7 @@ fn a_commit_and_a_range_become_proposals() {
 #[test]
 fn a_proposal_is_revised_with_a_patch() {
     let repo = Repo::with(&[("a", "one\ntwo\n")]);
-    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], FIX));
+    let id = repo.aye_stdin(&["propose", "--patch", "-"], FIX).ok().id();
     repo.aye_stdin(&["revise", &id, "--patch", "-"], FIX.replace("TWO", "zwei")).ok();
     // Without a look it has to say which revision was looked at.
     repo.aye(&["apply", "--yes", &id]).fails("revision_required", 4);
@@ -656,7 +652,7 @@ fn rebase_puts_a_stale_proposal_on_the_present_files() {
     let text = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n7\n8\n{last}\n");
     let repo = Repo::with(&[("a", text("1", "9"))]);
     let patch = "--- a/a\n+++ b/a\n@@ -6,4 +6,4 @@\n 6\n 7\n 8\n-9\n+nine\n";
-    let id = id(&repo.aye_stdin(&["propose", "--patch", "-"], patch));
+    let id = repo.aye_stdin(&["propose", "--patch", "-"], patch).ok().id();
     let revisions = || repo.item(&id)["revisions"].clone();
     repo.aye(&["revise", "--rebase", &id]).ok();
     repo.write("a", text("one", "9"));

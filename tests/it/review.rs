@@ -30,6 +30,12 @@ fn review(repo: &Repo, args: &[&str]) -> Terminal {
     Terminal::start(command(repo, &all), 30, 100)
 }
 
+/// A review whose editor runs the command `text` on the file `$1`.
+fn editing(repo: &Repo, text: &str) -> Terminal {
+    let cmd = command(repo, &["review"]).env("GIT_EDITOR", repo.editor(text));
+    Terminal::start(cmd, 30, 100)
+}
+
 #[test]
 fn hunks_are_taken_and_left_and_nothing_is_written_before_the_confirmation() {
     let (repo, id) = three_hunks();
@@ -267,10 +273,7 @@ fn two_reviewers_at_once_write_it_once() {
 #[test]
 fn an_edited_hunk_is_applied_as_it_was_shown() {
     let (repo, _) = three_hunks();
-    let editor = repo.outer().join("editor");
-    std::fs::write(&editor, "#!/bin/sh\nsed -i 's/changed 5/mine/' \"$1\"\n").unwrap();
-    let cmd = command(&repo, &["review"]).env("GIT_EDITOR", format!("sh {}", editor.display()));
-    let mut t = Terminal::start(cmd, 30, 100);
+    let mut t = editing(&repo, "sed -i 's/changed 5/mine/' \"$1\"");
     t.sees("(1/3)").types("e").sees("+mine").sees("(2/3)").types("d").sees("1 edited");
     t.sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
@@ -280,10 +283,8 @@ fn an_edited_hunk_is_applied_as_it_was_shown() {
 #[test]
 fn an_edit_is_shown_with_the_line_ends_that_will_be_written_and_paged_in_full() {
     let (repo, _) = three_hunks();
-    let editor = repo.outer().join("editor");
-    std::fs::write(&editor, "#!/bin/sh\n{ cat \"$1\"; seq 1000 1200; printf end; } >\"$1.new\" && mv \"$1.new\" \"$1\"\n").unwrap();
-    let cmd = command(&repo, &["review"]).env("GIT_EDITOR", format!("sh {}", editor.display()));
-    let mut t = Terminal::start(cmd, 30, 100);
+    let more = "{ cat \"$1\"; seq 1000 1200; printf end; } >\"$1.new\" && mv \"$1.new\" \"$1\"";
+    let mut t = editing(&repo, more);
     t.sees("(1/3)").types("e").sees("@@ -3,").sees("shows").sees("(2/3)");
     t.types("p").sees("edited").sees("+1199").sees("+end").sees("(2/3)");
     t.types("o").sees("+1199").sees("(2/3)").types("d").sees("Write").types("y").sees("applied");
@@ -297,8 +298,6 @@ fn an_editor_that_empties_or_loses_the_file_decides_nothing() {
     let (repo, _) = three_hunks();
     let cases = [(": >", "nothing"), ("rm", "hunk"), ("false", "error"), ("true", "unchanged")];
     for (script, said) in cases {
-        let editor = repo.outer().join("editor");
-        std::fs::write(&editor, format!("#!/bin/sh\n{script} \"$1\"\n")).unwrap();
         // The hunk is nowhere that others may read; what a closed terminal left there goes a day later.
         let scratch = repo.path(".git/aye/edited");
         repo.write(".git/aye/edited/hunk-old/hunk.txt", "old\n");
@@ -306,7 +305,7 @@ fn an_editor_that_empties_or_loses_the_file_decides_nothing() {
         let day = std::time::Duration::from_hours(25);
         old.set_modified(std::time::SystemTime::now() - day).unwrap();
         let cmd = command(&repo, &["review"])
-            .env("GIT_EDITOR", format!("sh {}", editor.display()))
+            .env("GIT_EDITOR", repo.editor(&format!("{script} \"$1\"")))
             .env("TMPDIR", repo.path("missing"));
         let mut t = Terminal::start(cmd, 30, 100);
         t.sees("(1/3)").types("e").sees(said).sees("(1/3)").types("q").sees("Nothing");

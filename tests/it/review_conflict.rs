@@ -18,10 +18,7 @@ fn conflict() -> (Repo, String) {
 
 /// A review whose editor runs the shell commands `script` on the file `$1`.
 fn review(repo: &Repo, script: &str) -> Terminal {
-    let editor = repo.outer().join("editor");
-    std::fs::write(&editor, script).expect("the editor");
-    let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
-    Terminal::start(cmd.env("GIT_EDITOR", format!("sh {}", editor.display())), 40, 100)
+    Terminal::dumb(repo.cmd(&["review"]).env("GIT_EDITOR", repo.editor(script)))
 }
 
 /// Makes of what stands between the markers the one line `text`.

@@ -26,10 +26,9 @@ fn review_of(repo: &Repo, args: &[&str]) -> Terminal {
 
 /// A review whose editor makes `old` into `new`.
 fn review_editing(repo: &Repo, old: &str, new: &str) -> Terminal {
-    let editor = repo.outer().join("editor");
-    std::fs::write(&editor, format!("sed -i 's/{old}/{new}/' \"$1\"\n")).expect("the editor");
+    let editor = repo.editor(&format!("sed -i 's/{old}/{new}/' \"$1\""));
     let cmd = repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
-    Terminal::start(cmd.env("GIT_EDITOR", format!("sh {}", editor.display())), 30, 100)
+    Terminal::start(cmd.env("GIT_EDITOR", editor), 30, 100)
 }
 
 fn status(repo: &Repo, id: &str) -> String {

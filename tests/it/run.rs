@@ -330,8 +330,7 @@ fn a_monitor_and_hooks_of_the_repository_are_not_run() {
     let touch = format!("touch {}", mark.display());
     repo.git(&["config", "core.fsmonitor", &touch]);
     for hook in ["post-checkout", "post-index-change", "reference-transaction"] {
-        repo.write(&format!(".git/hooks/{hook}"), format!("#!/bin/sh\n{touch}\n"));
-        repo.chmod(&format!(".git/hooks/{hook}"), 0o755);
+        repo.script(&format!(".git/hooks/{hook}"), &touch);
     }
     repo.write("b.txt", "mine\n");
     let _ = std::fs::remove_file(&mark);

@@ -27,8 +27,7 @@ fn hostile() -> Repo {
     repo.git(&["stash"]);
     repo.write("a.evil", "changed\n");
     for hook in ["post-index-change", "fsmonitor-watchman", "reference-transaction"] {
-        repo.write(&format!("hooks/{hook}"), format!("#!/bin/sh\n{TRAP}\n"));
-        repo.chmod(&format!("hooks/{hook}"), 0o755);
+        repo.script(&format!("hooks/{hook}"), TRAP);
     }
     repo
 }

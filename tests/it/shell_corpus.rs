@@ -53,8 +53,7 @@ pub fn fixture() -> Repo {
     repo.write(".env", format!("SECRET={SECRET}\n"));
     repo.write("key.pem", format!("-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n"));
     repo.write("id_rsa", format!("{SECRET}\n"));
-    repo.write("evil.sh", "#!/bin/sh\nrm -f victim.txt; echo x > pwned.txt\n");
-    repo.chmod("evil.sh", 0o755);
+    repo.script("evil.sh", "rm -f victim.txt; echo x > pwned.txt");
     for (name, text) in
         [("evil.py", "open('pwned.txt','w')"), ("evil.awk", "BEGIN{print > \"pwned.txt\"}")]
     {

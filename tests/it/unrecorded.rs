@@ -19,18 +19,12 @@ fn two(repo: &Repo) -> String {
     repo.agent("codex", &["propose", "--from-json", &edits, "-q"]).ok().id()
 }
 
-fn hook(repo: &Repo, name: &str, text: &str) {
-    let path = format!(".git/hooks/{name}");
-    repo.write(&path, format!("#!/bin/sh\n{text}\n"));
-    repo.chmod(&path, 0o755);
-}
-
 /// Runs `args` with a hook that kills the `aye` that git was started by, once; until git has ended, too, for which
 /// the next one waits before it mends anything.
 #[cfg(target_os = "linux")]
 fn killed(repo: &Repo, args: &[&str]) {
     let kill = "echo $PPID >.git/killed; kill -9 $(awk '{print $4}' /proc/$PPID/stat)";
-    hook(repo, "post-commit", &format!("rm -f .git/hooks/post-commit\n{kill}"));
+    repo.script(".git/hooks/post-commit", &format!("rm -f .git/hooks/post-commit\n{kill}"));
     assert_ne!(repo.aye(args).status, 0);
     let stat = format!("/proc/{}/stat", repo.text(".git/killed").trim());
     let runs = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));

@@ -265,6 +265,18 @@ impl Repo {
             .unwrap_or_else(|e| panic!("link {path}: {e}"));
     }
 
+    /// A program at `path`, of these lines for a shell.
+    pub fn script(&self, path: &str, text: &str) {
+        self.write(path, format!("#!/bin/sh\n{text}\n"));
+        self.chmod(path, 0o755);
+    }
+
+    /// What to call an editor that runs the command `text` on the file `$1`.
+    pub fn editor(&self, text: &str) -> String {
+        self.script("../editor", text);
+        format!("sh {}", self.outer().join("editor").display())
+    }
+
     /// Sets the permission bits of a file.
     pub fn chmod(&self, path: &str, mode: u32) {
         use std::os::unix::fs::PermissionsExt as _;
@@ -364,6 +376,13 @@ impl Repo {
     #[track_caller]
     pub fn item(&self, id: &str) -> Value {
         self.aye(&["show", id, "--json"]).ok().json()
+    }
+
+    /// The kinds of the events of a proposal, the last one first.
+    pub fn kinds(&self, id: &str) -> Vec<String> {
+        let log = self.aye(&["log", id, "--json"]).ok().json();
+        let events = log["events"].as_array().expect("events").iter();
+        events.map(|event| event["kind"].as_str().expect("a kind").to_owned()).collect()
     }
 
     /// Writes the text of a decided proposal into the files: `aye diff ID --patch | git apply`.
