@@ -34,7 +34,7 @@ pub const TOTAL: usize = 512 << 20;
 
 /// What is left of [`TOTAL`].
 #[derive(Debug)]
-pub(in crate::changeset) struct Budget(usize);
+pub(super) struct Budget(usize);
 
 impl Default for Budget {
     fn default() -> Self {
@@ -70,7 +70,7 @@ impl Budget {
 }
 
 /// `size_limit_exceeded` of one file of a patch.
-pub(in crate::changeset) fn too_large(bytes: usize, limit: usize) -> Error {
+pub(super) fn too_large(bytes: usize, limit: usize) -> Error {
     let what = format!("a file of the patch has {bytes} bytes; the limit is {limit}");
     Error::new(&general::SIZE_LIMIT, what).hint("split the patch into smaller ones")
 }
