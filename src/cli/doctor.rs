@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Context, Format, trust};
+use super::{Context, Format};
 use crate::actor::startup;
 use crate::app::doctor::table::remedy;
 use crate::app::doctor::{self, Findings, Problem, Wanted};
@@ -23,7 +23,6 @@ use crate::text::escape;
   aye doctor
   aye doctor --full
   aye doctor --repair
-  aye doctor --repair --trust 3f9c2b71
   aye doctor --gc --dry-run
 
 The objects of the lanes are looked at whatever the cache says: commits, trees and events are read
@@ -31,26 +30,18 @@ and hashed, contents are looked up; --full and --repair read and hash contents t
 pending proposals that were found right before are looked at again where they have changed since, by
 size, times and inode, or with --full.
 
-What is truth (the lanes) is never changed by a repair. Damaged objects are written again, under the
-ids that they had, from the cache, the projections and the work tree. Only where that cannot be done
-a lane is set aside under refs/aye/broken/, and what can be read of it takes its place; what could
-not be saved is listed, and the exit status is 1. What was found of this clone's own lane and is
-named by nothing that is left is kept there as well, and a person says whether it goes back: somebody
-who can push here may have put it there. The old cache and the files of damaged objects are kept in
-.git/aye/broken/. What has expired since the last write is put on record, and files and refs
+What is truth (the lanes) is never changed by a repair. A damaged object is named, and not made again:
+restore it from a backup, or fetch it from a clone that has it. A lane that cannot be read is set aside under
+refs/aye/broken/, where nothing reads it and nothing is deleted; this clone begins a new one in the
+place of its own. What has expired since the last write is put on record, and files and refs
 follow what was fetched, as with every command that writes.")]
 pub struct Args {
     /// Read and hash every object of the lanes, contents included.
     #[arg(long)]
     pub full: bool,
-    /// Write damaged objects again; rebuild cache, pending refs and projections; set aside lanes and
-    /// journals that cannot be repaired.
+    /// Rebuild cache, pending refs and projections; set aside lanes and journals that cannot be read.
     #[arg(long)]
     pub repair: bool,
-    /// Put back what a repair set aside of this clone's own lane, up to COMMIT, without being asked: a
-    /// person's word that it was said here. Possible as long as nothing else was said in its place.
-    #[arg(long, value_name = "COMMIT", requires = "repair")]
-    pub trust: Vec<String>,
     /// Folding.
     #[command(flatten)]
     pub gc: gc::GcArgs,
@@ -89,28 +80,24 @@ const MOST: usize = 50;
 /// Runs the command: exit 1 if something is wrong and was not repaired.
 ///
 /// # Errors
-/// `human_approval_required` with `--trust`; those of the store.
+/// Those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.gc.gc {
         return gc::run(context, &args.gc);
     }
-    let mut store = context.store()?;
+    let store = context.store()?;
     store.ask_again();
-    let authority = trust::by_flag(context, &store, &args.trust)?;
     let actor = context.actor(&store);
-    let wanted = Wanted { full: args.full, repair: args.repair, trust: authority.is_some() };
-    let now = context.now;
-    let found = doctor::examine(&mut store, &actor, wanted, now, |store, view| {
-        trust::put_back(context, store, view, authority.as_ref(), &args.trust)
-    })?;
+    let wanted = Wanted { full: args.full, repair: args.repair };
+    let found = doctor::examine(&store, &actor, wanted, context.now)?;
     print(context, &store, found)
 }
 
 fn print(context: &mut Context, store: &Store, found: Findings) -> Result<Exit> {
-    let Findings { problems, repaired, pending, view, aside } = found;
+    let Findings { problems, repaired, pending, view } = found;
     let (view, sound) = (view.as_ref(), problems.is_empty());
     let mut warnings = startup_files(context);
-    warnings.extend(doctor::warnings(store, view, &aside));
+    warnings.extend(doctor::warnings(store, view)?);
     let lanes = view.map_or(0, View::count_lanes);
     let troubles = view.map_or(&[][..], View::troubles);
     let notices = troubles.iter().filter(|trouble| !trouble.kind.is_damage());

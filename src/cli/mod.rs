@@ -60,7 +60,6 @@ mod shared;
 pub mod shell;
 pub mod show;
 mod tool;
-mod trust;
 pub mod try_;
 pub mod undo;
 mod usage;

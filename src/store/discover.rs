@@ -43,12 +43,7 @@ pub struct Store {
 /// work tree. What it writes is never read back.
 pub type Projector = fn(&Store, &crate::proposal::Proposal, bool) -> Result<()>;
 
-impl Store {
-    /// Forgets what was read of objects: their files have others in their places.
-    pub(super) fn reread(&mut self) {
-        self.repository.repo = super::objects::remapped(&self.repository.repo);
-    }
-}
+impl Store {}
 
 impl Deref for Store {
     type Target = Repository;

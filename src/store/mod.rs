@@ -6,6 +6,7 @@
 
 mod above;
 mod announce;
+mod aside;
 mod audience;
 mod before;
 mod cache;
@@ -40,7 +41,6 @@ mod read;
 mod refs;
 pub mod refused;
 mod rewound;
-mod salvage;
 pub mod seen;
 mod settle;
 mod traces;
@@ -68,7 +68,7 @@ pub use deinit::Held;
 pub use discover::{Projector, Store};
 pub use epoch::{Folded, Folding};
 pub use fetches::Overwrites;
-pub use inspect::{Damage, Depth, Inspection};
+pub use inspect::Damage;
 pub use lane::Broken;
 pub use leftovers::{Leftover, StaleLock};
 pub use projection::Tampering;
@@ -78,7 +78,6 @@ pub use purge::{
 pub use read::too_much;
 pub use refs::Audience;
 pub use rewound::Rewound;
-pub use salvage::{Aside, Restored};
 pub use trees::{tree_changes, tree_entry};
 pub use trouble::{Notices, Trouble, TroubleKind};
 pub use upkeep::Upkeep;
@@ -94,8 +93,6 @@ pub mod codes {
         PRIVATE_PATH = "private_path", Refused, "what is private would come to where others see it";
         REMOTE_NOT_FOUND = "remote_not_found", NotFound, "git has no remote of that name";
         LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
-        LANE_WRITTEN_SINCE = "lane_written_since", Negative, "what a repair set aside of a lane has no place in it any more";
-        NOT_SET_ASIDE = "not_set_aside", Negative, "no repair has set such a commit aside";
         LANE_SHALLOW = "lane_shallow", Invalid, "a lane is needed from its beginning, which is not in this shallow clone";
         CACHE_TAMPERED = "cache_tampered", Conflict, "the cache does not hold what the lanes say of a proposal";
         EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change shows another result than it makes";

@@ -162,19 +162,6 @@ impl<'repo> Batch<'repo> {
         self.unnamed.get_or_insert_with(|| Unnamed::find(&self.directory, hash)).freshen(id)
     }
 
-    /// Adds an object in place of a damaged one: whatever has its name is written over.
-    ///
-    /// # Errors
-    /// As [`Batch::add`].
-    pub(super) fn replace(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
-        let id = hashed(self.repo.object_hash(), kind, data)?;
-        if self.known.insert(id) {
-            let packed = self.deflate(kind, data)?;
-            self.waiting.push((id, packed));
-        }
-        Ok(id)
-    }
-
     fn deflate(&mut self, kind: Kind, data: &[u8]) -> Result<Vec<u8>> {
         let header = gix::objs::encode::loose_header(kind, data.len() as u64);
         if let Some(stored) = stored(&header, data) {

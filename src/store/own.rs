@@ -90,7 +90,7 @@ impl View {
             let private = store.private().ok().flatten();
             private.is_some_and(|it| place::is_here(&it, audience, lane).unwrap_or_default())
         };
-        refs::newest(names, audience, lane).is_none() && (store.is_set_aside(lane) || is_begun())
+        refs::newest(names, audience, lane).is_none() && is_begun()
     }
 
     /// The remotes for which this clone has written a lane and that `store` does not have, as after

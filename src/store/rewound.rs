@@ -4,8 +4,7 @@
 
 use gix::ObjectId;
 
-use super::Store;
-use super::refs;
+use super::{Store, place, refs};
 use crate::error::Result;
 
 /// Where the tips are kept.
@@ -71,6 +70,25 @@ impl Store {
             {
                 let lost = lost.to_string();
                 found.push(Rewound { name, lost, now: None, is_behind: true, kept });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The refs that this clone's own lanes should have, by what is noted, and do not have.
+    fn noted_without_ref(&self) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        let noted = self.noted_lanes().into_iter();
+        for (audience, lane) in noted.filter(|_| self.named_lane().is_none()) {
+            let Some(private) = self.private()? else { continue };
+            if place::is_copy(&private, &audience, &lane)? {
+                continue;
+            }
+            let local = refs::local(&self.repo)?;
+            let names = local.iter().map(|found| found.name.as_str());
+            if refs::newest(names, &audience, &lane).is_none() {
+                let epoch = place::noted_epoch(&private, &audience)?.map_or(1, |(_, epoch)| epoch);
+                found.push(audience.lane(&lane, epoch));
             }
         }
         Ok(found)

@@ -13,7 +13,6 @@ use gix::ObjectId;
 use gix::objs::{Exists as _, Kind};
 
 use super::cache::Source;
-use super::inspect::Inspection;
 use super::lane::Reader;
 use super::objects::hashed;
 use super::refs::{self, LaneRef};
@@ -95,8 +94,8 @@ impl Store {
         });
         let own = own.collect();
         let (kept, walks, held) = (OnceCell::new(), RefCell::default(), RefCell::default());
-        let (is_by_id, inspected, snapshots) = (false, None, RefCell::default());
-        Verifier { store: self, view, own, most, is_by_id, inspected, kept, walks, held, snapshots }
+        let (is_by_id, snapshots) = (false, RefCell::default());
+        Verifier { store: self, view, own, most, is_by_id, kept, walks, held, snapshots }
     }
 }
 
@@ -119,8 +118,6 @@ pub struct Verifier<'a> {
     is_by_id: bool,
     /// The refs that remember fetched lanes, read once.
     kept: OnceCell<Vec<LaneRef>>,
-    /// What was just read of the lanes, so that it is not read again.
-    inspected: Option<&'a Inspection>,
     walks: RefCell<Walks>,
     held: RefCell<Held>,
     /// Which of the commits that were asked about have a part of a snapshot.
@@ -156,13 +153,6 @@ struct Walk {
 }
 
 impl<'a> Verifier<'a> {
-    /// Takes events that `inspection` has found whole for what the object database has.
-    #[must_use]
-    pub fn after(mut self, inspection: &'a Inspection) -> Self {
-        self.inspected = Some(inspection);
-        self
-    }
-
     /// Believes that an object that is there holds what its id says, without reading it: what the
     /// cache has of an event is held against the id alone, and of one that is further back than is
     /// walked it is not asked which commit holds it. For checks over everything that is pending, which
@@ -216,19 +206,12 @@ impl<'a> Verifier<'a> {
             ObjectId::from_hex(text.as_bytes()).map_err(|_| format!("'{text}' is not an object id"))
         };
         let (blob, commit) = (hex(event)?, hex(source.commit)?);
-        let is_whole = self.inspected.is_some_and(|inspected| {
-            inspected.holds(lane, &commit, &blob)
-                && hashed(self.store.repo.object_hash(), Kind::Blob, body).ok() == Some(blob)
-        });
-        let is_object = is_whole || self.compare(blob, body, commit)?;
+        let is_object = self.compare(blob, body, commit)?;
         let says = source.says.map_err(ToString::to_string)?;
         if says.lane != lane || says.about(event).as_ref() != Some(id) {
             return Err(format!("event {event} is about something else"));
         }
         let begins = matches!(says.data, Data::Propose(_) | Data::Publish(_));
-        if is_whole {
-            return Ok((commit, begins));
-        }
         let chain = source.part.unwrap_or(lane);
         let reached = self.reaches(chain, commit);
         if reached.is_none() && self.is_by_id && is_object {

@@ -639,29 +639,6 @@ fn a_proposal_is_published_to_another_remote() {
 }
 
 #[test]
-fn a_damaged_publication_is_written_again() {
-    let Scene { here, .. } = scene();
-    let id = propose(&here, "a.txt", "first\n", &["--private"]);
-    let args = ["revise", &id, "a.txt", "--content-file", "-"];
-    here.cmd(&args).stdin("second\n").run().ok();
-    here.aye(&["revise", "--public", &id, "--yes"]).ok();
-    let lane = here.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    let commits = here.git(&["rev-list", &lane]);
-    assert_eq!(commits.lines().count(), 2, "the first content, and the present one");
-    for commit in commits.lines() {
-        let tree = here.git(&["rev-parse", &format!("{commit}^{{tree}}")]);
-        for object in [commit, &tree] {
-            here.remove(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
-        }
-    }
-    here.aye(&["doctor"]).exits(1);
-    here.aye(&["doctor", "--repair"]).ok();
-    assert_eq!(here.git(&["rev-list", &lane]), commits);
-    is(&here, &id, "pending", "default");
-    here.aye(&["doctor", "--full"]).ok();
-}
-
-#[test]
 fn the_hook_without_aye_asks_for_more_than_the_default_lanes() {
     let Scene { here, .. } = scene();
     here.git(&["config", "aye.hookFailOn", "any"]);

@@ -1,6 +1,4 @@
-//! `aye doctor`: what it finds, and what a repair saves.
-
-use std::path::PathBuf;
+//! `aye doctor`: what it finds, and what a repair rebuilds or sets aside.
 
 use crate::support::Repo;
 
@@ -78,214 +76,83 @@ fn has_all(repo: &Repo, ids: &[String]) {
     }
 }
 
-fn clean(repo: &Repo) {
-    repo.git(&["fsck", "--strict", "--no-dangling"]);
-    repo.aye(&["doctor", "--full"]).ok();
-    repo.remove(CACHE);
-    repo.aye(&["doctor", "--full"]).ok();
-}
-
 #[test]
-fn any_one_damaged_object_of_a_lane_is_written_again() {
-    let (template, lane, ids) = eight();
-    let what = [
-        (lane.clone(), true),
-        (format!("{lane}~4"), true),
-        (format!("{lane}~7"), true),
-        (format!("{lane}~4^{{tree}}"), true),
-        (format!("{lane}^{{tree}}"), true),
-        (format!("{lane}~4:after"), true),
-        (format!("{lane}~4:event.json"), false),
-        (format!("{lane}~4:before/f"), true),
-        (format!("{lane}~4:after/f"), true),
-    ];
-    for (number, (name, without_cache)) in what.iter().enumerate() {
-        // One way each, and all of them over the objects.
-        for (how, cached) in [(EVERY[number % 4], true), (EVERY[(number + 1) % 4], false)] {
-            if cached || *without_cache {
-                let repo = template.copy();
-                let (tip, object) = (id_of(&repo, &lane), id_of(&repo, name));
-                damage(&repo, &object, how);
-                if !cached {
-                    repo.remove(CACHE);
-                }
-                let context = format!("{name} {how:?} cached: {cached}");
-                // The cuts of a file's content are found by reading it.
-                let full: &[&str] = match how {
-                    How::Empty | How::Missing => &["doctor"],
-                    How::Cut | How::Flipped => &["doctor", "--full"],
-                };
-                let found = repo.aye(full).exits(1);
-                assert!(found.out().contains(&object), "{context}\n{found}");
-                let repaired = repo.aye(&["doctor", "--repair"]);
-                assert_eq!(repaired.status, 0, "{context}\n{repaired}");
-                has_all(&repo, &ids);
-                assert_eq!(id_of(&repo, &lane), tip, "{context}");
-                assert_eq!(repo.git(&["for-each-ref", "refs/aye/broken"]), "", "{context}");
-                if how != How::Missing {
-                    assert!(repo.exists(&format!(".git/aye/broken/objects/{object}")), "{context}");
-                }
-                clean(&repo);
-            }
+fn any_one_damaged_object_of_a_lane_is_named_with_its_ref() {
+    let (template, lane, _) = eight();
+    let what =
+        ["", "~4", "~7", "~4^{tree}", "~4:after", "~4:event.json", "~4:before/f", "~4:after/f"];
+    for (number, name) in what.iter().enumerate() {
+        let (repo, how) = (template.copy(), EVERY[number % 4]);
+        let object = id_of(&repo, &format!("{lane}{name}"));
+        damage(&repo, &object, how);
+        if number % 2 == 0 {
+            repo.remove(CACHE);
         }
+        // The cuts of a file's content are found by reading it.
+        let args: &[&str] = match how {
+            How::Empty | How::Missing => &["doctor", "--json"],
+            How::Cut | How::Flipped => &["doctor", "--full", "--json"],
+        };
+        let found = repo.aye(args).exits(1).json();
+        let problems = found["problems"].as_array().expect("problems");
+        let names = |problem: &&serde_json::Value| {
+            let message = problem["message"].as_str().expect("a message");
+            message.contains(&object) && message.contains(&lane)
+        };
+        let problem = problems.iter().find(names).expect(name);
+        let code = if name.ends_with("/f") { "object_missing" } else { "lane_broken" };
+        assert_eq!(problem["code"], code, "{name}");
     }
 }
 
-/// After `git gc` that is where all objects are. Git takes a whole one beside the pack, and so writes the pack
-/// again.
+/// Nothing is deleted: with the object in its place again the lane is what it was.
 #[test]
-fn a_damaged_object_in_a_pack_is_written_again() {
-    let (template, lane, ids) = eight();
-    template.git(&["gc", "--quiet", "--prune=now"]);
-    template.aye(&["list"]).ok();
-    for name in ["", "~4^{tree}", "~4:event.json", "~4:after/f"] {
-        let repo = template.copy();
+fn a_damaged_own_lane_is_set_aside_and_another_one_begins() {
+    for name in [":event.json", "~4:event.json", "~4", ""] {
+        let (repo, lane, ids) = eight();
         let (tip, object) = (id_of(&repo, &lane), id_of(&repo, &format!("{lane}{name}")));
-        let pack = damage_in_pack(&repo, &object);
-        repo.aye(&["doctor", "--full"]).exits(1).says(&object);
-        repo.aye(&["doctor", "--repair"]).ok();
-        has_all(&repo, &ids);
-        assert_eq!(id_of(&repo, &lane), tip, "{name}");
-        assert_eq!(repo.git(&["for-each-ref", "refs/aye/broken"]), "", "{name}");
-        let kept = pack.file_name().and_then(|name| name.to_str()).expect("a name");
-        assert!(repo.exists(&format!(".git/aye/broken/objects/{kept}")), "{name}");
-        repo.git(&["fsck", "--strict"]);
-        clean(&repo);
+        let file = format!(".git/objects/{}/{}", &object[..2], &object[2..]);
+        let bytes = repo.read(&file);
+        damage(&repo, &object, How::Missing);
+        repo.remove(CACHE);
+        repo.aye(&["list"]).fails("lane_broken", 6);
+        repo.aye(&["doctor", "--repair"]).ok().says(&lane).says("set aside");
+        let aside = format!("refs/aye/broken/{}.{}", &lane["refs/aye/log/".len()..], &tip[..16]);
+        if name.is_empty() {
+            // A ref to what is not there would only be the next thing that is broken.
+            assert_eq!(repo.text(&format!(".git/aye/broken/{}", lane.replace('/', "-"))), tip);
+        } else {
+            assert_eq!(id_of(&repo, &aside), tip);
+            repo.aye(&["doctor"]).ok().says(&aside);
+        }
+        let new = repo.aye(&["propose", "f", "--old", "line 1\n", "--new", "1\n", "-q"]).ok().id();
+        repo.aye(&["doctor"]).ok();
+        has_all(&repo, std::slice::from_ref(&new));
+        repo.write(&file, bytes);
+        repo.git(&["update-ref", &lane, &tip]);
+        has_all(&repo, &[&ids[..], &[new]].concat());
+        repo.aye(&["doctor", "--full"]).ok();
     }
-    // What git cannot mend gives nothing up.
-    let repo = template.copy();
-    let (tip, object) = (id_of(&repo, &lane), id_of(&repo, &format!("{lane}~4:event.json")));
-    for text in ["only history has this\n", "newer\n"] {
-        repo.write("g", text);
-        repo.commit("g");
-    }
-    repo.git(&["gc", "--quiet", "--prune=now"]);
-    let theirs = id_of(&repo, "HEAD~1:g");
-    let pack = damage_in_pack(&repo, &object);
-    damage_in_pack(&repo, &theirs);
-    let run = repo.aye(&["doctor", "--repair"]).fails("lane_broken", 6);
-    run.notes(&pack.file_name().expect("a name").to_string_lossy()).notes("git fsck --full");
-    assert_eq!(id_of(&repo, &lane), tip);
 }
 
-/// The same of what was fetched.
 #[test]
-fn a_damaged_object_of_a_fetched_lane_in_a_pack_is_written_again() {
+fn a_damaged_fetched_lane_is_set_aside_until_it_is_fetched_again() {
     let (other, lane, ids) = eight();
-    let template = Repo::with(&[("g", "x\n")]);
+    let repo = Repo::with(&[("g", "x\n")]);
     let path = other.root().to_str().expect("a path").to_owned();
-    template.git(&["fetch", "-q", &path, "+refs/aye/log/*:refs/aye/remotes/origin/*"]);
-    has_all(&template, &ids);
-    template.git(&["gc", "--quiet", "--prune=now"]);
-    has_all(&template, &ids);
+    let refs = "+refs/aye/log/*:refs/aye/remotes/origin/*";
+    repo.git(&["fetch", "-q", &path, refs]);
     let fetched = lane.replace("log", "remotes/origin");
-    for name in ["", "~4^{tree}", "~4:event.json", "~4:after/f"] {
-        let repo = template.copy();
-        let (tip, object) = (id_of(&repo, &fetched), id_of(&repo, &format!("{fetched}{name}")));
-        damage_in_pack(&repo, &object);
-        repo.aye(&["doctor", "--full"]).exits(1).says(&object);
-        repo.aye(&["doctor", "--repair"]).ok();
-        has_all(&repo, &ids);
-        assert_eq!(id_of(&repo, &fetched), tip, "{name}");
-        repo.git(&["fsck", "--strict"]);
-        clean(&repo);
-    }
-}
-
-/// Inverts a byte in the middle of what the one pack has of `object`. Returns the pack.
-fn damage_in_pack(repo: &Repo, object: &str) -> PathBuf {
-    use std::os::unix::fs::PermissionsExt as _;
-    let packs = std::fs::read_dir(repo.path(".git/objects/pack")).expect("packs");
-    let mut packs = packs.flatten().map(|entry| entry.path());
-    let pack = packs.find(|path| path.extension().is_some_and(|end| end == "pack")).expect("one");
-    let index = std::fs::read(pack.with_extension("idx")).expect("read");
-    let list = repo.program("git").args(&["show-index"]).stdin(index).run().ok().out();
-    let entries = list.lines().map(|line| line.split_once(' ').expect("an offset and an id"));
-    let entries: Vec<(usize, &str)> =
-        entries.map(|(at, id)| (at.parse().expect("a number"), id)).collect();
-    let (start, _) = entries.iter().find(|(_, id)| id.starts_with(object)).expect("it is there");
-    let mut bytes = std::fs::read(&pack).expect("read");
-    let after = entries.iter().map(|(at, _)| *at).filter(|at| at > start).min();
-    // In front of the checksum of the pack.
-    let end = after.unwrap_or(bytes.len() - 20);
-    bytes[(start + end) / 2] ^= 0x5a;
-    std::fs::set_permissions(&pack, std::fs::Permissions::from_mode(0o644)).expect("set");
-    std::fs::write(&pack, bytes).expect("written");
-    pack
-}
-
-#[test]
-fn decisions_with_attachments_are_written_again() {
-    let (template, lane, ids) = eight();
-    template.let_flags_decide();
-    template.aye(&["apply", &ids[0], "--yes"]).ok();
-    template.aye(&["comment", &ids[1], "-m", "why?"]).ok();
-    template.aye(&["reject", &ids[1], "--yes", "-m", "no"]).ok();
-    template.aye(&["apply", &ids[2], &ids[3], "--yes"]).ok();
-    template.aye(&["undo", &ids[0], "--yes"]).ok();
-    let states = template.aye(&["list", "--status", "all", "--json"]).ok().out();
-    let tip = id_of(&template, &lane);
-    for back in 0..5 {
-        for tree in ["", "^{tree}"] {
-            let repo = template.copy();
-            let object = id_of(&repo, &format!("{lane}~{back}{tree}"));
-            damage(&repo, &object, How::Empty);
-            if (back % 2 == 0) == tree.is_empty() {
-                repo.remove(CACHE);
-            }
-            repo.aye(&["doctor", "--repair"]).ok().says(&object);
-            assert_eq!(id_of(&repo, &lane), tip);
-            assert_eq!(repo.aye(&["list", "--status", "all", "--json"]).ok().out(), states);
-            clean(&repo);
-        }
-    }
-}
-
-#[test]
-fn several_damaged_objects_in_a_row_are_written_again() {
-    let (repo, lane, ids) = eight();
-    let tip = id_of(&repo, &lane);
-    for name in ["~1", "~2", "~2^{tree}", "~3", "~4:event.json", "~5:after", "~6", "~7"] {
-        damage(&repo, &id_of(&repo, &format!("{tip}{name}")), How::Missing);
-        if name == "~7" {
-            break;
-        }
-        // The name of what lies behind is read from the objects that are still there.
-        if !name.contains(['^', ':']) {
-            repo.aye(&["doctor", "--repair"]).ok();
-        }
-    }
-    repo.aye(&["doctor", "--repair"]).ok();
     has_all(&repo, &ids);
-    assert_eq!(id_of(&repo, &lane), tip);
-    clean(&repo);
-
-    let commits: Vec<String> = repo.git(&["rev-list", &lane]).lines().map(str::to_owned).collect();
-    for commit in &commits {
-        damage(&repo, commit, How::Empty);
-    }
-    repo.aye(&["doctor", "--repair"]).ok();
-    has_all(&repo, &ids);
-    assert_eq!(id_of(&repo, &lane), tip);
-    clean(&repo);
-}
-
-#[test]
-fn what_cannot_be_saved_is_listed_and_the_rest_is_kept() {
-    let (repo, lane, ids) = eight();
-    let event = id_of(&repo, &format!("{lane}~4:event.json"));
-    damage(&repo, &event, How::Flipped);
-    damage(&repo, &event, How::Empty);
+    repo.git(&["update-ref", "-d", &lane.replace("log", "kept")]);
+    damage(&repo, &id_of(&repo, &format!("{fetched}~4:event.json")), How::Missing);
     repo.remove(CACHE);
-    let lost = &ids[3];
-    repo.aye(&["doctor", "--repair"]).exits(1).says("event_lost").says(lost);
-    let kept: Vec<String> = ids.iter().filter(|id| *id != lost).cloned().collect();
-    has_all(&repo, &kept);
-    // Its diff was in the pending ref, and that is kept.
-    repo.git(&["show", &format!("refs/aye/broken/pending/{lost}")]);
-    assert!(repo.exists(&format!(".git/aye/broken/proposals/{lost}/change.patch")));
-    assert!(repo.git(&["for-each-ref", "refs/aye/broken"]).contains("refs/aye/broken/"));
-    repo.aye(&["doctor"]).ok();
+    repo.aye(&["doctor", "--repair"]).ok().says("set aside");
+    has_all(&repo, &ids[..3]);
+    assert_ne!(repo.git(&["for-each-ref", "refs/aye/broken"]), "");
+    repo.git(&["fetch", "-q", "--refetch", &path, refs]);
+    has_all(&repo, &ids);
+    repo.aye(&["doctor", "--full"]).ok();
 }
 
 /// What was decided cannot be rejected; what a remote has is got again.
@@ -301,7 +168,7 @@ fn what_a_decision_lacks_has_a_way_out() {
     template.git(&["init", "--quiet", "--bare", &remote]);
     template.git(&["push", "--quiet", &remote, "refs/aye/log/*"]);
     damage(&template, &manifest, How::Missing);
-    let run = template.aye(&["doctor", "--repair"]).exits(1).says("object_missing: ");
+    let run = template.aye(&["doctor"]).exits(1).says("object_missing: ");
     let fetch = format!("git fetch --refetch REMOTE {lane}");
     run.says(&fetch).says(&format!("aye purge {} -m", ids[0]));
     let repo = template.copy();
@@ -313,127 +180,6 @@ fn what_a_decision_lacks_has_a_way_out() {
     template.aye(&["purge", &ids[0], "-m", "damaged", "--yes"]).ok();
     template.aye(&["doctor", "--full"]).ok();
     has_all(&template, &ids[1..]);
-}
-
-/// Whatever the lane needs of its remote is named, and what is left of it is kept.
-#[test]
-fn what_cannot_be_saved_of_a_fetched_lane_is_listed_and_kept() {
-    let (other, lane, ids) = eight();
-    let template = Repo::with(&[("g", "x\n")]);
-    let path = other.root().to_str().expect("a path").to_owned();
-    let refs = "+refs/aye/log/*:refs/aye/remotes/origin/*";
-    template.git(&["fetch", "-q", &path, refs]);
-    let fetched = lane.replace("log", "remotes/origin");
-    has_all(&template, &ids);
-    // The object, whether the remote has deleted the lane, and the proposals that count then.
-    for (name, is_kept, count) in
-        [("~4:event.json", true, 3), ("~4:event.json", false, 3), ("~4", true, 0), ("", false, 0)]
-    {
-        let repo = template.copy();
-        let mut name_of = fetched.clone();
-        if is_kept {
-            name_of = lane.replace("log", "kept");
-            repo.git(&["update-ref", &name_of, &fetched]);
-            repo.git(&["update-ref", "-d", &fetched]);
-        } else {
-            repo.git(&["update-ref", "-d", &lane.replace("log", "kept")]);
-        }
-        damage(&repo, &id_of(&repo, &format!("{name_of}{name}")), How::Missing);
-        repo.remove(CACHE);
-        let run = repo.aye(&["doctor", "--repair"]).exits(1).lacks("sound: ");
-        let context = format!("{name} kept: {is_kept}\n{run}");
-        for (n, id) in ids.iter().enumerate() {
-            let is_lost = match name {
-                "~4" | "~4:event.json" => n == 3,
-                _ => n == 7,
-            };
-            let line = format!("event_lost: {id}: propose event");
-            assert_eq!(run.out().contains(&line), n >= count && !is_lost, "{id}: {context}");
-        }
-        run.says("git fetch --refetch REMOTE");
-        has_all(&repo, &ids[..count]);
-        let refs_left = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/broken"]);
-        let part = refs_left.lines().find(|name| name.contains('.'));
-        let commits = part.map_or(0, |part| repo.git(&["rev-list", part]).lines().count());
-        let expected = match name {
-            "" => 7,
-            "~4" => 3,
-            _ => 0,
-        };
-        assert_eq!(commits, expected, "{context}");
-        let whole = fetched.replace("remotes/origin", "broken");
-        assert_eq!(refs_left.lines().any(|name| name == whole), !name.is_empty(), "{context}");
-        repo.git(&["fetch", "-q", "--refetch", &path, refs]);
-        has_all(&repo, &ids);
-        repo.aye(&["doctor", "--full"]).ok().lacks("refetch");
-    }
-}
-
-#[test]
-fn commits_behind_a_gap_count_if_pending_refs_name_them() {
-    let (repo, lane, ids) = eight();
-    let commit = id_of(&repo, &format!("{lane}~4"));
-    let event = id_of(&repo, &format!("{lane}~4:event.json"));
-    damage(&repo, &commit, How::Missing);
-    damage(&repo, &event, How::Missing);
-    repo.remove(CACHE);
-    let kept: Vec<String> = ids.iter().filter(|id| **id != ids[3]).cloned().collect();
-    let other = repo.copy();
-    repo.aye(&["doctor", "--repair"]);
-    has_all(&repo, &kept);
-    repo.aye(&["doctor"]).ok();
-
-    // Where nothing names them they are kept, but do not count.
-    other
-        .git(&["for-each-ref", "--format=delete %(refname)", "refs/aye/pending"])
-        .lines()
-        .for_each(|line| drop(other.git(&["update-ref", "-d", &line["delete ".len()..]])));
-    other.aye(&["doctor", "--repair"]).exits(1).says("event_lost").says(&ids[0]);
-    has_all(&other, &ids[4..]);
-    other.aye(&["list"]).ok().lacks(&ids[0][..12]);
-    let refs = other.git(&["for-each-ref", "--format=%(refname)", "refs/aye/broken"]);
-    let part = refs.lines().find(|name| name.contains('.')).expect(&refs);
-    assert!(other.git(&["log", "--format=%s", part]).contains(&ids[0]));
-    let tip = id_of(&other, part);
-    other.aye(&["doctor", "--repair", "--trust", &tip]).ok();
-    has_all(&other, &kept);
-    other.aye(&["doctor"]).ok().lacks("broken");
-}
-
-#[test]
-fn the_cache_adds_nothing_to_a_lane_that_no_hash_names() {
-    let (repo, lane, ids) = eight();
-    let event = id_of(&repo, &format!("{lane}:event.json"));
-    let body = repo.git(&["cat-file", "blob", &event]);
-    let connection = rusqlite::Connection::open(repo.path(CACHE)).unwrap();
-    // Forged: the last event says something else, under its own hash and the old commit.
-    let forged = body.replace("LINE 17", "EVIL 17");
-    let changed = connection
-        .execute("UPDATE event SET body = ?1 WHERE id = ?2", (forged.as_bytes(), &event))
-        .unwrap();
-    assert_eq!(changed, 1);
-    drop(connection);
-    damage(&repo, &event, How::Empty);
-    repo.aye(&["doctor", "--repair"]).exits(1).says(&event);
-    repo.aye(&["list"]).ok().lacks("EVIL");
-    let log = repo.git(&["log", "-p", &lane]);
-    assert!(!log.contains("EVIL"), "{log}");
-    has_all(&repo, &ids[..7]);
-}
-
-#[test]
-fn a_repair_keeps_the_old_cache() {
-    let (repo, lane, _) = eight();
-    damage(&repo, &id_of(&repo, &lane), How::Empty);
-    let cache = repo.read(CACHE);
-    repo.aye(&["doctor", "--repair"]).ok();
-    let saved: Vec<_> = std::fs::read_dir(repo.path(".git/aye/broken"))
-        .unwrap()
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with("cache-"))
-        .collect();
-    assert_eq!(saved.len(), 1);
-    assert_eq!(std::fs::read(saved[0].path()).unwrap(), cache);
 }
 
 /// Sets the time of a file's last change to the year 2001.

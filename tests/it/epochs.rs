@@ -676,60 +676,6 @@ fn plans_and_patches_are_folded_and_stay_readable() {
 }
 
 #[test]
-fn damaged_commits_of_an_epoch_are_written_again() {
-    let Scene { repo, pending, .. } = history();
-    gc(&repo);
-    repo.aye(&["comment", &pending, "-m", "later"]).ok();
-    let before = everything(&repo);
-    let lane = lane(&repo);
-    let name = format!("refs/aye/log/{lane}.2/{lane}");
-    let tip = repo.git(&["rev-parse", &name]);
-    for commit in repo.git(&["rev-list", &name]).lines() {
-        let repo = repo.copy();
-        let path = format!(".git/objects/{}/{}", &commit[..2], &commit[2..]);
-        std::fs::remove_file(repo.path(&path)).expect("a loose object");
-        repo.aye(&["doctor"]).exits(1);
-        repo.aye(&["doctor", "--repair"]).ok();
-        assert_eq!(list(&repo), before, "{commit}");
-        assert_eq!(repo.git(&["rev-parse", &name]), tip, "{commit}");
-        repo.git(&["fsck", "--strict", "--no-dangling"]);
-    }
-}
-
-#[test]
-fn damaged_snapshots_are_written_again_from_the_archive() {
-    let Scene { repo, pending, .. } = history();
-    repo.plan(&["one"]);
-    gc(&repo);
-    repo.aye(&["comment", &pending, "-m", "later"]).ok();
-    let lane = lane(&repo);
-    // The second epoch goes on from a snapshot itself.
-    for (epoch, has_cache) in [(2, true), (2, false), (3, true), (3, false)] {
-        if epoch == 3 && has_cache {
-            repo.aye(&["reject", &pending, "--yes"]).ok();
-            gc(&repo);
-        }
-        let before = everything(&repo);
-        let repo = repo.copy();
-        list(&repo);
-        let name = format!("refs/aye/log/{lane}.{epoch}/{lane}");
-        let first = repo.git(&["rev-list", "--max-parents=0", &name]);
-        let part = repo.git(&["rev-parse", &format!("{}:snapshot-0001", first.trim())]);
-        let path = repo.path(&format!(".git/objects/{}/{}", &part[..2], part[2..].trim()));
-        let bytes = std::fs::read(&path).expect("a loose object");
-        std::fs::remove_file(&path).expect("removed");
-        std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("written");
-        if !has_cache {
-            std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).expect("a cache");
-        }
-        repo.aye(&["doctor"]).exits(1);
-        repo.aye(&["doctor", "--repair"]).ok();
-        assert_eq!(list(&repo), before, "{epoch}, {has_cache}");
-        repo.git(&["fsck", "--strict", "--no-dangling"]);
-    }
-}
-
-#[test]
 fn what_was_approved_is_known_without_the_archive() {
     let (repo, server) = (scene(), Repo::bare());
     let id = propose(&repo, "a");

@@ -1,5 +1,5 @@
 //! Refs of this clone's own lanes that something else than aye has removed: what others said on them counts
-//! still, and what is left of them is found.
+//! still.
 
 use crate::support::Repo;
 use crate::support::clones::{clone, fetch, join, lane, push};
@@ -84,50 +84,6 @@ fn decisions_on_an_own_lane_count_by_a_copy_of_it() {
             repo.aye(&["list"]).ok().lacks(&new).lacks(&ids[2]);
         }
     }
-}
-
-#[test]
-fn an_own_lane_that_nothing_knows_any_more_is_found() {
-    for (flags, directory) in [(&[][..], "refs/aye/log"), (&["--private"], "refs/aye/private")] {
-        let repo = repository();
-        let ids = [10, 20].map(|line| propose(&repo, line, flags));
-        repo.aye(&["apply", &ids[1], "--yes"]).ok();
-        repo.aye(&["comment", &ids[0], "-m", "seen"]).ok();
-        let (before, (name, tip)) = (list(&repo), only_ref(&repo, directory));
-        repo.git(&["update-ref", "-d", &name]);
-        repo.remove(CACHE);
-        let written = repo.path("../written");
-        repo.aye(&["doctor"]).exits(1).says(&format!("lane_broken: {name}")).lacks("sound");
-        // Where it is written to first, it is kept still.
-        let copied = std::process::Command::new("cp")
-            .args(["-r", &repo.root().to_string_lossy(), &written.to_string_lossy()])
-            .status();
-        assert!(copied.expect("cp").success());
-
-        // What the pending ref names is back at once.
-        let run = repo.aye(&["doctor", "--repair"]).exits(1);
-        run.says("event_lost").says(&format!("--trust {}", &tip[..12])).says(&ids[1]);
-        repo.aye(&["list"]).ok().says(&ids[0]).lacks(&ids[1]);
-        repo.aye(&["doctor", "--repair", "--trust", &tip]).ok().says("sound");
-        assert_eq!(only_ref(&repo, directory), (name, tip));
-        assert_eq!(list(&repo), before);
-        repo.aye(&["doctor"]).ok().lacks("warning");
-    }
-}
-
-#[test]
-fn what_nothing_knows_of_an_own_lane_is_kept_by_the_next_writer() {
-    let repo = repository();
-    let id = propose(&repo, 10, &[]);
-    repo.aye(&["apply", &id, "--yes"]).ok();
-    let (name, tip) = only_ref(&repo, "refs/aye/log");
-    repo.git(&["update-ref", "-d", &name]);
-    repo.remove(CACHE);
-    propose(&repo, 20, &[]);
-    assert_ne!(only_ref(&repo, "refs/aye/log").0, name);
-    repo.git(&["-c", "gc.pruneExpire=now", "gc", "-q"]);
-    repo.aye(&["doctor"]).ok().says(&tip[..16]);
-    repo.aye(&["doctor", "--repair"]).exits(1).says("event_lost").says(&id);
 }
 
 /// A ref goes between the look at its directory and the one at its file.

@@ -123,7 +123,6 @@ mod scan_proposals;
 mod scanner_evaluation;
 mod schemas;
 mod screens;
-mod set_aside;
 mod shell;
 mod shell_configuration;
 mod shell_corpus;

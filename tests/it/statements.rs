@@ -251,21 +251,3 @@ fn a_manifest_that_cannot_be_read_decides_nothing() {
     let (repo, _) = scene.with(forged);
     assert_eq!(repo.aye(&["show", &scene.id, "--json"]).ok().json()["status"], "pending");
 }
-
-#[test]
-fn decisions_of_this_clone_outlive_the_repair_of_its_lane() {
-    let repo = Repo::with(&[("a", "a\n"), ("b", "b\n")]);
-    let id = propose(&repo, "a", "a", "A");
-    let lost = propose(&repo, "b", "b", "B");
-    let event = proposal(&repo, &lost).first_event;
-    repo.aye(&["apply", &id, "--yes"]).ok();
-    repo.remove(&format!(".git/objects/{}/{}", &event[..2], &event[2..]));
-    std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).expect("removed");
-    repo.aye(&["list"]).fails("lane_broken", 6);
-    // Nothing has the bytes of the event that was removed.
-    repo.aye(&["doctor", "--repair"]).exits(1).says("event_lost");
-    let shown = repo.aye(&["show", &id, "--json"]).ok().json();
-    assert_eq!(shown["status"], "applied");
-    repo.aye(&["doctor"]).ok().lacks("event_rejected");
-    repo.aye(&["undo", &id, "--yes"]).ok();
-}

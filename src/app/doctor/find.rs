@@ -4,17 +4,15 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::damage::{damaged, end_of};
-use super::remotes::{gone, leaks, rewound};
+use super::remotes::{leaks, rewound};
 use super::{Problem, Wanted, is_leak};
 use crate::error::{Error, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
+use crate::proposal::ProposalId;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::store::codes::{CACHE_TAMPERED, PROPOSAL_ARCHIVED};
-use crate::store::{
-    Examined, Filter, Inspection, Leftover, Store, Trouble, TroubleKind, View, idle,
-};
+use crate::store::{Damage, Examined, Filter, Leftover, Store, Trouble, TroubleKind, View, idle};
 use crate::worktree::codes as apply;
 
 /// What a look at everything has found.
@@ -33,7 +31,7 @@ impl Look {
     pub(super) fn at(
         store: &Store,
         view: &View,
-        found: &Inspection,
+        found: &[Damage],
         wanted: Wanted,
         now: DateTime<Utc>,
     ) -> Result<Self> {
@@ -68,7 +66,7 @@ impl Look {
 struct Looking<'a> {
     store: &'a Store,
     view: &'a View,
-    found: &'a Inspection,
+    found: &'a [Damage],
     now: DateTime<Utc>,
     problems: Vec<Problem>,
 }
@@ -85,7 +83,7 @@ impl<'a> Looking<'a> {
     /// Damaged objects. Returns the refs of the lanes that these break, and the proposals of which some are missing.
     fn objects(&mut self) -> (BTreeSet<&'a str>, BTreeSet<&'a str>) {
         let (mut broken, mut incomplete) = (BTreeSet::new(), BTreeSet::new());
-        for damage in &self.found.damaged {
+        for damage in self.found {
             self.problems.push(damaged(damage, self.view));
             if damage.breaks_lane() {
                 broken.extend([damage.lane_ref()])
@@ -126,7 +124,6 @@ impl<'a> Looking<'a> {
             }
         }
         self.problems.extend(store.rewound()?.iter().map(rewound));
-        self.problems.extend(store.lanes_gone()?.iter().map(|name| gone(name)));
         for name in store.sessions_of_purged()? {
             let message =
                 format!("session {name} holds what was purged, in refs/aye/session/{name}");
@@ -138,7 +135,7 @@ impl<'a> Looking<'a> {
 
     /// Proposals, held against the lanes.
     fn proposals(&mut self) -> Result<()> {
-        let verifier = self.store.verifier(self.view, usize::MAX).after(self.found);
+        let verifier = self.store.verifier(self.view, usize::MAX);
         for summary in self.view.proposals(&Filter::default(), self.now)? {
             if let Err(error) = verifier.proposal(&summary.id) {
                 self.add(error.code().id, error.message());
@@ -249,5 +246,31 @@ impl<'a> Looking<'a> {
         for error in self.store.unwritable() {
             self.add("not_writable", error.message());
         }
+    }
+}
+
+/// An object that is damaged or missing.
+fn damaged(damage: &Damage, view: &View) -> Problem {
+    let code = if damage.breaks_lane() { "lane_broken" } else { "object_missing" };
+    let hint = match damage.proposals() {
+        [id] if !damage.breaks_lane() => {
+            let (end, given_up) = end_of(view, id);
+            format!(
+                "git fetch --refetch REMOTE {}, where a clone or remote has it; to {given_up}: {end}",
+                damage.lane_ref()
+            )
+        }
+        _ => return Problem::new(code, damage.message()),
+    };
+    Problem::new(code, damage.message()).hint(Some(hint))
+}
+
+/// How a proposal of which something is lost is done with: the command, and what that does, in words.
+fn end_of(view: &View, id: &str) -> (String, &'static str) {
+    let found = ProposalId::parse(id).and_then(|id| view.proposal(&id));
+    if found.is_ok_and(|proposal| proposal.decision().is_some()) {
+        (format!("aye purge {id} -m damaged"), "give up all that is recorded of it")
+    } else {
+        (format!("aye reject {id} -m damaged"), "give it up")
     }
 }

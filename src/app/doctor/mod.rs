@@ -1,24 +1,19 @@
 //! Whether the store is sound, and what can be repaired of it.
 
-mod asides;
-mod damage;
 mod find;
 mod remotes;
-mod repair;
 pub mod table;
-
-use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::asides::{COMMAND, question};
 use self::find::Look;
 use crate::app::plan as task_plan;
 use crate::error::{Error, Result};
 use crate::proposal::Actor;
-use crate::store::{Aside, Audience, Damage, Depth, Inspection, Pushes, Store, View};
+use crate::store::{Audience, Damage, Pushes, Store, TroubleKind, View};
+use crate::worktree::codes as apply;
 
 /// Something that is wrong.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -57,10 +52,8 @@ impl Problem {
 pub struct Wanted {
     /// Every object is read, contents included.
     pub full: bool,
-    /// What is wrong is repaired.
+    /// What can be rebuilt is, and what cannot be read is set aside.
     pub repair: bool,
-    /// Somebody says of something that was set aside that it was said here.
-    pub trust: bool,
 }
 
 impl Wanted {
@@ -81,27 +74,21 @@ pub struct Findings {
     pub pending: usize,
     /// What there is now; `None` where refs stand in the way that hold no object id.
     pub view: Option<View>,
-    /// What an earlier repair set aside and no problem names.
-    pub aside: Vec<Aside>,
 }
-
-/// What was put back of what had been set aside, in words, and what could not be.
-pub type PutBack = (Vec<String>, Vec<Problem>);
 
 /// Most times that what is due is seen to: each takes care of a hundred fetched proposals or more.
 const MOST_ROUNDS: usize = 10_000;
 
 /// Looks at all that `store` has, does as `actor` at the time `now` what the next writer would do, and repairs
-/// what is wrong where that is `wanted`. What a person says was said in this clone is put back by `put_back`.
+/// what is wrong where that is `wanted`.
 ///
 /// # Errors
-/// Those of the store and of `put_back`.
+/// Those of the store.
 pub fn examine(
-    store: &mut Store,
+    store: &Store,
     actor: &Actor,
     wanted: Wanted,
     now: DateTime<Utc>,
-    put_back: impl FnOnce(&Store, &View) -> Result<PutBack>,
 ) -> Result<Findings> {
     let mut repaired = Vec::new();
     let unreadable = store.unreadable_refs();
@@ -115,64 +102,86 @@ pub fn examine(
         let problems = unreadable.iter().map(problem).collect();
         return Ok(Findings { problems, ..Findings::default() });
     }
-    let mut examination = Examination { store, actor, wanted, now, saved: None, repaired };
-    let (mut view, mut found) = examination.restore()?;
-    // What is in a lane that cannot be read is in no view.
-    let aside = match view.broken() {
-        [] => examination.store.asides(&view, wanted.reads_all())?,
-        _ => Vec::new(),
-    };
-    // What is written now takes the place of what may be put back.
-    let is_waiting = wanted.repair && !aside.is_empty();
-    if !is_waiting && !found.damaged.iter().any(Damage::breaks_lane) {
-        let store = &*examination.store;
+    let examination = Examination { store, actor, wanted, now };
+    let mut view = store.readable_view()?;
+    let mut found = examination.inspect(&view)?;
+    if !found.iter().any(Damage::breaks_lane) {
         if examination.catch_up(&mut view)? {
             found = examination.inspect(&view)?;
         }
         // Nothing is read from it: whatever stands there is written anew.
         let _ = task_plan::project(store, &view, &store.branch());
     }
-    let look = examination.look(&view, &found)?;
-    let is_due = !(look.problems.is_empty() && examination.repaired.is_empty());
-    if wanted.repair && (is_due || is_waiting || wanted.trust) {
-        return examination.repair(view, &found, &look, put_back);
+    let mut look = examination.look(&view, &found)?;
+    if wanted.repair && !(look.problems.is_empty() && repaired.is_empty()) {
+        view = examination.repair(view, &look, &mut repaired)?;
+        look = examination.look(&view, &examination.inspect(&view)?)?;
     }
-    Ok(Findings {
-        problems: look.problems,
-        repaired: examination.repaired,
-        pending: view.count_pending(now)?,
-        view: Some(view),
-        aside,
-    })
+    let pending = view.count_pending(now)?;
+    Ok(Findings { problems: look.problems, repaired, pending, view: Some(view) })
 }
 
 /// What is under way.
 struct Examination<'a> {
-    store: &'a mut Store,
+    store: &'a Store,
     actor: &'a Actor,
     wanted: Wanted,
     now: DateTime<Utc>,
-    /// The old cache, where it was kept.
-    saved: Option<PathBuf>,
-    /// What was repaired so far.
-    repaired: Vec<String>,
 }
 
 impl Examination<'_> {
-    fn inspect(&self, view: &View) -> Result<Inspection> {
-        let depth = if self.wanted.reads_all() { Depth::Full } else { Depth::Headers };
-        self.store.inspect(Some(view), depth)
+    fn inspect(&self, view: &View) -> Result<Vec<Damage>> {
+        self.store.inspect(view, self.wanted.reads_all())
+    }
+
+    /// Sets aside what cannot be read, and makes again what can be derived. `look` is of `view`.
+    fn repair(&self, mut view: View, look: &Look, repaired: &mut Vec<String>) -> Result<View> {
+        let store = self.store;
+        let refused = [apply::JOURNAL_INVALID.id, apply::JOURNAL_FOREIGN.id];
+        if look.problems.iter().any(|problem| refused.contains(&&*problem.code)) {
+            repaired.extend(crate::apply::set_refused_aside(store)?);
+        }
+        if !look.left.is_empty() {
+            repaired.extend(store.remove_leftovers(&look.left)?);
+        }
+        drop(view);
+        // What was in the cache may have come from objects that are not there any more.
+        view = store.view_with_new_cache()?;
+        // What is not here yet is not damaged; what is refused is named as long as its remote has it.
+        let broken = view.broken().iter().filter(|broken| !broken.is_absent);
+        let unread = view
+            .troubles()
+            .iter()
+            .filter(|trouble| trouble.kind == TroubleKind::Unreadable && !trouble.is_refused());
+        let names: Vec<&String> =
+            broken.map(|it| &it.name).chain(unread.map(|it| &it.name)).collect();
+        for name in &names {
+            repaired.push(store.set_lane_aside(&view, name)?);
+        }
+        if !names.is_empty() {
+            drop(view);
+            view = store.view_with_new_cache()?;
+        }
+        let pending = store.rebuild_projections(&view, self.now)?;
+        if !view.is_current(store) {
+            drop(view);
+            view = store.readable_view()?;
+        }
+        // Whatever stands there is nobody's.
+        let _ = task_plan::project(store, &view, &store.branch());
+        repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
+        Ok(view)
     }
 
     /// All that is wrong in `view`, in which the objects `found` were looked at.
-    fn look(&self, view: &View, found: &Inspection) -> Result<Look> {
+    fn look(&self, view: &View, found: &[Damage]) -> Result<Look> {
         Look::at(self.store, view, found, self.wanted, self.now)
     }
 
     /// Does what the next writers would do. Where nothing can be written it waits; it is no damage.
     /// Returns whether something was done.
     fn catch_up(&self, view: &mut View) -> Result<bool> {
-        let (store, now) = (&*self.store, self.now);
+        let (store, now) = (self.store, self.now);
         let mut is_due = store.is_unfinished(view)
             || !view.newly_expired(now, 1)?.is_empty()
             || !view.revived(now, 1)?.is_empty();
@@ -191,8 +200,11 @@ impl Examination<'_> {
     }
 }
 
-/// What is not damaged, but worth knowing of the remotes of `store`, of `view`, and of what was set `aside`.
-pub fn warnings(store: &Store, view: Option<&View>, aside: &[Aside]) -> Vec<String> {
+/// What is not damaged, but worth knowing of the remotes of `store`, of `view`, and of what was set aside.
+///
+/// # Errors
+/// If the refs cannot be read.
+pub fn warnings(store: &Store, view: Option<&View>) -> Result<Vec<String>> {
     let mut warnings = Vec::new();
     if let Some(view) = view {
         let pushes = store.pushes_of_others().into_iter();
@@ -200,10 +212,18 @@ pub fn warnings(store: &Store, view: Option<&View>, aside: &[Aside]) -> Vec<Stri
         warnings.extend(harmless.map(|pushes| remotes::leaks(&pushes)));
         warnings.extend(remotes::remotes(store, view));
     }
-    warnings.extend(asides::warnings(aside));
+    let aside = |name: String| {
+        format!(
+            "{name} was set aside and is not read: `git log -p {name}` shows what it holds, `git update-ref -d {name}` \
+             lets it go"
+        )
+    };
+    if view.is_some() {
+        warnings.extend(store.asides()?.into_iter().map(aside));
+    }
     warnings.extend(store.fetches_over_own().iter().map(remotes::overwrites));
     warnings.extend(remotes::passwords(store));
-    warnings
+    Ok(warnings)
 }
 
 /// Whether there are lanes now that `pushes` would send to somebody they are not for.

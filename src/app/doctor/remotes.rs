@@ -97,11 +97,3 @@ pub(super) fn rewound(lane: &Rewound) -> Problem {
     };
     Problem { hint, ..Problem::new(TroubleKind::Rewound.id(), message) }
 }
-
-pub(super) fn gone(name: &str) -> Problem {
-    let message = format!(
-        "{name}, this clone's own, was removed by something else than aye, and nothing says how far it had come; \
-         commits of it are here still"
-    );
-    Problem::new("lane_broken", message)
-}

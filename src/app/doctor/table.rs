@@ -10,12 +10,8 @@ pub struct Known {
     pub remedy: &'static str,
 }
 
-/// What is rebuilt, written again or set aside.
+/// What is rebuilt or set aside.
 const REPAIR: &str = "aye doctor --repair";
-
-/// What is lost with a lane, or with what a remote has of it.
-const FETCH: &str = "fetch the lane from a clone that has it; refs/aye/broken/ and .git/aye/broken/ keep what was \
-                     found of it";
 
 /// What is wrong with what other clones have recorded.
 const OWNER: &str = "`aye log ID` shows the events; say again what you said yourself, and ask the owner of the lane \
@@ -40,13 +36,10 @@ macro_rules! known {
 }
 
 known! {
-    "lane_broken", "a lane of this clone cannot be read to its end", REPAIR;
-    "event_lost", "an event could not be saved, or was set aside and does not count", FETCH;
-    "not_set_aside", "--trust names a commit that no repair has set aside", "aye doctor";
-    "lane_written_since", "something else was said in the place of what was set aside",
-        "say again what still holds";
+    "lane_broken", "a lane of this clone cannot be read to its end",
+        "restore the object from a backup or another clone; aye doctor --repair sets the lane aside, and begins a new one";
     "object_missing", "an object that an event names is damaged or missing",
-        "aye doctor --repair, or fetch it from a clone that has it";
+        "fetch it from a clone that has it: git fetch --refetch REMOTE";
     "changeset_invalid", "the changes of an event cannot be read", REPAIR;
     "cache_tampered", "the cache does not hold what the lanes say", REPAIR;
     "projection_changed", "a file that shows a proposal was changed; nothing is read from it", REPAIR;

@@ -13,7 +13,7 @@ use crate::changeset::RepoPath;
 use crate::changeset::hunks::{self, Counts, Lines};
 use crate::error::Result;
 use crate::proposal::snapshot::Figures;
-use crate::proposal::{ChangeRecord, Entry, Proposal, State, event};
+use crate::proposal::{ChangeRecord, Entry, Proposal, State};
 use crate::repository::header;
 
 /// Files larger than this are not counted: a list must not cost a diff.
@@ -79,18 +79,6 @@ impl View {
         }
         Ok(true)
     }
-}
-
-/// What lists show of `proposal`, counted from its content.
-pub(in crate::store) fn figures(repo: &gix::Repository, proposal: &Proposal) -> Figures {
-    let changes = &proposal.current().changes;
-    let counts = count(repo, changes).total.counts();
-    counts.map_or(Figures::none(proposal.id.clone()), |counts| Figures {
-        id: proposal.id.clone(),
-        digest: Some(event::digest(changes)),
-        added: counts.added as u64,
-        removed: counts.removed as u64,
-    })
 }
 
 /// What the columns from `at` have of the lines of a proposal.

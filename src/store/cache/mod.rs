@@ -59,7 +59,6 @@ use crate::database;
 use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Head;
-pub(super) use counts::figures;
 use lanes::Reach;
 use rebuild::{begun_again, is_in_the_way};
 
@@ -417,15 +416,6 @@ impl View {
             paths.filter_map(|path| path.map(above).transpose()).collect()
         };
         read().map_err(|error| self.failed(&error))
-    }
-
-    /// Whether the event `id` (hex) counts.
-    pub(super) fn has_event(&self, id: &str) -> bool {
-        let Some(connection) = self.by(Index::Event) else { return false };
-        let found = connection
-            .prepare_cached("SELECT 1 FROM event WHERE id = ?1")
-            .and_then(|mut statement| statement.exists([id]));
-        found.unwrap_or(false)
     }
 
     /// How far every ref has been read.

@@ -37,7 +37,7 @@ impl Broken {
         if self.is_absent {
             crate::repository::TRY_AGAIN
         } else {
-            "`git fsck` shows what is damaged; `aye doctor --repair` keeps what can be read"
+            "`git fsck` shows what is damaged; `aye doctor --repair` sets the lane aside"
         }
     }
 }
