@@ -12,6 +12,7 @@ use super::staging::{STAGING, git_with_modes};
 use crate::changeset::{Mode, RepoPath};
 use crate::error::{Error, Result};
 use crate::git::Git;
+use crate::proposal::document::file_path;
 use crate::proposal::{Actor, Entry, Proposal, trailers};
 use crate::repository::damaged;
 use crate::store::{Store, tree_changes};
@@ -245,10 +246,8 @@ pub fn message(
     // Somebody else's proposal may have been made by another program, with any characters.
     let given = text::lines(given.trim());
     let body = if given.is_empty() {
-        let changes = &proposal.current().changes;
-        let first = changes.first().map(|change| change.path.display().to_string());
-        let first = text::one_line(&first.unwrap_or_default());
-        match changes.len() {
+        let first = text::one_line(&file_path(proposal.current()));
+        match proposal.current().changes.len() {
             0 | 1 => format!("Change {first}"),
             n => format!("Change {first} and {} more", n - 1),
         }

@@ -1,5 +1,7 @@
 //! What keeps files from being staged or committed: changes of their own, ignored paths, a locked index.
 
+use std::fmt::Display;
+
 use bstr::{BStr, ByteSlice};
 use gix::index::entry::{self, Stage};
 use gix::state::InProgress;
@@ -7,7 +9,7 @@ use gix::state::InProgress;
 use super::codes;
 use super::index::{entry_in, entry_of, has, head, listed, refuse_locked_index};
 use crate::changeset::{File, RepoPath};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::proposal::Proposal;
 use crate::proposal::event::FileOutcome;
 use crate::store::Store;
@@ -28,14 +30,14 @@ pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath], edited: &[&RepoPath
             index.entry_range(path.as_bstr()).is_some() || store.id_in_head(path).is_some()
         };
         if let Some(path) = edited.iter().find(|path| !is_known(path)) {
-            return Err(taken_along(&path.display().to_string()));
+            return Err(taken_along(path.display()));
         }
     }
     let status = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--"];
     let found = listed(store, &status, paths)?;
     // Each entry is two letters, a blank and the path.
     match found.split(|byte| *byte == 0).find_map(|entry| entry.get(3..)) {
-        Some(name) => Err(taken_along(&name.as_bstr().to_string())),
+        Some(name) => Err(taken_along(name.as_bstr())),
         None => Ok(()),
     }
 }
@@ -54,7 +56,7 @@ pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
     for file in written.iter().filter(|file| file.outcome != FileOutcome::Derived) {
         let base = entry_in(store, &head, &file.path)?;
         if base.is_some() && base != file.before {
-            return Err(taken_along(&file.path.display().to_string()));
+            return Err(taken_along(file.path.display()));
         }
     }
     Ok(())
@@ -66,24 +68,25 @@ pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
 /// `uncommitted_changes`, `git_failed`.
 pub fn refuse_ignored(store: &Store, paths: &[RepoPath]) -> Result<()> {
     match store.ignored(&mut paths.iter())?.first() {
-        Some(path) => {
-            let name = path.display().to_string();
-            let message = format!("{name} is ignored by one of your .gitignore files");
-            Err(Error::new(&codes::UNCOMMITTED_CHANGES, message)
-                .hint("let git track it, or drop the memory settings for git")
-                .with("path", name))
-        }
+        Some(path) => Err(refusal(
+            &codes::UNCOMMITTED_CHANGES,
+            path.display(),
+            "is ignored by one of your .gitignore files",
+        )
+        .hint("let git track it, or drop the memory settings for git")),
         None => Ok(()),
     }
 }
 
-pub(super) fn taken_along(name: &str) -> Error {
-    Error::new(
-        &codes::UNCOMMITTED_CHANGES,
-        format!("{name} has uncommitted changes, and the commit would take them along"),
-    )
-    .with("path", name)
-    .hint("commit or stash them first, or apply without --commit")
+fn taken_along(name: impl Display) -> Error {
+    let why = "has uncommitted changes, and the commit would take them along";
+    refusal(&codes::UNCOMMITTED_CHANGES, name, why)
+        .hint("commit or stash them first, or apply without --commit")
+}
+
+/// The refusal of the file called `name`: what is in the way.
+fn refusal(code: &'static Code, name: impl Display, why: &str) -> Error {
+    Error::new(code, format!("{name} {why}")).with("path", name.to_string())
 }
 
 /// Refuses to stage where the index has something else of a file than the work tree, as `git apply
@@ -116,13 +119,9 @@ pub fn refuse_unstaged<'a>(
     found.extend(listed(store, &[&diff[..], &["--cached", "--"]].concat(), &left)?);
     match found.split(|byte| *byte == 0).find(|name| !name.is_empty()) {
         Some(name) => {
-            let name = name.as_bstr().to_string();
-            Err(Error::new(
-                &codes::UNCOMMITTED_CHANGES,
-                format!("{name} is not the same in the index, and staging it would mix them"),
-            )
-            .with("path", name)
-            .hint("stage or stash its changes first, or drop --index"))
+            let why = "is not the same in the index, and staging it would mix them";
+            Err(refusal(&codes::UNCOMMITTED_CHANGES, name.as_bstr(), why)
+                .hint("stage or stash its changes first, or drop --index"))
         }
         None => Ok(()),
     }
@@ -192,16 +191,9 @@ pub fn refuse_underway<'a>(
     let head = head.to_string();
     for path in paths {
         if entry_of(&index, path) != entry_in(store, &head, path)? {
-            let name = path.display().to_string();
-            return Err(Error::new(
-                &codes::UNMERGED,
-                format!(
-                    "{name} is staged for a merge, rebase or the like that is not done, which would go on without it \
-                     if it were undone"
-                ),
-            )
-            .with("path", name)
-            .hint(
+            let why = "is staged for a merge, rebase or the like that is not done, which would go on without it if it \
+                       were undone";
+            return Err(refusal(&codes::UNMERGED, path.display(), why).hint(
                 "finish that first, name other files, or leave the files as they are (propose --keep, \
                  adopt without --put-back)",
             ));
@@ -212,13 +204,9 @@ pub fn refuse_underway<'a>(
 
 /// The error of a file with merge conflicts.
 pub fn unmerged(path: &BStr) -> Error {
-    let name = path.to_string();
-    Error::new(
-        &codes::UNMERGED,
-        format!("{name} has merge conflicts that are not settled, and would lose them"),
-    )
-    .with("path", name)
-    .hint("settle them and `git add` the file first, or name other files")
+    let why = "has merge conflicts that are not settled, and would lose them";
+    refusal(&codes::UNMERGED, path, why)
+        .hint("settle them and `git add` the file first, or name other files")
 }
 
 /// Refuses a file that git was told not to look at: it would not take what was written, and not
@@ -233,9 +221,8 @@ pub(super) fn refuse_unseen(index: &gix::index::State, path: &RepoPath) -> Resul
     } else {
         return Ok(());
     };
-    let name = path.display().to_string();
-    let message = format!("{name} is marked {mark} in the index, so git would not take the change");
-    Err(Error::new(&codes::UNCOMMITTED_CHANGES, message)
-        .hint(format!("`git update-index --no-{mark} {name}` takes the mark away"))
-        .with("path", name))
+    let name = path.display();
+    let why = format!("is marked {mark} in the index, so git would not take the change");
+    Err(refusal(&codes::UNCOMMITTED_CHANGES, &name, &why)
+        .hint(format!("`git update-index --no-{mark} {name}` takes the mark away")))
 }

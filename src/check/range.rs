@@ -21,100 +21,105 @@ use crate::proposal::{Actor, ChangeRecord, Entry, Proposal, Status, codes, trail
 use crate::report::{Finding, Level};
 use crate::store::{Audience, Store, View};
 
-/// Findings over the commits `ids`, oldest first ([`commits::list`]): those that touch files with pending proposals, and those that claim a proposal of `scope` and do not hold exactly what
-/// a person approved. With `require_proposal`, those that claim none, too. The last one of a shallow clone is not
-/// judged, for nobody can tell what it changes: see [`cut`].
-///
-/// # Errors
-/// `invalid_range` for a commit that cannot be read; if the store cannot be.
-#[expect(clippy::too_many_arguments, reason = "what is looked at, and what counts")]
-pub fn findings(
-    store: &Store,
-    view: &View,
-    pending: &Pending<'_>,
-    scope: &Scope,
-    ids: &[ObjectId],
-    now: DateTime<Utc>,
-    fail_on: &FailOn,
-    require_proposal: bool,
-) -> Result<Vec<Finding>> {
-    let mut found = Vec::new();
-    let may_touch = pending.may_touch()?;
-    let instructions = store.instructions();
-    let tip = ids.last().copied();
-    let last = store.repo().shallow_commits().ok().flatten();
-    let is_cut = |id: &&ObjectId| last.as_ref().is_some_and(|last| last.contains(id));
-    for id in ids.iter().filter(|id| !is_cut(id)).copied() {
-        let before = found.len();
-        let commit = commits::read(store, id)?;
-        let mut claims = Claims {
-            store,
-            view,
-            scope,
-            commit: &commit,
-            changes: commits::changes(store, &commit)?,
-            tip,
-            claimed: Vec::new(),
-            by_git: OnceCell::new(),
-            now,
-            fail_on,
-        };
-        for name in &commit.proposal_ids {
-            if let Ok(proposal) = view.find(name) {
-                claims.claimed.extend(claims.covers(&proposal).unwrap_or_default());
-            }
-        }
-        let (mut known, mut claimed, mut held) = (Vec::new(), Vec::new(), Vec::new());
-        // Files of proposals with which something else is wrong already.
-        let mut told: Vec<RepoPath> = Vec::new();
-        for name in &commit.proposal_ids {
-            let (finding, proposal) = claims.claim(name)?;
-            let is_told = finding.as_ref().is_some_and(|finding| finding.level == Level::Error);
-            let is_it = |proposal: &&Proposal| {
-                finding.is_none() || !is_told && claims.taken_back(proposal).is_some()
-            };
-            held.extend(proposal.as_ref().filter(is_it).map(|proposal| proposal.id.to_string()));
-            claimed.extend(finding);
-            if let Some(proposal) = proposal.as_ref().filter(|_| is_told) {
-                let changes = proposal.current().changes.iter();
-                told.extend(changes.map(|change| change.path.clone()));
-            }
-            if let Some(proposal) = &proposal {
-                claimed.extend(claims.private(proposal)?);
-            }
-            known.extend(proposal);
-        }
-        if may_touch {
-            let own = claims.changes.iter().filter(|(_, change)| change.is_own);
-            let who = format!("commit {}", commit.short());
-            let touched = pending.findings(own.map(|(path, _)| path.as_slice()), &who, fail_on)?;
-            for finding in touched {
-                let id = finding.proposal_id.as_ref();
-                // What was approved and is pending still is held by this very commit.
-                let is_held = id.is_some_and(|id| held.contains(id));
-                let of = id.and_then(|id| view.find(id).ok());
-                if !is_held && !of.is_some_and(|of| claims.is_where_it_starts(&of)) {
-                    found.push(finding);
+/// Commits, and what they are held to.
+pub struct Range<'a> {
+    /// What was decided.
+    pub store: &'a Store,
+    /// As [`Range::store`] has it.
+    pub view: &'a View,
+    /// The pending proposals that a commit may touch.
+    pub pending: &'a Pending<'a>,
+    /// Which proposals count.
+    pub scope: &'a Scope,
+    /// When.
+    pub now: DateTime<Utc>,
+    /// What fails.
+    pub fail_on: &'a FailOn,
+    /// A commit that names no proposal is a finding, too.
+    pub require_proposal: bool,
+}
+
+impl Range<'_> {
+    /// Findings over the commits `ids`, oldest first ([`commits::list`]): those that touch files with pending proposals,
+    /// and those that claim a proposal of the scope and do not hold exactly what a person approved. The last one of a
+    /// shallow clone is not judged, for nobody can tell what it changes: see [`cut`].
+    ///
+    /// # Errors
+    /// `invalid_range` for a commit that cannot be read; if the store cannot be.
+    pub fn findings(&self, ids: &[ObjectId]) -> Result<Vec<Finding>> {
+        let Self { store, view, pending, fail_on, .. } = *self;
+        let mut found = Vec::new();
+        let may_touch = pending.may_touch()?;
+        let instructions = store.instructions();
+        let tip = ids.last().copied();
+        let last = store.repo().shallow_commits().ok().flatten();
+        let is_cut = |id: &&ObjectId| last.as_ref().is_some_and(|last| last.contains(id));
+        for id in ids.iter().filter(|id| !is_cut(id)).copied() {
+            let before = found.len();
+            let commit = commits::read(store, id)?;
+            let (changes, claimed) = (commits::changes(store, &commit)?, Vec::new());
+            let by_git = OnceCell::new();
+            let mut claims = Claims { range: self, commit: &commit, changes, tip, claimed, by_git };
+            for name in &commit.proposal_ids {
+                if let Ok(proposal) = view.find(name) {
+                    claims.claimed.extend(claims.covers(&proposal).unwrap_or_default());
                 }
             }
-        }
-        found.append(&mut claimed);
-        found.extend(signed(store, &commit, fail_on)?);
-        found.extend(claims.instructions(&instructions)?);
-        if known.is_empty() {
-            let is_due = require_proposal && commit.proposal_ids.is_empty();
-            if is_due && !commit.is_empty() && !claims.is_merge_as_git_makes_it()? {
-                let message = format!("commit {} names no proposal", commit.short());
-                found.push(fail_on.finding(Concern::NoProposal, message).hint("aye propose"));
+            let (mut known, mut claimed, mut held) = (Vec::new(), Vec::new(), Vec::new());
+            // Files of proposals with which something else is wrong already.
+            let mut told: Vec<RepoPath> = Vec::new();
+            for name in &commit.proposal_ids {
+                let (finding, proposal) = claims.claim(name)?;
+                let is_told = finding.as_ref().is_some_and(|finding| finding.level == Level::Error);
+                let is_it = |proposal: &&Proposal| {
+                    finding.is_none() || !is_told && claims.taken_back(proposal).is_some()
+                };
+                held.extend(
+                    proposal.as_ref().filter(is_it).map(|proposal| proposal.id.to_string()),
+                );
+                claimed.extend(finding);
+                if let Some(proposal) = proposal.as_ref().filter(|_| is_told) {
+                    let changes = proposal.current().changes.iter();
+                    told.extend(changes.map(|change| change.path.clone()));
+                }
+                if let Some(proposal) = &proposal {
+                    claimed.extend(claims.private(proposal)?);
+                }
+                known.extend(proposal);
             }
-        } else {
-            found.extend(claims.extra_files(&known, &told)?);
-            known.retain(|proposal| claims.taken_back(proposal).is_none());
-            found.extend(claims.reviewer(&known));
+            if may_touch {
+                let own = claims.changes.iter().filter(|(_, change)| change.is_own);
+                let who = format!("commit {}", commit.short());
+                let touched =
+                    pending.findings(own.map(|(path, _)| path.as_slice()), &who, fail_on)?;
+                for finding in touched {
+                    let id = finding.proposal_id.as_ref();
+                    // What was approved and is pending still is held by this very commit.
+                    let is_held = id.is_some_and(|id| held.contains(id));
+                    let of = id.and_then(|id| view.find(id).ok());
+                    if !is_held && !of.is_some_and(|of| claims.is_where_it_starts(&of)) {
+                        found.push(finding);
+                    }
+                }
+            }
+            found.append(&mut claimed);
+            found.extend(signed(store, &commit, fail_on)?);
+            found.extend(claims.instructions(&instructions)?);
+            if known.is_empty() {
+                let is_due = self.require_proposal && commit.proposal_ids.is_empty();
+                if is_due && !commit.is_empty() && !claims.is_merge_as_git_makes_it()? {
+                    let message = format!("commit {} names no proposal", commit.short());
+                    found.push(fail_on.finding(Concern::NoProposal, message).hint("aye propose"));
+                }
+            } else {
+                found.extend(claims.extra_files(&known, &told)?);
+                known.retain(|proposal| claims.taken_back(proposal).is_none());
+                found.extend(claims.reviewer(&known));
+            }
+            show_beside(&mut found[before..], &claims.changes);
         }
-        show_beside(&mut found[before..], &claims.changes);
+        Ok(found)
     }
-    Ok(found)
 }
 
 /// Says of the findings about a commit that makes `changes` at which file they can be shown: the first.
@@ -158,9 +163,7 @@ fn signed(store: &Store, commit: &Commit, fail_on: &FailOn) -> Result<Vec<Findin
 
 /// What one commit claims.
 struct Claims<'a> {
-    store: &'a Store,
-    view: &'a View,
-    scope: &'a Scope,
+    range: &'a Range<'a>,
     commit: &'a Commit,
     /// The files that it holds otherwise than one of its parents.
     changes: BTreeMap<BString, Change>,
@@ -170,16 +173,14 @@ struct Claims<'a> {
     claimed: Vec<Cover>,
     /// What git makes of its parents, where it is a merge.
     by_git: OnceCell<Option<ByGit>>,
-    now: DateTime<Utc>,
-    fail_on: &'a FailOn,
 }
 
 impl Claims<'_> {
     /// What is wrong with the claim to hold the proposal `name`, and the proposal, if it is known
     /// and within the scope.
     fn claim(&self, name: &str) -> Result<(Option<Finding>, Option<Proposal>)> {
-        let (short, fail_on) = (self.commit.short(), self.fail_on);
-        let proposal = match self.view.find(name) {
+        let (short, fail_on) = (self.commit.short(), self.range.fail_on);
+        let proposal = match self.range.view.find(name) {
             Ok(proposal) => proposal,
             Err(error) if error.code().exit != crate::error::Exit::Bug => {
                 let message = if error.is(&codes::AMBIGUOUS_ID) {
@@ -202,7 +203,7 @@ impl Claims<'_> {
             }
             Err(error) => return Err(error),
         };
-        if !self.scope.takes(&proposal) {
+        if !self.range.scope.takes(&proposal) {
             return Ok((None, None));
         }
         let decided = self.decided(&proposal);
@@ -216,7 +217,7 @@ impl Claims<'_> {
 
     /// A notice that nobody else can know the proposal that is claimed.
     fn private(&self, proposal: &Proposal) -> Result<Option<Finding>> {
-        if self.view.audience(&proposal.id)? != Audience::Private {
+        if self.range.view.audience(&proposal.id)? != Audience::Private {
             return Ok(None);
         }
         let (short, id) = (self.commit.short(), proposal.id.as_str());
@@ -231,7 +232,7 @@ impl Claims<'_> {
     /// What is wrong with the decision on the proposal that is claimed.
     fn decided(&self, proposal: &Proposal) -> Option<Finding> {
         let (short, id) = (self.commit.short(), proposal.id.as_str());
-        let status = proposal.status(self.now);
+        let status = proposal.status(self.range.now);
         let review = format!("aye review {id}");
         let approved = !proposal.contested && proposal.approvals_in_force().next().is_some();
         let (concern, message, hint) = if approved {
@@ -272,12 +273,12 @@ impl Claims<'_> {
         } else {
             return None;
         };
-        Some(self.fail_on.finding(concern, message).hint(hint).proposal(id))
+        Some(self.range.fail_on.finding(concern, message).hint(hint).proposal(id))
     }
 
     /// The last decision of a person that applied the pending `proposal`, if it was taken back.
     fn taken_back<'p>(&self, proposal: &'p Proposal) -> Option<&'p Decision> {
-        let is_pending = proposal.status(self.now) == Status::Pending;
+        let is_pending = proposal.status(self.range.now) == Status::Pending;
         proposal.undone.last().filter(|decision| is_pending && decision.is_by_a_person())
     }
 
@@ -292,10 +293,11 @@ impl Claims<'_> {
         let takes_back = |file: &ChangeRecord, now: &Option<Entry>| {
             let (path, before, after) =
                 (file.path.clone(), file.before.clone(), file.after.clone());
-            let had = commits::entry_at(self.store, self.commit.parent_tree, &path);
+            let had = commits::entry_at(self.range.store, self.commit.parent_tree, &path);
             let back = Step { path: path.clone(), before: after.clone(), after: before.clone() };
             let made = Step { path, before, after };
-            commits::has(self.store, &made, had) && commits::has(self.store, &back, now.clone())
+            commits::has(self.range.store, &made, had)
+                && commits::has(self.range.store, &back, now.clone())
         };
         // With other lines of the file, too, as after a rebase.
         touched.all(|(file, now)| file.before == *now || takes_back(file, now))
@@ -303,12 +305,12 @@ impl Claims<'_> {
 
     /// Whether the range ends with something that `decision` has written, whatever else its files hold there.
     fn is_at_the_tip(&self, decision: &Decision) -> bool {
-        let tip = self.tip.and_then(|id| commits::read(self.store, id).ok());
+        let tip = self.tip.and_then(|id| commits::read(self.range.store, id).ok());
         let tree = tip.map(|commit| commit.tree);
         let mut written = decision.written.iter().filter(|file| file.before != file.after);
         written.any(|file| {
-            let found = commits::entry_at(self.store, tree, &file.path);
-            commits::has(self.store, &Step::from(file), found)
+            let found = commits::entry_at(self.range.store, tree, &file.path);
+            commits::has(self.range.store, &Step::from(file), found)
         })
     }
 
@@ -316,7 +318,7 @@ impl Claims<'_> {
     /// without.
     fn covers(&self, proposal: &Proposal) -> Result<Vec<Cover>> {
         let undone = self.taken_back(proposal).filter(|decision| !self.is_at_the_tip(decision));
-        moved::covers(self.store, self.view, self.commit, proposal, undone)
+        moved::covers(self.range.store, self.range.view, self.commit, proposal, undone)
     }
 
     /// Whether the commit holds what was approved, and came to it by approved steps only: as the
@@ -333,7 +335,8 @@ impl Claims<'_> {
         if covers.count() == 0
             && let Err(error) = self.covers(proposal)
         {
-            let finding = self.fail_on.finding(Concern::ContentDiffers, error.message().to_owned());
+            let finding =
+                self.range.fail_on.finding(Concern::ContentDiffers, error.message().to_owned());
             first = Some(finding.hint("aye doctor").proposal(proposal.id.as_str()));
         }
         Ok(first)
@@ -343,7 +346,8 @@ impl Claims<'_> {
     fn difference(&self, proposal: &Proposal, cover: &Cover) -> Result<Option<Finding>> {
         let (short, id) = (self.commit.short(), proposal.id.as_str());
         let differs = |path: &RepoPath, message: String| {
-            self.fail_on
+            self.range
+                .fail_on
                 .finding(Concern::ContentDiffers, message)
                 .hint(format!(
                     "git diff {short}^ {short} and aye diff {id} show both; propose what differs"
@@ -354,12 +358,12 @@ impl Claims<'_> {
         let mut approved = cover.files();
         // What was undone since need not be there, as in a squash of both; what is changed of it has to be its own.
         let is_undone = self.taken_back(proposal).is_some();
-        approved.retain(|(path, _)| self.scope.covers(path) && !is_undone);
+        approved.retain(|(path, _)| self.range.scope.covers(path) && !is_undone);
         let commit = self.commit;
-        let lookup = |path: &RepoPath| commits::entry_at(self.store, Some(commit.tree), path);
+        let lookup = |path: &RepoPath| commits::entry_at(self.range.store, Some(commit.tree), path);
         for file in &approved {
             let file = std::slice::from_ref(file);
-            let found = first_difference(self.store, self.view, cover, file, lookup)?;
+            let found = first_difference(self.range.store, self.range.view, cover, file, lookup)?;
             let Some((path, _)) = found else { continue };
             if self.is_merged(cover, path)? {
                 continue;
@@ -371,11 +375,12 @@ impl Claims<'_> {
         if commit.parent_tree.is_none() && !commit.merged.is_empty() {
             return Ok(None);
         }
-        for step in cover.steps.iter().filter(|step| self.scope.covers(&step.path)) {
+        for step in cover.steps.iter().filter(|step| self.range.scope.covers(&step.path)) {
             let path = &step.path;
-            let unchanged = commits::entry_at(self.store, commit.parent_tree, path) == lookup(path);
+            let unchanged =
+                commits::entry_at(self.range.store, commit.parent_tree, path) == lookup(path);
             if !unchanged
-                && !is_covered(self.store, self.view, commit, path, &self.claimed)?
+                && !is_covered(self.range.store, self.range.view, commit, path, &self.claimed)?
                 && !self.is_merged(cover, path)?
             {
                 let message = format!(
@@ -391,20 +396,20 @@ impl Claims<'_> {
     /// As [`merged::is_merged`]; where the commit is itself a merge, whether git makes the same of its parents there,
     /// and what was approved is in it.
     fn is_merged(&self, cover: &Cover, path: &RepoPath) -> Result<bool> {
-        let entry = |tree| commits::entry_at(self.store, tree, path);
+        let entry = |tree| commits::entry_at(self.range.store, tree, path);
         let made = entry(Some(self.commit.tree));
         if !self.commit.merged.is_empty() {
             let mut steps = cover.steps.iter().filter(|step| step.path == *path);
             return Ok(self.is_by_git(path, &made)?
-                && steps.any(|step| commits::has(self.store, step, made.clone())));
+                && steps.any(|step| commits::has(self.range.store, step, made.clone())));
         }
         let parent = entry(self.commit.parent_tree);
-        merged::is_merged(self.store, cover, &self.claimed, path, &parent, &made)
+        merged::is_merged(self.range.store, cover, &self.claimed, path, &parent, &made)
     }
 
     fn by_git(&self) -> Result<Option<&ByGit>> {
         if self.by_git.get().is_none() {
-            let made = commits::merged_by_git(self.store, self.commit)?;
+            let made = commits::merged_by_git(self.range.store, self.commit)?;
             self.by_git.get_or_init(|| made);
         }
         Ok(self.by_git.get().and_then(Option::as_ref))
@@ -412,13 +417,13 @@ impl Claims<'_> {
 
     /// Whether git's own merge of the commit's parents meets no conflict at `path`, and has `entry` there.
     fn is_by_git(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
-        Ok(self.by_git()?.is_some_and(|it| it.has(self.store, path, entry)))
+        Ok(self.by_git()?.is_some_and(|it| it.has(self.range.store, path, entry)))
     }
 
     /// Whether a merge that has `entry` at `path`, as one of its parents does, leaves out what another one has there.
     fn is_left_out(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
         Ok(match self.by_git()? {
-            Some(it) => !it.has(self.store, path, entry),
+            Some(it) => !it.has(self.range.store, path, entry),
             // Of more than two parents git does not say it.
             None => self.commit.merged.len() > 1,
         })
@@ -452,7 +457,7 @@ impl Claims<'_> {
             let memory = sensitive::memory(&path);
             let what = known.kind(&path).map(InstructionKind::reason);
             let what = what.or_else(|| Some(memory?.reason()));
-            let Some(what) = what.filter(|_| self.scope.covers(&path)) else { continue };
+            let Some(what) = what.filter(|_| self.range.scope.covers(&path)) else { continue };
             let is_read = memory == Some(MemoryFile::Read);
             if is_read && self.commit.agent.is_none() {
                 continue;
@@ -460,11 +465,14 @@ impl Claims<'_> {
             if !self.is_changed(&path, change)? {
                 continue;
             }
-            let is_approved = is_covered(self.store, self.view, self.commit, &path, &self.claimed)?;
+            let is_approved =
+                is_covered(self.range.store, self.range.view, self.commit, &path, &self.claimed)?;
             if is_read && is_approved {
                 continue;
             }
-            found.push(instructions::finding(self.commit, &path, what, is_approved, self.fail_on));
+            found.push(instructions::finding(
+                self.commit, &path, what, is_approved, self.range.fail_on,
+            ));
         }
         Ok(found)
     }
@@ -477,9 +485,9 @@ impl Claims<'_> {
         for (name, change) in &self.changes {
             let Ok(path) = RepoPath::from_tree(name) else { continue };
             if change.is_own && (named.contains(&path) || told.contains(&path))
-                || !self.scope.covers(&path)
+                || !self.range.scope.covers(&path)
                 || !self.is_changed(&path, change)?
-                || is_covered(self.store, self.view, self.commit, &path, &self.claimed)?
+                || is_covered(self.range.store, self.range.view, self.commit, &path, &self.claimed)?
             {
                 continue;
             }
@@ -494,7 +502,8 @@ impl Claims<'_> {
                 path.display()
             );
             found.push(
-                self.fail_on
+                self.range
+                    .fail_on
                     .finding(Concern::ExtraFile, message)
                     .hint("propose that change too, or commit it apart")
                     .path(path.as_bstr())
@@ -536,7 +545,8 @@ impl Claims<'_> {
         );
         let id = missing.id.as_str();
         Some(
-            self.fail_on
+            self.range
+                .fail_on
                 .finding(Concern::ReviewerMismatch, message)
                 .hint("correct the Reviewed-by trailer")
                 .proposal(id),

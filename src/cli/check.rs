@@ -9,8 +9,9 @@ use super::filters::SubjectKind;
 use super::propose::duration;
 use super::{Context, idle};
 use crate::app::check as app;
+use crate::check::range::{self, Range};
 use crate::check::undecided::{self, Options};
-use crate::check::{Concern, FailOn, Scope, commits, policy, range, touched::Pending};
+use crate::check::{Concern, FailOn, Scope, commits, policy, touched::Pending};
 use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
 use crate::proposal::event::Subject;
@@ -121,11 +122,11 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
         if ids.is_empty() {
             context.note(&format!("aye: there are no commits in {}", escape::line(words)));
         }
-        let (now, required) = (context.now, args.require_proposal);
+        let (now, require_proposal) = (context.now, args.require_proposal);
         report.extend(range::cut(&store, &ids, &fail_on));
-        report.extend(range::findings(
-            &store, &view, &pending, &scope, &ids, now, &fail_on, required,
-        )?);
+        let (store, view, pending, scope, fail_on) = (&store, &view, &pending, &scope, &fail_on);
+        let range = Range { store, view, pending, scope, now, fail_on, require_proposal };
+        report.extend(range.findings(&ids)?);
     }
     Ok(report)
 }

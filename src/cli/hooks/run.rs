@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use super::pushed::{Push, Ref};
 use super::trailers;
-use crate::check::{Scope, brought, commits, range, touched::Pending};
+use crate::check::{Scope, brought, commits, range::Range, touched::Pending};
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
@@ -110,7 +110,9 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     let (scope, fail_on) = (Scope::default(), check::hook_fail_on(context, store));
     let pending = Pending::new(&view, context.now, &scope, &[]);
     let now = context.now;
-    for finding in range::findings(store, &view, &pending, &scope, &ids, now, &fail_on, false)? {
+    let (view, pending, scope, fail_on) = (&view, &pending, &scope, &fail_on);
+    let range = Range { store, view, pending, scope, now, fail_on, require_proposal: false };
+    for finding in range.findings(&ids)? {
         report.push(finding);
     }
     Ok(report)
