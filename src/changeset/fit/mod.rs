@@ -2,6 +2,7 @@
 //! judged by it.
 
 pub(super) mod failure;
+pub(super) mod overlay;
 pub(super) mod place;
 mod report;
 pub(super) mod write;

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::strip::Strip;
-use super::{Action, Compiled, Dialect, FileReport, Options, codes, ids, limits::Budget, modes};
+use super::{Action, Compiled, Dialect, FileReport, Options, codes, ids, modes};
+use crate::changeset::fit::overlay::{Overlay, exists};
 use crate::changeset::fit::place::{self, Placed, Purpose};
 use crate::changeset::unified::{FilePatch, Side, names};
-use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot, codes as changes};
+use crate::changeset::{File, Mode, RepoPath, Snapshot, codes as changes};
 use crate::error::{Error, Result};
 
 /// Compiles `patches` against `files`. To prove that they were applied they come turned backwards.
@@ -23,17 +24,13 @@ pub(super) fn compile(
     purpose: Purpose,
 ) -> Result<Compiled> {
     let mut state = State {
-        files,
+        overlay: Overlay::new(files),
         strip: strip.count,
         options,
         purpose,
-        original: BTreeMap::new(),
-        present: BTreeMap::new(),
         stage: BTreeMap::new(),
+        moved: Vec::new(),
         leaving: BTreeSet::new(),
-        origins: BTreeMap::new(),
-        stage_origins: BTreeMap::new(),
-        budget: Budget::default(),
     };
     let mut reports = Vec::with_capacity(patches.len());
     for stage in patches.chunk_by(|a, b| a.stage == b.stage) {
@@ -44,12 +41,12 @@ pub(super) fn compile(
         for (patch, target) in stage.iter().zip(targets) {
             reports.push(state.apply(patch, target)?);
         }
-        state.end();
+        state.overlay.put(std::mem::take(&mut state.stage), std::mem::take(&mut state.moved));
     }
     let note = "the names have no a/ and b/ prefix and were taken as they are";
     let notes = strip.guessed.then(|| note.to_owned()).into_iter().collect();
     Ok(Compiled {
-        changeset: state.into_changeset()?,
+        changeset: state.overlay.into_changeset()?,
         dialect: Dialect::Unified,
         files: reports,
         notes,
@@ -85,34 +82,20 @@ impl Target {
 }
 
 struct State<'a> {
-    files: &'a dyn Snapshot,
+    /// Files as the commits before this one leave them.
+    overlay: Overlay<'a>,
     strip: usize,
     options: &'a Options,
     purpose: Purpose,
-    /// Files as they were before the patch, once looked at.
-    original: BTreeMap<RepoPath, Option<Rc<File>>>,
-    /// Files as the commits before this one leave them.
-    present: BTreeMap<RepoPath, Option<Rc<File>>>,
     /// Files as this commit leaves them.
     stage: BTreeMap<RepoPath, Option<Rc<File>>>,
+    /// Where they were before it.
+    moved: Vec<(RepoPath, RepoPath)>,
     /// Paths that some part of this commit takes away.
     leaving: BTreeSet<RepoPath>,
-    /// Where files were before the whole patch.
-    origins: BTreeMap<RepoPath, RepoPath>,
-    /// Where they were before this commit.
-    stage_origins: BTreeMap<RepoPath, RepoPath>,
-    budget: Budget,
 }
 
 impl State<'_> {
-    fn end(&mut self) {
-        self.present.append(&mut self.stage);
-        let first = |origin: RepoPath| self.origins.get(&origin).cloned().unwrap_or(origin);
-        let moved = std::mem::take(&mut self.stage_origins).into_iter();
-        let moved: Vec<_> = moved.map(|(new, origin)| (new, first(origin))).collect();
-        self.origins.extend(moved);
-    }
-
     fn target(&self, patch: &FilePatch<'_>) -> Result<Target> {
         let (old, new) = self.names(patch)?;
         let nothing = |side: &Option<Side>| matches!(side, Some(Side::Nothing));
@@ -149,59 +132,64 @@ impl State<'_> {
 
     /// The old and the new name, stripped.
     fn names(&self, patch: &FilePatch<'_>) -> Result<(Name, Name)> {
-        let stripped = |name: &[u8], count| names::strip(name, count).map(<[u8]>::to_vec);
         // Renames and copies are written without the prefix, which git takes to be one component.
-        let less = self.strip.saturating_sub(1);
-        let bare = |name: &Option<Vec<u8>>| {
-            name.as_deref().map(|name| stripped(name, less).ok_or_else(|| self.nameless(patch)))
+        let bare = |name: &Vec<u8>| {
+            let name = names::strip(name, self.strip.saturating_sub(1)).map(<[u8]>::to_vec);
+            name.ok_or_else(|| self.nameless(patch))
         };
-        let asked = self.options.strip.is_some();
-        let has_name = |side: &Option<Side>| match side {
-            Some(Side::Name(name)) => names::strip(name, self.strip).is_some(),
-            _ => false,
-        };
-        let side = |side: &Option<Side>, other: &Option<Side>| match side {
-            // Which directories to take off a whole path only the caller knows, or the files.
-            Some(Side::Name(name)) if !asked && name.starts_with(b"/") => Some(
-                self.files
-                    .below_top(name)
-                    .map_or_else(|| RepoPath::new(name).map(|_| Vec::new()), Ok),
-            ),
-            // Only the other one has a prefix.
-            Some(Side::Name(_)) if !asked && !has_name(side) && has_name(other) => None,
-            Some(Side::Name(name)) => {
-                Some(stripped(name, self.strip).ok_or_else(|| self.nameless(patch)))
-            }
-            _ => None,
-        };
-        let (from, to) = (bare(&patch.from).transpose()?, bare(&patch.to).transpose()?);
-        let old = side(&patch.old, &patch.new).transpose()?;
-        let new = side(&patch.new, &patch.old).transpose()?;
-        for (moved, plain) in [(&from, &old), (&to, &new)] {
-            if let (Some(moved), Some(plain)) = (moved, plain)
-                && moved != plain
-            {
-                return Err(bad(patch, "its rename or copy lines and its ---/+++ lines disagree"));
-            }
-        }
-        if from.is_some() {
-            return Ok((from, to));
+        let from = patch.from.as_ref().map(bare).transpose()?;
+        let to = patch.to.as_ref().map(bare).transpose()?;
+        let old = self.side(patch, &patch.old, &patch.new)?;
+        let new = self.side(patch, &patch.new, &patch.old)?;
+        let differ =
+            |moved: &Name, plain: &Name| moved.is_some() && plain.is_some() && moved != plain;
+        if differ(&from, &old) || differ(&to, &new) {
+            return Err(bad(patch, "its rename or copy lines and its ---/+++ lines disagree"));
         }
         match (old, new) {
+            _ if from.is_some() => Ok((from, to)),
             (None, None) => {
                 let common = patch.git.and_then(|text| names::common(text, self.strip));
                 Ok((common.clone(), common))
             }
-            (Some(old), Some(new)) if old != new && patch.git.is_none() => {
-                // Without git's headers there is one file: the second name, unless that is the first with something
-                // like `.orig` added.
+            (Some(old), Some(new)) if old != new && patch.git.is_some() => {
+                Err(bad(patch, "its header has two names, and no lines of a rename or copy"))
+            }
+            // Without git's headers there is one file: the second name, unless that is the first with something like
+            // `.orig` added.
+            (Some(old), Some(new)) => {
                 let one = if new.starts_with(&old) { old } else { new };
                 Ok((Some(one.clone()), Some(one)))
             }
-            (Some(old), Some(new)) if old != new => {
-                Err(bad(patch, "its header has two names, and no lines of a rename or copy"))
-            }
             names => Ok(names),
+        }
+    }
+
+    /// The name on one side, stripped.
+    fn side(
+        &self,
+        patch: &FilePatch<'_>,
+        side: &Option<Side>,
+        other: &Option<Side>,
+    ) -> Result<Name> {
+        let Some(Side::Name(name)) = side else { return Ok(None) };
+        let asked = self.options.strip.is_some();
+        if !asked && name.starts_with(b"/") {
+            // Which directories to take off a whole path only the caller knows, or the files.
+            return match self.overlay.files.below_top(name) {
+                Some(name) => Ok(Some(name)),
+                None => RepoPath::new(name).map(|_| None),
+            };
+        }
+        match (names::strip(name, self.strip), other) {
+            (Some(name), _) => Ok(Some(name.to_vec())),
+            // Only the other one has a prefix.
+            (None, Some(Side::Name(other)))
+                if !asked && names::strip(other, self.strip).is_some() =>
+            {
+                Ok(None)
+            }
+            _ => Err(self.nameless(patch)),
         }
     }
 
@@ -209,7 +197,7 @@ impl State<'_> {
         let name = name.strip_prefix(b"./").unwrap_or(name);
         let tracked = || {
             let path = RepoPath::from_tree(name).ok()?;
-            self.files.file(&path).ok().flatten().map(|_| path)
+            self.overlay.files.file(&path).ok().flatten().map(|_| path)
         };
         // A backslash is taken as part of a name only where there is such a file.
         RepoPath::new(name).or_else(|error| tracked().ok_or(error))
@@ -217,28 +205,7 @@ impl State<'_> {
 
     /// A file as the commits before this one leave it.
     fn before(&mut self, path: &RepoPath) -> Result<Option<Rc<File>>> {
-        if let Some(file) = self.present.get(path) {
-            return Ok(file.clone());
-        }
-        if let Some(file) = self.original.get(path) {
-            return Ok(file.clone());
-        }
-        let file = match self.files.file(path) {
-            // A directory that this commit or one before it empties gives way to a file.
-            Err(error) if error.is(&changes::DIRECTORY) && self.empties(path) => None,
-            other => other?.map(Rc::new),
-        };
-        self.budget.spend(file.as_deref())?;
-        self.original.insert(path.clone(), file.clone());
-        Ok(file)
-    }
-
-    /// Does this commit, or one before it, take a file away from below `directory`? That others stay
-    /// there is noticed when it is written.
-    fn empties(&self, directory: &RepoPath) -> bool {
-        let gone = self.present.iter().filter(|(_, file)| file.is_none());
-        let mut paths = self.leaving.iter().chain(gone.map(|(path, _)| path));
-        paths.any(|path| path.parents().any(|above| above == *directory))
+        self.overlay.file(path, &self.leaving)
     }
 
     fn apply(&mut self, patch: &FilePatch<'_>, mut target: Target) -> Result<FileReport> {
@@ -271,7 +238,7 @@ impl State<'_> {
             return Err(leaves_content(patch.number, &path));
         }
         let after = target.new.is_some().then_some(File { bytes: placed.bytes, mode });
-        self.budget.spend(after.as_ref())?;
+        self.overlay.budget.spend(after.as_ref())?;
         let origin = target.old.clone().filter(|_| target.moves());
         if let Some(gone) = target.leaves() {
             // In a swap the other half may have put its file here already.
@@ -282,7 +249,7 @@ impl State<'_> {
         if let Some(new) = &target.new {
             self.stage.insert(new.clone(), after.map(Rc::new));
             if let Some(origin) = &origin {
-                self.stage_origins.insert(new.clone(), origin.clone());
+                self.moved.push((new.clone(), origin.clone()));
             }
         }
         let (added, removed) = placed.counts;
@@ -330,12 +297,7 @@ impl State<'_> {
             Some(file) => file.is_some(),
             None => !self.leaving.contains(path) && self.before(path)?.is_some(),
         };
-        if !there {
-            return Ok(());
-        }
-        Err(Error::new(&changes::FILE_EXISTS, format!("{} exists already", path.display()))
-            .with("path", path.display().to_string())
-            .hint("an existing file is never overwritten; patch it as it is, or delete it first"))
+        if there { Err(exists(path)) } else { Ok(()) }
     }
 
     fn content(
@@ -364,7 +326,11 @@ impl State<'_> {
             let (from, to) = ids?;
             ids::check(old, from, path)?;
             let made = block.map(|block| {
-                let made = self.files.binary(old, &block.patch(from, to), self.budget.left());
+                let made = self.overlay.files.binary(
+                    old,
+                    &block.patch(from, to),
+                    self.overlay.budget.left(),
+                );
                 made.map_err(|error| error.with("line", block.number))
             });
             let made = made.transpose()?.unwrap_or_default();
@@ -384,25 +350,6 @@ impl State<'_> {
         bad(patch, format!("no file name is left after taking {} components off", self.strip))
             .hint("say how many leading directories to strip with -p, for example -p0")
     }
-
-    fn into_changeset(self) -> Result<Changeset> {
-        let Self { present, mut original, mut origins, files, .. } = self;
-        let mut changes: Vec<FileChange> = present
-            .into_iter()
-            .map(|(path, after)| {
-                let (before, after) = (original.remove(&path).flatten().map(own), after.map(own));
-                let origin = origins.remove(&path).filter(|_| before.is_none() && after.is_some());
-                FileChange { path, before, after, origin, snippets: Vec::new() }
-            })
-            .collect();
-        crate::changeset::store_form(&mut changes, files)?;
-        Changeset::new(changes)
-    }
-}
-
-/// The file itself, which is copied only where several paths share it.
-fn own(file: Rc<File>) -> File {
-    Rc::unwrap_or_clone(file)
 }
 
 fn bad(patch: &FilePatch<'_>, what: impl std::fmt::Display) -> Error {
