@@ -1,6 +1,5 @@
 //! Making the tree of a session. Git runs in it only here, before anybody else has been in it.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -10,6 +9,7 @@ use gix::index::entry::Mode;
 use super::{codes, included, read, spool, times};
 use crate::error::{Error, Result};
 use crate::git::Git;
+use crate::git::codes::GIT_FAILED;
 use crate::repository::Repository;
 
 /// Ref that keeps the commits of a session, for as long as there is one: the tree has none of its own.
@@ -64,36 +64,20 @@ pub fn base(repository: &Repository, base: Base, besides: &[BString]) -> Result<
     const MESSAGE: &str = "What the checkout held and had not committed";
     let may_be_unmerged = base == Base::Unsettled;
     if may_be_unmerged && repository.repo().head().is_ok_and(|head| head.is_unborn()) {
-        let tree = staged_by_copy(repository, may_be_unmerged)?.ok_or_else(no_commit)?;
-        return commit(repository, &tree, None, MESSAGE);
+        return commit(repository, &staged_by_copy(repository, true)?, None, MESSAGE);
     }
-    let head = repository.repo().head_id().map_err(|_| no_commit())?;
-    let head = head.to_string();
+    let head = repository.repo().head_commit().map_err(|_| no_commit())?;
+    let id = head.id().to_string();
     if base == Base::Head || repository.work_dir().is_none() {
-        return Ok(head);
+        return Ok(id);
     }
-    // Where only times have changed, git fails without a word, and has written them down by then.
-    let create = || git(repository)?.args(["stash", "create"]).text();
-    let tree = match create().or_else(|_| create()) {
-        Ok(stashed) if stashed.trim().is_empty() && besides.is_empty() => return Ok(head),
-        Ok(stashed) if stashed.trim().is_empty() => format!("{head}^{{tree}}"),
-        Ok(stashed) if !is_beyond_stash(repository)? => {
-            format!("{}^{{tree}}", stashed.trim())
-        }
-        Ok(stashed) => {
-            let copied = staged_by_copy(repository, may_be_unmerged)?;
-            copied.unwrap_or_else(|| format!("{}^{{tree}}", stashed.trim()))
-        }
-        // It has no way with a file that is only meant to be added, or with a symlink where a directory was.
-        Err(error) => staged_by_copy(repository, may_be_unmerged)?.ok_or_else(|| {
-            error.hint(
-                "settle what is unmerged first, or take the commit: aye run --base head, \
-                 aye session sync --onto head",
-            )
-        })?,
-    };
+    let tree = staged_by_copy(repository, may_be_unmerged)?;
     let tree = if besides.is_empty() { tree } else { with(repository, &tree, besides)? };
-    commit(repository, &tree, Some(&head), MESSAGE)
+    let of_head = head.tree_id().ok().map(|of_head| of_head.to_string());
+    if of_head.as_ref() == Some(&tree) {
+        return Ok(id);
+    }
+    commit(repository, &tree, Some(&id), MESSAGE)
 }
 
 /// The untracked files of the work tree that are not ignored, by their paths from the top.
@@ -133,39 +117,29 @@ pub fn is_same(repository: &Repository, one: &str, other: &str) -> bool {
     tree(one).is_some_and(|tree_of_one| tree(other) == Some(tree_of_one))
 }
 
-/// Whether `git stash create` leaves files in its tree that are not there: in whose place a directory stands, or that
-/// are in the index and not in HEAD.
-fn is_beyond_stash(repository: &Repository) -> Result<bool> {
-    let Some(top) = repository.work_dir() else { return Ok(false) };
-    let args = ["diff-files", "-z", "--name-only", "--diff-filter=D"];
-    let gone = git(repository)?.directory(&top).args(args).run()?;
-    if gone.is_empty() {
-        return Ok(false);
-    }
-    let args = ["diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=A"];
-    let added = git(repository)?.directory(&top).args(args).arg("HEAD").run()?;
-    let added: BTreeSet<&[u8]> = added.split(|byte| *byte == 0).collect();
-    let is_directory = |path: &[u8]| {
-        let facts = path.to_path().ok().and_then(|path| top.join(path).symlink_metadata().ok());
-        facts.is_some_and(|facts| facts.is_dir())
-    };
-    let mut gone = gone.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    Ok(gone.any(|path| added.contains(path) || is_directory(path)))
-}
-
-/// The tree that `git add --update` would stage, by a copy of the index; `None` where that has something unmerged,
-/// unless it may. Then it may also have what git cannot read, such as a pipe, in the place of a file, which is gone.
-fn staged_by_copy(repository: &Repository, may_be_unmerged: bool) -> Result<Option<String>> {
+/// The tree that `git add --update` would stage, by a copy of the index. Where it may have something unmerged, it may
+/// also have what git cannot read, such as a pipe, in the place of a file, which is gone.
+///
+/// # Errors
+/// `git_failed`, where something is unmerged and may not be, too.
+fn staged_by_copy(repository: &Repository, may_be_unmerged: bool) -> Result<String> {
     let scratch = tempfile::tempdir().map_err(no_index)?;
     let index = scratch.path().join("index");
-    match std::fs::copy(repository.repo().index_path(), &index) {
+    let own = repository.repo().index_path();
+    // As old as the own one: git reads again what may have changed since the index was written.
+    let copy = std::fs::copy(&own, &index).and_then(|_| times::keep(&index, &own.metadata()?));
+    match copy {
         // Nothing has been staged yet.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        copied => drop(copied.map_err(no_index)?),
+        copied => copied.map_err(no_index)?,
     }
     let git = || Ok::<_, Error>(git(repository)?.env("GIT_INDEX_FILE", &index));
-    if !may_be_unmerged && !git()?.args(["ls-files", "--unmerged"]).run()?.is_empty() {
-        return Ok(None);
+    let is_unmerged =
+        |index: &gix::index::File| index.entries().iter().any(|entry| entry.stage_raw() != 0);
+    if !may_be_unmerged && repository.repo().index().is_ok_and(|index| is_unmerged(&index)) {
+        return Err(Error::new(&GIT_FAILED, "the checkout has files that are unmerged").hint(
+            "settle what is unmerged first, or take the commit: aye run --base head, aye session sync --onto head",
+        ));
     }
     if let Err(error) = git()?.args(["add", "--update", "--ignore-errors", ":/"]).run() {
         let Some(top) = repository.work_dir().filter(|_| may_be_unmerged) else {
@@ -179,7 +153,7 @@ fn staged_by_copy(repository: &Repository, may_be_unmerged: bool) -> Result<Opti
         let args = ["update-index", "-z", "--force-remove", "--stdin"];
         git()?.directory(&top).args(args).stdin(left).run()?;
     }
-    Ok(Some(git()?.args(["write-tree"]).text()?.trim().to_owned()))
+    Ok(git()?.args(["write-tree"]).text()?.trim().to_owned())
 }
 
 fn no_index(error: std::io::Error) -> Error {
