@@ -93,6 +93,7 @@ pub(super) fn check_description(description: Option<&str>) -> Result<()> {
 /// [`TakeBack`]. The ones of [`TakeBack::run`] name the proposal, which stands.
 pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<Recorded> {
     let Session { store, caller, now } = session;
+    let _head = store.pin_head();
     let description = details.description.or_else(|| draft.message.clone());
     check_description(description.as_deref())?;
     let back = TakeBack::of(session, &draft)?;

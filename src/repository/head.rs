@@ -1,5 +1,7 @@
 //! What HEAD names: the branch, and the files for proposals where there is no work tree.
 
+use std::cell::{Cell, RefCell};
+
 use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 
@@ -19,6 +21,7 @@ struct Head<'repository> {
 }
 
 /// HEAD, read once, so that all that is asked about it is about the same one.
+#[derive(Clone)]
 pub struct Checkout {
     /// The branch, whole, whether it has a commit or not; `None` where HEAD is detached.
     pub branch: Option<String>,
@@ -28,17 +31,49 @@ pub struct Checkout {
     pub is_unborn: bool,
 }
 
+/// Until it is dropped, HEAD is what it was when it was first read: see [`Repository::pin_head`].
+pub struct PinnedHead<'repository>(&'repository Pin);
+
+/// HEAD as it was read first, and how many [`PinnedHead`]s want it to stay.
+#[derive(Default)]
+pub(super) struct Pin {
+    head: RefCell<Option<Checkout>>,
+    count: Cell<usize>,
+}
+
+impl Drop for PinnedHead<'_> {
+    fn drop(&mut self) {
+        self.0.count.set(self.0.count.get() - 1);
+        if self.0.count.get() == 0 {
+            self.0.head.take();
+        }
+    }
+}
+
 impl Repository {
-    /// HEAD as it is now.
+    /// Reads HEAD once as long as the returned value lives: for a command that does not move it, and ends soon.
+    pub fn pin_head(&self) -> PinnedHead<'_> {
+        self.pin.count.set(self.pin.count.get() + 1);
+        PinnedHead(&self.pin)
+    }
+
+    /// HEAD as it is now, unless it is pinned.
     ///
     /// # Errors
     /// Those of gix.
     pub(crate) fn checkout(&self) -> Result<Checkout, gix::Error> {
+        if let Some(head) = &*self.pin.head.borrow() {
+            return Ok(head.clone());
+        }
         let mut head = self.repo.head()?;
         let branch = head.referent_name().map(|name| name.to_string());
         let is_unborn = head.is_unborn();
         let commit = head.try_peel_to_id().ok().flatten().map(gix::Id::detach);
-        Ok(Checkout { branch, commit, is_unborn })
+        let head = Checkout { branch, commit, is_unborn };
+        if self.pin.count.get() > 0 {
+            self.pin.head.replace(Some(head.clone()));
+        }
+        Ok(head)
     }
 
     /// HEAD, for what is made on it; `None` before the first commit.
@@ -55,16 +90,14 @@ impl Repository {
 
     /// The short name of the branch that is checked out, `HEAD` if none is.
     pub fn branch(&self) -> String {
-        use bstr::ByteSlice as _;
-        match self.repo.head_name() {
-            Ok(Some(name)) => name.shorten().to_str_lossy().into_owned(),
-            _ => "HEAD".into(),
-        }
+        let name = self.head_ref();
+        let name = name.and_then(|name| gix::refs::FullName::try_from(name).ok());
+        name.map_or_else(|| "HEAD".into(), |name| name.shorten().to_string())
     }
 
     /// The blob that HEAD has at `path`, by its hex id.
     pub fn id_in_head(&self, path: &RepoPath) -> Option<String> {
-        let tree = self.repo.head_tree().ok()?;
+        let tree = self.repo.find_commit(self.checkout().ok()?.commit?).ok()?.tree().ok()?;
         let found = tree.lookup_entry(path.components().map(|name| name.to_vec())).ok()??;
         found.mode().is_blob().then(|| found.object_id().to_string())
     }
@@ -107,14 +140,10 @@ impl Snapshot for Head<'_> {
             )
             .hint("`git fsck` reports what is damaged")
         };
-        let tree = match self.commit {
-            None if repo.head_id().is_err() => return Ok(None),
-            None => repo.head_tree().map_err(|error| broken(&error))?,
-            Some(id) => {
-                let commit = repo.find_commit(id).map_err(|error| broken(&error))?;
-                commit.tree().map_err(|error| broken(&error))?
-            }
-        };
+        let head = || self.repository.checkout().ok()?.commit;
+        let Some(id) = self.commit.or_else(head) else { return Ok(None) };
+        let commit = repo.find_commit(id).map_err(|error| broken(&error))?;
+        let tree = commit.tree().map_err(|error| broken(&error))?;
         let names = path.components().map(|name| name.to_vec());
         let Some(entry) = tree.lookup_entry(names).map_err(|error| broken(&error))? else {
             return Ok(None);

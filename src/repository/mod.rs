@@ -68,6 +68,7 @@ pub struct Repository {
     settings: OnceCell<Settings>,
     recent: Recent,
     promisor: OnceCell<Option<String>>,
+    pin: head::Pin,
     /// Its git directory is an agent's, so git is not run with it.
     is_foreign: bool,
 }
@@ -97,8 +98,8 @@ impl Repository {
 
     /// `repo`, of which nothing is read yet.
     fn of(repo: gix::Repository, common_dir: PathBuf, recent: Recent) -> Self {
-        let (settings, promisor) = Default::default();
-        Self { repo, common_dir, settings, recent, promisor, is_foreign: false }
+        let (settings, promisor, pin) = Default::default();
+        Self { repo, common_dir, settings, recent, promisor, pin, is_foreign: false }
     }
 
     /// The same repository with its work tree at `top`: files there are read by its rules, and by no git

@@ -32,7 +32,7 @@ pub(super) fn make(
     now: DateTime<Utc>,
 ) -> Result<ObjectId> {
     let mut batch = Batch::new(&store.repo);
-    let head = store.repo.head_id().ok().map(gix::Id::detach);
+    let head = store.checkout().ok().and_then(|head| head.commit);
     let base = match on_lower(store, proposal, head, view, now) {
         Some(base) => base,
         None => base(store, proposal, head, &mut batch)?,

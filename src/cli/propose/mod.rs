@@ -127,6 +127,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return inside::run(context, store, &found, &name, args);
     }
     let store = context.prepared(found)?;
+    let _head = store.pin_head();
     if args.public.public {
         context.refuse_agents("publish what would be private", "aye propose --public")?;
     }

@@ -519,7 +519,7 @@ impl<'store> Writer<'store> {
     }
 
     fn head(&self) -> Option<String> {
-        self.store.repo.head_id().ok().map(|id| id.to_string())
+        self.store.checkout().ok()?.commit.map(|id| id.to_string())
     }
 }
 
