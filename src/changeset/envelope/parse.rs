@@ -12,8 +12,8 @@ const BEGIN: &[u8] = b"*** Begin Patch";
 const ENVIRONMENT: &[u8] = b"*** Environment ID:";
 const END: &[u8] = b"*** End Patch";
 
-/// What the command is called.
-const NAMES: [&str; 2] = ["apply_patch <<", "applypatch <<"];
+/// The command that is read: a here-document.
+const COMMANDS: [&str; 2] = ["apply_patch <<", "applypatch <<"];
 /// Shells that take it as text.
 const SHELLS: [&str; 4] = ["bash -lc \"", "bash -lc '", "bash -c \"", "sh -c '"];
 
@@ -52,24 +52,36 @@ fn starts_unified(line: &[u8], next: &[u8]) -> bool {
 /// # Errors
 /// `patch_invalid`.
 pub fn refuse_command(bytes: &[u8]) -> Result<()> {
-    let mut lines = bytes.split(|b| *b == b'\n').map(|line| line.trim());
-    let in_front: Vec<&[u8]> = lines.by_ref().take_while(|line| *line != BEGIN).collect();
-    let is_command = |line: &&[u8]| {
-        line.contains_str("<<") || line.starts_with(b"cd ") || line.contains_str("&&")
-    };
-    if bytes.len() < BEGIN.len() || !in_front.iter().any(|line| line.contains_str("apply_patch")) {
+    let mut lines = bytes.split(|b| *b == b'\n').peekable();
+    let mut in_front = Vec::new();
+    loop {
+        let Some(line) = lines.next() else { return Ok(()) };
+        let next = lines.peek().copied().unwrap_or_default();
+        // What a diff or a commit holds is no command.
+        if starts_unified(line, next) || starts_commit(line, next) {
+            return Ok(());
+        }
+        if line.trim() == BEGIN {
+            break;
+        }
+        in_front.push(line.trim());
+    }
+    let names_it =
+        |line: &&[u8]| line.contains_str("apply_patch") || line.contains_str("applypatch");
+    if !in_front.iter().any(names_it) {
         return Ok(());
     }
-    for (at, line) in in_front.iter().enumerate().filter(|(_, line)| is_command(line)) {
+    for (at, line) in in_front.iter().enumerate() {
+        let is_command =
+            line.contains_str("<<") || line.contains_str("&&") || line.starts_with(b"cd ");
         let line = line.strip_prefix(b"$ ").unwrap_or(line);
         let shell = SHELLS.iter().find_map(|shell| line.strip_prefix(shell.as_bytes()));
         let command = shell.unwrap_or(line);
-        if !NAMES.iter().any(|name| command.starts_with(name.as_bytes())) {
-            return Err(invalid(at + 1, format!("'{}' in front of the patch is not run", excerpt(line)))
-                .hint(
-                    "send the patch alone, from '*** Begin Patch' to '*** End Patch', with paths from the \
-                     repository's top",
-                ));
+        if is_command && !COMMANDS.iter().any(|start| command.starts_with(start.as_bytes())) {
+            let what = format!("'{}' in front of the patch is not run", excerpt(line));
+            return Err(invalid(at + 1, what).hint(
+                "send the patch alone, from '*** Begin Patch' to '*** End Patch', with paths from the repository's top",
+            ));
         }
     }
     Ok(())

@@ -79,6 +79,19 @@ fn a_unified_diff_about_envelopes_is_no_envelope() {
 }
 
 #[test]
+fn commands_in_a_diff_are_in_front_of_nothing() {
+    let command = "cd a && apply_patch <<EOF\n";
+    for text in [
+        format!("--- a/doc\n+++ b/doc\n@@ -1,2 +1 @@\n-{command} x\n"),
+        format!("diff --git a/doc b/doc\n {command}*** Begin Patch\n"),
+        command.to_owned(),
+    ] {
+        assert!(refuse_command(text.as_bytes()).is_ok(), "{text}");
+    }
+    assert!(refuse_command(format!("{command}*** Begin Patch\n").as_bytes()).is_err());
+}
+
+#[test]
 fn a_match_must_be_unique_from_the_cursor_on() {
     let body = "*** Update File: a.py\n@@\n-        return 1\n+        return 2\n";
     let error = fails(&[("a.py", PY)], body, &codes::HUNK_AMBIGUOUS);
