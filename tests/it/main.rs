@@ -19,6 +19,7 @@ mod apply_beside_git;
 mod apply_fetched;
 mod approve;
 mod arrows;
+mod attacks;
 mod audiences;
 mod bad_input;
 mod beside;

@@ -17,7 +17,7 @@
 
 pub mod agents;
 pub mod clones;
-pub mod hostile;
+pub mod forger;
 pub mod memory;
 pub mod patches;
 pub mod record;

@@ -1,0 +1,240 @@
+//! Names that two things share, modes, and what git substitutes (M1, M3, L6, L7).
+
+use super::*;
+use serde_json::json;
+
+#[test]
+fn ids_take_four_characters_at_least() {
+    let scene = scene();
+    let id = &scene.id;
+    scene.repo.aye(&["show", &id[.."prop_".len() + 3]]).fails("invalid_id", 6);
+    for name in [&id["prop_".len()..][..4], &id[.."prop_".len() + 4], id] {
+        let shown = scene.repo.aye(&["show", name, "--json"]).ok().json();
+        assert_eq!(shown["proposal_id"], id.as_str());
+    }
+    let list = scene.repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(list["proposals"][0]["short_id"].as_str().map(str::len), Some(4));
+}
+
+/// A revision of the proposal, another one for each number.
+fn revision(scene: &Scene, first: &Forged, number: usize) -> (String, Forged) {
+    let changes = json!([{"path": "a.txt", "before": forger::side(&scene.repo, "one\ntwo\nthree\n"),
+        "after": forger::side(&scene.repo, "EVIL\n")}]);
+    let data = json!({"reason": "answer", "changes": changes, "description": number.to_string()});
+    let forged = Forged::event("revise", data).on(&[&scene.thread]);
+    let forged = Forged { tree: first.tree.clone(), ..forged };
+    (forged.write(&scene.repo), forged)
+}
+
+/// A few digits of a revision are soon those of another one as well.
+#[test]
+fn a_beginning_of_two_revisions_names_neither() {
+    let scene = scene();
+    let first = Forged::read(&scene.repo, &scene.thread);
+    // With 300 commits two begin with the same two digits; four digits are asked for in the same way.
+    let mut known = std::collections::HashMap::new();
+    let (one, two) = (0..)
+        .find_map(|number| {
+            let (id, _) = revision(&scene, &first, number);
+            known.insert(id[..3].to_owned(), id.clone()).map(|other| (other, id))
+        })
+        .expect("two that begin alike");
+    forger::fetched_from(&scene.repo, "1111111111111111", &scene.thread, &one);
+    forger::fetched_from(&scene.repo, "2222222222222222", &scene.thread, &two);
+    let common = one.bytes().zip(two.bytes()).take_while(|(a, b)| a == b).count();
+    let at = |id: &str, digits: usize| format!("{}@{}", scene.id, &id[..digits]);
+    if common >= 4 {
+        scene.repo.aye(&["diff", &at(&one, common)]).fails("ambiguous_id", 2);
+    }
+    for verb in ["apply", "approve", "reject"] {
+        scene.repo.aye(&[verb, &at(&one, 11), "--yes"]).fails("revision_required", 4);
+        scene
+            .repo
+            .aye(&[verb, &at(&one, 4), "--yes"])
+            .status
+            .ne(&0)
+            .then_some(())
+            .expect("refused");
+    }
+    scene.is("pending");
+    assert_eq!(scene.repo.text("a.txt"), "one\ntwo\nthree\n");
+    // Which of the two counts last is known to everybody; the other one is not what is decided.
+    let now = show(&scene.repo, &scene.id)["revision"].as_str().expect("an id").to_owned();
+    let other = if now == one { &two } else { &one };
+    scene.repo.aye(&["apply", &at(other, 40), "--yes"]).fails("revised_meanwhile", 5);
+    scene.repo.aye(&["apply", &at(&now, 12), "--yes"]).ok();
+    assert_eq!(scene.repo.text("a.txt"), "EVIL\n");
+}
+
+/// A person who looked at one proposal by its staging id decides no other by it.
+#[test]
+fn a_staging_id_of_two_proposals_names_neither() {
+    let repo = Repo::with(&[("a.txt", "a\n")]);
+    repo.aye(&["memory", "init"]).ok();
+    repo.let_flags_decide();
+    repo.commit("memory");
+    let staged = repo.agent(
+        "bot",
+        &[
+            "memory", "stage", "--intent", "add_pitfall", "-o", "append_to_section", "--path",
+            "pitfalls.md", "--section-id", "pitfalls", "--content", "- harmless", "--json",
+        ],
+    );
+    let staged = staged.ok().json();
+    let (own, name) = (staged["proposal_id"].clone(), staged["staging_id"].clone());
+    let (own, name) = (own.as_str().expect("an id"), name.as_str().expect("an id"));
+    let genuine = thread(&repo, own);
+    let second = |staging: &str| {
+        let forged = Forged::propose(&repo, &genuine, ".agent-memory/x.md", "evil\n", "later");
+        let after =
+            forger::tree(&repo, &format!("100644 blob {}\tx.md\n", forger::blob(&repo, "evil\n")));
+        let after = forger::tree(&repo, &format!("040000 tree {after}\t.agent-memory\n"));
+        let forged = forged.entry("after", &format!("040000 tree {after}"));
+        fetched_thread(&repo, &forged.data(json!({"memory": {"staging_id": staging}})))
+    };
+    // Nor does one take the place of a proposal's own id.
+    second(own);
+    assert_eq!(show(&repo, own)["proposal_id"], own);
+    second(name);
+    for args in [
+        &["show", name][..],
+        &["apply", name, "--yes"],
+        &["reject", name, "--yes"],
+        &["log", name],
+        &["approve", name, "--yes"],
+    ] {
+        repo.aye(args).fails("ambiguous_id", 2);
+    }
+    repo.aye(&["apply", own, "--yes"]).ok();
+    assert!(repo.text(".agent-memory/pitfalls.md").ends_with("- harmless\n"));
+}
+
+/// An approved file is one with its mode.
+#[test]
+fn a_symlink_with_the_approved_blob_is_not_the_approved_file() {
+    for (mode, path) in [("120000", "a.txt"), ("100755", "a.txt"), ("120000", "new.txt")] {
+        let repo = Repo::with(&[("a.txt", "one\n")]);
+        let content = if path == "a.txt" { "../../../etc/passwd" } else { "target" };
+        let args = ["propose", path, "--content-file", "-", "-q"];
+        let id = repo.cmd(&args).env("AYE_AGENT", "codex").stdin(content).run().ok().id();
+        repo.aye(&["apply", &id, "--yes"]).ok();
+        repo.git(&["add", "-A"]);
+        let honest = repo.copy();
+        commit_as(&honest, &id);
+        honest.aye(&LAST).ok();
+        let blob = forger::blob(&repo, content);
+        repo.git(&["update-index", "--cacheinfo", &format!("{mode},{blob},{path}")]);
+        repo.git(&["commit", "-q", "-m", &format!("Land it\n\nProposal-Id: {id}")]);
+        assert!(repo.git(&["ls-tree", "HEAD", path]).starts_with(mode));
+        refuses_the_commit(&repo, &["content_differs"]);
+    }
+}
+
+#[test]
+fn replace_refs_and_grafts_change_no_thread() {
+    let scene = scene();
+    let apply = scene.apply().write(&scene.repo);
+    let comment = Forged::comment("x").on(&[&scene.thread]).write(&scene.repo);
+    scene.fetches(&comment);
+    // The comment's commit is said to be the apply's, and the apply to be without parents.
+    scene.repo.git(&["replace", &comment, &apply]);
+    scene.is("pending");
+    scene.repo.git(&["replace", "-d", &comment]);
+    scene.repo.write(".git/info/grafts", format!("{comment}\n"));
+    scene.is("pending");
+    assert!(!finds(&scene.repo, DAMAGED));
+    scene.repo.write(".git/info/grafts", format!("{comment} {} {apply}\n", scene.thread));
+    scene.is("pending");
+    // Nor does either take a commit out of a range.
+    scene.repo.write("b.txt", "unasked\n");
+    let hidden = scene.repo.commit("No proposal");
+    scene.repo.write("b.txt", "later\n");
+    let last = scene.repo.commit("Nor here");
+    let range = ["check", "--range", "HEAD~2..HEAD", "--require-proposal"];
+    let count =
+        || rules(&scene.repo, &range).iter().filter(|(_, rule)| rule == "no_proposal").count();
+    scene.repo.remove(".git/info/grafts");
+    assert_eq!(count(), 2);
+    let base = scene.repo.git(&["rev-parse", "HEAD~2"]);
+    let range = ["check", "--range", &format!("{base}..{last}"), "--require-proposal"];
+    scene.repo.write(".git/info/grafts", format!("{last} {base}\n"));
+    let found = rules(&scene.repo, &range);
+    assert_eq!(
+        found.iter().filter(|(_, rule)| rule == "no_proposal").count(),
+        2,
+        "{found:?} {hidden}"
+    );
+}
+
+/// A hook that moves HEAD while the commit is made.
+#[test]
+fn a_decision_names_the_branch_that_the_commit_went_to() {
+    let scene = scene();
+    scene.repo.git(&["branch", "other"]);
+    scene.repo.script(".git/hooks/pre-commit", "git symbolic-ref HEAD refs/heads/other");
+    let run = scene.repo.aye(&["apply", &scene.id, "--yes", "--commit"]);
+    let own = Forged::read(&scene.repo, &clones::tip(&scene.repo, &scene.thread));
+    let target = own.statement.map(|statement| statement["target"]["ref"].clone());
+    assert!(run.status != 0 || target == Some(json!("refs/heads/other")), "{run}{target:?}");
+}
+
+/// Text in the description cuts nothing off for git, and twins of a name are told apart.
+#[test]
+fn a_scissors_line_hides_no_trailer_from_git() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let why = "Say it\n\n# ------------------------ >8 ------------------------\nhidden";
+    let args = ["propose", "a.txt", "--old", "one", "--new", "ONE", "-m", why, "-q"];
+    let id = repo.agent("codex", &args).ok().id();
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    let trailers = repo.git(&["log", "-1", "--format=%(trailers:key=Proposal-Id,valueonly)"]);
+    assert_eq!(trailers.trim(), id);
+    repo.aye(&LAST).ok();
+}
+
+#[test]
+fn snippets_that_do_not_make_the_shown_content_are_refused() {
+    let scene = scene();
+    let changes = json!([{"path": "a.txt", "before": forger::side(&scene.repo, "one\ntwo\nthree\n"),
+        "after": forger::side(&scene.repo, "one\nTWO\nthree\n"),
+        "snippets": [{"old": "three", "new": "EVIL"}]}]);
+    let like =
+        Forged::propose(&scene.repo, &scene.thread, "a.txt", "one\nTWO\nthree\n", "Harmless");
+    let like = like.content(&scene.repo, "before", &[("a.txt", "one\ntwo\nthree\n")]);
+    let id = fetched_thread(&scene.repo, &like.data(json!({ "changes": changes })));
+    for args in [&["diff", &id][..], &["apply", &id, "--yes"]] {
+        scene.repo.aye(args).fails("event_contradicts", 6);
+    }
+    assert_eq!(scene.repo.text("a.txt"), "one\ntwo\nthree\n");
+    assert!(finds(&scene.repo, "event_contradicts"));
+    scene.repo.aye(&["reject", &id, "--yes"]).ok();
+}
+
+/// The SHA-256 of each side holds where git's own hash would not.
+#[test]
+fn a_side_with_another_sha256_than_its_content_is_refused() {
+    let scene = scene();
+    let mut after = forger::side(&scene.repo, "evil\n");
+    after["sha256"] = forger::sha256("harmless\n").into();
+    let like = Forged::propose(&scene.repo, &scene.thread, "new.txt", "evil\n", "Harmless");
+    let id = fetched_thread(
+        &scene.repo,
+        &like.data(json!({"changes": [{"path": "new.txt", "after": after}]})),
+    );
+    assert_ne!(scene.repo.aye(&["apply", &id, "--yes"]).status, 0);
+    assert!(!scene.repo.exists("new.txt"));
+}
+
+/// An event shows nothing of this repository that its own tree does not hold.
+#[test]
+fn content_that_the_event_does_not_carry_is_not_shown() {
+    let scene = scene();
+    scene.repo.write("secret", "not for this event\n");
+    scene.repo.commit("A secret");
+    let like = Forged::propose(&scene.repo, &scene.thread, "new.txt", "x\n", "Look");
+    let after = forger::side(&scene.repo, "not for this event\n");
+    let data = json!({"changes": [{"path": "new.txt", "after": after}]});
+    let id = fetched_thread(&scene.repo, &like.data(data));
+    let run = scene.repo.aye(&["diff", &id]);
+    assert!(!format!("{run}").contains("not for this event"), "{run}");
+    assert_ne!(scene.repo.aye(&["apply", &id, "--yes"]).status, 0);
+}
