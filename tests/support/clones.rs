@@ -9,7 +9,15 @@ pub const FETCH: &str = "refs/aye/by/*:refs/aye/remotes/origin/*";
 
 /// Makes `server` the remote `origin` of `repo`.
 pub fn join(repo: &Repo, server: &Repo) {
-    repo.git(&["remote", "add", "origin", &server.root().to_string_lossy()]);
+    origin(repo);
+    repo.git(&["config", "remote.origin.url", &server.root().to_string_lossy()]);
+}
+
+/// Lets `repo` have a remote `origin`: names of remotes are those of git's configuration.
+pub fn origin(repo: &Repo) {
+    if !repo.text(".git/config").contains("[remote \"origin\"]") {
+        repo.git(&["remote", "add", "origin", "../nowhere"]);
+    }
 }
 
 /// A clone with the server's branch `main` checked out.
@@ -42,6 +50,7 @@ pub fn name(repo: &Repo) -> Option<String> {
 
 /// Lets `to` have what `from` shares, as fetched from the remote `origin`.
 pub fn exchange(to: &Repo, from: &Repo) {
+    origin(to);
     let clone = name(from).expect("it has written something");
     let threads = format!("+refs/aye/p/*:refs/aye/remotes/origin/{clone}/*");
     to.git(&["fetch", "-q", &from.root().to_string_lossy(), &threads]);

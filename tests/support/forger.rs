@@ -225,6 +225,7 @@ pub fn fetched(repo: &Repo, thread: &str, tip: &str) {
 
 /// The same from another clone. Written as a file: `git update-ref` refuses what is not there.
 pub fn fetched_from(repo: &Repo, clone: &str, thread: &str, tip: &str) {
+    super::clones::origin(repo);
     repo.write(&format!(".git/refs/aye/remotes/origin/{clone}/{thread}"), format!("{tip}\n"));
 }
 
