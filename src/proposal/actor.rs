@@ -57,12 +57,10 @@ impl AgentRun {
         (run != Self::default()).then_some(run)
     }
 
-    /// Reads what an event says, whatever it is: a reader of an older version ignores it, so nothing in it
-    /// makes an event malformed.
-    pub fn lenient<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Self>, D::Error> {
-        let value = serde_json::Value::deserialize(from)?;
+    /// Reads what an event says, whatever it is: nothing in it makes an event malformed.
+    pub fn lenient(value: &serde_json::Value) -> Option<Self> {
         let text = |name: &str| value.get(name).and_then(serde_json::Value::as_str);
-        Ok(Self::new(text("session"), text("model")))
+        Self::new(text("session"), text("model"))
     }
 }
 

@@ -37,8 +37,8 @@ pub struct Request<'a> {
     pub verb: Verb,
     /// To which proposal; `None` where there is none yet.
     pub proposal: Option<&'a Proposal>,
-    /// This clone's lane, if it has one.
-    pub lane: Option<&'a str>,
+    /// The clone that it would be written in, if it has a name.
+    pub clone: Option<&'a str>,
     /// What shows that the caller decided.
     pub evidence: Evidence,
     /// It changes memory.
@@ -98,7 +98,7 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
     let own = || {
         request
             .proposal
-            .is_some_and(|proposal| proposal.is_proposed_by(&caller.actor, request.lane))
+            .is_some_and(|proposal| proposal.is_proposed_by(&caller.actor, request.clone))
     };
     let granted = match rules::answer(class, request.verb) {
         Answer::Yes => true,
@@ -206,7 +206,7 @@ mod tests {
         let request = Request {
             verb,
             proposal: None,
-            lane: None,
+            clone: None,
             evidence,
             memory: false,
             sensitive: false,
@@ -270,7 +270,7 @@ mod tests {
         let mut request = Request {
             verb: Verb::Apply,
             proposal: None,
-            lane: None,
+            clone: None,
             evidence: Evidence::Flag,
             memory: true,
             sensitive: false,

@@ -25,9 +25,9 @@ impl State {
 }
 
 impl Decision {
-    /// Whether it is of one of the lanes `own`.
+    /// Whether it was made in one of the clones `own`.
     pub fn is_of(&self, own: &[String]) -> bool {
-        own.contains(&self.lane)
+        own.contains(&self.clone)
     }
 }
 
@@ -41,14 +41,11 @@ impl Proposal {
         std::iter::once(&self.state).chain(&self.beside)
     }
 
-    /// Whether two clones that decided so have decided alike: both said nay, or aye to the same changes. Of a part that
-    /// is taken each makes a revision of its own.
+    /// Whether two clones that decided so have decided alike: both said nay, or aye to the same content of the same
+    /// files. Of a part that is taken each makes a revision of its own.
     pub fn is_like(&self, one: &State, other: &State) -> bool {
         match (one, other) {
-            (State::Applied(a), State::Applied(b)) => {
-                let changes = |made: &Decision| Some(&self.revision(&made.revision)?.changes);
-                a.revision == b.revision || changes(a).is_some() && changes(a) == changes(b)
-            }
+            (State::Applied(a), State::Applied(b)) => a.made == b.made,
             (State::Rejected(_), State::Rejected(_)) | (State::Pending, State::Pending) => true,
             _ => false,
         }
@@ -68,7 +65,7 @@ impl Proposal {
         })
     }
 
-    /// The apply that stands and was made in the clone with the lanes `own`, if that wrote anything, like the one that
+    /// The apply that stands and was made in one of the clones `own`, if that wrote anything, like the one that
     /// counts or not; else that one. What was written here nobody else knows as well.
     pub fn apply_here(&self, own: &[String]) -> Option<&Decision> {
         let writes = |made: &Decision| made.written.iter().any(|file| file.before != file.after);
@@ -80,8 +77,8 @@ impl Proposal {
         all.into_iter().find(is_here).or_else(|| self.applies().next())
     }
 
-    /// What this clone may take back of `decision`, an apply that stands: what was written, where that is of one of
-    /// this clone's lanes, `own`. Of another one it is the step of the revision decided on, for what a file held here
+    /// What this clone may take back of `decision`, an apply that stands: what was written, where it was made in one of
+    /// the clones `own`. Of another one it is the step of the revision decided on, for what a file held here
     /// before nobody else can know; a file that the revision does not change is left out.
     pub fn restorable(&self, decision: &Decision, own: &[String]) -> Vec<Written> {
         let mut written = decision.written.clone();

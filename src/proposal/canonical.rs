@@ -1,10 +1,13 @@
-//! Canonical JSON: sorted keys, no blanks, one final newline. Equal values have equal bytes.
+//! Canonical JSON: sorted keys, no blanks, integers. Equal values have equal bytes, and no others.
 
 use serde_json::Value;
 
 use crate::error::{Error, Result};
 
-/// The canonical bytes of what `value` is as JSON.
+/// Largest integer, and the negative of the smallest: other readers of JSON keep those exactly.
+const MAX: u64 = (1 << 53) - 1;
+
+/// The canonical bytes of what `value` is as JSON, with a line feed at the end, as blobs and files have them.
 ///
 /// # Errors
 /// `internal_error` if it cannot be written as JSON.
@@ -13,18 +16,54 @@ pub fn of(value: &impl serde::Serialize) -> Result<Vec<u8>> {
     Ok(to_bytes(&value))
 }
 
-/// The canonical bytes of `value`.
+/// The canonical bytes of `value`, with a line feed at the end.
 pub fn to_bytes(value: &Value) -> Vec<u8> {
-    let mut out = Vec::new();
-    write(value, &mut out);
+    let mut out = to_line(value);
     out.push(b'\n');
     out
 }
 
-/// Whether `bytes` are the canonical ones of `value`, which is written with its keys in order.
-pub fn is_of_sorted(value: &impl serde::Serialize, bytes: &[u8]) -> bool {
-    let mut rest = Rest(bytes);
-    serde_json::to_writer(&mut rest, value).is_ok() && rest.0 == b"\n"
+/// The canonical bytes of `value`, without a line feed, as headers of commits have them.
+pub fn to_line(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    // A vector takes every byte.
+    let _ = write(value, &mut out);
+    out
+}
+
+/// Reads what [`to_line`] writes.
+///
+/// # Errors
+/// What is wrong with anything else.
+pub fn parse(line: &[u8]) -> std::result::Result<Value, String> {
+    let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let mut rest = Rest(line);
+    if write(&value, &mut rest).is_err() || !rest.0.is_empty() {
+        return Err("it is not in its canonical form".into());
+    }
+    if !has_integers(&value) {
+        return Err("a number is no integer, or too large".into());
+    }
+    Ok(value)
+}
+
+/// Whether `line` is the canonical form of `value`, which is written with its keys in order.
+pub fn is_of_sorted(value: &impl serde::Serialize, line: &[u8]) -> bool {
+    let mut rest = Rest(line);
+    serde_json::to_writer(&mut rest, value).is_ok() && rest.0.is_empty()
+}
+
+fn has_integers(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            let size = number.as_u64().or(number.as_i64().map(i64::unsigned_abs));
+            size.is_some_and(|size| size <= MAX)
+        }
+        Value::Array(items) => items.iter().all(has_integers),
+        Value::Object(map) => map.values().all(has_integers),
+        _ => true,
+    }
 }
 
 /// What is left of bytes, of which all that is written has to be the beginning.
@@ -41,54 +80,76 @@ impl std::io::Write for Rest<'_> {
     }
 }
 
-fn write(value: &Value, out: &mut Vec<u8>) {
+fn write(value: &Value, out: &mut impl std::io::Write) -> std::io::Result<()> {
     match value {
         // The map's own order depends on a serde_json feature that any crate may turn on.
         Value::Object(map) if map.keys().is_sorted() => object(map.iter(), out),
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_unstable_by(|a, b| a.0.cmp(b.0));
-            object(entries.into_iter(), out);
+            object(entries.into_iter(), out)
         }
         Value::Array(items) => {
-            out.push(b'[');
             for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write(item, out);
+                out.write_all(if index > 0 { b"," } else { b"[" })?;
+                write(item, out)?;
             }
-            out.push(b']');
+            out.write_all(if items.is_empty() { b"[]" } else { b"]" })
         }
-        scalar => json(scalar, out),
+        scalar => Ok(serde_json::to_writer(out, scalar)?),
     }
 }
 
-fn object<'a>(entries: impl Iterator<Item = (&'a String, &'a Value)>, out: &mut Vec<u8>) {
-    out.push(b'{');
+fn object<'a>(
+    entries: impl Iterator<Item = (&'a String, &'a Value)>,
+    out: &mut impl std::io::Write,
+) -> std::io::Result<()> {
+    out.write_all(b"{")?;
     for (index, (key, value)) in entries.enumerate() {
         if index > 0 {
-            out.push(b',');
+            out.write_all(b",")?;
         }
-        json(key, out);
-        out.push(b':');
-        write(value, out);
+        serde_json::to_writer(&mut *out, key)?;
+        out.write_all(b":")?;
+        write(value, out)?;
     }
-    out.push(b'}');
-}
-
-fn json(scalar: &impl serde::Serialize, out: &mut Vec<u8>) {
-    // Strings and numbers always have a form, and a vector takes every byte.
-    let _ = serde_json::to_writer(out, scalar);
+    out.write_all(b"}")
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::*;
+
     #[test]
     fn keys_are_sorted_at_every_depth() {
-        let value = json!({"b": [{"z": 1, "a": "x\n"}], "a": null});
-        assert_eq!(super::to_bytes(&value), b"{\"a\":null,\"b\":[{\"a\":\"x\\n\",\"z\":1}]}\n");
+        let value = json!({"b": [{"z": 1, "a": "x\n"}, [], {}], "a": null});
+        let line = b"{\"a\":null,\"b\":[{\"a\":\"x\\n\",\"z\":1},[],{}]}";
+        assert_eq!(to_line(&value), line);
+        assert_eq!(parse(line).unwrap(), value);
+    }
+
+    #[test]
+    fn other_spellings_are_refused() {
+        for line in [
+            "{\"a\":1}\n",
+            "{\"a\": 1}",
+            "{\"a\":1,\"a\":1}",
+            "{\"b\":1,\"a\":1}",
+            "{\"a\":\"\\u0041\"}",
+            "{\"a\":\"\\/\"}",
+            "{\"a\":1.0}",
+            "{\"a\":1e2}",
+            "{\"a\":-0}",
+            "{\"a\":9007199254740992}",
+            "{\"a\":-9007199254740992}",
+            "{\"a\":18446744073709551616}",
+            "",
+        ] {
+            assert!(parse(line.as_bytes()).is_err(), "{line}");
+        }
+        assert!(parse(b"\"\xff\"").is_err());
+        assert!(parse(b"[-9007199254740991,9007199254740991]").is_ok());
     }
 }

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::Place;
-use super::event::{Entry, Evidence, How, Marked, On, RevisionReason, Subject, timestamp};
+use super::event::{
+    Entry, Evidence, Incomplete, Marked, On, RevisionReason, Subject, timestamp,
+};
 use super::state::{self, ChangesRequested, Decision, Revision, State};
 use super::statement::Target;
 use super::{Actor, ActorKind, Proposal, Status};
@@ -45,14 +47,9 @@ pub struct Document {
     /// `proposal.yaml`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stands_on: Vec<String>,
-    /// Whom it is for: `default` (the default remote), `private` (nobody else), or the name of another
-    /// remote. Absent in `proposal.yaml`.
+    /// Who sees it: `shared`, or `private` to this clone. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub audience: Option<String>,
-    /// Whom the decision is for that stands, as in `audience`, where that is somebody else: those whom the proposal is
-    /// for have not heard of it. Absent in `proposal.yaml`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision_audience: Option<String>,
+    pub space: Option<&'static str>,
     /// What deserves a second look while it is pending, and where. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<marks::Mark>,
@@ -70,13 +67,19 @@ pub struct Document {
     pub base: Option<String>,
     /// HEAD when the current revision was made: the branch that it was made for. Null before the first commit.
     pub target: Option<Target>,
+    /// What is new in the current revision, in words for it alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The changes of the current revision.
     pub changes: Vec<Change>,
+    /// What was left out of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<Incomplete>,
     /// Decided differently in two clones.
     pub contested: bool,
-    /// The version of aye that can read what may be a decision here; until then nothing is decided.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub needs: Option<String>,
+    /// Events that do not count, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
     /// What a reviewer wants changed.
     pub changes_requested: Option<Request>,
     /// Every request for changes, those that a revision has answered included, oldest first.
@@ -121,6 +124,15 @@ impl Document {
             }
         }
     }
+}
+
+/// An event that does not count.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Skipped {
+    /// Its id.
+    pub event: String,
+    /// Why, in words.
+    pub why: &'static str,
 }
 
 /// One file of a proposal.
@@ -194,7 +206,7 @@ pub struct Approval {
     pub counts: bool,
     /// Why, or what was looked at.
     pub reason: Option<String>,
-    /// Object id of the decision statement.
+    /// SHA-256 of the decision statement.
     pub statement: String,
 }
 
@@ -216,8 +228,6 @@ pub struct DecisionOutcome {
     pub by: String,
     /// When.
     pub at: String,
-    /// How it was decided.
-    pub how: How,
     /// What shows it: `terminal`, `flag`, `tool` or `hook`.
     #[schemars(with = "String")]
     pub evidence: Evidence,
@@ -225,8 +235,8 @@ pub struct DecisionOutcome {
     pub by_a_person: bool,
     /// Its own proposer took it back.
     pub withdrawn: bool,
-    /// Object id of the decision statement.
-    pub statement: Option<String>,
+    /// SHA-256 of the decision statement.
+    pub statement: String,
     /// The revision decided on.
     pub revision: String,
     /// The commit made with it.
@@ -377,8 +387,7 @@ impl Document {
             instead_of: proposal.instead_of.as_ref().map(ToString::to_string),
             on: current.on.clone(),
             stands_on: Vec::new(),
-            audience: None,
-            decision_audience: None,
+            space: None,
             marks: Vec::new(),
             proposed_by: proposal.proposed_by.clone(),
             created_at: timestamp(proposal.created_at),
@@ -387,9 +396,11 @@ impl Document {
             revisions: proposal.revisions.len(),
             base: current.base.clone(),
             target: current.target.clone(),
+            note: current.note.clone(),
             changes: changes(current),
+            incomplete: current.incomplete.clone(),
             contested: proposal.contested,
-            needs: proposal.needs.clone(),
+            skipped: proposal.skipped.iter().map(skipped).collect(),
             changes_requested: proposal.changes_requested.as_ref().map(request),
             requests: proposal.requests.iter().map(request).collect(),
             decision: proposal.decision().map(outcome),
@@ -494,7 +505,7 @@ pub fn approval(proposal: &Proposal, approval: &state::Approval) -> Approval {
         revision: approval.revision.clone(),
         counts: proposal.approvals_in_force().any(|found| found == approval),
         reason: approval.reason.clone(),
-        statement: approval.statement.id.clone(),
+        statement: approval.statement.clone(),
     }
 }
 
@@ -527,6 +538,10 @@ pub fn changes(revision: &Revision) -> Vec<Change> {
         .collect()
 }
 
+fn skipped(skipped: &state::Skipped) -> Skipped {
+    Skipped { event: skipped.event.clone(), why: skipped.why.as_str() }
+}
+
 fn request(request: &ChangesRequested) -> Request {
     Request {
         by: request.by.to_string(),
@@ -546,11 +561,10 @@ fn outcome(decision: &Decision) -> DecisionOutcome {
     DecisionOutcome {
         by: decision.by.to_string(),
         at: timestamp(decision.at),
-        how: decision.how,
         evidence: decision.evidence.clone(),
         by_a_person: decision.is_by_a_person(),
         withdrawn: decision.withdrawn,
-        statement: decision.statement.as_ref().map(|statement| statement.id.clone()),
+        statement: decision.statement.clone(),
         revision: decision.revision.clone(),
         commit: decision.commit.clone(),
     }

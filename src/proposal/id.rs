@@ -1,5 +1,6 @@
-//! Proposal ids: `prop_` and ten characters of Crockford's base32 (lower case), taken from the
-//! id of the proposal's first event. Any unique prefix names a proposal.
+//! Proposal ids: `prop_` and the beginning of the id of the proposal's first event in Crockford's base32 (lower
+//! case): ten characters, or as many as there are where ten are those of another proposal as well. Any unique
+//! prefix names a proposal.
 //!
 //! Alphabet: <https://www.crockford.com/base32.html>.
 
@@ -13,7 +14,12 @@ use crate::error::Error;
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const PREFIX: &str = "prop_";
+
+/// Characters of the short form: 50 bits.
 const LEN: usize = 10;
+
+/// Characters of the id of an event in SHA-256.
+const MAX_LEN: usize = 52;
 
 /// What the id of a direct patch begins with, in front of the characters of its event.
 pub const PATCH_PREFIX: &str = "patch_";
@@ -23,33 +29,33 @@ pub const PATCH_PREFIX: &str = "patch_";
 pub const SHORTEST: usize = 4;
 
 /// The id of a proposal.
-// In place, as a history has many hundred thousands of them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ProposalId([u8; PREFIX.len() + LEN]);
+pub struct ProposalId(Box<str>);
 
 impl ProposalId {
-    /// The id that belongs to a first event: 50 bits of its object id (hex).
-    pub fn from_event(event_id: &str) -> Self {
-        let digits = event_id.bytes().take(16).filter_map(|digit| char::from(digit).to_digit(16));
-        let bits = digits.fold(0_u64, |bits, digit| (bits << 4) | u64::from(digit));
-        let mut id = [0; PREFIX.len() + LEN];
-        let (prefix, code) = id.split_at_mut(PREFIX.len());
-        prefix.copy_from_slice(PREFIX.as_bytes());
-        for (i, character) in code.iter_mut().enumerate() {
-            *character = ALPHABET[((bits >> (59 - 5 * i)) & 31) as usize];
-        }
-        Self(id)
+    /// The short id that belongs to a first event (hex).
+    pub fn from_event(event: &str) -> Self {
+        Self(characters(event).take(LEN).fold(PREFIX.to_owned(), |id, next| id + next).into())
     }
 
-    /// The whole id.
+    /// The long one, which no other has.
+    pub fn long(event: &str) -> Self {
+        Self(characters(event).fold(PREFIX.to_owned(), |id, next| id + next).into())
+    }
+
+    /// The whole id, as it is written.
     pub fn as_str(&self) -> &str {
-        // It is ASCII.
-        std::str::from_utf8(&self.0).unwrap_or_default()
+        &self.0
+    }
+
+    /// Whether it may be that of the first event `event` (hex): of a short id that is no certainty.
+    pub fn is_of(&self, event: &str) -> bool {
+        begins(&self.0, event)
     }
 
     /// The id of the direct patch whose event would give a proposal this id.
     pub fn of_patch(&self) -> String {
-        format!("{PATCH_PREFIX}{}", &self.as_str()[PREFIX.len()..])
+        format!("{PATCH_PREFIX}{}", &self.0[PREFIX.len()..])
     }
 
     /// Reads what [`ProposalId::of_patch`] writes; `None` for anything else.
@@ -57,24 +63,48 @@ impl ProposalId {
         Self::parse(text.strip_prefix(PATCH_PREFIX)?).ok()
     }
 
-    /// As [`ProposalId::parse`], of a text that mostly is as ids are written everywhere.
-    fn read(text: &str) -> Result<Self, Error> {
-        let code = text.strip_prefix(PREFIX).filter(|code| code.len() == LEN);
-        if code.is_some_and(|code| code.bytes().all(|byte| ALPHABET.contains(&byte))) {
-            text.as_bytes().try_into().map(Self).map_err(|_| invalid(text))
-        } else {
-            Self::parse(text)
-        }
-    }
-
-    /// Reads a whole id.
+    /// Reads a whole id, short or longer.
     ///
     /// # Errors
     /// `invalid_id` if it has another form.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let prefix = normalize(text)?;
-        prefix.into_bytes().try_into().map(Self).map_err(|_| invalid(text))
+        if prefix.len() < PREFIX.len() + LEN { Err(invalid(text)) } else { Ok(Self(prefix.into())) }
     }
+}
+
+/// The characters of base32 that the hexadecimal digits of `event` make, five bits each, the last filled up with
+/// zeros.
+fn characters(event: &str) -> impl Iterator<Item = &'static str> {
+    let bits = event.bytes().filter_map(|digit| char::from(digit).to_digit(16));
+    let bits: Vec<u32> = bits.flat_map(|digit| (0..4).rev().map(move |at| digit >> at & 1)).collect();
+    const TEXT: &str = "0123456789abcdefghjkmnpqrstvwxyz";
+    (0..bits.len().div_ceil(5)).map(move |at| {
+        let value = (0..5).fold(0, |value, bit| value << 1 | bits.get(at * 5 + bit).unwrap_or(&0));
+        &TEXT[value as usize..=value as usize]
+    })
+}
+
+/// Whether an id that begins with `prefix` ([`normalize`]) may be that of the first event `event` (hex).
+pub fn begins(prefix: &str, event: &str) -> bool {
+    let mut characters = characters(event);
+    let code = prefix.strip_prefix(PREFIX).unwrap_or(prefix);
+    (0..code.len()).all(|at| characters.next() == code.get(at..=at))
+}
+
+/// The hexadecimal digits that every event has whose id begins with `prefix` ([`normalize`]); [`begins`] says
+/// whether one that has them is meant.
+pub fn hex_prefix(prefix: &str) -> String {
+    let code = prefix.strip_prefix(PREFIX).unwrap_or(prefix);
+    let value = |byte: u8| ALPHABET.iter().position(|known| *known == byte).unwrap_or_default();
+    let bits: Vec<usize> = code
+        .bytes()
+        .flat_map(|byte| (0..5).rev().map(move |at| value(byte) >> at & 1))
+        .collect();
+    let digit = |bits: &[usize]| bits.iter().fold(0, |digit, bit| digit << 1 | *bit as u32);
+    // The bits that fill the last character up are no digit.
+    let digits = (bits.len() / 4).min(if code.len() == MAX_LEN { 64 } else { 63 });
+    bits.chunks_exact(4).take(digits).filter_map(|bits| char::from_digit(digit(bits), 16)).collect()
 }
 
 /// What a person typed, as a prefix of whole ids: `prop_` added where it is missing, lower case,
@@ -85,7 +115,7 @@ impl ProposalId {
 pub fn normalize(text: &str) -> Result<String, Error> {
     let lower = text.trim().to_ascii_lowercase();
     let code = lower.strip_prefix(PREFIX).unwrap_or(&lower);
-    if !(SHORTEST..=LEN).contains(&code.len()) {
+    if !(SHORTEST..=MAX_LEN).contains(&code.len()) {
         return Err(invalid(text));
     }
     let mut out = String::from(PREFIX);
@@ -140,7 +170,7 @@ impl<'de> Deserialize<'de> for ProposalId {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<ProposalId, E> {
-                ProposalId::read(text).map_err(E::custom)
+                ProposalId::parse(text).map_err(E::custom)
             }
         }
         deserializer.deserialize_str(Text)
@@ -166,18 +196,32 @@ mod tests {
     fn prefixes_are_forgiving_and_nonsense_is_not_an_id() {
         assert_eq!(normalize("PROP_m4K8").unwrap(), "prop_m4k8");
         assert_eq!(normalize("oil0").unwrap(), "prop_0110");
-        for bad in
-            ["", "prop_", "u", "m4k", "prop_m4k", "prop_!!!!", "../x", "prop_00000000000", "ü"]
-        {
+        let long = format!("prop_{}", "0".repeat(53));
+        for bad in ["", "prop_", "u", "m4k", "prop_m4k", "prop_!!!!", "../x", &long, "ü"] {
             assert!(normalize(bad).unwrap_err().is(&codes::INVALID_ID), "{bad}");
         }
+        assert!(ProposalId::parse("prop_012345678").is_err());
     }
 
     proptest! {
         #[test]
         fn every_event_id_makes_an_id_that_parses(hex in "[0-9a-f]{40}|[0-9a-f]{64}") {
+            for id in [ProposalId::from_event(&hex), ProposalId::long(&hex)] {
+                prop_assert_eq!(&ProposalId::parse(id.as_str()).unwrap(), &id);
+                prop_assert!(id.is_of(&hex) && hex.starts_with(&hex_prefix(id.as_str())));
+                prop_assert_eq!(ProposalId::parse_patch(&id.of_patch()), Some(id));
+            }
+            prop_assert_eq!(hex_prefix(ProposalId::long(&hex).as_str()), hex);
+        }
+        #[test]
+        fn an_id_is_of_the_events_that_begin_so(hex in "[0-9a-f]{40}", other in "[0-9a-f]{40}", same in 0..40_usize) {
+            let other = [&hex[..same], &other[same..]].concat();
             let id = ProposalId::from_event(&hex);
-            prop_assert_eq!(ProposalId::parse(id.as_str()).unwrap(), id);
+            prop_assert_eq!(id.is_of(&other), id == ProposalId::from_event(&other));
+            prop_assert_eq!(ProposalId::long(&hex).is_of(&other), hex == other);
+            if id.is_of(&other) {
+                prop_assert!(other.starts_with(&hex_prefix(id.as_str())));
+            }
         }
         #[test]
         fn reading_never_panics(text in ".*") {

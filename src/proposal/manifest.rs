@@ -12,26 +12,27 @@
 //! `MODE:BLOB:SHA256` with git's octal mode, the object id of the blob in the repository's hash and
 //! the SHA-256 of its bytes, both in lower-case hex. `PATH` is the path's bytes.
 
-use bstr::ByteSlice as _;
+use std::collections::HashMap;
 
-use super::audit::MEMORY;
+use bstr::ByteSlice as _;
+use serde::{Deserialize, Serialize};
+
 use super::event::lists::MAX_LIST;
-use super::event::{Data, Subject, Written};
-use super::steps::{Own, Step};
-use super::{ChangeRecord, Entry, codes};
+use super::event::{FileOutcome, Subject, Written, is_id, is_sha256};
+use super::{ChangeRecord, Entry, MEMORY, codes};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 
 /// Largest manifest that is read, in bytes: 64 MiB.
 pub const MAX_BYTES: usize = MAX_LIST;
 
-/// One side of a record: a file as git would store it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One side of a record, or of a change in an event: a file as git would store it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blob {
-    /// Git's octal mode, such as `100644`.
-    pub mode: String,
     /// Object id in the repository's hash, hex.
     pub id: String,
+    /// Git's octal mode, such as `100644`.
+    pub mode: String,
     /// SHA-256 of the bytes, hex.
     pub sha256: String,
 }
@@ -40,6 +41,16 @@ impl Blob {
     /// True where mode and object id are those of `entry`.
     pub fn is(&self, entry: &Entry) -> bool {
         self.mode == entry.mode && self.id == entry.id
+    }
+
+    /// What it is named by: the id rests on git's hash.
+    fn key(&self) -> (&str, &str) {
+        (&self.mode, &self.sha256)
+    }
+
+    /// Whether each part has its form.
+    pub fn is_valid(&self) -> bool {
+        is_mode(&self.mode) && is_id(&self.id) && is_sha256(&self.sha256)
     }
 
     /// Mode and object id.
@@ -136,9 +147,17 @@ pub struct Record {
 
 impl Record {
     /// From what was there to what was approved.
-    pub fn step(&self) -> Step {
+    pub fn written(&self) -> Written {
         let entry = |side: &Option<Blob>| side.as_ref().map(Blob::entry);
-        Step { path: self.path.clone(), before: entry(&self.now), after: entry(&self.after) }
+        let outcome = match &self.outcome {
+            ApprovedAs::Clean => FileOutcome::Clean,
+            ApprovedAs::Merged => FileOutcome::Merged,
+            ApprovedAs::Already => FileOutcome::Already,
+            ApprovedAs::Edited => FileOutcome::Edited,
+            ApprovedAs::Derived(_) => FileOutcome::Derived,
+        };
+        let (before, after) = (entry(&self.now), entry(&self.after));
+        Written { path: self.path.clone(), before, after, outcome }
     }
 }
 
@@ -190,33 +209,39 @@ impl Manifest {
         out
     }
 
-    /// Whether it can be that of `data`, a decision on a revision of `subject` that makes `changes`: it names
-    /// files, among them those that the event says were written, as it does; and it makes of none something else
-    /// than the revision. What a merge comes to takes the contents to say.
-    pub fn fits(&self, data: &Data, changes: &[ChangeRecord], subject: Subject) -> bool {
-        let written = match data {
-            Data::Apply(apply) => apply.written.as_slice(),
-            Data::Approve(_) => &[],
-            _ => return true,
-        };
-        let own = Own::new(changes, subject);
-        let is_approved = |record: &Record| match record.outcome {
-            ApprovedAs::Already => true,
-            ApprovedAs::Derived(_) => record.path.as_bstr().starts_with(MEMORY),
-            _ => {
-                let step = record.step();
-                own.may_write(&step) && !own.contradicts(&step)
-            }
-        };
-        !self.records.is_empty() && self.has(written) && self.records.iter().all(is_approved)
+    /// From what was there to what was approved, for each file.
+    pub fn written(&self) -> Vec<Written> {
+        self.records.iter().map(Record::written).collect()
     }
 
-    /// Whether it says the same of the files `written`, which an event repeats for undo.
-    pub fn has(&self, written: &[Written]) -> bool {
-        let is_same = |file: &Written| {
-            self.record(&file.path).is_some_and(|record| record.step() == Step::from(file))
+    /// Whether it can be that of an apply or an approval of a revision of `subject` that makes `changes`: it names
+    /// files that the revision may change, and makes of none something else than the revision.
+    pub fn fits(&self, changes: &[ChangeRecord], subject: Subject) -> bool {
+        let own: HashMap<&RepoPath, &ChangeRecord> =
+            changes.iter().map(|change| (&change.path, change)).collect();
+                let is_approved = |record: &Record| {
+            let is_memory = record.path.as_bstr().starts_with(MEMORY);
+            match (&record.outcome, own.get(&record.path)) {
+                (ApprovedAs::Already, _) => true,
+                (ApprovedAs::Derived(_), _) => is_memory,
+                // Memory is planned again on the text that is there, and may go to another file.
+                _ if subject == Subject::Memory => is_memory,
+                (_, None) => false,
+                // Where it starts from what the revision starts from there was nothing to merge with, so whoever
+                // looked at the revision was shown something else. What was moved takes along what its origin
+                // had become.
+                (_, Some(change)) => {
+                    let [before, after] = change.sides();
+                    let is_same = |one: &Option<Blob>, other: &Option<Blob>| {
+                        one.as_ref().map(Blob::key) == other.as_ref().map(Blob::key)
+                    };
+                    let is_other =
+                        is_same(&before, &record.now) && !is_same(&after, &record.after);
+                    change.origin.is_some() || !is_other
+                }
+            }
         };
-        written.iter().all(is_same)
+        !self.records.is_empty() && self.records.iter().all(is_approved)
     }
 
     /// Reads stored bytes.
@@ -273,15 +298,13 @@ fn side(text: &str) -> Option<Option<Blob>> {
     }
     let mut parts = text.split(':');
     let (mode, id, sha256) = (parts.next()?, parts.next()?, parts.next()?);
-    let hex = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-    let valid = parts.next().is_none()
-        && mode.len() == 6
-        && mode.bytes().all(|byte| (b'0'..=b'7').contains(&byte))
-        && [40, 64].contains(&id.len())
-        && sha256.len() == 64
-        && hex(id)
-        && hex(sha256);
-    valid.then(|| Some(Blob { mode: mode.into(), id: id.into(), sha256: sha256.into() }))
+    let blob = Blob { mode: mode.into(), id: id.into(), sha256: sha256.into() };
+    (parts.next().is_none() && blob.is_valid()).then_some(Some(blob))
+}
+
+/// Six octal digits.
+pub(super) fn is_mode(text: &str) -> bool {
+    text.len() == 6 && text.bytes().all(|byte| (b'0'..=b'7').contains(&byte))
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Proposals: events, their fold into a state, ids, expiry, comments, revisions.
 //!
-//! Pure: an event is a value, a [`Proposal`] is what [`fold`](fold::fold) makes of a set of them.
+//! Pure: an event is a value, a [`Proposal`] is what [`fold`](fold::fold) makes of a [`History`] of them.
 
 pub mod actor;
-pub mod audit;
 pub mod authority;
 pub mod beside;
 pub mod canonical;
@@ -11,16 +10,13 @@ pub mod conversation;
 pub mod document;
 pub mod event;
 pub mod fold;
-pub mod forks;
 pub mod id;
 pub mod manifest;
 pub mod order;
-mod published;
 pub mod relations;
 pub mod rules;
 #[cfg(test)]
 mod sample;
-pub mod snapshot;
 pub mod stacks;
 pub mod state;
 pub mod statement;
@@ -30,9 +26,11 @@ pub mod try_result;
 
 pub use actor::{Actor, ActorKind, AgentRun};
 pub use authority::{Authority, Caller};
-pub use event::{ChangeRecord, Data, Entry, Event, Note, Stamped};
+pub use event::{ChangeRecord, Data, Entry, Event, Note, Papers, Stamped};
 pub use fold::fold;
 pub use id::ProposalId;
+pub use manifest::Manifest;
+pub use order::History;
 pub use state::{Proposal, Revision, State, Status};
 pub use statement::Statement;
 
@@ -47,7 +45,6 @@ pub mod codes {
         COMMENT_OUTDATED = "comment_outdated", Conflict, "the lines that the comment is about are no longer in the proposal";
         REVISION_NOT_FOUND = "revision_not_found", NotFound, "the proposal has no such revision";
         NOT_PENDING = "not_pending", Conflict, "the proposal has been decided or has expired";
-        NEWER_VERSION = "newer_version_required", Conflict, "a newer version of aye may have decided the proposal";
         REVISED = "revised_meanwhile", Conflict, "the proposal got a new revision between the look and the decision";
         TERMINAL_REQUIRED = "terminal_required", Refused, "that takes a person at a terminal";
         STANDS_ON = "stands_on", Conflict, "the proposal stands on another pending one, which was not named";
@@ -58,8 +55,7 @@ pub mod codes {
         STATEMENT_INVALID = "statement_invalid", Invalid, "a decision statement or its manifest cannot be read";
         NOT_PRIVATE = "not_private", Conflict, "the proposal is not private, so there is nothing to publish";
         NOT_REJECTED = "not_rejected", Conflict, "the proposal is not rejected";
-        PROPOSAL_PURGED = "proposal_purged", NotFound, "the proposal was purged by its owner, and what it said is gone";
-        PURGE_NOT_OWN = "purge_not_own", Refused, "the proposal begins in a lane of another clone, and only its owner purges it";
+        PROPOSAL_PURGED = "proposal_purged", NotFound, "the proposal was purged here, and what it said is gone";
         NOT_APPLIED = "not_applied", Conflict, "the proposal is not applied, so there is nothing to undo";
         TRY_RESULT_INVALID = "try_result_invalid", Invalid, "that is not a result of aye try, or it is of another repository";
         HUMAN_APPROVAL_REQUIRED = "human_approval_required", Refused, "a person has to decide this";
@@ -67,6 +63,9 @@ pub mod codes {
         EVENT_INVALID = "event_invalid", Invalid, "an event in the store cannot be read";
     }
 }
+
+/// Where memory proposals may change something.
+pub(crate) const MEMORY: &[u8] = b".agent-memory/";
 
 /// Seven days, the contract's own lifetime of a proposal.
 pub const DEFAULT_LIFETIME: chrono::Duration = chrono::Duration::days(7);

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::{
-    self, BlobRef, ChangeRecord, Evidence, How, Marked, RevisionReason, Subject, Written,
+    self, ChangeRecord, Effect, Evidence, Incomplete, InputForm, Marked, RevisionReason, Subject,
+    Written,
 };
-use super::statement::Target;
-use super::{Actor, ActorKind, AgentRun, ProposalId, codes, forks};
+use super::statement::{EventRef, Target};
+use super::{Actor, ActorKind, AgentRun, ProposalId, codes, rules};
 use crate::error::{Error, Result};
 
 /// Fewest hexadecimal digits of a revision's id by which it is decided on without a look, and how many are
@@ -16,19 +17,18 @@ use crate::error::{Error, Result};
 pub const REVISION_DIGITS: usize = 12;
 
 /// A proposal with everything that has happened to it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     /// Its id.
     pub id: ProposalId,
-    /// Object id of its first event, hex: what decisions name, since `id` is 50 bits of it.
+    /// The whole id of its first event, hex, of which `id` is the beginning.
     pub first_event: String,
-    /// The lane of its first event: with the proposer's name, who may revise and withdraw it.
-    pub lane: String,
-    /// The lanes that it was published in, which own it as that one does.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub published: Vec<String>,
+    /// The clone of its first event: with the proposer's name, who may revise and withdraw it.
+    pub clone: String,
     /// Code or memory.
     pub subject: Subject,
+    /// The form in which the changes came.
+    pub form: InputForm,
     /// Why, in the proposer's words.
     pub description: Option<String>,
     /// Topic.
@@ -36,10 +36,8 @@ pub struct Proposal {
     /// The task it belongs to.
     pub related_task_id: Option<String>,
     /// The branch whose plan it is, where the task is a step of a plan and that is on record.
-    #[serde(default)]
     pub branch: Option<String>,
     /// The proposal of somebody else that it is to take the place of.
-    #[serde(default)]
     pub instead_of: Option<ProposalId>,
     /// The name the proposer gave itself.
     pub proposed_by: String,
@@ -54,15 +52,11 @@ pub struct Proposal {
     /// Decided or not, by the events alone (the clock is asked in [`Proposal::status`]).
     pub state: State,
     /// The other decisions that stand, made in clones that did not know of each other, the earliest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<State>,
     /// The revisions that whoever made the decision that counts had not seen, by their events, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<String>,
     /// One of `beside` differs: another verdict, or an apply of another revision.
     pub contested: bool,
-    /// An event that records the expiry exists.
-    pub expiry_recorded: Option<DateTime<Utc>>,
     /// A reviewer asked for changes to the current revision.
     pub changes_requested: Option<ChangesRequested>,
     /// Every request for changes, those that a revision has answered included, oldest first.
@@ -75,22 +69,29 @@ pub struct Proposal {
     pub undone: Vec<Decision>,
     /// The undo of each of these: what its statement says of the files is what was put back.
     pub undos: Vec<Decision>,
-    /// Commits known to contain it.
+    /// Commits that are said to contain it: notes, which anybody can make.
     pub commits: Vec<String>,
     /// How many of these were known before an apply was taken back: they hold that one, and no later one.
     pub earlier_commits: usize,
     /// What tools said became of it, oldest first. Never a decision.
     pub marks: Vec<MarkRecord>,
-    /// Approvals of people that wrote nothing, oldest first; of one person and revision the newest.
-    /// [`Proposal::approvals_in_force`] has those that count.
+    /// Approvals of people that wrote nothing, oldest first. [`Proposal::approvals_in_force`] has those that count.
     pub approvals: Vec<Approval>,
-    /// The version of aye that knows what a newer one has recorded here and that can be a decision.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub needs: Option<String>,
+    /// The events that do not count.
+    pub skipped: Vec<Skipped>,
+}
+
+/// An event that changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its id.
+    pub event: String,
+    /// Why.
+    pub why: super::fold::Why,
 }
 
 /// What a tool said became of a proposal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MarkRecord {
     /// Who called the tool.
     pub by: Actor,
@@ -105,7 +106,7 @@ pub struct MarkRecord {
 }
 
 /// A person's approval that wrote nothing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Approval {
     /// Id of the event that records it, hex.
     pub event: String,
@@ -119,24 +120,24 @@ pub struct Approval {
     pub evidence: Evidence,
     /// Why, or what was looked at.
     pub reason: Option<String>,
-    /// The decision statement; its manifest names the files that were approved.
-    pub statement: BlobRef,
+    /// SHA-256 of the statement; its manifest names the files that were approved.
+    pub statement: String,
+    /// SHA-256 of that manifest.
+    pub manifest: String,
     /// A request for changes, a rejection or an undo came after it: it no longer counts.
     pub ended: bool,
 }
 
 /// One version of a proposal's content.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Revision {
-    /// Id of the event that brought it: what decisions name.
+    /// Id of the event that brought it, whose tree holds its `before/` and `after/`.
     pub event: String,
-    /// Lane commit that holds its `before/` and `after/`, hex; empty where not known.
-    #[serde(default)]
-    pub commit: String,
+    /// SHA-256 of that event's line: what decisions name.
+    pub sha256: String,
     /// Who.
     pub actor: Actor,
     /// The run of the agent that made it, where its harness names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentRun>,
     /// When.
     pub at: DateTime<Utc>,
@@ -145,20 +146,28 @@ pub struct Revision {
     /// The commit the files were compared with.
     pub base: Option<String>,
     /// Where HEAD was when it was made; none before the first commit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
+    /// What is new about it, in words for this revision alone.
+    pub note: Option<String>,
     /// The changes.
     pub changes: Vec<ChangeRecord>,
+    /// What was left out of it.
+    pub incomplete: Vec<Incomplete>,
     /// The structured request of a memory proposal.
     pub memory: Option<Value>,
     /// The pending proposal whose result it was made on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<event::On>,
 }
 
+impl Revision {
+    /// Its event, as statements name it.
+    pub fn named(&self) -> EventRef {
+        EventRef { id: self.event.clone(), sha256: self.sha256.clone() }
+    }
+}
+
 /// Decided or not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum State {
     /// Waiting.
     Pending,
@@ -169,48 +178,51 @@ pub enum State {
 }
 
 /// A decision.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The lane that it comes from.
-    pub lane: String,
+    /// The clone that it was made in.
+    pub clone: String,
     /// Id of the event that records it, hex.
     pub event: String,
+    /// SHA-256 of its statement, hex: its name.
+    pub statement: String,
     /// Who.
     pub by: Actor,
     /// When.
     pub at: DateTime<Utc>,
-    /// How.
-    pub how: How,
+    /// What shows that the actor decided.
+    pub evidence: Evidence,
     /// The event of the revision decided on.
     pub revision: String,
-    /// Why not, when rejected.
+    /// Why.
     pub reason: Option<String>,
-    /// What was done, when applied.
-    pub effect: Option<event::Effect>,
-    /// The commit made, when applied with one.
-    pub commit: Option<String>,
-    /// What was written where, when applied.
+    /// What was done besides.
+    pub effect: Option<Effect>,
+    /// What was decided in one answer with it, by the statement.
+    pub group: Option<String>,
+    /// The branch that it was decided on.
+    pub target: Target,
+    /// What was written where, as its manifest says.
     pub written: Vec<Written>,
+    /// Of an apply, SHA-256 over what it makes of its files: by this two are alike.
+    pub made: Option<String>,
+    /// The commit that was made with it; a note, as what follows.
+    pub commit: Option<String>,
     /// What a commit hook changed of it: `before` approved, `after` committed.
     pub amended: Vec<Written>,
     /// The proposer took it back.
     pub withdrawn: bool,
-    /// What shows that the actor decided.
-    pub evidence: Evidence,
-    /// The decision statement; `None` for decisions of version 0.1.0.
-    pub statement: Option<BlobRef>,
 }
 
 impl Decision {
     /// True where a person approved: what checks and trailers may count.
     pub fn is_by_a_person(&self) -> bool {
-        self.by.kind == ActorKind::Human
-            && matches!(self.evidence, Evidence::Terminal | Evidence::Flag)
+        self.by.kind == ActorKind::Human && rules::is_personal(&self.evidence)
     }
 }
 
 /// A request for changes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ChangesRequested {
     /// Who.
     pub by: Actor,
@@ -219,15 +231,13 @@ pub struct ChangesRequested {
     /// What should change.
     pub reason: Option<String>,
     /// The event of the revision that they looked at, where that is on record.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// Nobody who had seen it has answered it by a revision, nor taken it back.
-    #[serde(default)]
     pub is_open: bool,
 }
 
 /// A comment with its author.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// Id of the event that records it, hex.
     pub event: String,
@@ -242,7 +252,7 @@ pub struct Remark {
 }
 
 /// A note that says what was done about a comment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
     /// Who.
     pub by: Actor,
@@ -253,7 +263,7 @@ pub struct Resolved {
 }
 
 /// The result of a command run on a proposal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CheckResult {
     /// Who recorded it: ran the command, or imported the result.
     pub by: Actor,
@@ -348,23 +358,17 @@ impl Proposal {
         &self.revisions[self.revisions.len() - 1]
     }
 
-    /// True where `actor`, writing to `lane`, is the one who proposed it: same name, kind and
-    /// lane. Another session of the same agent in the same clone is the same proposer.
-    pub fn is_proposed_by(&self, actor: &Actor, lane: Option<&str>) -> bool {
+    /// True where `actor`, writing in `clone`, is the one who proposed it: same name, kind and
+    /// clone. Another session of the same agent in the same clone is the same proposer.
+    pub fn is_proposed_by(&self, actor: &Actor, clone: Option<&str>) -> bool {
         self.actor.kind == actor.kind
             && self.actor.name == actor.name
-            && lane.is_some_and(|lane| self.is_of_lane(lane))
+            && clone == Some(&self.clone)
     }
 
-    /// Whether `revision` is by the proposer: same name and kind, in whichever lane.
+    /// Whether `revision` is by the proposer: same name and kind, in whichever clone.
     pub fn is_own(&self, revision: &Revision) -> bool {
         (&revision.actor.name, revision.actor.kind) == (&self.actor.name, self.actor.kind)
-    }
-
-    /// Whether it was made in `lane`, or published there.
-    pub fn is_of_lane(&self, lane: &str) -> bool {
-        let lane = forks::lane_of(lane);
-        lane == self.lane || self.published.iter().any(|published| published == lane)
     }
 
     /// The staging id of a memory proposal, as the newest revision that has one says.
@@ -483,28 +487,14 @@ impl Proposal {
         self.state.decision()
     }
 
-    /// The commits known to contain it as it is decided now, the newest last.
+    /// The commits that are said to contain it as it is decided now, the newest last.
     pub fn committed(&self) -> impl Iterator<Item = &String> {
-        let decided = self.applies().filter_map(|decision| decision.commit.as_ref());
-        decided.chain(self.commits.iter().skip(self.earlier_commits))
+        self.commits.iter().skip(self.earlier_commits)
     }
 
-    /// Refuses to decide where a newer version of aye may have done so.
-    ///
-    /// # Errors
-    /// `newer_version_required`.
-    pub fn require_understood(&self) -> Result<()> {
-        let Some(version) = &self.needs else { return Ok(()) };
-        Err(Error::new(
-            &codes::NEWER_VERSION,
-            format!(
-                "{} has an event that may be a decision and takes aye {version} to read",
-                self.id
-            ),
-        )
-        .with("proposal_id", self.id.as_str())
-        .with("version", version.clone())
-        .hint(format!("decide with aye {version} or later")))
+    /// Its first event, as statements name it.
+    pub fn named(&self) -> EventRef {
+        self.revisions[0].named()
     }
 
     /// Refuses to decide on a revision that is no longer the newest.

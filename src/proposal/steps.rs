@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::audit::MEMORY;
 use super::event::{FileOutcome, Subject, Written};
 use super::state::Decision;
-use super::{ChangeRecord, Entry, Proposal};
+use super::{ChangeRecord, Entry, MEMORY, Proposal};
 use crate::changeset::RepoPath;
 
 /// One approved step of one file; `None` is no file.

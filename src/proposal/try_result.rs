@@ -3,7 +3,7 @@
 //!
 //! Format `aye-try-result@1`: one JSON object of at most [`MAX_BYTES`] bytes, written in canonical
 //! form. It names proposal and revision by whole event ids and says nothing about them: whoever
-//! imports it looks both up in the lanes.
+//! imports it looks both up.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,9 @@ use std::fmt;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::changeset::{FileChange, Mode, Occurrence, RepoPath, Snippet, sensitive};
+use super::data::or_default;
+use crate::changeset::{File, FileChange, Mode, Occurrence, RepoPath, Snippet, sensitive};
+use crate::proposal::manifest::Blob;
 
 /// A blob and its mode.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -81,33 +83,91 @@ impl ChangeRecord {
 
 /// One file of a changeset, with object ids for content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Line", into = "Line")]
 pub struct ChangeRecord {
     /// Where.
     pub path: RepoPath,
     /// What the change starts from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Entry>,
     /// What it leads to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Entry>,
+    /// SHA-256 of the content that it starts from, hex.
+    pub before_sha256: Option<String>,
+    /// SHA-256 of the content that it leads to, hex.
+    pub after_sha256: Option<String>,
     /// Moved or copied from there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<RepoPath>,
     /// The replacements it was written as.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snippets: Vec<SnippetRecord>,
+}
+
+/// A [`ChangeRecord`] as it stands in an event, with the SHA-256 in each side.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    path: RepoPath,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<Blob>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<Blob>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<RepoPath>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "or_default")]
+    snippets: Vec<SnippetRecord>,
+}
+
+impl TryFrom<Line> for ChangeRecord {
+    type Error = &'static str;
+
+    fn try_from(line: Line) -> Result<Self, Self::Error> {
+        if ![&line.before, &line.after].into_iter().flatten().all(Blob::is_valid) {
+            return Err("a side of a change is not named by mode, id and SHA-256");
+        }
+        let entry = |side: &Option<Blob>| side.as_ref().map(Blob::entry);
+        Ok(Self {
+            before: entry(&line.before),
+            after: entry(&line.after),
+            before_sha256: line.before.map(|side| side.sha256),
+            after_sha256: line.after.map(|side| side.sha256),
+            path: line.path,
+            origin: line.origin,
+            snippets: line.snippets,
+        })
+    }
+}
+
+impl From<ChangeRecord> for Line {
+    fn from(change: ChangeRecord) -> Self {
+        let [before, after] = change.sides();
+        Self { path: change.path, before, after, origin: change.origin, snippets: change.snippets }
+    }
 }
 
 impl ChangeRecord {
     /// The record of `change` whose content is stored under these entries.
     pub fn new(change: &FileChange, before: Option<Entry>, after: Option<Entry>) -> Self {
+        let sha256 =
+            |side: &Option<File>| side.as_ref().map(|file| crate::sha256::hex(&file.bytes));
         Self {
             path: change.path.clone(),
+            before_sha256: sha256(&change.before),
+            after_sha256: sha256(&change.after),
             before,
             after,
             origin: change.origin.clone(),
             snippets: change.snippets.iter().map(SnippetRecord::from).collect(),
         }
+    }
+
+    /// Both sides by mode, id and SHA-256: what it starts from, and what it leads to.
+    pub fn sides(&self) -> [Option<Blob>; 2] {
+        let side = |entry: &Option<Entry>, sha256: &Option<String>| {
+            entry.as_ref().map(|entry| Blob {
+                id: entry.id.clone(),
+                mode: entry.mode.to_string(),
+                sha256: sha256.clone().unwrap_or_default(),
+            })
+        };
+        [side(&self.before, &self.before_sha256), side(&self.after, &self.after_sha256)]
     }
 }
 
@@ -154,78 +214,20 @@ impl From<&SnippetRecord> for Snippet {
     }
 }
 
-/// What identifies a set of changes: hex digest of paths, contents and modes.
+/// What identifies a set of changes: SHA-256 over paths, modes and the SHA-256 of contents, hex.
 ///
 /// Two proposals with the same digest do the same to the same files.
 pub fn digest(changes: &[ChangeRecord]) -> String {
-    let list: Vec<Content<'_>> = changes.iter().map(Content::from).collect();
-    // In canonical form without a detour: a decision on many files needs it several times.
-    let mut bytes = serde_json::to_vec(&list).unwrap_or_default();
-    bytes.push(b'\n');
-    blob_id(&bytes)
-}
-
-/// What a change does, with its keys in canonical order, as those of [`Entry`] are.
-#[derive(Serialize)]
-struct Content<'a> {
-    after: &'a Option<Entry>,
-    before: &'a Option<Entry>,
-    path: &'a RepoPath,
-}
-
-impl<'a> From<&'a ChangeRecord> for Content<'a> {
-    fn from(change: &'a ChangeRecord) -> Self {
-        Self { after: &change.after, before: &change.before, path: &change.path }
-    }
-}
-
-/// Git's SHA-1 blob id of `bytes`, hex.
-fn blob_id(bytes: &[u8]) -> String {
-    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
-        .map(|id| id.to_string())
-        .unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::proposal::canonical;
-
-    fn change() -> impl Strategy<Value = ChangeRecord> {
-        let entry = || {
-            let mode = prop_oneof![Just("100644"), Just("100755")];
-            proptest::option::of(
-                ("[0-9a-f]{40}", mode).prop_map(|(id, mode)| Entry { id, mode: mode.into() }),
-            )
-        };
-        let path = prop_oneof![
-            "[a-z\"\\\\ äß\u{1}-\u{1f}]{1,9}".prop_map(String::into_bytes),
-            proptest::collection::vec(1..=255_u8, 1..9),
-        ];
-        let path =
-            path.prop_filter_map("not a path", |bytes| RepoPath::from_tree(bytes.as_slice()).ok());
-        (path, entry(), entry()).prop_map(|(path, before, after)| ChangeRecord {
-            path,
-            before,
-            after,
-            origin: None,
-            snippets: Vec::new(),
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn the_digest_is_that_of_canonical_bytes(
-            changes in proptest::collection::vec(change(), 0..5)
-        ) {
-            let value = |change: &ChangeRecord| {
-                json!({"path": change.path, "before": change.before, "after": change.after})
-            };
-            let list = Value::Array(changes.iter().map(value).collect());
-            prop_assert_eq!(digest(&changes), blob_id(&canonical::to_bytes(&list)));
+    let mut text = Vec::new();
+    for change in changes {
+        for side in change.sides() {
+            match side {
+                Some(side) => text.extend([&*side.mode, " ", &*side.sha256, " "].concat().bytes()),
+                None => text.extend(b"- "),
+            }
         }
+        text.extend_from_slice(change.path.as_bstr());
+        text.push(0);
     }
+    crate::sha256::hex(&text)
 }

@@ -1,21 +1,20 @@
 //! What happened: the kinds of event, and what each of them says.
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::ChangeRecord;
-use super::decisions::{
-    Apply, Approve, Mark, Patch, Reject, Reopen, RequestChanges, Undo, Written,
+use super::words::{
+    CommentKind, Evidence, FileOutcome, InputForm, RevisionReason, Verdict,
 };
-use super::words::{CommentKind, Evidence, InputForm, RevisionReason};
+use super::{ChangeRecord, Entry, times};
 use crate::changeset::RepoPath;
 use crate::proposal::statement::Target;
 use crate::proposal::{Actor, ProposalId};
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", content = "data", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// A new proposal.
     Propose(Propose),
@@ -23,44 +22,38 @@ pub enum Data {
     Revise(Revise),
     /// A remark.
     Comment(Comment),
-    /// A reviewer wants something changed; the proposal stays pending.
-    RequestChanges(RequestChanges),
-    /// Said aye.
-    Apply(Apply),
-    /// Said nay.
-    Reject(Reject),
-    /// Its time has run out; a record only, expiry is computed from the clock.
-    Expire(Expire),
-    /// Its proposer has put another proposal on it, before which it is not to expire. Versions before it
-    /// skip this kind.
-    Extend(Extend),
-    /// An apply was taken back; the proposal is pending again.
-    Undo(Undo),
+    /// Somebody decided; what exactly is in the statement beside it.
+    Decision(Said),
     /// A command was run on it.
     Check(Check),
     /// A commit contains it.
     Committed(Committed),
-    /// The task plan changed (room `plan`).
+    /// The task plan of a branch (room `plan`).
     Plan(Value),
-    /// A tool recorded what became of it; no decision. Version 0.1.0 skips this kind.
-    Mark(Mark),
-    /// A person approved it; it stays pending. Version 0.1.0 skips this kind.
-    Approve(Approve),
-    /// A person made a rejected proposal pending again. Version 0.1.0 skips this kind.
-    Reopen(Reopen),
-    /// A patch was written without a proposal. Version 0.1.0 skips this kind.
+    /// A patch was written without a proposal.
     Patch(Patch),
-    /// It was made known in this lane, which had not been for the same people as its first event's.
-    /// Version 0.1.0 skips this kind.
-    Publish(Publish),
-    /// A part of a snapshot, with which an epoch of a lane begins. Versions before it skip this kind.
-    Fold(Fold),
-    /// The lane began an epoch without what it had said of the proposal. Versions before it skip this
-    /// kind.
+    /// A statement was signed; a record, of which nothing is made yet.
+    Sign(Sign),
+    /// The thread was removed for good.
     Purge(Purge),
-    /// Something a newer version wrote.
-    #[serde(skip)]
+    /// A kind of a later version, as `kind`, or of another one, as `kind@VERSION`.
     Unknown(String, Value),
+}
+
+/// Data of [`Data::Decision`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// The verb, which is the kind of the event.
+    #[serde(skip, default = "unread")]
+    pub verdict: Verdict,
+    /// Why, where that is too long for the statement, which has the hash alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Stands in until the kind is looked at.
+fn unread() -> Verdict {
+    Verdict::Undo
 }
 
 /// Data of [`Data::Propose`].
@@ -81,10 +74,9 @@ pub struct Propose {
     /// The name the proposer gave itself.
     pub proposed_by: String,
     /// When it expires.
-    #[serde(deserialize_with = "super::times::read")]
+    #[serde(with = "times")]
     pub expires_at: DateTime<Utc>,
     /// `code` or `memory`.
-    #[serde(default)]
     pub subject: Subject,
     /// The form in which the changes came.
     pub form: InputForm,
@@ -105,9 +97,22 @@ pub struct Propose {
     /// The changes as a blob of their own, where they are many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes_blob: Option<BlobRef>,
+    /// What was left out of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "or_default")]
+    pub incomplete: Vec<Incomplete>,
     /// The structured request of a memory proposal (room `memory`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Value>,
+}
+
+/// A file that is not in a revision, though it changed as well.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Incomplete {
+    /// Which.
+    #[schemars(with = "String")]
+    pub path: RepoPath,
+    /// Why, in a word.
+    pub reason: String,
 }
 
 /// A proposal at one of its revisions.
@@ -146,11 +151,14 @@ impl Subject {
 /// Data of [`Data::Revise`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Revise {
+    /// What is new about it, in words for this revision alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// A new description, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// A new expiry, if it changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "times::optional")]
     pub expires_at: Option<DateTime<Utc>>,
     /// Why there is a new revision.
     pub reason: RevisionReason,
@@ -168,6 +176,9 @@ pub struct Revise {
     /// The changes as a blob of their own, where they are many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes_blob: Option<BlobRef>,
+    /// What was left out of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "or_default")]
+    pub incomplete: Vec<Incomplete>,
     /// The structured request of a memory proposal (room `memory`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Value>,
@@ -191,7 +202,7 @@ pub struct Comment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// Absent for a plain remark.
-    #[serde(default, skip_serializing_if = "CommentKind::is_plain")]
+    #[serde(default, skip_serializing_if = "CommentKind::is_plain", deserialize_with = "or_default")]
     pub kind: CommentKind,
     /// What a suggestion would have in place of its lines; empty to delete them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -218,65 +229,21 @@ pub struct BlobRef {
     pub sha256: String,
 }
 
-/// Data of [`Data::Publish`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Publish {
-    /// The bytes of the proposal's first event, whose blob id is the event's own.
-    pub original: BlobRef,
-    /// That event's changes, once its bytes have been read.
-    #[serde(skip)]
-    pub changes: Vec<ChangeRecord>,
-}
-
-/// Data of [`Data::Fold`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fold {
-    /// Which epoch of its lane begins here, from 2.
-    pub epoch: u64,
-    /// The tip of the epoch before: lane, position of its last event, commit, separated by spaces.
-    pub from: String,
-    /// Which part of the snapshot this is, from 1.
-    pub part: u64,
-    /// How many parts there are.
-    pub parts: u64,
-    /// The part ([`snapshot`](crate::proposal::snapshot)), attached to the event's commit.
-    pub snapshot: BlobRef,
-}
-
-impl Fold {
-    /// What `from` says, if it can be read.
-    pub fn from(&self) -> Option<super::Head> {
-        super::Head::parse(&self.from)
-    }
-}
-
 /// Data of [`Data::Purge`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Purge {
+    /// The thread: the whole id of its first event, hex.
+    pub thread: String,
     /// Why.
     pub reason: String,
     /// Object id (hex) of the blob that was named, where one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
     /// A wish alone: nothing is gone, and another person has to agree.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not", deserialize_with = "or_default")]
     pub asked: bool,
     /// What shows that the actor did this.
     pub evidence: Evidence,
-}
-
-/// Data of [`Data::Expire`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Expire {
-    /// The expiry that has passed.
-    pub expires_at: DateTime<Utc>,
-}
-
-/// Data of [`Data::Extend`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Extend {
-    /// It does not expire before this time. An earlier one changes nothing.
-    pub expires_at: DateTime<Utc>,
 }
 
 /// Data of [`Data::Check`].
@@ -301,6 +268,7 @@ pub struct Imported {
     /// Who ran it.
     pub by: Actor,
     /// When, by that machine's clock.
+    #[serde(with = "times")]
     pub time: DateTime<Utc>,
     /// SHA-256 of the canonical result, hex.
     pub result: String,
@@ -311,6 +279,46 @@ pub struct Imported {
 pub struct Committed {
     /// The commit that contains the proposal.
     pub commit: String,
+    /// What a commit hook made of files: `before` is what was approved, `after` what was committed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "or_default")]
+    pub amended: Vec<Written>,
+    /// SHA-256 of the statement of the apply that made the commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
+}
+
+/// Data of [`Data::Sign`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sign {
+    /// SHA-256 of the statement.
+    pub statement: String,
+}
+
+/// Data of [`Data::Patch`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Patch {
+    /// What was written where. Only `before` needs to be in the object database.
+    pub written: Vec<Written>,
+    /// The list above as a blob of its own, where it is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_blob: Option<BlobRef>,
+    /// How it was asked for.
+    pub evidence: Evidence,
+}
+
+/// One file that was written (or found written).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Written {
+    /// Where.
+    pub path: RepoPath,
+    /// What was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Entry>,
+    /// What is there now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Entry>,
+    /// What it came to.
+    pub outcome: FileOutcome,
 }
 
 /// What anybody may record about a proposal: everything but decisions and new content, which take
@@ -321,10 +329,6 @@ pub enum Note {
     Propose(Box<Propose>),
     /// See [`Data::Comment`].
     Comment(Comment),
-    /// See [`Data::Expire`].
-    Expire(Expire),
-    /// See [`Data::Extend`].
-    Extend(Extend),
     /// See [`Data::Check`].
     Check(Check),
     /// See [`Data::Committed`].
@@ -338,8 +342,6 @@ impl From<Note> for Data {
         match note {
             Note::Propose(data) => Self::Propose(*data),
             Note::Comment(data) => Self::Comment(data),
-            Note::Expire(data) => Self::Expire(data),
-            Note::Extend(data) => Self::Extend(data),
             Note::Check(data) => Self::Check(data),
             Note::Committed(data) => Self::Committed(data),
             Note::Plan(data) => Self::Plan(data),
@@ -348,61 +350,63 @@ impl From<Note> for Data {
 }
 
 impl Data {
-    /// The word for what happened, as in the event and in the audit log.
+    /// The word for what happened, as in the event and in the log.
     pub fn kind(&self) -> &str {
         match self {
             Self::Propose(_) => "propose",
             Self::Revise(_) => "revise",
             Self::Comment(_) => "comment",
-            Self::RequestChanges(_) => "request_changes",
-            Self::Apply(_) => "apply",
-            Self::Reject(_) => "reject",
-            Self::Expire(_) => "expire",
-            Self::Extend(_) => "extend",
-            Self::Undo(_) => "undo",
+            Self::Decision(said) => said.verdict.as_str(),
             Self::Check(_) => "check",
             Self::Committed(_) => "committed",
             Self::Plan(_) => "plan",
-            Self::Mark(_) => "mark",
-            Self::Approve(_) => "approve",
-            Self::Reopen(_) => "reopen",
             Self::Patch(_) => "patch",
-            Self::Publish(_) => "publish",
-            Self::Fold(_) => "fold",
+            Self::Sign(_) => "sign",
             Self::Purge(_) => "purge",
             Self::Unknown(kind, _) => kind,
         }
     }
 
-    /// What shows that the actor decided, if it is a decision.
-    pub fn evidence(&self) -> Option<Evidence> {
-        match self {
-            Self::Apply(apply) => Some(apply.evidence.clone().unwrap_or_else(|| apply.how.into())),
-            Self::Reject(reject) => {
-                Some(reject.evidence.clone().unwrap_or_else(|| reject.how.into()))
-            }
-            Self::RequestChanges(request) => request.evidence.clone(),
-            Self::Undo(undo) => undo.evidence.clone(),
-            Self::Mark(mark) => Some(mark.evidence.clone()),
-            Self::Approve(approve) => Some(approve.evidence.clone()),
-            Self::Reopen(reopen) => Some(reopen.evidence.clone()),
-            Self::Patch(patch) => Some(patch.evidence.clone()),
-            Self::Purge(purge) => Some(purge.evidence.clone()),
-            _ => None,
+    /// The data of a `kind` of this version; of any other kind as they are.
+    pub(super) fn read(kind: &str, data: Value) -> Result<Self, serde_json::Error> {
+        fn of<T: DeserializeOwned>(
+            data: Value,
+            kind: fn(T) -> Data,
+        ) -> Result<Data, serde_json::Error> {
+            serde_json::from_value(data).map(kind)
+        }
+        match kind {
+            "propose" => of(data, Self::Propose),
+            "revise" => of(data, Self::Revise),
+            "comment" => of(data, Self::Comment),
+            "check" => of(data, Self::Check),
+            "committed" => of(data, Self::Committed),
+            "plan" => of(data, Self::Plan),
+            "patch" => of(data, Self::Patch),
+            "sign" => of(data, Self::Sign),
+            "purge" => of(data, Self::Purge),
+            kind => match Verdict::parse(kind) {
+                Some(verdict) => {
+                    let said: Said = serde_json::from_value(data)?;
+                    Ok(Self::Decision(Said { verdict, ..said }))
+                }
+                None => Ok(Self::Unknown(kind.to_owned(), data)),
+            },
         }
     }
 
-    /// The decision statement that it names, if it names one.
-    pub fn statement(&self) -> Option<&BlobRef> {
+    pub(super) fn to_value(&self) -> Result<Value, serde_json::Error> {
         match self {
-            Self::Apply(apply) => apply.statement.as_ref(),
-            Self::Reject(reject) => reject.statement.as_ref(),
-            Self::RequestChanges(request) => request.statement.as_ref(),
-            Self::Undo(undo) => undo.statement.as_ref(),
-            Self::Mark(mark) => mark.statement.as_ref(),
-            Self::Approve(approve) => approve.statement.as_ref(),
-            Self::Reopen(reopen) => reopen.statement.as_ref(),
-            _ => None,
+            Self::Propose(data) => serde_json::to_value(data),
+            Self::Revise(data) => serde_json::to_value(data),
+            Self::Comment(data) => serde_json::to_value(data),
+            Self::Decision(data) => serde_json::to_value(data),
+            Self::Check(data) => serde_json::to_value(data),
+            Self::Committed(data) => serde_json::to_value(data),
+            Self::Patch(data) => serde_json::to_value(data),
+            Self::Sign(data) => serde_json::to_value(data),
+            Self::Purge(data) => serde_json::to_value(data),
+            Self::Plan(data) | Self::Unknown(_, data) => Ok(data.clone()),
         }
     }
 
@@ -411,45 +415,25 @@ impl Data {
         match self {
             Self::Propose(propose) => &propose.changes,
             Self::Revise(revise) => &revise.changes,
-            Self::Publish(publish) => &publish.changes,
             _ => &[],
         }
     }
 
     /// The files that it says were written; empty for other kinds.
-    pub fn written(&self) -> impl Iterator<Item = &Written> {
-        let (written, amended): (&[Written], &[Written]) = match self {
-            Self::Apply(apply) => (&apply.written, &apply.amended),
-            Self::Undo(undo) => (&undo.written, &[]),
-            Self::Patch(patch) => (&patch.written, &[]),
-            _ => (&[], &[]),
-        };
-        written.iter().chain(amended)
+    pub fn written(&self) -> &[Written] {
+        match self {
+            Self::Committed(committed) => &committed.amended,
+            Self::Patch(patch) => &patch.written,
+            _ => &[],
+        }
     }
 }
 
-/// True for the kinds of this version.
-pub(super) fn is_known(kind: &str) -> bool {
-    matches!(
-        kind,
-        "propose"
-            | "revise"
-            | "comment"
-            | "request_changes"
-            | "apply"
-            | "reject"
-            | "expire"
-            | "extend"
-            | "undo"
-            | "check"
-            | "committed"
-            | "plan"
-            | "mark"
-            | "approve"
-            | "reopen"
-            | "patch"
-            | "publish"
-            | "fold"
-            | "purge"
-    )
+/// Reads `null` as what stands for an absent key.
+pub(super) fn or_default<'de, D, T>(from: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::<T>::deserialize(from).map(Option::unwrap_or_default)
 }

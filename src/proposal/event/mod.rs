@@ -1,319 +1,184 @@
-//! Events: what happened to a proposal, as it is written to a lane.
-//!
-//! Canonical bytes are [`canonical`] JSON; the id of an event is the blob id of
-//! those bytes. Unknown kinds (from a newer version) are kept and skipped by the fold.
+//! Events: what happened to a proposal. One event is one commit of a thread, and stands in its header
+//! `aye-event` as one line of [`canonical`] JSON.
 
 mod changes;
 mod data;
-mod decisions;
 pub mod lists;
 #[cfg(test)]
 mod tests;
 mod times;
 mod words;
 
-use std::sync::LazyLock;
-
-use bstr::{ByteSlice as _, FinderReverse};
 use chrono::{DateTime, Utc};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
-    BlobRef, Check, Comment, Committed, Data, Expire, Extend, Fold, Imported, Note, On, Propose,
-    Publish, Purge, Revise, Subject,
-};
-pub use decisions::{
-    Apply, Approve, Effect, How, Mark, Marked, Patch, Reject, Reopen, RequestChanges, Undo, Written,
+    BlobRef, Check, Comment, Committed, Data, Imported, Incomplete, Note, On, Patch, Propose, Purge,
+    Revise, Said, Sign, Subject, Written,
 };
 pub use times::timestamp;
-pub(crate) use words::open_words;
-pub use words::{CommentKind, Evidence, FileOutcome, InputForm, RevisionReason};
+pub use words::{
+    CommentKind, Effect, Evidence, FileOutcome, InputForm, Marked, RevisionReason, Verdict,
+};
 
-use super::{Actor, AgentRun, ProposalId, canonical, codes};
-use crate::error::{Error, Result};
+use super::manifest::Manifest;
+use super::statement::Statement;
+use super::{Actor, AgentRun, canonical, codes};
+use crate::error::{Error, Result, codes as error_codes};
 
-/// Version of the event format.
-pub const VERSION: u32 = 1;
+/// Version of the format.
+pub const VERSION: u32 = 2;
 
-/// Largest canonical form read, in bytes.
-pub const MAX_BYTES: usize = 64 << 20;
-
-/// Largest canonical form written, in bytes: of another clone's lane no larger event is read.
-pub const MAX_WRITTEN: usize = 1 << 20;
+/// Longest line, in bytes.
+pub const MAX_BYTES: usize = 1 << 20;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// The proposal it belongs to; `None` in the first event of one, and in plan events.
-    pub proposal: Option<ProposalId>,
-    /// The whole id of that proposal's first event, hex, of which the id above is 50 bits; `None` in
-    /// the first event, in plan events, and in events of version 0.1.0.
-    pub first: Option<String>,
-    /// The lane it was written to.
-    pub lane: String,
-    /// Its position in that lane, from 1.
-    pub seq: u64,
     /// Who.
     pub actor: Actor,
     /// The run of an agent that recorded it, where its harness names one.
     pub agent: Option<AgentRun>,
-    /// When, by that machine's clock, to the millisecond.
+    /// The clone that it was written in: a claim, as the actor is.
+    pub clone: String,
+    /// When, by that machine's clock, to the millisecond. A decision's is that of its statement.
     pub time: DateTime<Utc>,
-    /// The tips of the lanes seen when it was written that hold events about the same subject. In
-    /// events of version 0.1.0 those of all lanes.
-    pub heads: Vec<Head>,
-    /// Tips of other lanes that its writer had seen and had not yet put on record.
-    pub witness: Vec<Head>,
-    /// In the first event of a lane that goes on from another: that lane, and how far. It was
-    /// copied or restored with the repository, or somebody else writes it too.
-    pub forked: Option<Head>,
-    /// The version of aye that understands the kind, where that kind can decide on a proposal.
-    pub needs: Option<String>,
     /// What.
     pub data: Data,
 }
 
-/// The tip of a lane as an event's writer saw it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// The lane.
-    pub lane: String,
-    /// Position of its last event.
-    pub seq: u64,
-    /// Its commit.
-    pub tip: String,
-}
-
-/// An event and its id.
+/// An event in its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stamped {
-    /// Blob id of the canonical bytes, hex.
+    /// Id of its commit, hex.
     pub id: String,
+    /// SHA-256 of its line, hex.
+    pub sha256: String,
+    /// The commits that its writer had seen last, hex.
+    pub parents: Vec<String>,
     /// The event.
     pub event: Event,
+    /// What comes with a decision; `None` where it has no statement that can be read.
+    pub papers: Option<Papers>,
+}
+
+/// The documents of a decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Papers {
+    /// What was decided.
+    pub statement: Statement,
+    /// SHA-256 of its line, hex: one statement is one decision, wherever it lies.
+    pub sha256: String,
+    /// What is written, where the statement names it.
+    pub manifest: Option<Manifest>,
+    /// The statements that it takes back.
+    pub ends: Vec<String>,
+    /// Why nothing is decided by them: what is here is not what the statement names.
+    pub fault: Option<&'static str>,
 }
 
 impl Stamped {
-    /// Whether it may be about the proposal that begins with the event `first`: one that names the whole id of
-    /// its proposal is about that one and no other.
-    pub(super) fn may_be_about(&self, first: &str) -> bool {
-        self.event.first.as_ref().is_none_or(|id| id == first)
+    /// Its commit, and the SHA-256 of its line.
+    pub fn named(&self) -> super::statement::EventRef {
+        super::statement::EventRef { id: self.id.clone(), sha256: self.sha256.clone() }
     }
 
-    /// The proposal this event is about: its own id if it is the first.
-    pub fn proposal(&self) -> Option<ProposalId> {
-        self.event.about(&self.id)
+    /// The papers, where it is a decision: a statement beside anything else is nobody's word.
+    pub fn papers(&self) -> Option<&Papers> {
+        self.papers.as_ref().filter(|_| matches!(self.event.data, Data::Decision(_)))
     }
 }
 
 impl Event {
-    /// The proposal that this event, whose id is `id`, is about.
-    pub fn about(&self, id: &str) -> Option<ProposalId> {
-        match &self.data {
-            Data::Propose(_) => Some(ProposalId::from_event(id)),
-            _ => self.proposal.clone(),
-        }
-    }
-}
-
-/// An event without what happened, as it is written.
-#[derive(Serialize)]
-struct Header<'a> {
-    v: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    proposal: &'a Option<ProposalId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first: &'a Option<String>,
-    lane: &'a str,
-    seq: u64,
-    actor: &'a Actor,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: &'a Option<AgentRun>,
-    time: String,
-    heads: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    witness: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    forked: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    needs: &'a Option<String>,
-}
-
-/// An event as it is read, with its data as they are, or as those of a kind.
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "D: Deserialize<'de>"))]
-struct Wire<D> {
-    v: u32,
-    kind: String,
-    #[serde(default)]
-    data: Option<D>,
-    #[serde(default)]
-    proposal: Option<ProposalId>,
-    #[serde(default)]
-    first: Option<String>,
-    lane: String,
-    seq: u64,
-    actor: Actor,
-    #[serde(default, deserialize_with = "AgentRun::lenient")]
-    agent: Option<AgentRun>,
-    #[serde(deserialize_with = "times::read")]
-    time: DateTime<Utc>,
-    #[serde(default)]
-    heads: Vec<String>,
-    #[serde(default)]
-    witness: Vec<String>,
-    #[serde(default)]
-    forked: Option<String>,
-    #[serde(default)]
-    needs: Option<String>,
-}
-
-impl Event {
-    /// Canonical bytes, as they are stored.
+    /// The line that is stored, without a line feed.
     ///
     /// # Errors
-    /// `internal_error` if the data cannot be written as JSON.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let data = match &self.data {
-            Data::Unknown(kind, data) => Ok(serde_json::json!({ "kind": kind, "data": data })),
-            known => serde_json::to_value(known),
-        };
-        let header = serde_json::to_value(Header {
-            v: self.version(),
-            proposal: &self.proposal,
-            first: &self.first,
-            lane: &self.lane,
-            seq: self.seq,
-            actor: &self.actor,
-            agent: &self.agent,
-            time: timestamp(self.time),
-            heads: self.heads.iter().map(Head::to_text).collect(),
-            witness: self.witness.iter().map(Head::to_text).collect(),
-            forked: self.forked.as_ref().map(Head::to_text),
-            needs: &self.needs,
-        });
+    /// `size_limit_exceeded` over [`MAX_BYTES`].
+    pub fn to_line(&self) -> Result<Vec<u8>> {
         let bug = |error: serde_json::Error| Error::bug(error.to_string());
-        let (mut event, header) = (data.map_err(bug)?, header.map_err(bug)?);
-        if let (Some(event), Value::Object(header)) = (event.as_object_mut(), header) {
-            event.extend(header);
+        let mut line = Map::new();
+        line.insert("actor".into(), serde_json::to_value(&self.actor).map_err(bug)?);
+        if let Some(agent) = &self.agent {
+            line.insert("agent".into(), serde_json::to_value(agent).map_err(bug)?);
         }
-        Ok(canonical::to_bytes(&event))
+        line.insert("clone".into(), json!(self.clone));
+        line.insert("data".into(), self.data.to_value().map_err(bug)?);
+        line.insert("kind".into(), json!(self.data.kind()));
+        if !matches!(self.data, Data::Decision(_)) {
+            line.insert("time".into(), json!(timestamp(self.time)));
+        }
+        line.insert("v".into(), json!(VERSION));
+        let line = canonical::to_line(&Value::Object(line));
+        if line.len() > MAX_BYTES {
+            let why = format!("an event would have {} bytes, over {MAX_BYTES}", line.len());
+            return Err(Error::new(&error_codes::SIZE_LIMIT, why)
+                .hint("say less in one event: texts are recorded whole"));
+        }
+        Ok(line)
     }
 
-    /// Reads canonical bytes (any JSON of that shape).
+    /// Reads a line; `statement` is the one beside it, which has the time of a decision.
     ///
     /// # Errors
-    /// `event_invalid` with what is wrong. A kind this version does not know is not an error.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        if bytes.len() > MAX_BYTES {
-            return Err(broken(&format!("{} bytes are more than {MAX_BYTES}", bytes.len())));
-        }
-        Self::of_frequent_kind(bytes).map_or_else(|| Self::of_any_kind(bytes), Ok)
+    /// `event_invalid`: other bytes than [`Event::to_line`] writes, but for keys that it does not know; a key that
+    /// is missing, or of another type. A kind or version that it does not know is [`Data::Unknown`].
+    pub fn from_line(line: &[u8], statement: Option<&Statement>) -> Result<Self> {
+        Self::read(line, statement).map_err(|why| broken(&why))
     }
 
-    fn of_any_kind(bytes: &[u8]) -> Result<Self> {
-        let mut wire: Wire<&RawValue> = serde_json::from_slice(bytes).map_err(|e| broken(&e))?;
-        let data = wire.data.take().map_or("null", RawValue::get);
-        // With the kind in front nothing has to be kept until it is known.
-        let tagged = format!("{{\"kind\":{},\"data\":{data}}}", Value::from(wire.kind.as_str()));
-        let data = match serde_json::from_str(&tagged) {
-            Ok(data) => data,
-            Err(error) if wire.v <= VERSION && data::is_known(&wire.kind) => {
-                return Err(broken(&error));
-            }
-            Err(_) => {
-                let data = serde_json::from_str(data).map_err(|e| broken(&e))?;
-                Data::Unknown(std::mem::take(&mut wire.kind), data)
-            }
+    fn read(line: &[u8], statement: Option<&Statement>) -> Result<Self, String> {
+        if line.len() > MAX_BYTES {
+            return Err(format!("{} bytes are more than {MAX_BYTES}", line.len()));
+        }
+        let Value::Object(mut line) = canonical::parse(line)? else {
+            return Err("it is no object".into());
         };
-        Ok(wire.event(data))
-    }
-
-    /// As [`Event::from_bytes`], in one go, if it is an event of a kind of which there are very many.
-    /// Whatever is wrong with it is for the other way to say.
-    fn of_frequent_kind(bytes: &[u8]) -> Option<Self> {
-        fn read<D: DeserializeOwned>(
-            text: &str,
-            kind: &[u8],
-            data: fn(D) -> Data,
-        ) -> Option<Event> {
-            let mut wire: Wire<D> = serde_json::from_str(text).ok()?;
-            let found = wire.data.take().filter(|_| wire.kind.as_bytes() == kind)?;
-            Some(wire.event(data(found)))
+        let agent = line.remove("agent").and_then(|run| AgentRun::lenient(&run));
+        let time = line.remove("time");
+        let mut take = |key: &str| line.remove(key).ok_or_else(|| format!("it has no {key}"));
+        let actor = serde_json::from_value(take("actor")?).map_err(|e| e.to_string())?;
+        let Value::String(clone) = take("clone")? else { return Err("clone is no text".into()) };
+        if clone.len() != 16 || !is_hex(&clone) {
+            return Err("clone is not 16 hexadecimal digits".into());
         }
-        // From text, as the other way reads data: all that reads them is in the program once.
-        let text = std::str::from_utf8(bytes).ok()?;
-        // In canonical form the kind stands behind the data. Elsewhere it is another one, or none.
-        const KEY: &[u8] = b"\"kind\":\"";
-        static KIND: LazyLock<FinderReverse<'_>> = LazyLock::new(|| FinderReverse::new(KEY));
-        let (_, behind) = bytes.split_at(KIND.rfind(bytes)? + KEY.len());
-        let kind = &behind[..behind.find_byte(b'"')?];
-        match kind {
-            b"propose" => read(text, kind, Data::Propose),
-            b"apply" => read(text, kind, Data::Apply),
-            b"reject" => read(text, kind, Data::Reject),
-            _ => None,
+        let Value::String(kind) = take("kind")? else { return Err("kind is no text".into()) };
+        let data = take("data")?;
+        if !data.is_object() {
+            return Err("data is no object".into());
         }
+        let version = take("v")?.as_u64().filter(|v| *v > 0).ok_or("v is no version")?;
+        let data = match version == u64::from(VERSION) {
+            true => Data::read(&kind, data).map_err(|error| error.to_string())?,
+            false => Data::Unknown(format!("{kind}@{version}"), data),
+        };
+        let told = time.as_ref().and_then(Value::as_str).and_then(times::parse);
+        let time = match &data {
+            Data::Decision(_) if time.is_some() => return Err("a decision has no time".into()),
+            Data::Decision(_) => statement.map(|statement| statement.time).unwrap_or_default(),
+            Data::Unknown(..) => told.unwrap_or_default(),
+            _ => told.ok_or("it has no time in the one form")?,
+        };
+        Ok(Self { actor, agent, clone, time, data })
     }
 }
 
-impl<D> Wire<D> {
-    /// The event of these `data`.
-    fn event(self, data: Data) -> Event {
-        Event {
-            proposal: self.proposal,
-            first: self.first,
-            lane: self.lane,
-            seq: self.seq,
-            actor: self.actor,
-            agent: self.agent,
-            time: self.time,
-            heads: self.heads.iter().filter_map(|text| Head::parse(text)).collect(),
-            witness: self.witness.iter().filter_map(|text| Head::parse(text)).collect(),
-            forked: self.forked.as_deref().and_then(Head::parse),
-            needs: self.needs.filter(|text| release(text).is_some()),
-            data,
-        }
-    }
+/// Lower-case hexadecimal digits.
+pub(super) fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The id of an object of git, hex.
+pub(super) fn is_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && is_hex(text)
+}
+
+/// A SHA-256, hex.
+pub(super) fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && is_hex(text)
 }
 
 fn broken(why: &dyn std::fmt::Display) -> Error {
     Error::new(&codes::EVENT_INVALID, format!("an event cannot be read: {why}"))
-        .hint("`aye doctor` names the lane and commit")
-}
-
-/// The numbers of a version such as `1.4` or `1.4.2`, for comparing; `None` for any other text.
-pub fn release(text: &str) -> Option<[u16; 3]> {
-    let mut numbers = [0; 3];
-    let parts: Vec<&str> = text.split('.').collect();
-    if !(2..=3).contains(&parts.len()) {
-        return None;
-    }
-    for (slot, part) in numbers.iter_mut().zip(parts) {
-        let plain = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        *slot = part.parse().ok().filter(|_| plain)?;
-    }
-    Some(numbers)
-}
-
-impl Head {
-    /// Lane, position and commit, separated by spaces.
-    pub fn to_text(&self) -> String {
-        format!("{} {} {}", self.lane, self.seq, self.tip)
-    }
-
-    /// Reads what [`Head::to_text`] wrote.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut words = text.split(' ');
-        let head = Self {
-            lane: words.next()?.to_owned(),
-            seq: words.next()?.parse().ok()?,
-            tip: words.next()?.to_owned(),
-        };
-        words.next().is_none().then_some(head)
-    }
+        .hint("`aye doctor` names the ref and the commit")
 }

@@ -1,4 +1,50 @@
-//! Words of events, as enums that keep a word that they do not have.
+//! Words of events: enums, most of which keep a word that they do not have.
+
+use crate::words::words;
+
+words! {
+    /// What was decided.
+    pub enum Verdict {
+        /// It was applied.
+        Apply = "apply",
+        /// It was approved; nothing was written.
+        Approve = "approve",
+        /// It was rejected.
+        Reject = "reject",
+        /// It was sent back to its proposer.
+        RequestChanges = "request_changes",
+        /// Its proposer took it back.
+        Withdraw = "withdraw",
+        /// A decision was taken back.
+        Undo = "undo",
+        /// It has seven days more.
+        Extend = "extend",
+    }
+}
+
+words! {
+    /// What was to be done beyond deciding.
+    pub enum Effect {
+        /// Nothing: the caller changes the files.
+        MarkOnly = "mark_only",
+        /// The work tree was written.
+        Files = "files",
+        /// The work tree and the index were written.
+        Index = "index",
+        /// It was written and committed.
+        Commit = "commit",
+    }
+}
+
+words! {
+    /// What a mark says.
+    pub enum Marked {
+        /// The tool's caller says that it carries the change out.
+        Applied = "applied",
+        /// The tool's caller says that it drops the change.
+        Rejected = "rejected",
+    }
+}
 
 /// Declares an enum of the words that this version writes. A word that a newer version has written is
 /// `Other`, and is written again as it was read.
@@ -43,11 +89,8 @@ macro_rules! open_words {
     };
 }
 
-pub(crate) use open_words;
-
 open_words! {
-    /// What shows that the actor made a decision. Beside [`How`](super::How), which version 0.1.0 reads
-    /// and whose values therefore stay the three that it has.
+    /// What shows that the actor decided.
     pub enum Evidence {
         /// A person answered at a terminal.
         Terminal = "terminal",
@@ -130,6 +173,8 @@ open_words! {
         Already = "already",
         /// The file had changed elsewhere; both were merged.
         Merged = "merged",
+        /// The reviewer changed what was proposed.
+        Edited = "edited",
         /// It was generated from the other files.
         Derived = "derived",
         /// A commit hook made of it something else than was approved.

@@ -1,237 +1,185 @@
-//! From events to a state: a pure function of the set of events, whatever the order and the
-//! grouping in which they arrive.
+//! From events to a state: a pure function of the set of events, whatever the order in which they arrive.
 //!
-//! Events are put in causal order (an event comes after those its writer had seen), then by time,
-//! then by id. Two decisions that did not know of each other are settled by rank, applied over
-//! rejected, and leave the `contested` mark.
+//! An event that a rule refuses is skipped and named; what descends from it counts all the same. Two decisions that
+//! did not know of each other are settled by rank, applied over rejected, and leave the `contested` mark.
 
-mod answers;
-mod records;
+mod fits;
+#[cfg(test)]
+mod replays;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use answers::Answers;
-use records::{applied, mark, rejected, start, undo};
+use bstr::BStr;
+pub use fits::Why;
+use smallvec::SmallVec;
 
-use super::event::{Apply, Approve, Comment, Data, Effect, How, Marked, Stamped, Subject, release};
-use super::forks::lane_of;
-pub use super::order::order;
-use super::state::{
-    Approval, ChangesRequested, CheckResult, Proposal, Remark, Resolved, Revision, State,
+use super::event::{
+    ChangeRecord, Comment, Committed, Data, Effect, Evidence, Marked, Papers, Revise,
+    RevisionReason, Said, Stamped, Subject, Verdict,
 };
-use super::{ActorKind, rules};
+use super::manifest::Blob;
+use super::order::{History, Sight};
+use super::state::{
+    Approval, ChangesRequested, CheckResult, Decision, MarkRecord, Proposal, Remark, Resolved,
+    Revision, Skipped, State,
+};
+use super::statement::EventRef;
+use super::{ActorKind, DEFAULT_LIFETIME, MEMORY, ProposalId, rules};
 
-/// The state of one proposal from all its events; `None` if the first one is missing.
-///
-/// Events of other proposals must not be among `events`. Duplicates (by id) count once.
-pub fn fold(events: &[Stamped]) -> Option<Proposal> {
-    run(&order(events))
+/// The state of the proposal whose thread `history` is; `None` where it begins with something else, or with memory
+/// that is none.
+pub fn fold(history: &History) -> Option<Proposal> {
+    let first = history.first()?;
+    let mut fold = Fold::new(history, first)?;
+    let mut sights = history.sights();
+    for (at, stamped) in history.events().iter().enumerate() {
+        let now = Now { at, stamped, sight: sights.of(at) };
+        if let Err(why) = fold.step(&now) {
+            fold.proposal.skipped.push(Skipped { event: stamped.id.clone(), why });
+        }
+    }
+    Some(fold.end(history))
 }
 
-/// The state that events lead to, in this order.
-pub(super) fn run(ordered: &[&Stamped]) -> Option<Proposal> {
-    let first = ordered.iter().find(|e| matches!(e.event.data, Data::Propose(_)))?;
-    let mut fold = Fold {
-        proposal: start(first)?,
-        standing: Vec::new(),
-        requested: Vec::new(),
-        revisions: vec![*first],
-        answers: Answers::default(),
-        comments: HashMap::new(),
-        commits: HashSet::new(),
-        approvals: HashMap::new(),
-        position: 0,
-        ended: 0,
+/// The event that undoes the direct patch whose thread `history` is.
+pub fn undone_patch(history: &History) -> Option<&Stamped> {
+    let first = history.first().filter(|first| matches!(first.event.data, Data::Patch(_)))?;
+    let is_undo = |stamped: &&Stamped| {
+        let Data::Decision(said) = &stamped.event.data else { return false };
+        let papers = fits::papers(stamped, said, &first.named());
+        said.verdict == Verdict::Undo
+            && stamped.event.actor.kind != ActorKind::Agent
+            && papers.is_ok_and(|papers| {
+                let statement = &papers.statement;
+                statement.revision == statement.proposal && statement.ends.is_none()
+            })
     };
-    for stamped in ordered {
-        fold.step(stamped);
-    }
-    let approvals = fold.approvals();
-    let Fold { mut proposal, standing, requested, revisions, .. } = fold;
-    proposal.approvals = approvals;
-    for (_, at) in &requested {
-        proposal.requests[*at].is_open = true;
-    }
-    proposal.changes_requested = requested.last().map(|(_, at)| proposal.requests[*at].clone());
-    let unseen = |decision: &Stamped| {
-        let not_seen = revisions.iter().filter(|revision| !saw(decision, revision));
-        not_seen.map(|revision| revision.id.clone()).collect()
-    };
-    let mut standing = standing;
-    // The highest rank, the earliest of those.
-    let first = standing.iter().enumerate().rev().max_by_key(|(_, (_, state))| rank(state));
-    if let Some((at, _)) = first {
-        let (decision, state) = standing.remove(at);
-        let decided: Vec<&str> = std::iter::once(&state)
-            .chain(standing.iter().map(|(_, state)| state))
-            .filter_map(|state| Some(state.decision()?.revision.as_str()))
-            .collect();
-        proposal.undecided = unseen(decision);
-        proposal.undecided.retain(|revision| !decided.contains(&revision.as_str()));
-        proposal.beside = standing.into_iter().map(|(_, state)| state).collect();
-        proposal.contested = proposal.beside.iter().any(|beside| !proposal.is_like(beside, &state));
-        proposal.state = state;
-    }
-    Some(proposal)
+    history.events().iter().find(is_undo)
 }
 
-/// True when the writer of `later` had seen `earlier`.
-pub(crate) fn saw(later: &Stamped, earlier: &Stamped) -> bool {
-    if later.event.lane == earlier.event.lane {
-        return earlier.event.seq < later.event.seq;
-    }
-    later
-        .event
-        .heads
-        .iter()
-        .any(|head| head.lane == earlier.event.lane && head.seq >= earlier.event.seq)
+/// The event that is taken.
+struct Now<'h> {
+    at: usize,
+    stamped: &'h Stamped,
+    sight: Sight,
 }
 
-struct Fold<'a> {
+/// A decision that stands.
+struct Standing<'h> {
+    at: usize,
+    statement: &'h str,
+    state: State,
+}
+
+struct Fold<'h> {
     /// Its state is set in the end.
     proposal: Proposal,
-    /// The decisions that stand, in causal order. More than one where clones decided without
+    first: EventRef,
+    /// Where each statement lies: whatever descends from one of these has seen the decision.
+    carriers: HashMap<&'h str, SmallVec<[usize; 1]>>,
+    /// The statements that have fitted.
+    counted: HashSet<&'h str>,
+    /// The decisions that stand, in order. More than one where clones decided without
     /// knowing of each other; taking one back leaves the others.
-    standing: Vec<(&'a Stamped, State)>,
-    /// The requests for changes that nobody who had seen them has answered by a revision, by their places.
-    requested: Vec<(&'a Stamped, usize)>,
-    /// The events of the revisions.
-    revisions: Vec<&'a Stamped>,
-    /// Every rejection, and everything that has taken one back, or a request.
-    answers: Answers<'a>,
-    /// The places of the comments, by their events.
-    comments: HashMap<&'a str, usize>,
+    standing: Vec<Standing<'h>>,
+    /// The requests for changes that are open: their statements, and their places among all.
+    requested: Vec<(&'h str, usize)>,
+    /// The places of revisions in the history, by their events.
+    revisions: HashMap<&'h str, usize>,
+    /// The places of comments, by their events.
+    comments: HashMap<&'h str, usize>,
     /// The commits that contain it.
-    commits: HashSet<&'a str>,
-    /// The newest approval of each revision by each person, with its position among all of them.
-    approvals: HashMap<(String, String), (usize, Approval)>,
-    /// How many approvals there were so far.
-    position: usize,
-    /// Up to which of them they have ended.
+    commits: HashSet<&'h str>,
+    /// The places of approvals, by revision, name, address and manifest.
+    approved: HashMap<[&'h str; 4], usize>,
+    /// How many of the approvals have ended.
     ended: usize,
 }
 
-impl<'a> Fold<'a> {
-    fn step(&mut self, stamped: &'a Stamped) {
-        let event = &stamped.event;
-        let proposal = &mut self.proposal;
+impl<'h> Fold<'h> {
+    fn new(history: &'h History, first: &'h Stamped) -> Option<Self> {
+        let mut carriers: HashMap<&str, SmallVec<[usize; 1]>> = HashMap::new();
+        for (at, stamped) in history.events().iter().enumerate() {
+            if let Some(papers) = stamped.papers() {
+                carriers.entry(&papers.sha256).or_default().push(at);
+            }
+        }
+        Some(Self {
+            proposal: start(first)?,
+            first: first.named(),
+            carriers,
+            counted: HashSet::new(),
+            standing: Vec::new(),
+            requested: Vec::new(),
+            revisions: HashMap::from([(first.id.as_str(), 0)]),
+            comments: HashMap::new(),
+            commits: HashSet::new(),
+            approved: HashMap::new(),
+            ended: 0,
+        })
+    }
+
+    fn step(&mut self, now: &Now<'h>) -> Result<(), Why> {
+        let event = &now.stamped.event;
         match &event.data {
-            Data::Propose(_) | Data::Plan(_) | Data::Patch(_) | Data::Fold(_) | Data::Purge(_) => {}
-            Data::Unknown(..) => {
-                let known = proposal.needs.as_deref().and_then(release);
-                if event.needs.as_deref().and_then(release) > known {
-                    proposal.needs = event.needs.clone();
-                }
-            }
-            Data::Revise(revise) => {
-                // A person may revise anything; an agent or a build machine only its own.
-                let may = event.actor.kind == ActorKind::Human
-                    || proposal.is_proposed_by(&event.actor, Some(&event.lane));
-                // Whoever knew that it was decided revises nothing; a decision that its maker had not seen was not
-                // about this either.
-                let knew = self.standing.iter().any(|(decision, _)| saw(stamped, decision));
-                if knew || !may {
-                    return;
-                }
-                proposal.description = revise.description.clone().or(proposal.description.take());
-                proposal.expires_at = revise.expires_at.unwrap_or(proposal.expires_at);
-                self.requested.retain(|(request, _)| !saw(stamped, request));
-                self.revisions.push(stamped);
-                proposal.revisions.push(Revision {
-                    event: stamped.id.clone(),
-                    commit: String::new(),
-                    actor: event.actor.clone(),
-                    agent: event.agent.clone(),
-                    at: event.time,
-                    reason: revise.reason.clone(),
-                    base: revise.base.clone(),
-                    target: revise.target.clone(),
-                    changes: revise.changes.clone(),
-                    memory: revise.memory.clone(),
-                    on: revise.on.clone(),
-                });
-            }
-            Data::Comment(comment) => self.comment(stamped, comment),
-            Data::RequestChanges(request) => {
-                let request = ChangesRequested {
-                    by: event.actor.clone(),
-                    at: event.time,
-                    reason: request.reason.clone(),
-                    revision: request.revision.clone(),
-                    is_open: false,
-                };
-                self.requested.push((stamped, proposal.requests.len()));
-                proposal.requests.push(request);
-                self.end_approvals();
-            }
-            Data::Apply(apply) => {
-                if self.counts(stamped, apply) {
-                    self.decide(stamped, State::Applied(applied(stamped, apply)))
-                } else {
-                    let (revision, verdict) = (apply.revision.clone(), Marked::Applied);
-                    self.proposal.marks.push(mark(stamped, verdict, revision, None));
-                }
-            }
-            Data::Reject(reject) => {
-                let withdrawn =
-                    reject.withdrawn && proposal.is_proposed_by(&event.actor, Some(&event.lane));
-                let tool = reject.how == How::Tool && reject.statement.is_none();
-                if withdrawn || event.actor.kind != ActorKind::Agent && !tool {
-                    self.decide(stamped, State::Rejected(rejected(stamped, reject)));
-                } else {
-                    let (revision, reason) = (reject.revision.clone(), reject.reason.clone());
-                    let record = mark(stamped, Marked::Rejected, revision, reason);
-                    self.proposal.marks.push(record);
-                }
-            }
-            Data::Mark(said) => {
-                let (revision, reason) = (said.revision.clone(), said.reason.clone());
-                proposal.marks.push(mark(stamped, said.verdict, revision, reason));
-            }
-            Data::Approve(approve) => self.approve(stamped, approve),
-            Data::Publish(_) => {
-                let lane = lane_of(&event.lane).to_owned();
-                if !proposal.published.contains(&lane) {
-                    proposal.published.push(lane);
-                }
-            }
-            Data::Expire(expire) => proposal.expiry_recorded = Some(expire.expires_at),
-            Data::Extend(extend) => {
-                let may = event.actor.kind == ActorKind::Human
-                    || proposal.is_proposed_by(&event.actor, Some(&event.lane));
-                if may && self.standing.is_empty() {
-                    proposal.expires_at = proposal.expires_at.max(extend.expires_at);
-                }
-            }
-            Data::Undo(_) => self.take_back(stamped, |state| matches!(state, State::Applied(_))),
-            Data::Reopen(_) => {
-                self.take_back(stamped, |state| matches!(state, State::Rejected(_)));
-                self.take_request_back(stamped);
-                self.answers.reopen(stamped);
-            }
-            Data::Check(check) => proposal.checks.push(CheckResult {
+            Data::Propose(_) | Data::Patch(_) if now.at > 0 => return Err(Why::Start),
+            Data::Propose(_) | Data::Patch(_) => {}
+            Data::Plan(_) | Data::Sign(_) | Data::Purge(_) => {}
+            Data::Unknown(..) => return Err(Why::Unknown),
+            Data::Revise(revise) => return self.revise(now, revise),
+            Data::Comment(comment) => self.comment(now, comment),
+            Data::Decision(said) => return self.decision(now, said),
+            Data::Check(check) => self.proposal.checks.push(CheckResult {
                 by: event.actor.clone(),
                 at: event.time,
                 check: check.clone(),
             }),
-            Data::Committed(committed) => {
-                if self.commits.insert(&committed.commit) {
-                    proposal.commits.push(committed.commit.clone());
-                }
-            }
+            Data::Committed(committed) => self.committed(committed),
         }
+        Ok(())
+    }
+
+    /// A person may revise anything; an agent or a build machine only its own. A decision that its writer had not
+    /// seen was not about this either.
+    fn revise(&mut self, now: &Now<'h>, revise: &Revise) -> Result<(), Why> {
+        let proposal = &mut self.proposal;
+        if proposal.subject == Subject::Memory && is_outside(&revise.changes) {
+            return Err(Why::OutsideMemory);
+        }
+        if !is_person_or_proposer(proposal, now.stamped) {
+            return Err(Why::Authority);
+        }
+        if self.knew(now) {
+            return Err(Why::Decided);
+        }
+        let proposal = &mut self.proposal;
+        proposal.description = revise.description.clone().or(proposal.description.take());
+        proposal.expires_at = revise.expires_at.unwrap_or(proposal.expires_at);
+        self.close_requests(now);
+        self.revisions.insert(&now.stamped.id, now.at);
+        self.proposal.revisions.push(Revision {
+            reason: revise.reason.clone(),
+            base: revise.base.clone(),
+            target: revise.target.clone(),
+            note: revise.note.clone(),
+            changes: revise.changes.clone(),
+            incomplete: revise.incomplete.clone(),
+            memory: revise.memory.clone(),
+            on: revise.on.clone(),
+            ..revision(now.stamped)
+        });
+        Ok(())
     }
 
     /// Keeps what was said. What resolves another comment stands with that one, where it is by a person,
     /// by the proposer, or by whoever made that comment; else it is a comment like any.
-    fn comment(&mut self, stamped: &'a Stamped, comment: &Comment) {
-        let event = &stamped.event;
+    fn comment(&mut self, now: &Now<'h>, comment: &Comment) {
+        let event = &now.stamped.event;
+        let is_by_either = is_person_or_proposer(&self.proposal, now.stamped);
         let proposal = &mut self.proposal;
         let (by, at) = (event.actor.clone(), event.time);
-        let is_by_either = event.actor.kind == ActorKind::Human
-            || proposal.is_proposed_by(&event.actor, Some(&event.lane));
         let resolved = comment.resolves.as_deref().and_then(|resolves| {
             let remark = proposal.comments.get_mut(*self.comments.get(resolves)?)?;
             (is_by_either || remark.by == by).then_some(remark)
@@ -241,9 +189,9 @@ impl<'a> Fold<'a> {
                 remark.resolved = Some(Resolved { by, at, note: comment.body.clone() });
             }
             None => {
-                self.comments.insert(&stamped.id, proposal.comments.len());
+                self.comments.insert(&now.stamped.id, proposal.comments.len());
                 proposal.comments.push(Remark {
-                    event: stamped.id.clone(),
+                    event: now.stamped.id.clone(),
                     by,
                     at,
                     comment: comment.clone(),
@@ -253,105 +201,357 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Whether an apply is a decision. One by an agent is not, nor is the mark that version 0.1.0
-    /// recorded as an apply for callers of its tool; both are kept as marks. What the memory
-    /// manifest let pass without a person stands: its files were written.
-    fn counts(&self, stamped: &Stamped, apply: &Apply) -> bool {
-        let by_policy = self.proposal.subject == Subject::Memory
-            && apply.how == How::Tool
-            && apply.effect == Effect::Files;
-        let marked = apply.how == How::Tool && apply.effect == Effect::MarkOnly;
-        by_policy || (stamped.event.actor.kind != ActorKind::Agent && !marked)
-    }
-
-    /// Keeps a person's approval, in place of an earlier one by the same person of that revision.
-    fn approve(&mut self, stamped: &Stamped, approve: &Approve) {
-        let event = &stamped.event;
-        let by_a_person =
-            event.actor.kind == ActorKind::Human && rules::is_personal(&approve.evidence);
-        let decided = self.standing.iter().any(|(decision, _)| saw(stamped, decision));
-        let Some(statement) = approve.statement.clone().filter(|_| by_a_person && !decided) else {
-            return;
-        };
-        self.position += 1;
-        let approval = Approval {
-            event: stamped.id.clone(),
-            by: event.actor.clone(),
-            at: event.time,
-            revision: approve.revision.clone(),
-            evidence: approve.evidence.clone(),
-            reason: approve.reason.clone(),
-            statement,
-            ended: false,
-        };
-        let key = (approve.revision.clone(), event.actor.identity());
-        self.approvals.insert(key, (self.position, approval));
-    }
-
-    /// Whoever approved so far has not seen the objection that is being folded.
-    fn end_approvals(&mut self) {
-        self.ended = self.position;
-    }
-
-    /// The approvals, oldest first.
-    fn approvals(&mut self) -> Vec<Approval> {
-        let mut found: Vec<_> = std::mem::take(&mut self.approvals).into_values().collect();
-        found.sort_by_key(|(position, _)| *position);
-        let ended = self.ended;
-        let approval = |(position, approval)| Approval { ended: position <= ended, ..approval };
-        found.into_iter().map(approval).collect()
-    }
-
-    fn decide(&mut self, stamped: &'a Stamped, state: State) {
-        if self.standing.iter().any(|(earlier, _)| saw(stamped, earlier)) {
-            // Its writer knew that it was decided.
-            return;
+    fn committed(&mut self, committed: &'h Committed) {
+        if self.commits.insert(&committed.commit) {
+            self.proposal.commits.push(committed.commit.clone());
         }
-        if matches!(state, State::Rejected(_)) {
-            self.end_approvals();
-            self.answers.reject(stamped);
-        }
-        self.standing.push((stamped, state));
-    }
-
-    /// Takes the decisions back that the writer of `stamped` had seen and that `which` picks.
-    /// People, and build machines that policy lets decide, may.
-    fn take_back(&mut self, stamped: &'a Stamped, which: impl Fn(&State) -> bool) {
-        if stamped.event.actor.kind == ActorKind::Agent {
-            return;
-        }
-        let standing = std::mem::take(&mut self.standing);
-        for (decided, state) in standing {
-            if which(&state) && saw(stamped, decided) {
-                self.end_approvals();
-                if let (State::Applied(decision), Data::Undo(said)) = (state, &stamped.event.data) {
-                    self.proposal.undos.push(undo(stamped, said, &decision.revision));
-                    self.proposal.undone.push(decision);
-                    self.proposal.earlier_commits = self.proposal.commits.len();
-                }
-            } else {
-                self.standing.push((decided, state));
-            }
-        }
-    }
-
-    /// Takes the requests for changes back that the writer of `stamped` had seen, unless it had seen a
-    /// rejection since: then it is that which was taken back.
-    fn take_request_back(&mut self, stamped: &Stamped) {
-        if stamped.event.actor.kind == ActorKind::Agent || !self.standing.is_empty() {
-            return;
-        }
-        let answers = &self.answers;
-        self.requested.retain(|(request, _)| {
-            !saw(stamped, request) || answers.is_rejected_since(stamped, request)
+        let named = self.standing.iter_mut().find(|standing| {
+            committed.statement.as_deref() == Some(standing.statement)
         });
+        if let Some(State::Applied(decision)) = named.map(|standing| &mut standing.state)
+            && decision.commit.is_none()
+        {
+            decision.commit = Some(committed.commit.clone());
+            decision.amended = committed.amended.clone();
+        }
+    }
+
+    fn decision(&mut self, now: &Now<'h>, said: &Said) -> Result<(), Why> {
+        let (papers, revision) = self.fitting(now, said)?;
+        if !self.counted.insert(&papers.sha256) {
+            // It lies here once more.
+            return Ok(());
+        }
+        let statement = &papers.statement;
+        let reason = said.reason.clone().or(statement.reason.clone());
+        let made = Decision {
+            clone: now.stamped.event.clone.clone(),
+            event: now.stamped.id.clone(),
+            statement: papers.sha256.clone(),
+            by: statement.actor.clone(),
+            at: statement.time,
+            evidence: statement.evidence.clone(),
+            revision: revision.to_owned(),
+            reason,
+            effect: statement.effect,
+            group: statement.group.clone(),
+            target: statement.target.clone(),
+            written: papers.manifest.iter().flat_map(|manifest| manifest.written()).collect(),
+            made: None,
+            commit: None,
+            amended: Vec::new(),
+            withdrawn: statement.verdict == Verdict::Withdraw,
+        };
+        if fits::is_mark(statement) {
+            let is_apply = statement.verdict == Verdict::Apply;
+            self.proposal.marks.push(MarkRecord {
+                by: made.by,
+                at: made.at,
+                verdict: if is_apply { Marked::Applied } else { Marked::Rejected },
+                revision: made.revision,
+                reason: made.reason,
+            });
+            return Ok(());
+        }
+        match statement.verdict {
+            Verdict::Apply => {
+                let made = Decision { made: Some(self.made(papers, revision)), ..made };
+                return self.decide(now, papers, State::Applied(made));
+            }
+            Verdict::Reject | Verdict::Withdraw => {
+                self.decide(now, papers, State::Rejected(made))?;
+                self.end_approvals();
+            }
+            Verdict::Approve => return self.approve(now, papers, revision, made),
+            Verdict::RequestChanges => {
+                self.requested.push((&papers.sha256, self.proposal.requests.len()));
+                self.proposal.requests.push(ChangesRequested {
+                    by: made.by,
+                    at: made.at,
+                    reason: made.reason,
+                    revision: Some(made.revision),
+                    is_open: false,
+                });
+                self.end_approvals();
+            }
+            Verdict::Undo if statement.ends.is_none() => {
+                if self.standing.is_empty() {
+                    self.close_requests(now);
+                }
+            }
+            Verdict::Undo => {
+                for ended in self.take_back(now, papers) {
+                    if let State::Applied(decision) = ended {
+                        let undo = Decision { revision: decision.revision.clone(), ..made.clone() };
+                        self.proposal.undos.push(undo);
+                        self.proposal.undone.push(decision);
+                        self.proposal.earlier_commits = self.proposal.commits.len();
+                    }
+                }
+            }
+            Verdict::Extend if self.standing.is_empty() => {
+                // Of a time in the future it is a week from now, whenever now is: pending, as by this.
+                let until = made.at + DEFAULT_LIFETIME;
+                self.proposal.expires_at = self.proposal.expires_at.max(until);
+            }
+            Verdict::Extend => return Err(Why::Decided),
+        }
+        Ok(())
+    }
+
+    /// The papers of a decision that fit it, and the event of the revision that they are about.
+    fn fitting(&self, now: &Now<'h>, said: &Said) -> Result<(&'h Papers, &'h str), Why> {
+        let papers = fits::papers(now.stamped, said, &self.first)?;
+        let named = papers.statement.revision.as_ref().ok_or(Why::Revision)?;
+        let revision = self.proposal.revisions.iter().find(|revision| revision.event == named.id);
+        let is_seen = self.revisions.get(named.id.as_str()).is_some_and(|at| now.sight.has(*at));
+        let revision = revision
+            .filter(|revision| revision.sha256 == named.sha256 && is_seen)
+            .ok_or(Why::Revision)?;
+        if let Some(manifest) = &papers.manifest
+            && said.verdict != Verdict::Undo
+            && !manifest.fits(&revision.changes, self.proposal.subject)
+        {
+            return Err(Why::Manifest);
+        }
+        match self.may(now, papers) {
+            true => Ok((papers, &named.id)),
+            false => Err(Why::Authority),
+        }
+    }
+
+    /// Whether whoever made it may: no statement of an agent decides, but of memory that its manifest lets pass.
+    fn may(&self, now: &Now<'h>, papers: &Papers) -> bool {
+        let (statement, actor) = (&papers.statement, &now.stamped.event.actor);
+        let is_agent = actor.kind == ActorKind::Agent;
+        let clone = Some(now.stamped.event.clone.as_str());
+        match statement.verdict {
+            Verdict::Apply | Verdict::Reject if fits::is_mark(statement) => true,
+            Verdict::Apply if is_agent => {
+                self.proposal.subject == Subject::Memory
+                    && statement.evidence == Evidence::Tool
+                    && statement.effect == Some(Effect::Files)
+            }
+            Verdict::Apply | Verdict::Reject | Verdict::RequestChanges | Verdict::Undo => !is_agent,
+            Verdict::Withdraw => self.proposal.is_proposed_by(actor, clone),
+            Verdict::Approve => {
+                actor.kind == ActorKind::Human && rules::is_personal(&statement.evidence)
+            }
+            Verdict::Extend => is_person_or_proposer(&self.proposal, now.stamped),
+        }
+    }
+
+    /// Whether its writer had seen the decision of `statement`.
+    fn saw(&self, now: &Now<'h>, statement: &str) -> bool {
+        let carriers = self.carriers.get(statement);
+        carriers.is_some_and(|carriers| carriers.iter().any(|at| now.sight.has(*at)))
+    }
+
+    /// Whether its writer knew that it was decided.
+    fn knew(&self, now: &Now<'h>) -> bool {
+        self.standing.iter().any(|standing| self.saw(now, standing.statement))
+    }
+
+    fn close_requests(&mut self, now: &Now<'h>) {
+        let mut requested = std::mem::take(&mut self.requested);
+        requested.retain(|(statement, _)| !self.saw(now, statement));
+        self.requested = requested;
+    }
+
+    /// Keeps a person's approval. A later one never replaces one that counts: with the same address anybody can
+    /// make it.
+    fn approve(
+        &mut self,
+        now: &Now<'h>,
+        papers: &'h Papers,
+        revision: &'h str,
+        made: Decision,
+    ) -> Result<(), Why> {
+        if self.knew(now) {
+            return Err(Why::Decided);
+        }
+        let statement = &papers.statement;
+        let manifest = statement.manifest.as_ref().map_or("", |manifest| &manifest.sha256);
+        let key = [revision, &statement.actor.name, &statement.actor.email, manifest];
+        if self.approved.get(&key).is_some_and(|at| *at >= self.ended) {
+            return Ok(());
+        }
+        self.approved.insert(key, self.proposal.approvals.len());
+        self.proposal.approvals.push(Approval {
+            event: made.event,
+            by: made.by,
+            at: made.at,
+            revision: made.revision,
+            evidence: made.evidence,
+            reason: made.reason,
+            statement: made.statement,
+            manifest: manifest.to_owned(),
+            ended: false,
+        });
+        Ok(())
+    }
+
+    /// Whoever approved so far has not seen the objection that is taken.
+    fn end_approvals(&mut self) {
+        self.ended = self.proposal.approvals.len();
+    }
+
+    fn decide(&mut self, now: &Now<'h>, papers: &'h Papers, state: State) -> Result<(), Why> {
+        let is_named = |statement: &str| papers.ends.iter().any(|ended| ended == statement);
+        let known = |standing: &Standing<'_>| self.saw(now, standing.statement);
+        if self.standing.iter().any(|it| known(it) && !is_named(it.statement)) {
+            return Err(Why::Decided);
+        }
+        self.take_back(now, papers);
+        self.standing.push(Standing { at: now.at, statement: &papers.sha256, state });
+        Ok(())
+    }
+
+    /// Takes the decisions back that `papers` name, and that their maker had seen.
+    fn take_back(&mut self, now: &Now<'h>, papers: &Papers) -> Vec<State> {
+        let ends: HashSet<&str> = papers.ends.iter().map(String::as_str).collect();
+        let standing = std::mem::take(&mut self.standing);
+        let (ended, left): (Vec<_>, Vec<_>) = standing
+            .into_iter()
+            .partition(|it| ends.contains(it.statement) && self.saw(now, it.statement));
+        self.standing = left;
+        if !ended.is_empty() {
+            self.end_approvals();
+        }
+        ended.into_iter().map(|standing| standing.state).collect()
+    }
+
+    /// SHA-256 over what an apply makes of its files: by path, mode and content.
+    fn made(&self, papers: &Papers, revision: &str) -> String {
+        let sides = self.proposal.revision(revision).map(|revision| &*revision.changes);
+        let mut made: Vec<(&BStr, Option<Blob>)> = match &papers.manifest {
+            Some(manifest) => manifest
+                .records()
+                .iter()
+                .map(|record| (record.path.as_bstr(), record.after.clone()))
+                .collect(),
+            None => sides
+                .unwrap_or_default()
+                .iter()
+                .map(|change| {
+                    let [_, after] = change.sides();
+                    (change.path.as_bstr(), after)
+                })
+                .collect(),
+        };
+        made.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        let mut text = Vec::new();
+        for (path, side) in made {
+            let side = side.map(|side| [side.mode, side.sha256].join(" ")).unwrap_or_default();
+            text.extend(side.bytes().chain([b' ']));
+            text.extend_from_slice(path);
+            text.push(0);
+        }
+        crate::sha256::hex(&text)
+    }
+
+    fn end(self, history: &History) -> Proposal {
+        let Self { mut proposal, mut standing, requested, revisions, ended, .. } = self;
+        for approval in proposal.approvals.iter_mut().take(ended) {
+            approval.ended = true;
+        }
+        for (_, at) in &requested {
+            proposal.requests[*at].is_open = true;
+        }
+        proposal.changes_requested = requested.last().map(|(_, at)| proposal.requests[*at].clone());
+        // The highest rank, the earliest of those.
+        let first = standing.iter().position(|it| matches!(it.state, State::Applied(_)));
+        if standing.is_empty() {
+            return proposal;
+        }
+        let Standing { at, state, .. } = standing.remove(first.unwrap_or(0));
+        let decided: HashSet<&str> = std::iter::once(&state)
+            .chain(standing.iter().map(|standing| &standing.state))
+            .filter_map(|state| Some(state.decision()?.revision.as_str()))
+            .collect();
+        let seen = history.seen(at);
+        let is_undecided = |event: &str| !seen.has(revisions[event]) && !decided.contains(event);
+        let events = proposal.revisions.iter().map(|revision| &revision.event);
+        proposal.undecided = events.filter(|event| is_undecided(event)).cloned().collect();
+        proposal.beside = standing.into_iter().map(|standing| standing.state).collect();
+        proposal.contested = proposal.beside.iter().any(|beside| !proposal.is_like(beside, &state));
+        proposal.state = state;
+        proposal
     }
 }
 
-fn rank(state: &State) -> u8 {
-    match state {
-        State::Pending => 0,
-        State::Rejected(_) => 1,
-        State::Applied(_) => 2,
+fn start(first: &Stamped) -> Option<Proposal> {
+    let Data::Propose(propose) = &first.event.data else { return None };
+    if propose.subject == Subject::Memory && is_outside(&propose.changes) {
+        return None;
     }
+    let revision = Revision {
+        base: propose.base.clone(),
+        target: propose.target.clone(),
+        changes: propose.changes.clone(),
+        incomplete: propose.incomplete.clone(),
+        memory: propose.memory.clone(),
+        on: propose.on.clone(),
+        ..revision(first)
+    };
+    Some(Proposal {
+        id: ProposalId::from_event(&first.id),
+        first_event: first.id.clone(),
+        clone: first.event.clone.clone(),
+        subject: propose.subject,
+        form: propose.form.clone(),
+        description: propose.description.clone(),
+        domain: propose.domain.clone(),
+        related_task_id: propose.related_task_id.clone(),
+        branch: propose.branch.clone(),
+        instead_of: propose.instead_of.clone(),
+        proposed_by: propose.proposed_by.clone(),
+        actor: first.event.actor.clone(),
+        created_at: first.event.time,
+        expires_at: propose.expires_at,
+        revisions: vec![revision],
+        state: State::Pending,
+        beside: Vec::new(),
+        undecided: Vec::new(),
+        contested: false,
+        changes_requested: None,
+        requests: Vec::new(),
+        comments: Vec::new(),
+        checks: Vec::new(),
+        undone: Vec::new(),
+        undos: Vec::new(),
+        commits: Vec::new(),
+        earlier_commits: 0,
+        marks: Vec::new(),
+        approvals: Vec::new(),
+        skipped: Vec::new(),
+    })
+}
+
+/// What every revision has of its event.
+fn revision(stamped: &Stamped) -> Revision {
+    Revision {
+        event: stamped.id.clone(),
+        sha256: stamped.sha256.clone(),
+        actor: stamped.event.actor.clone(),
+        agent: stamped.event.agent.clone(),
+        at: stamped.event.time,
+        reason: RevisionReason::First,
+        base: None,
+        target: None,
+        note: None,
+        changes: Vec::new(),
+        incomplete: Vec::new(),
+        memory: None,
+        on: None,
+    }
+}
+
+fn is_person_or_proposer(proposal: &Proposal, stamped: &Stamped) -> bool {
+    let event = &stamped.event;
+    event.actor.kind == ActorKind::Human || proposal.is_proposed_by(&event.actor, Some(&event.clone))
+}
+
+fn is_outside(changes: &[ChangeRecord]) -> bool {
+    changes.iter().any(|change| !change.path.as_bstr().starts_with(MEMORY))
 }
