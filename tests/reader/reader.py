@@ -27,13 +27,10 @@ class Missing(Bad):
 
 class Git:
     def __init__(self, repo):
-        self.env = dict(os.environ, GIT_NO_REPLACE_OBJECTS="1", GIT_NO_LAZY_FETCH="1")
-        self.git = ["git", "-C", repo]
-        self.batch = subprocess.Popen([*self.git, "cat-file", "--batch"], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def refs(self):
-        out = subprocess.run([*self.git, "for-each-ref", "--format=%(refname) %(objectname)", "refs/aye"], env=self.env, check=True, stdout=subprocess.PIPE)
-        return sorted(line.split(" ") for line in out.stdout.decode("utf-8", "replace").splitlines())
+        start = lambda *args: subprocess.Popen(["git", "-C", repo, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                               env=dict(os.environ, GIT_NO_REPLACE_OBJECTS="1", GIT_NO_LAZY_FETCH="1"))
+        listed = start("for-each-ref", "--format=%(refname) %(objectname)", "refs/aye").communicate()[0].decode("utf-8", "replace")
+        self.refs, self.batch = sorted(line.split(" ") for line in listed.splitlines()), start("cat-file", "--batch")
 
     def get(self, kind, oid):
         self.batch.stdin.write(oid.encode() + b"\n")
@@ -104,16 +101,10 @@ def path_ok(path):
         and all(ok(part) or part == b"." for part in re.split(rb"[/\\]+", path) if part)
 
 
-def number(least, most):
-    return lambda value: type(value) is int and least <= value < most
-
-
-def short(most):
-    return lambda value: isinstance(value, str) and len(json.dumps(value, ensure_ascii=False).encode()) - 2 <= most
-
-
 # The values of the pages: a function, a regular expression, or the keys of an object. "?" may be absent or null, "|null" may be null,
 # "[x]" is a list of x. Unknown keys are ignored, but in what begins with "!".
+number = lambda least, most: lambda value: type(value) is int and least <= value < most
+short = lambda most: lambda value: isinstance(value, str) and len(json.dumps(value, ensure_ascii=False).encode()) - 2 <= most
 TYPES = {
     "text": lambda value: isinstance(value, str), "object": lambda value: isinstance(value, dict), "bool": lambda value: isinstance(value, bool),
     "any": lambda value: True, "bytes": lambda value: as_bytes(value) is not None, "path": lambda value: path_ok(as_bytes(value)), "time": lambda value: instant(value) is not None,
@@ -327,7 +318,7 @@ class Fold:
         return [decided for decided in self.standing if self.thread.saw_statement(event, decided.identity)]
 
     def answer(self, event):
-        self.requests = [asked for asked in self.requests if not self.thread.saw(event, asked.id)]
+        self.requests = [asked for asked in self.requests if not self.thread.saw_statement(event, asked.identity)]
 
     def step(self, event, person, own):
         if event is self.first:
@@ -456,7 +447,7 @@ def entries_of(git, chunk):
 def read(repo, now):
     git, threads, gone, aside = Git(repo), {}, {}, []
     form = re.compile(rf"refs/aye/(?:(p|private)|remotes/.+/[0-9a-f]{{16}}|kept/.+/[0-9a-f]{{16}}\.[0-9a-f]{{8}})/(closed/|gone/|)({HEX})")
-    for name, tip in git.refs():
+    for name, tip in git.refs:
         found = form.fullmatch(name)
         space, place, id = found.groups() if found else (None, None, None)
         try:
