@@ -41,6 +41,7 @@ mod doctor;
 mod documents;
 mod environments;
 mod expiry;
+mod four_clones;
 mod fuzz_targets;
 mod generated;
 mod groups;
