@@ -6,7 +6,7 @@ mod data;
 pub mod lists;
 #[cfg(test)]
 mod tests;
-mod times;
+pub(super) mod times;
 mod words;
 
 use chrono::{DateTime, Utc};
