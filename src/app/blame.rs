@@ -10,7 +10,7 @@ use crate::changeset::{RepoPath, codes};
 use crate::check::commits;
 use crate::error::{Error, Result};
 use crate::proposal::event::timestamp;
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// A commit that lines are from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,11 +47,11 @@ pub struct Range {
 ///
 /// # Errors
 /// `file_not_found`, `binary_content`, those of the store, and `git_failed`.
-pub fn blame(store: &Store, path: &RepoPath, lines: Option<&str>) -> Result<Vec<Range>> {
+pub fn blame(repository: &Repository, path: &RepoPath, lines: Option<&str>) -> Result<Vec<Range>> {
     let shown = || path.display().to_string();
-    let head = store.repo().head_id().ok().map(gix::Id::detach);
+    let head = repository.repo().head_id().ok().map(gix::Id::detach);
     let found = match head {
-        Some(head) => store.files_of(head)?.file(path)?.map(|file| (head, file)),
+        Some(head) => repository.files_of(head)?.file(path)?.map(|file| (head, file)),
         None => None,
     };
     let Some((head, file)) = found else {
@@ -66,7 +66,7 @@ pub fn blame(store: &Store, path: &RepoPath, lines: Option<&str>) -> Result<Vec<
             .with("path", shown())
             .hint("`git log -- FILE` prints who changed it"));
     }
-    let mut git = store.git()?.args(["blame", "--porcelain", "--no-textconv"]);
+    let mut git = repository.git()?.args(["blame", "--porcelain", "--no-textconv"]);
     if let Some(lines) = lines {
         git = git.arg(format!("-L{lines}"));
     }
@@ -75,7 +75,8 @@ pub fn blame(store: &Store, path: &RepoPath, lines: Option<&str>) -> Result<Vec<
     let mut commits = HashMap::new();
     for range in &mut ranges {
         let id = range.origin.commit.clone();
-        let read = |id: &String| commits::read(store, ObjectId::from_hex(id.as_bytes()).ok()?).ok();
+        let read =
+            |id: &String| commits::read(repository, ObjectId::from_hex(id.as_bytes()).ok()?).ok();
         if let Some(commit) = commits.entry(id).or_insert_with_key(read) {
             range.origin.proposal_ids = commit.proposal_ids.clone();
             range.origin.proposed_by = commit.proposers.clone();

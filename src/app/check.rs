@@ -54,7 +54,12 @@ pub fn waiting(
     let is_checked = facts.as_ref().is_some_and(|facts| store.is_checked(facts, now));
     let contested = view.contested(now)?;
     summaries.extend(contested.into_iter().filter(|s| kind.is_none_or(|kind| s.subject == kind)));
-    let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
+    let tree = store
+        .repository()
+        .work_dir()
+        .is_some()
+        .then(|| store.repository().worktree())
+        .transpose()?;
     let fit = Fit::new(store, tree.as_ref());
     let changed =
         if is_checked && scope.paths.is_empty() { Some(fit.changed(view)?) } else { None };
@@ -129,13 +134,13 @@ pub fn staged(
     pending: &Pending<'_>,
     fail_on: &FailOn,
 ) -> Result<Vec<Finding>> {
-    let staged = commits::staged(store)?;
+    let staged = commits::staged(store.repository())?;
     let touched = staged.keys().map(|path| path.as_slice());
     let mut found = pending.findings(touched, "the staged changes", fail_on)?;
-    let head = commits::head_tree(store);
+    let head = commits::head_tree(store.repository());
     let entry = |path: &RepoPath| match staged.get(path.as_bstr()) {
         Some(entry) => entry.clone(),
-        None => commits::entry_at(store, head, path),
+        None => commits::entry_at(store.repository(), head, path),
     };
     let is_held = |finding: &Finding| {
         let Some(id) = &finding.proposal_id else { return Ok(false) };

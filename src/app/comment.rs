@@ -83,7 +83,7 @@ pub fn comment(
     let said = recorded(store, proposal, saying, resolved.clone())?;
     let texts = [("comment", Some(&*text)), ("suggestion", said.replacement.as_deref())];
     let warnings = match caller.actor.kind {
-        ActorKind::Agent => gate::lines(store, &Changeset::default(), &texts)?,
+        ActorKind::Agent => gate::lines(store.repository(), &Changeset::default(), &texts)?,
         ActorKind::Human | ActorKind::Ci => Vec::new(),
     };
     // With a request the text is its reason, unless it is about one place.

@@ -40,7 +40,7 @@ fn is_denied(session: &Session<'_>, path: &RepoPath) -> bool {
     if session.caller.actor.kind != ActorKind::Agent {
         return false;
     }
-    let config = session.store.repo().config_snapshot();
+    let config = session.store.repository().repo().config_snapshot();
     let (mut patterns, added) = crate::repository::by_source(config.plumbing(), "shellDenyRead");
     patterns.extend(added);
     // The places in the home directory do not concern files of a repository.

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::{proposable, recall, session};
 use crate::error::{Error, Result};
+use crate::repository::Repository;
 use crate::session::home::{Held, State};
 use crate::session::strays::{Inventory, Strays};
 use crate::session::{Home, beside, codes, read, tree};
@@ -21,9 +22,9 @@ pub fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<Stra
     let base = session::proposed(store, &record)?;
     let tree = home.tree(name);
     let read::Left { changes, passed_over: mut others, strays } =
-        read::left(store, &tree, Some(name), &base)?;
+        read::left(store.repository(), &tree, Some(name), &base)?;
     let changes = proposable::only(store, changes, &mut others)?;
-    others.extend(beside::of(store, &tree, name));
+    others.extend(beside::of(store.repository(), &tree, name));
     // Submitting proposes what is in the files and can be; what else there is says itself what it is.
     let (what, submit) = match (others.first(), changes.is_empty()) {
         (Some((_, why)), true) => (format!(", which {why}"), String::new()),
@@ -56,7 +57,7 @@ pub fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<Stra
 /// # Errors
 /// As [`Strays::rescue`], before anything is removed, and [`Home::remove`].
 pub fn end(
-    store: &Store,
+    repository: &Repository,
     home: &Home,
     held: Held,
     strays: &Strays,
@@ -65,19 +66,19 @@ pub fn end(
     let name = held.name.clone();
     let found = strays.rescue(home, &name, now)?;
     home.remove(held)?;
-    tree::unpin(store, &name);
+    tree::unpin(repository, &name);
     Ok(found)
 }
 
 /// Finishes removals of sessions that were interrupted: their names.
-pub fn finish(store: &Store, home: &Home) -> Vec<String> {
+pub fn finish(repository: &Repository, home: &Home) -> Vec<String> {
     let finished = home.finish();
-    finished.iter().for_each(|name| tree::unpin(store, name));
+    finished.iter().for_each(|name| tree::unpin(repository, name));
     // What was removed but for its ref.
-    for name in tree::pinned(store) {
+    for name in tree::pinned(repository) {
         let is_there = home.record(&name).is_ok() || home.tree(&name).symlink_metadata().is_ok();
         if !is_there && let Ok(held) = home.hold(&name) {
-            tree::unpin(store, &name);
+            tree::unpin(repository, &name);
             home.clear(&held);
         }
     }

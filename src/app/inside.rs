@@ -62,11 +62,11 @@ pub fn leave(store: &Store, tree: &Path, wanted: Wanted, details: Details) -> Re
 
 fn write(store: &Store, tree: &Path, wanted: Wanted) -> Result<()> {
     let inside = store.at(tree)?;
-    let files = inside.worktree()?;
+    let files = inside.repository().worktree()?;
     let changeset: Changeset = match wanted {
         Wanted::Edits(edits) => snippet::compile(edits, &files)?,
         Wanted::Patch { bytes, options } => {
-            let compiled = capture::patch(&inside, &bytes, &files, &options)?;
+            let compiled = capture::patch(inside.repository(), &bytes, &files, &options)?;
             if compiled.already_applied {
                 return Ok(());
             }

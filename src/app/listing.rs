@@ -227,7 +227,7 @@ impl Marks {
     ) -> Result<Self> {
         let found = marks::marks(store, view, summaries)?;
         let mut marks = Self { marks: found, ..Self::related(store, view, now, summaries)? };
-        let saved = answers::read(store).into_iter();
+        let saved = answers::read(store.repository()).into_iter();
         marks.answers = saved.map(|(revision, answers)| (revision, answers.intent)).collect();
         let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
         if pending.map(|summary| summary.files.max(1)).sum::<usize>() <= MOST_COMPARED {
@@ -258,7 +258,12 @@ impl Marks {
         summaries: &[Summary],
         is_asked: impl Fn(&Proposal) -> bool,
     ) -> Result<()> {
-        let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
+        let tree = store
+            .repository()
+            .work_dir()
+            .is_some()
+            .then(|| store.repository().worktree())
+            .transpose()?;
         let fit = Fit::new(store, tree.as_ref());
         for summary in summaries {
             let is_open = summary.status == Status::Pending && summary.subject == Subject::Code;

@@ -37,7 +37,7 @@ pub fn outgoing(store: &Store, proposal: &Proposal) -> Result<Outgoing> {
     let changes = || changesets.iter().flat_map(Changeset::changes);
     let mut paths =
         changes().flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
-    let ignored = store.ignored(&mut paths)?;
+    let ignored = store.repository().ignored(&mut paths)?;
     let mut files: Vec<OutgoingFile> = Vec::new();
     for change in changes() {
         if !files.iter().any(|file| file.path == change.path) {
@@ -46,5 +46,5 @@ pub fn outgoing(store: &Store, proposal: &Proposal) -> Result<Outgoing> {
             files.push(OutgoingFile { path: change.path.clone(), is_ignored });
         }
     }
-    Ok(Outgoing { files, warnings: gate::whole(store, &changesets)? })
+    Ok(Outgoing { files, warnings: gate::whole(store.repository(), &changesets)? })
 }

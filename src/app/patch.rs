@@ -65,6 +65,7 @@ pub fn run<R>(
     answer: impl FnOnce(Done) -> R,
 ) -> Result<R> {
     let store = session.store;
+    let repository = store.repository();
     // In the tree of a session the files are what is proposed, all of them, when the run ends.
     let in_session = store.is_in_session();
     // Its index is nobody's, and git would be run with what the agent has made of the tree's `.git`.
@@ -75,7 +76,7 @@ pub fn run<R>(
         store.require_no_trial()?;
         store.require_lane()?;
         let holds = rules::is_gated(session.caller.class(), request.attended);
-        gate = store.gate()?.filter(|_| holds).or(request.gate);
+        gate = repository.gate()?.filter(|_| holds).or(request.gate);
     }
     if request.dry_run || request.propose || gate.is_some() {
         return Ok(answer(held_back(session, request, gate)?));
@@ -97,7 +98,7 @@ pub fn run<R>(
             if !is_human || request.attended {
                 return Ok(!is_human);
             }
-            store.permits().map(|permits| permits.wants_terminal(true, true))
+            repository.permits().map(|permits| permits.wants_terminal(true, true))
         };
         if changes.iter().any(outside::touches) && waits()? {
             gated.set(Some(Gate::Memory));
@@ -108,13 +109,13 @@ pub fn run<R>(
             return Err(Error::bug("what waits for a person was written"));
         }
         // A person sees what they write, and it takes a look at all of each file.
-        if !is_human || store.settings()?.scan == ScanMode::Block {
-            let warnings = gate::lines(store, &compiled.changeset, &[])?;
+        if !is_human || repository.settings()?.scan == ScanMode::Block {
+            let warnings = gate::lines(repository, &compiled.changeset, &[])?;
             compiled.notes.extend(warnings.iter().map(Warning::line));
         }
         Ok((std::mem::take(&mut compiled.changeset), compiled))
     };
-    let hash = store.repo().object_hash();
+    let hash = repository.repo().object_hash();
     let ids = |changeset: &_| decide::patch::ids(hash, changeset);
     let written = apply::write_direct(store, index, make, ids, |compiled, written| {
         let mut warnings = Vec::new();
@@ -145,7 +146,7 @@ pub fn run<R>(
 
 /// Reads the patch against `files`; see [`denied`].
 fn read(session: &Session<'_>, request: &Request, files: &dyn Snapshot) -> Result<Compiled> {
-    let read = capture::patch(session.store, &request.patch, files, &request.options);
+    let read = capture::patch(session.store.repository(), &request.patch, files, &request.options);
     let compiled = read.map_err(|error| denied::unquoted(session, error))?;
     denied::refuse_copies(session, &compiled.changeset)?;
     Ok(compiled)
@@ -162,16 +163,17 @@ fn record(session: &Session<'_>, changeset: &Changeset, ids: Result<Vec<Ids>>) -
 /// Tries the patch out, or proposes it.
 fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Result<Done> {
     let store = session.store;
-    let limit = store.settings()?.max_file_size;
-    let files = store.worktree()?.with_size_limit(limit);
+    let repository = store.repository();
+    let limit = repository.settings()?.max_file_size;
+    let files = repository.worktree()?.with_size_limit(limit);
     let mut compiled = read(session, request, &files)?;
     let draft = Draft::new(store, std::mem::take(&mut compiled.changeset), InputForm::Patch)?;
     if request.dry_run && request.index {
-        apply::refuse_unstaged(store, draft.changeset())?;
+        apply::refuse_unstaged(repository, draft.changeset())?;
     }
     let lines = |warnings: &[Warning]| warnings.iter().map(Warning::line).collect();
     if request.dry_run || compiled.already_applied {
-        let warnings = gate::files(store, draft.changeset(), |_, _| false);
+        let warnings = gate::files(repository, draft.changeset(), |_, _| false);
         return Ok(Done { is_applied: false, gate, ..Done::new(compiled, lines(&warnings)) });
     }
     let details = Details { description: request.description.clone(), ..Details::default() };

@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::plan::{Progress, Record, Request, TaskPlan, Version, step_of};
 use crate::proposal::Note;
 use crate::proposal::event::timestamp;
-use crate::repository::exclude;
-use crate::store::{Filter, Store, Summary, View};
+use crate::repository::{Repository, exclude};
+use crate::store::{Filter, Summary, View};
 use crate::worktree::Flush;
 
 /// Where the branch's plan can be read and grepped. A projection: nothing is read back from it.
@@ -38,7 +38,7 @@ pub fn update(session: &Session<'_>, request: Request) -> Result<Updated> {
     // It replaces what the person and the agents have there, whoever asks.
     store.require_no_trial()?;
     let Request { plan, explanation } = request;
-    let branch = store.branch();
+    let branch = store.repository().branch();
     let updated = store.write(&caller.actor, *now, |writer| {
         let current = current(&writer.view, &branch)?;
         let is_same = current.as_ref().map_or(plan.is_empty(), |version| version.plan == plan);
@@ -54,7 +54,7 @@ pub fn update(session: &Session<'_>, request: Request) -> Result<Updated> {
     })?;
     if updated.changed {
         // What can be rebuilt must not fail what is recorded.
-        let _ = store.view().and_then(|view| project(store, &view, &branch));
+        let _ = store.view().and_then(|view| project(store.repository(), &view, &branch));
     }
     Ok(updated)
 }
@@ -83,11 +83,11 @@ struct Projected<'a> {
 ///
 /// # Errors
 /// If the store cannot be read, or the file cannot be written.
-pub fn project(store: &Store, view: &View, branch: &str) -> Result<()> {
-    if store.work_dir().is_none() {
+pub fn project(repository: &Repository, view: &View, branch: &str) -> Result<()> {
+    if repository.work_dir().is_none() {
         return Ok(());
     }
-    let tree = store.worktree()?.without_conversion();
+    let tree = repository.worktree()?.without_conversion();
     let path = RepoPath::new(PROJECTION)?;
     let Some(version) = current(view, branch)?.filter(|version| !version.plan.is_empty()) else {
         return tree.remove_file(&path).map(drop);
@@ -101,7 +101,7 @@ pub fn project(store: &Store, view: &View, branch: &str) -> Result<()> {
         updated_at: timestamp(version.at),
         updated_by: version.by,
     })?;
-    exclude::exclude(store, exclude::PLAN);
+    exclude::exclude(repository, exclude::PLAN);
     let there = tree.file(&path).ok().flatten();
     if there.is_some_and(|file| file.bytes == text.as_bytes()) {
         return Ok(());

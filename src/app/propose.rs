@@ -93,7 +93,7 @@ pub(super) fn check_description(description: Option<&str>) -> Result<()> {
 /// [`TakeBack`]. The ones of [`TakeBack::run`] name the proposal, which stands.
 pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<Recorded> {
     let Session { store, caller, now } = session;
-    let _head = store.pin_head();
+    let _head = store.repository().pin_head();
     let description = details.description.or_else(|| draft.message.clone());
     check_description(description.as_deref())?;
     let back = TakeBack::of(session, &draft)?;
@@ -102,12 +102,14 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
         ("domain", details.domain.as_deref()),
         ("task", details.related_task_id.as_deref()),
     ];
-    let warnings = gate::proposal(store, &draft.changeset, &said, true)?;
+    let warnings = gate::proposal(store.repository(), &draft.changeset, &said, true)?;
     let adapted = draft.adapted;
     let named = details.proposed_by.filter(|name| !name.trim().is_empty());
     let expires_in = match details.expires_in {
         Some(span) => span,
-        None => stack::lifetime(session, draft.on.as_ref(), store.settings()?.expires_in)?,
+        None => {
+            stack::lifetime(session, draft.on.as_ref(), store.repository().settings()?.expires_in)?
+        }
     };
     let new = NewProposal {
         changeset: draft.changeset,
@@ -171,7 +173,7 @@ pub fn revise(
     let mut said = vec![("description", description.as_deref())];
     said.extend(notes.iter().map(|note| ("comment", Some(note.body.as_str()))));
     let is_private = store.view()?.audience(id)? == Audience::Private;
-    let warnings = gate::proposal(store, &draft.changeset, &said, is_private)?;
+    let warnings = gate::proposal(store.repository(), &draft.changeset, &said, is_private)?;
     let uppers = stack::above(session, proposal)?;
     // What cannot be read any more is not worth the revision that may replace it.
     let earlier = store.changeset(&proposal.current().changes).unwrap_or_default();
@@ -227,7 +229,7 @@ pub fn rest(
         domain: proposal.domain.clone(),
         related_task_id: proposal.related_task_id.clone(),
         proposed_by: proposal.proposed_by.clone(),
-        expires_in: store.settings()?.expires_in,
+        expires_in: store.repository().settings()?.expires_in,
         subject: proposal.subject,
         form: InputForm::Split,
         // By this it is known, and for nobody whom that was not for.

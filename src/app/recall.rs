@@ -89,7 +89,7 @@ fn is_of(
             continue;
         }
         let files = store.commit_above(&record.base, revision, "What a session proposed")?;
-        if tree::is_same(store, &files, &proposing.files) {
+        if tree::is_same(store.repository(), &files, &proposing.files) {
             return Ok(true);
         }
     }

@@ -11,6 +11,7 @@ use crate::git;
 use crate::proposal::event::{Evidence, InputForm};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Actor, Proposal, Revision as Revised, Status};
+use crate::repository::Repository;
 use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
 use crate::session::record::Untold;
@@ -79,13 +80,14 @@ pub fn begin(
     command: &str,
     now: DateTime<Utc>,
 ) -> Result<Vec<(String, String)>> {
+    let repository = store.repository();
     home.begin(held)?;
     let kind = base;
     let make = || {
         let base = base_of(store, kind, now)?;
         let tree = home.tree(&held.name);
-        let mut back = tree::make(store, &held.name, &tree, &base)?;
-        back.extend(link::link(store, &tree)?);
+        let mut back = tree::make(repository, &held.name, &tree, &base)?;
+        back.extend(link::link(repository, &tree)?);
         let changing = home.change(&held.name)?;
         let record = Record {
             format: record::FORMAT.to_owned(),
@@ -93,7 +95,7 @@ pub fn begin(
             command: command.to_owned(),
             started_at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
             base,
-            target: store.target(),
+            target: repository.target(),
             proposal: None,
             submitted: None,
             proposing: None,
@@ -111,7 +113,7 @@ pub fn begin(
         let is_git = error.is(&git::codes::GIT_FAILED);
         let cause = is_git.then(|| home.check_writable().err()).flatten();
         home.clear(held);
-        tree::unpin(store, &held.name);
+        tree::unpin(repository, &held.name);
         cause.unwrap_or(error)
     })
 }
@@ -130,6 +132,7 @@ pub fn follow(
     name: &str,
 ) -> Result<Followed> {
     let Session { store, now, .. } = session;
+    let repository = store.repository();
     let mut record = recall::record(store, home, name)?;
     let Some(id) = record.proposal.clone() else { return Ok(Followed::default()) };
     let proposal = store.view()?.find(&id).ok();
@@ -157,15 +160,17 @@ pub fn follow(
         }
         Some((_, Status::Rejected)) => record.base.clone(),
         // Nobody has decided: it is proposed again.
-        Some((_, Status::Expired)) => return go_on(store, home, changing, record, None, Some(id)),
+        Some((_, Status::Expired)) => {
+            return go_on(repository, home, changing, record, None, Some(id));
+        }
         // Purged: nobody says what became of it.
-        None => return go_on(store, home, changing, record, Some(submitted), None),
+        None => return go_on(repository, home, changing, record, Some(submitted), None),
     };
     // What was left out and is pending stays in the files.
     let wanted = rest.as_ref().map_or(&base, |rest| &rest.with);
     let followed = match home.state(name) {
         State::Gone => Followed::default(),
-        _ => follow::follow(store, &home.tree(name), &submitted, wanted)?,
+        _ => follow::follow(repository, &home.tree(name), &submitted, wanted)?,
     };
     let decision = proposal.as_ref().and_then(Proposal::decision);
     let at = decision.map(|decision| decision.at.to_rfc3339());
@@ -178,12 +183,12 @@ pub fn follow(
         kept: followed.kept.clone(),
     });
     let base = rest.as_ref().map_or(base, |rest| rest.without.clone());
-    go_on(store, home, changing, record, Some(base), None)?;
+    go_on(repository, home, changing, record, Some(base), None)?;
     if let Some(LeftOut { proposal: rest, with, .. }) = rest {
         let mut record = home.record(name)?;
         record.revision = Some(rest.current().event.clone());
         record.proposal = Some(rest.id.to_string());
-        tree::hold(store, name, &with)?;
+        tree::hold(repository, name, &with)?;
         record.submitted = Some(with);
         home.write(changing, &record)?;
     }
@@ -258,9 +263,9 @@ fn follow_revision(
     let name = changing.name();
     let followed = match home.state(name) {
         State::Gone => Followed::default(),
-        _ => follow::follow(store, &home.tree(name), &submitted, &theirs)?,
+        _ => follow::follow(store.repository(), &home.tree(name), &submitted, &theirs)?,
     };
-    tree::hold(store, name, &theirs)?;
+    tree::hold(store.repository(), name, &theirs)?;
     record.submitted = Some(theirs);
     record.revision = Some(current.event.clone());
     let (proposal, kept) = (record.proposal.clone(), followed.kept.clone());
@@ -271,7 +276,7 @@ fn follow_revision(
 
 /// Writes down that nothing of the session is pending, and what its files are compared with from now on.
 fn go_on(
-    store: &Store,
+    repository: &Repository,
     home: &Home,
     changing: &Changing,
     mut record: Record,
@@ -281,10 +286,10 @@ fn go_on(
     (record.proposal, record.submitted) = (None, None);
     let before = record.base.clone();
     record.base = base.unwrap_or(record.base);
-    head::follow(store, &home.tree(changing.name()), &before, &record.base);
+    head::follow(repository, &home.tree(changing.name()), &before, &record.base);
     record.untold.extend(untold.map(|id| Untold { proposal: Some(id), ..Untold::default() }));
     record.untold.retain(|untold| untold.proposal.is_some() || !untold.kept.is_empty());
-    tree::hold(store, changing.name(), &record.base)?;
+    tree::hold(repository, changing.name(), &record.base)?;
     home.write(changing, &record)?;
     Ok(Followed::default())
 }
@@ -295,24 +300,25 @@ fn go_on(
 /// # Errors
 /// Those of [`tree::base`] and of the store.
 fn base_of(store: &Store, kind: Base, now: DateTime<Utc>) -> Result<String> {
+    let repository = store.repository();
     if kind == Base::Head {
-        return tree::base(store, kind, &[]);
+        return tree::base(repository, kind, &[]);
     }
     let mut applied = Vec::new();
     let view = store.view()?;
     if view.last_applied(1)?.is_some() {
-        for name in tree::untracked(store)? {
+        for name in tree::untracked(repository)? {
             // Another repository is listed as a directory.
             let Ok(path) = RepoPath::from_tree(&name) else { continue };
             let written = decide::written_here(store, &view, now, &path, None)?.flatten();
-            let at = store.work_dir().map(|top| top.join(path.to_path()));
+            let at = repository.work_dir().map(|top| top.join(path.to_path()));
             let facts = at.filter(|_| written.is_some()).and_then(|at| at.symlink_metadata().ok());
             if facts.is_some_and(|facts| facts.is_file()) {
                 applied.push(name);
             }
         }
     }
-    tree::base(store, kind, &applied)
+    tree::base(repository, kind, &applied)
 }
 
 /// Lets the tree of session `name` follow the checkout, after the decision on what it proposed last. What is
@@ -328,20 +334,21 @@ pub fn sync(
     onto: Base,
 ) -> Result<(Followed, Option<Submitted>)> {
     let Session { store, now, .. } = session;
+    let repository = store.repository();
     // First of all, so that nothing is followed where the checkout cannot be.
     let base = base_of(store, onto, *now)?;
     let mut followed = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
     let tree = home.tree(name);
-    let more = follow::follow(store, &tree, &record.base, &base)?;
+    let more = follow::follow(repository, &tree, &record.base, &base)?;
     if !more.kept.is_empty() {
         record.untold.push(Untold { kept: more.kept.clone(), ..Untold::default() });
     }
     followed.join(more);
-    tree::hold(store, name, &base)?;
-    head::follow(store, &tree, &record.base, &base);
+    tree::hold(repository, name, &base)?;
+    head::follow(repository, &tree, &record.base, &base);
     record.base = base;
-    record.target = store.target();
+    record.target = repository.target();
     home.write(changing, &record)?;
     let is_pending = record.proposal.is_some();
     let submitted = is_pending
@@ -365,13 +372,14 @@ pub fn submit(
     details: Details,
 ) -> Result<Submitted> {
     let Session { store, caller, now } = session;
+    let repository = store.repository();
     let Followed { kept, said, .. } = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
     // Whatever it names is pending now.
     let last = record.proposal.as_ref().map(|id| store.view()?.find(id));
     let pending = last.transpose()?;
     let read::Left { changes, mut passed_over, strays } =
-        read::left(store, &home.tree(name), Some(name), &record.base)?;
+        read::left(repository, &home.tree(name), Some(name), &record.base)?;
     let changes = proposable::only(store, changes, &mut passed_over)?;
     let may_revise = match &pending {
         Some(proposal) => is_own(store, proposal, &caller.actor)?,
@@ -386,9 +394,9 @@ pub fn submit(
         let left = pending.filter(|_| passed_over.is_empty() && may_revise);
         let outcome = left.map(|proposal| withdraw(session, proposal)).transpose()?;
         if outcome.is_some() {
-            go_on(store, home, changing, record, None, None)?;
+            go_on(repository, home, changing, record, None, None)?;
         }
-        passed_over.extend(beside::of(store, &home.tree(name), name));
+        passed_over.extend(beside::of(repository, &home.tree(name), name));
         return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept, said, strays });
     }
     let changeset = Changeset::new(changes)?;
@@ -441,8 +449,8 @@ pub fn submit(
         Some(proposing) => proposing.files,
         None => store.commit_above(&record.base, proposal.current(), "What a session proposed")?,
     };
-    passed_over.extend(beside::of(store, &home.tree(name), name));
-    let held = tree::hold(store, name, &submitted);
+    passed_over.extend(beside::of(repository, &home.tree(name), name));
+    let held = tree::hold(repository, name, &submitted);
     record.submitted = Some(submitted);
     record.proposal = Some(proposal.id.to_string());
     // It is proposed, also where this fails: the next command knows by what was noted before.

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::real::resolve;
 use crate::error::{Error, Result};
+use crate::repository::Repository;
 use crate::repository::codes::NOT_A_REPOSITORY;
 use crate::session::Home;
 use crate::store::Store;
@@ -32,10 +33,10 @@ pub enum Where {
 }
 
 impl Site {
-    /// That of session `name` in `store`.
-    pub fn new(store: &Store, home: &Home, name: &str) -> Self {
-        let top = store.work_dir().map(|top| resolve(&top));
-        Self { tree: resolve(&home.tree(name)), top, git: resolve(store.common_dir()) }
+    /// That of session `name` in `repository`.
+    pub fn new(repository: &Repository, home: &Home, name: &str) -> Self {
+        let top = repository.work_dir().map(|top| resolve(&top));
+        Self { tree: resolve(&home.tree(name)), top, git: resolve(repository.common_dir()) }
     }
 
     /// Whether `file` is one of the repository, or of the tree of a session.
@@ -116,7 +117,8 @@ pub fn at(directory: &Path) -> Result<Option<Store>> {
     };
     let (found, why) = match Store::discover(directory) {
         Ok(found) => {
-            let is_around = found.work_dir().is_some_and(|top| here.starts_with(resolve(&top)));
+            let is_around =
+                found.repository().work_dir().is_some_and(|top| here.starts_with(resolve(&top)));
             let why = "whose work tree is somewhere else, or which has none";
             let why = format!("{} is in a repository {why}", here.display());
             (Some(found), (!is_around).then_some(why))

@@ -142,7 +142,7 @@ fn under<'s>(session: &Session<'s>, id: &ProposalId) -> Result<Below<'s>> {
             on = Some(On { revision: lower.current().event.clone(), proposal: lower.id });
         }
     }
-    Ok(Below { files: store.files()?, made: made_in(store, &view, &order)?, on })
+    Ok(Below { files: store.repository().files()?, made: made_in(store, &view, &order)?, on })
 }
 
 /// The files as `lower`, and what it stands on by `related`, makes them.
@@ -154,7 +154,11 @@ fn made_by<'s>(
 ) -> Result<Below<'s>> {
     let on = On { proposal: lower.id.clone(), revision: lower.current().event.clone() };
     let order = [below_of(related, &lower.id)?, vec![lower.id]].concat();
-    Ok(Below { files: store.files()?, made: made_in(store, view, &order)?, on: Some(on) })
+    Ok(Below {
+        files: store.repository().files()?,
+        made: made_in(store, view, &order)?,
+        on: Some(on),
+    })
 }
 
 /// What `id` stands on by `related`, from below.
@@ -425,7 +429,7 @@ impl Snapshot for Made<'_> {
     }
 
     fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
-        self.store.files()?.merges_lines(path)
+        self.store.repository().files()?.merges_lines(path)
     }
 }
 

@@ -102,7 +102,7 @@ pub fn take(
             bytes = anchor::replace(&bytes, lines, &text);
         }
         // A suggestion may have been written with other line endings than git stores.
-        bytes = store.stored(&path, &bytes)?.unwrap_or(bytes);
+        bytes = store.repository().stored(&path, &bytes)?.unwrap_or(bytes);
         change.after = Some(crate::changeset::File { bytes, ..after });
         // They lead to the text before.
         change.snippets.clear();

@@ -13,6 +13,7 @@ use crate::error::{Error, Result, codes};
 use crate::proposal::event::Check;
 use crate::proposal::try_result::{self, TryResult};
 use crate::proposal::{self, Note, Proposal};
+use crate::repository::Repository;
 use crate::repository::trial::Trial;
 use crate::store::Store;
 
@@ -29,14 +30,14 @@ pub struct Run {
 ///
 /// # Errors
 /// `usage` without either.
-pub fn command(store: &Store, given: Vec<OsString>) -> Result<Vec<OsString>> {
+pub fn command(repository: &Repository, given: Vec<OsString>) -> Result<Vec<OsString>> {
     if !given.is_empty() {
         return Ok(given);
     }
-    if let Some(line) = store.trusted_config("aye.tryCommand") {
+    if let Some(line) = repository.trusted_config("aye.tryCommand") {
         return Ok(vec!["sh".into(), "-c".into(), line.into()]);
     }
-    let why = match store.config("aye.tryCommand") {
+    let why = match repository.config("aye.tryCommand") {
         Some(_) => "no command to run: the repository's own configuration names none that aye runs",
         None => "no command to run",
     };
@@ -50,13 +51,14 @@ pub fn command(store: &Store, given: Vec<OsString>) -> Result<Vec<OsString>> {
 /// # Errors
 /// `conflict` where the proposal does not fit HEAD; `not_pending`; those of git and of the files.
 pub fn open(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Trial> {
-    let head = store.repo().head_id().ok().filter(|_| !as_proposed);
+    let repository = store.repository();
+    let head = repository.repo().head_id().ok().filter(|_| !as_proposed);
     let commit = match head {
         Some(head) => head.to_string(),
-        None => as_commit(store, proposal)?,
+        None => as_commit(repository, proposal)?,
     };
-    let trial = Trial::new(store.common_dir(), &commit)?;
-    if store.is_sparse() {
+    let trial = Trial::new(repository.common_dir(), &commit)?;
+    if repository.is_sparse() {
         trial.bring(proposal.current().changes.iter().map(|change| &change.path))?;
     }
     if head.is_some() {
@@ -66,9 +68,9 @@ pub fn open(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Tri
 }
 
 /// The commit that is the proposal on the files it was made on.
-fn as_commit(store: &Store, proposal: &Proposal) -> Result<String> {
+fn as_commit(repository: &Repository, proposal: &Proposal) -> Result<String> {
     let name = format!("refs/aye/pending/{}", proposal.id);
-    let found = store.repo().try_find_reference(&name).ok().flatten();
+    let found = repository.repo().try_find_reference(&name).ok().flatten();
     found.and_then(|reference| reference.target().try_id().map(|id| id.to_string())).ok_or_else(
         || {
             Error::new(
@@ -83,7 +85,7 @@ fn as_commit(store: &Store, proposal: &Proposal) -> Result<String> {
 /// Writes the proposal's files into the work tree of HEAD, as an apply would.
 fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
     // With the attributes that rule its files.
-    let tree = store.at(trial.directory())?.worktree()?;
+    let tree = store.at(trial.directory())?.repository().worktree()?;
     let changeset = store.changeset(&proposal.current().changes)?;
     let sides = Sides { ours: "present", theirs: "proposed" };
     let mut plan = plan::plan(changeset.changes(), &tree, sides)?;
@@ -127,7 +129,7 @@ pub fn result(
         exit_code: run.exit_code,
         format: try_result::FORMAT.to_owned(),
         proposal: proposal.first_event.clone(),
-        repository: session.store.policy().ok().and_then(|policy| policy.repository),
+        repository: session.store.repository().policy().ok().and_then(|policy| policy.repository),
         revision: proposal.current().event.clone(),
         time: at.trunc_subsecs(3),
     }

@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::document::file_path;
 use crate::proposal::{Actor, Entry, Proposal, trailers};
-use crate::repository::damaged;
-use crate::store::{Store, tree_changes};
+use crate::repository::{Repository, damaged};
+use crate::store::tree_changes;
 use crate::text;
 use crate::worktree::journal::Journal;
 
@@ -55,7 +55,7 @@ impl Committed {
 /// `git_failed`, with what git or a hook said; `index_locked`. The index is as it was, unless the error
 /// says otherwise.
 pub fn commit(
-    store: &Store,
+    repository: &Repository,
     journal: &Journal,
     proposal: &Proposal,
     message: &str,
@@ -64,17 +64,18 @@ pub fn commit(
 ) -> Result<Option<Committed>> {
     // Standard input has the message, so the paths come in a file. A file that a directory has taken
     // the place of goes with the first file in that; git takes the name for a submodule's.
-    let root = store.work_dir().unwrap_or_default();
+    let root = repository.work_dir().unwrap_or_default();
     let is_directory = |path: &RepoPath| {
         root.join(path.to_path()).symlink_metadata().is_ok_and(|found| found.is_dir())
     };
     let named: Vec<RepoPath> = paths.iter().filter(|path| !is_directory(path)).cloned().collect();
     let failed = |error: std::io::Error| Error::io("write the list of paths for git", &error);
-    let mut file = tempfile::NamedTempFile::new_in(store.private_dir()).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(repository.private_dir()).map_err(failed)?;
     file.write_all(&list(&named)).map_err(failed)?;
     let mut from_file = OsString::from("--pathspec-from-file=");
     from_file.push(std::path::absolute(file.path()).map_err(failed)?);
-    let git = || Ok::<Git, Error>(git_with_modes(store, modes)?.inheriting(journal.inheritable()?));
+    let git =
+        || Ok::<Git, Error>(git_with_modes(repository, modes)?.inheriting(journal.inheritable()?));
     let commit = || {
         let git = git()?
             .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
@@ -82,28 +83,31 @@ pub fn commit(
             .arg("--pathspec-file-nul")
             // Our own hooks would stop it for the very proposal it is about.
             .env(crate::git::COMMITTING, proposal.id.as_str());
-        git.stdin_file(whole(store, message)?).run()
+        git.stdin_file(whole(repository, message)?).run()
     };
-    with_index(store, || git()?.args(STAGING).stdin(list(paths)).run())?;
-    let before = head(store)?;
-    let made = match is_in_head(store, paths) {
-        Ok(true) => return Ok(made_before(store, proposal)),
-        Ok(false) => make(store, proposal, before, || with_index(store, commit).err(), paths),
+    with_index(repository, || git()?.args(STAGING).stdin(list(paths)).run())?;
+    let before = head(repository)?;
+    let made = match is_in_head(repository, paths) {
+        Ok(true) => return Ok(made_before(repository, proposal)),
+        Ok(false) => {
+            make(repository, proposal, before, || with_index(repository, commit).err(), paths)
+        }
         Err(error) => Err(error),
     };
     // Somebody's `git commit -a` may have been sooner. What HEAD has is not taken back from under it.
-    if made.is_err() && head(store)? != before && is_as_in_head(store, paths)? {
-        return Ok(made_before(store, proposal));
+    if made.is_err() && head(repository)? != before && is_as_in_head(repository, paths)? {
+        return Ok(made_before(repository, proposal));
     }
-    made.map(Some).map_err(|error| match unstage(store, paths) {
+    made.map(Some).map_err(|error| match unstage(repository, paths) {
         Ok(()) => error,
         Err(second) => left_staged(error, &second),
     })
 }
 
 /// The commit that holds `proposal` already, if it names it.
-fn made_before(store: &Store, proposal: &Proposal) -> Option<Committed> {
-    let found = history::commit_of(store.repo(), &proposal.id, proposal.created_at.timestamp());
+fn made_before(repository: &Repository, proposal: &Proposal) -> Option<Committed> {
+    let found =
+        history::commit_of(repository.repo(), &proposal.id, proposal.created_at.timestamp());
     found.map(|id| Committed::of(id.to_string(), None))
 }
 
@@ -116,18 +120,18 @@ fn left_staged(error: Error, second: &Error) -> Error {
 
 /// What the commit `id` on top of `onto` changes beside `paths`; nothing if it is not on top of that.
 fn beside(
-    store: &Store,
+    repository: &Repository,
     onto: Option<gix::ObjectId>,
     id: gix::ObjectId,
     paths: &[RepoPath],
 ) -> Result<Vec<Beside>> {
-    let repo = store.repo();
+    let repo = repository.repo();
     let commit =
         repo.find_commit(id).map_err(|error| damaged(format_args!("commit {id}"), &error))?;
     if commit.parent_ids().map(gix::Id::detach).ne(onto) {
         return Ok(Vec::new());
     }
-    let tree = |id: gix::ObjectId| tree_of(store, &id.to_string()).map(|tree| tree.id);
+    let tree = |id: gix::ObjectId| tree_of(repository, &id.to_string()).map(|tree| tree.id);
     let (old, new) = (onto.map(tree).transpose()?, tree(id)?);
     let mut before = match old {
         Some(old) => tree_changes(repo, Some(new), old)?,
@@ -148,27 +152,27 @@ fn beside(
 ///
 /// # Errors
 /// `git_failed`, `index_locked`.
-pub fn follow_beside(store: &Store, beside: &[Beside]) -> Result<()> {
+pub fn follow_beside(repository: &Repository, beside: &[Beside]) -> Result<()> {
     let paths = beside.iter().filter_map(|file| {
         let path = RepoPath::new(file.path.as_bstr()).ok()?;
-        (staged_entry(store, &path) == file.before).then_some(path)
+        (staged_entry(repository, &path) == file.before).then_some(path)
     });
-    unstage(store, &paths.collect::<Vec<_>>())
+    unstage(repository, &paths.collect::<Vec<_>>())
 }
 
 /// Runs `commit` for `paths` while HEAD is at `before`, and looks what came of it.
 fn make(
-    store: &Store,
+    repository: &Repository,
     proposal: &Proposal,
     before: Option<gix::ObjectId>,
     commit: impl FnOnce() -> Option<Error>,
     paths: &[RepoPath],
 ) -> Result<Committed> {
-    let is_of = |head| history::is_of(store.repo(), head, &proposal.id);
+    let is_of = |head| history::is_of(repository.repo(), head, &proposal.id);
     let refused = commit();
-    let Ok(now) = head(store) else {
+    let Ok(now) = head(repository) else {
         // The commit may stand, so nothing is put back unless git itself shows otherwise.
-        let said = git(store)?.args(["rev-parse", "--verify", "HEAD"]).text();
+        let said = git(repository)?.args(["rev-parse", "--verify", "HEAD"]).text();
         let warning = refused.map(|error| error.message().to_owned());
         let unmoved = said.as_ref().ok() == before.map(|id| id.to_string()).as_ref();
         return match warning {
@@ -181,11 +185,11 @@ fn make(
         // Git may fail once the commit stands: at the index, for want of room.
         (Some(head), refused) if refused.is_none() || is_of(head) => {
             // A hook may have committed something else on top.
-            let below = || history::commit_of(store.repo(), &proposal.id, 0);
+            let below = || history::commit_of(repository.repo(), &proposal.id, 0);
             let id = if is_of(head) { None } else { below() }.unwrap_or(head);
             let warning = refused.map(|error| error.message().to_owned());
             // Where it cannot be told, the checks of the range still see it.
-            let beside = beside(store, before, id, paths).unwrap_or_default();
+            let beside = beside(repository, before, id, paths).unwrap_or_default();
             Ok(Committed { id: id.to_string(), warning, beside })
         }
         (_, Some(error)) => Err(error),
@@ -197,9 +201,9 @@ fn make(
 }
 
 /// `text` as a file without a name, to be read from its beginning.
-fn whole(store: &Store, text: &str) -> Result<std::fs::File> {
+fn whole(repository: &Repository, text: &str) -> Result<std::fs::File> {
     let write = || -> std::io::Result<std::fs::File> {
-        let mut file = tempfile::tempfile_in(store.private_dir())?;
+        let mut file = tempfile::tempfile_in(repository.private_dir())?;
         file.write_all(text.as_bytes())?;
         file.rewind()?;
         Ok(file)
@@ -208,22 +212,22 @@ fn whole(store: &Store, text: &str) -> Result<std::fs::File> {
 }
 
 /// True if the index has nothing for `paths` that HEAD does not have.
-fn is_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
-    is_same(store, &["diff-index", "--cached", "--quiet", "HEAD", "--"], paths)
+fn is_in_head(repository: &Repository, paths: &[RepoPath]) -> Result<bool> {
+    is_same(repository, &["diff-index", "--cached", "--quiet", "HEAD", "--"], paths)
 }
 
 /// True if the work tree has nothing for `paths` that HEAD does not have.
-fn is_as_in_head(store: &Store, paths: &[RepoPath]) -> Result<bool> {
-    is_same(store, &["diff", "--quiet", "--no-ext-diff", "HEAD", "--"], paths)
+fn is_as_in_head(repository: &Repository, paths: &[RepoPath]) -> Result<bool> {
+    is_same(repository, &["diff", "--quiet", "--no-ext-diff", "HEAD", "--"], paths)
 }
 
-fn is_same(store: &Store, comparison: &[&str], paths: &[RepoPath]) -> Result<bool> {
-    if head(store)?.is_none() {
+fn is_same(repository: &Repository, comparison: &[&str], paths: &[RepoPath]) -> Result<bool> {
+    if head(repository)?.is_none() {
         return Ok(false);
     }
     for some in chunks(paths) {
         let same =
-            git(store)?.args(comparison).args(some.iter().map(RepoPath::to_path)).answer()?;
+            git(repository)?.args(comparison).args(some.iter().map(RepoPath::to_path)).answer()?;
         if !same.ok() {
             return Ok(false);
         }
@@ -236,7 +240,7 @@ fn is_same(store: &Store, comparison: &[&str], paths: &[RepoPath]) -> Result<boo
 /// # Errors
 /// `invalid_config`.
 pub fn message(
-    store: &Store,
+    repository: &Repository,
     reviewers: &[Actor],
     proposal: &Proposal,
     given: Option<&str>,
@@ -254,7 +258,7 @@ pub fn message(
     } else {
         given
     };
-    let lines = trailers::of(proposal, reviewers, store.settings()?.assisted_by);
+    let lines = trailers::of(proposal, reviewers, repository.settings()?.assisted_by);
     let lines: Vec<_> = lines.iter().map(|line| text::one_line(line)).collect();
     Ok(format!("{body}\n\n{}\n", lines.join("\n")))
 }

@@ -3,6 +3,7 @@
 
 use crate::changeset::{Changeset, File, RepoPath};
 use crate::error::Result;
+use crate::repository::Repository;
 use crate::store::Store;
 use crate::worktree::Reader;
 use crate::worktree::journal::Step;
@@ -44,8 +45,9 @@ pub(crate) fn write<T, D: Send, R>(
     compute: impl Fn(&Changeset) -> D + Sync,
     answer: impl FnOnce(T, Option<Written<'_, D>>) -> R,
 ) -> Result<R> {
+    let repository = store.repository();
     let journal = lock(store)?;
-    let worktree = store.worktree()?.with_size_limit(store.settings()?.max_file_size);
+    let worktree = repository.worktree()?.with_size_limit(repository.settings()?.max_file_size);
     let reader = worktree.reader();
     let (changeset, value) = make(&reader)?;
     let changes = changeset.changes();
@@ -62,13 +64,13 @@ pub(crate) fn write<T, D: Send, R>(
         return Ok(answer(value, None));
     }
     if index {
-        refuse_unstaged(store, &changeset)?;
+        refuse_unstaged(repository, &changeset)?;
     }
     let start = |_: &str| {
         if index {
             journal.release_index();
         }
-        Ok(index.then(|| Staging::start(store, &staging::modes(files(&changeset)))))
+        Ok(index.then(|| Staging::start(repository, &staging::modes(files(&changeset)))))
     };
     let compute = || compute(&changeset);
     processors::beside(size(&changeset) >= LARGE, &compute, |computed| {
@@ -98,8 +100,8 @@ fn size(changeset: &Changeset) -> usize {
 ///
 /// # Errors
 /// `uncommitted_changes`, `index_locked`.
-pub fn refuse_unstaged(store: &Store, changeset: &Changeset) -> Result<()> {
-    refuse::refuse_unstaged(store, files(changeset))
+pub fn refuse_unstaged(repository: &Repository, changeset: &Changeset) -> Result<()> {
+    refuse::refuse_unstaged(repository, files(changeset))
 }
 
 fn files(changeset: &Changeset) -> impl Iterator<Item = (&RepoPath, Option<&File>, Option<&File>)> {

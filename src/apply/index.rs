@@ -10,12 +10,12 @@ use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::git::codes::GIT_FAILED;
 use crate::proposal::Entry;
-use crate::repository::damaged;
-use crate::store::{Store, entry_of as hashed};
+use crate::repository::{Repository, damaged};
+use crate::store::entry_of as hashed;
 
 /// Git in this very repository, where a path is a path.
-pub(super) fn git(store: &Store) -> Result<Git> {
-    Ok(literally(store.git()?))
+pub(super) fn git(repository: &Repository) -> Result<Git> {
+    Ok(literally(repository.git()?))
 }
 
 fn literally(git: Git) -> Git {
@@ -25,12 +25,12 @@ fn literally(git: Git) -> Git {
 }
 
 /// HEAD's commit; `None` before the first one.
-pub(super) fn head(store: &Store) -> Result<Option<gix::ObjectId>> {
+pub(super) fn head(repository: &Repository) -> Result<Option<gix::ObjectId>> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::new(&crate::git::codes::GIT_FAILED, format!("HEAD cannot be read: {error}"))
             .hint("`git status` shows what is wrong with it")
     };
-    let mut head = store.repo().head().map_err(|error| failed(&error))?;
+    let mut head = repository.repo().head().map_err(|error| failed(&error))?;
     if head.is_unborn() {
         return Ok(None);
     }
@@ -71,13 +71,16 @@ const PATIENCE: Duration = Duration::from_secs(3);
 ///
 /// # Errors
 /// `index_locked` where somebody else keeps it; those of `run`.
-pub(super) fn with_index<T>(store: &Store, mut run: impl FnMut() -> Result<T>) -> Result<T> {
+pub(super) fn with_index<T>(
+    repository: &Repository,
+    mut run: impl FnMut() -> Result<T>,
+) -> Result<T> {
     let until = Instant::now() + PATIENCE;
     loop {
         match run() {
             Err(error) if error.is(&GIT_FAILED) && error.message().contains("index.lock") => {
                 if Instant::now() >= until {
-                    return Err(crate::worktree::index::locked(&lock_of_index(store)));
+                    return Err(crate::worktree::index::locked(&lock_of_index(repository)));
                 }
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -87,8 +90,8 @@ pub(super) fn with_index<T>(store: &Store, mut run: impl FnMut() -> Result<T>) -
 }
 
 /// Where git locks the index of this work tree.
-pub(super) fn lock_of_index(store: &Store) -> PathBuf {
-    let mut lock = store.repo().index_path().into_os_string();
+pub(super) fn lock_of_index(repository: &Repository) -> PathBuf {
+    let mut lock = repository.repo().index_path().into_os_string();
     lock.push(".lock");
     lock.into()
 }
@@ -97,9 +100,9 @@ pub(super) fn lock_of_index(store: &Store) -> PathBuf {
 ///
 /// # Errors
 /// `index_locked`.
-pub fn refuse_locked_index(store: &Store) -> Result<()> {
+pub fn refuse_locked_index(repository: &Repository) -> Result<()> {
     // While `git commit -a` runs its hooks, `index.lock` is the index they get.
-    let lock = lock_of_index(store);
+    let lock = lock_of_index(repository);
     match lock.symlink_metadata() {
         Ok(_) => Err(crate::worktree::index::locked(&lock)),
         Err(_) => Ok(()),
@@ -118,16 +121,17 @@ pub(super) fn has(index: &gix::index::State, path: &RepoPath, file: Option<&File
 ///
 /// # Errors
 /// `git_failed`, `index_locked`.
-pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    let born = head(store)?.is_some();
+pub fn unstage(repository: &Repository, paths: &[RepoPath]) -> Result<()> {
+    let born = head(repository)?.is_some();
     for some in chunks(paths) {
-        with_index(store, || {
+        with_index(repository, || {
             let git = match born {
                 // It looks at all files that have changed, not only at these.
-                true => {
-                    literally(store.git_without_filters()?).args(["reset", "--quiet", "HEAD", "--"])
+                true => literally(repository.git_without_filters()?)
+                    .args(["reset", "--quiet", "HEAD", "--"]),
+                false => {
+                    git(repository)?.args(["rm", "--quiet", "--cached", "--ignore-unmatch", "--"])
                 }
-                false => git(store)?.args(["rm", "--quiet", "--cached", "--ignore-unmatch", "--"]),
             };
             git.args(some.iter().map(RepoPath::to_path)).run()
         })?;
@@ -139,13 +143,13 @@ pub fn unstage(store: &Store, paths: &[RepoPath]) -> Result<()> {
 ///
 /// # Errors
 /// `git_failed` if the commit cannot be read.
-pub(super) fn tree_of<'s>(store: &'s Store, id: &str) -> Result<gix::Tree<'s>> {
+pub(super) fn tree_of<'s>(repository: &'s Repository, id: &str) -> Result<gix::Tree<'s>> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::new(&GIT_FAILED, format!("commit {id} cannot be read: {error}"))
             .hint("`git fsck` reports what is damaged")
     };
     let id = gix::ObjectId::from_hex(id.as_bytes()).map_err(|error| failed(&error))?;
-    let commit = store.repo().find_commit(id).map_err(|error| failed(&error))?;
+    let commit = repository.repo().find_commit(id).map_err(|error| failed(&error))?;
     commit.tree().map_err(|error| failed(&error))
 }
 
@@ -153,8 +157,8 @@ pub(super) fn tree_of<'s>(store: &'s Store, id: &str) -> Result<gix::Tree<'s>> {
 ///
 /// # Errors
 /// `git_failed` if the commit cannot be read.
-pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry>> {
-    let found = tree_of(store, id)?.lookup_entry(path.components().map(|name| name.to_vec()));
+pub fn entry_in(repository: &Repository, id: &str, path: &RepoPath) -> Result<Option<Entry>> {
+    let found = tree_of(repository, id)?.lookup_entry(path.components().map(|name| name.to_vec()));
     let found = found.map_err(|error| damaged(format_args!("a tree of commit {id}"), &error))?;
     Ok(found.filter(|entry| !entry.mode().is_tree()).map(|entry| {
         Entry::new(entry.object_id().to_string(), &format!("{:06o}", entry.mode().value()))
@@ -162,8 +166,8 @@ pub fn entry_in(store: &Store, id: &str, path: &RepoPath) -> Result<Option<Entry
 }
 
 /// What is staged at `path`, with nothing unmerged, other than by `git add --intent-to-add`.
-pub fn staged_entry(store: &Store, path: &RepoPath) -> Option<Entry> {
-    entry_of(&*store.repo().index_or_empty().ok()?, path)
+pub fn staged_entry(repository: &Repository, path: &RepoPath) -> Option<Entry> {
+    entry_of(&*repository.repo().index_or_empty().ok()?, path)
 }
 
 /// As [`staged_entry`], in `index`.
@@ -177,10 +181,14 @@ pub(super) fn entry_of(index: &gix::index::State, path: &RepoPath) -> Option<Ent
 ///
 /// # Errors
 /// `git_failed`.
-pub(super) fn listed(store: &Store, arguments: &[&str], paths: &[RepoPath]) -> Result<Vec<u8>> {
+pub(super) fn listed(
+    repository: &Repository,
+    arguments: &[&str],
+    paths: &[RepoPath],
+) -> Result<Vec<u8>> {
     let mut found = Vec::new();
     for some in chunks(paths) {
-        let git = git(store)?.args(arguments).args(some.iter().map(RepoPath::to_path));
+        let git = git(repository)?.args(arguments).args(some.iter().map(RepoPath::to_path));
         found.extend(git.run()?);
     }
     Ok(found)
@@ -190,21 +198,21 @@ pub(super) fn listed(store: &Store, arguments: &[&str], paths: &[RepoPath]) -> R
 ///
 /// # Errors
 /// `git_failed`, `index_locked`.
-pub fn restage(store: &Store, entries: &[(&RepoPath, Option<Entry>)]) -> Result<()> {
+pub fn restage(repository: &Repository, entries: &[(&RepoPath, Option<Entry>)]) -> Result<()> {
     if entries.is_empty() {
         return Ok(());
     }
     let mut lines = Vec::new();
     for (path, entry) in entries {
-        let none = store.repo().object_hash().null().to_string();
+        let none = repository.repo().object_hash().null().to_string();
         let (mode, id) =
             entry.as_ref().map_or(("0", &none), |entry| (entry.mode.as_ref(), &entry.id));
         lines.extend_from_slice(format!("{mode} {id}\t").as_bytes());
         lines.extend_from_slice(path.as_bstr());
         lines.push(0);
     }
-    with_index(store, || {
-        git(store)?.args(["update-index", "-z", "--index-info"]).stdin(lines.clone()).run()
+    with_index(repository, || {
+        git(repository)?.args(["update-index", "-z", "--index-info"]).stdin(lines.clone()).run()
     })
     .map(drop)
 }
@@ -215,11 +223,11 @@ pub fn restage(store: &Store, entries: &[(&RepoPath, Option<Entry>)]) -> Result<
 ///
 /// # Errors
 /// `git_failed`.
-pub fn note_sizes(store: &Store, paths: &[RepoPath]) -> Result<()> {
+pub fn note_sizes(repository: &Repository, paths: &[RepoPath]) -> Result<()> {
     let changed = ["diff-files", "--name-only", "--no-ext-diff", "--diff-filter=M", "-z", "--"];
-    let found = listed(store, &changed, paths)?;
+    let found = listed(repository, &changed, paths)?;
     if found.is_empty() {
         return Ok(());
     }
-    git(store)?.args(["update-index", "-z", "--stdin"]).stdin(found).run().map(|_| ())
+    git(repository)?.args(["update-index", "-z", "--stdin"]).stdin(found).run().map(|_| ())
 }

@@ -38,6 +38,7 @@ use crate::changeset::plan::{Planned, Resolution, Resolved};
 use crate::error::Result;
 use crate::proposal::event::Effect;
 use crate::proposal::{Actor, Proposal};
+use crate::repository::Repository;
 use crate::store::Store;
 use crate::worktree::journal::{Journal, Step};
 use crate::worktree::{Reader, Worktree};
@@ -102,7 +103,7 @@ fn edited<'p>(plan: &'p Resolution, proposal: &Proposal) -> Vec<&'p RepoPath> {
 /// `committed_not_recorded`; `uncommitted_changes`, `index_locked`, those of `record`, of git and of
 /// [`Journal::apply`](crate::worktree::journal::Journal::apply).
 pub(crate) fn write(
-    store: &Store,
+    repository: &Repository,
     journal: &Journal,
     worktree: &Worktree,
     reader: &Reader<'_>,
@@ -113,14 +114,14 @@ pub(crate) fn write(
     let paths: Vec<RepoPath> = plan.files.iter().map(|file| file.path.clone()).collect();
     let files =
         || plan.files.iter().map(|file| (&file.path, file.now.as_ref(), file.after.as_ref()));
-    store.refuse_twins(files().map(|(path, _, after)| (path, after.is_some())))?;
+    repository.refuse_twins(files().map(|(path, _, after)| (path, after.is_some())))?;
     if matches!(wanted.effect, Effect::Commit | Effect::Index) {
         let written = files().filter(|(.., after)| after.is_some()).map(|(path, ..)| path);
-        store.refuse_other_case(written, &paths)?;
+        repository.refuse_other_case(written, &paths)?;
     }
     match wanted.effect {
-        Effect::Commit => refuse::refuse_uncommitted(store, &paths, &edited(plan, proposal))?,
-        Effect::Index => refuse::refuse_unstaged(store, files())?,
+        Effect::Commit => refuse::refuse_uncommitted(repository, &paths, &edited(plan, proposal))?,
+        Effect::Index => refuse::refuse_unstaged(repository, files())?,
         Effect::Files | Effect::MarkOnly => {}
     }
     let (mut made, mut staging, mut unrecorded) = (None, None, None);
@@ -129,14 +130,15 @@ pub(crate) fn write(
             Effect::Commit => {
                 journal.release_index();
                 let modes = staging::modes(files());
-                let room = room::Room::hold(store, paths.len())?;
-                let message = commit::message(store, wanted.reviewers, proposal, wanted.message)?;
-                made = commit::commit(store, journal, proposal, &message, &paths, &modes)?;
+                let room = room::Room::hold(repository, paths.len())?;
+                let message =
+                    commit::message(repository, wanted.reviewers, proposal, wanted.message)?;
+                made = commit::commit(repository, journal, proposal, &message, &paths, &modes)?;
                 drop(room);
             }
             Effect::Index => {
                 journal.release_index();
-                staging = Some(Staging::start(store, &staging::modes(files())));
+                staging = Some(Staging::start(repository, &staging::modes(files())));
             }
             Effect::Files | Effect::MarkOnly => {}
         }
@@ -160,8 +162,8 @@ pub(crate) fn write(
     }
     if let Some(done) = &made {
         // A hook may have staged something else than the index was given.
-        let refreshed =
-            index::unstage(store, &paths).and_then(|()| commit::follow_beside(store, &done.beside));
+        let refreshed = index::unstage(repository, &paths)
+            .and_then(|()| commit::follow_beside(repository, &done.beside));
         warning = warning.or(refreshed.err().map(|error| error.message().to_owned()));
         warning = done.warning.clone().or(warning);
     }
@@ -203,21 +205,22 @@ pub(crate) fn follow(
     paths: &[RepoPath],
     message: Option<&str>,
 ) -> Result<Option<Committed>> {
-    index::refuse_locked_index(store)?;
-    refuse::refuse_ignored(store, paths)?;
-    store.refuse_other_case(paths.iter(), paths)?;
+    let repository = store.repository();
+    index::refuse_locked_index(repository)?;
+    refuse::refuse_ignored(repository, paths)?;
+    repository.refuse_other_case(paths.iter(), paths)?;
     let Some(message) = message else {
-        return Staging::start(store, &[])?.finish(paths).map(|()| None);
+        return Staging::start(repository, &[])?.finish(paths).map(|()| None);
     };
     refuse::refuse_other_base(store, proposal)?;
     let journal = lock(store)?;
-    let message = commit::message(store, reviewers, proposal, Some(message))?;
-    commit::commit(store, &journal, proposal, &message, paths, &[])
+    let message = commit::message(repository, reviewers, proposal, Some(message))?;
+    commit::commit(repository, &journal, proposal, &message, paths, &[])
 }
 
 /// The directory of the apply journal.
-pub fn journal_directory(store: &Store) -> PathBuf {
-    store.private_dir().join("journal")
+pub fn journal_directory(repository: &Repository) -> PathBuf {
+    repository.private_dir().join("journal")
 }
 
 /// Takes the journal's lock, with nothing left over from a process that is gone.
@@ -233,11 +236,11 @@ pub(crate) fn lock(store: &Store) -> Result<Journal> {
 /// # Errors
 /// As [`lock`].
 pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
-    let journal = Journal::open(&journal_directory(store), wait)?;
+    let journal = Journal::open(&journal_directory(store.repository()), wait)?;
     recover::with(store, &journal)?;
-    let index = std::path::absolute(index::lock_of_index(store))
+    let index = std::path::absolute(index::lock_of_index(store.repository()))
         .map_err(|error| crate::error::Error::io("find the index", &error))?;
-    Ok(journal.flushing(store.settings()?.durable).locking(index))
+    Ok(journal.flushing(store.repository().settings()?.durable).locking(index))
 }
 
 /// What is to be written of `plan`, announced to `worktree`.

@@ -6,6 +6,7 @@ use super::{history, journal_directory};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Undo, timestamp};
 use crate::proposal::{Data, Entry, ProposalId};
+use crate::repository::Repository;
 use crate::repository::codes::OBJECT_MISSING;
 use crate::store::{LogEntry, Store};
 use crate::worktree::journal::{self, Action, Claim, Journal, Left, Named, Recovered};
@@ -46,7 +47,7 @@ pub struct Settled {
 /// # Errors
 /// `private_dir_unsafe`, and those of the store and the work tree.
 pub fn recover(store: &Store) -> Result<Settled> {
-    let settled = journal::recover(&journal_directory(store), &OfStore(store))?;
+    let settled = journal::recover(&journal_directory(store.repository()), &OfStore(store))?;
     let done = settled.done.into_iter().map(|recovered| words(store, recovered)).collect();
     Ok(Settled { done, refused: settled.refused })
 }
@@ -56,7 +57,7 @@ pub fn recover(store: &Store) -> Result<Settled> {
 /// # Errors
 /// `apply_busy`, `private_dir_unsafe`, and those of the file system.
 pub fn set_refused_aside(store: &Store) -> Result<Vec<String>> {
-    let journal = Journal::open(&journal_directory(store), super::PATIENCE)?;
+    let journal = Journal::open(&journal_directory(store.repository()), super::PATIENCE)?;
     let moved = journal.set_aside_refused(&OfStore(store))?;
     Ok(moved.iter().map(|path| format!("journal set aside as {}", path.display())).collect())
 }
@@ -80,10 +81,10 @@ impl journal::Judge for OfStore<'_> {
     fn refusal(&self, claim: &Claim<'_>) -> Result<Option<String>> {
         let root = claim.root.root();
         let shown = root.display();
-        if !self.0.lists(claim.root) {
+        if !self.0.repository().lists(claim.root) {
             return Ok(Some(format!("{shown} is not a work tree of this repository")));
         }
-        let enters = self.0.enters_git_dir(root);
+        let enters = self.0.repository().enters_git_dir(root);
         if let Some(path) = claim.paths().find(|path| enters(&path.to_path())) {
             return Ok(Some(format!("{} in {shown} is in the git directory", path.display())));
         }
@@ -189,14 +190,16 @@ fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<O
     // A commit was made and the event was not: the files stay as committed. Whose decision it was,
     // nothing here can tell: whoever can write the git directory can write such a journal, and such
     // a commit. So nothing is recorded, and the person is asked again.
-    let other = elsewhere(store, claim.root)?;
+    let other = elsewhere(store.repository(), claim.root)?;
     let store = other.as_ref().unwrap_or(store);
-    Ok(Some(claim.paths().map(|path| (path.clone(), store.id_in_head(path))).collect()))
+    Ok(Some(
+        claim.paths().map(|path| (path.clone(), store.repository().id_in_head(path))).collect(),
+    ))
 }
 
 /// The store as seen from the work tree `root`, which is one of its own, where that is another than the present one.
-fn elsewhere(store: &Store, root: &Worktree) -> Result<Option<Store>> {
-    match store.work_dir() {
+fn elsewhere(repository: &Repository, root: &Worktree) -> Result<Option<Store>> {
+    match repository.work_dir() {
         Some(present) if root.is_at(&present) => Ok(None),
         _ => Store::discover(root.root()).map(Some),
     }
@@ -205,25 +208,28 @@ fn elsewhere(store: &Store, root: &Worktree) -> Result<Option<Store>> {
 /// True if git has made the commit: one of HEAD, or of its reflog, names the proposal; or HEAD has
 /// exactly the files that were written, for a hook may have changed the message.
 fn committed(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<bool> {
-    let other = elsewhere(store, claim.root)?;
+    let other = elsewhere(store.repository(), claim.root)?;
     let store = other.as_ref().unwrap_or(store);
-    let repo = store.repo();
+    let repo = store.repository().repo();
     Ok(history::commit_of(repo, &subject.id, subject.seconds).is_some()
         || history::head_was_at(repo, &subject.id, subject.seconds)
-        || claim.after().all(|(path, after)| is_content(store, store.id_in_head(path), after)))
+        || claim
+            .after()
+            .all(|(path, after)| is_content(store, store.repository().id_in_head(path), after)))
 }
 
 /// Takes what was staged for a commit that was not made out of the index again. The files were as
 /// HEAD had them, or `--commit` would have refused; what the index has otherwise by now is somebody
 /// else's.
 fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
-    let other = elsewhere(store, claim.root)?;
+    let repository = store.repository();
+    let other = elsewhere(repository, claim.root)?;
     let store = other.as_ref().unwrap_or(store);
     let mut left = Vec::new();
     let mut ours = Vec::new();
     for (path, after) in claim.after() {
-        let staged = super::index::staged_entry(store, path).map(|entry| entry.id);
-        if staged == store.id_in_head(path) {
+        let staged = super::index::staged_entry(repository, path).map(|entry| entry.id);
+        if staged == repository.id_in_head(path) {
             continue;
         }
         if is_content(store, staged, after) {
@@ -237,8 +243,8 @@ fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
     }
     if !ours.is_empty() {
         // Git that was killed leaves its lock for long: no command waits for it.
-        super::index::refuse_locked_index(store)?;
-        super::index::unstage(store, &ours)?;
+        super::index::refuse_locked_index(repository)?;
+        super::index::unstage(repository, &ours)?;
     }
     Ok(left)
 }

@@ -12,6 +12,7 @@ use crate::changeset::{File, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::proposal::Proposal;
 use crate::proposal::event::FileOutcome;
+use crate::repository::Repository;
 use crate::store::Store;
 
 /// Refuses to commit where one of `paths` has changes of its own that the commit would sweep in.
@@ -21,20 +22,24 @@ use crate::store::Store;
 ///
 /// # Errors
 /// `uncommitted_changes`, `index_locked`, `filtered_file`.
-pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath], edited: &[&RepoPath]) -> Result<()> {
-    store.refuse_foreign(paths, "apply it without --commit, then commit it with git")?;
-    refuse_locked_index(store)?;
-    if let Ok(index) = store.repo().index_or_empty() {
+pub fn refuse_uncommitted(
+    repository: &Repository,
+    paths: &[RepoPath],
+    edited: &[&RepoPath],
+) -> Result<()> {
+    repository.refuse_foreign(paths, "apply it without --commit, then commit it with git")?;
+    refuse_locked_index(repository)?;
+    if let Ok(index) = repository.repo().index_or_empty() {
         paths.iter().try_for_each(|path| refuse_unseen(&index, path))?;
         let is_known = |path: &RepoPath| {
-            index.entry_range(path.as_bstr()).is_some() || store.id_in_head(path).is_some()
+            index.entry_range(path.as_bstr()).is_some() || repository.id_in_head(path).is_some()
         };
         if let Some(path) = edited.iter().find(|path| !is_known(path)) {
             return Err(taken_along(path.display()));
         }
     }
     let status = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--"];
-    let found = listed(store, &status, paths)?;
+    let found = listed(repository, &status, paths)?;
     // Each entry is two letters, a blank and the path.
     match found.split(|byte| *byte == 0).find_map(|entry| entry.get(3..)) {
         Some(name) => Err(taken_along(name.as_bstr())),
@@ -49,12 +54,12 @@ pub fn refuse_uncommitted(store: &Store, paths: &[RepoPath], edited: &[&RepoPath
 /// # Errors
 /// `uncommitted_changes`, `git_failed`.
 pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
-    let Ok(head) = store.repo().head_id() else { return Ok(()) };
+    let Ok(head) = store.repository().repo().head_id() else { return Ok(()) };
     let head = head.to_string();
     let decision = proposal.apply_here(&store.own_lanes());
     let written = decision.map_or(&[][..], |decision| &decision.written);
     for file in written.iter().filter(|file| file.outcome != FileOutcome::Derived) {
-        let base = entry_in(store, &head, &file.path)?;
+        let base = entry_in(store.repository(), &head, &file.path)?;
         if base.is_some() && base != file.before {
             return Err(taken_along(file.path.display()));
         }
@@ -66,8 +71,8 @@ pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
 ///
 /// # Errors
 /// `uncommitted_changes`, `git_failed`.
-pub fn refuse_ignored(store: &Store, paths: &[RepoPath]) -> Result<()> {
-    match store.ignored(&mut paths.iter())?.first() {
+pub fn refuse_ignored(repository: &Repository, paths: &[RepoPath]) -> Result<()> {
+    match repository.ignored(&mut paths.iter())?.first() {
         Some(path) => Err(refusal(
             &codes::UNCOMMITTED_CHANGES,
             path.display(),
@@ -99,12 +104,12 @@ fn refusal(code: &'static Code, name: impl Display, why: &str) -> Error {
 /// # Errors
 /// `uncommitted_changes`, `index_locked`.
 pub fn refuse_unstaged<'a>(
-    store: &Store,
+    repository: &Repository,
     files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>, Option<&'a File>)>,
 ) -> Result<()> {
-    refuse_locked_index(store)?;
+    refuse_locked_index(repository)?;
     // What cannot be read here, git judges; so it does where a filter program of its own decides.
-    let index = store.repo().index_or_empty().ok();
+    let index = repository.repo().index_or_empty().ok();
     let (mut written, mut left) = (Vec::new(), Vec::new());
     for (path, now, after) in files {
         if let Some(index) = &index {
@@ -115,8 +120,8 @@ pub fn refuse_unstaged<'a>(
         }
     }
     let diff = ["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z"];
-    let mut found = listed(store, &[&diff[..], &["--"]].concat(), &written)?;
-    found.extend(listed(store, &[&diff[..], &["--cached", "--"]].concat(), &left)?);
+    let mut found = listed(repository, &[&diff[..], &["--"]].concat(), &written)?;
+    found.extend(listed(repository, &[&diff[..], &["--cached", "--"]].concat(), &left)?);
     match found.split(|byte| *byte == 0).find(|name| !name.is_empty()) {
         Some(name) => {
             let why = "is not the same in the index, and staging it would mix them";
@@ -129,10 +134,10 @@ pub fn refuse_unstaged<'a>(
 
 /// Those of `files` (path, content) that the index has with that very content.
 pub fn as_staged<'a>(
-    store: &Store,
+    repository: &Repository,
     files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>)>,
 ) -> Vec<RepoPath> {
-    let Ok(index) = store.repo().index_or_empty() else { return Vec::new() };
+    let Ok(index) = repository.repo().index_or_empty() else { return Vec::new() };
     files.filter(|(path, file)| has(&index, path, *file)).map(|(path, _)| path.clone()).collect()
 }
 
@@ -141,13 +146,14 @@ pub fn as_staged<'a>(
 ///
 /// # Errors
 /// `git_failed` where HEAD cannot be read.
-pub fn staged(store: &Store, paths: &[RepoPath]) -> Result<Vec<RepoPath>> {
-    let Ok(index) = store.repo().index_or_empty() else { return Ok(Vec::new()) };
-    let head = head(store)?.map(|id| id.to_string());
+pub fn staged(repository: &Repository, paths: &[RepoPath]) -> Result<Vec<RepoPath>> {
+    let Ok(index) = repository.repo().index_or_empty() else { return Ok(Vec::new()) };
+    let head = head(repository)?.map(|id| id.to_string());
     let mut found = Vec::new();
     for path in paths {
         let entry = entry_of(&index, path);
-        let committed = head.as_ref().map(|id| entry_in(store, id, path)).transpose()?.flatten();
+        let committed =
+            head.as_ref().map(|id| entry_in(repository, id, path)).transpose()?.flatten();
         if entry != committed {
             found.push(path.clone());
         }
@@ -160,10 +166,10 @@ pub fn staged(store: &Store, paths: &[RepoPath]) -> Result<Vec<RepoPath>> {
 /// # Errors
 /// `unmerged`.
 pub fn refuse_unmerged<'a>(
-    store: &Store,
+    repository: &Repository,
     mut paths: impl Iterator<Item = &'a RepoPath>,
 ) -> Result<()> {
-    let Ok(index) = store.repo().index_or_empty() else { return Ok(()) };
+    let Ok(index) = repository.repo().index_or_empty() else { return Ok(()) };
     let is_unmerged = |path: &&RepoPath| {
         let found = index.entry_range(path.as_bstr());
         let mut entries = found.into_iter().flat_map(|range| &index.entries()[range]);
@@ -178,19 +184,19 @@ pub fn refuse_unmerged<'a>(
 /// # Errors
 /// `unmerged`.
 pub fn refuse_underway<'a>(
-    store: &Store,
+    repository: &Repository,
     paths: impl Iterator<Item = &'a RepoPath> + Clone,
 ) -> Result<()> {
-    refuse_unmerged(store, paths.clone())?;
-    if let None | Some(InProgress::Bisect) = store.repo().state() {
+    refuse_unmerged(repository, paths.clone())?;
+    if let None | Some(InProgress::Bisect) = repository.repo().state() {
         return Ok(());
     }
-    let (Ok(index), Some(head)) = (store.repo().index_or_empty(), head(store)?) else {
+    let (Ok(index), Some(head)) = (repository.repo().index_or_empty(), head(repository)?) else {
         return Ok(());
     };
     let head = head.to_string();
     for path in paths {
-        if entry_of(&index, path) != entry_in(store, &head, path)? {
+        if entry_of(&index, path) != entry_in(repository, &head, path)? {
             let why = "is staged for a merge, rebase or the like that is not done, which would go on without it if it \
                        were undone";
             return Err(refusal(&codes::UNMERGED, path.display(), why).hint(

@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// What the objects of an event, the trees above them, the lane ref and the directories of these
 /// may take, in bytes.
@@ -20,9 +20,9 @@ impl Room {
     ///
     /// # Errors
     /// `disk_full`.
-    pub fn hold(store: &Store, files: usize) -> Result<Self> {
+    pub fn hold(repository: &Repository, files: usize) -> Result<Self> {
         let failed = |error: std::io::Error| Error::io("hold room for the record", &error);
-        let file = tempfile::tempfile_in(store.private_dir()).map_err(failed)?;
+        let file = tempfile::tempfile_in(repository.private_dir()).map_err(failed)?;
         #[cfg(target_os = "linux")]
         {
             let size = RECORD + FILE * files as u64;

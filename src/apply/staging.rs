@@ -4,7 +4,7 @@ use super::index::{git, list};
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::git::{Git, Running};
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// As [`git`], for taking `paths` from the work tree where files that were just written got other
 /// modes than git has of them, those of `modes`.
@@ -12,12 +12,12 @@ use crate::store::Store;
 /// With `core.fileMode = false` git does not look at modes, and would leave them as they were (or
 /// give a new file the usual one). Where the file system keeps them, it is told to look: for these
 /// paths nothing but what was written can be found.
-pub(super) fn git_with_modes(store: &Store, modes: &[(RepoPath, Mode)]) -> Result<Git> {
-    let git = git(store)?;
-    if modes.is_empty() || store.has_modes() {
+pub(super) fn git_with_modes(repository: &Repository, modes: &[(RepoPath, Mode)]) -> Result<Git> {
+    let git = git(repository)?;
+    if modes.is_empty() || repository.has_modes() {
         return Ok(git);
     }
-    let worktree = store.worktree()?.without_conversion();
+    let worktree = repository.worktree()?.without_conversion();
     let kept = modes
         .iter()
         .all(|(path, mode)| matches!(worktree.file(path), Ok(Some(file)) if file.mode == *mode));
@@ -51,8 +51,8 @@ impl Staging {
     ///
     /// # Errors
     /// `git_not_found`.
-    pub fn start(store: &Store, modes: &[(RepoPath, Mode)]) -> Result<Self> {
-        let git = git_with_modes(store, modes)?.args(STAGING);
+    pub fn start(repository: &Repository, modes: &[(RepoPath, Mode)]) -> Result<Self> {
+        let git = git_with_modes(repository, modes)?.args(STAGING);
         git.start().map(Self)
     }
 

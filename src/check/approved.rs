@@ -295,9 +295,9 @@ pub fn is_covered(
     path: &RepoPath,
     claimed: &[Cover],
 ) -> Result<bool> {
-    let to = commits::entry_at(store, Some(commit.tree), path);
+    let to = commits::entry_at(store.repository(), Some(commit.tree), path);
     let parents = std::iter::once(&commit.parent_tree).chain(&commit.merged);
-    let mut others = parents.map(|tree| commits::entry_at(store, *tree, path));
+    let mut others = parents.map(|tree| commits::entry_at(store.repository(), *tree, path));
     let from = others.find(|from| *from != to).unwrap_or_else(|| to.clone());
     Ok(reaches(candidates(store, view, path, claimed)?.iter(), &from, &to))
 }

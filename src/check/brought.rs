@@ -19,12 +19,13 @@ use crate::store::{Filter, Store, View};
 /// # Errors
 /// If the store or the index cannot be read.
 pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Proposal>> {
-    let staged = commits::staged(store)?;
+    let repository = store.repository();
+    let staged = commits::staged(repository)?;
     // What a side of a merge brings is named by its own commits.
-    let sides = commits::sides(store);
+    let sides = commits::sides(repository);
     let is_merge = sides.len() > 1;
-    let head = commits::head_tree(store);
-    let parent = |path: &RepoPath| commits::entry_at(store, head, path);
+    let head = commits::head_tree(repository);
+    let parent = |path: &RepoPath| commits::entry_at(repository, head, path);
     let lookup = |path: &RepoPath| match staged.get(path.as_bstr()) {
         Some(entry) => entry.clone(),
         None => parent(path),
@@ -38,7 +39,7 @@ pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Pr
             (true, false) => of.is_brought(&approved, parent, lookup)?,
             (true, true) => {
                 let is_in = |side: &gix::ObjectId| {
-                    of.is_held(&approved, |path| commits::entry_at(store, Some(*side), path))
+                    of.is_held(&approved, |path| commits::entry_at(repository, Some(*side), path))
                 };
                 of.is_held(&approved, lookup)?
                     && !sides.iter().map(is_in).collect::<Result<Vec<bool>>>()?.contains(&true)
@@ -58,8 +59,8 @@ pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Pr
 /// If the store cannot be read.
 pub fn holds(store: &Store, view: &View, commit: &Commit, proposal: &Proposal) -> Result<bool> {
     let Some(approved) = approved::applied(store, proposal) else { return Ok(false) };
-    let parent = |path: &RepoPath| commits::entry_at(store, commit.parent_tree, path);
-    let made = |path: &RepoPath| commits::entry_at(store, Some(commit.tree), path);
+    let parent = |path: &RepoPath| commits::entry_at(store.repository(), commit.parent_tree, path);
+    let made = |path: &RepoPath| commits::entry_at(store.repository(), Some(commit.tree), path);
     let of = Of { store, view };
     Ok(of.is_held(&approved, made)? || of.is_brought(&approved, parent, made)?)
 }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::Entry;
 use crate::proposal::steps::Step;
+use crate::repository::Repository;
 use crate::scan::codes;
 use crate::store::{Store, tree_changes, tree_entry as entry};
 
@@ -54,9 +55,9 @@ impl Commit {
 ///
 /// # Errors
 /// `invalid_range` with git's own words.
-pub fn list(store: &Store, arguments: &[&str]) -> Result<Vec<ObjectId>> {
+pub fn list(repository: &Repository, arguments: &[&str]) -> Result<Vec<ObjectId>> {
     let answer =
-        git_here(store).args(["rev-list", "--reverse"]).args(arguments).arg("--").answer()?;
+        git_here(repository).args(["rev-list", "--reverse"]).args(arguments).arg("--").answer()?;
     if !answer.ok() {
         let said = answer.stderr.to_str_lossy();
         let said = said.lines().next().unwrap_or_default().trim_start_matches("fatal: ").to_owned();
@@ -71,15 +72,15 @@ pub fn list(store: &Store, arguments: &[&str]) -> Result<Vec<ObjectId>> {
 }
 
 /// Git in this very work tree: each has a HEAD of its own.
-fn git_here(store: &Store) -> Git {
-    Git::new(store.work_dir().unwrap_or_else(|| store.repo().git_dir().to_owned()))
+fn git_here(repository: &Repository) -> Git {
+    Git::new(repository.work_dir().unwrap_or_else(|| repository.repo().git_dir().to_owned()))
 }
 
 /// Reads the commit `id`.
 ///
 /// # Errors
 /// `invalid_range` if it is missing or damaged.
-pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
+pub fn read(repository: &Repository, id: ObjectId) -> Result<Commit> {
     let failed = |error: &dyn std::fmt::Display| {
         let message = format!("commit {id} cannot be read: {error}");
         Error::new(&codes::INVALID_RANGE, message).hint(match std::env::var_os("GIT_QUARANTINE_PATH") {
@@ -89,7 +90,7 @@ pub fn read(store: &Store, id: ObjectId) -> Result<Commit> {
             None => "`git fsck` reports what is damaged",
         })
     };
-    let repo = store.repo();
+    let repo = repository.repo();
     let commit = repo.find_commit(id).map_err(|e| failed(&e))?;
     let tree = commit.tree_id().map_err(|e| failed(&e))?.detach();
     // The parent of a shallow clone's last commit is not there.
@@ -164,7 +165,7 @@ pub struct Change {
 ///
 /// # Errors
 /// As [`tree_changes`].
-pub fn changes(store: &Store, commit: &Commit) -> Result<BTreeMap<BString, Change>> {
+pub fn changes(repository: &Repository, commit: &Commit) -> Result<BTreeMap<BString, Change>> {
     let (first, others) = (&commit.parent_tree, &commit.merged);
     let mut found: BTreeMap<BString, Change> = BTreeMap::new();
     // Compared with nothing, all of a merge would be its own.
@@ -173,7 +174,7 @@ pub fn changes(store: &Store, commit: &Commit) -> Result<BTreeMap<BString, Chang
     }
     let mut is_first = true;
     for parent in std::iter::once(first).chain(others) {
-        let changes = tree_changes(store.repo(), *parent, commit.tree)?;
+        let changes = tree_changes(repository.repo(), *parent, commit.tree)?;
         for (name, change) in &mut found {
             change.is_own &= changes.contains_key(name);
         }
@@ -196,9 +197,9 @@ pub struct ByGit {
 
 impl ByGit {
     /// Whether it has `entry` at `path`, and no conflict there.
-    pub fn has(&self, store: &Store, path: &RepoPath, entry: &Option<Entry>) -> bool {
+    pub fn has(&self, repository: &Repository, path: &RepoPath, entry: &Option<Entry>) -> bool {
         let is_clean = !self.conflicts.iter().any(|name| name == path.as_bstr());
-        is_clean && entry_at(store, Some(self.tree), path) == *entry
+        is_clean && entry_at(repository, Some(self.tree), path) == *entry
     }
 }
 
@@ -207,7 +208,7 @@ impl ByGit {
 ///
 /// # Errors
 /// `git_not_found`; `invalid_range` with git's own words where it cannot merge them.
-pub fn merged_by_git(store: &Store, commit: &Commit) -> Result<Option<ByGit>> {
+pub fn merged_by_git(repository: &Repository, commit: &Commit) -> Result<Option<ByGit>> {
     /// Of git that does not know the options.
     const USAGE: i32 = 129;
     if commit.merged.len() != 1 {
@@ -215,7 +216,7 @@ pub fn merged_by_git(store: &Store, commit: &Commit) -> Result<Option<ByGit>> {
     }
     let [one, two] = [1, 2].map(|parent| format!("{}^{parent}", commit.id));
     let merge = ["merge-tree", "--write-tree", "--allow-unrelated-histories", "--name-only", "-z"];
-    let answer = git_here(store).args(merge).args([&one, &two]).answer()?;
+    let answer = git_here(repository).args(merge).args([&one, &two]).answer()?;
     // The tree and the names of conflicts, each ended by a NUL; an empty one before what is said to people.
     let mut fields = answer.stdout.split(|byte| *byte == 0);
     let tree = fields.next().and_then(|tree| ObjectId::from_hex(tree).ok());
@@ -232,8 +233,8 @@ pub fn merged_by_git(store: &Store, commit: &Commit) -> Result<Option<ByGit>> {
 }
 
 /// What `tree` holds at `path`.
-pub fn entry_at(store: &Store, tree: Option<ObjectId>, path: &RepoPath) -> Option<Entry> {
-    let tree = store.repo().find_tree(tree?).ok()?;
+pub fn entry_at(repository: &Repository, tree: Option<ObjectId>, path: &RepoPath) -> Option<Entry> {
+    let tree = repository.repo().find_tree(tree?).ok()?;
     let found = tree.lookup_entry(path.components().map(|name| name.to_vec())).ok()??;
     (!found.mode().is_tree()).then(|| entry(found.mode(), found.object_id()))
 }
@@ -254,19 +255,19 @@ pub fn has(store: &Store, step: &Step, found: Option<Entry>) -> bool {
 }
 
 /// The tree of HEAD; `None` before the first commit.
-pub fn head_tree(store: &Store) -> Option<ObjectId> {
-    store.repo().head_id().ok()?;
-    store.repo().head_tree_id().ok().map(gix::Id::detach)
+pub fn head_tree(repository: &Repository) -> Option<ObjectId> {
+    repository.repo().head_id().ok()?;
+    repository.repo().head_tree_id().ok().map(gix::Id::detach)
 }
 
 /// The trees of the commits that a merge which is being committed joins: that of HEAD, and those that are merged.
-pub fn sides(store: &Store) -> Vec<ObjectId> {
-    let merged = std::fs::read(store.repo().git_dir().join("MERGE_HEAD")).unwrap_or_default();
+pub fn sides(repository: &Repository) -> Vec<ObjectId> {
+    let merged = std::fs::read(repository.repo().git_dir().join("MERGE_HEAD")).unwrap_or_default();
     let tree = |line: &[u8]| {
-        let commit = store.repo().find_commit(ObjectId::from_hex(line).ok()?).ok()?;
+        let commit = repository.repo().find_commit(ObjectId::from_hex(line).ok()?).ok()?;
         commit.tree_id().ok().map(gix::Id::detach)
     };
-    head_tree(store).into_iter().chain(merged.lines().filter_map(tree)).collect()
+    head_tree(repository).into_iter().chain(merged.lines().filter_map(tree)).collect()
 }
 
 /// What the index has different from HEAD, as git sees it from here: path and staged content,
@@ -275,11 +276,11 @@ pub fn sides(store: &Store) -> Vec<ObjectId> {
 ///
 /// # Errors
 /// `git_failed`.
-pub fn staged(store: &Store) -> Result<BTreeMap<BString, Option<Entry>>> {
-    let Some(top) = store.work_dir() else { return Ok(BTreeMap::new()) };
-    let tree = match head_tree(store) {
+pub fn staged(repository: &Repository) -> Result<BTreeMap<BString, Option<Entry>>> {
+    let Some(top) = repository.work_dir() else { return Ok(BTreeMap::new()) };
+    let tree = match head_tree(repository) {
         Some(tree) => tree.to_string(),
-        None => ObjectId::empty_tree(store.repo().object_hash()).to_string(),
+        None => ObjectId::empty_tree(repository.repo().object_hash()).to_string(),
     };
     let out = Git::new(top)
         .args(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev"])

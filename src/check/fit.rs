@@ -70,7 +70,7 @@ impl<'a> Fit<'a> {
             Err(error) => Some(error),
         };
         // Where the file lies it may fit: `apply` names what brings it here.
-        let unfit = unfit.filter(|error| self.store.left_out(error).is_none());
+        let unfit = unfit.filter(|error| self.store.repository().left_out(error).is_none());
         Ok(unfit.map(|error| error.message().to_owned()))
     }
 
@@ -91,7 +91,9 @@ impl<'a> Fit<'a> {
                 let now = name.and_then(|name| self.now(tree, &name));
                 last = (path.to_owned(), now.map(|now| now.map(side)));
             }
-            let is_here = |side: &str| side.split(' ').nth(1).is_some_and(|id| self.store.has(id));
+            let is_here = |side: &str| {
+                side.split(' ').nth(1).is_some_and(|id| self.store.repository().has(id))
+            };
             let is_it = last.1.as_ref().is_some_and(|now| {
                 sides.contains(&now.as_deref()) && !is_gone(now.as_ref(), sides[0])
             });
@@ -152,7 +154,7 @@ impl<'a> Fit<'a> {
             return None;
         }
         let mut unmoved = self.unmoved.borrow_mut();
-        unmoved.get_or_insert_with(|| Unmoved::read(self.store)).entry(path)
+        unmoved.get_or_insert_with(|| Unmoved::read(self.store.repository())).entry(path)
     }
 }
 

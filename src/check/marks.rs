@@ -9,7 +9,7 @@ use crate::changeset::{File, FileChange, RepoPath, sensitive};
 use crate::error::Result;
 use crate::proposal::state::Revision;
 use crate::proposal::{ChangeRecord, Proposal, ProposalId, Status};
-use crate::repository::policy;
+use crate::repository::{Repository, policy};
 use crate::scan::gate::{self, Warning};
 use crate::scan::{ALLOW_LIST, SIZE_LIMIT};
 use crate::store::{Store, Summary, View};
@@ -31,7 +31,7 @@ pub fn marks(
     let (mut found, mut new) = (HashMap::new(), Vec::new());
     let (basis, instructions, head) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
     for summary in pending {
-        let basis = basis.get_or_init(|| basis_of(store));
+        let basis = basis.get_or_init(|| basis_of(store.repository()));
         let marks = match known(view, basis, &summary.revision)? {
             Some(marks) => marks,
             None => {
@@ -45,14 +45,14 @@ pub fn marks(
                 marks
             }
         };
-        let head = head.get_or_init(|| store.head_ref()).as_deref();
+        let head = head.get_or_init(|| store.repository().head_ref()).as_deref();
         let marks = beside(marks, summary.target_ref.as_deref(), head);
         if !marks.is_empty() {
             found.insert(summary.id.clone(), marks);
         }
     }
     if !new.is_empty() {
-        view.keep_marks(basis.get_or_init(|| basis_of(store)), new.into_iter());
+        view.keep_marks(basis.get_or_init(|| basis_of(store.repository())), new.into_iter());
     }
     Ok(found)
 }
@@ -63,8 +63,8 @@ pub fn marks(
 /// # Errors
 /// Those of the store.
 pub fn of(store: &Store, view: &View, revision: &Revision) -> Result<Vec<Mark>> {
-    let basis = basis_of(store);
-    let head = store.head_ref();
+    let basis = basis_of(store.repository());
+    let head = store.repository().head_ref();
     let made_for = revision.target.as_ref().and_then(|target| target.name.as_deref());
     if let Some(marks) = known(view, &basis, &revision.event)? {
         return Ok(beside(marks, made_for, head.as_deref()));
@@ -103,8 +103,9 @@ fn written(marks: &[Mark]) -> String {
 
 /// What the marks depend on beside the revision: this program, the known false alarms, and
 /// the policy. Imports count as they were when the revision was first judged.
-fn basis_of(store: &Store) -> String {
-    let in_head = |path: &str| RepoPath::new(path).ok().and_then(|path| store.id_in_head(&path));
+fn basis_of(repository: &Repository) -> String {
+    let in_head =
+        |path: &str| RepoPath::new(path).ok().and_then(|path| repository.id_in_head(&path));
     let (allowed, policy) = (in_head(ALLOW_LIST), in_head(policy::PATH));
     let (allowed, policy) = (allowed.unwrap_or_default(), policy.unwrap_or_default());
     format!("{} 3 {allowed} {policy}", env!("CARGO_PKG_VERSION"))
@@ -165,7 +166,7 @@ fn of_content(
     let is_binary = |change: &&FileChange| change.after.as_ref().is_some_and(File::is_binary);
     let binary = changeset.changes().iter().filter(is_binary);
     found.extend(binary.map(|it| Mark::of_file(Word::Binary, &it.path, "is binary")));
-    match gate::review(store, &changeset, instructions) {
+    match gate::review(store.repository(), &changeset, instructions) {
         Ok(warnings) => {
             found.extend(warnings.into_iter().map(of_warning));
             missing.is_empty()

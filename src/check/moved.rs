@@ -17,7 +17,8 @@ struct Before<'a>(&'a Store, &'a Commit);
 
 impl Snapshot for Before<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
-        let entry = entry_at(self.0, self.1.parent_tree, path).filter(Entry::is_regular);
+        let entry =
+            entry_at(self.0.repository(), self.1.parent_tree, path).filter(Entry::is_regular);
         entry.map(|entry| self.0.file(&entry)).transpose()
     }
 }
@@ -56,10 +57,12 @@ pub fn covers(
     }
     for step in covers.iter_mut().flat_map(|cover| &mut cover.steps) {
         let is_edit = step.before.is_some() && step.after.is_some();
-        if !is_edit || trees.iter().any(|tree| entry_at(store, *tree, &step.path).is_some()) {
+        if !is_edit
+            || trees.iter().any(|tree| entry_at(store.repository(), *tree, &step.path).is_some())
+        {
             continue;
         }
-        let at = moved_to(store, view, proposal, &step.path, &Before(store, commit))?;
+        let at = moved_to(store.repository(), view, proposal, &step.path, &Before(store, commit))?;
         if let Some(at) = at.filter(is_ordinary) {
             step.path = at;
         }
@@ -85,7 +88,7 @@ fn merge_moved(
     let Some(origin) = origins.find_map(|change| change.origin.as_ref()) else { return Ok(()) };
     let is_removal = |step: &Step| step.path == *origin && step.after.is_none();
     let Some(from) = cover.steps.iter().position(is_removal) else { return Ok(()) };
-    let now = entry_at(store, commit.parent_tree, origin).filter(Entry::is_regular);
+    let now = entry_at(store.repository(), commit.parent_tree, origin).filter(Entry::is_regular);
     if now.is_none() || now == cover.steps[from].before {
         return Ok(());
     }

@@ -3,13 +3,13 @@
 use super::{Concern, FailOn};
 use crate::memory::service::settings_problems;
 use crate::report::Finding;
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// A finding for each policy or settings file that cannot be read or has an unknown key.
-pub fn findings(store: &Store, fail_on: &FailOn) -> Vec<Finding> {
-    let policy = store.policy().err();
+pub fn findings(repository: &Repository, fail_on: &FailOn) -> Vec<Finding> {
+    let policy = repository.policy().err();
     let mut found = Vec::new();
-    for error in policy.into_iter().chain(settings_problems(store)) {
+    for error in policy.into_iter().chain(settings_problems(repository)) {
         let mut finding = fail_on.finding(Concern::PolicyInvalid, error.message());
         if let Some(hint) = error.hint_text() {
             finding = finding.hint(hint);

@@ -19,6 +19,7 @@ use crate::proposal::state::Decision;
 use crate::proposal::steps::Step;
 use crate::proposal::{Actor, ChangeRecord, Entry, Proposal, Status, codes, trailers};
 use crate::report::{Finding, Level};
+use crate::repository::Repository;
 use crate::store::{Audience, Store, View};
 
 /// Commits, and what they are held to.
@@ -48,16 +49,17 @@ impl Range<'_> {
     /// `invalid_range` for a commit that cannot be read; if the store cannot be.
     pub fn findings(&self, ids: &[ObjectId]) -> Result<Vec<Finding>> {
         let Self { store, view, pending, fail_on, .. } = *self;
+        let repository = store.repository();
         let mut found = Vec::new();
         let may_touch = pending.may_touch()?;
         let instructions = store.instructions();
         let tip = ids.last().copied();
-        let last = store.repo().shallow_commits().ok().flatten();
+        let last = repository.repo().shallow_commits().ok().flatten();
         let is_cut = |id: &&ObjectId| last.as_ref().is_some_and(|last| last.contains(id));
         for id in ids.iter().filter(|id| !is_cut(id)).copied() {
             let before = found.len();
-            let commit = commits::read(store, id)?;
-            let (changes, claimed) = (commits::changes(store, &commit)?, Vec::new());
+            let commit = commits::read(repository, id)?;
+            let (changes, claimed) = (commits::changes(repository, &commit)?, Vec::new());
             let by_git = OnceCell::new();
             let mut claims = Claims { range: self, commit: &commit, changes, tip, claimed, by_git };
             for name in &commit.proposal_ids {
@@ -103,7 +105,7 @@ impl Range<'_> {
                 }
             }
             found.append(&mut claimed);
-            found.extend(signed(store, &commit, fail_on)?);
+            found.extend(signed(repository, &commit, fail_on)?);
             found.extend(claims.instructions(&instructions)?);
             if known.is_empty() {
                 let is_due = self.require_proposal && commit.proposal_ids.is_empty();
@@ -132,8 +134,8 @@ fn show_beside(found: &mut [Finding], changes: &BTreeMap<BString, Change>) {
 
 /// A finding where the commits `ids` go on behind the last commit of a shallow clone: what is there was not looked
 /// at, nor can be told what that last one changes.
-pub fn cut(store: &Store, ids: &[ObjectId], fail_on: &FailOn) -> Option<Finding> {
-    let last = store.repo().shallow_commits().ok().flatten()?;
+pub fn cut(repository: &Repository, ids: &[ObjectId], fail_on: &FailOn) -> Option<Finding> {
+    let last = repository.repo().shallow_commits().ok().flatten()?;
     let cut = ids.iter().find(|id| last.contains(id));
     cut.map(|id| {
         let id = id.to_hex_with_len(7);
@@ -146,8 +148,8 @@ pub fn cut(store: &Store, ids: &[ObjectId], fail_on: &FailOn) -> Option<Finding>
 
 /// Agents that a commit names as an author, or as one who answers for it: a notice, unless the repository
 /// has them named otherwise (`aye.assistedBy`).
-fn signed(store: &Store, commit: &Commit, fail_on: &FailOn) -> Result<Vec<Finding>> {
-    let is_wanted = store.settings()?.assisted_by;
+fn signed(repository: &Repository, commit: &Commit, fail_on: &FailOn) -> Result<Vec<Finding>> {
+    let is_wanted = repository.settings()?.assisted_by;
     let finding = |(key, agent): &(&str, &str)| {
         let concern = Concern::AgentSigned;
         let message = format!("commit {} has {key} for the agent '{agent}'", commit.short());
@@ -293,7 +295,8 @@ impl Claims<'_> {
         let takes_back = |file: &ChangeRecord, now: &Option<Entry>| {
             let (path, before, after) =
                 (file.path.clone(), file.before.clone(), file.after.clone());
-            let had = commits::entry_at(self.range.store, self.commit.parent_tree, &path);
+            let had =
+                commits::entry_at(self.range.store.repository(), self.commit.parent_tree, &path);
             let back = Step { path: path.clone(), before: after.clone(), after: before.clone() };
             let made = Step { path, before, after };
             commits::has(self.range.store, &made, had)
@@ -305,11 +308,11 @@ impl Claims<'_> {
 
     /// Whether the range ends with something that `decision` has written, whatever else its files hold there.
     fn is_at_the_tip(&self, decision: &Decision) -> bool {
-        let tip = self.tip.and_then(|id| commits::read(self.range.store, id).ok());
+        let tip = self.tip.and_then(|id| commits::read(self.range.store.repository(), id).ok());
         let tree = tip.map(|commit| commit.tree);
         let mut written = decision.written.iter().filter(|file| file.before != file.after);
         written.any(|file| {
-            let found = commits::entry_at(self.range.store, tree, &file.path);
+            let found = commits::entry_at(self.range.store.repository(), tree, &file.path);
             commits::has(self.range.store, &Step::from(file), found)
         })
     }
@@ -360,7 +363,9 @@ impl Claims<'_> {
         let is_undone = self.taken_back(proposal).is_some();
         approved.retain(|(path, _)| self.range.scope.covers(path) && !is_undone);
         let commit = self.commit;
-        let lookup = |path: &RepoPath| commits::entry_at(self.range.store, Some(commit.tree), path);
+        let lookup = |path: &RepoPath| {
+            commits::entry_at(self.range.store.repository(), Some(commit.tree), path)
+        };
         for file in &approved {
             let file = std::slice::from_ref(file);
             let found = first_difference(self.range.store, self.range.view, cover, file, lookup)?;
@@ -378,7 +383,8 @@ impl Claims<'_> {
         for step in cover.steps.iter().filter(|step| self.range.scope.covers(&step.path)) {
             let path = &step.path;
             let unchanged =
-                commits::entry_at(self.range.store, commit.parent_tree, path) == lookup(path);
+                commits::entry_at(self.range.store.repository(), commit.parent_tree, path)
+                    == lookup(path);
             if !unchanged
                 && !is_covered(self.range.store, self.range.view, commit, path, &self.claimed)?
                 && !self.is_merged(cover, path)?
@@ -396,7 +402,7 @@ impl Claims<'_> {
     /// As [`merged::is_merged`]; where the commit is itself a merge, whether git makes the same of its parents there,
     /// and what was approved is in it.
     fn is_merged(&self, cover: &Cover, path: &RepoPath) -> Result<bool> {
-        let entry = |tree| commits::entry_at(self.range.store, tree, path);
+        let entry = |tree| commits::entry_at(self.range.store.repository(), tree, path);
         let made = entry(Some(self.commit.tree));
         if !self.commit.merged.is_empty() {
             let mut steps = cover.steps.iter().filter(|step| step.path == *path);
@@ -409,7 +415,7 @@ impl Claims<'_> {
 
     fn by_git(&self) -> Result<Option<&ByGit>> {
         if self.by_git.get().is_none() {
-            let made = commits::merged_by_git(self.range.store, self.commit)?;
+            let made = commits::merged_by_git(self.range.store.repository(), self.commit)?;
             self.by_git.get_or_init(|| made);
         }
         Ok(self.by_git.get().and_then(Option::as_ref))
@@ -417,13 +423,13 @@ impl Claims<'_> {
 
     /// Whether git's own merge of the commit's parents meets no conflict at `path`, and has `entry` there.
     fn is_by_git(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
-        Ok(self.by_git()?.is_some_and(|it| it.has(self.range.store, path, entry)))
+        Ok(self.by_git()?.is_some_and(|it| it.has(self.range.store.repository(), path, entry)))
     }
 
     /// Whether a merge that has `entry` at `path`, as one of its parents does, leaves out what another one has there.
     fn is_left_out(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
         Ok(match self.by_git()? {
-            Some(it) => !it.has(self.range.store, path, entry),
+            Some(it) => !it.has(self.range.store.repository(), path, entry),
             // Of more than two parents git does not say it.
             None => self.commit.merged.len() > 1,
         })

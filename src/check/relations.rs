@@ -28,13 +28,14 @@ pub fn relations(
     view: &View,
     now: DateTime<Utc>,
 ) -> Result<BTreeMap<ProposalId, Relations>> {
-    let tree = store.work_dir().is_some().then(|| store.worktree()).transpose()?;
+    let repository = store.repository();
+    let tree = repository.work_dir().is_some().then(|| repository.worktree()).transpose()?;
     let fit = Fit::new(store, tree.as_ref());
     let mut head = None;
     view.relations(now, |path, entry| {
         let Ok(path) = RepoPath::new(path) else { return false };
-        let head = *head.get_or_insert_with(|| commits::head_tree(store));
-        commits::entry_at(store, head, &path).as_ref() == Some(entry)
+        let head = *head.get_or_insert_with(|| commits::head_tree(repository));
+        commits::entry_at(repository, head, &path).as_ref() == Some(entry)
             || fit.holds(&path).flatten().as_ref() == Some(entry)
     })
 }
@@ -110,7 +111,7 @@ pub fn made_on(
 
 /// Whether the work tree has what `lower` wrote to the files of `upper`; also where that cannot be told.
 fn is_in_files(store: &Store, lower: &Decision, upper: &Proposal) -> bool {
-    let Ok(tree) = store.worktree() else { return true };
+    let Ok(tree) = store.repository().worktree() else { return true };
     let changes = &upper.current().changes;
     let mut written = lower.written.iter().filter(|it| changes.iter().any(|c| c.path == it.path));
     written.all(|it| decide::contains(store, &Step::from(it), &tree).unwrap_or(true))

@@ -8,8 +8,8 @@ use gix::index::entry::{Flags, Mode, stat};
 
 use crate::changeset::RepoPath;
 use crate::proposal::Entry;
+use crate::repository::Repository;
 use crate::repository::untouched::is_untouched;
-use crate::store::Store;
 
 /// The index of a work tree.
 pub(super) struct Unmoved(Option<Index>);
@@ -24,8 +24,8 @@ struct Index {
 
 impl Unmoved {
     /// That of the present work tree; nothing is known where it cannot be read.
-    pub(super) fn read(store: &Store) -> Self {
-        let repo = store.repo();
+    pub(super) fn read(repository: &Repository) -> Self {
+        let repo = repository.repo();
         let read = || {
             let options = repo.stat_options().ok()?;
             let (index, top) = (repo.index().ok()?, repo.workdir()?.to_owned());

@@ -128,7 +128,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 fn shown(store: &Store, proposals: &[Proposal]) -> Result<Vec<Shown>> {
     let view = store.view()?;
     let each = |proposal: &Proposal| {
-        let shown = Ahead::new(store)?.show(store, &view, proposal, None, None);
+        let shown = Ahead::new(store.repository())?.show(store, &view, proposal, None, None);
         shown.map_err(|error| of_proposal(error, &proposal.id))
     };
     proposals.iter().map(each).collect()

@@ -87,7 +87,14 @@ impl Context {
         evidence: &Evidence,
     ) -> Result<Authority> {
         let Asking { verb, proposals, command, .. } = *asking;
-        decide::authorise(store, &self.caller(store), verb, proposals, evidence, command)
+        decide::authorise(
+            store,
+            &self.caller(store.repository()),
+            verb,
+            proposals,
+            evidence,
+            command,
+        )
     }
 
     /// The authority to give a proposal new content: a person's, or its proposer's own.
@@ -96,7 +103,14 @@ impl Context {
     /// `human_approval_required` for another proposer's proposal.
     pub fn own(&self, store: &Store, proposal: &Proposal, command: &str) -> Result<Authority> {
         let (verb, proposals) = (Verb::Revise, std::slice::from_ref(proposal));
-        decide::authorise(store, &self.caller(store), verb, proposals, &Evidence::Flag, command)
+        decide::authorise(
+            store,
+            &self.caller(store.repository()),
+            verb,
+            proposals,
+            &Evidence::Flag,
+            command,
+        )
     }
 
     /// Asks a question whose answer is one of `keys` at the terminal; `None` for any other, for Esc,

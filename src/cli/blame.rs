@@ -30,10 +30,11 @@ pub struct Args {
 /// `file_not_found`, `binary_content`, `path_invalid`, `git_failed`, and those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let path = paths::typed(context, &store, &args.file)?;
-    let ranges = blame::blame(&store, &path, args.lines.as_deref())?;
-    let palette = pager::palette(context, &store);
-    pager::page(context, Some(&store), text(&ranges, &palette))
+    let repository = store.repository();
+    let path = paths::typed(context, repository, &args.file)?;
+    let ranges = blame::blame(repository, &path, args.lines.as_deref())?;
+    let palette = pager::palette(context, repository);
+    pager::page(context, Some(repository), text(&ranges, &palette))
 }
 
 /// Columns of a name, at most.

@@ -4,7 +4,7 @@ use crate::changeset::marks::short_branch;
 use crate::error::{Error, Result};
 use crate::proposal::statement::Target;
 use crate::proposal::{Proposal, codes};
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// Whether that is wanted.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -20,10 +20,15 @@ impl BranchArgs {
     ///
     /// # Errors
     /// `other_branch`.
-    pub fn require(self, store: &Store, proposals: &[Proposal], command: &str) -> Result<()> {
+    pub fn require(
+        self,
+        repository: &Repository,
+        proposals: &[Proposal],
+        command: &str,
+    ) -> Result<()> {
         let made = |proposal: &Proposal| proposal.current().target.clone();
         let targets: Vec<_> = proposals.iter().filter_map(made).collect();
-        self.require_here(store, "made for", &targets, command)
+        self.require_here(repository, "made for", &targets, command)
     }
 
     /// As [`BranchArgs::require`], of the `targets` where something was `done`.
@@ -32,12 +37,12 @@ impl BranchArgs {
     /// `other_branch`.
     pub fn require_here(
         self,
-        store: &Store,
+        repository: &Repository,
         done: &str,
         targets: &[Target],
         command: &str,
     ) -> Result<()> {
-        let head = store.head_ref();
+        let head = repository.head_ref();
         let mut elsewhere = targets.iter().filter_map(|target| target.elsewhere(head.as_deref()));
         let Some(branch) = elsewhere.next().filter(|_| !self.any_branch) else { return Ok(()) };
         let head = head.as_deref().map_or("HEAD", short_branch);

@@ -16,7 +16,7 @@ use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
 use crate::proposal::event::Subject;
 use crate::report::Report;
-use crate::store::Store;
+use crate::repository::Repository;
 use crate::text::escape;
 
 /// Report what needs attention; exit with 1 if something does.
@@ -90,12 +90,12 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     let store = here(plain)?;
     let view = store.view()?;
     if !args.staged {
-        report.extend(policy::findings(&store, &fail_on));
+        report.extend(policy::findings(store.repository(), &fail_on));
     }
     let paths = if args.paths.is_empty() {
         Vec::new()
     } else {
-        paths(context, &here(false)?, &args.paths)?
+        paths(context, here(false)?.repository(), &args.paths)?
     };
     let scope = Scope { kind: args.kind.map(Subject::from), paths };
     if plain {
@@ -118,12 +118,12 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     }
     if let Some(range) = &args.range {
         let words = range_words(range)?;
-        let ids = commits::list(&store, &[words])?;
+        let ids = commits::list(store.repository(), &[words])?;
         if ids.is_empty() {
             context.note(&format!("aye: there are no commits in {}", escape::line(words)));
         }
         let (now, require_proposal) = (context.now, args.require_proposal);
-        report.extend(range::cut(&store, &ids, &fail_on));
+        report.extend(range::cut(store.repository(), &ids, &fail_on));
         let (store, view, pending, scope, fail_on) = (&store, &view, &pending, &scope, &fail_on);
         let range = Range { store, view, pending, scope, now, fail_on, require_proposal };
         report.extend(range.findings(&ids)?);
@@ -145,7 +145,7 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
     let (scope, except) = (Scope::default(), committing(context));
     let pending = Pending::new(&view, context.now, &scope, &except);
     if pending.may_touch()? {
-        let fail_on = hook_fail_on(context, &store);
+        let fail_on = hook_fail_on(context, store.repository());
         report.extend(app::staged(&store, &view, &pending, &fail_on)?);
     } else if view.contested(context.now)?.is_empty() {
         // Contested ones count, too, before it may be said that nothing waits.
@@ -169,9 +169,9 @@ pub(super) fn committing(context: &Context) -> Vec<String> {
 
 /// What stops git in its hooks: `aye.hookFailOn`, words as of `--fail-on`; all that a level of the configuration
 /// names. A level with another word names everything, which is said.
-pub(super) fn hook_fail_on(context: &Context, store: &Store) -> FailOn {
+pub(super) fn hook_fail_on(context: &Context, repository: &Repository) -> FailOn {
     let mut found: Option<FailOn> = None;
-    for text in store.config_at_levels("aye.hookFailOn") {
+    for text in repository.config_at_levels("aye.hookFailOn") {
         let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
         let words: Vec<String> = words.map(str::to_owned).collect();
         let at_level = FailOn::parse("aye.hookFailOn", &words).unwrap_or_else(|error| {
@@ -196,15 +196,16 @@ fn range_words(range: &str) -> Result<&str> {
 }
 
 /// The paths asked about, relative to the top, without a final slash; an empty one is the top.
-fn paths(context: &Context, store: &Store, given: &[PathBuf]) -> Result<Vec<BString>> {
+fn paths(context: &Context, repository: &Repository, given: &[PathBuf]) -> Result<Vec<BString>> {
     given
         .iter()
         .map(|path| {
-            if path == Path::new(".") && store.prefix(&context.path_base(store)) == Some(Vec::new())
+            if path == Path::new(".")
+                && repository.prefix(&context.path_base(repository)) == Some(Vec::new())
             {
                 return Ok(BString::default());
             }
-            let path = super::paths::typed(context, store, path.as_os_str())?;
+            let path = super::paths::typed(context, repository, path.as_os_str())?;
             Ok(path.as_bstr().to_owned())
         })
         .collect()

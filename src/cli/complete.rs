@@ -82,7 +82,7 @@ fn sessions() -> Vec<CompletionCandidate> {
     let found = || {
         let store = Store::discover(Path::new("."))?;
         // Where their trees lie does not matter for that.
-        Home::open(store.common_dir(), Path::new(""))
+        Home::open(store.repository().common_dir(), Path::new(""))
     };
     let names = found().ok().flatten().map(|home| home.names()).unwrap_or_default();
     names.into_iter().map(CompletionCandidate::new).collect()

@@ -3,7 +3,7 @@
 use bstr::ByteSlice as _;
 
 use crate::error::Result;
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// Refs that git does not decorate commits with.
 pub const DECORATION: &str = "log.excludeDecoration";
@@ -19,11 +19,11 @@ pub const LOG: [(&str, &str); 2] =
 ///
 /// # Errors
 /// Those of git.
-pub fn set(store: &Store, these: &[(&'static str, &str)]) -> Result<Vec<&'static str>> {
+pub fn set(repository: &Repository, these: &[(&'static str, &str)]) -> Result<Vec<&'static str>> {
     let mut fresh = Vec::new();
     for (key, value) in these {
-        if store.config(key).is_none() {
-            store.git()?.args(["config", "--local", "--add", key, value]).run()?;
+        if repository.config(key).is_none() {
+            repository.git()?.args(["config", "--local", "--add", key, value]).run()?;
             fresh.push(*key);
         }
     }
@@ -34,10 +34,10 @@ pub fn set(store: &Store, these: &[(&'static str, &str)]) -> Result<Vec<&'static
 ///
 /// # Errors
 /// If git cannot be started.
-pub fn present(store: &Store) -> Result<Vec<&'static str>> {
+pub fn present(repository: &Repository) -> Result<Vec<&'static str>> {
     let mut found = Vec::new();
     for (key, value) in LOG.into_iter().chain(GATE) {
-        let asked = store.git()?.args(["config", "--local", "--get-all", key]).answer()?;
+        let asked = repository.git()?.args(["config", "--local", "--get-all", key]).answer()?;
         if asked.stdout.lines().any(|line| line == value.as_bytes()) {
             found.push(key);
         }
@@ -49,10 +49,10 @@ pub fn present(store: &Store) -> Result<Vec<&'static str>> {
 ///
 /// # Errors
 /// Those of git.
-pub fn remove(store: &Store, these: &[&str]) -> Result<()> {
+pub fn remove(repository: &Repository, these: &[&str]) -> Result<()> {
     for (key, value) in LOG.iter().chain(&GATE).filter(|(key, _)| these.contains(key)) {
         let asked = ["config", "--local", "--fixed-value", "--unset-all", key, value];
-        store.git()?.args(asked).run()?;
+        repository.git()?.args(asked).run()?;
     }
     Ok(())
 }

@@ -5,12 +5,13 @@ use chrono::{DateTime, Utc};
 use super::Context;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::Proposal;
+use crate::repository::Repository;
 use crate::store::Store;
 
 /// The tool `asked`, or the one that the user's own configuration names where that is empty; `None` where
 /// there is none, or it is not a name.
-pub fn name(store: &Store, asked: &str) -> Option<String> {
-    let own = |key: &str| store.trusted_config(key);
+pub fn name(repository: &Repository, asked: &str) -> Option<String> {
+    let own = |key: &str| repository.trusted_config(key);
     let configured = || own("diff.tool").or_else(|| own("merge.tool"));
     let name = Some(asked.to_owned()).filter(|name| !name.is_empty()).or_else(configured);
     let is_name = |name: &String| {
@@ -36,13 +37,13 @@ pub fn run(context: &mut Context, store: &Store, proposal: &Proposal, asked: &st
 /// As there.
 pub fn start(store: &Store, proposal: &Proposal, asked: &str, now: DateTime<Utc>) -> Result<i32> {
     proposal.require_pending(now)?;
-    let own = |key: &str| store.trusted_config(key);
-    let Some(name) = name(store, asked) else {
+    let own = |key: &str| store.repository().trusted_config(key);
+    let Some(name) = name(store.repository(), asked) else {
         return Err(Error::new(&codes::USAGE, "no difftool is configured")
             .hint("name one: --tool=NAME, or git config --global diff.tool NAME"));
     };
     let commit = store.pending_commit(&store.view()?, proposal, now)?;
-    let mut git = store.git()?;
+    let mut git = store.repository().git()?;
     for kind in ["difftool", "mergetool"] {
         for what in ["cmd", "path"] {
             let key = format!("{kind}.{name}.{what}");

@@ -87,7 +87,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     let store = context.store()?;
     store.ask_again();
-    let actor = context.actor(&store);
+    let actor = context.actor(store.repository());
     let wanted = Wanted { full: args.full, repair: args.repair };
     let found = doctor::examine(&store, &actor, wanted, context.now)?;
     print(context, &store, found)

@@ -94,11 +94,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 fn install(context: &mut Context, hooks: &[Hook]) -> Result<Exit> {
     const COMMAND: &str = "aye hooks install";
     let found = Store::discover(&context.directory)?;
-    let place = Place::find(&found)?;
+    let place = Place::find(found.repository())?;
     let program = program()?;
     // The tree of a session is its agent's, and so are its hooks.
-    if context.refuse_session(&found).is_ok() {
-        context.refuse_agents_in_session(&found, "install hooks in the checkout", COMMAND)?;
+    if context.refuse_session(found.repository()).is_ok() {
+        context.refuse_agents_in_session(
+            found.repository(),
+            "install hooks in the checkout",
+            COMMAND,
+        )?;
     }
     if place.runs_another(&program) {
         context.refuse_agents("have hooks run another aye than the one they name", COMMAND)?;
@@ -109,7 +113,7 @@ fn install(context: &mut Context, hooks: &[Hook]) -> Result<Exit> {
 
 fn place(context: &Context) -> Result<Place> {
     let found = Store::discover(&context.directory)?;
-    Place::find(&found)
+    Place::find(found.repository())
 }
 
 /// Prints what is in the place of each hook.

@@ -7,6 +7,7 @@ use crate::actor;
 use crate::app::Session;
 use crate::error::{Error, Result};
 use crate::proposal::{Actor, ActorKind, AgentRun, Caller, codes};
+use crate::repository::Repository;
 use crate::store::Store;
 
 /// Set for the commands that `aye try` runs, to the id of the proposal that is tried.
@@ -19,7 +20,7 @@ impl Context {
     /// As [`Context::store_here`].
     pub fn store(&self) -> Result<Store> {
         let found = Store::discover(&self.directory)?;
-        let around = self.session_around(&found);
+        let around = self.session_around(found.repository());
         self.prepared(around.map_or(found, |(repository, _)| repository))
     }
 
@@ -30,7 +31,7 @@ impl Context {
     /// `in_session`; those of [`Context::store_here`].
     pub fn store_to_edit(&self) -> Result<Store> {
         let found = Store::discover(&self.directory)?;
-        self.refuse_session(&found)?;
+        self.refuse_session(found.repository())?;
         self.prepared(found)
     }
 
@@ -41,7 +42,7 @@ impl Context {
     /// As [`Context::store_here`].
     pub fn store_to_patch(&self) -> Result<Store> {
         let mut found = Store::discover(&self.directory)?;
-        if self.session_around(&found).is_some() {
+        if self.session_around(found.repository()).is_some() {
             found.in_session();
         }
         self.prepared(found)
@@ -69,22 +70,22 @@ impl Context {
         if self.is_in_trial(Some(&store)) {
             store.in_trial();
         }
-        if self.caller(&store).actor.kind == ActorKind::Ci {
-            store.write_only_to(store.trusted_config("aye.lane"))?;
+        if self.caller(store.repository()).actor.kind == ActorKind::Ci {
+            store.write_only_to(store.repository().trusted_config("aye.lane"))?;
         }
-        store.share();
+        store.repository().share();
         self.settle(&store);
         Ok(store)
     }
 
     /// Who is running the command, in `store` at the time of this run.
     pub fn session<'a>(&self, store: &'a Store) -> Session<'a> {
-        Session { store, caller: self.caller(store), now: self.now }
+        Session { store, caller: self.caller(store.repository()), now: self.now }
     }
 
     /// Who is running the command; see [`Context::caller`].
-    pub fn actor(&self, store: &Store) -> Actor {
-        self.caller(store).actor
+    pub fn actor(&self, repository: &Repository) -> Actor {
+        self.caller(repository).actor
     }
 
     /// Who is running the command, and the environment variable that marks an agent. Never an
@@ -93,9 +94,9 @@ impl Context {
     /// An agent's name is `AYE_AGENT`, or else that of the agent whose variable is set. People and
     /// CI go by git's *committer* identity: git sets `GIT_AUTHOR_*` for the hooks of `git commit
     /// --author=…`, and the author of a commit is not who decides.
-    pub fn caller(&self, store: &Store) -> Caller {
+    pub fn caller(&self, repository: &Repository) -> Caller {
         let text = |name: &str| self.var(name).map(|value| value.to_string_lossy().into_owned());
-        let config = |key: &str| store.config(key).filter(|value| !value.is_empty());
+        let config = |key: &str| repository.config(key).filter(|value| !value.is_empty());
         let email = text("GIT_COMMITTER_EMAIL")
             .or_else(|| config("committer.email"))
             .or_else(|| config("user.email"))
@@ -174,9 +175,9 @@ impl Context {
 
     /// The directory that paths on the command line are relative to. Git starts aliases and hooks
     /// at the top of the work tree and says in `GIT_PREFIX` where it was called.
-    pub fn path_base(&self, store: &Store) -> PathBuf {
+    pub fn path_base(&self, repository: &Repository) -> PathBuf {
         let Some(prefix) = self.var("GIT_PREFIX") else { return self.directory.clone() };
-        let top = store.work_dir().and_then(|top| std::fs::canonicalize(top).ok());
+        let top = repository.work_dir().and_then(|top| std::fs::canonicalize(top).ok());
         let here = std::fs::canonicalize(&self.directory).ok();
         if top.is_some() && top == here {
             self.directory.join(prefix)

@@ -65,12 +65,12 @@ pub(super) fn stamp(context: &Context, store: &Store, view: &View) {
         return;
     }
     // The git directory of a session's tree is its agent's.
-    if store.config(tree::SESSION).is_some() {
+    if store.repository().config(tree::SESSION).is_some() {
         return;
     }
     // Read only where there is a stamp to leave.
-    let tips = idle::Tips::read(store.common_dir());
+    let tips = idle::Tips::read(store.repository().common_dir());
     let Some(tips) = tips.filter(|_| view.is_current(store)) else { return };
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);
-    idle::stamp(store.common_dir(), context.now, &tips, lasting);
+    idle::stamp(store.repository().common_dir(), context.now, &tips, lasting);
 }

@@ -7,8 +7,7 @@ use super::configuration::{self, DECORATION};
 use super::memory::init::{Args as MemoryArgs, Initialized, scaffold};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Exit, Result};
-use crate::repository::policy;
-use crate::store::Store;
+use crate::repository::{Repository, policy};
 use crate::worktree::Flush;
 
 /// Make the repository ready: .agent-memory/ with its .gitignore, policy and memory scaffold.
@@ -47,11 +46,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     context.refuse_agents_scaffold("aye init")?;
     let store = context.store()?;
+    let repository = store.repository();
     let mut files = scaffold(context, &store, args.memory)?;
-    let unnamed = policy_file(&store, &mut files)?;
-    let mut configuration = configuration::set(&store, &configuration::GATE)?;
+    let unnamed = policy_file(repository, &mut files)?;
+    let mut configuration = configuration::set(repository, &configuration::GATE)?;
     if args.git_log {
-        configuration.extend(configuration::set(&store, &configuration::LOG)?);
+        configuration.extend(configuration::set(repository, &configuration::LOG)?);
     }
     // What is not tracked is in no work tree of a session either.
     let commit =
@@ -61,7 +61,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         "review what they propose: `aye review`",
         "hold commits to it: `aye hooks install`",
     ];
-    let is_readable = args.git_log || store.config(DECORATION).is_some();
+    let is_readable = args.git_log || repository.config(DECORATION).is_some();
     let log = (!is_readable).then(|| {
         "keep `git log --all` and its decorations free of aye's refs: `aye init --git-log`"
             .to_owned()
@@ -80,10 +80,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 /// Writes the policy where there is none. One that is there stays; if it does not name the
 /// repository, the answer is the line to add.
-fn policy_file(store: &Store, files: &mut Initialized) -> Result<Option<String>> {
+fn policy_file(repository: &Repository, files: &mut Initialized) -> Result<Option<String>> {
     let id = format!("{:016x}{:016x}", crate::beneath::random(), crate::beneath::random());
-    let (tree, path) = (store.worktree()?, RepoPath::new(policy::PATH)?);
-    let committed = || store.policy().is_ok_and(|policy| policy.blob.is_some());
+    let (tree, path) = (repository.worktree()?, RepoPath::new(policy::PATH)?);
+    let committed = || repository.policy().is_ok_and(|policy| policy.blob.is_some());
     if tree.file(&path)?.is_none() && !committed() {
         let text = policy::template(&id);
         tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::Yes)?;
@@ -91,7 +91,7 @@ fn policy_file(store: &Store, files: &mut Initialized) -> Result<Option<String>>
         return Ok(None);
     }
     files.kept.push(policy::PATH.to_owned());
-    let unnamed = store.policy().is_ok_and(|policy| policy.repository.is_none());
+    let unnamed = repository.policy().is_ok_and(|policy| policy.repository.is_none());
     Ok(unnamed.then(|| {
         format!("name the repository at the top of {}: repository = \"{id}\"", policy::PATH)
     }))

@@ -11,7 +11,7 @@ impl Context {
     /// Settles what processes that are gone have left half done, and warns of what is not aye's own
     /// work. A failure is reported and stops only what writes files.
     pub(super) fn settle(&self, store: &Store) {
-        let private = match store.private() {
+        let private = match store.repository().private() {
             Ok(None) => return,
             Ok(Some(private)) => private,
             Err(error) => return self.warn_of(&[error]),
@@ -26,7 +26,7 @@ impl Context {
         }
         self.warn_of(&unsafe_);
         if sound.iter().any(|name| name == "try") {
-            trial::sweep(store.common_dir());
+            trial::sweep(store.repository().common_dir());
         }
         if sound.iter().any(|name| name == "journal") && journal::is_pending(&private) {
             self.recover(store);

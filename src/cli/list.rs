@@ -117,7 +117,7 @@ fn print(context: &mut Context, store: Option<&Store>, found: &Found) -> Result<
         }
         return Ok(Exit::Done);
     };
-    let palette = pager::palette(context, store);
+    let palette = pager::palette(context, store.repository());
     let mut text = if found.summaries.is_empty() {
         String::new()
     } else {
@@ -128,5 +128,5 @@ fn print(context: &mut Context, store: Option<&Store>, found: &Found) -> Result<
         let reason = escape::line(&record.reason);
         text += &format!("{}  purged by {by} {age}: {reason}\n", record.id);
     }
-    pager::page(context, Some(store), &text)
+    pager::page(context, Some(store.repository()), &text)
 }

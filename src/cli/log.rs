@@ -45,7 +45,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
     let id = args.id.as_deref().map(|id| view.resolve(id)).transpose()?;
-    let path = args.path.as_deref().map(|path| paths::typed(context, &store, path)).transpose()?;
+    let path = args
+        .path
+        .as_deref()
+        .map(|path| paths::typed(context, store.repository(), path))
+        .transpose()?;
     let concern = path.map(|path| Concern::of(&view, path, context.now)).transpose()?;
     // Of a file, what is left out does not count.
     let limit = args.limit.filter(|_| concern.is_none());
@@ -91,7 +95,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let palette = pager::palette(context, &store);
+    let palette = pager::palette(context, store.repository());
     let lines = table.lines(pager::columns());
     let mut titles = String::new();
     lines.titles(&mut titles, &palette);
@@ -102,7 +106,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         Ok(text)
     };
-    pager::page_all(context, Some(&store), || {
+    pager::page_all(context, Some(store.repository()), || {
         std::iter::once(Ok(titles.clone())).chain(pages().map(text))
     })?;
     Ok(Exit::Done)

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use super::{Context, programs};
+use crate::repository::Repository;
 use crate::store::{News, Store};
 use crate::text;
 
@@ -22,14 +23,15 @@ impl Context {
             return;
         }
         let Ok(store) = Store::discover(&self.directory) else { return };
-        let Some(line) = store.trusted_config(SETTING).filter(|line| !line.is_empty()) else {
+        let Some(line) = store.repository().trusted_config(SETTING).filter(|line| !line.is_empty())
+        else {
             return;
         };
-        news.iter().for_each(|news| start(&store, &line, news));
+        news.iter().for_each(|news| start(store.repository(), &line, news));
     }
 }
 
-fn start(store: &Store, line: &str, news: &News) {
+fn start(repository: &Repository, line: &str, news: &News) {
     let mut command = programs::shell(&line.into(), &[news.id.as_str().as_ref()]);
     let first = news.description.lines().next().unwrap_or_default();
     command
@@ -41,7 +43,7 @@ fn start(store: &Store, line: &str, news: &News) {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    if let Some(top) = store.work_dir() {
+    if let Some(top) = repository.work_dir() {
         command.current_dir(top);
     }
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -10,6 +10,7 @@ use crate::app::listing::Marks;
 use crate::error::{Exit, Result};
 use crate::proposal::ProposalId;
 use crate::render::overview;
+use crate::repository::Repository;
 use crate::store::{Filter, Store, Summary, View};
 
 /// How many proposals there are of each kind.
@@ -56,7 +57,7 @@ pub fn prompt(context: &mut Context) -> Result<Exit> {
 pub fn run(context: &mut Context) -> Result<Exit> {
     let found = Pending::look(context, true)?;
     let table = match &found.store {
-        Some(store) if !found.summaries.is_empty() => table(context, store, &found),
+        Some(store) if !found.summaries.is_empty() => table(context, store.repository(), &found),
         _ => String::new(),
     };
     context.print(format!("{}\n{table}", line(&found.counts)).as_bytes())?;
@@ -64,10 +65,10 @@ pub fn run(context: &mut Context) -> Result<Exit> {
         context.note("decide: aye review");
     }
     match found.store {
-        Some(store) => session::note_left_of(context, &store),
+        Some(store) => session::note_left_of(context, store.repository()),
         None => {
             let found = Store::discover(&context.directory);
-            drop(found.map(|store| session::note_left_of(context, &store)));
+            drop(found.map(|store| session::note_left_of(context, store.repository())));
         }
     }
     Ok(Exit::Done)
@@ -124,8 +125,8 @@ impl Pending {
     }
 }
 
-fn table(context: &Context, store: &Store, found: &Pending) -> String {
-    let palette = pager::palette(context, store);
+fn table(context: &Context, repository: &Repository, found: &Pending) -> String {
+    let palette = pager::palette(context, repository);
     let waiting = found.summaries.iter().filter(|summary| !summary.changes_requested);
     let places: HashMap<&ProposalId, usize> =
         waiting.enumerate().map(|(at, summary)| (&summary.id, at + 1)).collect();

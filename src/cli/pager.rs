@@ -7,15 +7,19 @@ use super::programs;
 use crate::error::{Exit, Result};
 use crate::render::diff::{Layout, Options};
 use crate::render::style::{Depth, Palette};
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// Prints `text` on standard output, through the pager if that is a terminal and `--no-pager`
 /// was not given.
 ///
 /// # Errors
 /// `io_error` when the stream cannot be written.
-pub fn page(context: &mut Context, store: Option<&Store>, text: impl AsRef<[u8]>) -> Result<Exit> {
-    page_all(context, store, || std::iter::once(Ok(text.as_ref())))
+pub fn page(
+    context: &mut Context,
+    repository: Option<&Repository>,
+    text: impl AsRef<[u8]>,
+) -> Result<Exit> {
+    page_all(context, repository, || std::iter::once(Ok(text.as_ref())))
 }
 
 /// Prints the pieces of a text that is too long to be in memory at once, as [`page`]. `pieces` is
@@ -25,12 +29,12 @@ pub fn page(context: &mut Context, store: Option<&Store>, text: impl AsRef<[u8]>
 /// Those of the pieces; `io_error` when the stream cannot be written.
 pub fn page_all<Piece: AsRef<[u8]>, Pieces: Iterator<Item = Result<Piece>>>(
     context: &mut Context,
-    store: Option<&Store>,
+    repository: Option<&Repository>,
     pieces: impl Fn() -> Pieces,
 ) -> Result<Exit> {
     if context.pager
         && std::io::stdout().is_terminal()
-        && let Some(pager) = programs::pager(context, store)
+        && let Some(pager) = programs::pager(context, repository)
         && programs::run_pager(&pager, pieces())?
     {
         return Ok(Exit::Done);
@@ -39,11 +43,11 @@ pub fn page_all<Piece: AsRef<[u8]>, Pieces: Iterator<Item = Result<Piece>>>(
 }
 
 /// The colours in force: none unless standard output is coloured, else git's configured ones.
-pub fn palette(context: &Context, store: &Store) -> Palette {
+pub fn palette(context: &Context, repository: &Repository) -> Palette {
     if !context.color {
         return Palette::plain();
     }
-    let config = store.repo().config_snapshot();
+    let config = repository.repo().config_snapshot();
     let var = |name: &str| context.var(name)?.into_string().ok();
     let configured = |name: &str| Some(config.string(name)?.to_string());
     let (term, colorterm, colorfgbg) = (var("TERM"), var("COLORTERM"), var("COLORFGBG"));
@@ -58,12 +62,12 @@ pub fn palette(context: &Context, store: &Store) -> Palette {
 }
 
 /// How differences look on this standard output.
-pub fn options(context: &Context, store: &Store) -> Options {
+pub fn options(context: &Context, repository: &Repository) -> Options {
     let terminal = std::io::stdout().is_terminal();
-    let context_lines = store.repo().config_snapshot().integer("diff.context");
+    let context_lines = repository.repo().config_snapshot().integer("diff.context");
     let context_lines = context_lines.and_then(|lines| usize::try_from(lines).ok());
     Options {
-        palette: palette(context, store),
+        palette: palette(context, repository),
         context: context_lines.unwrap_or(crate::changeset::hunks::CONTEXT),
         columns: columns().unwrap_or(80),
         layout: Layout::Unified,

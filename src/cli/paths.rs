@@ -10,23 +10,23 @@ use super::Context;
 use crate::changeset::RepoPath;
 use crate::changeset::size::setting_for;
 use crate::error::{Error, Result, codes};
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// A path that was typed, relative to the directory it was typed in, as a path of the repository.
 /// An absolute one may lead there too, and the name of a directory may end with `/`.
 ///
 /// # Errors
 /// `path_invalid`, also for a directory that is not there; `path_in_git_dir`.
-pub fn typed(context: &Context, store: &Store, path: &OsStr) -> Result<RepoPath> {
+pub fn typed(context: &Context, repository: &Repository, path: &OsStr) -> Result<RepoPath> {
     let bytes = <[u8]>::from_os_str(path).ok_or_else(|| {
         Error::new(&codes::INVALID_UTF8, "a path cannot be read as text").hint("rename the file")
     })?;
-    let base = context.path_base(store);
+    let base = context.path_base(repository);
     let inside = Some(Path::new(path)).filter(|path| path.is_absolute());
-    let inside = inside.and_then(|path| store.inside(path));
+    let inside = inside.and_then(|path| repository.inside(path));
     let prefix = match inside {
         Some(_) => Vec::new(),
-        None => store.prefix(&base).unwrap_or_default(),
+        None => repository.prefix(&base).unwrap_or_default(),
     };
     let mut above: &[u8] = prefix.strip_suffix(b"/").unwrap_or(&prefix);
     let mut rest = inside.as_deref().unwrap_or(bytes);

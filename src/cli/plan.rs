@@ -101,7 +101,7 @@ pub struct Attached {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let Some(Sub::Update { plan }) = args.command else {
-        let version = service::current(&store.view()?, &store.branch())?;
+        let version = service::current(&store.view()?, &store.repository().branch())?;
         let at = version.as_ref().map(|version| version.at);
         let (plan, why) = version.map(|v| (v.plan, v.explanation)).unwrap_or_default();
         return print(context, &store, plan, why, at);
@@ -134,7 +134,7 @@ fn print(
     explanation: Option<String>,
     at: Option<DateTime<Utc>>,
 ) -> Result<Exit> {
-    let branch = store.branch();
+    let branch = store.repository().branch();
     let attached = service::attached(&store.view()?, context.now, &branch, &plan)?;
     let steps = plan.steps().iter().zip(attached).enumerate();
     let lines = steps.map(|(index, (step, proposals))| Line {

@@ -7,17 +7,21 @@ use std::process::{Command, Stdio};
 use super::Context;
 use crate::error::{Error, Result};
 use crate::prompt::Hold;
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// The pager: `GIT_PAGER`, `core.pager`, `PAGER`, `less`. `None` for `cat`, and where a variable
 /// is set to nothing.
-pub fn pager(context: &Context, store: Option<&Store>) -> Option<OsString> {
+pub fn pager(context: &Context, repository: Option<&Repository>) -> Option<OsString> {
     if std::env::var_os("GIT_PAGER").is_some_and(|value| value.is_empty()) {
         return None;
     }
     let chosen = context
         .var("GIT_PAGER")
-        .or_else(|| store.and_then(|store| store.trusted_config("core.pager")).map(Into::into))
+        .or_else(|| {
+            repository
+                .and_then(|repository| repository.trusted_config("core.pager"))
+                .map(Into::into)
+        })
         .or_else(|| std::env::var_os("PAGER"))
         .unwrap_or_else(|| "less".into());
     (!chosen.is_empty() && chosen != "cat").then_some(chosen)
@@ -25,11 +29,11 @@ pub fn pager(context: &Context, store: Option<&Store>) -> Option<OsString> {
 
 /// The editor: `GIT_EDITOR`, `core.editor`, `VISUAL` (unless the terminal is dumb), `EDITOR`,
 /// `vi`.
-pub fn editor(context: &Context, store: &Store) -> OsString {
+pub fn editor(context: &Context, repository: &Repository) -> OsString {
     let dumb = context.var("TERM").is_none_or(|term| term == "dumb");
     context
         .var("GIT_EDITOR")
-        .or_else(|| store.trusted_config("core.editor").map(Into::into))
+        .or_else(|| repository.trusted_config("core.editor").map(Into::into))
         .or_else(|| context.var("VISUAL").filter(|_| !dumb))
         .or_else(|| context.var("EDITOR"))
         .unwrap_or_else(|| "vi".into())

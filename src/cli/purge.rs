@@ -13,6 +13,7 @@ use crate::memory::service::{forget_index, forget_staging};
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, ProposalId};
+use crate::repository::Repository;
 use crate::repository::policy::Persons;
 use crate::store::{Begun, Contents, Purged, Purging, Standing, Store, Subjects, View};
 use crate::text::escape;
@@ -67,7 +68,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
     let subjects = store.purge_subjects(&view, &args.what)?;
-    let asking = wish(context, &store, &view, &subjects)?;
+    let asking = wish(context, store.repository(), &view, &subjects)?;
     let contents = store.purge_contents(&view, &subjects)?;
     let outlook = match asking {
         Some(_) => Purged::default(),
@@ -113,7 +114,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     };
     // All of that may be otherwise since the question was asked.
     let view = store.view()?;
-    if wish(context, &store, &view, &subjects)? != asking {
+    if wish(context, store.repository(), &view, &subjects)? != asking {
         let message = "whether another person has to ask as well is not as it was shown";
         return Err(Error::new(&CHANGED_SINCE_SHOWN, message)
             .hint(format!("nothing was purged; look again: {command} --dry-run")));
@@ -127,7 +128,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             Purged::default()
         }
         None => {
-            store.make_private()?;
+            store.repository().make_private()?;
             let journal = apply::lock(&store)?;
             let purging = Purging { subjects: &subjects, contents: &contents, reason };
             let purged = store.purge(&authority, context.now, &purging)?;
@@ -160,12 +161,12 @@ impl Around {
 /// Removes what the work trees of this repository show of requests to memory, and what they were searched
 /// by.
 fn forget(store: &Store, subjects: &Subjects) -> Result<()> {
-    for top in store.work_trees() {
+    for top in store.repository().work_trees() {
         let there = store.at(&top)?;
         for target in &subjects.targets {
-            forget_staging(&there, &target.id)?;
+            forget_staging(there.repository(), &target.id)?;
         }
-        forget_index(&there)?;
+        forget_index(there.repository())?;
     }
     Ok(())
 }
@@ -175,14 +176,14 @@ fn forget(store: &Store, subjects: &Subjects) -> Result<()> {
 /// are not asked for again.
 fn wish<'s>(
     context: &Context,
-    store: &Store,
+    repository: &Repository,
     view: &View,
     subjects: &'s Subjects,
 ) -> Result<Option<Vec<&'s ProposalId>>> {
-    if store.policy()?.purge_persons == Persons::One {
+    if repository.policy()?.purge_persons == Persons::One {
         return Ok(None);
     }
-    let me = context.actor(store).identity();
+    let me = context.actor(repository).identity();
     let (mut lacks, mut new) = (false, Vec::new());
     for target in subjects.targets.iter().filter(|target| target.record.is_none()) {
         let asked: BTreeSet<String> =

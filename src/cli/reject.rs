@@ -74,7 +74,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let seen = Seen::now(&store, &view)?;
     let is_group = proposals.len() > 1 || args.which.is_filter();
     let group = is_group.then(|| decide::group::of_reject(&proposals));
-    let withdraws = verdict::withdraws(&store, &context.caller(&store), &proposals)?;
+    let withdraws = verdict::withdraws(&store, &context.caller(store.repository()), &proposals)?;
     if args.yes || withdraws {
         args.which.refuse_unnamed("aye reject", &proposals)?;
         args.which.several.require_named_revisions(&view, &proposals, false)?;
@@ -160,12 +160,12 @@ const SHORT: usize = 40;
 /// Who proposes what and why; and the diff where it is short. Returns for each how many changed lines
 /// were not on the screen.
 fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) -> Result<Vec<u64>> {
-    let options = pager::options(context, store);
+    let options = pager::options(context, store.repository());
     let mut unshown = vec![0; proposals.len()];
     for (proposal, unshown) in proposals.iter().zip(&mut unshown) {
         let mut text = format!("{}\n{}", proposal.id, show::who_and_why(proposal, context.now));
         if let Ok(changeset) = store.changeset(&proposal.current().changes) {
-            let changeset = store.with_sources(changeset.into_changes());
+            let changeset = store.repository().with_sources(changeset.into_changes());
             let changes = diff::changeset(&changeset, &options);
             if changes.lines().count() <= SHORT {
                 text += &changes;

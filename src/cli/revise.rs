@@ -140,7 +140,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let draft = match source {
         Some(draft) => draft,
         None => {
-            let limit = store.settings()?.max_file_size;
+            let limit = store.repository().settings()?.max_file_size;
             let is_json = args.from_json.is_some();
             let edits = match args.from_json {
                 Some(file) => {
@@ -148,9 +148,9 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
                     let mut meta = propose::Meta { message: message.take(), ..Default::default() };
                     request.fill(&mut meta)?;
                     message = meta.message;
-                    request.edits(|path| store.given(path))?
+                    request.edits(|path| store.repository().given(path))?
                 }
-                None => args.edits.read(context, &store, limit)?.into_iter().collect(),
+                None => args.edits.read(context, store.repository(), limit)?.into_iter().collect(),
             };
             if !edits.is_empty() {
                 capture::amend(&session, &proposal, edits, &below, InputForm::Snippet)

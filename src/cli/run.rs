@@ -77,8 +77,8 @@ impl From<Base> for tree::Base {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store_to_edit()?;
     store.require_lane()?;
-    let home = Home::make(store.common_dir(), &context.state_directory()?)?;
-    ending::finish(&store, &home);
+    let home = Home::make(store.repository().common_dir(), &context.state_directory()?)?;
+    ending::finish(store.repository(), &home);
     strays::expire(&home, context.now);
     session::note_left(context, &home);
     let held = match &args.name {
@@ -100,12 +100,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let top = home.tree(&name);
     let word = if goes_on { " goes on" } else { "" };
     context.note(&format!("aye: session {name}{word} in {}", escape::line(&top.to_string_lossy())));
-    let status = execute(context, &store, &top, &held, &agent, &args.command);
+    let status = execute(context, store.repository(), &top, &held, &agent, &args.command);
     let status = match status {
         Ok(status) => status,
         Err(error) => {
             if !goes_on {
-                ending::end(&store, &home, held, &Strays::default(), context.now)?;
+                ending::end(store.repository(), &home, held, &Strays::default(), context.now)?;
             }
             return Err(error);
         }
@@ -123,7 +123,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             };
             match reason {
                 None if !args.keep => {
-                    match ending::end(&store, &home, held, &done.strays, context.now) {
+                    match ending::end(store.repository(), &home, held, &done.strays, context.now) {
                         Ok(found) => {
                             let lines = session::stray_lines(&found);
                             lines.iter().for_each(|line| context.note(line));

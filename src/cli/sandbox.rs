@@ -5,12 +5,13 @@ use std::path::Path;
 
 use super::Context;
 use crate::error::{Error, codes};
+use crate::repository::Repository;
 use crate::store::Store;
 
 impl Context {
-    /// Whether `error` comes from the git directory of `store`, which cannot be written.
-    pub(super) fn is_sandboxed(&self, error: &Error, store: &Store) -> bool {
-        error.is(&codes::READ_ONLY) && is_read_only(store.common_dir())
+    /// Whether `error` comes from the git directory of `repository`, which cannot be written.
+    pub(super) fn is_sandboxed(&self, error: &Error, repository: &Repository) -> bool {
+        error.is(&codes::READ_ONLY) && is_read_only(repository.common_dir())
     }
 
     /// `error`, where it comes from a git directory that cannot be written, with what to do there.
@@ -19,10 +20,10 @@ impl Context {
             return error;
         }
         let Ok(store) = Store::discover(&self.directory) else { return error };
-        if !is_read_only(store.common_dir()) {
+        if !is_read_only(store.repository().common_dir()) {
             return error;
         }
-        let place = store.common_dir().display().to_string();
+        let place = store.repository().common_dir().display().to_string();
         error.after(format_args!("{place} cannot be written from here")).with("path", place).hint(
             "check its owner and permissions; in an agent's sandbox use the tools of `aye mcp`, which runs outside \
              of it, or go on editing where the agent was started with `aye run`: what it leaves is proposed",

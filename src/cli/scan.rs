@@ -62,18 +62,21 @@ fn look(context: &Context, args: &Args) -> Result<Report> {
     let mut allow = BTreeSet::new();
     let found = if args.staged {
         let store = Store::discover(&context.directory)?;
-        let repo = store.repo();
+        let repo = store.repository().repo();
         let head = repo.head_id().ok().map(gix::Id::detach);
         allow.extend(listed(repo, head)?);
         scanned(args, allow, |each| scan::staged(repo, each))?
     } else if let Some(range) = &args.range {
         let store = Store::discover(&context.directory)?;
-        let repo = store.repo();
+        let repo = store.repository().repo();
         allow.extend(listed(repo, Some(scan::range_base(repo, range)?))?);
         scanned(args, allow, |each| scan::range(repo, range, each))?
     } else {
         let store = Store::discover(&context.directory).ok();
-        let repo = store.as_ref().map(|store| store.repo()).filter(|repo| repo.workdir().is_some());
+        let repo = store
+            .as_ref()
+            .map(|store| store.repository().repo())
+            .filter(|repo| repo.workdir().is_some());
         if let Some(file) =
             repo.and_then(|r| std::fs::read(r.workdir()?.join(scan::ALLOW_LIST)).ok())
         {

@@ -85,8 +85,8 @@ pub enum Command {
 /// `session_not_found`, `session_live`, `session_unsubmitted`; those of proposing.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store()?;
-    let home = Home::open(store.common_dir(), &context.state_directory()?)?;
-    let finished = home.as_ref().map(|home| finish(&store, home)).unwrap_or_default();
+    let home = Home::open(store.repository().common_dir(), &context.state_directory()?)?;
+    let finished = home.as_ref().map(|home| finish(store.repository(), home)).unwrap_or_default();
     home.iter().for_each(|home| strays::expire(home, context.now));
     let command = args.command.unwrap_or(Command::List);
     let name = match &command {
@@ -102,7 +102,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let Record { agent, run, .. } = home.record(&name)?;
             store.run_by(run);
             let done = match submit(context, &store, &home, &name, &agent, message.clone()) {
-                Err(error) if context.is_sandboxed(&error, &store) => {
+                Err(error) if context.is_sandboxed(&error, store.repository()) => {
                     let said = spool::Said { description: message, ..spool::Said::default() };
                     spool::leave(&home.tree(&name), &said)?;
                     return super::propose::spooled(context, &name);
@@ -137,7 +137,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                     refuse_unsubmitted(&store, &home, &name).map_err(|_| refusal)?
                 }
             };
-            let found = end(&store, &home, held, &strays, context.now)?;
+            let found = end(store.repository(), &home, held, &strays, context.now)?;
             context.print(ended.as_bytes())?;
             lines::strays(&found).iter().for_each(|line| context.note(line));
             Ok(Exit::Done)

@@ -7,6 +7,7 @@ use crate::actor::AYE_SESSION;
 use crate::app;
 use crate::error::{Error, Result};
 use crate::proposal::{Actor, ActorKind, Caller};
+use crate::repository::Repository;
 use crate::session::{Home, codes, tree};
 use crate::store::Store;
 
@@ -32,18 +33,19 @@ impl Context {
 
     /// The repository of the session whose tree the command runs in, and the session's name; `None`
     /// outside of one. The tree's own configuration names them, and the repository has to know of it.
-    pub(super) fn session_around(&self, found: &Store) -> Option<(Store, String)> {
+    pub(super) fn session_around(&self, found: &Repository) -> Option<(Store, String)> {
         let name = found.config(tree::SESSION)?;
         let repository = found.config(tree::REPOSITORY)?;
         let store = Store::discover(repository.as_ref()).ok()?;
         let tree = found.work_dir()?;
         let is_here = |state: &Path| {
-            let home = Home::open(store.common_dir(), state).ok().flatten();
+            let home = Home::open(store.repository().common_dir(), state).ok().flatten();
             home.and_then(|home| home.around(&tree)).is_some_and(|around| around == name)
         };
         let own = self.state_directory().ok();
         let is_known = own.is_some_and(|state| is_here(&state))
-            || Home::state_around(store.common_dir(), &tree).is_some_and(|state| is_here(&state));
+            || Home::state_around(store.repository().common_dir(), &tree)
+                .is_some_and(|state| is_here(&state));
         is_known.then_some((store, name))
     }
 
@@ -54,7 +56,7 @@ impl Context {
         name: &str,
         marker: &str,
     ) -> app::Session<'a> {
-        let own = self.caller(store).actor;
+        let own = self.caller(store.repository()).actor;
         let actor = Actor { name: name.to_owned(), kind: ActorKind::Agent, ..own };
         let caller = Caller { actor, marker: Some(marker.to_owned()), tool: false };
         app::Session { store, caller, now: self.clock() }
@@ -64,8 +66,8 @@ impl Context {
     ///
     /// # Errors
     /// `in_session`.
-    pub(super) fn refuse_session(&self, found: &Store) -> Result<()> {
-        let Some((_, name)) = self.session_around(found) else { return Ok(()) };
+    pub(super) fn refuse_session(&self, repository: &Repository) -> Result<()> {
+        let Some((_, name)) = self.session_around(repository) else { return Ok(()) };
         Err(Error::new(&codes::IN_SESSION, format!("this is the tree of session '{name}'"))
             .with("session", name.clone())
             .hint(format!(
@@ -81,14 +83,14 @@ impl Context {
     /// `in_session`.
     pub(super) fn refuse_agents_in_session(
         &self,
-        found: &Store,
+        repository: &Repository,
         what: &str,
         command: &str,
     ) -> Result<()> {
         if self.refuse_agents(what, command).is_ok() {
             return Ok(());
         }
-        let Some(name) = self.session_of_run(found) else { return Ok(()) };
+        let Some(name) = self.session_of_run(repository) else { return Ok(()) };
         Err(Error::new(
             &codes::IN_SESSION,
             format!("this is the run of session '{name}': an agent in it does not {what}"),
@@ -98,12 +100,12 @@ impl Context {
     }
 
     /// The session whose tree the command runs in, or that has started it, also where it was started elsewhere.
-    fn session_of_run(&self, found: &Store) -> Option<String> {
-        if let Some((_, name)) = self.session_around(found) {
+    fn session_of_run(&self, repository: &Repository) -> Option<String> {
+        if let Some((_, name)) = self.session_around(repository) {
             return Some(name);
         }
         let name = self.var(AYE_SESSION)?.into_string().ok()?;
-        let home = Home::open(found.common_dir(), &self.state_directory().ok()?).ok()??;
+        let home = Home::open(repository.common_dir(), &self.state_directory().ok()?).ok()??;
         home.record(&name).is_ok().then_some(name)
     }
 
@@ -114,9 +116,9 @@ impl Context {
     /// `in_session`, `human_approval_required`; those of the policy.
     pub(super) fn refuse_agents_scaffold(&self, command: &str) -> Result<()> {
         let found = Store::discover(&self.directory)?;
-        self.refuse_agents_in_session(&found, "write files of the checkout", command)?;
+        self.refuse_agents_in_session(found.repository(), "write files of the checkout", command)?;
         let what = "write files of the checkout, where direct writes are gated";
         let refused = self.refuse_agents(what, command);
-        if refused.is_err() && found.gate()?.is_some() { refused } else { Ok(()) }
+        if refused.is_err() && found.repository().gate()?.is_some() { refused } else { Ok(()) }
     }
 }

@@ -9,7 +9,7 @@ use crate::app::Session;
 use crate::error::Result;
 use crate::mcp::client;
 use crate::proposal::{ActorKind, Caller};
-use crate::store::Store;
+use crate::repository::Repository;
 use crate::tools::registry::{Run, Tool};
 use crate::tools::{apply_patch, faults, memory_propose_update};
 
@@ -60,7 +60,7 @@ fn carry_out(
             crate::failpoint!("tool.called");
             let session = Session {
                 store: &store,
-                caller: caller(context, &store, client),
+                caller: caller(context, store.repository(), client),
                 now: context.now,
             };
             let gate = match name {
@@ -80,8 +80,8 @@ fn carry_out(
 /// The caller of a tool. This is the agents' way in: without a sign of which agent it is, the caller is an
 /// agent called `agent`, as the contract's `proposed_by` has it, and never the person whose git identity
 /// happens to be configured.
-fn caller(context: &Context, store: &Store, client: Option<Client<'_>>) -> Caller {
-    let mut caller = Caller { tool: true, ..context.caller(store) };
+fn caller(context: &Context, repository: &Repository, client: Option<Client<'_>>) -> Caller {
+    let mut caller = Caller { tool: true, ..context.caller(repository) };
     if caller.marker.as_deref() == Some(AYE_AGENT) {
         return caller;
     }

@@ -115,7 +115,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     let store = context.store()?;
     let proposal = args.which.find(context, &store.view()?)?;
-    let words = trial::command(&store, args.command)?;
+    let words = trial::command(store.repository(), args.command)?;
     let target = args.result.as_deref().map(|path| Target::open(context, path)).transpose()?;
     let trial = trial::open(&store, &proposal, args.as_proposed)?;
     let structured = context.format_or(Format::Text) != Format::Text;

@@ -19,6 +19,7 @@ use crate::proposal::document::file_path;
 use crate::proposal::rules::Verb;
 use crate::proposal::statement::Target;
 use crate::proposal::{Authority, Proposal, State};
+use crate::repository::Repository;
 use crate::store::Store;
 use crate::text::escape;
 
@@ -145,7 +146,7 @@ fn put_back(
     }
     // One that HEAD does not lead to is out of the way already.
     let commit = undone.commit.as_ref().filter(|commit| {
-        (undone.files.is_empty() || undone.puts_back()) && leads_to(store, commit)
+        (undone.files.is_empty() || undone.puts_back()) && leads_to(store.repository(), commit)
     });
     if let Some(commit) = commit {
         let commit = escape::line(commit).into_owned();
@@ -184,18 +185,21 @@ fn agreed<'p>(
     plan: &'p Resolution,
     branch: BranchArgs,
 ) -> Result<Option<(Authority, Option<&'p Resolution>)>> {
+    let repository = store.repository();
     let applied = asking.proposals.first().map(|proposal| applied_on(store, proposal));
     let target = applied.transpose()?.flatten();
     if let Some(authority) = context.by_flag(store, asking)? {
         let command = format!("{} --yes", asking.command);
-        branch.require_here(store, APPLIED, target.as_slice(), &command)?;
+        branch.require_here(repository, APPLIED, target.as_slice(), &command)?;
         return Ok(Some((authority, None)));
     }
     let changes: Vec<FileChange> = plan.writes().map(|file| file.change(None)).collect();
-    preview::changes(context, store, &changes)?;
+    preview::changes(context, repository, &changes)?;
     let mut question = asking.question.to_owned();
-    if let Some(there) = target.as_ref().and_then(|it| it.elsewhere(store.head_ref().as_deref())) {
-        let (there, here) = (escape::name(there), escape::name(&store.branch()));
+    if let Some(there) =
+        target.as_ref().and_then(|it| it.elsewhere(repository.head_ref().as_deref()))
+    {
+        let (there, here) = (escape::name(there), escape::name(&repository.branch()));
         question =
             format!("{}, {APPLIED} {there}, on {here}?", asking.question.trim_end_matches('?'));
     }
@@ -204,8 +208,8 @@ fn agreed<'p>(
 }
 
 /// Whether HEAD is `commit` or comes after it.
-fn leads_to(store: &Store, commit: &str) -> bool {
-    let answer = store
+fn leads_to(repository: &Repository, commit: &str) -> bool {
+    let answer = repository
         .git()
         .and_then(|git| git.args(["merge-base", "--is-ancestor", commit, "HEAD"]).answer());
     answer.is_ok_and(|answer| answer.ok())

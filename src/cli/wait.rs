@@ -56,7 +56,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let document = until(&store, &id, limit, || context.clock())?;
     let Document { reason, comments, revised, .. } = &document;
     let is_told = reason.is_some() || !comments.is_empty() || revised.is_some();
-    let is_agent = context.actor(&store).kind == ActorKind::Agent;
+    let is_agent = context.actor(store.repository()).kind == ActorKind::Agent;
     if is_agent && is_told && context.format_or(Format::Text) == Format::Text {
         context.note(&format!("note: {}", told::TO_WEIGH));
     }

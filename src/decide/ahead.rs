@@ -9,6 +9,7 @@ use crate::changeset::plan::Resolution;
 use crate::changeset::{File, RepoPath, Snapshot};
 use crate::error::Result;
 use crate::proposal::Proposal;
+use crate::repository::Repository;
 use crate::store::{Store, View};
 use crate::worktree::Worktree;
 
@@ -42,12 +43,16 @@ impl Snapshot for Ahead {
 }
 
 impl Ahead {
-    /// The work tree of `store` as it is.
+    /// The work tree of `repository` as it is.
     ///
     /// # Errors
     /// `bare_repository`, and what opening the work tree reports.
-    pub fn new(store: &Store) -> Result<Self> {
-        Ok(Self { worktree: store.worktree()?, changed: BTreeMap::new(), moved: BTreeMap::new() })
+    pub fn new(repository: &Repository) -> Result<Self> {
+        Ok(Self {
+            worktree: repository.worktree()?,
+            changed: BTreeMap::new(),
+            moved: BTreeMap::new(),
+        })
     }
 
     /// Plans `proposal`, or `part` of it, on top of what was planned before, or shows what was `made` of

@@ -16,6 +16,7 @@ use crate::proposal::event::{Apply, Comment, Effect, FileOutcome, InputForm, Sub
 use crate::proposal::statement::Verdict;
 use crate::proposal::steps::Step;
 use crate::proposal::{Actor, Authority, ChangeRecord, Data, Proposal, ProposalId, trailers};
+use crate::repository::Repository;
 use crate::store::{NewProposal, Store, Writer};
 
 /// What to do besides deciding.
@@ -128,6 +129,7 @@ pub fn apply(
     request: &Request,
     shown: Option<&Shown>,
 ) -> Result<Applied> {
+    let repository = store.repository();
     if request.effect == Effect::MarkOnly {
         let proposal = super::verified(store, proposal)?;
         // Nobody can have seen what cannot be read.
@@ -141,8 +143,8 @@ pub fn apply(
         return Ok(Applied::default());
     }
     let journal = files::lock_within(store, subject::patience(store, proposal)?)?;
-    let _lock = subject::lock(store, authority, now, proposal)?;
-    let worktree = store.worktree()?;
+    let _lock = subject::lock(repository, authority, now, proposal)?;
+    let worktree = repository.worktree()?;
     let reader = worktree.reader();
     let mut planned = plan_again(store, now, proposal, request, &reader, shown)?;
     if request.take_residue {
@@ -163,7 +165,7 @@ pub fn apply(
     })?;
     super::require_apart(store, &proposal.id, false, super::merged(&written))?;
     let mut kind = files::APPLY;
-    let mut warnings = super::ignored::warnings(store, request.effect, &planned.plan)?;
+    let mut warnings = super::ignored::warnings(repository, request.effect, &planned.plan)?;
     let draft = request.draft(authority, &planned.seen, proposal);
     let mut draft = Draft { part, manifest: Some(&planned.manifest), ..draft };
     if request.effect == Effect::Commit {
@@ -180,8 +182,8 @@ pub fn apply(
         proposal,
     };
     let (mut follow_up, mut unasked_about) = (None, Vec::new());
-    let made = files::write(store, &journal, &worktree, &reader, wanted, |commit| {
-        let amended = amended(store, &planned, commit)?;
+    let made = files::write(repository, &journal, &worktree, &reader, wanted, |commit| {
+        let amended = amended(repository, &planned, commit)?;
         unasked_about = commit.map(unasked).unwrap_or_default();
         store.write(authority.actor(), now, |writer| {
             still(writer, proposal, &planned.seen)?;
@@ -195,7 +197,7 @@ pub fn apply(
     })?;
     drop(journal);
     warnings.extend(made.warning);
-    warnings.extend(made.commit.as_ref().and_then(|commit| on_no_branch(store, commit)));
+    warnings.extend(made.commit.as_ref().and_then(|commit| on_no_branch(repository, commit)));
     warnings.extend(unasked_about);
     warnings.extend(subject::follow(store, authority, now, proposal, &reviewers));
     let not_approved = if planned.takes_residue() {
@@ -251,7 +253,7 @@ pub(super) fn plan_again(
     };
     drop(view);
     if let Some(refusal) = conflict(&planned.plan, &proposal.id) {
-        return Err(store.name_sparse(refusal));
+        return Err(store.repository().name_sparse(refusal));
     }
     if let Some(shown) = shown {
         shown.require_same(&planned, request.after_commit)?;
@@ -264,11 +266,15 @@ pub(super) fn plan_again(
 
 /// What the commit holds otherwise than was approved: a hook changed it or put it there, or somebody has
 /// saved the file before git read it.
-fn amended(store: &Store, planned: &Shown, commit: Option<&Committed>) -> Result<Vec<Written>> {
+fn amended(
+    repository: &Repository,
+    planned: &Shown,
+    commit: Option<&Committed>,
+) -> Result<Vec<Written>> {
     let Some(commit) = commit else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for record in planned.manifest.records() {
-        let committed = files::entry_in(store, &commit.id, &record.path)?;
+        let committed = files::entry_in(repository, &commit.id, &record.path)?;
         let approved = entry(&record.after);
         if committed != approved {
             let (path, outcome) = (record.path.clone(), FileOutcome::Hooked);
@@ -300,8 +306,8 @@ fn unasked(commit: &Committed) -> Vec<String> {
 
 /// What becomes of `commit`, made in the middle of something at whose end HEAD is on its branch again, where that
 /// does not take it along.
-fn on_no_branch(store: &Store, commit: &str) -> Option<String> {
-    let repo = store.repo();
+fn on_no_branch(repository: &Repository, commit: &str) -> Option<String> {
+    let repo = repository.repo();
     if repo.head_name().ok()?.is_some() {
         return None;
     }
@@ -338,7 +344,7 @@ fn ask_about(
         domain: proposal.domain.clone(),
         related_task_id: None,
         proposed_by: "git commit".to_owned(),
-        expires_in: store.settings()?.expires_in,
+        expires_in: store.repository().settings()?.expires_in,
         subject: Subject::Code,
         form: InputForm::Commit,
         instead_of: None,
@@ -357,7 +363,7 @@ fn ask_about(
 /// `conflict` where lines cannot show it (binary, deleted), and as [`apply`].
 pub fn write_markers(store: &Store, now: DateTime<Utc>, shown: &Shown) -> Result<Resolution> {
     let journal = files::lock(store)?;
-    let worktree = store.worktree()?;
+    let worktree = store.repository().worktree()?;
     let reader = worktree.reader();
     let view = store.look()?;
     let proposal = super::verified_in(store, &view, &shown.proposal)?;
@@ -397,9 +403,9 @@ pub(super) fn propose_and_apply(
     plan: impl FnOnce() -> Result<Option<(NewProposal, Resolution)>>,
 ) -> Result<Option<Proposal>> {
     let journal = files::lock_within(store, wait)?;
-    let _lock = crate::memory::service::lock(store, authority.actor(), now)?;
+    let _lock = crate::memory::service::lock(store.repository(), authority.actor(), now)?;
     let Some((new, plan)) = plan()? else { return Ok(None) };
-    let worktree = store.worktree()?;
+    let worktree = store.repository().worktree()?;
     let reader = worktree.reader();
     let written = files::written(store, &[], &plan, |_| None)?;
     let seen = Seen::now(store, &store.view()?)?;

@@ -51,7 +51,7 @@ pub fn approve(
 ) -> Result<Approved> {
     // No other process writes the files between the plan and the record.
     let _journal = files::lock_within(store, subject::patience(store, proposal)?)?;
-    let worktree = store.worktree()?;
+    let worktree = store.repository().worktree()?;
     let request = Request::all(Effect::Files);
     let planned = plan_again(store, now, proposal, &request, &worktree.reader(), shown)?;
     let proposal = &planned.proposal;

@@ -9,6 +9,7 @@ use crate::changeset::{Changeset, FileChange, RepoPath, Snapshot, sensitive};
 use crate::error::{Error, Result};
 use crate::proposal::Proposal;
 use crate::proposal::event::{RevisionReason, Subject};
+use crate::repository::Repository;
 use crate::store::{Filter, Moves, Store, View};
 
 /// Changes of files that have moved, at the places where these are now.
@@ -76,7 +77,7 @@ pub(super) fn wherever(
         if !is_gone {
             continue;
         }
-        let known = in_git_since(store, view, proposal.current().base.as_ref());
+        let known = in_git_since(store.repository(), view, proposal.current().base.as_ref());
         let at = place_now(view, proposal, &change.path, &known, files)?;
         let Some(at) = at.filter(|at| !changes.iter().any(|other| other.path == *at)) else {
             continue;
@@ -154,7 +155,7 @@ fn lives_on(proposal: &Proposal, path: &RepoPath, at: &RepoPath) -> Error {
 /// # Errors
 /// Those of the store and of the files.
 pub fn moved_to(
-    store: &Store,
+    repository: &Repository,
     view: &View,
     proposal: &Proposal,
     path: &RepoPath,
@@ -162,7 +163,7 @@ pub fn moved_to(
 ) -> Result<Option<RepoPath>> {
     // A revision that followed the file already has a later base.
     let base = proposal.revisions.iter().find_map(|revision| revision.base.as_ref());
-    place_now(view, proposal, path, &in_git_since(store, view, base), files)
+    place_now(view, proposal, path, &in_git_since(repository, view, base), files)
 }
 
 /// As [`moved_to`], with the renames that git knows.
@@ -214,30 +215,32 @@ fn by_a_proposal(view: &View, proposal: &Proposal, path: &RepoPath) -> Result<Op
 
 /// The exact renames in the commits since `base`, oldest first, and those in the index. None where git
 /// knows nothing of it.
-fn in_git_since(store: &Store, view: &View, base: Option<&String>) -> Moves {
-    let head = store.repo().head_id().ok().map(|id| id.to_string());
+fn in_git_since(repository: &Repository, view: &View, base: Option<&String>) -> Moves {
+    let head = repository.repo().head_id().ok().map(|id| id.to_string());
     let range = format!("{}..{}", base.map_or("", String::as_str), head.as_deref().unwrap_or(""));
-    view.moves_in(range, || ask_git(store, base, head))
+    view.moves_in(range, || ask_git(repository, base, head))
 }
 
 /// As [`in_git_since`], from `base` to `head`.
 fn ask_git(
-    store: &Store,
+    repository: &Repository,
     base: Option<&String>,
     head: Option<String>,
 ) -> Vec<(RepoPath, RepoPath)> {
     // Empty files are alike by chance: git's own merge takes none of them for moved.
     let exact = ["-r", "-M100%", "--no-rename-empty", "--diff-filter=R", "--name-status", "-z"];
     let git = |args: &[&str]| {
-        let git = store.git().ok()?;
+        let git = repository.git().ok()?;
         git.args(args).args(exact).run().ok()
     };
     let base = base.filter(|base| Some(*base) != head.as_ref());
     let commits = base.and_then(|base| {
         let range = format!("{base}..HEAD");
-        let revisions = store.git().ok()?.args(["rev-list", "--reverse", MOST_COMMITS, &range]);
+        let revisions =
+            repository.git().ok()?.args(["rev-list", "--reverse", MOST_COMMITS, &range]);
         let commits = revisions.run().ok()?;
-        let git = store.git().ok()?.args(["diff-tree", "--stdin", "--no-commit-id"]).args(exact);
+        let git =
+            repository.git().ok()?.args(["diff-tree", "--stdin", "--no-commit-id"]).args(exact);
         git.stdin(commits).run().ok()
     });
     let staged = head.and_then(|head| git(&["diff-index", "--cached", &head]));

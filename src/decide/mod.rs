@@ -81,7 +81,7 @@ impl Seen {
     /// `invalid_policy`; those of the store.
     pub fn now(store: &Store, view: &View) -> Result<Self> {
         let own = view.own_tips(store)?;
-        let (policy, head) = store.policy_and_head()?;
+        let (policy, head) = store.repository().policy_and_head()?;
         let (policy, repository) = (policy.blob, policy.repository);
         let target =
             Target { commit: head.commit.map(|commit| commit.to_string()), name: head.branch };
@@ -204,7 +204,7 @@ pub(crate) fn require_apart<'f>(
     };
     // The lines of one that HEAD has are where its commits go.
     let not_in_head = merged.iter().map(|(path, _)| *path);
-    if store.is_private(not_in_head.filter(|path| store.id_in_head(path).is_none()))? {
+    if store.is_private(not_in_head.filter(|path| store.repository().id_in_head(path).is_none()))? {
         let hint = if takes_back {
             "nothing was written; undo it in the file by hand".to_owned()
         } else {
@@ -250,7 +250,7 @@ pub fn authorise(
     command: &str,
 ) -> Result<Authority> {
     store.require_outside_trial(caller.actor.kind)?;
-    let permits = store.permits()?;
+    let permits = store.repository().permits()?;
     let own = match caller.class() {
         // What they may do does not hang on it.
         Class::Human => store.own_lanes(),

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::{RevisionReason, Subject};
 use crate::proposal::manifest::{ApprovedAs, Blob, Manifest, Record, Residue as Taken};
 use crate::proposal::{ChangeRecord, Entry, Proposal};
+use crate::repository::Repository;
 use crate::store::{Store, View};
 
 /// A plan as it is shown.
@@ -232,7 +233,7 @@ fn of_plan_on(
     }
     let own: BTreeMap<&RepoPath, &ChangeRecord> =
         proposal.current().changes.iter().map(|change| (&change.path, change)).collect();
-    let head = Base::open(store, base.unwrap_or(shown.seen.target.commit.as_deref()));
+    let head = Base::open(store.repository(), base.unwrap_or(shown.seen.target.commit.as_deref()));
     let mut explained = super::steps::Explained::new(store, view, proposal);
     let mut records = Vec::with_capacity(shown.plan.files.len());
     for file in &shown.plan.files {
@@ -254,7 +255,7 @@ fn of_plan_on(
         // What is there already is approved as the revision's own step, wherever it stands.
         let is_told_apart = base != now && !derived && outcome != ApprovedAs::Already;
         // What git stores of a file that goes through a filter says nothing about what lies there.
-        if is_told_apart && store.foreign([&file.path])? == [None] {
+        if is_told_apart && store.repository().foreign([&file.path])? == [None] {
             residue = Taken::NotTaken;
             let (from, to) = (entry(&base), entry(&now));
             let approved = explained.leads(&file.path, &from, &to)?;
@@ -294,9 +295,9 @@ fn blob(store: &Store, file: Option<&File>) -> Result<Option<Blob>> {
 struct Base<'s>(Option<gix::Tree<'s>>);
 
 impl<'s> Base<'s> {
-    fn open(store: &'s Store, commit: Option<&str>) -> Self {
+    fn open(repository: &'s Repository, commit: Option<&str>) -> Self {
         let id = commit.and_then(|id| gix::ObjectId::from_hex(id.as_bytes()).ok());
-        let commit = id.and_then(|id| store.repo().find_commit(id).ok());
+        let commit = id.and_then(|id| repository.repo().find_commit(id).ok());
         Self(commit.and_then(|commit| commit.tree().ok()))
     }
 
@@ -354,7 +355,7 @@ pub struct Visible {
 /// # Errors
 /// `object_missing`, and those of the store.
 pub fn visible(store: &Store, view: &View, proposal: &Proposal) -> Result<Visible> {
-    let worktree = store.worktree().ok();
+    let worktree = store.repository().worktree().ok();
     visible_on(store, view, proposal, worktree.as_ref().map(|files| files as &dyn Snapshot))
 }
 

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::proposal::state::Decision;
 use crate::proposal::statement::{Statement, Target};
 use crate::proposal::{Entry, Proposal};
+use crate::repository::Repository;
 use crate::store::{Filter, Store, View};
 
 /// How many of the proposals that wrote a file, the newest, are looked at.
@@ -24,12 +25,13 @@ pub fn target_here(
     proposal: &Proposal,
     decision: &Decision,
 ) -> Result<Option<Target>> {
-    Ok(target(store, view, proposal, decision)?.filter(|target| is_here(store, target)))
+    Ok(target(store, view, proposal, decision)?
+        .filter(|target| is_here(store.repository(), target)))
 }
 
 /// Whether `target` is the branch that is checked out, or no branch is and it was none.
-pub fn is_here(store: &Store, target: &Target) -> bool {
-    let head = store.repo().head_name().ok().flatten().map(|name| name.to_string());
+pub fn is_here(repository: &Repository, target: &Target) -> bool {
+    let head = repository.repo().head_name().ok().flatten().map(|name| name.to_string());
     target.name == head
 }
 
@@ -53,9 +55,9 @@ pub fn target(
 }
 
 /// What `target` has at `path`; `None` where it has no such file, or cannot be read.
-fn base_at(store: &Store, target: &Target, path: &RepoPath) -> Option<Entry> {
+fn base_at(repository: &Repository, target: &Target, path: &RepoPath) -> Option<Entry> {
     let commit = target.commit.as_ref()?;
-    apply::entry_in(store, commit, path).unwrap_or_default()
+    apply::entry_in(repository, commit, path).unwrap_or_default()
 }
 
 /// What the last proposal that was applied here wrote to `path`, which HEAD has as `head`; the inner
@@ -79,7 +81,7 @@ pub fn written_here(
         let mut written = decision.written.iter();
         let Some(written) = written.find(|written| written.path == *path) else { continue };
         let Some(target) = target_here(store, view, &proposal, decision)? else { continue };
-        let is_committed = base_at(store, &target, path).as_ref() != head;
+        let is_committed = base_at(store.repository(), &target, path).as_ref() != head;
         if !is_committed && last.as_ref().is_none_or(|(at, _)| *at < decision.at) {
             last = Some((decision.at, written.after.clone()));
         }

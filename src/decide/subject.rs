@@ -17,6 +17,7 @@ use crate::proposal::event::{Committed as EventCommitted, Subject, Written};
 use crate::proposal::state::Decision;
 use crate::proposal::steps::Step;
 use crate::proposal::{Actor, Authority, Entry, Note, Proposal};
+use crate::repository::Repository;
 use crate::store::{Store, View};
 
 /// A plan, and the changes that it is of, where these follow files that have moved.
@@ -92,10 +93,10 @@ fn following(
     follow: Follow,
     snapshot: &dyn Snapshot,
 ) -> Result<Forward> {
-    let plan = on(store, changes, proposal, snapshot)?;
+    let plan = on(store.repository(), changes, proposal, snapshot)?;
     match follow(store, view, proposal, changes, &plan, snapshot)? {
         Some(followed) => {
-            let plan = on(store, followed.part.changes.changes(), proposal, snapshot)?;
+            let plan = on(store.repository(), followed.part.changes.changes(), proposal, snapshot)?;
             Ok((plan, Some(followed)))
         }
         None => Ok((plan, None)),
@@ -105,7 +106,7 @@ fn following(
 /// Plans `changes`, and refuses to delete, or to make, a file that is not there only because a sparse checkout
 /// leaves it out.
 fn on(
-    store: &Store,
+    repository: &Repository,
     changes: &[FileChange],
     proposal: &Proposal,
     snapshot: &dyn Snapshot,
@@ -114,7 +115,7 @@ fn on(
     let plan = plan(changes, snapshot, sides)?;
     let fits = |file: &&Planned| !matches!(file.outcome, Resolved::Conflict(_));
     let gone = plan.files.iter().filter(fits).filter(|file| file.now.is_none());
-    store.refuse_left_out(gone.map(|file| &file.path))?;
+    repository.refuse_left_out(gone.map(|file| &file.path))?;
     Ok(plan)
 }
 
@@ -205,13 +206,13 @@ pub(super) fn follow(
 /// # Errors
 /// `lock_held`, `lock_unusable`.
 pub(super) fn lock(
-    store: &Store,
+    repository: &Repository,
     authority: &Authority,
     now: DateTime<Utc>,
     proposal: &Proposal,
 ) -> Result<Option<Lock>> {
     if super::is_memory(proposal) {
-        crate::memory::service::lock(store, authority.actor(), now)
+        crate::memory::service::lock(repository, authority.actor(), now)
     } else {
         Ok(None)
     }

@@ -49,7 +49,7 @@ fn puts_back(files: &[Planned]) -> bool {
 pub fn preview(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     let decision = applied(store, proposal)?;
     let taken = restorable(store, proposal, decision)?;
-    let worktree = store.worktree()?;
+    let worktree = store.repository().worktree()?;
     let plan = subject::back(store, proposal, decision, &taken, &worktree)?;
     refuse_moved(store, proposal, &plan, &worktree)?;
     Ok(plan)
@@ -75,7 +75,7 @@ fn refuse_moved(
     }
     let view = store.view()?;
     for file in gone {
-        if let Some(at) = super::moved_to(store, &view, proposal, &file.path, files)? {
+        if let Some(at) = super::moved_to(store.repository(), &view, proposal, &file.path, files)? {
             let (from, at) = (file.path.display().to_string(), at.display().to_string());
             let message = format!("{from} was moved to {at} since, with what was applied");
             return Err(Error::new(&CONFLICT, message)
@@ -117,8 +117,8 @@ pub fn undo(
         return Ok(Undone { files: Vec::new(), commit, notes: Vec::new() });
     }
     let journal = files::lock(store)?;
-    let _lock = subject::lock(store, authority, now, seen)?;
-    let worktree = store.worktree()?;
+    let _lock = subject::lock(store.repository(), authority, now, seen)?;
+    let worktree = store.repository().worktree()?;
     let reader = worktree.reader();
     let plan = subject::back(store, seen, decision, &taken, &reader)?;
     refuse_moved(store, seen, &plan, &reader)?;
@@ -144,7 +144,7 @@ pub fn undo(
         crate::failpoint!("undo.event");
         store.write(authority.actor(), now, |writer| record(writer, draft, decision, written))
     })?;
-    let mut notes = Vec::from_iter(super::unstage::unstage(store, &put_back));
+    let mut notes = Vec::from_iter(super::unstage::unstage(store.repository(), &put_back));
     let files = planned.plan.files;
     let nothing = elsewhere(store, seen, &files);
     notes.extend(nothing.map(|why| format!("nothing was put back: {why}")));
@@ -172,7 +172,9 @@ pub fn elsewhere(store: &Store, proposal: &Proposal, files: &[Planned]) -> Optio
         None if !decision.is_of(&store.own_lanes()) => {
             format!("{} applied it in another clone", decision.by.name)
         }
-        None if store.has_linked() => "another work tree that it was applied in may".to_owned(),
+        None if store.repository().has_linked() => {
+            "another work tree that it was applied in may".to_owned()
+        }
         None => "look for it in `git stash list`".to_owned(),
     };
     Some(format!("{files} do not have the change; {where_else}"))
@@ -274,7 +276,7 @@ fn record(
 /// # Errors
 /// `object_missing`, and what the work tree refuses.
 pub fn preview_patch(store: &Store, patch: &Patch) -> Result<Resolution> {
-    patch_back(store, patch, &store.worktree()?)
+    patch_back(store, patch, &store.repository().worktree()?)
 }
 
 /// Puts back what stood before, where the files still hold exactly what the patch wrote: its
@@ -317,7 +319,7 @@ pub fn undo_patch(
 ) -> Result<Vec<Planned>> {
     let id = super::patch::id(&stamped.id);
     let journal = files::lock(store)?;
-    let worktree = store.worktree()?;
+    let worktree = store.repository().worktree()?;
     let reader = worktree.reader();
     let plan = patch_back(store, patch, &reader)?;
     if let Some(refusal) = plan.refusal() {
@@ -325,7 +327,7 @@ pub fn undo_patch(
             .hint("nothing was written; the files have changed since, so revert it by hand")
             .with("patch_id", id));
     }
-    if plan.writes().next().is_none() && store.has_linked() {
+    if plan.writes().next().is_none() && store.repository().has_linked() {
         let message = format!("{id} is not in the files of this work tree");
         return Err(Error::new(&codes::NOT_APPLIED, message)
             .hint("undo it in the work tree that it was applied in: git worktree list")

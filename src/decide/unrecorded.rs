@@ -74,7 +74,7 @@ pub fn unrecorded(
         return Ok(found);
     };
     let ids = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
-    let commits = crate::apply::recent_commits_of(store.repo(), &ids, since);
+    let commits = crate::apply::recent_commits_of(store.repository().repo(), &ids, since);
     for proposal in proposals {
         if let Some(id) = commits.get(proposal.id.as_str())
             && let Some(commit) = one(store, view, proposal, *id)?
@@ -107,25 +107,26 @@ fn one(
     proposal: &Proposal,
     id: gix::ObjectId,
 ) -> Result<Option<Unrecorded>> {
+    let repository = store.repository();
     // One that was applied before and taken back may be in any number of commits.
     let log = view.log(Some(&proposal.id), None)?;
     if log.iter().any(|entry| matches!(entry.stamped.event.data, Data::Apply(_))) {
         return Ok(None);
     }
-    let parent = store.repo().find_commit(id).ok();
+    let parent = repository.repo().find_commit(id).ok();
     let parent = parent.and_then(|commit| commit.parent_ids().next().map(gix::Id::detach));
     let none = BTreeMap::new();
     let before: Box<dyn Snapshot + '_> = match parent {
-        Some(parent) => store.files_of(parent)?,
+        Some(parent) => repository.files_of(parent)?,
         None => Box::new(none),
     };
     let visible = visible_on(store, view, proposal, Some(&*before))?;
     if visible.refusal.is_some() {
         return Ok(None);
     }
-    let committed = store.files_of(id)?;
-    let head = store.repo().head_id().ok().map(gix::Id::detach);
-    let head = store.files_of(head.unwrap_or(id))?;
+    let committed = repository.files_of(id)?;
+    let head = repository.repo().head_id().ok().map(gix::Id::detach);
+    let head = repository.files_of(head.unwrap_or(id))?;
     let (mut files, mut is_reverted) = (BTreeMap::new(), true);
     for change in &visible.changes {
         let file = committed.file(&change.path)?;

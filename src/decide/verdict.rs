@@ -105,7 +105,7 @@ pub fn say(
     let proposals = super::verified_all(store, proposals)?;
     let Besides { reason, comments, group, unshown_lines, .. } = *besides;
     if authority.actor().kind == ActorKind::Agent {
-        gate::lines(store, &Changeset::default(), &[("reason", reason)])?;
+        gate::lines(store.repository(), &Changeset::default(), &[("reason", reason)])?;
     }
     let seen = Seen::or_now(besides.seen, store)?;
     store.write(authority.actor(), now, |writer| {

@@ -10,10 +10,9 @@ use crate::changeset::instructions::Instructions;
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::error::{Error, Result};
 use crate::memory::service::outside_violations;
-use crate::repository::ScanMode;
+use crate::repository::{Repository, ScanMode};
 use crate::secrets::unsafe_text::{self, Issue};
 use crate::secrets::{Finding, Options, Scanner, codes};
-use crate::store::Store;
 
 /// Something in a proposal that a reviewer should see. Never holds the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -48,19 +47,19 @@ impl Warning {
 /// # Errors
 /// `secret_detected` where `aye.scan` is `block`, with all findings in its details; `invalid_config`; `allowlist_parse_error`.
 pub fn proposal(
-    store: &Store,
+    repository: &Repository,
     changeset: &Changeset,
     said: &[(&str, Option<&str>)],
     is_private: bool,
 ) -> Result<Vec<Warning>> {
-    let mut warnings = lines(store, changeset, said)?;
+    let mut warnings = lines(repository, changeset, said)?;
     let is_told =
         |path: &str, line| warnings.iter().any(|told| told.file_path == path && told.line == line);
-    let of_files = files(store, changeset, is_told);
+    let of_files = files(repository, changeset, is_told);
     warnings.extend(of_files);
     let changes = changeset.changes().iter().filter(|_| is_private);
     let mut paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
-    if let Some(path) = store.ignored(&mut paths)?.first() {
+    if let Some(path) = repository.ignored(&mut paths)?.first() {
         let message = "git ignores it and HEAD does not have it: the proposal is private, in this clone alone";
         warnings.push(of_file("ignored_file", path, message.to_owned()));
     }
@@ -77,18 +76,18 @@ fn of_file(kind: &'static str, path: &RepoPath, message: String) -> Warning {
 /// that do not hold to their rules; see [`crate::memory::outside`]. Without what a scan finds, of which
 /// `is_told` says that it is known, by file and line.
 pub fn files(
-    store: &Store,
+    repository: &Repository,
     changeset: &Changeset,
     is_told: impl Fn(&str, usize) -> bool,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    for (path, other) in store.collisions(changeset.changes()) {
+    for (path, other) in repository.collisions(changeset.changes()) {
         let message = format!(
             "collides with '{other}' where file names ignore case or Unicode normalisation (Windows, macOS): git checks out one of the two"
         );
         warnings.push(of_file("path_collision", path, message));
     }
-    for violation in outside_violations(store, changeset) {
+    for violation in outside_violations(repository, changeset) {
         let file_path = violation.path.display().to_string();
         let scanned =
             violation.kind == codes::SECRET_DETECTED.id || violation.kind == codes::UNSAFE_TEXT.id;
@@ -113,11 +112,11 @@ pub fn files(
 /// # Errors
 /// As [`proposal`].
 pub fn lines(
-    store: &Store,
+    repository: &Repository,
     changeset: &Changeset,
     said: &[(&str, Option<&str>)],
 ) -> Result<Vec<Warning>> {
-    let mode = store.settings()?.scan;
+    let mode = repository.settings()?.scan;
     if mode == ScanMode::Off {
         return Ok(Vec::new());
     }
@@ -134,7 +133,7 @@ pub fn lines(
     }
     if !found.is_empty() {
         // Read only now: most proposals have nothing to allow.
-        let allowed = known(store)?;
+        let allowed = known(repository)?;
         found.retain(|warning| !warning.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
     }
     match found.first() {
@@ -149,13 +148,13 @@ pub fn lines(
 /// # Errors
 /// `allowlist_parse_error`.
 pub fn review(
-    store: &Store,
+    repository: &Repository,
     changeset: &Changeset,
     instructions: &Instructions,
 ) -> Result<Vec<Warning>> {
     let mut warnings: Vec<Warning> = secrets(changeset);
     if !warnings.is_empty() {
-        let allowed = known(store)?;
+        let allowed = known(repository)?;
         warnings.retain(|w| !w.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
     }
     for (change, before, after) in texts(changeset) {
@@ -185,7 +184,7 @@ fn unsafe_warning(change: &FileChange, issue: Issue) -> Warning {
 ///
 /// # Errors
 /// `allowlist_parse_error`.
-pub fn whole(store: &Store, changesets: &[Changeset]) -> Result<Vec<Warning>> {
+pub fn whole(repository: &Repository, changesets: &[Changeset]) -> Result<Vec<Warning>> {
     let scanner = Scanner::new(&Options::default());
     let mut warnings: Vec<Warning> = Vec::new();
     for change in changesets.iter().flat_map(Changeset::changes) {
@@ -203,7 +202,7 @@ pub fn whole(store: &Store, changesets: &[Changeset]) -> Result<Vec<Warning>> {
         }
     }
     if !warnings.is_empty() {
-        let allowed = known(store)?;
+        let allowed = known(repository)?;
         warnings.retain(|it| !it.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
     }
     Ok(warnings)
@@ -247,8 +246,8 @@ fn texts(changeset: &Changeset) -> impl Iterator<Item = (&FileChange, Vec<u8>, &
 }
 
 /// The list of known false alarms, as HEAD has it: a proposal cannot bring its own.
-fn known(store: &Store) -> Result<BTreeSet<String>> {
-    let repo = store.repo();
+fn known(repository: &Repository) -> Result<BTreeSet<String>> {
+    let repo = repository.repo();
     let head = repo.head_id().ok().map(gix::Id::detach);
     let list = head.and_then(|head| file_at(repo, head, ALLOW_LIST));
     list.map_or(Ok(BTreeSet::new()), |bytes| allow_list(&bytes))

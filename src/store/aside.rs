@@ -13,9 +13,13 @@ impl Store {
     /// long as there is one, git and gix read no ref beside it.
     pub fn unreadable_refs(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let top = self.common_dir.join("refs/aye");
+        let top = self.repository().common_dir.join("refs/aye");
         for entry in walkdir::WalkDir::new(&top).into_iter().flatten() {
-            let name = entry.path().strip_prefix(&self.common_dir).ok().and_then(|p| p.to_str());
+            let name = entry
+                .path()
+                .strip_prefix(&self.repository().common_dir)
+                .ok()
+                .and_then(|p| p.to_str());
             let locked = entry.path().extension().is_some_and(|extension| extension == "lock");
             let holds_none = || match std::fs::read(entry.path()) {
                 Ok(bytes) => !is_ref(&bytes),
@@ -37,9 +41,9 @@ impl Store {
     /// # Errors
     /// Those of the file system.
     pub fn set_ref_aside(&self, name: &str) -> Result<String> {
-        let directory = self.make_private()?.make_inside("broken")?;
+        let directory = self.repository().make_private()?.make_inside("broken")?;
         let to = directory.path().join(name.replace('/', "-"));
-        match std::fs::rename(self.common_dir.join(name), &to) {
+        match std::fs::rename(self.repository().common_dir.join(name), &to) {
             // Another repair was first.
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Ok(format!("{name} is gone"));
@@ -48,9 +52,10 @@ impl Store {
                 moved.map_err(|error| Error::io(format_args!("move {name} away"), &error))?;
             }
         }
-        if let Some(tip) = self.tip_in_cache(name).filter(|tip| self.repo.find_header(*tip).is_ok())
+        if let Some(tip) =
+            self.tip_in_cache(name).filter(|tip| self.repository().repo.find_header(*tip).is_ok())
         {
-            refs::set(&self.common_dir, name, tip)?;
+            refs::set(&self.repository().common_dir, name, tip)?;
             return Ok(format!("{name} was unreadable and is back at {tip}"));
         }
         Ok(format!("{name} was unreadable, moved to {}", to.display()))
@@ -63,15 +68,15 @@ impl Store {
     /// # Errors
     /// `busy`, and those of the file system.
     pub fn set_lane_aside(&self, view: &View, name: &str) -> Result<String> {
-        let private = self.make_private()?;
+        let private = self.repository().make_private()?;
         let _lock = lock::Lock::acquire(&private, "lock")?;
-        let Some(tip) = refs::target(&self.repo, name)? else {
+        let Some(tip) = refs::target(&self.repository().repo, name)? else {
             return Ok(format!("{name} is gone"));
         };
         let lane = refs::lane_of(name);
         let aside = format!("{BROKEN}{lane}.{}", tip.to_hex_with_len(16));
-        let kept = if self.repo.find_header(tip).is_ok() {
-            refs::set(&self.common_dir, &aside, tip)?;
+        let kept = if self.repository().repo.find_header(tip).is_ok() {
+            refs::set(&self.repository().common_dir, &aside, tip)?;
             aside
         } else {
             let (broken, file) = (private.make_inside("broken")?, name.replace('/', "-"));
@@ -81,8 +86,8 @@ impl Store {
         let reached = view.positions()?.remove(name).and_then(|position| position.reached);
         let reached = reached.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
         match reached.filter(|_| !refs::is_local(name)) {
-            Some(reached) => refs::set(&self.common_dir, name, reached)?,
-            None => refs::remove(&self.repo, &self.common_dir, name)?,
+            Some(reached) => refs::set(&self.repository().common_dir, name, reached)?,
+            None => refs::remove(&self.repository().repo, &self.repository().common_dir, name)?,
         }
         if let Some(audience) = Audience::of(name) {
             place::forget(&private, &audience, lane)?;
@@ -96,7 +101,7 @@ impl Store {
     /// If the refs cannot be read.
     pub fn asides(&self) -> Result<Vec<String>> {
         let mut found = Vec::new();
-        refs::each(&self.repo, BROKEN, |name, _| {
+        refs::each(&self.repository().repo, BROKEN, |name, _| {
             // Below it are tips of own lanes, and of pending refs.
             if !name[BROKEN.len()..].contains('/') {
                 found.push(name);

@@ -170,7 +170,7 @@ pub struct Pushes {
 impl Store {
     /// Whether the remote `name` is pushed to at `url`.
     pub fn remote_has_url(&self, name: &str, url: &str) -> bool {
-        let config = self.repo.config_snapshot();
+        let config = self.repository().repo.config_snapshot();
         let mut keys = ["url", "pushurl"].iter().map(|key| format!("remote.{name}.{key}"));
         keys.any(|key| {
             let values = config.plumbing().strings(&*key).unwrap_or_default();
@@ -181,23 +181,31 @@ impl Store {
     /// The names of several remotes of which none is the default one, so that what is said of proposals of one is
     /// for all; none where there is a default remote, or need not be one.
     pub fn remotes_without_default(&self) -> Vec<String> {
-        let names: Vec<String> = self.repo.remote_names().iter().map(ToString::to_string).collect();
-        let is_told_apart = names.len() < 2 || default_remotes(&self.repo).is_some();
+        let names: Vec<String> =
+            self.repository().repo.remote_names().iter().map(ToString::to_string).collect();
+        let is_told_apart = names.len() < 2 || default_remotes(&self.repository().repo).is_some();
         if is_told_apart { Vec::new() } else { names }
     }
 
     /// The name that `aye.remote` has, where there is no remote of that name.
     pub fn default_remote_missing(&self) -> Option<String> {
-        let named = self.repo.config_snapshot().string("aye.remote")?.to_str_lossy().into_owned();
-        let is_there = self.repo.remote_names().iter().any(|name| name.to_str_lossy() == named);
+        let named = self
+            .repository()
+            .repo
+            .config_snapshot()
+            .string("aye.remote")?
+            .to_str_lossy()
+            .into_owned();
+        let is_there =
+            self.repository().repo.remote_names().iter().any(|name| name.to_str_lossy() == named);
         (!named.is_empty() && !is_there).then_some(named)
     }
 
     /// What in git's configuration would push lanes that are not for the remote.
     pub fn pushes_of_others(&self) -> Vec<Pushes> {
-        let config = self.repo.config_snapshot();
+        let config = self.repository().repo.config_snapshot();
         let mut found = Vec::new();
-        for name in self.repo.remote_names().iter().map(ToString::to_string) {
+        for name in self.repository().repo.remote_names().iter().map(ToString::to_string) {
             let key = format!("remote.{name}.mirror");
             if config.boolean(&*key) == Some(true) {
                 found.push(Pushes { remote: name.clone(), why: format!("{key} is true") });
@@ -219,8 +227,8 @@ impl Store {
         match audience {
             Audience::Private => Vec::new(),
             Audience::Remote(remote) => vec![remote.clone()],
-            Audience::Default => default_remotes(&self.repo).unwrap_or_else(|| {
-                self.repo.remote_names().iter().map(ToString::to_string).collect()
+            Audience::Default => default_remotes(&self.repository().repo).unwrap_or_else(|| {
+                self.repository().repo.remote_names().iter().map(ToString::to_string).collect()
             }),
         }
     }
@@ -232,7 +240,7 @@ impl Store {
             return Vec::new();
         }
         let home = self.remotes_of(audience);
-        let all = self.repo.remote_names();
+        let all = self.repository().repo.remote_names();
         let names = all.iter().map(ToString::to_string);
         names.filter(|name| !home.contains(name)).collect()
     }
@@ -244,7 +252,7 @@ impl Store {
     pub fn has_archives(&self, audience: &Audience, lane: &str) -> Result<bool> {
         let (above, mut found) = (audience.archives(), false);
         let begins = format!("{above}{lane}.");
-        refs::each(&self.repo, &above, |name, _| found |= name.starts_with(&begins))?;
+        refs::each(&self.repository().repo, &above, |name, _| found |= name.starts_with(&begins))?;
         Ok(found)
     }
 
@@ -253,7 +261,13 @@ impl Store {
     /// # Errors
     /// `remote_not_found` where there is none of that name.
     pub fn audience_of_remote(&self, name: &str) -> Result<Audience> {
-        if !self.repo.remote_names().iter().any(|known| known.as_bytes() == name.as_bytes()) {
+        if !self
+            .repository()
+            .repo
+            .remote_names()
+            .iter()
+            .any(|known| known.as_bytes() == name.as_bytes())
+        {
             return Err(Error::new(&codes::REMOTE_NOT_FOUND, format!("no remote '{name}'"))
                 .hint("`git remote` lists them"));
         }
@@ -262,7 +276,7 @@ impl Store {
 
     /// As [`Store::audience_of_remote`], whether there is such a remote or not.
     pub(super) fn audience_at(&self, name: &str) -> Audience {
-        match default_remotes(&self.repo) {
+        match default_remotes(&self.repository().repo) {
             Some(default) if !default.iter().any(|home| home == name) => {
                 Audience::Remote(name.to_owned())
             }

@@ -56,7 +56,7 @@ impl Chain {
             Some(_) => return Err(not_in_ci(&audience)),
             None => {
                 let is_over = |lane: &str| view.is_over(store, &audience, lane);
-                place::own(&store.make_private()?, &audience, is_over)?
+                place::own(&store.repository().make_private()?, &audience, is_over)?
             }
         };
         let newest = |lane: &str| {
@@ -187,10 +187,17 @@ impl Chain {
     /// `busy`, and those of the file system.
     pub(super) fn settle(&mut self, store: &Store) -> Result<()> {
         let Some(tip) = self.tip.filter(|_| self.is_ahead()) else { return Ok(()) };
-        place::claim(&store.make_private()?, &mut self.own)?;
-        let (dir, durable) = (&store.common_dir, store.settings()?.durable);
-        let moved =
-            refs::compare_and_swap(&store.repo, dir, &self.name, self.old_tip, tip, durable)?;
+        place::claim(&store.repository().make_private()?, &mut self.own)?;
+        let (dir, durable) =
+            (&store.repository().common_dir, store.repository().settings()?.durable);
+        let moved = refs::compare_and_swap(
+            &store.repository().repo,
+            dir,
+            &self.name,
+            self.old_tip,
+            tip,
+            durable,
+        )?;
         if let Moved::Unflushed(error) = moved {
             store.notices.unflushed(&self.name, &error);
         }

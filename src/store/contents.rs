@@ -85,7 +85,7 @@ impl Store {
     /// `lane_broken`.
     pub(super) fn contents(&self, lane: &LaneRef) -> Result<Contents> {
         let mut found = Contents::default();
-        lane::each_commit(&self.repo, lane, Limits::OWN, |commit, said| {
+        lane::each_commit(&self.repository().repo, lane, Limits::OWN, |commit, said| {
             for (id, stub) in said.stubs {
                 found.stubs.entry(id).or_default().push(stub);
             }
@@ -142,13 +142,13 @@ pub(super) struct Lines<'s> {
 impl<'s> Lines<'s> {
     /// Of `lane`.
     pub(super) fn new(store: &'s Store, lane: &'s str) -> Self {
-        Self { store, lane, objects: store.repo.clone(), read: 0, part: None }
+        Self { store, lane, objects: store.repository().repo.clone(), read: 0, part: None }
     }
 
     fn blob(&mut self, id: ObjectId) -> Result<Vec<u8>> {
         self.read += 1;
         if self.read.is_multiple_of(MOST_READ) {
-            self.objects = remapped(&self.store.repo);
+            self.objects = remapped(&self.store.repository().repo);
         }
         match blob_within(&self.objects, id, MOST) {
             Ok(Some(bytes)) => Ok(bytes),
@@ -200,7 +200,7 @@ impl<'s> Lines<'s> {
 
     fn lines(&mut self, part: ObjectId) -> Result<Vec<Line>> {
         let bytes = self.blob(part)?;
-        let kind = self.store.repo.object_hash();
+        let kind = self.store.repository().repo.object_hash();
         let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
         // Positions were checked when the lane was read.
         let items = snapshot::read(&bytes, self.lane, u64::MAX, hash).map_err(Error::bug)?;

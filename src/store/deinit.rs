@@ -55,8 +55,11 @@ impl Store {
     /// # Errors
     /// `git_failed`, and those of the store.
     pub fn held(&self, view: &View, now: DateTime<Utc>) -> Result<Held> {
-        let listed =
-            self.git()?.args(["for-each-ref", "--format=%(refname)", "refs/aye"]).text()?;
+        let listed = self
+            .repository()
+            .git()?
+            .args(["for-each-ref", "--format=%(refname)", "refs/aye"])
+            .text()?;
         let (mut pending, mut decided) = (Vec::new(), 0);
         for summary in view.proposals(&Filter::default(), now)? {
             match summary.status {
@@ -88,7 +91,7 @@ impl Store {
     /// # Errors
     /// `changed_since_shown`, `busy`, `git_failed`, and those of the file system. It can be called again then.
     pub fn remove_held(&self, shown: &Held, now: DateTime<Utc>) -> Result<()> {
-        let private = self.make_private()?;
+        let private = self.repository().make_private()?;
         let lock = Lock::acquire(&private, "lock")?;
         let view = self.readable_view()?;
         let held = self.held(&view, now)?;
@@ -107,9 +110,13 @@ impl Store {
         if !deleted.is_empty() {
             // It would keep the lanes that it has seen.
             private.remove("cache.sqlite");
-            self.git()?.args(["update-ref", "--no-deref", "--stdin"]).stdin(deleted).run()?;
+            self.repository()
+                .git()?
+                .args(["update-ref", "--no-deref", "--stdin"])
+                .stdin(deleted)
+                .run()?;
         }
-        exclude::include(self, EXCLUDED);
+        exclude::include(self.repository(), EXCLUDED);
         drop(lock);
         Ok(())
     }
@@ -119,10 +126,10 @@ impl Store {
     /// # Errors
     /// `private_dir_unsafe` where it is not a directory; the system's refusal.
     pub fn remove_private(&self) -> Result<()> {
-        if self.private()?.is_none() {
+        if self.repository().private()?.is_none() {
             return Ok(());
         }
-        let path = self.private_dir();
+        let path = self.repository().private_dir();
         std::fs::remove_dir_all(&path).map_err(|error| Error::file("remove", &path, &error))
     }
 }

@@ -114,7 +114,7 @@ impl Store {
         folding: Folding,
         audience: &Audience,
     ) -> Result<Option<Folded>> {
-        let Some(private) = self.private()? else { return Ok(None) };
+        let Some(private) = self.repository().private()? else { return Ok(None) };
         let _lock = Lock::acquire(&private, "lock")?;
         let view = self.view()?;
         let mut own = match self.named_lane() {
@@ -125,7 +125,7 @@ impl Store {
         let Some(name) = refs::newest(names, audience, &own.lane).map(str::to_owned) else {
             return Ok(None);
         };
-        let Some(tip) = refs::target(&self.repo, &name)? else { return Ok(None) };
+        let Some(tip) = refs::target(&self.repository().repo, &name)? else { return Ok(None) };
         let last = view.positions()?.get(&name).map_or(0, |position| position.seq);
         let plan = self.plan(&view, &LaneRef { name: name.clone(), tip }, folding.before)?;
         let epoch = refs::epoch_of(&name).unwrap_or(1);
@@ -151,21 +151,30 @@ impl Store {
             return Ok(Some(folded));
         }
         let from = Head { lane: own.lane.clone(), seq: last, tip: tip.to_string() };
-        let durable = self.settings()?.durable;
+        let durable = self.repository().settings()?.durable;
         let new = self.epoch(&view, plan, (epoch + 1, &from), (actor, now), durable)?;
         crate::failpoint!("epoch.objects");
-        let dir = &self.common_dir;
-        let archived = refs::target(&self.repo, &folded.archive)?;
-        refs::compare_and_swap(&self.repo, dir, &folded.archive, archived, tip, durable)?.sure()?;
+        let dir = &self.repository().common_dir;
+        let archived = refs::target(&self.repository().repo, &folded.archive)?;
+        refs::compare_and_swap(
+            &self.repository().repo,
+            dir,
+            &folded.archive,
+            archived,
+            tip,
+            durable,
+        )?
+        .sure()?;
         crate::failpoint!("epoch.archived");
         if self.named_lane().is_none() {
             place::claim(&private, &mut own)?;
             place::advance(&private, &own, epoch + 1)?;
         }
         crate::failpoint!("epoch.noted");
-        refs::compare_and_swap(&self.repo, dir, &folded.name, None, new, durable)?.sure()?;
+        refs::compare_and_swap(&self.repository().repo, dir, &folded.name, None, new, durable)?
+            .sure()?;
         crate::failpoint!("epoch.moved");
-        refs::remove(&self.repo, dir, &name)?;
+        refs::remove(&self.repository().repo, dir, &name)?;
         crate::failpoint!("epoch.removed");
         // Built again at once, while somebody waits who knows that this takes a moment.
         drop(view);
@@ -227,9 +236,12 @@ impl Store {
         (actor, now): (&Actor, DateTime<Utc>),
         durable: bool,
     ) -> Result<ObjectId> {
-        let mut batch = Batch::new(&self.repo);
-        let method =
-            if durable { Method::durable(batch.directory(), &self.common_dir) } else { Method::No };
+        let mut batch = Batch::new(&self.repository().repo);
+        let method = if durable {
+            Method::durable(batch.directory(), &self.repository().common_dir)
+        } else {
+            Method::No
+        };
         let NextEpoch { folded, places, contents, .. } = plan;
         let (mut parts, mut writer) = (Vec::new(), snapshot::Writer::default());
         let mut lines = Lines::new(self, &from.lane);
@@ -283,7 +295,7 @@ impl Store {
             let id_of_event = batch.add(Kind::Blob, &event.to_bytes()?)?;
             let stamped = Stamped { id: id_of_event.to_string(), event };
             let attached = vec![compose::attachment("snapshot", 0, id)];
-            tip = Some(compose::commit(&self.repo, batch, &[stamped], attached, tip)?);
+            tip = Some(compose::commit(&self.repository().repo, batch, &[stamped], attached, tip)?);
         }
         Ok(tip)
     }
@@ -299,7 +311,9 @@ impl Store {
     ) -> Result<Option<ObjectId>> {
         Ok(match events.len() {
             0 => parent,
-            count if count == all => Some(compose::on(&self.repo, batch, commit, parent)?),
+            count if count == all => {
+                Some(compose::on(&self.repository().repo, batch, commit, parent)?)
+            }
             _ => Some(self.without(batch, events, parent)?),
         })
     }
@@ -316,10 +330,10 @@ impl Store {
             let id = id.to_string();
             let event = Event::from_bytes(&self.blob(&id)?)?;
             let mut stamped = Stamped { id, event };
-            attached.extend(compose::attachments(&self.repo, &mut stamped, index)?);
+            attached.extend(compose::attachments(&self.repository().repo, &mut stamped, index)?);
             stay.push(stamped);
         }
-        compose::commit(&self.repo, batch, &stay, attached, parent)
+        compose::commit(&self.repository().repo, batch, &stay, attached, parent)
     }
 }
 

@@ -23,9 +23,10 @@ pub struct Overwrites {
 impl Store {
     /// What in git's configuration takes this clone's own lanes, or those of a remote, back to what another remote has.
     pub fn fetches_over_own(&self) -> Vec<Overwrites> {
-        let config = self.repo.config_snapshot();
+        let config = self.repository().repo.config_snapshot();
         let mut found = Vec::new();
-        let names: Vec<String> = self.repo.remote_names().iter().map(ToString::to_string).collect();
+        let names: Vec<String> =
+            self.repository().repo.remote_names().iter().map(ToString::to_string).collect();
         let url = |name: &str| config.string(&*format!("remote.{name}.url"));
         for remote in &names {
             let key = format!("remote.{remote}.fetch");

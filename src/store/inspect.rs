@@ -73,14 +73,14 @@ impl Store {
     /// # Errors
     /// `lane_broken` if the refs cannot be read.
     pub fn inspect(&self, view: &View, is_full: bool) -> Result<Vec<Damage>> {
-        let mut tips = refs::local(&self.repo)?;
+        let mut tips = refs::local(&self.repository().repo)?;
         for (name, position) in view.positions()? {
             let reached = position.reached.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
             if let Some(tip) = reached.filter(|_| !refs::is_local(&name)) {
                 tips.push(LaneRef { name, tip });
             }
         }
-        let shallow = self.repo.shallow_commits().ok().flatten();
+        let shallow = self.repository().repo.shallow_commits().ok().flatten();
         let shallow = shallow.map(|commits| commits.iter().copied().collect()).unwrap_or_default();
         let (seen, damaged) = (HashSet::new(), Vec::new());
         let mut walk = Walk { store: self, is_full, shallow, seen, damaged };
@@ -137,7 +137,7 @@ impl Walk<'_> {
                     EntryKind::Tree => trees.push(place),
                     EntryKind::Blob | EntryKind::BlobExecutable => {
                         // Of content that nothing here would read, the header has to do.
-                        let is_over = || is_over(&self.store.repo, place.object);
+                        let is_over = || is_over(&self.store.repository().repo, place.object);
                         let is_read = is_event(place.path.as_bstr()) || self.is_full && !is_over();
                         self.look(&Damage { kind: Kind::Blob, ..place }, is_read);
                     }
@@ -160,8 +160,8 @@ impl Walk<'_> {
             // A partial clone fetches what it needs when it needs it.
             Err(_)
                 if kind != Kind::Commit
-                    && self.store.is_partial()
-                    && self.store.repo.find_header(id).is_err() => {}
+                    && self.store.repository().is_partial()
+                    && self.store.repository().repo.find_header(id).is_err() => {}
             Err(why) => self.damaged.push(Damage { why, ..place.clone() }),
         }
         None
@@ -176,12 +176,13 @@ fn is_event(path: &BStr) -> bool {
 /// The content of an object that is there, of the right kind, and hashes to its id; or what is
 /// wrong with it.
 fn whole(store: &Store, id: ObjectId, kind: Kind) -> Result<Vec<u8>, String> {
-    let mut found = store.repo.find_object(id).map_err(|error| unreadable(store, id, &error))?;
+    let mut found =
+        store.repository().repo.find_object(id).map_err(|error| unreadable(store, id, &error))?;
     if found.kind != kind {
         return Err(format!("is damaged: it is a {}", found.kind));
     }
     let bytes = std::mem::take(&mut found.data);
-    match hashed(store.repo.object_hash(), kind, &bytes) {
+    match hashed(store.repository().repo.object_hash(), kind, &bytes) {
         Ok(hash) if hash == id => Ok(bytes),
         _ => Err("is damaged: its content is another".into()),
     }
@@ -193,7 +194,7 @@ fn is_over(repo: &gix::Repository, id: ObjectId) -> bool {
 }
 
 fn header(store: &Store, id: ObjectId) -> Result<Vec<u8>, String> {
-    match store.repo.find_header(id) {
+    match store.repository().repo.find_header(id) {
         Ok(found) if found.kind() == Kind::Blob => Ok(Vec::new()),
         Ok(found) => Err(format!("is damaged: it is a {}", found.kind())),
         Err(error) => Err(unreadable(store, id, &error)),
@@ -201,12 +202,12 @@ fn header(store: &Store, id: ObjectId) -> Result<Vec<u8>, String> {
 }
 
 fn unreadable(store: &Store, id: ObjectId, error: &dyn std::fmt::Display) -> String {
-    let path = crate::repository::loose_path(&store.repo, &id);
+    let path = crate::repository::loose_path(&store.repository().repo, &id);
     match std::fs::File::open(&path).and_then(|file| file.metadata()) {
         Ok(facts) if facts.len() == 0 => format!("is damaged: {} is empty", path.display()),
         Ok(_) => format!("is damaged: {error}"),
         Err(denied) if path.exists() => format!("cannot be read: {}: {denied}", path.display()),
-        Err(_) if store.repo.find_header(id).is_ok() => format!("is damaged: {error}"),
+        Err(_) if store.repository().repo.find_header(id).is_ok() => format!("is damaged: {error}"),
         Err(_) => "is missing".into(),
     }
 }

@@ -51,7 +51,7 @@ impl Store {
     ) -> Result<Vec<Leftover>> {
         let mut found = Vec::new();
         let directories = view.directories()?;
-        for root in self.work_trees() {
+        for root in self.repository().work_trees() {
             let mut files = BTreeSet::new();
             let below = |top: &Path, deep| temporaries(&root, top, deep, now);
             files.extend(below(&root, everywhere));
@@ -61,7 +61,7 @@ impl Store {
             }
             found.extend(files.into_iter().map(|path| Leftover::File(root.clone(), path)));
         }
-        if let Ok(Some(private)) = self.private() {
+        if let Ok(Some(private)) = self.repository().private() {
             for (name, kind) in private.dir().kinds().unwrap_or_default() {
                 let path = private.path().join(name.to_path_lossy());
                 if kind == FileKind::File && is_private(name.as_bstr()) && is_old(&path, now) {
@@ -69,7 +69,7 @@ impl Store {
                 }
             }
         }
-        found.extend(trial::stale(&self.common_dir).into_iter().map(Leftover::Trial));
+        found.extend(trial::stale(&self.repository().common_dir).into_iter().map(Leftover::Trial));
         Ok(found)
     }
 
@@ -79,7 +79,7 @@ impl Store {
     /// # Errors
     /// `busy`, `private_dir_unsafe`.
     pub fn remove_leftovers(&self, found: &[Leftover]) -> Result<Vec<String>> {
-        let private = self.make_private()?;
+        let private = self.repository().make_private()?;
         let _lock = lock::Lock::acquire(&private, "lock")?;
         let journals = private.inside("journal")?.map(|journal| journal.dir().is_empty());
         let mut removed = Vec::new();
@@ -93,7 +93,7 @@ impl Store {
                 }
                 Leftover::Private(name) => private.dir().unlink(name.as_str().into()).is_ok(),
                 Leftover::Trial(path) => {
-                    trial::sweep(&self.common_dir);
+                    trial::sweep(&self.repository().common_dir);
                     path.symlink_metadata().is_err()
                 }
             };
@@ -109,9 +109,13 @@ impl Store {
     pub fn stale_locks(&self, now: DateTime<Utc>) -> Vec<StaleLock> {
         let common =
             ["packed-refs.lock", "config.lock", "shallow.lock", "objects/maintenance.lock"];
-        let common = common.iter().map(|name| self.common_dir.join(name));
-        let own = ["index.lock", "HEAD.lock"].iter().map(|name| self.repo.git_dir().join(name));
-        let refs = walkdir::WalkDir::new(self.common_dir.join("refs/aye")).into_iter().flatten();
+        let common = common.iter().map(|name| self.repository().common_dir.join(name));
+        let own = ["index.lock", "HEAD.lock"]
+            .iter()
+            .map(|name| self.repository().repo.git_dir().join(name));
+        let refs = walkdir::WalkDir::new(self.repository().common_dir.join("refs/aye"))
+            .into_iter()
+            .flatten();
         let refs = refs.map(walkdir::DirEntry::into_path);
         let refs = refs.filter(|path| path.extension().is_some_and(|end| end == "lock"));
         common
@@ -126,14 +130,14 @@ impl Store {
     /// file is created in the object directory and in aye's own, and removed again.
     pub fn unwritable(&self) -> Vec<Error> {
         let mut found = Vec::new();
-        let objects = self.repo.objects.store_ref().path();
+        let objects = self.repository().repo.objects.store_ref().path();
         let name = format!("tmp_obj_aye{:016x}", crate::beneath::random());
         let probe = objects.join(name);
         match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
             Ok(_) => drop(std::fs::remove_file(&probe)),
             Err(error) => found.push(Error::file("write to", objects, &error)),
         }
-        if let Ok(Some(private)) = self.private() {
+        if let Ok(Some(private)) = self.repository().private() {
             let name = format!(".lane-{:016x}", crate::beneath::random());
             match private.dir().open(name.as_str().into(), Access::New) {
                 Ok(_) => drop(private.dir().unlink(name.as_str().into())),
@@ -149,7 +153,9 @@ impl Store {
             let found = walkdir::WalkDir::new(top).into_iter().flatten();
             found.filter(|e| e.file_type().is_dir()).map(walkdir::DirEntry::into_path)
         };
-        found.extend(directories(self.common_dir.join("refs/aye")).filter_map(|p| barred(&p)));
+        found.extend(
+            directories(self.repository().common_dir.join("refs/aye")).filter_map(|p| barred(&p)),
+        );
         let fans = (0..=u8::MAX).map(|byte| objects.join(format!("{byte:02x}")));
         found.extend(fans.filter_map(|fan| barred(&fan)));
         found
@@ -161,7 +167,7 @@ impl Leftover {
     pub fn path(&self, store: &Store) -> PathBuf {
         match self {
             Self::File(root, path) => root.join(path.to_path()),
-            Self::Private(name) => store.private_dir().join(name),
+            Self::Private(name) => store.repository().private_dir().join(name),
             Self::Trial(path) => path.clone(),
         }
     }

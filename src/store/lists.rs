@@ -98,6 +98,6 @@ impl Store {
     /// # Errors
     /// `event_invalid`.
     pub fn inflate(&self, event: &mut Event) -> Result<()> {
-        inflate(&self.repo, event)
+        inflate(&self.repository().repo, event)
     }
 }

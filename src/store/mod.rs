@@ -125,13 +125,13 @@ impl Store {
     /// True if projections have yet to follow: a writer was stopped before it made them, or lanes
     /// of other clones were fetched. The next writer sees to it.
     pub fn is_unfinished(&self, view: &View) -> bool {
-        matches!(self.private(), Ok(Some(private)) if lock::is_noted(&private))
+        matches!(self.repository().private(), Ok(Some(private)) if lock::is_noted(&private))
             || !view.fetched(1).is_empty()
     }
 
     /// What there is to see to first, to be compared with what there is after a write.
     pub fn unfinished(&self, view: &View) -> (Option<String>, BTreeSet<ProposalId>) {
-        let noted = self.private().ok().flatten().map(|private| lock::noted(&private));
+        let noted = self.repository().private().ok().flatten().map(|private| lock::noted(&private));
         (noted, view.fetched(1))
     }
 
@@ -143,7 +143,7 @@ impl Store {
     /// If the store cannot be read.
     pub fn examine(&self, view: &View, is_full: bool, now: DateTime<Utc>) -> Result<Examined> {
         let fetched = view.fetched(usize::MAX);
-        let is_partial = self.is_partial();
+        let is_partial = self.repository().is_partial();
         if is_full {
             self.fetch_pending(view)?;
         }
@@ -159,7 +159,7 @@ impl Store {
             // Taken before anything is looked at: what changes meanwhile is another state.
             let line = match (&projections, target) {
                 (Some(Ok(projections)), Some(target))
-                    if !is_due && self.repo.objects.exists(&target) =>
+                    if !is_due && self.repository().repo.objects.exists(&target) =>
                 {
                     let body = view.body(&id)?;
                     body.and_then(|body| {
@@ -222,7 +222,7 @@ impl Store {
     pub fn rebuild_projections(&self, view: &View, now: DateTime<Utc>) -> Result<usize> {
         // Otherwise it would make again what goes with a decision that another process records meanwhile.
         let held = |view: &View| -> Result<(Option<Lock>, Option<View>)> {
-            let lock = match self.make_private() {
+            let lock = match self.repository().make_private() {
                 Ok(private) => Some(Lock::acquire(&private, "lock")?),
                 // Nobody else can record anything, either.
                 Err(error) if error.is(&crate::private::codes::PRIVATE_DIR_UNSAFE) => None,

@@ -38,7 +38,7 @@ pub(super) fn lanes<'n>(
 
 /// The ids of this clone's lanes for the default remote and for `audiences`, as far as they are noted.
 fn noted(store: &Store, audiences: impl Iterator<Item = Audience>) -> Vec<(Audience, String)> {
-    let Ok(Some(private)) = store.private() else { return Vec::new() };
+    let Ok(Some(private)) = store.repository().private() else { return Vec::new() };
     let audiences: BTreeSet<Audience> = audiences.chain([Audience::Default]).collect();
     let lane = |audience: Audience| {
         let lane = place::noted(&private, &audience).ok()??;
@@ -67,8 +67,8 @@ impl Store {
 
     /// This clone's lanes as they are noted, each with its audience.
     pub(super) fn noted_lanes(&self) -> Vec<(Audience, String)> {
-        let home = default_remotes(&self.repo);
-        let remotes = self.repo.remote_names();
+        let home = default_remotes(&self.repository().repo);
+        let remotes = self.repository().repo.remote_names();
         let others = remotes.iter().map(ToString::to_string);
         let others = others.filter(|name| home.as_ref().is_some_and(|home| !home.contains(name)));
         let audiences = std::iter::once(Audience::Private).chain(others.map(Audience::Remote));
@@ -87,7 +87,7 @@ impl View {
     pub(super) fn is_gone(&self, store: &Store, audience: &Audience, lane: &str) -> bool {
         let names = self.lanes.iter().map(|lane| lane.name.as_str());
         let is_begun = || {
-            let private = store.private().ok().flatten();
+            let private = store.repository().private().ok().flatten();
             private.is_some_and(|it| place::is_here(&it, audience, lane).unwrap_or_default())
         };
         refs::newest(names, audience, lane).is_none() && is_begun()
@@ -96,7 +96,7 @@ impl View {
     /// The remotes for which this clone has written a lane and that `store` does not have, as after
     /// `git remote rename`: what was said for them cannot be sent.
     pub fn remotes_gone(&self, store: &Store) -> Vec<String> {
-        let names = store.repo.remote_names();
+        let names = store.repository().repo.remote_names();
         let own = self.own_lanes(store).iter().map(|own| &own.audience);
         let remotes = own.filter_map(|audience| match audience {
             Audience::Remote(name) => Some(name.clone()),
@@ -108,7 +108,7 @@ impl View {
     /// The remotes that are the default one now and for which this clone has written a lane while another one was:
     /// what sends the lanes for the default remote does not send that. Not those that have all of it.
     pub fn remotes_come_home(&self, store: &Store) -> Vec<String> {
-        let home = default_remotes(&store.repo).unwrap_or_default();
+        let home = default_remotes(&store.repository().repo).unwrap_or_default();
         let tip = |name: &str| self.lanes.iter().find(|lane| lane.name == name).map(|it| it.tip);
         let own = self.own_lanes(store).iter();
         let left = own.filter_map(|own| match &own.audience {
@@ -131,7 +131,7 @@ impl View {
         if let Some(name) = store.named_lane() {
             return Ok(vec![name.to_owned()]);
         }
-        let Some(private) = store.private()? else { return Ok(Vec::new()) };
+        let Some(private) = store.repository().private()? else { return Ok(Vec::new()) };
         let mut lanes = Vec::new();
         for (audience, lane) in store.noted_lanes() {
             if !place::is_copy(&private, &audience, &lane)?

@@ -53,23 +53,25 @@ impl Store {
     /// Whether the promisor remote may be asked again for what lanes lack: there is one, and it has not
     /// just kept a command waiting in vain.
     pub(super) fn may_ask_again(&self) -> bool {
-        self.is_partial() && self.promised.0.borrow().may_ask() && !self.is_left_alone()
+        self.repository().is_partial()
+            && self.promised.0.borrow().may_ask()
+            && !self.is_left_alone()
     }
 
     /// Lets the promisor remote be asked again, however long it took to fail.
     pub fn ask_again(&self) {
-        if !self.is_partial() {
+        if !self.repository().is_partial() {
             return;
         }
         *self.promised.0.borrow_mut() = Asked::default();
-        if let Ok(Some(private)) = self.private() {
+        if let Ok(Some(private)) = self.repository().private() {
             private.remove(UNANSWERED);
         }
     }
 
     fn is_left_alone(&self) -> bool {
         let until = || {
-            let bytes = self.private().ok()??.read(UNANSWERED).ok()??;
+            let bytes = self.repository().private().ok()??.read(UNANSWERED).ok()??;
             bytes.to_str().ok()?.trim().parse::<u64>().ok()
         };
         let now = since_epoch().as_millis();
@@ -83,7 +85,7 @@ impl Store {
     /// Fetches what both sides of `changes` consist of and is not here, in one go, where this is a
     /// partial clone.
     pub fn fetch_contents<'c>(&self, changes: impl IntoIterator<Item = &'c ChangeRecord>) {
-        if !self.is_partial() {
+        if !self.repository().is_partial() {
             return;
         }
         let sides = changes.into_iter().flat_map(|change| [&change.before, &change.after]);
@@ -96,7 +98,7 @@ impl Store {
     /// # Errors
     /// `internal_error` if the cache cannot be read.
     pub fn fetch_pending(&self, view: &View) -> Result<()> {
-        if !self.is_partial() {
+        if !self.repository().is_partial() {
             return Ok(());
         }
         let mut ids = BTreeSet::new();
@@ -110,20 +112,20 @@ impl Store {
 
     /// Whether this is a partial clone that does not have the blob `id`, though it asked its remote.
     pub(super) fn lacks(&self, id: &str) -> bool {
-        if !self.is_partial() || self.has(id) {
+        if !self.repository().is_partial() || self.repository().has(id) {
             return false;
         }
         self.ask(ObjectId::from_hex(id.as_bytes()).into_iter().collect());
-        !self.has(id)
+        !self.repository().has(id)
     }
 
     /// Asks the promisor remote for those of `wanted` that are not here. Returns whether it gave any.
     fn ask(&self, mut wanted: BTreeSet<ObjectId>) -> bool {
-        let Some(remote) = self.promisor() else { return false };
+        let Some(remote) = self.repository().promisor() else { return false };
         if crate::git::kept_offline().is_some() {
             return false;
         }
-        wanted.retain(|id| !self.repo.objects.exists(id));
+        wanted.retain(|id| !self.repository().repo.objects.exists(id));
         let started = Instant::now();
         for _ in 0..MOST_REFUSED {
             wanted.retain(|id| !self.promised.0.borrow().refused.contains(id));
@@ -131,7 +133,7 @@ impl Store {
                 return false;
             }
             let ids: String = wanted.iter().map(|id| format!("{id}\n")).collect();
-            let Ok(git) = self.git() else { return false };
+            let Ok(git) = self.repository().git() else { return false };
             let answer = git
                 .without_hooks()
                 .config("fetch.negotiationAlgorithm", "noop")
@@ -167,7 +169,7 @@ impl Store {
         if time < SHORT && !has_answered {
             return;
         }
-        if let Ok(Some(private)) = self.private() {
+        if let Ok(Some(private)) = self.repository().private() {
             let until = since_epoch().saturating_add(pause.max(SHORT)).as_millis();
             let _ = private.replace(UNANSWERED, until.to_string().as_bytes(), false);
         }
@@ -193,15 +195,15 @@ pub(super) fn fetch_events(
     known: &HashSet<ObjectId>,
     absent: &BTreeSet<ObjectId>,
 ) -> bool {
-    if lanes.is_empty() && absent.is_empty() || !store.is_partial() {
+    if lanes.is_empty() && absent.is_empty() || !store.repository().is_partial() {
         return false;
     }
-    let mut named = named(&store.repo, lanes, known);
+    let mut named = named(&store.repository().repo, lanes, known);
     let mut has_come = false;
     if !named.trees.is_empty() && store.ask(std::mem::take(&mut named.trees)) {
         // `--filter=tree:0` leaves trees there, too. What is in them is known only now.
         has_come = true;
-        named = self::named(&remapped(&store.repo), lanes, known);
+        named = self::named(&remapped(&store.repository().repo), lanes, known);
     }
     named.blobs.extend(absent);
     store.ask(named.blobs) || has_come

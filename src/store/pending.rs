@@ -31,8 +31,8 @@ pub(super) fn make(
     view: &View,
     now: DateTime<Utc>,
 ) -> Result<ObjectId> {
-    let mut batch = Batch::new(&store.repo);
-    let head = store.checkout().ok().and_then(|head| head.commit);
+    let mut batch = Batch::new(&store.repository().repo);
+    let head = store.repository().checkout().ok().and_then(|head| head.commit);
     let base = match on_lower(store, proposal, head, view, now) {
         Some(base) => base,
         None => base(store, proposal, head, &mut batch)?,
@@ -41,7 +41,7 @@ pub(super) fn make(
     batch.write(Method::No)?;
     let commit = on_base(store, proposal, base, &mut batch)?;
     batch.write(Method::No)?;
-    refs::set(&store.common_dir, &name(&proposal.id), commit)?;
+    refs::set(&store.repository().common_dir, &name(&proposal.id), commit)?;
     Ok(commit)
 }
 
@@ -50,7 +50,7 @@ pub(super) fn make(
 /// # Errors
 /// If it cannot be read.
 pub(super) fn is_made(store: &Store, id: &ProposalId) -> Result<bool> {
-    refs::target(&store.repo, &name(id)).map(|found| found.is_some())
+    refs::target(&store.repository().repo, &name(id)).map(|found| found.is_some())
 }
 
 /// Whether the content of `proposal` is here, as git wants that of a ref to be.
@@ -58,7 +58,7 @@ pub(super) fn has_content(store: &Store, proposal: &Proposal) -> bool {
     let changes = proposal.current().changes.iter();
     let entries = changes.flat_map(|change| change.before.iter().chain(&change.after));
     let ids = entries.map(|entry| ObjectId::from_hex(entry.id.as_bytes()));
-    ids.into_iter().all(|id| id.is_ok_and(|id| store.repo.objects.exists(&id)))
+    ids.into_iter().all(|id| id.is_ok_and(|id| store.repository().repo.objects.exists(&id)))
 }
 
 /// Why the ref of `proposal`, which is at `found`, is not at a commit that [`make`] would have made;
@@ -68,7 +68,7 @@ pub(super) fn has_content(store: &Store, proposal: &Proposal) -> bool {
 /// the proposal's changes, and its own alone, whatever they were made on.
 pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Option<String> {
     let parent = |id: ObjectId| -> Option<Option<ObjectId>> {
-        let commit = store.repo.find_commit(id).ok()?;
+        let commit = store.repository().repo.find_commit(id).ok()?;
         let mut parents = commit.parent_ids().map(gix::Id::detach);
         let first = parents.next();
         parents.next().is_none().then_some(first)
@@ -79,7 +79,7 @@ pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Opti
         let heads = [above, above.and_then(|above| parent(above).flatten())];
         Some(heads.into_iter().any(|head| {
             // Not written: where they are as they should be, they are there.
-            let mut composed = Composed::new(&store.repo);
+            let mut composed = Composed::new(&store.repository().repo);
             base(store, proposal, head, &mut composed)
                 .ok()
                 .filter(|base| base.0 == above)
@@ -102,7 +102,7 @@ fn on_lower(
     view: &View,
     now: DateTime<Utc>,
 ) -> Option<Base> {
-    let repo = &store.repo;
+    let repo = &store.repository().repo;
     let tree_of = |commit: ObjectId| Some(repo.find_commit(commit).ok()?.tree_id().ok()?.detach());
     let current = proposal.current();
     let differs = |tree: Option<ObjectId>| {
@@ -129,7 +129,7 @@ fn base(
     head: Option<ObjectId>,
     sink: &mut impl Sink,
 ) -> Result<Base> {
-    let repo = &store.repo;
+    let repo = &store.repository().repo;
     let head_tree = match head {
         None => None,
         Some(head) => {
@@ -164,7 +164,12 @@ fn on_base(
     let revision = proposal.current();
     let leaves: Result<Vec<Leaf>> =
         revision.changes.iter().map(|change| leaf(&change.path, &change.after)).collect();
-    let id = trees::edit(&store.repo, sink, tree(&store.repo, parent_tree)?, &leaves?)?;
+    let id = trees::edit(
+        &store.repository().repo,
+        sink,
+        tree(&store.repository().repo, parent_tree)?,
+        &leaves?,
+    )?;
     let parents: Vec<ObjectId> = parent.into_iter().collect();
     let (seconds, message) = (revision.at.timestamp(), message(proposal));
     trees::commit(sink, id, &parents, &revision.actor, seconds, &message)
@@ -186,7 +191,12 @@ pub(super) fn remove_all<'i>(
     ids: impl IntoIterator<Item = &'i ProposalId>,
 ) -> Result<()> {
     let names: Vec<String> = ids.into_iter().map(name).collect();
-    refs::remove_all(&store.repo, &store.common_dir, &names, store.settings()?.durable)
+    refs::remove_all(
+        &store.repository().repo,
+        &store.repository().common_dir,
+        &names,
+        store.repository().settings()?.durable,
+    )
 }
 
 /// Remembers the commit of `id` as `refs/aye/broken/pending/<id>`, if it is there.
@@ -194,10 +204,12 @@ pub(super) fn remove_all<'i>(
 /// # Errors
 /// `busy`, `io_error`.
 pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
-    match refs::target(&store.repo, &name(id))? {
-        Some(commit) if store.repo.find_header(commit).is_ok() => {
-            refs::set(&store.common_dir, &format!("refs/aye/broken/pending/{id}"), commit)
-        }
+    match refs::target(&store.repository().repo, &name(id))? {
+        Some(commit) if store.repository().repo.find_header(commit).is_ok() => refs::set(
+            &store.repository().common_dir,
+            &format!("refs/aye/broken/pending/{id}"),
+            commit,
+        ),
         _ => Ok(()),
     }
 }
@@ -208,7 +220,7 @@ pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
 /// If the refs cannot be read.
 pub(super) fn targets(store: &Store) -> Result<BTreeMap<ProposalId, ObjectId>> {
     let mut found = BTreeMap::new();
-    refs::each(&store.repo, refs::PENDING, |name, target| {
+    refs::each(&store.repository().repo, refs::PENDING, |name, target| {
         let id = name.rsplit('/').next().and_then(|id| ProposalId::parse(id).ok());
         found.extend(id.map(|id| (id, target)));
     })?;

@@ -54,10 +54,10 @@ fn inside(id: &ProposalId, name: &str) -> Result<RepoPath> {
 /// # Errors
 /// If a file cannot be written, or a symlink is in the way.
 pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
-    if store.repo.workdir().is_none() {
+    if store.repository().repo.workdir().is_none() {
         return Ok(());
     }
-    let tree = store.worktree()?.without_conversion();
+    let tree = store.repository().worktree()?.without_conversion();
     let ignore = RepoPath::new(format!("{DIRECTORY}/.gitignore"))?;
     if !matches!(tree.file(&ignore), Ok(Some(_))) {
         // A process that was stopped right here before has left the file under another name.
@@ -70,7 +70,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     }
     let changeset = store.changeset(&proposal.current().changes)?;
     write(&tree, &proposal.id, &files(store, proposal, &changeset)?)?;
-    if store.repo.git_dir() != store.repo.common_dir() {
+    if store.repository().repo.git_dir() != store.repository().repo.common_dir() {
         note_linked(store)?;
     }
     Ok(())
@@ -81,7 +81,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
 const LINKED: &str = "linked";
 
 fn note_linked(store: &Store) -> Result<()> {
-    let private = store.make_private()?;
+    let private = store.repository().make_private()?;
     match private.read(LINKED)? {
         Some(_) => Ok(()),
         None => private.replace(LINKED, b"", false),
@@ -90,8 +90,8 @@ fn note_linked(store: &Store) -> Result<()> {
 
 /// Whether proposals may have been made in other work trees, which may be gone.
 fn was_linked(store: &Store) -> bool {
-    let noted = || store.private().ok()??.read(LINKED).ok()?;
-    store.has_linked() || noted().is_some()
+    let noted = || store.repository().private().ok()??.read(LINKED).ok()?;
+    store.repository().has_linked() || noted().is_some()
 }
 
 /// Writes the projection of a pending proposal again in other work trees that have it: what is older there
@@ -100,11 +100,11 @@ fn was_linked(store: &Store) -> bool {
 /// # Errors
 /// As [`make`].
 pub(super) fn renew_elsewhere(store: &Store, proposal: &Proposal) -> Result<()> {
-    if !store.has_linked() {
+    if !store.repository().has_linked() {
         return Ok(());
     }
-    let (path, here) = (directory(&proposal.id)?, store.work_dir());
-    let mut others = store.work_trees();
+    let (path, here) = (directory(&proposal.id)?, store.repository().work_dir());
+    let mut others = store.repository().work_trees();
     others.retain(|root| {
         Some(root) != here.as_ref() && root.join(path.to_path()).symlink_metadata().is_ok()
     });
@@ -129,7 +129,11 @@ fn write(tree: &Worktree, id: &ProposalId, files: &[(&str, Vec<u8>)]) -> Result<
 /// `path_invalid`, which cannot be.
 pub(super) fn is_written(store: &Store, id: &ProposalId) -> Result<bool> {
     let path = directory(id)?;
-    Ok(store.work_trees().iter().any(|root| root.join(path.to_path()).symlink_metadata().is_ok()))
+    Ok(store
+        .repository()
+        .work_trees()
+        .iter()
+        .any(|root| root.join(path.to_path()).symlink_metadata().is_ok()))
 }
 
 /// Removes the projection of `id` from every work tree of the repository.
@@ -138,7 +142,7 @@ pub(super) fn is_written(store: &Store, id: &ProposalId) -> Result<bool> {
 /// If a directory cannot be removed.
 pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
     let path = directory(id)?;
-    for root in store.work_trees() {
+    for root in store.repository().work_trees() {
         if root.join(path.to_path()).symlink_metadata().is_ok() {
             Worktree::open(&root)?.remove_dir_all(&path)?;
         }
@@ -152,7 +156,7 @@ pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
 /// If a file cannot be removed.
 pub(super) fn remove_empty(store: &Store) -> Result<()> {
     let ignore = RepoPath::new(format!("{DIRECTORY}/.gitignore"))?;
-    for root in store.work_trees() {
+    for root in store.repository().work_trees() {
         let tree = Worktree::open(&root)?;
         let names = tree.names(&RepoPath::new(DIRECTORY)?).unwrap_or_default();
         if names.len() == 1 && names.iter().all(|name| *name == ".gitignore") {
@@ -168,8 +172,8 @@ pub(super) fn remove_empty(store: &Store) -> Result<()> {
 /// # Errors
 /// `private_dir_unsafe`, and the system's refusal.
 pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
-    let tree = store.worktree()?.without_conversion();
-    let to = store.make_private()?.make_inside("broken")?.make_inside("proposals")?;
+    let tree = store.repository().worktree()?.without_conversion();
+    let to = store.repository().make_private()?.make_inside("broken")?.make_inside("proposals")?;
     let to = to.make_inside(id.as_str())?;
     for name in ["proposal.yaml", "change.patch"] {
         if let Ok(Some(file)) = tree.file(&inside(id, name)?) {
@@ -207,14 +211,14 @@ impl<'a> Examiner<'a> {
     /// # Errors
     /// Those of the file system.
     pub(super) fn new(store: &'a Store) -> Result<Option<Self>> {
-        if store.repo.workdir().is_none() {
+        if store.repository().repo.workdir().is_none() {
             return Ok(None);
         }
-        let tree = store.worktree()?.without_conversion();
+        let tree = store.repository().worktree()?.without_conversion();
         // A proposal that was made in a linked work tree has its files there, and loses them with
         // it.
-        let (is_linked, was_linked) = (store.has_linked(), was_linked(store));
-        let top = store.repo.workdir().map(Path::to_owned).unwrap_or_default();
+        let (is_linked, was_linked) = (store.repository().has_linked(), was_linked(store));
+        let top = store.repository().repo.workdir().map(Path::to_owned).unwrap_or_default();
         let proposals = top.join(DIRECTORY);
         let is_real = [Path::new(".agent-memory"), Path::new(DIRECTORY)]
             .iter()
@@ -259,7 +263,7 @@ impl<'a> Examiner<'a> {
             self.found.push(Tampering { id: id.clone(), path, what: "unexpected" });
         }
         // A partial clone makes none of what it fetches: contents would have to come for it.
-        let may_lack_all = self.was_linked || self.store.is_partial();
+        let may_lack_all = self.was_linked || self.store.repository().is_partial();
         if is_due || may_lack_all && names.is_empty() {
             return Ok(self.found.len() == before);
         }
@@ -268,7 +272,7 @@ impl<'a> Examiner<'a> {
             // The patch of several files may be larger than one file may be.
             let size = expected.len() as u64;
             let large = if size > DEFAULT_SIZE_LIMIT {
-                Some(self.store.worktree()?.without_conversion().with_size_limit(size))
+                Some(self.store.repository().worktree()?.without_conversion().with_size_limit(size))
             } else {
                 None
             };

@@ -142,7 +142,7 @@ impl Store {
             let after = self.present(&file.path, file.after.as_ref()?)?;
             Some((&file.path, (self.side(&file.before), after), audience))
         });
-        remember(&self.make_private()?, brought)
+        remember(&self.repository().make_private()?, brought)
     }
 }
 

@@ -24,7 +24,7 @@ impl Store {
 
     /// Bytes of the largest file that a proposal of anybody may have here: 10 MiB, or what `aye.maxFileSize` says.
     fn largest_file(&self) -> Result<u64> {
-        Ok(self.settings()?.max_file_size.max(hunks::MOST_BYTES as u64))
+        Ok(self.repository().settings()?.max_file_size.max(hunks::MOST_BYTES as u64))
     }
 
     /// The bytes of the blob `id` (hex), of at most 256 MiB.
@@ -41,18 +41,21 @@ impl Store {
     /// As [`Repository::blob_of_at_most`](crate::repository::Repository::blob_of_at_most); `proposal_archived`
     /// where it is not there because the proposal that names it was folded away.
     pub fn blob_of_at_most(&self, id: &str, most: u64) -> Result<Vec<u8>> {
-        let found =
-            if self.lacks(id) { Err(self.absent(id)) } else { (**self).blob_of_at_most(id, most) };
+        let found = if self.lacks(id) {
+            Err(self.repository().absent(id))
+        } else {
+            self.repository().blob_of_at_most(id, most)
+        };
         found.map_err(|error| self.archived_error(id).unwrap_or(error))
     }
 
     /// The error for the content `id` (hex) of a proposal whose commits were folded away.
     fn archived_error(&self, id: &str) -> Option<Error> {
-        if self.has(id) {
+        if self.repository().has(id) {
             return None;
         }
         let (proposal, lane) = self.archived(id)?;
-        let lanes = refs::lanes(&self.repo).unwrap_or_default();
+        let lanes = refs::lanes(&self.repository().repo).unwrap_or_default();
         let name = lanes.iter().find(|found| found.lane() == lane && !refs::is_local(&found.name));
         let remote = name.and_then(|found| refs::remote_of(&found.name)).unwrap_or("origin");
         let there = format!("{}{lane}.*", Audience::Default.archives());
@@ -73,7 +76,7 @@ impl Store {
     /// # Errors
     /// `invalid_config`.
     pub fn most_content(&self) -> Result<u64> {
-        Ok(changeset::most_content(self.settings()?.max_file_size))
+        Ok(changeset::most_content(self.repository().settings()?.max_file_size))
     }
 
     /// Refuses changes that name a file larger than a proposal may have, or more content than is held in memory at
@@ -98,18 +101,18 @@ impl Store {
     /// Whether both sides of all `changes` are in this clone: a partial one asks its remote for what is not.
     pub fn has_contents(&self, changes: &[ChangeRecord]) -> bool {
         let sides = changes.iter().flat_map(|change| [&change.before, &change.after]);
-        sides.flatten().all(|entry| self.has(&entry.id))
+        sides.flatten().all(|entry| self.repository().has(&entry.id))
     }
 
     /// The size in bytes of the content of `entry`, which is not loaded for that; `None` where it is not here.
     pub fn size(&self, entry: &Entry) -> Option<u64> {
         let id = ObjectId::from_hex(entry.id.as_bytes()).ok()?;
-        header(&self.repo, id).ok().map(|(_, size)| size)
+        header(&self.repository().repo, id).ok().map(|(_, size)| size)
     }
 
     /// `changeset`, which `changes` record, as a git patch: the ids in it are those of the records.
     pub fn patch(&self, changes: &[ChangeRecord], changeset: &Changeset) -> Vec<u8> {
-        let mut ids = emit::Ids::from(self.repo.object_hash());
+        let mut ids = emit::Ids::from(self.repository().repo.object_hash());
         for ChangeRecord { path, before, after, .. } in changes {
             let [before, after] =
                 [before, after].map(|entry| entry.as_ref().map(|entry| entry.id.as_str()));
@@ -120,7 +123,7 @@ impl Store {
 
     /// Whether something that `changes` name is not here and may come: this is a partial clone.
     pub fn awaits(&self, changes: &[ChangeRecord]) -> bool {
-        self.is_partial() && !self.has_contents(changes)
+        self.repository().is_partial() && !self.has_contents(changes)
     }
 
     /// The changeset that `changes` record, with content.

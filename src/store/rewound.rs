@@ -31,10 +31,10 @@ pub(super) fn keep(store: &Store, lane: &str, lost: &str) {
     let Ok(id) = ObjectId::from_hex(lost.as_bytes()) else { return };
     let rest = lane.strip_prefix("refs/aye/").unwrap_or(lane);
     let name = format!("{KEPT}{}/{rest}", id.to_hex_with_len(8));
-    if store.repo.find_header(id).is_ok()
-        && refs::target(&store.repo, &name).is_ok_and(|it| it.is_none())
+    if store.repository().repo.find_header(id).is_ok()
+        && refs::target(&store.repository().repo, &name).is_ok_and(|it| it.is_none())
     {
-        let _ = refs::set(&store.common_dir, &name, id);
+        let _ = refs::set(&store.repository().common_dir, &name, id);
     }
 }
 
@@ -45,7 +45,7 @@ impl Store {
     /// If the refs cannot be read.
     pub fn rewound(&self) -> Result<Vec<Rewound>> {
         let mut kept = Vec::new();
-        refs::each(&self.repo, KEPT, |name, lost| kept.push((name, lost)))?;
+        refs::each(&self.repository().repo, KEPT, |name, lost| kept.push((name, lost)))?;
         let mut found = Vec::new();
         for (kept, lost) in kept {
             let Some((_, rest)) = kept.strip_prefix(KEPT).and_then(|rest| rest.split_once('/'))
@@ -53,9 +53,11 @@ impl Store {
                 continue;
             };
             let name = format!("refs/aye/{rest}");
-            let now = refs::target(&self.repo, &name)?;
+            let now = refs::target(&self.repository().repo, &name)?;
             // The lost commits are in no cache. All of one ref is in one epoch, where git knows the way.
-            let base = |now| self.repo.merge_base(now, lost).ok().flatten().map(gix::Id::detach);
+            let base = |now| {
+                self.repository().repo.merge_base(now, lost).ok().flatten().map(gix::Id::detach)
+            };
             let common = now.and_then(base);
             if now == Some(lost) || common == Some(lost) {
                 continue;
@@ -80,11 +82,11 @@ impl Store {
         let mut found = Vec::new();
         let noted = self.noted_lanes().into_iter();
         for (audience, lane) in noted.filter(|_| self.named_lane().is_none()) {
-            let Some(private) = self.private()? else { continue };
+            let Some(private) = self.repository().private()? else { continue };
             if place::is_copy(&private, &audience, &lane)? {
                 continue;
             }
-            let local = refs::local(&self.repo)?;
+            let local = refs::local(&self.repository().repo)?;
             let names = local.iter().map(|found| found.name.as_str());
             if refs::newest(names, &audience, &lane).is_none() {
                 let epoch = place::noted_epoch(&private, &audience)?.map_or(1, |(_, epoch)| epoch);
@@ -103,7 +105,7 @@ impl Store {
                 && refs::epoch_of(&other.name) == refs::epoch_of(name)
         };
         let mut best: Option<(String, ObjectId)> = None;
-        for copy in refs::lanes(&self.repo)?.into_iter().filter(is_copy) {
+        for copy in refs::lanes(&self.repository().repo)?.into_iter().filter(is_copy) {
             if best.as_ref().is_none_or(|(_, best)| self.is_behind(*best, copy.tip)) {
                 best = Some((copy.name, copy.tip));
             }
@@ -113,7 +115,7 @@ impl Store {
 
     /// Whether the commit `of` has `inner` in its history.
     pub(super) fn is_behind(&self, inner: ObjectId, of: ObjectId) -> bool {
-        let base = self.repo.merge_base(inner, of).ok().flatten();
+        let base = self.repository().repo.merge_base(inner, of).ok().flatten();
         inner == of || base.is_some_and(|base| base == inner)
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn left(store: &Store, view: &View, audience: &Audience, own: &str) -
     if !view.lanes.iter().any(|found| is_left(&found.name)) {
         return Ok(());
     }
-    let (repo, dir) = (&store.repo, &store.common_dir);
+    let (repo, dir) = (&store.repository().repo, &store.repository().common_dir);
     let positions = view.positions()?;
     for mut left in refs::lanes(repo)?.into_iter().filter(|found| is_left(&found.name)) {
         let lane = left.lane().to_owned();
@@ -89,15 +89,16 @@ fn superseded(store: &Store, view: &View, audience: &Audience, own: &str) -> Res
     if view.lanes.iter().filter(of_own).count() < 2 {
         return Ok(());
     }
-    let lanes = refs::local(&store.repo)?;
+    let lanes = refs::local(&store.repository().repo)?;
     let names = lanes.iter().map(|found| found.name.as_str());
     let newest = refs::newest(names, audience, own);
     let Some(newest) = lanes.iter().find(|found| Some(found.name.as_str()) == newest) else {
         return Ok(());
     };
     for old in lanes.iter().filter(of_own).filter(|found| found.name != newest.name) {
-        if let Some(Relation::Ahead) = relation(view, &store.repo, newest.tip, old.tip) {
-            refs::remove(&store.repo, &store.common_dir, &old.name)?;
+        if let Some(Relation::Ahead) = relation(view, &store.repository().repo, newest.tip, old.tip)
+        {
+            refs::remove(&store.repository().repo, &store.repository().common_dir, &old.name)?;
         }
     }
     Ok(())
@@ -125,7 +126,7 @@ pub(super) fn ahead(
             continue;
         }
         let goes_on = tip.is_none_or(|tip| {
-            matches!(relation(view, &store.repo, tip, theirs), Some(Relation::Behind))
+            matches!(relation(view, &store.repository().repo, tip, theirs), Some(Relation::Behind))
         });
         if goes_on && found.is_none_or(|(_, seq, _)| seq < position.seq) {
             found = Some((theirs, position.seq, refs::epoch_of(&name).unwrap_or(1)));

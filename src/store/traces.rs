@@ -27,7 +27,7 @@ impl Traces {
     pub(super) fn of(store: &Store) -> Result<Self> {
         let mut ids: BTreeSet<ProposalId> = pending::targets(store)?.into_keys().collect();
         let mut is_staged = false;
-        for root in store.work_trees() {
+        for root in store.repository().work_trees() {
             let tree = Worktree::open(&root)?;
             let names = tree.names(&RepoPath::new(projection::DIRECTORY)?)?;
             ids.extend(names.iter().filter_map(|name| ProposalId::parse(&name.to_string()).ok()));

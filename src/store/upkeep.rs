@@ -65,14 +65,14 @@ impl Upkeep {
 impl Packing {
     /// `None` where git's automatic maintenance is turned off: whoever does that looks after it.
     fn of(store: &Store) -> Option<Self> {
-        let config = store.repo().config_snapshot();
+        let config = store.repository().repo().config_snapshot();
         let limit = config.integer("gc.auto").unwrap_or(AUTOMATIC);
         if limit <= 0 || config.boolean("maintenance.auto") == Some(false) {
             return None;
         }
-        let git = store.git().ok()?;
+        let git = store.repository().git().ok()?;
         Some(Self {
-            common_dir: store.common_dir.clone(),
+            common_dir: store.repository().common_dir.clone(),
             threshold: usize::try_from(limit).ok()?.div_ceil(256),
             git: git.args(["maintenance", "run", "--task=loose-objects", "--quiet"]),
         })

@@ -172,7 +172,7 @@ impl<'a> Verifier<'a> {
         let (mut commits, mut begins_in) = (HashSet::new(), HashSet::new());
         let mut wrong = None;
         let mut events = HashSet::new();
-        let folded = self.view.refolded(&self.store.repo, id, own, &mut |source| {
+        let folded = self.view.refolded(&self.store.repository().repo, id, own, &mut |source| {
             match self.check(id, &source) {
                 Ok((commit, begins)) => {
                     if begins && source.part.is_none() && own.has(source.lane) {
@@ -229,7 +229,7 @@ impl<'a> Verifier<'a> {
     /// Holds `body` against the object `blob`: `false` where that is not there, and `commit` has a
     /// snapshot that may have it.
     fn compare(&self, blob: ObjectId, body: &[u8], commit: ObjectId) -> Result<bool, String> {
-        let repo = &self.store.repo;
+        let repo = &self.store.repository().repo;
         let missing = || format!("event {blob} is not in the object database");
         let differs = || format!("event {blob} has other bytes there");
         let hash = hashed(repo.object_hash(), Kind::Blob, body);
@@ -253,7 +253,9 @@ impl<'a> Verifier<'a> {
     /// Whether `commit` has a part of a snapshot, which is looked up once for all of its events.
     fn has_snapshot(&self, commit: ObjectId) -> bool {
         let mut known = self.snapshots.borrow_mut();
-        *known.entry(commit).or_insert_with(|| Reader::has_snapshot(&self.store.repo, commit))
+        *known
+            .entry(commit)
+            .or_insert_with(|| Reader::has_snapshot(&self.store.repository().repo, commit))
     }
 
     /// Whether `commit` of `lane` holds the event `event`.
@@ -270,7 +272,8 @@ impl<'a> Verifier<'a> {
             return true;
         }
         let lane = LaneRef { name: lane.to_owned(), tip: commit };
-        let events = Reader::held(&self.store.repo, &lane, commit, tree).unwrap_or_default();
+        let events =
+            Reader::held(&self.store.repository().repo, &lane, commit, tree).unwrap_or_default();
         let is_held = events.contains(&event);
         if events.len() > 1 && held.count + events.len() <= MOST_HELD {
             held.count += events.len();
@@ -281,7 +284,7 @@ impl<'a> Verifier<'a> {
 
     /// Whether `event` is what the tree of a commit of this clone's own lane has as its only one.
     fn is_only_event(&self, tree: ObjectId, event: ObjectId) -> bool {
-        let found = self.store.repo.find_tree(tree).ok();
+        let found = self.store.repository().repo.find_tree(tree).ok();
         let found = found.as_ref().and_then(|tree| tree.find_entry("event.json"));
         found.is_some_and(|entry| entry.object_id() == event)
     }
@@ -335,7 +338,7 @@ impl<'a> Verifier<'a> {
         id: &ProposalId,
         events: &HashSet<String>,
     ) -> bool {
-        let repo = &self.store.repo;
+        let repo = &self.store.repository().repo;
         let lane = LaneRef { name: own.to_owned(), tip: commit };
         let Ok(held) = Reader::held(repo, &lane, commit, None) else { return false };
         held.iter().map(ToString::to_string).filter(|event| !events.contains(event)).all(|event| {
@@ -352,7 +355,7 @@ impl<'a> Verifier<'a> {
             let is_ours = |found: &LaneRef| refs::own_of(&found.name) == Some(lane);
             // Copies of it count where its ref is gone.
             let is_own = self.is_own(lane) && self.view.lanes.iter().any(is_ours);
-            let kept = self.kept.get_or_init(|| refs::kept(&self.store.repo));
+            let kept = self.kept.get_or_init(|| refs::kept(&self.store.repository().repo));
             let refs = self.view.lanes.iter().chain(kept);
             let next = refs
                 .filter(|found| found.lane() == forks::lane_of(lane))
@@ -370,7 +373,7 @@ impl<'a> Verifier<'a> {
         let walk = self.walk(walks, lane);
         let Some(id) = walk.next.pop() else { return false };
         if let Entry::Vacant(seen) = walk.seen.entry(id) {
-            let commit = self.store.repo.find_commit(id).ok();
+            let commit = self.store.repository().repo.find_commit(id).ok();
             let commit = commit.as_ref().and_then(|commit| commit.decode().ok());
             seen.insert(commit.as_ref().map(|commit| commit.tree()));
             if let Some(commit) = commit {

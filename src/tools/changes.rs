@@ -215,7 +215,7 @@ fn unknown(name: &'static str, given: &str, words: &str) -> Error {
 fn propose(session: &Session<'_>, arguments: Propose) -> Result<Proposed> {
     let occurrence = arguments.occurrence.map(Occurrence::from).unwrap_or_default();
     let (old, new) = (arguments.old_content.into(), arguments.new_content.into());
-    let path = session.store.given(arguments.file_path.as_bytes())?;
+    let path = session.store.repository().given(arguments.file_path.as_bytes())?;
     let edit = Edit { path, action: Action::Replace(Snippet { old, new, occurrence }) };
     let draft = capture::edits(session, vec![edit], &Ground::Any, InputForm::Tool)
         .map_err(without_whole_files)?;

@@ -53,7 +53,10 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         }
         let saying = Saying {
             body,
-            path: known.path.map(|path| session.store.given(path.as_bytes())).transpose()?,
+            path: known
+                .path
+                .map(|path| session.store.repository().given(path.as_bytes()))
+                .transpose()?,
             lines: first.map(|first| (first, last.unwrap_or(first))),
             is_question: known.question.unwrap_or_default(),
             replacement: known.replacement,

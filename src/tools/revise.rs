@@ -121,7 +121,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
                 taken.draft
             }
             (Some(edits), None, None) if !edits.is_empty() => {
-                let edits = compile(edits, |path| store.given(path))?;
+                let edits = compile(edits, |path| store.repository().given(path))?;
                 capture::amend(session, &proposal, edits, &below, InputForm::Tool)?
             }
             (None, Some(patch), None) => {

@@ -49,9 +49,10 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         document.marks = marks_of(store, &view, session.now, &proposal)?;
         drop(view);
         let changeset = store.changeset(&proposal.current().changes).ok();
-        let changes = changeset.map(|changeset| store.with_named_sources(changeset.into_changes()));
+        let changes = changeset
+            .map(|changeset| store.repository().with_named_sources(changeset.into_changes()));
         document.compare(changes.as_deref().unwrap_or_default());
-        let shown = changes.map(|changes| store.with_sources(changes));
+        let shown = changes.map(|changes| store.repository().with_sources(changes));
         let mut diff = shown.map(|changes| diff::changeset(&changes, &Options::default()));
         let diff_truncated = diff.as_ref().is_some_and(|diff| diff.len() > MOST);
         if let Some(diff) = &mut diff {

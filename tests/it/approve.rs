@@ -205,7 +205,7 @@ fn what_changed_since_it_was_shown_is_not_approved() {
     let authority = authority.expect("the rules");
     let shown = {
         let view = store.view().expect("a view");
-        let worktree = store.worktree().expect("a work tree");
+        let worktree = store.repository().worktree().expect("a work tree");
         decide::show(&store, &view, &proposal, None, &worktree).expect("a plan")
     };
     repo.write("a.txt", "zero\none\ntwo\nthree\n");

@@ -2,15 +2,14 @@
 
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
-use crate::repository::binary;
-use crate::store::Store;
+use crate::repository::{Repository, binary};
 
-/// `files`, whose top is that of the work tree of `store`.
+/// `files`, whose top is that of the work tree of `repository`.
 pub(super) struct Given<'a> {
     /// The files.
     pub files: &'a dyn Snapshot,
     /// Where they are.
-    pub store: &'a Store,
+    pub repository: &'a Repository,
 }
 
 impl Snapshot for Given<'_> {
@@ -27,7 +26,7 @@ impl Snapshot for Given<'_> {
     }
 
     fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
-        self.store.below_top(path)
+        self.repository.below_top(path)
     }
 
     fn binary(&self, before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {

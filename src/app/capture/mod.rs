@@ -33,6 +33,7 @@ use crate::decide;
 use crate::error::{Error, Result};
 use crate::proposal::event::InputForm;
 use crate::proposal::{ActorKind, Proposal};
+use crate::repository::Repository;
 use crate::store::{Store, Summary};
 use crate::text::shell;
 
@@ -108,12 +109,13 @@ pub enum Remark {
 /// Those of the reader of that source; `pathspec_required`; those of [`Draft::new`].
 pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>) -> Result<Draft> {
     let store = session.store;
+    let repository = store.repository();
     let (changeset, form) = match source {
         Source::Patch { bytes, options, ground } => {
             let below = ground.made(session)?;
             let read = match &below {
-                Some(below) => whole_patch(store, below, bytes, options, remarks),
-                None => whole_patch(store, &*store.files()?, bytes, options, remarks),
+                Some(below) => whole_patch(repository, below, bytes, options, remarks),
+                None => whole_patch(repository, &*repository.files()?, bytes, options, remarks),
             };
             let (changeset, adapted) = read.map_err(|error| denied::unquoted(session, error))?;
             denied::refuse_copies(session, &changeset)?;
@@ -130,15 +132,15 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
             (since(session, then, paths, remarks)?, InputForm::Worktree)
         }
         Source::Commit { rev, reverse } => {
-            let id = resolve(store, rev, "^{commit}")?;
-            let parent = parent(store, &id)?;
+            let id = resolve(repository, rev, "^{commit}")?;
+            let parent = parent(repository, &id)?;
             let (from, to) = if *reverse { (&id, &parent) } else { (&parent, &id) };
             let changeset = between(store, from, to)?;
-            let message = message(store, &id, *reverse)?;
+            let message = message(repository, &id, *reverse)?;
             return Ok(Draft { message, ..Draft::new(store, changeset, InputForm::Commit)? });
         }
         Source::Range { range, reverse } => {
-            let (from, to) = ends(store, range)?;
+            let (from, to) = ends(repository, range)?;
             let (from, to) = if *reverse { (to, from) } else { (from, to) };
             (between(store, &from, &to)?, InputForm::Commit)
         }
@@ -213,9 +215,10 @@ fn on_files(session: &Session<'_>, edits: Vec<Edit>, form: InputForm) -> Result<
         Action::Write { .. } | Action::Delete => None,
     };
     let sought: Vec<(RepoPath, Vec<u8>)> = edits.iter().filter_map(old).collect();
-    let changeset = snippet::compile(edits, &*store.files()?)
-        .map_err(|error| name_pending(store, *now, store.name_sparse(error), &sought))?;
-    refuse_left_out(store, &changeset)?;
+    let changeset = snippet::compile(edits, &*store.repository().files()?).map_err(|error| {
+        name_pending(store, *now, store.repository().name_sparse(error), &sought)
+    })?;
+    refuse_left_out(store.repository(), &changeset)?;
     Draft::new(store, changeset, form)
 }
 
@@ -232,7 +235,7 @@ fn name_pending(
         return error;
     };
     let writer = || -> Option<Summary> {
-        let files = store.files().ok()?;
+        let files = store.repository().files().ok()?;
         // What stands there was only not there any more after another edit of the same call.
         let is_sought = |(at, old): &&(RepoPath, Vec<u8>)| {
             let now = || files.file(at).ok().flatten();
@@ -272,8 +275,8 @@ pub fn name_moved(store: &Store, proposal: &Proposal, error: Error) -> Error {
         return error;
     };
     let moved = || {
-        let (view, files) = (store.view().ok()?, store.files().ok()?);
-        decide::moved_to(store, &view, proposal, &path, &*files).ok()?
+        let (view, files) = (store.view().ok()?, store.repository().files().ok()?);
+        decide::moved_to(store.repository(), &view, proposal, &path, &*files).ok()?
     };
     match moved() {
         Some(now) => {
@@ -291,39 +294,39 @@ pub fn name_moved(store: &Store, proposal: &Proposal, error: Error) -> Error {
 /// # Errors
 /// Those of [`patch::read`], in the words of this repository.
 pub fn patch(
-    store: &Store,
+    repository: &Repository,
     bytes: &[u8],
     files: &dyn Snapshot,
     options: &Options,
 ) -> Result<Compiled> {
-    let read = patch::read(bytes, &Given { files, store }, options);
+    let read = patch::read(bytes, &Given { files, repository }, options);
     let compiled = read.map_err(|error| {
         if error.is(&changeset_codes::PATH_INVALID) {
-            store.name_top(error)
+            repository.name_top(error)
         } else {
-            store.name_sparse(error)
+            repository.name_sparse(error)
         }
     })?;
-    refuse_left_out(store, &compiled.changeset)?;
+    refuse_left_out(repository, &compiled.changeset)?;
     Ok(compiled)
 }
 
 /// Refuses a new file that git has, and that a sparse checkout leaves out.
-fn refuse_left_out(store: &Store, changeset: &Changeset) -> Result<()> {
+fn refuse_left_out(repository: &Repository, changeset: &Changeset) -> Result<()> {
     let made = changeset.changes().iter().filter(|change| change.before.is_none());
-    store.refuse_left_out(made.map(|change| &change.path))
+    repository.refuse_left_out(made.map(|change| &change.path))
 }
 
 /// A patch that is to be proposed, and what of it was not taken as written: some of it has to be missing from the
 /// files.
 fn whole_patch(
-    store: &Store,
+    repository: &Repository,
     files: &dyn Snapshot,
     bytes: &[u8],
     options: &Options,
     remarks: &mut Vec<Remark>,
 ) -> Result<(Changeset, Vec<FileReport>)> {
-    let mut compiled = self::patch(store, bytes, files, options)?;
+    let mut compiled = self::patch(repository, bytes, files, options)?;
     if compiled.already_applied {
         return Err(Error::new(
             &patch::codes::ALREADY_APPLIED,
@@ -357,8 +360,8 @@ fn already_there(compiled: &Compiled) -> String {
 }
 
 /// The message of the commit `id`; of what reverts it, in the words of git revert.
-fn message(store: &Store, id: &str, reverse: bool) -> Result<Option<String>> {
-    let message = store.git()?.args(["log", "-1", "--format=%B", id]).text()?;
+fn message(repository: &Repository, id: &str, reverse: bool) -> Result<Option<String>> {
+    let message = repository.git()?.args(["log", "-1", "--format=%B", id]).text()?;
     let message = Some(message.trim()).filter(|message| !message.is_empty());
     Ok(message.map(|message| {
         if reverse {

@@ -8,17 +8,17 @@ use gix::ObjectId;
 use crate::changeset::patch;
 use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot, store_form};
 use crate::error::{Error, Result, codes};
-use crate::repository::BY_GIT;
+use crate::repository::{BY_GIT, Repository};
 use crate::store::Store;
 
 /// The id of what `rev` names, of this kind.
 ///
 /// # Errors
 /// `invalid_argument`.
-pub(in crate::app) fn resolve(store: &Store, rev: &OsStr, kind: &str) -> Result<String> {
+pub(in crate::app) fn resolve(repository: &Repository, rev: &OsStr, kind: &str) -> Result<String> {
     let mut spec = rev.to_owned();
     spec.push(kind);
-    let found = store
+    let found = repository
         .git()?
         .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
         .arg(&spec)
@@ -33,11 +33,11 @@ pub(in crate::app) fn resolve(store: &Store, rev: &OsStr, kind: &str) -> Result<
 ///
 /// # Errors
 /// `invalid_argument` where a shallow clone lacks the parent: all files would seem to be new.
-pub(super) fn parent(store: &Store, id: &str) -> Result<String> {
-    if let Ok(parent) = resolve(store, format!("{id}^1").as_ref(), "") {
+pub(super) fn parent(repository: &Repository, id: &str) -> Result<String> {
+    if let Ok(parent) = resolve(repository, format!("{id}^1").as_ref(), "") {
         return Ok(parent);
     }
-    let repo = store.repo();
+    let repo = repository.repo();
     let boundary = repo.shallow_commits().ok().flatten();
     let commit = ObjectId::from_hex(id.as_bytes()).ok();
     if commit.is_some_and(|id| boundary.is_some_and(|commits| commits.contains(&id))) {
@@ -50,7 +50,7 @@ pub(super) fn parent(store: &Store, id: &str) -> Result<String> {
 }
 
 /// The two ends of `A..B` or `A...B`; a missing one is HEAD.
-pub(super) fn ends(store: &Store, range: &OsStr) -> Result<(String, String)> {
+pub(super) fn ends(repository: &Repository, range: &OsStr) -> Result<(String, String)> {
     let text = range.to_string_lossy().into_owned();
     let (from, to, symmetric) = if let Some((from, to)) = text.split_once("...") {
         (from, to, true)
@@ -62,13 +62,13 @@ pub(super) fn ends(store: &Store, range: &OsStr) -> Result<(String, String)> {
     };
     let id = |rev: &str| {
         let rev = if rev.is_empty() { "HEAD" } else { rev };
-        resolve(store, rev.as_ref(), "^{commit}")
+        resolve(repository, rev.as_ref(), "^{commit}")
     };
     let (from, to) = (id(from)?, id(to)?);
     if !symmetric {
         return Ok((from, to));
     }
-    let base = store.git()?.args(["merge-base", &from, &to]).text().map_err(|_| {
+    let base = repository.git()?.args(["merge-base", &from, &to]).text().map_err(|_| {
         Error::new(&codes::INVALID_ARGUMENT, format!("the ends of '{text}' have no common commit"))
             .hint("name the two ends with '..' between them")
     })?;
@@ -78,7 +78,7 @@ pub(super) fn ends(store: &Store, range: &OsStr) -> Result<(String, String)> {
 /// What changed between two commits or trees.
 pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> {
     let args = ["diff-tree", "-r", "-z", "--raw", "--no-commit-id", "--full-index", "--no-renames"];
-    let raw = store.git()?.args(args).args([from, to]).run()?;
+    let raw = store.repository().git()?.args(args).args([from, to]).run()?;
     let mut fields = raw.split(|b| *b == 0);
     let mut changes = Vec::new();
     let broken = || Error::bug("git diff-tree printed something unknown");
@@ -97,9 +97,11 @@ pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> 
         let (before, after) = (file(old_mode, old_id, &path)?, file(new_mode, new_id, &path)?);
         changes.push(FileChange { path, before, after, origin: None, snippets: Vec::new() });
     }
-    in_stored_form(&mut changes, &*store.files()?)?;
+    in_stored_form(&mut changes, &*store.repository().files()?)?;
     let changeset = Changeset::new(changes)?;
-    store.refuse_foreign(changeset.changes().iter().map(|change| &change.path), BY_GIT)?;
+    store
+        .repository()
+        .refuse_foreign(changeset.changes().iter().map(|change| &change.path), BY_GIT)?;
     Ok(changeset)
 }
 

@@ -12,10 +12,9 @@ use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::decide;
 use crate::error::{Error, Result, codes};
 use crate::proposal::Entry;
-use crate::repository::parse_duration;
+use crate::repository::{Repository, parse_duration};
 use crate::session::read;
 use crate::session::tree::no_commit;
-use crate::store::Store;
 
 /// Since when.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,16 +45,17 @@ pub(super) fn since(
     remarks: &mut Vec<Remark>,
 ) -> Result<Changeset> {
     let store = session.store;
-    let top = store.worktree()?.root().to_owned();
+    let repository = store.repository();
+    let top = repository.worktree()?.root().to_owned();
     let base = match since {
-        Since::Commit(rev) => resolve(store, rev, "^{commit}"),
-        Since::Time(time) => last_before(store, *time),
+        Since::Commit(rev) => resolve(repository, rev, "^{commit}"),
+        Since::Time(time) => last_before(repository, *time),
     };
-    let base = base.map_err(|error| match store.repo().head_id() {
+    let base = base.map_err(|error| match repository.repo().head_id() {
         Ok(_) => error,
         Err(_) => no_commit(),
     })?;
-    let left = read::left(store, &top, None, &base)?;
+    let left = read::left(repository, &top, None, &base)?;
     let is_wanted = |path: &RepoPath| {
         let is_in =
             |above: &RepoPath| path == above || path.parents().any(|parent| parent == *above);
@@ -80,7 +80,7 @@ pub(super) fn since(
         )
         .hint("name an earlier commit, a stash or a time: --since main~2"));
     }
-    apply::refuse_unmerged(store, changes.iter().map(|change| &change.path))?;
+    apply::refuse_unmerged(repository, changes.iter().map(|change| &change.path))?;
     Changeset::new(changes)
 }
 
@@ -88,14 +88,14 @@ pub(super) fn since(
 fn stand_on_applied(session: &Session<'_>, changes: &mut Vec<FileChange>) -> Result<()> {
     let store = session.store;
     let view = store.view()?;
-    let head = store.repo().head_id().ok().map(|id| id.to_string());
+    let head = store.repository().repo().head_id().ok().map(|id| id.to_string());
     let Some(head) = head.filter(|_| !changes.is_empty()) else { return Ok(()) };
     if view.last_applied(1)?.is_none() {
         return Ok(());
     }
     let mut kept = Vec::with_capacity(changes.len());
     for mut change in changes.drain(..) {
-        let entry: Option<Entry> = apply::entry_in(store, &head, &change.path)?;
+        let entry: Option<Entry> = apply::entry_in(store.repository(), &head, &change.path)?;
         let committed = entry.as_ref().map(|entry| store.file(entry)).transpose()?;
         if committed == change.before {
             let applied =
@@ -113,11 +113,13 @@ fn stand_on_applied(session: &Session<'_>, changes: &mut Vec<FileChange>) -> Res
 }
 
 /// The last commit of HEAD's line that was made before `time`.
-fn last_before(store: &Store, time: DateTime<Utc>) -> Result<String> {
+fn last_before(repository: &Repository, time: DateTime<Utc>) -> Result<String> {
     let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
     let before = format!("--before={time}");
-    let found =
-        store.git()?.args(["rev-list", "-1", "--first-parent", &before, "HEAD", "--"]).text()?;
+    let found = repository
+        .git()?
+        .args(["rev-list", "-1", "--first-parent", &before, "HEAD", "--"])
+        .text()?;
     match found.trim() {
         "" => Err(Error::new(
             &codes::INVALID_ARGUMENT,

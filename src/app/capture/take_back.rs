@@ -30,10 +30,10 @@ impl TakeBack {
         let store = session.store;
         let changeset = &draft.changeset;
         require_allowed(session, changeset)?;
-        apply::refuse_locked_index(store)?;
-        let worktree = store.worktree()?;
+        apply::refuse_locked_index(store.repository())?;
+        let worktree = store.repository().worktree()?;
         let changes = changeset.changes();
-        apply::refuse_underway(store, changes.iter().map(|change| &change.path))?;
+        apply::refuse_underway(store.repository(), changes.iter().map(|change| &change.path))?;
         for change in changes.iter().filter(|change| change.after.is_some()) {
             worktree.check_writable(&change.path)?;
         }
@@ -57,15 +57,15 @@ impl TakeBack {
         let changes = self.changeset.changes().iter();
         let files: Vec<RepoPath> = changes.clone().map(|change| change.path.clone()).collect();
         let sides = changes.map(|change| (&change.path, change.after.as_ref()));
-        let unstaged = apply::as_staged(store, sides);
-        let staged = apply::staged(store, &files)?;
+        let unstaged = apply::as_staged(store.repository(), sides);
+        let staged = apply::staged(store.repository(), &files)?;
         let stands = |error: Error, which: &str| {
             let error = error.after(format_args!("proposal {id} is made, but {which}"));
             error.with("proposal_id", id.as_str())
         };
         apply::write_direct(store, false, |_| Ok((self.changeset, ())), |_| (), |(), _| ())
             .map_err(|error| stands(error, "the files stay as they are"))?;
-        apply::note_sizes(store, &unstaged)
+        apply::note_sizes(store.repository(), &unstaged)
             .map_err(|error| stands(error, "git may take files for changed that are not"))?;
         Ok(TakenBack { files, staged })
     }
@@ -89,7 +89,7 @@ fn require_allowed(session: &Session<'_>, changeset: &Changeset) -> Result<()> {
         .hint(format!("propose it and leave the file as it is: aye propose --keep {path}")))
     };
     let known = store.instructions();
-    let head = store.repo().head_id().ok().map(|id| id.to_string());
+    let head = store.repository().repo().head_id().ok().map(|id| id.to_string());
     let view = store.view()?;
     for change in changeset.changes() {
         let path = &change.path;
@@ -101,7 +101,7 @@ fn require_allowed(session: &Session<'_>, changeset: &Changeset) -> Result<()> {
         }
         let before = change.before.as_ref().map(|file| store.entry_of(file)).transpose()?;
         let in_head = match &head {
-            Some(head) => apply::entry_in(store, head, path)?,
+            Some(head) => apply::entry_in(store.repository(), head, path)?,
             None => None,
         };
         if before != in_head

@@ -16,8 +16,7 @@ use crate::decide;
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::Entry;
-use crate::repository::BY_GIT;
-use crate::store::Store;
+use crate::repository::{BY_GIT, Repository};
 
 /// Pathspecs, and the directory that they are relative to.
 pub(super) struct Specs<'a> {
@@ -33,12 +32,13 @@ pub(super) fn uncommitted(
     remarks: &mut Vec<Remark>,
 ) -> Result<Changeset> {
     let store = session.store;
-    let worktree = store.worktree()?;
+    let repository = store.repository();
+    let worktree = repository.worktree()?;
     if !specs.specs.is_empty() {
-        refuse_unmatched(store, specs)?;
+        refuse_unmatched(repository, specs)?;
     }
     let status = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"];
-    let raw = at(store, specs.base, store.git_without_filters()?)
+    let raw = at(repository, specs.base, repository.git_without_filters()?)
         .env("GIT_OPTIONAL_LOCKS", "0")
         .args(status)
         .args(["--ignore-submodules=dirty", "--"])
@@ -82,7 +82,7 @@ pub(super) fn uncommitted(
                     let name = name.as_bstr().to_string();
                     remarks.push(Remark::OtherRepository(name.trim_end_matches('/').to_owned()));
                 }
-                name if is_symlink(store, name) => {
+                name if is_symlink(repository, name) => {
                     remarks.push(Remark::Symlink(RepoPath::from_tree(name)?));
                 }
                 name => files.entry(name).or_default().exists = true,
@@ -123,12 +123,12 @@ pub(super) fn uncommitted(
         }
     }
     let changeset = Changeset::new(changes)?;
-    store.refuse_foreign(changeset.changes().iter().map(|change| &change.path), BY_GIT)?;
+    repository.refuse_foreign(changeset.changes().iter().map(|change| &change.path), BY_GIT)?;
     Ok(changeset)
 }
 
-fn is_symlink(store: &Store, name: &[u8]) -> bool {
-    let found = store.work_dir().map(|top| top.join(name.to_path_lossy()).symlink_metadata());
+fn is_symlink(repository: &Repository, name: &[u8]) -> bool {
+    let found = repository.work_dir().map(|top| top.join(name.to_path_lossy()).symlink_metadata());
     found.is_some_and(|found| found.is_ok_and(|found| found.is_symlink()))
 }
 
@@ -144,20 +144,20 @@ pub(super) struct Uncommitted<'a> {
 }
 
 /// Git, in the directory that pathspecs are relative to.
-pub(super) fn here(store: &Store, base: &Path) -> Result<Git> {
-    Ok(at(store, base, store.git()?))
+pub(super) fn here(repository: &Repository, base: &Path) -> Result<Git> {
+    Ok(at(repository, base, repository.git()?))
 }
 
-fn at(store: &Store, base: &Path, git: Git) -> Git {
-    if store.prefix(base).is_some() { git.directory(base) } else { git }
+fn at(repository: &Repository, base: &Path, git: Git) -> Git {
+    if repository.prefix(base).is_some() { git.directory(base) } else { git }
 }
 
 /// Refuses the pathspecs that match nothing that git knows or would add, as `git add` does.
-pub(super) fn refuse_unmatched(store: &Store, specs: &Specs<'_>) -> Result<()> {
-    let born = store.repo().head_id().is_ok();
+pub(super) fn refuse_unmatched(repository: &Repository, specs: &Specs<'_>) -> Result<()> {
+    let born = repository.repo().head_id().is_ok();
     let Specs { base, specs } = *specs;
     let look = |specs: &[OsString]| {
-        here(store, base)?
+        here(repository, base)?
             .args(["ls-files", "-z", "--error-unmatch", "--cached", "--others"])
             .arg("--exclude-standard")
             // What is removed from the index still is something to propose.

@@ -36,7 +36,7 @@ impl Look {
         now: DateTime<Utc>,
     ) -> Result<Self> {
         // First, for notes of this very look are written in the place of what lies there.
-        let private = match store.private() {
+        let private = match store.repository().private() {
             Ok(None) => Vec::new(),
             Ok(Some(private)) => private.unsafe_entries(),
             Err(error) => vec![error],
@@ -148,7 +148,10 @@ impl<'a> Looking<'a> {
     fn forged_stamp(&mut self) -> Result<()> {
         let (store, view, now) = (self.store, self.view, self.now);
         let waiting = view.count_pending(now)? + view.contested(now)?.len();
-        if waiting == 0 || !idle::look(store.common_dir(), now) || !view.is_current(store) {
+        if waiting == 0
+            || !idle::look(store.repository().common_dir(), now)
+            || !view.is_current(store)
+        {
             return Ok(());
         }
         self.add(
@@ -219,15 +222,18 @@ impl<'a> Looking<'a> {
 
     /// Settings and policy that cannot be read.
     fn settings(&mut self) {
-        let config = self.store.settings().err();
+        let config = self.store.repository().settings().err();
         if config.is_some() {
             // Whatever had to be read by that value failed: nothing of it is damaged.
             self.problems.retain(|problem| problem.code != INVALID_CONFIG.id);
         }
-        let policy = self.store.policy().err();
+        let policy = self.store.repository().policy().err();
         let policy = policy.filter(|error| !error.is(&INVALID_CONFIG) || config.is_none());
-        let errors: Vec<Error> =
-            config.into_iter().chain(policy).chain(settings_problems(self.store)).collect();
+        let errors: Vec<Error> = config
+            .into_iter()
+            .chain(policy)
+            .chain(settings_problems(self.store.repository()))
+            .collect();
         self.problems.extend(errors.iter().map(Problem::of));
     }
 

@@ -110,7 +110,7 @@ pub fn examine(
             found = examination.inspect(&view)?;
         }
         // Nothing is read from it: whatever stands there is written anew.
-        let _ = task_plan::project(store, &view, &store.branch());
+        let _ = task_plan::project(store.repository(), &view, &store.repository().branch());
     }
     let mut look = examination.look(&view, &found)?;
     if wanted.repair && !(look.problems.is_empty() && repaired.is_empty()) {
@@ -168,7 +168,7 @@ impl Examination<'_> {
             view = store.readable_view()?;
         }
         // Whatever stands there is nobody's.
-        let _ = task_plan::project(store, &view, &store.branch());
+        let _ = task_plan::project(store.repository(), &view, &store.repository().branch());
         repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
         Ok(view)
     }
@@ -222,7 +222,7 @@ pub fn warnings(store: &Store, view: Option<&View>) -> Result<Vec<String>> {
         warnings.extend(store.asides()?.into_iter().map(aside));
     }
     warnings.extend(store.fetches_over_own().iter().map(remotes::overwrites));
-    warnings.extend(remotes::passwords(store));
+    warnings.extend(remotes::passwords(store.repository()));
     Ok(warnings)
 }
 

@@ -2,6 +2,7 @@
 
 use super::Problem;
 use super::table::remedy;
+use crate::repository::Repository;
 use crate::store::{Overwrites, Pushes, Rewound, Store, TroubleKind, View};
 use crate::text::shell;
 
@@ -38,15 +39,15 @@ pub(super) fn remotes(store: &Store, view: &View) -> Vec<String> {
     found
 }
 
-/// The keys of `store`'s configuration whose URL of a remote holds a password or a token; without the URL.
-pub(super) fn passwords(store: &Store) -> Vec<String> {
+/// The keys of `repository`'s configuration whose URL of a remote holds a password or a token; without the URL.
+pub(super) fn passwords(repository: &Repository) -> Vec<String> {
     let holds = |key: &String| {
         format!(
             "{key} holds a password, which whoever reads the configuration has, agents here as well: {}",
             remedy("remote_password")
         )
     };
-    store.passwords_of_remotes().iter().map(holds).collect()
+    repository.passwords_of_remotes().iter().map(holds).collect()
 }
 
 pub(super) fn leaks(pushes: &Pushes) -> String {

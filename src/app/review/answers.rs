@@ -7,15 +7,16 @@ use chrono::{DateTime, Utc};
 
 use crate::error::{Error, Result};
 use crate::proposal::{ProposalId, Status};
+use crate::repository::Repository;
 use crate::review::model::Answers;
-use crate::store::{ANSWERS, Store, View};
+use crate::store::{ANSWERS, View};
 
 /// Answers, by the event id of their revision.
 pub type Saved = BTreeMap<String, Answers>;
 
 /// All that is saved; a file that cannot be read is as good as none.
-pub fn read(store: &Store) -> Saved {
-    let private = store.private().ok().flatten();
+pub fn read(repository: &Repository) -> Saved {
+    let private = repository.private().ok().flatten();
     let bytes = private.and_then(|private| private.read(ANSWERS).ok().flatten());
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
@@ -24,8 +25,12 @@ pub fn read(store: &Store) -> Saved {
 ///
 /// # Errors
 /// `private_dir_unsafe`, and those of the file system.
-pub fn keep(store: &Store, id: &ProposalId, answers: Option<(&str, Answers)>) -> Result<()> {
-    change(store, |saved| {
+pub fn keep(
+    repository: &Repository,
+    id: &ProposalId,
+    answers: Option<(&str, Answers)>,
+) -> Result<()> {
+    change(repository, |saved| {
         saved.retain(|_, answers| answers.proposal != *id);
         saved.extend(answers.map(|(revision, answers)| (revision.to_owned(), answers)));
     })
@@ -35,22 +40,22 @@ pub fn keep(store: &Store, id: &ProposalId, answers: Option<(&str, Answers)>) ->
 ///
 /// # Errors
 /// As [`keep`].
-pub fn prune(store: &Store, view: &View, now: DateTime<Utc>) -> Result<()> {
+pub fn prune(repository: &Repository, view: &View, now: DateTime<Utc>) -> Result<()> {
     let is_pending = |revision: &str, answers: &Answers| {
         view.proposal(&answers.proposal).is_ok_and(|proposal| {
             proposal.status(now) == Status::Pending && proposal.current().event == revision
         })
     };
-    change(store, |saved| saved.retain(|revision, answers| is_pending(revision, answers)))
+    change(repository, |saved| saved.retain(|revision, answers| is_pending(revision, answers)))
 }
 
-fn change(store: &Store, change: impl FnOnce(&mut Saved)) -> Result<()> {
-    let before = read(store);
+fn change(repository: &Repository, change: impl FnOnce(&mut Saved)) -> Result<()> {
+    let before = read(repository);
     let mut saved = before.clone();
     change(&mut saved);
     if saved == before {
         return Ok(());
     }
     let text = serde_json::to_vec(&saved).map_err(|error| Error::bug(error.to_string()))?;
-    store.make_private()?.replace(ANSWERS, &text, false)
+    repository.make_private()?.replace(ANSWERS, &text, false)
 }

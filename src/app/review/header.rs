@@ -11,6 +11,7 @@ use crate::proposal::conversation::SayingKind;
 use crate::proposal::relations::{MOST_NAMED, Relations};
 use crate::proposal::{Proposal, ProposalId};
 use crate::render::age;
+use crate::repository::Repository;
 use crate::review::terminal::{Header, Related, RelatedAs, Said};
 use crate::store::{Store, View};
 
@@ -91,15 +92,15 @@ pub(super) fn named(view: &View, found: Option<&Relations>) -> Result<Vec<Relate
 }
 
 /// How a proposal fits the present files, `on` top of others, in a few words.
-pub(super) fn base(store: &Store, visible: &Visible, on: &[ProposalId]) -> String {
+pub(super) fn base(repository: &Repository, visible: &Visible, on: &[ProposalId]) -> String {
     let named: Vec<&str> = on.iter().map(ProposalId::as_str).collect();
     match &named[..] {
-        [] => fit(store, visible),
-        named => format!("{} on top of {}", fit(store, visible), named.join(" and ")),
+        [] => fit(repository, visible),
+        named => format!("{} on top of {}", fit(repository, visible), named.join(" and ")),
     }
 }
 
-fn fit(store: &Store, visible: &Visible) -> String {
+fn fit(repository: &Repository, visible: &Visible) -> String {
     if let Some(refusal) = &visible.refusal {
         let path = refusal.details().iter().find(|(key, _)| *key == "path");
         return match path.and_then(|(_, path)| path.as_str()) {
@@ -110,7 +111,7 @@ fn fit(store: &Store, visible: &Visible) -> String {
         };
     }
     let Some(shown) = &visible.shown else {
-        return match store.worktree() {
+        return match repository.worktree() {
             Ok(_) => "unknown".to_owned(),
             Err(_) => "no work tree".to_owned(),
         };

@@ -26,6 +26,7 @@ use crate::proposal::event::Subject;
 use crate::proposal::relations::Lower;
 use crate::proposal::statement::Target;
 use crate::proposal::{Actor, Proposal, ProposalId, Status};
+use crate::repository::Repository;
 use crate::review::terminal::{Content, Loaded};
 use crate::scan::gate;
 use crate::store::{Filter, Store, Summary, View};
@@ -51,12 +52,12 @@ struct Looked {
 }
 
 impl Looked {
-    fn new(store: &Store, view: &View, marks: Marks, all: Option<Vec<Summary>>) -> Self {
-        Self { state: (view.state(), store.target()), marks: Rc::new(marks), all }
+    fn new(repository: &Repository, view: &View, marks: Marks, all: Option<Vec<Summary>>) -> Self {
+        Self { state: (view.state(), repository.target()), marks: Rc::new(marks), all }
     }
 
-    fn is_of_now(&self, store: &Store, view: &View) -> bool {
-        self.state == (view.state(), store.target())
+    fn is_of_now(&self, repository: &Repository, view: &View) -> bool {
+        self.state == (view.state(), repository.target())
     }
 }
 
@@ -69,7 +70,7 @@ impl<'s> Desk<'s> {
         for (at, ticket) in tickets.iter().enumerate() {
             numbers.insert(ticket.id.clone(), Some(at + 1));
         }
-        let looked = Looked::new(store, view, marks, Some(all));
+        let looked = Looked::new(store.repository(), view, marks, Some(all));
         Self { store, reviewer, numbers, heard: BTreeMap::new(), looked }
     }
 
@@ -84,14 +85,18 @@ impl<'s> Desk<'s> {
     /// If the store or the work tree cannot be read.
     pub fn pending(&mut self, now: DateTime<Utc>) -> Result<(Vec<Summary>, Rc<Marks>)> {
         let view = self.store.view()?;
-        let all = match self.looked.all.take().filter(|_| self.looked.is_of_now(self.store, &view))
+        let all = match self
+            .looked
+            .all
+            .take()
+            .filter(|_| self.looked.is_of_now(self.store.repository(), &view))
         {
             Some(all) => all,
             None => {
                 let mut summaries = view.proposals(&Filter::pending(), now)?;
                 summaries.retain(|summary| self.numbers.contains_key(&summary.id));
                 let marks = Marks::of(self.store, &view, now, &summaries)?;
-                self.looked = Looked::new(self.store, &view, marks, None);
+                self.looked = Looked::new(self.store.repository(), &view, marks, None);
                 self.looked.marks.in_order(summaries)
             }
         };
@@ -130,15 +135,18 @@ impl<'s> Desk<'s> {
             None
         };
         let (on, visible) = lower.unwrap_or((Vec::new(), visible));
-        let base = base(self.store, &visible, &on);
+        let base = base(self.store.repository(), &visible, &on);
         let changeset = match Changeset::new(visible.changes) {
             Ok(changeset) => changeset,
             Err(error) => return unreadable(&error),
         };
         let marks = marks_of(self.store, &view, now, &proposal)?;
         let is_told = |path: &str, line| marks.iter().any(|mark| mark.is_at(path, line));
-        let warnings =
-            if is_code { gate::files(self.store, &changeset, is_told) } else { Vec::new() };
+        let warnings = if is_code {
+            gate::files(self.store.repository(), &changeset, is_told)
+        } else {
+            Vec::new()
+        };
         let warnings = warnings.iter().map(gate::Warning::line).collect();
         let changes = changeset.into_changes();
         let opened = visible.conflict.filter(|_| is_code);
@@ -154,12 +162,12 @@ impl<'s> Desk<'s> {
         };
         // What is there already is planned too, and shown as it was proposed.
         let proposed = proposed.filter(|proposed| !same(proposed, &changes));
-        let answers = answers::read(self.store).remove(&current.event);
+        let answers = answers::read(self.store.repository()).remove(&current.event);
         let seen = known.or_else(|| last_seen(&proposal, &self.reviewer));
         let said = conversation(self.store, &proposal);
         self.heard.insert(id.clone(), sayings(&proposal));
         let with_sources =
-            |changes| if is_code { self.store.with_sources(changes) } else { changes };
+            |changes| if is_code { self.store.repository().with_sources(changes) } else { changes };
         let (changes, proposed) = (with_sources(changes), proposed.map(with_sources));
         let mut header = header(&proposal, now, base, said);
         header.prefix = view.prefix(id)?;
@@ -235,7 +243,7 @@ impl<'s> Desk<'s> {
         if needed.is_empty() || below.is_too_high || below.lacks.is_some() {
             return Ok(None);
         }
-        let Ok(mut ahead) = Ahead::new(self.store) else { return Ok(None) };
+        let Ok(mut ahead) = Ahead::new(self.store.repository()) else { return Ok(None) };
         for id in &below.taken {
             let shown = ahead.show(self.store, view, &view.proposal(id)?, None, None);
             if !shown.is_ok_and(|shown| shown.plan.refusal().is_none()) {
@@ -249,10 +257,10 @@ impl<'s> Desk<'s> {
 
     /// What all that is pending has to do with each other.
     fn related(&mut self, view: &View, now: DateTime<Utc>) -> Result<Rc<Marks>> {
-        if !self.looked.is_of_now(self.store, view) {
+        if !self.looked.is_of_now(self.store.repository(), view) {
             let related = relations::relations(self.store, view, now)?;
             let marks = Marks::of_relations(related);
-            self.looked = Looked::new(self.store, view, marks, None);
+            self.looked = Looked::new(self.store.repository(), view, marks, None);
         }
         Ok(Rc::clone(&self.looked.marks))
     }

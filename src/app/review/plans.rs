@@ -56,7 +56,7 @@ impl Plans {
             // Without a work tree, rejections are written all the same.
             let opened = match ahead.take() {
                 Some(ahead) => Ok(ahead),
-                None => Ahead::new(store),
+                None => Ahead::new(store.repository()),
             };
             let planned = opened
                 .and_then(|opened| plan(store, &view, ahead.insert(opened), order, changes, now));
@@ -73,7 +73,7 @@ impl Plans {
                 let outlook = Outlook {
                     quiet: store.quiet(paths),
                     marks: marks::of(store, &view, planned.shown.proposal.current())?,
-                    changes: store.with_sources(planned.shown.changes()),
+                    changes: store.repository().with_sources(planned.shown.changes()),
                     already: planned.shown.already(store, planned.part.as_ref())?,
                     foreign: planned.shown.foreign().map(Residue::change).collect(),
                 };
@@ -159,7 +159,7 @@ fn plan(
     };
     let shown = ahead.show(store, view, &proposal, part.as_ref(), made.as_ref())?;
     match decide::apply::conflict(&shown.plan, &proposal.id) {
-        Some(refusal) => Err(store.name_sparse(refusal)),
+        Some(refusal) => Err(store.repository().name_sparse(refusal)),
         None => Ok(Planned { shown, part, made }),
     }
 }

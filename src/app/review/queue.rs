@@ -53,7 +53,7 @@ pub fn found(
     }
     filter.newest_first = false;
     store.fetch_pending(view)?;
-    answers::prune(store, view, now)?;
+    answers::prune(store.repository(), view, now)?;
     let mut summaries = view.proposals(&filter, now)?;
     let marks = Marks::of(store, view, now, &summaries)?;
     let known = summaries.iter().map(|summary| (summary.id.clone(), summary.revision.clone()));

@@ -168,9 +168,13 @@ fn refuse_agents(context: &Context, args: &InstallArgs, effect: Effect) -> Resul
     // In the tree of a session they are what the agent proposes.
     if effect.is_here
         && let Ok(found) = Store::discover(&context.directory)
-        && context.refuse_session(&found).is_ok()
+        && context.refuse_session(found.repository()).is_ok()
     {
-        context.refuse_agents_in_session(&found, "write files of the checkout", &command)?;
+        context.refuse_agents_in_session(
+            found.repository(),
+            "write files of the checkout",
+            &command,
+        )?;
     }
     Ok(())
 }

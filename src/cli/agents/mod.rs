@@ -78,8 +78,8 @@ fn harness() -> impl TypedValueParser<Value = &'static Client> {
 /// these. In the tree of a session nothing does.
 pub fn hook_gate(context: &Context, store: &Store, caller: &Caller) -> Option<Gate> {
     let is_held = caller.actor.kind == ActorKind::Agent && !store.is_in_session();
-    store.work_dir().filter(|_| is_held)?;
-    let mut tops = store.work_trees().into_iter();
+    store.repository().work_dir().filter(|_| is_held)?;
+    let mut tops = store.repository().work_trees().into_iter();
     tops.any(|top| target::has_hooks(context, &top, None)).then_some(Gate::Hooks)
 }
 

@@ -6,7 +6,7 @@ use super::file::{self, read, unreadable};
 use super::target::{Scope, targets, top};
 use crate::cli::Context;
 use crate::error::Result;
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// A file of settings with hooks of aye.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Hooked {
 ///
 /// # Errors
 /// `invalid_json`; those of the file system, and of git.
-pub fn hooked(context: &Context, store: &Store) -> Result<Vec<Hooked>> {
+pub fn hooked(context: &Context, repository: &Repository) -> Result<Vec<Hooked>> {
     let mut found = Vec::new();
     for target in targets(context, top(context).as_deref()) {
         let (path, client) = (target.path, target.client);
@@ -47,7 +47,7 @@ pub fn hooked(context: &Context, store: &Store) -> Result<Vec<Hooked>> {
             continue;
         }
         let rest = client.take(&text).map_err(|why| unreadable(&path, &why))?;
-        let is_kept = rest.is_none() && is_tracked(store, &path)?;
+        let is_kept = rest.is_none() && is_tracked(repository, &path)?;
         let is_staying = is_kept && client.form.is_own();
         let rest = rest.or_else(|| (is_kept && !is_staying).then(|| "{}\n".to_owned()));
         found.push(Hooked { path, is_staying, rest });
@@ -59,7 +59,7 @@ pub fn hooked(context: &Context, store: &Store) -> Result<Vec<Hooked>> {
 ///
 /// # Errors
 /// Those of git.
-pub fn is_tracked(store: &Store, path: &Path) -> Result<bool> {
-    let asked = store.git()?.args(["ls-files", "--error-unmatch", "--"]).arg(path);
+pub fn is_tracked(repository: &Repository, path: &Path) -> Result<bool> {
+    let asked = repository.git()?.args(["ls-files", "--error-unmatch", "--"]).arg(path);
     Ok(asked.env("GIT_LITERAL_PATHSPECS", "1").answer()?.ok())
 }

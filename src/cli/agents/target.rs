@@ -58,7 +58,7 @@ impl Target {
 
 /// The top of the work tree.
 pub(super) fn top(context: &Context) -> Option<PathBuf> {
-    Store::discover(&context.directory).ok()?.work_dir()
+    Store::discover(&context.directory).ok()?.repository().work_dir()
 }
 
 /// The directory of the user's own settings of `client`.

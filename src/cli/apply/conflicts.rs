@@ -27,7 +27,9 @@ pub fn refuse_conflicts(
         let refusal = plan.and_then(|plan| decide::apply::conflict(plan, &proposal.id));
         let Some(error) = refusal else { continue };
         let Some(other) = collides_with(shown, at, &related) else {
-            return Err(store.name_sparse(name_lower(context, store, proposal, error)));
+            return Err(store
+                .repository()
+                .name_sparse(name_lower(context, store, proposal, error)));
         };
         let (id, other) = (&proposal.id, other.to_string());
         let message = format!("{id} does not fit on top of {other}, which is to be applied first");

@@ -47,12 +47,12 @@ pub(super) fn run(
         _ if fits => "would be applied".to_owned(),
         _ => "would fit".to_owned(),
     };
-    let options = pager::options(context, store);
+    let options = pager::options(context, store.repository());
     let mut diffs = String::new();
     for shown in &shown {
         // What was proposed is in `aye diff`; here is what would be written otherwise.
         if !shown.is_as_proposed() && shown.plan.refusal().is_none() {
-            let changes = store.with_sources(shown.changes());
+            let changes = store.repository().with_sources(shown.changes());
             if !changes.is_empty() {
                 diffs += &format!("\nFiles now and afterwards ({}):\n", shown.proposal.id);
                 diffs += &diff::changeset(&changes, &options);
@@ -62,7 +62,7 @@ pub(super) fn run(
         diffs += &residue(shown, &options);
     }
     for refusal in shown.iter().filter_map(|shown| shown.plan.refusal()) {
-        show::notice_sparse(context, store, &refusal);
+        show::notice_sparse(context, store.repository(), &refusal);
     }
     answer.proposals.iter().for_each(|item| notice(context, &item.marks));
     context.emit(Format::Text, &answer, || text_with(&answer, heading) + &diffs)?;

@@ -123,7 +123,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let by_flag = context.by_flag(&store, &asking)?;
     if by_flag.is_some() && !args.mark_only {
         let command = format!("{command} --yes");
-        args.branch.require(&store, &proposals, &command)?;
+        args.branch.require(store.repository(), &proposals, &command)?;
     }
     let turn = Turn { args: &args, asking: &asking, by_flag, effect };
     loop {

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::Effect;
 use crate::proposal::{Proposal, ProposalId};
 use crate::render::diff;
+use crate::repository::Repository;
 use crate::store::Store;
 use crate::text::escape;
 
@@ -49,7 +50,7 @@ pub fn each_shown(
     if effect == Effect::MarkOnly {
         return Ok(Vec::new());
     }
-    let mut ahead = Ahead::new(store)?;
+    let mut ahead = Ahead::new(store.repository())?;
     let view = store.view()?;
     let show = |proposal: &Proposal| {
         proposal.require_understood()?;
@@ -90,7 +91,7 @@ pub fn present(
     shown: &[Shown],
     part: Option<&Part>,
 ) -> Result<()> {
-    let options = options(context, store);
+    let options = options(context, store.repository());
     let view = store.view()?;
     let mut text = String::new();
     for shown in shown {
@@ -99,34 +100,38 @@ pub fn present(
         for line in lines(&marks::of(store, &view, shown.proposal.current())?) {
             text += &format!("{line}\n");
         }
-        text += &diff::changeset(&store.with_sources(shown.changes()), &options);
+        text += &diff::changeset(&store.repository().with_sources(shown.changes()), &options);
         text += &already(store, shown, part, &options)?;
         text += &residue(shown, &options);
     }
-    print(context, store, &text)
+    print(context, store.repository(), &text)
 }
 
 /// Shows what is about to be written, and nothing else: files now against files afterwards.
 ///
 /// # Errors
 /// Those of the pager.
-pub fn changes(context: &mut Context, store: &Store, changes: &[FileChange]) -> Result<()> {
+pub fn changes(
+    context: &mut Context,
+    repository: &Repository,
+    changes: &[FileChange],
+) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
-    let text = diff::changeset(changes, &options(context, store));
-    print(context, store, &text)
+    let text = diff::changeset(changes, &options(context, repository));
+    print(context, repository, &text)
 }
 
-fn options(context: &Context, store: &Store) -> diff::Options {
-    let options = pager::options(context, store);
+fn options(context: &Context, repository: &Repository) -> diff::Options {
+    let options = pager::options(context, repository);
     // What is about to be approved is shown, however large.
     diff::Options { all: true, ..options }
 }
 
-fn print(context: &mut Context, store: &Store, text: &str) -> Result<()> {
+fn print(context: &mut Context, repository: &Repository, text: &str) -> Result<()> {
     if text.lines().count() > FIRST_SCREEN {
-        pager::page(context, Some(store), text)?;
+        pager::page(context, Some(repository), text)?;
     } else {
         context.note(text.trim_end());
     }

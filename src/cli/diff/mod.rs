@@ -18,6 +18,7 @@ use crate::decide;
 use crate::error::{Exit, Result, codes};
 use crate::proposal::{Proposal, Status};
 use crate::render::diff as render;
+use crate::repository::Repository;
 use crate::store::Store;
 use crate::text::escape;
 
@@ -81,13 +82,13 @@ pub fn planned(store: &Store, proposal: &Proposal) -> Result<Option<Changeset>> 
 
 /// Says what the files hold that is not the proposal's: beside the diff, which may be a patch for
 /// another program.
-fn foreign(context: &Context, store: &Store, visible: &decide::Visible) {
+fn foreign(context: &Context, repository: &Repository, visible: &decide::Visible) {
     let Some(shown) = &visible.shown else { return };
     let changes: Vec<_> = shown.foreign().map(decide::Residue::change).collect();
     if changes.is_empty() {
         return;
     }
-    let options = pager::options(context, store);
+    let options = pager::options(context, repository);
     context.note("note: these files also hold changes that are not the proposal's:");
     context.note(render::changeset(&changes, &options).trim_end());
 }
@@ -120,6 +121,7 @@ fn by(proposal: &Proposal) -> String {
 /// `proposal_not_found` and its kin; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    let repository = store.repository();
     let proposal = args.which.find(context, &store.view()?)?;
     if let Some(tool) = &args.tool {
         return difftool::run(context, &store, &proposal, tool);
@@ -131,7 +133,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Err(error) if error.is(&codes::SIZE_LIMIT) && !args.paths.is_empty() => {
             let mut records = revision.changes.clone();
             let files = records.iter().map(|record| (&record.path, record.origin.as_ref()));
-            if let Some(wanted) = within(context, &store, &proposal, files, &args.paths)? {
+            if let Some(wanted) = within(context, repository, &proposal, files, &args.paths)? {
                 records.retain(|record| wanted.contains(&record.path));
             }
             (store.asked_for(&records)?, false)
@@ -142,7 +144,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if pending && is_whole {
         context.note(&format!("{}  {}", proposal.at_revision(), by(&proposal)));
         let visible = decide::visible(&store, &store.view()?, &proposal)?;
-        foreign(context, &store, &visible);
+        foreign(context, repository, &visible);
         if !args.proposed {
             already(context, &visible);
         }
@@ -160,7 +162,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                 "note: {below}it does not fit the files as they are ({}); this is what was proposed",
                 escape::line(refusal.message())
             ));
-            show::notice_sparse(context, &store, refusal);
+            show::notice_sparse(context, repository, refusal);
         }
         if !args.proposed && visible.planned && !visible.changes.is_empty() {
             context.note(PLANNED.trim_end());
@@ -171,7 +173,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if is_whole {
         let mut changes = changeset.into_changes();
         let files = changes.iter().map(|change| (&change.path, change.origin.as_ref()));
-        if let Some(wanted) = within(context, &store, &proposal, files, &args.paths)? {
+        if let Some(wanted) = within(context, repository, &proposal, files, &args.paths)? {
             changes.retain(|change| wanted.contains(&change.path));
         }
         changeset = Changeset::new(changes)?;
@@ -182,14 +184,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     marks.retain(|mark| mark.path.as_deref().is_none_or(is_shown));
     notice(context, &marks);
     if context.format_or(Format::Text) != Format::Text {
-        let patch = patch(&store, &changeset);
+        let patch = patch(repository, &changeset);
         let document = Document::new(&proposal, planned, changeset.changes(), &patch);
         return context.emit(Format::Text, &document, String::new);
     }
     if args.diff.patch {
-        return context.print(&patch(&store, &changeset));
+        return context.print(&patch(repository, &changeset));
     }
     let all = !args.paths.is_empty();
-    let text = text(context, &store, &proposal, &changeset, &args.diff, all);
-    pager::page(context, Some(&store), &text)
+    let text = text(context, repository, &proposal, &changeset, &args.diff, all);
+    pager::page(context, Some(repository), &text)
 }

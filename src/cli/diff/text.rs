@@ -5,7 +5,7 @@ use crate::cli::{Context, pager};
 use crate::proposal::Proposal;
 use crate::proposal::event::Subject;
 use crate::render::diff as render;
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// How a diff is shown.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -35,15 +35,15 @@ pub struct DiffArgs {
 /// text for people.
 pub fn bytes(
     context: &Context,
-    store: &Store,
+    repository: &Repository,
     proposal: &Proposal,
     changeset: &Changeset,
     args: &DiffArgs,
 ) -> Vec<u8> {
     if args.patch {
-        patch(store, changeset)
+        patch(repository, changeset)
     } else {
-        text(context, store, proposal, changeset, args, false).into_bytes()
+        text(context, repository, proposal, changeset, args, false).into_bytes()
     }
 }
 
@@ -51,7 +51,7 @@ pub fn bytes(
 /// what is large.
 pub(super) fn text(
     context: &Context,
-    store: &Store,
+    repository: &Repository,
     proposal: &Proposal,
     changeset: &Changeset,
     args: &DiffArgs,
@@ -59,10 +59,10 @@ pub(super) fn text(
 ) -> String {
     let changes = changeset.changes().to_vec();
     let changes = match proposal.subject {
-        Subject::Code => store.with_sources(changes),
+        Subject::Code => repository.with_sources(changes),
         Subject::Memory => changes,
     };
-    let mut options = pager::options(context, store);
+    let mut options = pager::options(context, repository);
     options.all = all;
     if let Some(lines) = args.unified {
         options.context = lines;
@@ -84,6 +84,6 @@ pub(super) fn text(
     }
 }
 
-pub(super) fn patch(store: &Store, changeset: &Changeset) -> Vec<u8> {
-    crate::changeset::emit::git_patch(changeset, store.repo().object_hash())
+pub(super) fn patch(repository: &Repository, changeset: &Changeset) -> Vec<u8> {
+    crate::changeset::emit::git_patch(changeset, repository.repo().object_hash())
 }

@@ -4,13 +4,13 @@ use crate::changeset::RepoPath;
 use crate::cli::{Context, paths};
 use crate::error::{Error, Result, codes};
 use crate::proposal::Proposal;
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// Those of `files`, each with the one that it comes from, at or below `typed`; both sides of a rename where one of
 /// them is. `None`: all of them.
 pub(super) fn within<'f>(
     context: &Context,
-    store: &Store,
+    repository: &Repository,
     proposal: &Proposal,
     files: impl Iterator<Item = (&'f RepoPath, Option<&'f RepoPath>)> + Clone,
     typed: &[std::ffi::OsString],
@@ -20,9 +20,9 @@ pub(super) fn within<'f>(
     }
     let mut wanted = Vec::with_capacity(typed.len());
     for text in typed {
-        let is_top =
-            text == "." && store.prefix(&context.path_base(store)).is_none_or(|at| at.is_empty());
-        let path = if is_top { return Ok(None) } else { paths::typed(context, store, text)? };
+        let is_top = text == "."
+            && repository.prefix(&context.path_base(repository)).is_none_or(|at| at.is_empty());
+        let path = if is_top { return Ok(None) } else { paths::typed(context, repository, text)? };
         let below = |one: &RepoPath| *one == path || one.parents().any(|parent| parent == path);
         let found: Vec<RepoPath> = files
             .clone()

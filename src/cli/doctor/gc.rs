@@ -31,7 +31,7 @@ pub struct GcArgs {
 pub fn run(context: &mut Context, args: &GcArgs) -> Result<Exit> {
     let store = context.store()?;
     context.refuse_agents("fold lanes", "aye doctor --gc")?;
-    let actor = context.actor(&store);
+    let actor = context.actor(store.repository());
     let before = context.now - Duration::days(i64::from(args.keep));
     let folding = Folding { all: args.now, before, dry_run: args.dry_run };
     let folded = store.fold_lanes(&actor, context.now, folding)?;

@@ -6,7 +6,7 @@ use std::io::Read as _;
 
 use crate::cli::Context;
 use crate::error::{Error, Result};
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// One ref that is sent.
 pub(super) struct Ref {
@@ -31,14 +31,14 @@ pub(super) struct Push {
 }
 
 impl Push {
-    /// Of a hook that was run with `args`; `store` is what the names are looked up in, if it can be opened.
+    /// Of a hook that was run with `args`; `repository` is what the names are looked up in, if it can be opened.
     ///
     /// # Errors
     /// `io_error` if standard input cannot be read.
     pub(super) fn read(
         context: &Context,
         args: &[OsString],
-        store: Option<&Store>,
+        repository: Option<&Repository>,
     ) -> Result<Self> {
         let var = |name: &str| context.var(name).map(|value| value.to_string_lossy().into_owned());
         let of = |at: usize, name: &str| match args.get(at) {
@@ -50,7 +50,7 @@ impl Push {
             var("PRE_COMMIT_LOCAL_BRANCH").zip(var("PRE_COMMIT_REMOTE_BRANCH"))
         {
             // Without a commit where all of a history is sent.
-            let id = || store?.repo().rev_parse_single(&*here).ok().map(|id| id.to_string());
+            let id = || repository?.repo().rev_parse_single(&*here).ok().map(|id| id.to_string());
             let to = var("PRE_COMMIT_TO_REF").or_else(id).unwrap_or_default();
             let from = var("PRE_COMMIT_FROM_REF").unwrap_or_else(|| "0".to_owned());
             text = format!("{here} {to} {there} {from}");

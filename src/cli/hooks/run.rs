@@ -66,7 +66,8 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     )]);
     let opened = context.store_here();
     let found = opened.as_ref().ok();
-    let Push { remote, url, refs: pushed } = Push::read(context, args, found)?;
+    let Push { remote, url, refs: pushed } =
+        Push::read(context, args, found.map(|store| store.repository()))?;
     if pushed.is_empty() {
         return Ok(report);
     }
@@ -101,13 +102,15 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
         |push: &&Ref| [&push.here, &push.there].iter().any(|it| it.starts_with("refs/aye/"));
     let pushed: Vec<&Ref> = pushed.iter().filter(|push| !is_lane(push)).collect();
     let is_here = |id: &&str| {
-        gix::ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| store.repo().has_object(id))
+        gix::ObjectId::from_hex(id.as_bytes())
+            .is_ok_and(|id| store.repository().repo().has_object(id))
     };
     let known = pushed.iter().map(|push| push.remote.as_str()).filter(is_here);
     let sent = pushed.iter().map(|push| push.local.as_str());
     let arguments: Vec<&str> = sent.chain(["--not", "--remotes"]).chain(known).collect();
-    let ids = if pushed.is_empty() { Vec::new() } else { commits::list(store, &arguments)? };
-    let (scope, fail_on) = (Scope::default(), check::hook_fail_on(context, store));
+    let ids =
+        if pushed.is_empty() { Vec::new() } else { commits::list(store.repository(), &arguments)? };
+    let (scope, fail_on) = (Scope::default(), check::hook_fail_on(context, store.repository()));
     let pending = Pending::new(&view, context.now, &scope, &[]);
     let now = context.now;
     let (view, pending, scope, fail_on) = (&view, &pending, &scope, &fail_on);
@@ -138,8 +141,8 @@ fn post_commit(context: &mut Context) -> Result<()> {
     if !view.has_events() || store.require_lane().is_err() || store.is_in_trial() {
         return Ok(());
     }
-    let Ok(head) = store.repo().head_id() else { return Ok(()) };
-    let commit = commits::read(&store, head.detach())?;
+    let Ok(head) = store.repository().repo().head_id() else { return Ok(()) };
+    let commit = commits::read(store.repository(), head.detach())?;
     let id = commit.id.to_string();
     let mut held: Vec<Proposal> = Vec::new();
     for name in &commit.proposal_ids {
@@ -153,7 +156,7 @@ fn post_commit(context: &mut Context) -> Result<()> {
     if held.is_empty() {
         return Ok(());
     }
-    let actor = context.actor(&store);
+    let actor = context.actor(store.repository());
     store.write(&actor, context.now, |writer| {
         for proposal in &held {
             let note = Note::Committed(Committed { commit: id.clone() });

@@ -34,7 +34,7 @@ pub(super) fn add(context: &mut Context, args: &[OsString]) -> Result<()> {
     if proposals.is_empty() || !is_written(context, Path::new(file))? {
         return Ok(());
     }
-    let is_wanted = store.settings().is_ok_and(|settings| settings.assisted_by);
+    let is_wanted = store.repository().settings().is_ok_and(|settings| settings.assisted_by);
     let lines = |proposal| trailers::of(proposal, &steps::reviewers(&store, proposal), is_wanted);
     let mut all: Vec<String> = proposals.iter().flat_map(lines).collect();
     // All of a kind together: a name that stands for several proposals is written once.

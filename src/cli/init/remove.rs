@@ -53,25 +53,26 @@ struct Removal {
 /// those of the store and the file system.
 pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     let store = context.store()?;
+    let repository = store.repository();
     let view = store.readable_view()?;
     let held = store.held(&view, context.now)?;
-    let hooks = Place::find(&store)?;
-    let hooked = agents::hooked(context, &store)?;
+    let hooks = Place::find(repository)?;
+    let hooked = agents::hooked(context, repository)?;
     let names = |staying: bool| {
         let some = hooked.iter().filter(move |it| it.is_staying == staying);
         some.map(|it| it.path.display().to_string()).collect::<Vec<_>>()
     };
-    let blocks = Blocks::find(&store)?;
+    let blocks = Blocks::find(repository)?;
     let mut tracked = names(true);
     tracked.extend(blocks.tracked.iter().map(ToString::to_string));
     let removal = Removal {
         hooks: hooks.installed().into_iter().map(Hook::name).collect(),
-        sessions: session::names(context, &store)?,
+        sessions: session::names(context, repository)?,
         settings: names(false),
         instructions: blocks.names().collect(),
         edited: blocks.edited.clone(),
         tracked,
-        configuration: configuration::present(&store)?,
+        configuration: configuration::present(repository)?,
     };
     // What no proposal has is nowhere else.
     let sessions = session::hold_all(context, &store)?;
@@ -92,16 +93,16 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     }
     // Before anything is gone.
     held.require_as_shown(&store.held(&store.readable_view()?, context.now)?)?;
-    let begun = session::names(context, &store)?;
+    let begun = session::names(context, repository)?;
     if let Some(name) = begun.iter().find(|name| !removal.sessions.contains(name)) {
         let message = format!("session {name} has begun since the sessions were shown");
         return Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
             .hint("nothing was removed; look again: aye init --remove --dry-run"));
     }
-    session::end_all(context, &store, sessions)?;
-    agents::hooked(context, &store)?.iter().try_for_each(agents::Hooked::take_out)?;
-    blocks.take_out(&store)?;
-    configuration::remove(&store, &removal.configuration)?;
+    session::end_all(context, repository, sessions)?;
+    agents::hooked(context, repository)?.iter().try_for_each(agents::Hooked::take_out)?;
+    blocks.take_out(repository)?;
+    configuration::remove(repository, &removal.configuration)?;
     remove(&store, &held, context.now, &hooks)?;
     context.print(format!("removed {lost}").as_bytes())
 }
@@ -109,11 +110,12 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
 /// Removes it all, with nobody writing files meanwhile. The refs go first: until they are gone,
 /// everything else can be rebuilt from them.
 fn remove(store: &Store, shown: &Held, now: DateTime<Utc>, hooks: &Place) -> Result<()> {
-    if store.private()?.is_some() {
+    let repository = store.repository();
+    if repository.private()?.is_some() {
         let journal = apply::lock(store)?;
         store.remove_held(shown, now)?;
-        if store.work_dir().is_some() {
-            task_plan::project(store, &store.readable_view()?, &store.branch())?;
+        if repository.work_dir().is_some() {
+            task_plan::project(repository, &store.readable_view()?, &repository.branch())?;
         }
         hooks.uninstall(&Hook::ALL)?;
         store.remove_private()?;

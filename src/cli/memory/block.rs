@@ -11,7 +11,7 @@ use crate::cli::agents;
 use crate::error::Result;
 use crate::harness::guide;
 use crate::memory::scaffold::{is_edited, with_block, without_block};
-use crate::store::Store;
+use crate::repository::Repository;
 use crate::worktree::{Flush, Worktree};
 
 /// What most agents read.
@@ -109,12 +109,12 @@ impl Blocks {
     ///
     /// # Errors
     /// Those of git.
-    pub fn find(store: &Store) -> Result<Self> {
+    pub fn find(repository: &Repository) -> Result<Self> {
         let mut blocks = Self::default();
-        if store.work_dir().is_none() {
+        if repository.work_dir().is_none() {
             return Ok(blocks);
         }
-        let tree = store.worktree()?;
+        let tree = repository.worktree()?;
         for name in [AGENTS, CLAUDE] {
             let path = RepoPath::new(name)?;
             // What cannot be read is not what `init` has written: a symlink, a directory.
@@ -126,7 +126,7 @@ impl Blocks {
             }
             if with_block(text, guide::TEXT) != text {
                 blocks.edited.push(name);
-            } else if left.trim().is_empty() && agents::is_tracked(store, &path.to_path())? {
+            } else if left.trim().is_empty() && agents::is_tracked(repository, &path.to_path())? {
                 blocks.tracked.push(name);
             } else {
                 file.bytes = left.into();
@@ -145,9 +145,9 @@ impl Blocks {
     ///
     /// # Errors
     /// Those of the work tree.
-    pub fn take_out(&self, store: &Store) -> Result<()> {
+    pub fn take_out(&self, repository: &Repository) -> Result<()> {
         for (_, path, file) in &self.taken {
-            let tree = store.worktree()?;
+            let tree = repository.worktree()?;
             if file.bytes.trim().is_empty() {
                 tree.remove_file(path)?;
             } else {

@@ -82,7 +82,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// `invalid_argument` for a name with control characters; `memory_not_initialized` where git has a file that
 /// the work tree lacks; those of the work tree.
 pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initialized> {
-    let tree = store.worktree()?;
+    let tree = store.repository().worktree()?;
     if args.name.as_ref().is_some_and(|name| name.contains(char::is_control)) {
         return Err(Error::new(
             &codes::INVALID_ARGUMENT,
@@ -102,7 +102,7 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
     for (path, _) in wanted.iter().filter(|(path, _)| !path.starts_with('.')) {
         let path = repo_path(path)?;
         if tree.file(&path)?.is_none()
-            && let Some(error) = store.lacking(&NOT_INITIALIZED, &path, DIR)
+            && let Some(error) = store.repository().lacking(&NOT_INITIALIZED, &path, DIR)
         {
             return Err(error);
         }

@@ -80,7 +80,7 @@ pub struct Answer<T> {
 
 /// The memory of the repository the command runs in.
 fn open<'a>(context: &Context, store: &'a Store) -> Result<Service<'a>> {
-    Service::open(store, context.actor(store), context.now)
+    Service::open(store, context.actor(store.repository()), context.now)
 }
 
 /// Prints a response; its exit status is a negative answer where it was rejected.

@@ -6,7 +6,7 @@ use super::super::{Context, paths};
 use crate::changeset::snippet::{Action, Edit};
 use crate::changeset::{Mode, Occurrence, Snippet, codes as changeset_codes};
 use crate::error::{Error, Result, codes};
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// The edit as it was typed.
 #[derive(Debug, Default, clap::Args)]
@@ -82,7 +82,12 @@ impl EditArgs {
     ///
     /// # Errors
     /// `usage` for a wrong combination; `path_invalid`; `file_not_found`.
-    pub fn read(self, context: &Context, store: &Store, limit: u64) -> Result<Option<Edit>> {
+    pub fn read(
+        self,
+        context: &Context,
+        repository: &Repository,
+        limit: u64,
+    ) -> Result<Option<Edit>> {
         let from_stdin = [&self.old_file, &self.new_file, &self.content_file];
         if from_stdin.iter().filter(|file| file.as_deref() == Some("-".as_ref())).count() > 1 {
             return Err(Error::new(&codes::USAGE, "standard input (-) can be read only once")
@@ -103,7 +108,7 @@ impl EditArgs {
             return Err(Error::new(&codes::USAGE, "which file? its options are given without it")
                 .hint("give its PATH"));
         };
-        let path = paths::typed(context, store, &path)?;
+        let path = paths::typed(context, repository, &path)?;
         let action = match (self.delete, content, old, new) {
             (true, None, None, None) => Action::Delete,
             (false, Some(content), None, None) => {

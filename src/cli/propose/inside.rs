@@ -12,6 +12,7 @@ use crate::changeset::patch::limits;
 use crate::cli::session::met;
 use crate::cli::{Context, Format, paths};
 use crate::error::{Error, Exit, Result};
+use crate::repository::Repository;
 use crate::session::home::not_found;
 use crate::session::{Home, codes};
 use crate::store::Store;
@@ -25,11 +26,11 @@ use crate::text::escape;
 pub fn run(
     context: &mut Context,
     mut store: Store,
-    found: &Store,
+    found: &Repository,
     name: &str,
     args: Args,
 ) -> Result<Exit> {
-    let home = Home::open(store.common_dir(), &context.state_directory()?)?;
+    let home = Home::open(store.repository().common_dir(), &context.state_directory()?)?;
     let home = home.ok_or_else(|| not_found(name))?;
     let record = home.record(name)?;
     let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
@@ -58,7 +59,7 @@ pub fn run(
     let session = context.session_of_agent(&store, &record.agent, "aye run");
     let changing = match home.change(name) {
         Ok(changing) => changing,
-        Err(error) if context.is_sandboxed(&error, &store) => {
+        Err(error) if context.is_sandboxed(&error, store.repository()) => {
             inside::leave(&store, &home.tree(name), wanted, meta.details())?;
             return spooled(context, name);
         }

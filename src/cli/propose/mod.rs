@@ -23,7 +23,7 @@ use crate::app::{self, capture};
 use crate::changeset::snippet::Edit;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::InputForm;
-use crate::repository::{DURATION, parse_duration};
+use crate::repository::{DURATION, Repository, parse_duration};
 use crate::store::{Audience, Store};
 
 /// Propose a change: files stay as they are until a person applies it.
@@ -123,11 +123,11 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// Those of matching and of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let found = Store::discover(&context.directory)?;
-    if let Some((store, name)) = context.session_around(&found) {
-        return inside::run(context, store, &found, &name, args);
+    if let Some((store, name)) = context.session_around(found.repository()) {
+        return inside::run(context, store, found.repository(), &name, args);
     }
     let store = context.prepared(found)?;
-    let _head = store.pin_head();
+    let _head = store.repository().pin_head();
     if args.public.public {
         context.refuse_agents("publish what would be private", "aye propose --public")?;
     }
@@ -138,7 +138,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let draft = match args.source.read(context, &session, on.clone().into())? {
         Some(draft) => draft,
         None => {
-            let edits = compile(context, &store, args.edits, args.from_json, &mut meta)?;
+            let edits =
+                compile(context, store.repository(), args.edits, args.from_json, &mut meta)?;
             capture::edits(&session, edits, &on.into(), InputForm::Snippet)
                 .map_err(|error| if is_json { error } else { name_flag(error) })?
         }
@@ -156,19 +157,19 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 fn compile(
     context: &Context,
-    store: &Store,
+    repository: &Repository,
     edits: EditArgs,
     from_json: Option<OsString>,
     meta: &mut Meta,
 ) -> Result<Vec<Edit>> {
-    let limit = store.settings()?.max_file_size;
+    let limit = repository.settings()?.max_file_size;
     let edits = match from_json {
         Some(file) => {
             let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
             request.fill(meta)?;
-            request.edits(|path| store.given(path))?
+            request.edits(|path| repository.given(path))?
         }
-        None => edits.read(context, store, limit)?.into_iter().collect(),
+        None => edits.read(context, repository, limit)?.into_iter().collect(),
     };
     if edits.is_empty() {
         return Err(Error::new(&codes::USAGE, "nothing to propose: no file and no edit given")

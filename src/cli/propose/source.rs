@@ -93,12 +93,13 @@ impl SourceArgs {
         } else if let Some((specs, take_back)) = self.files() {
             match &self.since {
                 Some(since) => {
-                    let typed = |path: &OsString| paths::typed(context, session.store, path);
+                    let typed =
+                        |path: &OsString| paths::typed(context, session.store.repository(), path);
                     let paths = specs.iter().map(typed).collect::<Result<_>>()?;
                     Source::Since { since: Since::parse(since, session.now), paths, take_back }
                 }
                 None => {
-                    let base = context.path_base(session.store);
+                    let base = context.path_base(session.store.repository());
                     Source::Worktree { specs: specs.to_vec(), base, take_back }
                 }
             }

@@ -9,8 +9,9 @@ use crate::cli::which::{self, Several};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::{ActorKind, ProposalId, Status};
 use crate::render::overview;
+use crate::repository::Repository;
 use crate::review::terminal::{self, End};
-use crate::store::{Store, Summary, View};
+use crate::store::{Summary, View};
 use crate::text::escape;
 
 /// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
@@ -73,7 +74,7 @@ const FEW: usize = 3;
 /// `proposal_not_found` and its kin, `not_pending` for an id that was named; those of the store.
 pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let actor = context.actor(&store);
+    let actor = context.actor(store.repository());
     let view = store.view()?;
     if args.these.latest {
         args.these.ids.push(which::latest(&view, context.now)?.id.to_string());
@@ -91,14 +92,14 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     }
     if actor.kind == ActorKind::Agent || !context.interactive() {
         if args.overview {
-            print_overview(context, &store, &found)?;
+            print_overview(context, store.repository(), &found)?;
         } else {
             print_waiting(context, &view, &found, actor.kind)?;
         }
         return Ok(refuse(context, tickets.len(), actor.kind));
     }
     let known = found.known.clone();
-    let mut options = pager::options(context, &store);
+    let mut options = pager::options(context, store.repository());
     if let Some(lines) = args.unified {
         options.context = lines;
     }
@@ -120,8 +121,8 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
 }
 
 /// The overview where nobody is asked.
-fn print_overview(context: &mut Context, store: &Store, found: &Found) -> Result<Exit> {
-    let palette = pager::palette(context, store);
+fn print_overview(context: &mut Context, repository: &Repository, found: &Found) -> Result<Exit> {
+    let palette = pager::palette(context, repository);
     let columns = pager::columns().unwrap_or(marks::PRINTED);
     let number = |id: &ProposalId| found.tickets.iter().position(|ticket| ticket.id == *id);
     let groups = marks::grouped(&found.all, &found.marks, context.now, |id| Some(number(id)? + 1));

@@ -28,9 +28,10 @@ pub fn rebase(
     } else {
         Some(context.own(store, proposal, &format!("aye revise {}", proposal.id))?)
     };
-    let plan = decide::plan_wherever(store, &store.view()?, proposal, &store.worktree()?)?;
+    let plan =
+        decide::plan_wherever(store, &store.view()?, proposal, &store.repository().worktree()?)?;
     if let Some(refusal) = decide::apply::conflict(&plan, &proposal.id) {
-        return Err(store.name_sparse(refusal));
+        return Err(store.repository().name_sparse(refusal));
     }
     let old = store.changeset(&proposal.current().changes)?;
     let origin = |file: &Planned| {

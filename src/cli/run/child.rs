@@ -11,8 +11,8 @@ use crate::cli::child::Stop;
 use crate::cli::{Context, shared};
 use crate::error::{Error, Result, codes};
 use crate::git;
+use crate::repository::Repository;
 use crate::session::home::Held;
-use crate::store::Store;
 use crate::text::escape;
 
 /// How the command ended.
@@ -26,13 +26,13 @@ pub(super) struct Status {
 /// itself: Ctrl-C is for it alone, and a signal that asks aye to end is passed on.
 pub(super) fn execute(
     context: &Context,
-    store: &Store,
+    repository: &Repository,
     top: &Path,
     held: &Held,
     agent: &str,
     words: &[OsString],
 ) -> Result<Status> {
-    let prefix = store.prefix(&context.directory).unwrap_or_default();
+    let prefix = repository.prefix(&context.directory).unwrap_or_default();
     let inside = bstr::ByteSlice::to_path(prefix.as_slice()).map(|prefix| top.join(prefix));
     let directory = inside.ok().filter(|directory| directory.is_dir());
     // Without the slash behind.

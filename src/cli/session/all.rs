@@ -4,6 +4,7 @@ use super::lines;
 use crate::app::ending::{end, finish, refuse_unsubmitted};
 use crate::cli::Context;
 use crate::error::Result;
+use crate::repository::Repository;
 use crate::session::Home;
 use crate::session::home::{Held, State};
 use crate::session::strays::Strays;
@@ -13,15 +14,15 @@ use crate::store::Store;
 ///
 /// # Errors
 /// `private_dir_unsafe`.
-pub(in crate::cli) fn names(context: &Context, store: &Store) -> Result<Vec<String>> {
-    Ok(home(context, store)?.map(|home| home.names()).unwrap_or_default())
+pub(in crate::cli) fn names(context: &Context, repository: &Repository) -> Result<Vec<String>> {
+    Ok(home(context, repository)?.map(|home| home.names()).unwrap_or_default())
 }
 
 /// Where sessions are kept; `None` where there is no place, or never was a session.
-fn home(context: &Context, store: &Store) -> Result<Option<Home>> {
+fn home(context: &Context, repository: &Repository) -> Result<Option<Home>> {
     let Ok(state) = context.state_directory() else { return Ok(None) };
-    let home = Home::open(store.common_dir(), &state)?;
-    home.iter().for_each(|home| drop(finish(store, home)));
+    let home = Home::open(repository.common_dir(), &state)?;
+    home.iter().for_each(|home| drop(finish(repository, home)));
     Ok(home)
 }
 
@@ -30,7 +31,7 @@ fn home(context: &Context, store: &Store) -> Result<Option<Home>> {
 /// # Errors
 /// `session_live`, `session_unsubmitted`.
 pub(in crate::cli) fn hold_all(context: &Context, store: &Store) -> Result<Vec<(Held, Strays)>> {
-    let Some(home) = home(context, store)? else { return Ok(Vec::new()) };
+    let Some(home) = home(context, store.repository())? else { return Ok(Vec::new()) };
     let hold = |name: String| {
         let held = home.hold(&name)?;
         let strays = refuse_unsubmitted(store, &home, &name)?;
@@ -45,20 +46,20 @@ pub(in crate::cli) fn hold_all(context: &Context, store: &Store) -> Result<Vec<(
 /// As [`end`].
 pub(in crate::cli) fn end_all(
     context: &Context,
-    store: &Store,
+    repository: &Repository,
     held: Vec<(Held, Strays)>,
 ) -> Result<()> {
-    let Some(home) = home(context, store)? else { return Ok(()) };
+    let Some(home) = home(context, repository)? else { return Ok(()) };
     for (held, strays) in held {
-        let found = end(store, &home, held, &strays, context.now)?;
+        let found = end(repository, &home, held, &strays, context.now)?;
         lines::strays(&found).iter().for_each(|line| context.note(line));
     }
     Ok(())
 }
 
 /// Says of a repository which of its sessions were left; nothing where that cannot be seen.
-pub(in crate::cli) fn note_left_of(context: &Context, store: &Store) {
-    if let Ok(Some(home)) = home(context, store) {
+pub(in crate::cli) fn note_left_of(context: &Context, repository: &Repository) {
+    if let Ok(Some(home)) = home(context, repository) {
         note_left(context, &home);
     }
 }

@@ -24,8 +24,9 @@ use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, Status};
 use crate::render::age;
 use crate::render::style::{Palette, Role};
+use crate::repository::Repository;
 use crate::scan::gate;
-use crate::store::{Audience, Store};
+use crate::store::Audience;
 use crate::text::escape;
 
 /// Show a proposal: who, why, its state, its comments, its diff.
@@ -54,6 +55,7 @@ pub struct Args {
 /// is; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    let repository = store.repository();
     let view = store.view()?;
     let proposal = args.which.find(context, &view)?;
     let audience = view.audience(&proposal.id)?;
@@ -82,13 +84,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         if changes.iter().any(|change| change.origin.is_some())
             && let Ok(changeset) = store.changeset(changes)
         {
-            document.compare(&store.with_named_sources(changeset.into_changes()));
+            document.compare(&repository.with_named_sources(changeset.into_changes()));
         }
         return context.emit(Format::Text, &document, String::new);
     }
-    let palette = pager::palette(context, &store);
+    let palette = pager::palette(context, repository);
     let readable = Readable::load(&store, &proposal.current().changes)?;
-    let head = store.head_ref();
+    let head = repository.head_ref();
     let facts = Facts {
         status,
         audience: &audience,
@@ -102,7 +104,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         text += &decided_elsewhere(&heard, &palette);
     }
     if status == Status::Pending {
-        text += &warnings(&store, &proposal, &readable, &marks, &palette);
+        text += &warnings(repository, &proposal, &readable, &marks, &palette);
     }
     text += &said(&proposal, &store.places(&proposal), &palette, context.now);
     let mut text = text.into_bytes();
@@ -118,9 +120,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             text.extend(diff::PLANNED.bytes());
         }
         let changeset = planned.as_ref().unwrap_or(&readable.changeset);
-        text.extend(diff::bytes(context, &store, &proposal, changeset, &args.diff));
+        text.extend(diff::bytes(context, repository, &proposal, changeset, &args.diff));
     }
-    pager::page(context, Some(&store), &text)?;
+    pager::page(context, Some(repository), &text)?;
     // What is only too large is shown to whoever asks for it.
     let mut missing = readable.missing.into_iter().filter(|(_, error)| !error.is(&SIZE_LIMIT));
     match missing.next() {
@@ -144,14 +146,14 @@ fn decided_elsewhere(heard: &Audience, palette: &Palette) -> String {
 
 /// What deserves a second look in a pending proposal, which has these `marks`.
 fn warnings(
-    store: &Store,
+    repository: &Repository,
     proposal: &Proposal,
     readable: &Readable,
     marks: &[Mark],
     palette: &Palette,
 ) -> String {
     let warnings = match proposal.subject {
-        Subject::Code => gate::files(store, &readable.changeset, |path, line| {
+        Subject::Code => gate::files(repository, &readable.changeset, |path, line| {
             marks.iter().any(|mark| mark.is_at(path, line))
         }),
         Subject::Memory => Vec::new(),

@@ -5,13 +5,15 @@ use crate::cli::Context;
 use crate::cli::marks::lines;
 use crate::error::Error;
 use crate::render::style::{Palette, Role};
+use crate::repository::Repository;
 use crate::scan::gate::Warning;
-use crate::store::Store;
 use crate::text::escape;
 
 /// Says of a file that is not there only because the sparse checkout excludes it, by `refusal`, what to do.
-pub fn notice_sparse(context: &Context, store: &Store, refusal: &Error) {
-    if let (Some(path), Some(hint)) = (store.left_out(refusal), store.sparse_hint(refusal)) {
+pub fn notice_sparse(context: &Context, repository: &Repository, refusal: &Error) {
+    if let (Some(path), Some(hint)) =
+        (repository.left_out(refusal), repository.sparse_hint(refusal))
+    {
         context.note(&format!("note: {}: {}", escape::line(&path), escape::line(&hint)));
     }
 }

@@ -11,7 +11,8 @@ use crate::error::{Error, Exit, Result};
 use crate::proposal::event::Check;
 use crate::proposal::try_result::{self, TryResult};
 use crate::proposal::{Note, Proposal, ProposalId, codes};
-use crate::store::{Store, View};
+use crate::repository::Repository;
+use crate::store::View;
 use crate::text::escape;
 
 /// Records all `files`, or none of them.
@@ -26,11 +27,11 @@ pub fn run(context: &mut Context, files: &[OsString]) -> Result<Exit> {
         let shown = file.to_string_lossy().into_owned();
         let bytes = paths::content(context, file, try_result::MAX_BYTES as u64)?;
         let result = TryResult::from_bytes(&bytes).map_err(|error| error.after(&shown))?;
-        require_here(&store, &result).map_err(|error| error.after(&shown))?;
+        require_here(store.repository(), &result).map_err(|error| error.after(&shown))?;
         results.push((shown, result));
     }
     store.require_lane()?;
-    let actor = context.actor(&store);
+    let actor = context.actor(store.repository());
     let lines = store.write(&actor, context.now, |writer| {
         let mut known = BTreeSet::new();
         let mut lines = String::new();
@@ -68,8 +69,8 @@ fn is_same(one: &Check, other: &Check) -> bool {
 }
 
 /// Refuses a result of a repository with another name than this one's.
-fn require_here(store: &Store, result: &TryResult) -> Result<()> {
-    let here = store.policy().ok().and_then(|policy| policy.repository);
+fn require_here(repository: &Repository, result: &TryResult) -> Result<()> {
+    let here = repository.policy().ok().and_then(|policy| policy.repository);
     match (&result.repository, here) {
         (Some(there), Some(here)) if *there != here => Err(Error::new(
             &codes::TRY_RESULT_INVALID,

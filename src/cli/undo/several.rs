@@ -78,7 +78,7 @@ pub(super) fn undo(
 fn list(context: &Context, store: &Store, found: &[Proposal], dry_run: bool) -> Result<()> {
     // A list that has scrolled away tells nobody what the question is about.
     let listed = if dry_run { found.len() } else { found.len().min(LISTED) };
-    let head = store.head_ref();
+    let head = store.repository().head_ref();
     for proposal in &found[..listed] {
         let target = applied_on(store, proposal)?;
         let there = target.as_ref().and_then(|target| target.elsewhere(head.as_deref()));
@@ -95,7 +95,7 @@ fn list(context: &Context, store: &Store, found: &[Proposal], dry_run: bool) -> 
 fn one(context: &Context, store: &Store, proposal: &Proposal, seen: &Seen) -> Result<Outcome> {
     let proposals = std::slice::from_ref(proposal);
     let (verb, command) = (Verb::Undo, format!("aye undo {}", proposal.id));
-    let (caller, evidence) = (context.caller(store), Evidence::Terminal);
+    let (caller, evidence) = (context.caller(store.repository()), Evidence::Terminal);
     let authority = decide::authorise(store, &caller, verb, proposals, &evidence, &command)?;
     if is_no(proposal) {
         reopen(context, store, &authority, proposal, seen)

@@ -5,7 +5,7 @@ use crate::memory::disk::{Disk, repo_path};
 use crate::memory::plan::{Files as _, text_hash};
 use crate::memory::settings::{Settings, manifest, schema};
 use crate::memory::{DIR, codes};
-use crate::store::Store;
+use crate::repository::Repository;
 
 /// Settings in force.
 pub(super) struct InForce {
@@ -33,8 +33,8 @@ impl MetaFiles {
     }
 
     /// As HEAD has them.
-    fn in_head(store: &Store) -> Option<Self> {
-        let directory = super::head_directory(store)?;
+    fn in_head(repository: &Repository) -> Option<Self> {
+        let directory = super::head_directory(repository)?;
         let bytes = |path: &str| {
             let blob = super::blob_in(&directory, path)?.object().ok()?;
             Some(blob.detach().data)
@@ -56,17 +56,17 @@ impl MetaFiles {
 ///
 /// # Errors
 /// `memory_not_initialized`, `memory_config_invalid`, `unsupported_store_format`.
-pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
+pub(super) fn read(repository: &Repository, disk: &Disk<'_>) -> Result<InForce> {
     let Some(written) = MetaFiles::on(disk)? else {
         let code = &codes::NOT_INITIALIZED;
-        let lacking = store.lacking(code, &repo_path(manifest::PATH)?, DIR);
+        let lacking = repository.lacking(code, &repo_path(manifest::PATH)?, DIR);
         return Err(lacking.unwrap_or_else(|| {
             Error::new(code, format!("there is no {DIR}/{} here", manifest::PATH))
                 .hint("start a memory store with `aye memory init`")
         }));
     };
     let settings = written.read()?;
-    let agreed = MetaFiles::in_head(store);
+    let agreed = MetaFiles::in_head(repository);
     let (mut key, uncommitted) = (written.key(), agreed.is_none());
     let mut in_force = (settings, Vec::new());
     if let Some(agreed) = agreed.filter(|agreed| *agreed != written) {
@@ -82,19 +82,19 @@ pub(super) fn read(store: &Store, disk: &Disk<'_>) -> Result<InForce> {
 ///
 /// # Errors
 /// `memory_config_invalid`, `unsupported_store_format`.
-pub(super) fn committed(store: &Store) -> Result<Option<Settings>> {
-    MetaFiles::in_head(store).map(|written| written.read()).transpose()
+pub(super) fn committed(repository: &Repository) -> Result<Option<Settings>> {
+    MetaFiles::in_head(repository).map(|written| written.read()).transpose()
 }
 
 /// What is wrong with the settings in HEAD and in the work tree; nothing where there are none.
-pub fn settings_problems(store: &Store) -> Vec<Error> {
-    let in_head = committed(store).err().map(|error| {
+pub fn settings_problems(repository: &Repository) -> Vec<Error> {
+    let in_head = committed(repository).err().map(|error| {
         let message = format!("{DIR}/{} (in HEAD)", error.message());
         let hint = error.hint_text().unwrap_or("commit a corrected one").to_owned();
         Error::new(error.code(), message).hint(hint)
     });
     let mine = || {
-        let worktree = store.worktree().ok()?;
+        let worktree = repository.worktree().ok()?;
         MetaFiles::on(&Disk(&worktree)).ok()??.read().err()
     };
     let is_same =

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Service;
-use super::locate::{Repository, note};
+use super::locate::{Cited, note};
 use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ impl Service<'_> {
     /// Whether anything that a pending proposal was written for is not so any more. While its files are what it starts
     /// from, nothing is; else its targets are looked for again, without looking over texts, as staging has done.
     pub(super) fn has_drifted(&self, proposal: &Proposal) -> bool {
-        let tree = self.store.worktree();
+        let tree = self.store.repository().worktree();
         let is_as_it_was = |change: &ChangeRecord| {
             let Ok(tree) = &tree else { return false };
             let now = tree.file(&change.path);
@@ -75,7 +75,7 @@ impl Service<'_> {
             settings: &self.settings,
             files,
             guard,
-            sources: &Repository(self.store),
+            sources: &Cited(self.store.repository()),
             at: proposal.current().at,
             branch: note(proposal, "branch").and_then(Value::as_str),
         };

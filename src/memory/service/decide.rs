@@ -190,8 +190,12 @@ fn conflict(proposal: &Proposal, path: &str, why: &str) -> Error {
 /// # Errors
 /// Those of the work tree.
 pub fn project(store: &Store, proposal: &Proposal, pending: bool) -> Result<()> {
-    if store.work_dir().is_none() {
+    if store.repository().work_dir().is_none() {
         return Ok(());
     }
-    if pending { staging::make(store, proposal) } else { staging::remove(store, proposal) }
+    if pending {
+        staging::make(store, proposal)
+    } else {
+        staging::remove(store.repository(), proposal)
+    }
 }

@@ -6,12 +6,13 @@ use crate::error::Result;
 use crate::memory::provenance::Sources;
 use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, Status};
-use crate::store::{Filter, Store, View};
+use crate::repository::Repository;
+use crate::store::{Filter, View};
 
 /// Cited files, looked up in the work tree and in git.
-pub struct Repository<'a>(pub &'a Store);
+pub struct Cited<'a>(pub &'a Repository);
 
-impl Sources for Repository<'_> {
+impl Sources for Cited<'_> {
     fn check_file(&self, reference: &str) -> Result<(), String> {
         if self.is_there(reference) {
             return Ok(());
@@ -38,7 +39,7 @@ impl Sources for Repository<'_> {
     }
 }
 
-impl Repository<'_> {
+impl Cited<'_> {
     fn is_there(&self, path: &str) -> bool {
         let Ok(valid) = RepoPath::new(path.trim_end_matches('/')) else { return false };
         let Some(top) = self.0.work_dir() else { return false };

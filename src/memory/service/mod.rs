@@ -31,6 +31,7 @@ use super::lock;
 use super::settings::{Settings, manifest};
 use crate::error::Result;
 use crate::proposal::Actor;
+use crate::repository::Repository;
 use crate::store::Store;
 use crate::worktree::Worktree;
 
@@ -61,9 +62,9 @@ impl<'a> Service<'a> {
     /// `memory_not_initialized`, `memory_config_invalid`, `unsupported_store_format`,
     /// `bare_repository`.
     pub fn open(store: &'a Store, actor: Actor, now: DateTime<Utc>) -> Result<Self> {
-        let worktree = store.worktree()?;
-        let in_force = agreed::read(store, &Disk(&worktree))?;
-        let branch = branch(store);
+        let worktree = store.repository().worktree()?;
+        let in_force = agreed::read(store.repository(), &Disk(&worktree))?;
+        let branch = branch(store.repository());
         Ok(Self {
             store,
             actor,
@@ -85,7 +86,9 @@ impl<'a> Service<'a> {
 
     /// What looks texts over; readers have nothing to look over, so it is made when asked for.
     fn guard(&self) -> &Scan {
-        self.guard.get_or_init(|| Scan::new(&self.settings, allowed_fingerprints(self.store)))
+        self.guard.get_or_init(|| {
+            Scan::new(&self.settings, allowed_fingerprints(self.store.repository()))
+        })
     }
 }
 
@@ -93,13 +96,17 @@ impl<'a> Service<'a> {
 ///
 /// # Errors
 /// `lock_held`, `lock_unusable`.
-pub fn lock(store: &Store, actor: &Actor, now: DateTime<Utc>) -> Result<Option<lock::Lock>> {
-    let worktree = store.worktree()?;
+pub fn lock(
+    repository: &Repository,
+    actor: &Actor,
+    now: DateTime<Utc>,
+) -> Result<Option<lock::Lock>> {
+    let worktree = repository.worktree()?;
     let disk = Disk(&worktree);
     if disk.file(manifest::PATH).ok().flatten().is_none() {
         return Ok(None);
     }
-    let seconds = agreed::read(store, &disk)
+    let seconds = agreed::read(repository, &disk)
         .map_or(MOST_WAIT, |held| held.settings.manifest.concurrency.wait_timeout_seconds);
     let wait = std::time::Duration::from_secs(seconds);
     lock::take(worktree.root(), wait, actor, now).map(Some)
@@ -109,14 +116,14 @@ pub fn lock(store: &Store, actor: &Actor, now: DateTime<Utc>) -> Result<Option<l
 const MOST_WAIT: u64 = 10;
 
 /// The branch that is checked out; `None` for a detached or broken HEAD.
-fn branch(store: &Store) -> Option<String> {
-    let name = store.repo().head_name().ok()??;
+fn branch(repository: &Repository) -> Option<String> {
+    let name = repository.repo().head_name().ok()??;
     Some(name.shorten().to_string())
 }
 
 /// The store's directory as HEAD has it: what nobody changes without a commit.
-fn head_directory(store: &Store) -> Option<gix::Tree<'_>> {
-    let tree = store.repo().head_commit().ok()?.tree().ok()?;
+fn head_directory(repository: &Repository) -> Option<gix::Tree<'_>> {
+    let tree = repository.repo().head_commit().ok()?.tree().ok()?;
     tree.lookup_entry_by_path(DIR).ok()??.object().ok()?.try_into_tree().ok()
 }
 
@@ -127,11 +134,11 @@ fn blob_in<'s>(directory: &gix::Tree<'s>, path: &str) -> Option<gix::Id<'s>> {
 }
 
 /// Known false alarms, as HEAD has them: a proposal cannot allow its own secret.
-fn allowed_fingerprints(store: &Store) -> std::collections::BTreeSet<String> {
+fn allowed_fingerprints(repository: &Repository) -> std::collections::BTreeSet<String> {
     let bytes = |directory: gix::Tree<'_>| {
         Some(blob_in(&directory, "scan-allow")?.object().ok()?.detach().data)
     };
-    head_directory(store)
+    head_directory(repository)
         .and_then(bytes)
         .and_then(|bytes| crate::secrets::allow::list(std::str::from_utf8(&bytes).ok()?).ok())
         .unwrap_or_default()

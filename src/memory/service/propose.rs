@@ -4,7 +4,7 @@ use chrono::{Duration, SubsecRound as _};
 use serde_json::{Value, json};
 
 use super::Service;
-use super::locate::Repository;
+use super::locate::Cited;
 use super::staging;
 use crate::changeset::plan::Resolution;
 use crate::changeset::{Changeset, File, FileChange};
@@ -52,7 +52,7 @@ impl Service<'_> {
             settings: &self.settings,
             files: &self.disk(),
             guard: self.guard(),
-            sources: &Repository(self.store),
+            sources: &Cited(self.store.repository()),
             at: self.now,
             branch: self.branch.as_deref(),
         };

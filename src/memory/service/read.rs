@@ -9,7 +9,7 @@ use crate::memory::context::{self, Pack, Source};
 use crate::memory::intent::SHARED;
 use crate::memory::plan::{Files as _, index_page, notes_paths};
 use crate::memory::search::{Ask, FileStamp, Hit, Index, Query, Synonyms, synonyms};
-use crate::store::Store;
+use crate::repository::Repository;
 
 impl Service<'_> {
     /// The best `limit` sections for `ask`.
@@ -30,7 +30,7 @@ impl Service<'_> {
 
     /// The index, in step with the files. Private to the work tree, in its git directory.
     fn index(&self) -> Result<Index> {
-        let mut index = Index::open(Some(&index_path(self.store)))?;
+        let mut index = Index::open(Some(&index_path(self.store.repository())))?;
         let disk = self.disk();
         let now = i128::from(self.now.timestamp_nanos_opt().unwrap_or(i64::MAX));
         let seen: Vec<FileStamp> = disk
@@ -119,14 +119,14 @@ impl Service<'_> {
 }
 
 /// Where the search index of the present work tree is.
-pub(super) fn index_path(store: &Store) -> PathBuf {
-    store.repo().git_dir().join("aye").join("memory.sqlite")
+pub(super) fn index_path(repository: &Repository) -> PathBuf {
+    repository.repo().git_dir().join("aye").join("memory.sqlite")
 }
 
 /// Empties the search index of the present work tree: it has texts that were in files before, too.
 ///
 /// # Errors
 /// `internal_error`.
-pub fn forget_index(store: &Store) -> Result<()> {
-    Index::empty(&index_path(store))
+pub fn forget_index(repository: &Repository) -> Result<()> {
+    Index::empty(&index_path(repository))
 }

@@ -12,6 +12,7 @@ use crate::memory::disk::store_path;
 use crate::memory::{DIR, markdown::slug};
 use crate::proposal::event::timestamp;
 use crate::proposal::{Proposal, ProposalId};
+use crate::repository::Repository;
 use crate::store::Store;
 use crate::worktree::{Flush, Worktree};
 
@@ -112,8 +113,8 @@ pub fn renew(store: &Store, proposal: &Proposal) -> Result<()> {
 fn write(store: &Store, proposal: &Proposal, is_new: bool) -> Result<()> {
     let Some(id) = proposal.staging_id().filter(|id| is_plain(id)) else { return Ok(()) };
     let path = directory(id)?;
-    let mut tops = having(store, &path);
-    tops.extend(store.work_dir().filter(|top| is_new && !tops.contains(top)));
+    let mut tops = having(store.repository(), &path);
+    tops.extend(store.repository().work_dir().filter(|top| is_new && !tops.contains(top)));
     if tops.is_empty() {
         return Ok(());
     }
@@ -156,8 +157,8 @@ fn is_sound(tree: &Worktree, path: &RepoPath, files: &[StagingFile]) -> Result<b
 }
 
 /// The work trees of the repository that have something at `path`.
-fn having(store: &Store, path: &RepoPath) -> Vec<PathBuf> {
-    let mut trees = store.work_trees();
+fn having(repository: &Repository, path: &RepoPath) -> Vec<PathBuf> {
+    let mut trees = repository.work_trees();
     trees.retain(|top| top.join(path.to_path()).symlink_metadata().is_ok());
     trees
 }
@@ -166,10 +167,10 @@ fn having(store: &Store, path: &RepoPath) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// If it cannot be removed.
-pub fn remove(store: &Store, proposal: &Proposal) -> Result<()> {
+pub fn remove(repository: &Repository, proposal: &Proposal) -> Result<()> {
     let Some(id) = proposal.staging_id().filter(|id| is_plain(id)) else { return Ok(()) };
     let path = directory(id)?;
-    having(store, &path)
+    having(repository, &path)
         .iter()
         .try_for_each(|top| Worktree::open(top)?.remove_dir_all(&path).map(drop))
 }
@@ -179,11 +180,11 @@ pub fn remove(store: &Store, proposal: &Proposal) -> Result<()> {
 ///
 /// # Errors
 /// If one cannot be removed.
-pub fn forget(store: &Store, id: &ProposalId) -> Result<()> {
-    if store.work_dir().is_none() {
+pub fn forget(repository: &Repository, id: &ProposalId) -> Result<()> {
+    if repository.work_dir().is_none() {
         return Ok(());
     }
-    let tree = store.worktree()?.without_conversion();
+    let tree = repository.worktree()?.without_conversion();
     for name in tree.names(&RepoPath::new(format!("{DIR}/staging"))?).unwrap_or_default() {
         let name = name.to_string();
         if !is_plain(&name) {

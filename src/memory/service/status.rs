@@ -191,7 +191,7 @@ impl Service<'_> {
     /// Working notes of branches that do not exist (any longer).
     pub(super) fn orphans(&self, paths: &[String]) -> Vec<String> {
         let mut branches: Vec<String> = self.branch.iter().cloned().collect();
-        if let Ok(refs) = self.store.repo().references()
+        if let Ok(refs) = self.store.repository().repo().references()
             && let Ok(local) = refs.local_branches()
         {
             let names = local.filter_map(std::result::Result::ok);

@@ -77,7 +77,7 @@ impl Store {
         let (mut patched, mut purged) = (None, None);
         for content in contents {
             let Content { path, entry, .. } = content;
-            if self.id_in_head(path).is_some_and(|id| id == entry.id) {
+            if self.repository().id_in_head(path).is_some_and(|id| id == entry.id) {
                 continue;
             }
             let mut others = Vec::new();
@@ -120,7 +120,7 @@ impl Store {
     ) -> bool {
         let mut known = Vec::new();
         for at in content.paths() {
-            known.extend(self.content_here(self.id_in_head(at).as_deref()));
+            known.extend(self.content_here(self.repository().id_in_head(at).as_deref()));
             known.push(b'\n');
         }
         if let Some(but) = but.filter(|_| content.is_result)
@@ -155,7 +155,9 @@ impl Store {
         let Content { path, entry, bytes, .. } = *content;
         match bytes {
             Some(bytes) => Cow::Borrowed(bytes),
-            None if self.has(&entry.id) => Cow::Owned(self.content_here(Some(&entry.id))),
+            None if self.repository().has(&entry.id) => {
+                Cow::Owned(self.content_here(Some(&entry.id)))
+            }
             // Of a proposal that is being made, the present file is not an object yet.
             None => Cow::Owned(self.present(path, entry).unwrap_or_default()),
         }
@@ -168,13 +170,13 @@ impl Store {
 
     /// A blob; nothing where it is not here: what a partial clone has not fetched is not fetched for this.
     pub(in crate::store) fn content_here(&self, id: Option<&str>) -> Vec<u8> {
-        let id = id.filter(|id| self.has(id));
+        let id = id.filter(|id| self.repository().has(id));
         id.and_then(|id| self.blob(id).ok()).unwrap_or_default()
     }
 
     /// What purged proposals had for others.
     fn purged_lines(&self) -> Result<PurgedLines> {
-        match self.private()? {
+        match self.repository().private()? {
             Some(private) => PurgedLines::read(&private),
             None => Ok(PurgedLines::default()),
         }
@@ -182,7 +184,7 @@ impl Store {
 
     /// The file at `path` in the work tree, if that is what `entry` names.
     pub(in crate::store) fn present(&self, path: &RepoPath, entry: &Entry) -> Option<Vec<u8>> {
-        let file = self.worktree().ok()?.file(path).ok()??;
+        let file = self.repository().worktree().ok()?.file(path).ok()??;
         (self.entry_of(&file).ok()?.id == entry.id).then(|| file.bytes.to_vec())
     }
 
@@ -199,7 +201,7 @@ impl Store {
                 continue;
             }
             let mut event: Event = entry.stamped.event;
-            lists::inflate(&self.repo, &mut event)?;
+            lists::inflate(&self.repository().repo, &mut event)?;
             let written = match event.data {
                 Data::Patch(patch) => patch.written,
                 Data::Undo(undo) => undo.written,

@@ -173,10 +173,10 @@ impl Store {
     }
 
     fn readable_look(&self) -> Result<View> {
-        let lanes = refs::lanes(&self.repo)?;
+        let lanes = refs::lanes(&self.repository().repo)?;
         // A cache may know of an own lane whose ref is gone.
-        let has_cache = || self.common_dir.join("aye/cache.sqlite").exists();
-        if lanes.is_empty() && refs::kept(&self.repo).is_empty() && !has_cache() {
+        let has_cache = || self.repository().common_dir.join("aye/cache.sqlite").exists();
+        if lanes.is_empty() && refs::kept(&self.repository().repo).is_empty() && !has_cache() {
             return Ok(View {
                 connection: None,
                 lanes,
@@ -189,7 +189,7 @@ impl Store {
                 audiences: OnceCell::new(),
                 moves: RefCell::default(),
                 home: self.kept.clone(),
-                repo: self.repo.clone(),
+                repo: self.repository().repo.clone(),
             });
         }
         if let Some(connection) = self.kept.take()
@@ -197,13 +197,13 @@ impl Store {
         {
             return Ok(view);
         }
-        let path = self.private_dir().join("cache.sqlite");
+        let path = self.repository().private_dir().join("cache.sqlite");
         match self.view_at(&path, &lanes) {
             Ok(view) => return Ok(view),
             Err(error) if is_in_the_way(&error) => {}
             // Corrupt or of another version: begin anew, one process at a time.
             Err(_) => {
-                let private = self.private().ok().flatten();
+                let private = self.repository().private().ok().flatten();
                 let _lock = private.map(|private| Lock::acquire(&private, "cache.lock"));
                 if let Ok(view) = self.view_at(&path, &lanes) {
                     return Ok(view);
@@ -225,12 +225,12 @@ impl Store {
     /// As [`Store::readable_view`].
     pub fn view_with_new_cache(&self) -> Result<View> {
         self.kept.take();
-        if let Ok(Some(private)) = self.private() {
+        if let Ok(Some(private)) = self.repository().private() {
             for name in ["idle", seen::CHECKED, seen::EXAMINED] {
                 private.remove(name);
             }
-            let lanes = refs::lanes(&self.repo)?;
-            let path = self.private_dir().join("cache.sqlite");
+            let lanes = refs::lanes(&self.repository().repo)?;
+            let path = self.repository().private_dir().join("cache.sqlite");
             if let Ok(view) = begun_again(|| self.view_anew(&path, &lanes)) {
                 view.release();
                 return Ok(view);
@@ -241,7 +241,8 @@ impl Store {
 
     /// Where the cache has last seen the ref `name`.
     pub(super) fn tip_in_cache(&self, name: &str) -> Option<gix::ObjectId> {
-        let connection = schema::open(&self.private_dir().join("cache.sqlite")).ok()?;
+        let connection =
+            schema::open(&self.repository().private_dir().join("cache.sqlite")).ok()?;
         let position = lanes::positions(&connection).ok()?.remove(name)?;
         gix::ObjectId::from_hex(position.tip.as_bytes()).ok()
     }
@@ -287,13 +288,13 @@ impl Store {
             broken,
             troubles,
             own: OnceCell::new(),
-            home_remotes: default_remotes(&self.repo),
+            home_remotes: default_remotes(&self.repository().repo),
             is_plain: OnceCell::new(),
             indexed: Cell::default(),
             audiences: OnceCell::new(),
             moves: RefCell::default(),
             home,
-            repo: self.repo.clone(),
+            repo: self.repository().repo.clone(),
         })
     }
 }
@@ -331,7 +332,7 @@ impl View {
 
     /// Whether the lanes are still where this was asked of.
     pub fn is_current(&self, store: &Store) -> bool {
-        refs::lanes(&store.repo).is_ok_and(|lanes| lanes == self.lanes)
+        refs::lanes(&store.repository().repo).is_ok_and(|lanes| lanes == self.lanes)
     }
 
     /// Where all lanes are: what one view finds out from them alone holds for another that has the same.
@@ -547,7 +548,7 @@ impl View {
         self.lanes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let known = match self.connection.take() {
             Some(connection) => Ok(connection),
-            None => schema::open(&store.private_dir().join("cache.sqlite")),
+            None => schema::open(&store.repository().private_dir().join("cache.sqlite")),
         };
         let caught_up = known.and_then(|mut connection| {
             lanes::catch_up(store, &mut connection, own, Reach::Own).map(|_| connection)

@@ -183,7 +183,7 @@ impl Store {
             found.into_iter().flatten().flatten().find(is_it)
         };
         // A partial clone would ask its remote for each of them.
-        let first = if self.is_partial() { beside() } else { None };
+        let first = if self.repository().is_partial() { beside() } else { None };
         match first {
             Some(bytes) => Ok(bytes),
             None => {
@@ -211,7 +211,7 @@ impl Store {
         let kept = self.kept.take();
         let connection = match kept {
             Some(connection) => connection,
-            None => schema::open(&self.private_dir().join("cache.sqlite")).ok()?,
+            None => schema::open(&self.repository().private_dir().join("cache.sqlite")).ok()?,
         };
         let found = ask(&connection).ok();
         self.kept.set(Some(connection));

@@ -21,9 +21,9 @@ impl Store {
     /// The files that instruct agents, as HEAD, the index and the work tree have them. What cannot
     /// be read adds nothing; a policy that cannot be read has closed the gate already.
     pub fn instructions(&self) -> Instructions {
-        let policy = self.policy().unwrap_or_default();
+        let policy = self.repository().policy().unwrap_or_default();
         let known = Instructions::new(globs::set(&policy.instruction_files).unwrap_or_default());
-        let worktree = self.worktree().ok();
+        let worktree = self.repository().worktree().ok();
         let sides = Sides::of(self, worktree.as_ref());
         let mut search = Search { sides, known, waiting: VecDeque::new(), seen: HashSet::new() };
         search.start();

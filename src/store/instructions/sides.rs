@@ -45,9 +45,9 @@ pub(super) struct Sides<'s> {
 
 impl<'s> Sides<'s> {
     pub(super) fn of(store: &'s Store, worktree: Option<&'s Worktree>) -> Self {
-        let index = store.repo.index_or_empty().ok();
+        let index = store.repository().repo.index_or_empty().ok();
         let mut sides = Self { store, worktree, index, head: BTreeMap::new() };
-        let tree = store.repo.head_tree_id().ok();
+        let tree = store.repository().repo.head_tree_id().ok();
         sides.head = tree.map(|tree| sides.compared(tree.detach())).unwrap_or_default();
         sides
     }
@@ -66,7 +66,7 @@ impl<'s> Sides<'s> {
                 continue;
             }
             read += 1;
-            let Ok(tree) = self.store.repo.find_tree(id) else { continue };
+            let Ok(tree) = self.store.repository().repo.find_tree(id) else { continue };
             for entry in tree.iter().flatten() {
                 let (name, mode) = (entry.filename(), entry.mode());
                 let mut path = BString::from([&above[..], name].concat());

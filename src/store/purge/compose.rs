@@ -48,13 +48,13 @@ impl Store {
         let own = if *is_copied || self.named_lane().is_some() {
             None
         } else {
-            let private = self.make_private()?;
+            let private = self.repository().make_private()?;
             Some(place::own(&private, &lane.audience, |lane| view.is_shared(lane))?)
         };
         if own.as_ref().is_some_and(|own| own.lane != lane.lane) {
             return Err(Error::bug("a lane that this clone does not go on writing"));
         }
-        let Some(old) = refs::target(&self.repo, &lane.name)? else { return Ok(None) };
+        let Some(old) = refs::target(&self.repository().repo, &lane.name)? else { return Ok(None) };
         let from = LaneRef { name: lane.name.clone(), tip: old };
         let last = view.own_seq(&lane.name);
         let head = Head { lane: lane.lane.clone(), seq: last, tip: old.to_string() };
@@ -88,7 +88,7 @@ impl Store {
             events.push(stamped);
         }
         for events in events.chunks(MOST_OF_A_COMMIT) {
-            tip = Some(compose::commit(&self.repo, batch, events, Vec::new(), tip)?);
+            tip = Some(compose::commit(&self.repository().repo, batch, events, Vec::new(), tip)?);
         }
         let new = tip.ok_or_else(|| Error::bug("an epoch of nothing"))?;
         Ok(Some(Step { begun, own, old, new }))
@@ -97,11 +97,11 @@ impl Store {
     /// The parts of the snapshot of `lane`, and one more where it needs one, with stubs in place of
     /// what it says of `ids`.
     fn parts_without(&self, lane: &LaneRef, ids: &BTreeSet<ProposalId>) -> Result<Vec<Vec<u8>>> {
-        let kind = self.repo.object_hash();
+        let kind = self.repository().repo.object_hash();
         let hash = |bytes: &[u8]| Some(hashed(kind, Kind::Blob, bytes).ok()?.to_string());
         let mut parts = Vec::new();
         let mut stubs: BTreeMap<ProposalId, Vec<Stub>> = BTreeMap::new();
-        lane::each_commit(&self.repo, lane, Limits::OWN, |_, said| {
+        lane::each_commit(&self.repository().repo, lane, Limits::OWN, |_, said| {
             for row in own(said) {
                 if row.kind() == "fold" {
                     let Data::Fold(fold) = &row.event.data else { continue };
@@ -139,7 +139,7 @@ impl Store {
         mut tip: Option<ObjectId>,
     ) -> Result<Option<ObjectId>> {
         let limits = if refs::is_local(&lane.name) { Limits::OWN } else { Limits::LOCAL };
-        lane::each_commit(&self.repo, lane, limits, |commit, said| {
+        lane::each_commit(&self.repository().repo, lane, limits, |commit, said| {
             let rows = own(said);
             let is_part = rows.iter().any(|row| row.kind() == "fold");
             if !is_part {
@@ -172,7 +172,7 @@ impl Store {
     pub(super) fn archives_with(&self, ids: &BTreeSet<ProposalId>) -> Result<Vec<Held>> {
         let mut all = Vec::new();
         for above in refs::ARCHIVES {
-            refs::each(&self.repo, above, |name, tip| all.push((name, tip)))?;
+            refs::each(&self.repository().repo, above, |name, tip| all.push((name, tip)))?;
         }
         let mut found = Vec::new();
         for (name, tip) in all {
@@ -181,10 +181,11 @@ impl Store {
             let lane = last.split('.').next().unwrap_or_default().to_owned();
             let lane = LaneRef { name: lane, tip };
             let mut has = false;
-            let read = lane::each_commit(&self.repo, &lane, Limits::LOCAL, |_, said| {
-                has |= said.rows.iter().any(|row| goes(row, ids).is_some());
-                Ok(())
-            });
+            let read =
+                lane::each_commit(&self.repository().repo, &lane, Limits::LOCAL, |_, said| {
+                    has |= said.rows.iter().any(|row| goes(row, ids).is_some());
+                    Ok(())
+                });
             let is_readable = read.is_ok();
             if has || !is_readable {
                 found.push(Held { name, lane, is_readable });

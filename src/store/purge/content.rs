@@ -107,6 +107,7 @@ impl Store {
         }
         let paths = contents.blobs.keys().map(|path| path.to_path().into_os_string());
         let listed = self
+            .repository()
             .git()?
             .args(["--literal-pathspecs", "rev-list", "--objects", "--exclude=refs/aye/*", "--all"])
             .arg("--")
@@ -122,8 +123,8 @@ impl Store {
                 if objects.contains(blob.as_bytes()) {
                     add(Where::History);
                 }
-                if self.work_dir().is_some()
-                    && let Ok(Some(file)) = self.worktree()?.file(path)
+                if self.repository().work_dir().is_some()
+                    && let Ok(Some(file)) = self.repository().worktree()?.file(path)
                     && self.entry_of(&file)?.id == *blob
                 {
                     add(Where::WorkTree);

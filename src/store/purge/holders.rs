@@ -29,7 +29,7 @@ impl Store {
         for (name, position) in view.positions()? {
             let Some(ids) = events.get(refs::lane_of(&name)) else { continue };
             let tip = position.reached.and_then(|tip| ObjectId::from_hex(tip.as_bytes()).ok());
-            if tip.is_some_and(|tip| has(&self.repo, &name, tip, ids)) {
+            if tip.is_some_and(|tip| has(&self.repository().repo, &name, tip, ids)) {
                 found.insert(name);
             }
         }
@@ -62,8 +62,9 @@ impl Store {
             });
             let mut tips = others.filter_map(|other| tip(other));
             let here = tip(name);
-            if here.is_some_and(|here| tips.any(|at| settle::is_ahead(view, &self.repo, at, here)))
-            {
+            if here.is_some_and(|here| {
+                tips.any(|at| settle::is_ahead(view, &self.repository().repo, at, here))
+            }) {
                 superseded.push(name.clone());
                 continue;
             }
@@ -76,12 +77,12 @@ impl Store {
         }
         let pending = ids.iter().map(|id| format!("{}{id}", refs::PENDING));
         for name in pending {
-            if refs::target(&self.repo, &name)?.is_some() {
+            if refs::target(&self.repository().repo, &name)?.is_some() {
                 superseded.push(name);
             }
         }
         let mut broken = Vec::new();
-        refs::each(&self.repo, refs::BROKEN, |name, tip| broken.push((name, tip)))?;
+        refs::each(&self.repository().repo, refs::BROKEN, |name, tip| broken.push((name, tip)))?;
         for (name, tip) in broken {
             let id = name.rsplit('/').next().unwrap_or_default();
             if ids.iter().any(|purged| purged.as_str() == id) || self.may_have(&name, tip, ids) {
@@ -121,7 +122,8 @@ impl Store {
             return false;
         }
         let lane = LaneRef { name: name.to_owned(), tip };
-        let mut reader = Reader::new(&self.repo, &lane, Limits::LOCAL, Progress::default());
+        let mut reader =
+            Reader::new(&self.repository().repo, &lane, Limits::LOCAL, Progress::default());
         let mut next = Some(tip);
         while let Some(at) = next {
             let Ok((found, parent)) = reader.ids(at) else { return true };

@@ -107,7 +107,7 @@ impl Store {
             return Err(Error::bug("a purge by another authority"));
         }
         self.require_lane()?;
-        let private = self.make_private()?;
+        let private = self.repository().make_private()?;
         let _lock = Lock::acquire(&private, "lock")?;
         let view = self.view()?;
         let ids = purging.subjects.require_own()?;
@@ -128,20 +128,20 @@ impl Store {
             asked: false,
             evidence: authority.evidence().clone(),
         });
-        let mut batch = Batch::new(&self.repo);
+        let mut batch = Batch::new(&self.repository().repo);
         let mut steps = Vec::new();
         for lane in self.lanes_with(&view, &ids)? {
             steps.extend(self.begin(&mut batch, &view, lane, (authority.actor(), now), &data)?);
         }
         let archives = self.archives_without(&mut batch, &ids)?;
-        let durable = self.settings()?.durable;
+        let durable = self.repository().settings()?.durable;
         batch.write(if durable {
-            Method::durable(batch.directory(), &self.common_dir)
+            Method::durable(batch.directory(), &self.repository().common_dir)
         } else {
             Method::No
         })?;
         crate::failpoint!("purge.objects");
-        let dir = &self.common_dir;
+        let dir = &self.repository().common_dir;
         for step in steps {
             let Step { begun, own, old, new } = step;
             if let Some(mut own) = own {
@@ -149,10 +149,11 @@ impl Store {
                 place::advance(&private, &own, begun.epoch)?;
             }
             crate::failpoint!("purge.noted");
-            if refs::target(&self.repo, &begun.before)? != Some(old) {
+            if refs::target(&self.repository().repo, &begun.before)? != Some(old) {
                 return Err(busy(&begun.before));
             }
-            refs::compare_and_swap(&self.repo, dir, &begun.name, None, new, durable)?.sure()?;
+            refs::compare_and_swap(&self.repository().repo, dir, &begun.name, None, new, durable)?
+                .sure()?;
             crate::failpoint!("purge.moved");
             self.drop_ref(&begun.before)?;
             crate::failpoint!("purge.removed");
@@ -161,8 +162,15 @@ impl Store {
         for (name, old, new) in archives {
             match new {
                 Some(new) => {
-                    refs::compare_and_swap(&self.repo, dir, &name, Some(old), new, durable)?
-                        .sure()?;
+                    refs::compare_and_swap(
+                        &self.repository().repo,
+                        dir,
+                        &name,
+                        Some(old),
+                        new,
+                        durable,
+                    )?
+                    .sure()?;
                     self.drop_reflog(&name)?;
                     purged.archives.push(name);
                 }
@@ -227,7 +235,7 @@ impl Store {
             own.insert(affected.lane.lane.clone());
             purged.lanes.push(affected.begun());
         }
-        let mut unwritten = Batch::new(&self.repo);
+        let mut unwritten = Batch::new(&self.repository().repo);
         for (name, _, new) in self.archives_without(&mut unwritten, &ids)? {
             match new {
                 Some(_) => purged.archives.push(name),
@@ -306,13 +314,13 @@ impl Store {
 
     /// Removes a ref, and what git remembers of where it was.
     fn drop_ref(&self, name: &str) -> Result<()> {
-        refs::remove(&self.repo, &self.common_dir, name)?;
+        refs::remove(&self.repository().repo, &self.repository().common_dir, name)?;
         self.drop_reflog(name)
     }
 
     /// Removes what git remembers of where a ref was, which would keep what it led to.
     fn drop_reflog(&self, name: &str) -> Result<()> {
-        let path = self.common_dir.join("logs").join(name);
+        let path = self.repository().common_dir.join("logs").join(name);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(Error::file("remove", &path, &error))

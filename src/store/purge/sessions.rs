@@ -30,12 +30,12 @@ impl Store {
     pub(super) fn note_sessions_with(&self, contents: &Contents) -> Result<()> {
         let held = self.session_blobs(&contents.blobs())?;
         if !held.is_empty() {
-            let private = self.make_private()?;
+            let private = self.repository().make_private()?;
             let mut all = self.noted_sessions();
             all.extend(held.iter().cloned());
             let lines: String =
                 all.iter().map(|(session, blob)| format!("{session} {blob}\n")).collect();
-            private.replace(NOTE, lines.as_bytes(), self.settings()?.durable)?;
+            private.replace(NOTE, lines.as_bytes(), self.repository().settings()?.durable)?;
         }
         Ok(())
     }
@@ -55,7 +55,7 @@ impl Store {
 
     /// What is noted; nothing where it cannot be read, which the doctor says of the whole directory.
     fn noted_sessions(&self) -> BTreeSet<(String, String)> {
-        let private = self.private().ok().flatten();
+        let private = self.repository().private().ok().flatten();
         let text = private.and_then(|private| private.read(NOTE).ok().flatten());
         let text = text.unwrap_or_default();
         let lines = text.lines().filter_map(|line| line.to_str().ok()?.rsplit_once(' '));
@@ -67,11 +67,12 @@ impl Store {
     fn session_blobs(&self, blobs: &BTreeSet<String>) -> Result<BTreeSet<(String, String)>> {
         let mut sessions = Vec::new();
         if !blobs.is_empty() {
-            refs::each(&self.repo, refs::SESSION, |name, _| sessions.push(name))?;
+            refs::each(&self.repository().repo, refs::SESSION, |name, _| sessions.push(name))?;
         }
         let mut found = BTreeSet::new();
         for name in sessions {
             let listed = self
+                .repository()
                 .git()?
                 .args(["rev-list", "--objects", "--no-object-names", &name])
                 .args(["--not", "--exclude=refs/aye/*", "--all"])

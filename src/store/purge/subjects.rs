@@ -79,7 +79,7 @@ impl Store {
     /// proposals of others name the blob.
     pub fn purge_subjects(&self, view: &View, text: &str) -> Result<Subjects> {
         let is_blob = text.len() >= SHORTEST
-            && text.len() <= self.repo.object_hash().len_in_hex()
+            && text.len() <= self.repository().repo.object_hash().len_in_hex()
             && text.bytes().all(|b| b.is_ascii_hexdigit());
         let by_id = view.resolve(text);
         let blobs =
@@ -95,7 +95,7 @@ impl Store {
         let names: BTreeSet<&String> = blobs.iter().map(|(blob, _)| blob).collect();
         match (by_id, names.len()) {
             (Ok(id), 0) => Ok(Subjects { targets: vec![self.target(view, id)?], blob: None }),
-            (Err(_), 0) if text.len() == self.repo.object_hash().len_in_hex() && is_blob => {
+            (Err(_), 0) if text.len() == self.repository().repo.object_hash().len_in_hex() && is_blob => {
                 Err(Error::new(
                     &codes::PROPOSAL_NOT_FOUND,
                     format!("no proposal here names the blob {text}"),
@@ -202,7 +202,9 @@ impl Store {
         let mut known: BTreeSet<String> = found.iter().map(|(id, _)| id.clone()).collect();
         known.retain(|id| {
             let id = ObjectId::from_hex(id.as_bytes());
-            id.is_ok_and(|id| header(&self.repo, id).map_or(true, |(kind, _)| kind == Kind::Blob))
+            id.is_ok_and(|id| {
+                header(&self.repository().repo, id).map_or(true, |(kind, _)| kind == Kind::Blob)
+            })
         });
         let found = found.into_iter().filter(|(id, _)| known.contains(id));
         found.map(|(blob, id)| Ok((blob, ProposalId::parse(&id)?))).collect()
@@ -211,7 +213,7 @@ impl Store {
     /// An event with its list of changes, where that is here.
     pub(super) fn inflated(&self, body: &[u8]) -> Option<Event> {
         let mut event = Event::from_bytes(body).ok()?;
-        let _ = lists::inflate(&self.repo, &mut event);
+        let _ = lists::inflate(&self.repository().repo, &mut event);
         Some(event)
     }
 }

@@ -20,7 +20,7 @@ impl Store {
     pub(super) fn uppers(&self, ids: &BTreeSet<ProposalId>) -> Result<Vec<ProposalId>> {
         // By what the commits say: the ref of one that was decided or revised is gone, its commit is not.
         let below = |commit: ObjectId| {
-            let commit = self.repo.find_commit(commit).ok()?;
+            let commit = self.repository().repo.find_commit(commit).ok()?;
             let id = pending::named(commit.message_raw_sloppy())?;
             Some((id, commit.parent_ids().next().map(gix::Id::detach)))
         };

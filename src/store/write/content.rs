@@ -144,7 +144,8 @@ impl Writer<'_> {
         changes: Vec<ChangeRecord>,
     ) -> Result<Stamped> {
         let task = new.related_task_id.as_deref();
-        let branch = task.filter(|task| task.starts_with("plan:")).map(|_| self.store.branch());
+        let branch =
+            task.filter(|task| task.starts_with("plan:")).map(|_| self.store.repository().branch());
         let head = self.head();
         let stamped = self.append(
             &audience,
@@ -161,7 +162,7 @@ impl Writer<'_> {
                 instead_of: new.instead_of,
                 on: new.on,
                 base: head,
-                target: new.target.or_else(|| self.store.target()),
+                target: new.target.or_else(|| self.store.repository().target()),
                 changes,
                 changes_blob: None,
                 memory: new.memory,
@@ -196,7 +197,7 @@ impl Writer<'_> {
             reason: new.reason,
             on: new.on,
             base,
-            target: new.target.or_else(|| self.store.target()),
+            target: new.target.or_else(|| self.store.repository().target()),
             changes,
             changes_blob: None,
             memory: new.memory,
@@ -224,10 +225,11 @@ impl Writer<'_> {
             let mut known = current.changes.iter();
             change.before.is_some()
                 && known.any(|known| known.path == change.path && known.before == change.before)
-                && self.store.id_in_head(&change.path).is_none()
+                && self.store.repository().id_in_head(&change.path).is_none()
         };
         let had = |base: &String, path: &RepoPath| {
-            let files = self.store.files_of(ObjectId::from_hex(base.as_bytes()).ok()?).ok()?;
+            let files =
+                self.store.repository().files_of(ObjectId::from_hex(base.as_bytes()).ok()?).ok()?;
             files.file(path).ok()?
         };
         let mut gone = changes.iter().filter(is_kept);
@@ -253,7 +255,9 @@ impl Writer<'_> {
             (&a.path, &a.before, &a.after, &a.origin) == (&b.path, &b.before, &b.after, &b.origin)
         };
         let is_new = |change: &&ChangeRecord| match known.iter().find(|it| it.path == change.path) {
-            Some(known) => !is_of(known, change) && self.store.id_in_head(&change.path).is_none(),
+            Some(known) => {
+                !is_of(known, change) && self.store.repository().id_in_head(&change.path).is_none()
+            }
             None => true,
         };
         let new = changes.iter().filter(is_new).flat_map(ChangeRecord::paths);

@@ -29,7 +29,7 @@ impl Writer<'_> {
             stage(false);
             let _ = projection::remove(self.store, id);
         }
-        if pending && self.fetched.contains(id) && self.store.is_partial() {
+        if pending && self.fetched.contains(id) && self.store.repository().is_partial() {
             // Its content may have to come over the network, which a writer does not wait for: what was
             // made here of what it was before goes, as long as that is so.
             if !projection::is_written(self.store, id)? && !pending::is_made(self.store, id)? {
@@ -41,7 +41,7 @@ impl Writer<'_> {
         }
         if pending
             && !self.made.contains_key(id)
-            && !self.store.is_partial()
+            && !self.store.repository().is_partial()
             && !pending::has_content(self.store, &proposal)
         {
             // An epoch has left it in an archive that is not here, and git stops at a ref that leads
@@ -54,7 +54,7 @@ impl Writer<'_> {
         if pending {
             let made = pending::make(self.store, &proposal, &self.view, self.now);
             crate::failpoint!("store.pending.made");
-            if made.is_err() && !self.store.is_partial() {
+            if made.is_err() && !self.store.repository().is_partial() {
                 self.touched.insert(id.clone());
             }
             let renewed = if self.made.contains_key(id) {

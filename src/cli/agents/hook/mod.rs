@@ -150,7 +150,7 @@ fn answer(
         Event::Tree(wanted) => {
             // One that the person, or the client for a part of the agent, asks for is another one.
             let is_ours = *wanted == place.name || wanted.starts_with("aye");
-            let other = || name_of(&call.session, wanted, &place.store);
+            let other = || name_of(&call.session, wanted, place.store.repository());
             let name = if is_ours { place.name.clone() } else { other() };
             begin(context, &place, &name)?;
             Ok(Answer::Tree(place.home.tree(&name)))

@@ -11,6 +11,7 @@ use crate::app::site::{Site, at, near};
 use crate::cli::Context;
 use crate::error::{Error, Result};
 use crate::harness::{Call, Client, Event};
+use crate::repository::Repository;
 use crate::session::codes::SESSION_RECORD_INVALID;
 use crate::session::{Home, home};
 use crate::sha256;
@@ -40,7 +41,7 @@ impl Place {
     ) -> Result<Option<Self>> {
         let Some((found, directory)) = discover(context, call)? else { return Ok(None) };
         let state = context.state_directory()?;
-        let (mut store, around) = match context.session_around(&found) {
+        let (mut store, around) = match context.session_around(found.repository()) {
             Some((store, around)) => (store, Some(around)),
             // What such a tree says of itself is its agent's, and runs no git here.
             None if resolve(&directory).starts_with(resolve(&home::all_trees(&state))) => {
@@ -54,17 +55,17 @@ impl Place {
             }
             None => (found, None),
         };
-        let home = Home::make(store.common_dir(), &state)?;
-        ending::finish(&store, &home);
+        let home = Home::make(store.repository().common_dir(), &state)?;
+        ending::finish(store.repository(), &home);
         // Started by `aye run`, the client is in its tree already.
         let run = context.var(AYE_SESSION).map(|name| name.to_string_lossy().into_owned());
         store.run_by(context.run_of(run.as_ref().unwrap_or(&call.session), call.model.as_deref()));
         let is_run = |name: &String| run.as_ref() == Some(name);
-        let own = name_of(&call.session, "", &store);
+        let own = name_of(&call.session, "", store.repository());
         let around = around.filter(|around| is_run(around) || home.has(around));
         let name = edited(&store, &home, call).or(around).unwrap_or_else(|| own.clone());
         let is_own = name == own || is_run(&name);
-        let site = Site::new(&store, &home, &name);
+        let site = Site::new(store.repository(), &home, &name);
         Ok(Some(Self { home, name, is_own, store, client, is_strict, site }))
     }
 
@@ -77,7 +78,7 @@ impl Place {
     /// The sessions of this checkout that the client's own has trees of: its place, and what it or its parts asked for
     /// by name.
     pub(super) fn trees(&self) -> Vec<String> {
-        let end = name_of("", "", &self.store).split_off(SHORT);
+        let end = name_of("", "", self.store.repository()).split_off(SHORT);
         let others = self.home.names().into_iter().filter(|name| {
             *name != self.name
                 && name.get(SHORT..) == Some(&end)
@@ -151,8 +152,8 @@ pub(super) fn elsewhere(
             continue;
         };
         let Some(found) = at(near)? else { continue };
-        let git = resolve(found.common_dir());
-        let top = found.work_dir().map_or_else(|| git.clone(), |top| resolve(&top));
+        let git = resolve(found.repository().common_dir());
+        let top = found.repository().work_dir().map_or_else(|| git.clone(), |top| resolve(&top));
         // The environment may name one that the file is not in.
         if !file.starts_with(&top) && !file.starts_with(&git) {
             continue;
@@ -169,11 +170,11 @@ pub(super) fn elsewhere(
 
 /// Name of the session that belongs to the client's own, and to a work tree that it asks for by name. A client that
 /// goes on in another work tree of the repository, as when it is resumed there, has another branch's files before it.
-pub(super) fn name_of(session: &str, tree: &str, store: &Store) -> String {
+pub(super) fn name_of(session: &str, tree: &str, repository: &Repository) -> String {
     let hash = sha256::hex(format!("{session}\0{tree}").as_bytes());
     let name = format!("c{}", &hash[..SHORT - 1]);
-    let git = store.repo().git_dir();
-    match git.file_name().filter(|_| git != store.repo().common_dir()) {
+    let git = repository.repo().git_dir();
+    match git.file_name().filter(|_| git != repository.repo().common_dir()) {
         Some(linked) => format!("{name}w{}", &sha256::hex(linked.as_encoded_bytes())[..4]),
         None => name,
     }

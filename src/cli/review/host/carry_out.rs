@@ -18,7 +18,7 @@ use crate::text;
 impl CliHost<'_> {
     /// The authority of the person at the terminal.
     fn authority(&self, verb: Verb, proposal: &Proposal) -> Result<Authority> {
-        let (caller, evidence) = (self.context.caller(self.store), Evidence::Terminal);
+        let (caller, evidence) = (self.context.caller(self.store.repository()), Evidence::Terminal);
         let proposals = std::slice::from_ref(proposal);
         decide::authorise(self.store, &caller, verb, proposals, &evidence, "aye review")
     }

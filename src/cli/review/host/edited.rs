@@ -10,7 +10,8 @@ use crate::changeset::RepoPath;
 use crate::cli::{Context, programs};
 use crate::error::{Error, Result};
 use crate::prompt::Hold;
-use crate::store::{EDITED, Store};
+use crate::repository::Repository;
+use crate::store::EDITED;
 
 /// How long an editor may take before what a closed terminal has left is told apart from it.
 const OLD: Duration = Duration::from_hours(24);
@@ -21,7 +22,7 @@ const OLD: Duration = Duration::from_hours(24);
 /// If there is no editor or no temporary file.
 pub(super) fn edit(
     context: &Context,
-    store: &Store,
+    repository: &Repository,
     path: &RepoPath,
     text: &[u8],
 ) -> Result<Option<Vec<u8>>> {
@@ -33,10 +34,10 @@ pub(super) fn edit(
         }
         _ => ".txt".to_owned(),
     };
-    let directory = directory(store)?;
+    let directory = directory(repository)?;
     let file = directory.path().join(format!("hunk{suffix}"));
     fs::write(&file, text).map_err(|error| failed(&error))?;
-    let editor = programs::editor(context, store);
+    let editor = programs::editor(context, repository);
     let _hold = Hold::interrupts();
     let status =
         programs::shell(&editor, &[file.as_os_str()]).status().map_err(|error| failed(&error))?;
@@ -46,7 +47,7 @@ pub(super) fn edit(
     // By name: many editors write a new file in place of the old.
     let edited = fs::read(&file).map_err(|error| failed(&error))?;
     // They may write other line endings than git stores.
-    let stored = store.stored(path, &edited)?;
+    let stored = repository.stored(path, &edited)?;
     Ok(Some(stored.unwrap_or(edited)))
 }
 
@@ -54,8 +55,8 @@ pub(super) fn edit(
 ///
 /// # Errors
 /// `private_dir_unsafe`, and those of the file system.
-fn directory(store: &Store) -> Result<TempDir> {
-    let home = store.make_private()?.make_inside(EDITED)?;
+fn directory(repository: &Repository) -> Result<TempDir> {
+    let home = repository.make_private()?.make_inside(EDITED)?;
     sweep(home.path());
     let made = tempfile::Builder::new().prefix("hunk-").tempdir_in(home.path());
     made.map_err(|error| Error::io("edit the hunk", &error))

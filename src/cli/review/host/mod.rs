@@ -58,9 +58,9 @@ impl<'c> CliHost<'c> {
             actor,
             split_rest: args.split_rest,
             index: args.index,
-            try_command: store.trusted_config("aye.tryCommand"),
-            has_difftool: difftool::name(store, "").is_some(),
-            diff_filter: store.trusted_config("interactive.diffFilter"),
+            try_command: store.repository().trusted_config("aye.tryCommand"),
+            has_difftool: difftool::name(store.repository(), "").is_some(),
+            diff_filter: store.repository().trusted_config("interactive.diffFilter"),
             desk,
             planned: Plans::default(),
             seen: None,
@@ -94,15 +94,15 @@ impl Host for CliHost<'_> {
     }
 
     fn keep(&mut self, id: &ProposalId, found: Option<(&str, Answers)>) -> Result<()> {
-        answers::keep(self.store, id, found)
+        answers::keep(self.store.repository(), id, found)
     }
 
     fn edit(&mut self, path: &RepoPath, text: &[u8]) -> Result<Option<Vec<u8>>> {
-        edited::edit(self.context, self.store, path, text)
+        edited::edit(self.context, self.store.repository(), path, text)
     }
 
     fn page(&mut self, text: &str) -> Result<()> {
-        pager::page(self.context, Some(self.store), text).map(drop)
+        pager::page(self.context, Some(self.store.repository()), text).map(drop)
     }
 
     fn marks_pastes(&self) -> bool {

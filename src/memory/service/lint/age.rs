@@ -54,7 +54,7 @@ impl Service<'_> {
             .text()
             .ok()?;
         let id = gix::ObjectId::from_hex(commit.trim().as_bytes()).ok()?;
-        let tree = self.store.repo().find_commit(id).ok()?.tree().ok()?;
+        let tree = self.store.repository().repo().find_commit(id).ok()?.tree().ok()?;
         let entry = tree.lookup_entry_by_path(DIR).ok()??;
         entry.object().ok()?.try_into_tree().ok()
     }

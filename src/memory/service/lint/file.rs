@@ -7,7 +7,7 @@ use crate::memory::plan::check_sections;
 use crate::memory::problem::Problem;
 use crate::memory::provenance::Sources as _;
 use crate::memory::service::Service;
-use crate::memory::service::locate::Repository;
+use crate::memory::service::locate::Cited;
 use crate::report::{Finding, Level, Report};
 use crate::secrets::codes::UNSAFE_TEXT;
 
@@ -79,14 +79,14 @@ impl Service<'_> {
 
     /// Files cited in `Sources:` lines that are not there: line, and what is missing.
     fn dead_sources(&self, document: &Document<'_>) -> Vec<(usize, String)> {
-        let repository = Repository(self.store);
+        let files = Cited(self.store.repository());
         let sections = 0..document.sections.len();
         let cited = sections.flat_map(|i| fields::of_section(document, i));
         let cited = cited.filter(|field| matches!(field.name, "Sources" | "Source" | "Files"));
         let mut dead = Vec::new();
         for field in cited {
             for source in field.value.split([',', ';']).filter_map(cited_path) {
-                if let Err(why) = repository.check_file(source) {
+                if let Err(why) = files.check_file(source) {
                     dead.push((lines::number_of(document.source, field.at), why));
                 }
             }

@@ -34,7 +34,7 @@ impl Pass<'_> {
         // The next pass takes these lanes for read, and would not compare them.
         self.compare_read(lane.lane())?;
         self.fold(true)?;
-        self.objects = remapped(&self.store.repo);
+        self.objects = remapped(&self.store.repository().repo);
         Ok(())
     }
 
@@ -86,7 +86,9 @@ impl Pass<'_> {
                     links.reverse();
                     return Ok(Ok(Chain { links, onto, before: progress.before() }));
                 }
-                (None, Ok(None)) => (self.objects, most) = (remapped(&self.store.repo), BATCH),
+                (None, Ok(None)) => {
+                    (self.objects, most) = (remapped(&self.store.repository().repo), BATCH)
+                }
             }
         }
     }

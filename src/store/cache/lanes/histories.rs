@@ -115,7 +115,7 @@ impl Pass<'_> {
     /// Takes a lane of several histories apart, and sees to it that what they say is folded again.
     pub(super) fn divide(&mut self, lane: &str, own: Option<&str>) -> rusqlite::Result<()> {
         let tips: BTreeSet<ObjectId> = self.tips(lane).iter().filter_map(|tip| id(tip)).collect();
-        let (repo, own) = (&self.store.repo, own.and_then(id));
+        let (repo, own) = (&self.store.repository().repo, own.and_then(id));
         if !forks::divide(repo, self.transaction, lane, own, &tips)? {
             return Ok(());
         }
@@ -182,8 +182,10 @@ impl Pass<'_> {
             (if taken { format!("{first}.{}", new.to_hex_with_len(8)) } else { first }, None)
         });
         let store = self.store;
-        let dir = &store.common_dir;
-        if refs::compare_and_swap(&store.repo, dir, &name, expected, new, false).is_ok() {
+        let dir = &store.repository().common_dir;
+        if refs::compare_and_swap(&store.repository().repo, dir, &name, expected, new, false)
+            .is_ok()
+        {
             let seq = self.step(&new)?.map_or(0, |(_, seq)| seq);
             self.record(&LaneRef { name, tip: new }, Some(new), seq)?;
             if let Some((_, Some(old))) = moves_on
@@ -194,8 +196,8 @@ impl Pass<'_> {
             }
             // An epoch may go on from several.
             for (name, tip) in extends.into_iter().skip(1) {
-                if refs::target(&store.repo, &name).is_ok_and(|target| target == tip)
-                    && refs::remove_all(&store.repo, dir, &[name], false).is_ok()
+                if refs::target(&store.repository().repo, &name).is_ok_and(|target| target == tip)
+                    && refs::remove_all(&store.repository().repo, dir, &[name], false).is_ok()
                 {
                     self.begins_again = true;
                 }
@@ -219,7 +221,9 @@ impl Pass<'_> {
         inner: &str,
         outer: Option<&ObjectId>,
     ) -> rusqlite::Result<bool> {
-        self.is_behind(inner, outer, |id| forks::parents(&self.store.repo, self.transaction, id))
+        self.is_behind(inner, outer, |id| {
+            forks::parents(&self.store.repository().repo, self.transaction, id)
+        })
     }
 
     /// Whether the known commit `inner` is `outer` or one of its ancestors.
@@ -229,7 +233,7 @@ impl Pass<'_> {
         outer: Option<&ObjectId>,
     ) -> rusqlite::Result<bool> {
         self.is_behind(inner, outer, |id| {
-            Ok(forks::git_parent(&self.store.repo, id).into_iter().collect())
+            Ok(forks::git_parent(&self.store.repository().repo, id).into_iter().collect())
         })
     }
 
@@ -286,7 +290,7 @@ impl Pass<'_> {
         let mut bound = Vec::new();
         for (root, onto, last) in roots {
             let Ok(root) = ObjectId::try_from(&root[..]) else { continue };
-            let mut onto = forks::ids(&self.store.repo, &onto.unwrap_or_default());
+            let mut onto = forks::ids(&self.store.repository().repo, &onto.unwrap_or_default());
             let (mut inside, mut outside, mut says_more) = (Vec::new(), Vec::new(), false);
             for tip in self.tips(lane).iter().filter_map(|tip| id(tip)) {
                 let seen = self.bound(&root, &tip)?;
@@ -432,7 +436,7 @@ impl Pass<'_> {
             if let Some(is_inside) = self.bound(root, &at)? {
                 return Ok(is_inside);
             }
-            next = forks::git_parent(&self.store.repo, &at);
+            next = forks::git_parent(&self.store.repository().repo, &at);
         }
         Ok(false)
     }
@@ -450,9 +454,9 @@ impl Pass<'_> {
 
     /// A reader of commits that were read before, within limits.
     fn any_reader(&self, lane: &str) -> Reader<'_> {
-        let tip = ObjectId::null(self.store.repo.object_hash());
+        let tip = ObjectId::null(self.store.repository().repo.object_hash());
         let lane = LaneRef { name: lane.to_owned(), tip };
-        Reader::new(&self.store.repo, &lane, Limits::LOCAL, Progress::default())
+        Reader::new(&self.store.repository().repo, &lane, Limits::LOCAL, Progress::default())
     }
 
     /// The lane of a commit that counts, and the last position up to it.

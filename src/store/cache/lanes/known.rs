@@ -150,5 +150,5 @@ pub(in crate::store::cache) fn is_current(
     if store.may_ask_again() && !absent(connection)?.ids.is_empty() {
         return Ok(false);
     }
-    Ok(came_later(&store.repo, connection, MOST_RETRIES)?.is_none())
+    Ok(came_later(&store.repository().repo, connection, MOST_RETRIES)?.is_none())
 }

@@ -72,7 +72,7 @@ pub(super) fn catch_up(
             let reached = known.values().filter_map(|position| id(position.reached.as_deref()?));
             let has_come = partial::fetch_events(store, &new, &reached.collect(), &absent.ids);
             let most = if has_come { usize::MAX } else { MOST_RETRIES };
-            came_later(&store.repo, connection, most)?
+            came_later(&store.repository().repo, connection, most)?
         }
     };
     if is_deeper {
@@ -94,13 +94,13 @@ pub(super) fn catch_up(
         transaction: &transaction,
         own: own_refs(store, &rows, lanes),
         rows,
-        home: default_remotes(&store.repo),
+        home: default_remotes(&store.repository().repo),
         retry,
         broken: Vec::new(),
         moved: BTreeSet::new(),
         touched: BTreeSet::new(),
         fetched: BTreeSet::new(),
-        objects: store.repo.clone(),
+        objects: store.repository().repo.clone(),
         parsed: Parsed::default(),
         unsaved: 0,
         saved: false,
@@ -276,7 +276,7 @@ impl Pass<'_> {
 
     fn read_some(&mut self, lanes: &[LaneRef]) -> rusqlite::Result<()> {
         for lane in lanes {
-            if let Ok(Some(tip)) = refs::target(&self.store.repo, &lane.name) {
+            if let Ok(Some(tip)) = refs::target(&self.store.repository().repo, &lane.name) {
                 self.read(&LaneRef { name: lane.name.clone(), tip })?;
             }
         }
@@ -284,7 +284,7 @@ impl Pass<'_> {
     }
 
     fn read_all(&mut self, seen: &[LaneRef]) -> rusqlite::Result<()> {
-        let repo = &self.store.repo;
+        let repo = &self.store.repository().repo;
         let mut lanes = refs::lanes(repo).unwrap_or_else(|_| seen.to_vec());
         lanes.extend(refs::kept(repo));
         // This clone's own comes first: whatever else bears its name has to be in it. What is
@@ -338,7 +338,7 @@ impl Pass<'_> {
         let LanesRead { reached, seq, end } = self.read_other(lane)?;
         if let Some((commit, bad)) = end {
             // What a partial clone lacks is with its remote, and damaged only where it says so.
-            let kind = if bad.missing.is_some() && self.store.is_partial() {
+            let kind = if bad.missing.is_some() && self.store.repository().is_partial() {
                 TroubleKind::Incomplete
             } else {
                 TroubleKind::Unreadable
@@ -372,7 +372,7 @@ impl Pass<'_> {
         if forks::load(self.transaction)?.is_forked(lane.lane()) {
             self.moved.insert(lane.lane().to_owned());
         }
-        let is_partial = self.store.is_partial();
+        let is_partial = self.store.repository().is_partial();
         let broken = |commit: ObjectId, bad: Bad| Broken {
             name: lane.name.clone(),
             commit: commit.to_string(),
@@ -458,7 +458,7 @@ impl Pass<'_> {
             name: lane.name.clone(),
             object: first.id.to_string(),
             proposal: None,
-            why: rest_of(&self.store.repo, &lane.name),
+            why: rest_of(&self.store.repository().repo, &lane.name),
         };
         report(self.transaction, &trouble, Some(before), None)
     }

@@ -22,7 +22,7 @@ impl Pass<'_> {
             // Nothing that was read says so.
             return Ok(());
         }
-        let found = purge::believed(&self.store.repo, self.transaction)?;
+        let found = purge::believed(&self.store.repository().repo, self.transaction)?;
         let known = purge::all(self.transaction)?;
         if found == known {
             return Ok(());
@@ -59,7 +59,7 @@ impl Pass<'_> {
             for (name, row) in self.rows.iter().filter(|_| !events.is_empty()) {
                 let tip = row.reached.as_deref().and_then(super::id);
                 if let (Some(events), Some(tip)) = (events.get(refs::lane_of(name)), tip)
-                    && has(&self.store.repo, name, tip, events)
+                    && has(&self.store.repository().repo, name, tip, events)
                 {
                     names.insert(name);
                 }

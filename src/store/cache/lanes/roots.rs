@@ -69,7 +69,8 @@ impl Pass<'_> {
     fn all_of(&self, lane: &LaneRef, chain: &Chain) -> rusqlite::Result<Said> {
         let mut purged = purge::ids(self.transaction)?;
         let (mut said, mut stubs) = (Said::new(), Vec::new());
-        let mut reader = Reader::new(&self.store.repo, lane, Limits::FOREIGN, Progress::default());
+        let mut reader =
+            Reader::new(&self.store.repository().repo, lane, Limits::FOREIGN, Progress::default());
         for link in &chain.links {
             let Ok(read) = reader.read(link) else { break };
             for row in read.rows {
