@@ -12,14 +12,14 @@ fn ignored_since() -> (Scene, String) {
     let here = &scene.here;
     here.write("w.txt", lines("9"));
     let id = propose(here, "w.txt", &lines("9").replace("15\n", "new\n"), &["-m", "x"]);
-    is(here, &id, "pending", "default");
+    is(here, &id, "pending", "shared");
     here.write(".git/info/exclude", "w.txt\n");
     here.write("w.txt", lines("hush"));
     (scene, id)
 }
 
 fn stays_here(scene: &Scene) {
-    let log = scene.here.git(&["rev-list", "--objects", "--glob=refs/aye/log/*"]);
+    let log = scene.here.git(&["rev-list", "--objects", "--glob=refs/aye/p/*"]);
     for line in log.lines() {
         let id = line.split(' ').next().expect("an id");
         let text = scene.here.git(&["cat-file", "-p", id]);
@@ -37,7 +37,7 @@ fn what_has_become_private_is_not_revised_for_others() {
     here.aye(&["revise", "--rebase", &id]).fails("private_path", 4);
     // What they have already they may have once more, and nothing is said that is not so.
     here.aye(&["revise", &id, "-m", "words"]).ok().lacks("private");
-    is(here, &id, "pending", "default");
+    is(here, &id, "pending", "shared");
     stays_here(&scene);
     let again = here.aye(&["propose", "w.txt", "--old", "hush", "--new", "more hush", "-q"]).ok();
     is(here, &again.id(), "pending", "private");
@@ -67,7 +67,7 @@ fn what_head_has_is_revised_and_merged_for_others() {
     here.write("b.txt", here.text("b.txt").replace("2\n3\n", "two\n3\n"));
     here.git(&["commit", "-qam", "Later"]);
     here.aye(&["undo", &id, "--yes"]).ok();
-    is(here, &id, "pending", "default");
+    is(here, &id, "pending", "shared");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn what_has_become_private_is_not_merged_into_the_record_for_others() {
     here.aye(&["apply", &id, "--yes"]).fails("private_path", 4).notes("--mark-only");
     here.aye(&["approve", &id, "--yes"]).fails("private_path", 4);
     assert_eq!(here.text("w.txt"), lines("hush"));
-    is(here, &id, "pending", "default");
+    is(here, &id, "pending", "shared");
     // As it was proposed it fits.
     here.write("w.txt", lines("9"));
     here.aye(&["apply", &id, "--yes"]).ok();
@@ -95,7 +95,7 @@ fn a_part_of_what_has_become_private_is_not_taken_for_others() {
     let here = &scene.here;
     here.write("w.txt", lines("9"));
     let id = propose(here, "w.txt", &lines("hush").replace("20\n", "twenty\n"), &["-m", "x"]);
-    is(here, &id, "pending", "default");
+    is(here, &id, "pending", "shared");
     here.write(".git/info/exclude", "w.txt\n");
     for how in [&["--index"][..], &[]] {
         here.aye(&[&["apply", &id, "--hunks", "2", "--yes"], how].concat())
@@ -108,7 +108,7 @@ fn a_part_of_what_has_become_private_is_not_taken_for_others() {
 /// Whoever proposes may just have loosened the rules, or staged the file.
 #[test]
 fn what_head_ignores_is_private_whatever_lies_there() {
-    let Scene { here, origin, .. } = scene();
+    let Scene { here, origin } = scene();
     let rules = ".env\nsub/*.key\n";
     here.write(".gitignore", rules);
     here.write("in/.gitignore", "/deep/\n");
@@ -133,11 +133,11 @@ fn what_head_ignores_is_private_whatever_lies_there() {
     here.write("in/.gitignore", "!deep/\n");
     private(".env");
     private("in/deep/x.txt");
-    is(&here, &propose(&here, "in/other", "x\n", &[]), "pending", "default");
+    is(&here, &propose(&here, "in/other", "x\n", &[]), "pending", "shared");
     // What HEAD does not ignore any more is everybody's.
     here.git(&["commit", "-qam", "loose"]);
-    is(&here, &propose(&here, "in/deep/y.txt", "x\n", &[]), "pending", "default");
-    push(&here, "origin");
+    is(&here, &propose(&here, "in/deep/y.txt", "x\n", &[]), "pending", "shared");
+    push(&here);
     assert!(!objects(&origin).contains("hush"));
 }
 

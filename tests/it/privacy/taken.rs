@@ -1,4 +1,4 @@
-//! Text for nobody else, or for another remote, that stands in the files and is read from there.
+//! Private text that stands in the files and is read from there.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn restore(repo: &Repo, id: &str) {
 
 #[track_caller]
 fn stays_here(scene: &Scene) {
-    let _ = scene.here.try_git(&["push", "-q", "origin", "refs/aye/log/*"]);
+    push(&scene.here);
     assert!(!objects(&scene.origin).contains("hush"));
 }
 
@@ -88,21 +88,7 @@ fn private_text_in_the_tree_of_a_session_is_private() {
     here.aye(&["run", "--name", "s", "--", "sh", "-c", &script]).ok();
     let list = here.aye(&["list", "--json"]).ok().json();
     let items = list["proposals"].as_array().expect("a list");
-    assert!(items.len() == 2 && items.iter().all(|item| item["audience"] == "private"), "{list:#}");
-    stays_here(&scene);
-}
-
-#[test]
-fn text_of_another_remote_goes_to_no_other() {
-    let scene = scene();
-    let Scene { here, up, .. } = &scene;
-    let theirs = clone(up);
-    let id = propose(&theirs, "b.txt", "b\nhush\n", &[]);
-    push(&theirs, "origin");
-    here.git(&["fetch", "-q", "up"]);
-    restore(here, &id);
-    let read = here.aye(&["propose", "--worktree", "b.txt", "-q", "-m", "w"]).ok().id();
-    is(here, &read, "pending", "private");
+    assert!(items.len() == 2 && items.iter().all(|item| is_private(item)), "{list:#}");
     stays_here(&scene);
 }
 
@@ -115,12 +101,12 @@ fn a_public_proposal_is_not_revised_with_private_text_from_the_files() {
     restore(here, &hidden);
     here.write("a.txt", mine("hush"));
     here.aye(&["revise", &public, "--worktree", "a.txt"]).fails("private_path", 4);
-    is(here, &public, "pending", "default");
+    is(here, &public, "pending", "shared");
     stays_here(&scene);
     // Without that line it goes through.
     here.write("a.txt", mine("4").replace("16\n", "more\n"));
     here.aye(&["revise", &public, "--worktree", "a.txt"]).ok();
-    is(here, &public, "pending", "default");
+    is(here, &public, "pending", "shared");
 }
 
 #[test]
@@ -136,19 +122,19 @@ fn what_is_typed_or_committed_or_signs_alone_is_public() {
     };
     // Two people close a block in the same way.
     let public = capture(with("mine {\n}"));
-    is(here, &public, "pending", "default");
+    is(here, &public, "pending", "shared");
     here.git(&["checkout", "-q", "a.txt"]);
     // Somebody who types the same has not taken it from there, and goes on with it.
     let typed = propose(here, "a.txt", &with("common"), &[]);
-    is(here, &typed, "pending", "default");
+    is(here, &typed, "pending", "shared");
     here.write("a.txt", with("common").replace("15\n", "mine\n"));
     here.aye(&["revise", &typed, "--worktree", "a.txt"]).ok();
-    is(here, &typed, "pending", "default");
+    is(here, &typed, "pending", "shared");
     // Once it is in a commit, it is everybody's.
     here.write("a.txt", with("common\n}"));
     here.git(&["commit", "-qam", "All"]);
     let public = capture(with("common\n}").replace("15\n", "mine\n"));
-    is(here, &public, "pending", "default");
+    is(here, &public, "pending", "shared");
 }
 
 /// SHA-256 of a file is no secret where little of the file is one.
@@ -160,7 +146,7 @@ fn no_hash_of_private_lines_is_published_with_an_approval() {
     here.aye(&["apply", &hidden, "--yes"]).ok();
     here.aye(&["apply", &public, "--yes"]).fails("private_path", 4);
     here.aye(&["approve", &public, "--yes"]).fails("private_path", 4);
-    let events = here.git(&["rev-list", "--objects", "--glob=refs/aye/log/*"]);
+    let events = here.git(&["rev-list", "--objects", "--glob=refs/aye/p/*"]);
     assert!(!events.contains("manifest"), "{events}");
     here.aye(&["undo", &hidden, "--yes"]).ok();
     here.aye(&["approve", &public, "--yes"]).ok();
