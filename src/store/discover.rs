@@ -1,36 +1,36 @@
-//! The store of a repository, and which lane it writes to.
+//! The store of a repository, and what a process does with it.
 
-use std::ops::Deref;
+use std::cell::OnceCell;
 use std::path::Path;
 
 use bstr::ByteSlice as _;
 
 use super::announce::Announced;
-use super::cache::Kept;
 use super::partial::Promised;
 use super::trouble::Notices;
 use super::upkeep::Upkeep;
-use super::{codes, refs};
+use super::codes;
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::{ActorKind, AgentRun};
-use crate::repository::{Repository, codes as repository_codes};
+use crate::repository::Repository;
 
 /// Where proposals are projected to; no place for files of the project.
 const KEPT: [&str; 2] = [".agent-memory/proposals/", ".agent-memory/staging/"];
 
-/// The event log of an opened [`Repository`], to which it dereferences.
+/// The threads of an opened [`Repository`].
 pub struct Store {
     repository: Repository,
-    pub(super) kept: Kept,
     pub(super) notices: Notices,
     pub(super) upkeep: Upkeep,
     pub(super) announced: Announced,
     pub(super) promised: Promised,
     /// What else a proposal is projected to, by its subject; see [`Store::project_with`].
     pub(super) projector: Option<Projector>,
-    /// What is written goes to this lane, or nowhere; see [`Store::write_only_to`].
-    named: Option<Option<String>>,
+    /// What is written names this clone, or is refused; see [`Store::write_only_as`].
+    pub(super) only_as: Option<Option<String>>,
+    /// An `aye.clone` that this process has made: its configuration was read before.
+    pub(super) made_clone_id: OnceCell<String>,
     /// What the events of an agent say of its run; see [`Store::run_by`].
     pub(super) run: Option<AgentRun>,
     /// A command of a trial is at work; see [`Store::in_trial`].
@@ -42,16 +42,6 @@ pub struct Store {
 /// Writes (`true`) or removes what a subject of its own, such as memory, shows of a proposal in the
 /// work tree. What it writes is never read back.
 pub type Projector = fn(&Store, &crate::proposal::Proposal, bool) -> Result<()>;
-
-impl Store {}
-
-impl Deref for Store {
-    type Target = Repository;
-
-    fn deref(&self) -> &Repository {
-        &self.repository
-    }
-}
 
 impl Store {
     /// The store of the repository that `directory` is in.
@@ -66,17 +56,22 @@ impl Store {
     fn of(repository: Repository) -> Self {
         Self {
             repository,
-            kept: Kept::default(),
             notices: Notices::default(),
             upkeep: Upkeep::default(),
             announced: Announced::default(),
             promised: Promised::default(),
             projector: None,
-            named: None,
+            only_as: None,
+            made_clone_id: OnceCell::new(),
             run: None,
             in_trial: false,
             in_session: false,
         }
+    }
+
+    /// The repository as a place.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
     }
 
     /// As [`Repository::at`].
@@ -93,24 +88,6 @@ impl Store {
         self.projector = Some(projector);
     }
 
-    /// Whatever is written goes to `lane` instead of a lane of this clone's own, or is refused
-    /// (`ci_has_no_lane`): a build machine's clone is thrown away, and a lane for each of its runs
-    /// would stay for ever.
-    ///
-    /// # Errors
-    /// `invalid_config` if that is not a valid name of a lane.
-    pub fn write_only_to(&mut self, lane: Option<String>) -> Result<()> {
-        if let Some(name) = lane.as_deref().filter(|name| !refs::is_lane_name(name)) {
-            return Err(Error::new(
-                &repository_codes::INVALID_CONFIG,
-                format!("aye.lane is '{name}', not 1 to 64 letters, digits, '-' and '_'"),
-            )
-            .hint("give the build machine's lane a plain name, such as ci"));
-        }
-        self.named = Some(lane);
-        Ok(())
-    }
-
     /// What an agent writes from now on names `run`. What people and build machines write never does.
     pub fn run_by(&mut self, run: Option<AgentRun>) {
         self.run = run;
@@ -121,29 +98,6 @@ impl Store {
         self.run.as_ref()
     }
 
-    /// The lane that alone is written to, if it is one with a name.
-    pub(super) fn named_lane(&self) -> Option<&str> {
-        self.named.as_ref().and_then(Option::as_deref)
-    }
-
-    /// Refuses where there is no lane to write to.
-    ///
-    /// # Errors
-    /// `ci_has_no_lane`.
-    pub fn require_lane(&self) -> Result<()> {
-        if self.named != Some(None) {
-            return Ok(());
-        }
-        Err(Error::new(
-            &codes::CI_HAS_NO_LANE,
-            "CI is set, and a build machine has no lane that this could be recorded in",
-        )
-        .hint(
-            "to record it, name a lane that you fetch before and push afterwards: \
-             git -c aye.lane=ci aye …",
-        ))
-    }
-
     /// A command that a trial runs is at work: it may be what the proposal itself has brought, so from
     /// now on nobody decides, and nothing is written in a person's name.
     pub fn in_trial(&mut self) {
@@ -152,12 +106,12 @@ impl Store {
 
     /// True where the work tree is that of a trial, which is a linked one.
     pub fn is_trial(&self) -> bool {
-        if self.repo.git_dir() == self.repo.common_dir() {
+        if self.repository.repo().git_dir() == self.repository.repo().common_dir() {
             return false;
         }
         let real = |path: std::path::PathBuf| path.canonicalize().ok();
-        let trials = real(self.private_dir().join("try"));
-        let top = self.work_dir().and_then(real);
+        let trials = real(self.repository.private_dir().join("try"));
+        let top = self.repository.work_dir().and_then(real);
         top.zip(trials).is_some_and(|(top, trials)| top.starts_with(trials))
     }
 
@@ -211,7 +165,7 @@ impl Store {
         )
     }
 
-    /// What the views of this store meet in lanes of other clones goes to `notices`.
+    /// What the views of this store meet in refs of other clones goes to `notices`.
     pub fn notify(&mut self, notices: &Notices) {
         self.notices = notices.clone();
     }
@@ -230,9 +184,9 @@ impl Store {
         &self,
         mut paths: impl Iterator<Item = &'p RepoPath> + Clone,
     ) -> Result<bool> {
-        Ok(self.settings()?.is_private(paths.clone())
-            || self.is_filtered(paths.clone())?
-            || !self.ignored(&mut paths)?.is_empty())
+        Ok(self.repository.settings()?.is_private(paths.clone())
+            || self.repository.is_filtered(paths.clone())?
+            || !self.repository.ignored(&mut paths)?.is_empty())
     }
 
     /// Refuses a file among the projections, and a new name with control characters.
@@ -259,13 +213,13 @@ impl Store {
     /// `size_limit_exceeded`, `path_invalid`, `not_a_directory`.
     pub fn accept(&self, changeset: &Changeset) -> Result<()> {
         changeset.changes().iter().try_for_each(|change| self.accept_name(change))?;
-        changeset.limit_sizes(self.settings()?.max_file_size)?;
-        self.refuse_twins(
+        changeset.limit_sizes(self.repository.settings()?.max_file_size)?;
+        self.repository.refuse_twins(
             changeset.changes().iter().map(|change| (&change.path, change.after.is_some())),
         )?;
         let creates = changeset.changes().iter().any(|change| change.before.is_none());
-        match self.work_dir() {
-            Some(_) if creates => self.worktree()?.check_directories(changeset.changes()),
+        match self.repository.work_dir() {
+            Some(_) if creates => self.repository.worktree()?.check_directories(changeset.changes()),
             _ => Ok(()),
         }
     }

@@ -7,20 +7,21 @@
 //!
 //! An object that is there already, and that nothing may name, is made young as git does it
 //! (`freshen_packed_object` and `freshen_loose_object` in git's `object-file.c`): `git gc` beside a
-//! writer prunes by age, and would take it away before the lane names it.
+//! writer prunes by age, and would take it away before a ref names it.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use bstr::ByteSlice as _;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use gix::ObjectId;
 use gix::objs::{Exists as _, Kind};
 
 use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
-use crate::repository::loose_path;
+use crate::repository::{Repository, header, loose_path};
 
 /// Objects of up to this size use the small deflate window, whose state is cheap to set up.
 const SMALL: usize = 8 * 1024;
@@ -49,46 +50,86 @@ pub(super) struct Batch<'repo> {
     large: Option<Compress>,
 }
 
-/// Where composed objects go: into the repository, or only into memory.
-pub(super) trait Sink {
-    /// Adds an object. Returns its id.
-    ///
-    /// # Errors
-    /// `internal_error` if it cannot be hashed or compressed.
-    fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId>;
+/// Why an object was not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// It is not here.
+    Missing(ObjectId),
+    /// It is of another kind, too large, or damaged.
+    Bad(String),
+}
 
-    /// Adds a tree.
-    ///
-    /// # Errors
-    /// As [`Sink::add`].
-    fn add_tree(&mut self, tree: &gix::objs::Tree) -> Result<ObjectId> {
-        use gix::objs::WriteTo as _;
-        let mut data = Vec::new();
-        tree.write_to(&mut data)
-            .map_err(|error| Error::bug(format!("cannot write a tree: {error}")))?;
-        self.add(Kind::Tree, &data)
+/// The bytes of the object `id`, if it is of this `kind` and has at most `most`: others name objects of any
+/// size, so that is looked up before one is inflated. Neither gix nor git hash what they read, and a loose
+/// object may have been written over.
+pub(super) fn read(
+    repo: &gix::Repository,
+    id: ObjectId,
+    kind: Kind,
+    most: u64,
+) -> Result<Vec<u8>, Unread> {
+    let bad = |why: String| Unread::Bad(format!("{kind} {id} {why}"));
+    let Ok((found, size)) = header(repo, id) else {
+        return Err(match repo.objects.exists(&id) {
+            true => bad("cannot be read".to_owned()),
+            false => Unread::Missing(id),
+        });
+    };
+    if found != kind {
+        return Err(bad(format!("is a {found}")));
+    }
+    if size > most {
+        return Err(bad(format!("has {size} bytes, over the limit of {most}")));
+    }
+    let mut object = repo.find_object(id).map_err(|error| bad(format!("cannot be read: {error}")))?;
+    let data = std::mem::take(&mut object.data);
+    match hashed(id.kind(), kind, &data) {
+        Ok(hash) if hash == id => Ok(data),
+        _ => Err(bad("has the content of another one".to_owned())),
     }
 }
 
-/// Objects in memory, by id: composed to be compared before anything is written.
-pub(super) struct Composed {
-    hash: gix::hash::Kind,
-    /// Kind and content of each.
-    pub(super) objects: BTreeMap<ObjectId, (Kind, Vec<u8>)>,
+/// The first lines of a commit, as far as git reads them, and the header lines that follow.
+pub(super) struct Header<'c> {
+    pub(super) tree: ObjectId,
+    pub(super) parents: Vec<ObjectId>,
+    rest: &'c [u8],
 }
 
-impl Composed {
-    /// None yet, in the hash of `repo`.
-    pub(super) fn new(repo: &gix::Repository) -> Self {
-        Self { hash: repo.object_hash(), objects: BTreeMap::new() }
+impl<'c> Header<'c> {
+    /// Of the commit with these bytes; `None` where it is malformed or has more than `most` parents.
+    pub(super) fn parse(data: &'c [u8], hash: gix::hash::Kind, most: usize) -> Option<Self> {
+        let id = |line: &[u8]| ObjectId::from_hex(line).ok().filter(|id| id.kind() == hash);
+        let (line, mut rest) = data.split_once_str("\n")?;
+        let tree = id(line.strip_prefix(b"tree ")?)?;
+        let mut parents: Vec<ObjectId> = Vec::new();
+        while let Some(line) = rest.strip_prefix(b"parent ") {
+            let (hex, after) = line.split_once_str("\n")?;
+            let parent = id(hex)?;
+            if parents.len() == most {
+                return None;
+            }
+            parents.push(parent);
+            rest = after;
+        }
+        Some(Self { tree, parents, rest })
     }
-}
 
-impl Sink for Composed {
-    fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
-        let id = hashed(self.hash, kind, data)?;
-        self.objects.entry(id).or_insert_with(|| (kind, data.to_owned()));
-        Ok(id)
+    /// The values of the header lines called `name`, none of which goes on in a second line, and none of which
+    /// stands in the message.
+    pub(super) fn values(&self, name: &str) -> Option<Vec<&'c [u8]>> {
+        let (header, message) = self.rest.split_once_str("\n\n").unwrap_or((self.rest, b""));
+        let value = |line: &'c [u8]| line.strip_prefix(name.as_bytes())?.strip_prefix(b" ");
+        let (mut values, mut is_last) = (Vec::new(), false);
+        for line in header.split_str("\n") {
+            if is_last && line.starts_with(b" ") {
+                return None;
+            }
+            let found = value(line);
+            is_last = found.is_some();
+            values.extend(found);
+        }
+        message.split_str("\n").all(|line| value(line).is_none()).then_some(values)
     }
 }
 
@@ -101,18 +142,7 @@ pub(super) fn hashed(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<O
         .map_err(|error| Error::bug(format!("cannot hash an object: {error}")))
 }
 
-impl Sink for Batch<'_> {
-    fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
-        self.add(kind, data)
-    }
-}
-
 impl<'repo> Batch<'repo> {
-    /// The directory that the objects are written to.
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     /// An empty batch for `repo`.
     pub(super) fn new(repo: &'repo gix::Repository) -> Self {
         let directory = repo.objects.store_ref().path().to_owned();
@@ -138,6 +168,18 @@ impl<'repo> Batch<'repo> {
         let id = hashed(self.repo.object_hash(), kind, data)?;
         self.add_as(id, kind, data)?;
         Ok(id)
+    }
+
+    /// Adds a tree. Returns its id.
+    ///
+    /// # Errors
+    /// As [`Batch::add`].
+    pub(super) fn add_tree(&mut self, tree: &gix::objs::Tree) -> Result<ObjectId> {
+        use gix::objs::WriteTo as _;
+        let mut data = Vec::new();
+        tree.write_to(&mut data)
+            .map_err(|error| Error::bug(format!("cannot write a tree: {error}")))?;
+        self.add(Kind::Tree, &data)
     }
 
     /// As [`Batch::add`], for an object that was hashed already.
@@ -194,6 +236,17 @@ impl<'repo> Batch<'repo> {
             }
         }
         Ok(out)
+    }
+
+    /// Writes what is waiting, as durably as the settings of `repository` want it, which holds these objects.
+    ///
+    /// # Errors
+    /// As [`Batch::write`]; `invalid_config`.
+    pub(super) fn write_durably(&mut self, repository: &Repository) -> Result<()> {
+        self.write(match repository.settings()?.durable {
+            true => Method::durable(&self.directory, repository.common_dir()),
+            false => Method::No,
+        })
     }
 
     /// Writes what is waiting. Unless `flush` is [`Method::No`] the content of every object is on
@@ -357,19 +410,6 @@ impl Drop for Temporaries {
             let _ = std::fs::remove_file(path);
         }
     }
-}
-
-/// `repo` with its packs mapped into memory again: once the one before is gone, so is what it has read
-/// of them, which is as large as the history is long.
-pub(super) fn remapped(repo: &gix::Repository) -> gix::Repository {
-    let mut fresh = repo.clone();
-    let store = repo.objects.store_ref();
-    let options = gix::odb::store::init::Options::default();
-    let replaced = store.replacements();
-    if let Ok(objects) = gix::odb::at_opts(store.path(), repo.object_hash(), replaced, options) {
-        fresh.objects = gix::odb::memory::Proxy::from(objects);
-    }
-    fresh
 }
 
 #[cfg(test)]

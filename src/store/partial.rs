@@ -1,12 +1,11 @@
-//! Partial clones: events and contents are blobs, and `git clone --filter=blob:none` leaves them with the
-//! promisor remote.
+//! Partial clones: `git clone --filter=blob:none` leaves manifests, lists and contents with the promisor
+//! remote. The events themselves are in commits, which every clone has.
 //!
-//! Git would fetch them one by one, a process and a connection each. What new commits of lanes name, and
-//! what a proposal changes, is asked for at once instead, as git itself asks (`fetch_objects` in its
-//! `promisor-remote.c`). Where the remote cannot be reached, what is missing stays missing, which is
-//! reported, and every later command asks again: an object that is not here yet is not a damaged one.
-//! A remote that takes long to fail is left alone for ten times as long, so that commands do not wait
-//! for it one after the other.
+//! Git would fetch them one by one, a process and a connection each. What a thread needs, and what a proposal
+//! changes, is asked for at once instead, as git itself asks (`fetch_objects` in its `promisor-remote.c`).
+//! Where the remote cannot be reached, what is missing stays missing, which is reported, and every later
+//! command asks again: an object that is not here yet is not a damaged one. A remote that takes long to fail
+//! is left alone for ten times as long, so that commands do not wait for it one after the other.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
@@ -16,14 +15,8 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 use gix::objs::Exists as _;
 
-use super::objects::remapped;
-use super::refs::LaneRef;
-use super::{Store, View, compose};
-use crate::error::Result;
+use super::Store;
 use crate::proposal::ChangeRecord;
-
-/// How many commits are looked at, of all lanes together.
-const MOST: usize = 100_000;
 
 /// How many objects that the remote does not have are found out, one for each time it is asked.
 const MOST_REFUSED: usize = 16;
@@ -50,12 +43,10 @@ struct Asked {
 }
 
 impl Store {
-    /// Whether the promisor remote may be asked again for what lanes lack: there is one, and it has not
+    /// Whether the promisor remote may be asked again for what threads lack: there is one, and it has not
     /// just kept a command waiting in vain.
     pub(super) fn may_ask_again(&self) -> bool {
-        self.repository().is_partial()
-            && self.promised.0.borrow().may_ask()
-            && !self.is_left_alone()
+        self.repository().is_partial() && self.promised.0.borrow().may_ask() && !self.is_left_alone()
     }
 
     /// Lets the promisor remote be asked again, however long it took to fail.
@@ -93,23 +84,6 @@ impl Store {
         self.ask(ids.collect());
     }
 
-    /// As [`Store::fetch_contents`], of everything that is pending.
-    ///
-    /// # Errors
-    /// `internal_error` if the cache cannot be read.
-    pub fn fetch_pending(&self, view: &View) -> Result<()> {
-        if !self.repository().is_partial() {
-            return Ok(());
-        }
-        let mut ids = BTreeSet::new();
-        view.open_paths(|_, _, sides| {
-            let named = sides.into_iter().flatten().filter_map(|side| side.split(' ').nth(1));
-            ids.extend(named.filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()));
-        })?;
-        self.ask(ids);
-        Ok(())
-    }
-
     /// Whether this is a partial clone that does not have the blob `id`, though it asked its remote.
     pub(super) fn lacks(&self, id: &str) -> bool {
         if !self.repository().is_partial() || self.repository().has(id) {
@@ -120,7 +94,7 @@ impl Store {
     }
 
     /// Asks the promisor remote for those of `wanted` that are not here. Returns whether it gave any.
-    fn ask(&self, mut wanted: BTreeSet<ObjectId>) -> bool {
+    pub(super) fn ask(&self, mut wanted: BTreeSet<ObjectId>) -> bool {
         let Some(remote) = self.repository().promisor() else { return false };
         if crate::git::kept_offline().is_some() {
             return false;
@@ -184,70 +158,4 @@ impl Asked {
 
 fn since_epoch() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
-/// Fetches what `lanes` bring behind the commits of `known`, and `absent`, in one go, where this is a
-/// partial clone that lacks some. What cannot be had is missing when the lanes are read. Returns whether
-/// anything came.
-pub(super) fn fetch_events(
-    store: &Store,
-    lanes: &[&LaneRef],
-    known: &HashSet<ObjectId>,
-    absent: &BTreeSet<ObjectId>,
-) -> bool {
-    if lanes.is_empty() && absent.is_empty() || !store.repository().is_partial() {
-        return false;
-    }
-    let mut named = named(&store.repository().repo, lanes, known);
-    let mut has_come = false;
-    if !named.trees.is_empty() && store.ask(std::mem::take(&mut named.trees)) {
-        // `--filter=tree:0` leaves trees there, too. What is in them is known only now.
-        has_come = true;
-        named = self::named(&remapped(&store.repository().repo), lanes, known);
-    }
-    named.blobs.extend(absent);
-    store.ask(named.blobs) || has_come
-}
-
-/// What commits name.
-#[derive(Default)]
-struct Named {
-    /// Events, and what these name themselves.
-    blobs: BTreeSet<ObjectId>,
-    /// Trees that are not here.
-    trees: BTreeSet<ObjectId>,
-}
-
-/// What has to be here of `lanes` to read them and to fold what they say. Nothing here asks a remote.
-fn named(repo: &gix::Repository, lanes: &[&LaneRef], known: &HashSet<ObjectId>) -> Named {
-    let (mut found, mut seen) = (Named::default(), HashSet::new());
-    for lane in lanes {
-        let mut next = Some(lane.tip);
-        while let Some(id) = next.filter(|id| !known.contains(id)) {
-            if !seen.insert(id) || seen.len() > MOST {
-                break;
-            }
-            let Ok(commit) = repo.find_commit(id) else { break };
-            next = commit.parent_ids().next().map(gix::Id::detach);
-            let Ok(tree_id) = commit.tree_id() else { continue };
-            let Ok(tree) = repo.find_tree(tree_id) else {
-                found.trees.insert(tree_id.detach());
-                continue;
-            };
-            for entry in tree.iter().filter_map(std::result::Result::ok) {
-                if entry.filename() == "events" && entry.mode().is_tree() {
-                    match repo.find_tree(entry.object_id()) {
-                        Ok(events) => {
-                            let events = events.iter().filter_map(std::result::Result::ok);
-                            found.blobs.extend(events.map(|entry| entry.object_id()));
-                        }
-                        Err(_) => found.trees.extend([entry.object_id()]),
-                    }
-                } else if entry.mode().is_blob() && compose::is_read(entry.filename()) {
-                    found.blobs.insert(entry.object_id());
-                }
-            }
-        }
-    }
-    found
 }

@@ -1,174 +1,140 @@
-//! Lane tips and pending refs.
+//! Refs below `refs/aye/`: their names, and how they are read.
 //!
-//! Reading goes through gix. Moving one loose ref is done here as git does it (`<ref>.lock`,
-//! compare, flush, rename): gix takes `packed-refs.lock` for that as soon as packed refs exist,
-//! so parallel writers would wait for each other and a left-over lock file would stop them.
+//! Moving one loose ref is done here as git does it (`<ref>.lock`, compare, flush, rename): gix takes
+//! `packed-refs.lock` for that as soon as packed refs exist, so parallel writers would wait for each
+//! other and a left-over lock file would stop them.
 
+mod loose;
 mod names;
 mod write;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
 
 use bstr::ByteSlice;
 use gix::ObjectId;
 
-pub use names::Audience;
-use names::is_archive;
 pub(super) use names::{
-    ARCHIVES, BEFORE, BROKEN, FOR, KEPT, LOG, PENDING, PRIVATE, REMOTES, SESSION, epoch_of,
-    is_lane_name, is_local, lane_of, own_of, part_of, remote_of,
+    BEFORE, BROKEN, CLOSED, GONE, KEPT, Name, Origin, PENDING, PRIVATE, REMOTES, ROOT, Role,
+    SESSION, SHARED, is_clone_id,
 };
-pub(super) use write::{Moved, compare_and_swap, remove, remove_all, set};
+pub(super) use write::{Moved, compare_and_swap, delete, remove, set};
 
-use super::{codes, loose};
+use super::codes;
 use crate::error::{Error, Result};
+use crate::repository::Repository;
 
-/// A ref that is a lane.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LaneRef {
-    /// The whole name.
-    pub(super) name: String,
-    /// Its tip.
-    pub(super) tip: ObjectId,
-}
+/// Where a ref points to; `None` for a symbolic one.
+pub(super) type Target = io::Result<Option<ObjectId>>;
 
-impl LaneRef {
-    /// The lane's own name: the last component, without the mark of a further history.
-    pub(super) fn lane(&self) -> &str {
-        lane_of(&self.name)
-    }
-
-    /// Whether it remembers what was fetched.
-    pub(super) fn is_kept(&self) -> bool {
-        self.name.starts_with(KEPT)
-    }
-}
-
-/// Of `names` the ref of the newest epoch of `lane`, as its writer for `audience` names it.
-pub(super) fn newest<'n>(
-    names: impl Iterator<Item = &'n str>,
-    audience: &Audience,
-    lane: &str,
-) -> Option<&'n str> {
-    let epoch = |name: &str| epoch_of(name).unwrap_or(1);
-    // Most are of others: told by how they end before one is composed to compare with.
-    let ours = names.filter(|name| name.ends_with(lane));
-    ours.filter(|name| **name == audience.lane(lane, epoch(name))).max_by_key(|name| epoch(name))
-}
-
-/// All lanes, this clone's and fetched ones, in name order.
+/// Calls `found` with name and target of each ref below `prefix`, in name order; symbolic refs are ignored.
 ///
 /// # Errors
-/// `lane_broken` if a ref of this clone's own lanes cannot be read. A fetched one is passed over.
-pub(super) fn lanes(repo: &gix::Repository) -> Result<Vec<LaneRef>> {
-    let mut lanes = local(repo)?;
-    lanes.extend(fetched(repo, REMOTES));
-    lanes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    Ok(lanes)
-}
-
-/// The lanes that were written or pushed here, without their archives.
-///
-/// # Errors
-/// `lane_broken` if a ref cannot be read.
-pub(super) fn local(repo: &gix::Repository) -> Result<Vec<LaneRef>> {
-    let mut lanes = Vec::new();
-    for directory in [LOG, PRIVATE, FOR] {
-        each(repo, directory, |name, tip| {
-            if !is_archive(&name) {
-                lanes.push(LaneRef { name, tip });
-            }
-        })?;
-    }
-    Ok(lanes)
-}
-
-/// What is remembered of fetched lanes, in name order.
-pub(super) fn kept(repo: &gix::Repository) -> Vec<LaneRef> {
-    let mut lanes = fetched(repo, KEPT);
-    lanes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    lanes
-}
-
-/// The refs below `prefix` that can be read.
-fn fetched(repo: &gix::Repository, prefix: &str) -> Vec<LaneRef> {
-    let found = below(repo, prefix).unwrap_or_default().into_iter();
-    found.filter_map(|(name, tip)| Some(LaneRef { name, tip: tip.ok()?? })).collect()
-}
-
-/// Calls `found` with name and target of each ref below `prefix`, in name order.
-///
-/// # Errors
-/// `lane_broken` if a ref cannot be read.
+/// `thread_damaged` if a ref cannot be read.
 pub(super) fn each(
-    repo: &gix::Repository,
+    repository: &Repository,
     prefix: &str,
     mut found: impl FnMut(String, ObjectId),
 ) -> Result<()> {
-    for (name, target) in below(repo, prefix).map_err(|error| unreadable(prefix, &error))? {
-        // A symbolic ref is none of ours.
-        if let Some(id) = target.map_err(|error| unreadable(prefix, &error))? {
+    for (name, target) in below(repository, prefix, &|_| true)? {
+        if let Some(id) = target.map_err(|error| unreadable(&name, &error))? {
             found(name, id);
         }
     }
     Ok(())
 }
 
-/// Where a ref points to; `None` for a symbolic one.
-type Target = io::Result<Option<ObjectId>>;
-
-/// The refs below `prefix`, loose ones before packed ones: `git pack-refs` beside this packs a ref
-/// before it removes its file.
+/// The refs below `prefix`, less those in directories that `enter` says no to (names with a slash at the
+/// end). Loose ones are read before packed ones: `git pack-refs` beside this packs a ref before it
+/// removes its file.
 ///
-/// gix takes six system calls for the file of a ref, and [`loose`] takes three.
-fn below(repo: &gix::Repository, prefix: &str) -> io::Result<BTreeMap<String, Target>> {
-    let (mut found, mut gone) = look_below(repo, prefix)?;
-    // A lane moves on to another name, its next epoch. Whoever finds the old one gone has to look again.
-    for _ in 0..MOST_LOOKS {
-        if !gone {
-            break;
+/// # Errors
+/// `thread_damaged` if a directory or `packed-refs` cannot be read.
+pub(super) fn below(
+    repository: &Repository,
+    prefix: &str,
+    enter: &dyn Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Target>> {
+    let mut found = BTreeMap::new();
+    let hash = repository.repo().object_hash();
+    let failed = |error: &dyn std::fmt::Display| unreadable(prefix, error);
+    loose::each(repository.common_dir(), prefix, enter, &mut |name, content| {
+        if gix::validate::reference::name(name.as_str().into()).is_ok() {
+            found.insert(name, content.and_then(|content| parse(content, hash)));
         }
-        let before = found;
-        (found, gone) = look_below(repo, prefix)?;
-        gone &= !is_same(&before, &found);
-    }
+    })
+    .map_err(|error| failed(&error))?;
+    each_packed(repository, prefix, |name, id| {
+        let mut above = name.match_indices('/').map(|(end, _)| &name[..=end]);
+        if above.any(|above| above.len() > prefix.len() && !enter(above)) {
+            return;
+        }
+        found.entry(name.to_owned()).or_insert(Ok(Some(id)));
+    })?;
     Ok(found)
 }
 
-fn is_same(one: &BTreeMap<String, Target>, other: &BTreeMap<String, Target>) -> bool {
-    let targets =
-        [one, other].map(|found| found.iter().map(|(name, target)| (name, target.as_ref().ok())));
-    let [one, other] = targets;
-    one.eq(other)
-}
-
-/// How often refs are listed again that go away while they are read.
-const MOST_LOOKS: usize = 20;
-
-/// As [`below`], in one look; and whether something may have gone away meanwhile.
-fn look_below(
-    repo: &gix::Repository,
+/// Calls `found` with each ref below `prefix` that is in `packed-refs`.
+///
+/// # Errors
+/// `thread_damaged` if that cannot be read.
+pub(super) fn each_packed(
+    repository: &Repository,
     prefix: &str,
-) -> io::Result<(BTreeMap<String, Target>, bool)> {
-    let mut found = BTreeMap::new();
-    let look = loose::each(repo.common_dir(), prefix, &mut |name, content| {
-        if gix::validate::reference::name(name.as_str().into()).is_ok() {
-            let target = content.and_then(|content| parse(content, repo.object_hash()));
-            found.insert(name, target);
-        }
-    })?;
-    if let Some(packed) = repo.refs.cached_packed_buffer().map_err(io::Error::other)? {
-        for packed in packed.iter_prefixed(prefix.into()).map_err(io::Error::other)? {
-            let packed = packed.map_err(io::Error::other)?;
-            let name = packed.name.as_bstr().to_str_lossy().into_owned();
-            found.entry(name).or_insert_with(|| Ok(Some(packed.target())));
+    mut found: impl FnMut(&str, ObjectId),
+) -> Result<()> {
+    let failed = |error: &dyn std::fmt::Display| unreadable("packed-refs", error);
+    let packed = repository.repo().refs.cached_packed_buffer().map_err(|error| failed(&error))?;
+    let Some(packed) = packed else { return Ok(()) };
+    for line in packed.iter_prefixed(prefix.into()).map_err(|error| failed(&error))? {
+        let line = line.map_err(|error| failed(&error))?;
+        if let Ok(name) = line.name.as_bstr().to_str() {
+            found(name, line.target());
         }
     }
-    Ok((found, look.lost_file || look.empty_directory))
+    Ok(())
 }
 
-/// What the file of a loose ref says.
+/// The names directly in `directory`, which ends in a slash: of directories, or of loose refs.
+pub(super) fn names(repository: &Repository, directory: &str, are_directories: bool) -> Vec<String> {
+    let entries = std::fs::read_dir(repository.common_dir().join(directory)).into_iter().flatten();
+    let entries = entries.flatten().filter(|entry| {
+        entry.file_type().is_ok_and(|kind| kind.is_dir() == are_directories)
+    });
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| are_directories || !name.ends_with(".lock")).collect()
+}
+
+/// The loose ref `name`; `Ok(None)` where there is no such file, or a symbolic ref.
+pub(super) fn loose_target(repository: &Repository, name: &str) -> Target {
+    match loose::line(&repository.common_dir().join(name)) {
+        Err(error) if is_absent(&error) => Ok(None),
+        content => content.and_then(|content| parse(&content, repository.repo().object_hash())),
+    }
+}
+
+/// The target of `name`, a whole one. gix would take twice as many system calls.
+///
+/// # Errors
+/// `thread_damaged` if it cannot be read.
+pub(super) fn target(repository: &Repository, name: &str) -> Result<Option<ObjectId>> {
+    match loose_target(repository, name).map_err(|error| unreadable(name, &error))? {
+        None => packed_target(repository, name),
+        found => Ok(found),
+    }
+}
+
+/// The target of `name` in `packed-refs`.
+fn packed_target(repository: &Repository, name: &str) -> Result<Option<ObjectId>> {
+    let failed = |error: &dyn std::fmt::Display| unreadable(name, error);
+    let packed = repository.repo().refs.cached_packed_buffer().map_err(|error| failed(&error))?;
+    let Some(packed) = packed else { return Ok(None) };
+    let found = packed.try_find(name).map_err(|error| failed(&error))?;
+    Ok(found.map(|found| found.target()))
+}
+
+/// The content of a loose ref's file.
 fn parse(content: &[u8], hash: gix::hash::Kind) -> Target {
     if content.starts_with(b"ref:") {
         return Ok(None);
@@ -180,33 +146,30 @@ fn parse(content: &[u8], hash: gix::hash::Kind) -> Target {
     id.map(Some).ok_or_else(none)
 }
 
-fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Error {
-    Error::new(&codes::LANE_BROKEN, format!("a ref below {name} cannot be read: {error}"))
-        .hint("`git for-each-ref refs/aye` shows them; `aye doctor` tells what can be repaired")
-}
-
-/// What `name`, a whole one, points to. gix would take twice as many system calls.
-///
-/// # Errors
-/// `lane_broken` if it cannot be read.
-pub(super) fn target(repo: &gix::Repository, name: &str) -> Result<Option<ObjectId>> {
-    match loose::line(&repo.common_dir().join(name)) {
-        Err(error) if is_none(&error) => packed(repo, name),
-        content => content.and_then(|content| parse(&content, repo.object_hash())),
-    }
-    .map_err(|error| unreadable(name, &error))
+pub(super) fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::new(&codes::THREAD_DAMAGED, format!("the ref {name} cannot be read: {error}"))
+        .with("ref", name)
+        .hint("`git for-each-ref refs/aye` lists refs; `aye doctor` reports what can be repaired")
 }
 
 /// Whether a failure to read the file of a ref says that there is none.
-fn is_none(error: &io::Error) -> bool {
+fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
 }
 
-/// What `packed-refs` says of `name`.
-fn packed(repo: &gix::Repository, name: &str) -> Target {
-    let Some(packed) = repo.refs.cached_packed_buffer().map_err(io::Error::other)? else {
-        return Ok(None);
-    };
-    let found = packed.try_find(name).map_err(io::Error::other)?;
-    Ok(found.map(|found| found.target()))
+/// The times of `packed-refs` and of every directory below `refs/aye`, as text: a ref that moves,
+/// comes or goes changes one of them.
+pub(super) fn stamp(repository: &Repository) -> String {
+    let mut stamp = String::new();
+    let mut waiting = vec![ROOT.trim_end_matches('/').to_owned()];
+    let facts = |name: &str| super::facts::Facts::of(&repository.common_dir().join(name));
+    while let Some(directory) = waiting.pop() {
+        let text = facts(&directory).map(|facts| facts.text()).unwrap_or_default();
+        let _ = writeln!(stamp, "{directory} {text}");
+        let mut inside = names(repository, &format!("{directory}/"), true);
+        inside.sort_unstable();
+        waiting.extend(inside.into_iter().map(|name| format!("{directory}/{name}")));
+    }
+    let text = facts("packed-refs").map(|facts| facts.text()).unwrap_or_default();
+    crate::sha256::hex((stamp + &text).as_bytes())
 }

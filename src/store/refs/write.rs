@@ -1,6 +1,6 @@
 //! Moving and removing refs, under locks of their own as git takes them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,15 +10,16 @@ use bstr::ByteSlice;
 use gix::ObjectId;
 
 use super::super::codes;
-use super::{packed, target, unreadable};
+use super::{is_absent, packed_target, target};
 use crate::error::{Error, Result};
 use crate::flush::Method;
+use crate::repository::Repository;
 
 /// Longest wait for a ref's own lock file, which git holds for moments only.
-pub(super) const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Longest wait for the lock of `packed-refs`: git's own `core.packedRefsTimeout`.
-pub(super) const PACKED_PATIENCE: Duration = Duration::from_secs(1);
+const PACKED_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A ref that was moved, which counts from then on.
 #[must_use]
@@ -31,7 +32,7 @@ pub(in crate::store) enum Moved {
 }
 
 impl Moved {
-    /// For who takes something away once it stays.
+    /// For a caller who deletes something once the ref stays.
     ///
     /// # Errors
     /// `io_error` if that is not sure.
@@ -50,16 +51,15 @@ impl Moved {
 /// # Errors
 /// `busy` if it is not at `expected` or its lock file stays; `io_error`.
 pub(in crate::store) fn compare_and_swap(
-    repo: &gix::Repository,
-    common_dir: &Path,
+    repository: &Repository,
     name: &str,
     expected: Option<ObjectId>,
     new: ObjectId,
     durable: bool,
 ) -> Result<Moved> {
-    let path = common_dir.join(name);
-    let mut lock = RefLock::take(&path)?;
-    if target(repo, name)? != expected {
+    let path = repository.common_dir().join(name);
+    let mut lock = RefLock::take(&path, is_ours(name))?;
+    if target(repository, name)? != expected {
         return Err(Error::new(&codes::STORE_BUSY, format!("{name} was moved by another program"))
             .hint("run the command again"));
     }
@@ -92,79 +92,94 @@ pub(in crate::store) fn compare_and_swap(
 ///
 /// # Errors
 /// `busy`, `io_error`.
-pub(in crate::store) fn set(common_dir: &Path, name: &str, new: ObjectId) -> Result<()> {
-    let path = common_dir.join(name);
-    let mut lock = RefLock::take(&path)?;
+pub(in crate::store) fn set(repository: &Repository, name: &str, new: ObjectId) -> Result<()> {
+    let path = repository.common_dir().join(name);
+    let mut lock = RefLock::take(&path, is_ours(name))?;
     lock.write(new, Method::No)?;
     lock.commit(&path)
 }
 
-/// Removes `name` if it is there, loose or packed.
+/// Deletes `name`, wherever it is.
 ///
 /// # Errors
-/// As [`remove_all`].
-pub(in crate::store) fn remove(
-    repo: &gix::Repository,
-    common_dir: &Path,
-    name: &str,
-) -> Result<()> {
-    remove_all(repo, common_dir, &[name.to_owned()], true)
+/// As [`delete`].
+pub(in crate::store) fn remove(repository: &Repository, name: &str) -> Result<()> {
+    delete(repository, &[(name.to_owned(), None)], true).map(|_| ())
 }
 
-/// Removes those of `names` that are there, loose or packed, with one new `packed-refs` at most: it
-/// holds every ref of the repository, so that writing it costs as much as there are refs.
+/// Deletes those of `refs` that are still at the id given (`None`: at any), and their reflogs. Returns
+/// the names of those that were there.
 ///
-/// The files go first. `git pack-refs` that runs beside this may have read one of them before, and puts
-/// it into the new `packed-refs` afterwards: where there is a lock of that, it is waited for.
+/// The order is git's own (`files_transaction_prepare` and `_finish` in its `refs/files-backend.c`):
+/// locks of the refs, `packed-refs.lock`, a new `packed-refs` without them, the loose files, and the
+/// locks last. Loose files first would let a crash move a ref back to its packed value; without
+/// `packed-refs.lock` until the end, a `git pack-refs` beside this would bring one back. Refs that can be
+/// rebuilt (not `durable`) may come back, and take that lock only where one is packed: a crash would leave
+/// it, and every decision deletes a pending ref.
 ///
 /// # Errors
-/// `busy`, `io_error`; what could be removed is removed.
-pub(in crate::store) fn remove_all(
-    repo: &gix::Repository,
-    common_dir: &Path,
-    names: &[String],
+/// `busy`, `io_error`; refs that could be deleted are.
+pub(in crate::store) fn delete(
+    repository: &Repository,
+    refs: &[(String, Option<ObjectId>)],
     durable: bool,
-) -> Result<()> {
-    let mut of_packed = BTreeSet::new();
-    let mut failed = Ok(());
-    for name in names {
-        match std::fs::remove_file(common_dir.join(name)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                failed = failed.and(Err(Error::io(format_args!("remove {name}"), &error)));
-            }
-            _ => match packed(repo, name) {
-                Ok(Some(_)) => _ = of_packed.insert(name.as_bytes()),
-                Ok(None) => {}
-                Err(error) => failed = failed.and(Err(unreadable(name, &error))),
-            },
+) -> Result<Vec<String>> {
+    let common_dir = repository.common_dir();
+    let sorted: BTreeMap<&str, Option<ObjectId>> =
+        refs.iter().map(|(name, expected)| (name.as_str(), *expected)).collect();
+    let mut locks = Vec::new();
+    for (name, expected) in sorted {
+        // A lock takes a directory, which need not be made for a ref that is not there.
+        if target(repository, name)?.is_none() {
+            continue;
+        }
+        let lock = RefLock::take(&common_dir.join(name), is_ours(name))?;
+        let at = target(repository, name)?;
+        if at.is_some() && (expected.is_none() || expected == at) {
+            locks.push((name, lock));
         }
     }
-    if is_being_packed(common_dir) {
-        of_packed.extend(names.iter().map(String::as_bytes));
+    if locks.is_empty() {
+        return Ok(Vec::new());
     }
-    if !of_packed.is_empty() {
-        failed = failed.and(unpack(common_dir, &of_packed, durable));
+    crate::failpoint!("store.refs.locked");
+    let is_packed = |name: &str| packed_target(repository, name).map(|at| at.is_some());
+    let mut packed = None;
+    if durable || locks.iter().any(|(name, _)| is_packed(name).unwrap_or(true)) {
+        let path = common_dir.join("packed-refs");
+        packed = Some(RefLock::take_from(&path, PACKED_PATIENCE, false)?);
+        unpack(common_dir, &locks.iter().map(|(name, _)| name.as_bytes()).collect(), durable)?;
     }
-    failed
+    let mut deleted = Vec::with_capacity(locks.len());
+    for (name, _) in &locks {
+        crate::failpoint!("store.ref.remove");
+        for path in [common_dir.join(name), common_dir.join("logs").join(name)] {
+            match std::fs::remove_file(&path) {
+                Err(error) if !is_absent(&error) => {
+                    return Err(Error::io(format_args!("remove {}", path.display()), &error));
+                }
+                _ => {}
+            }
+        }
+        deleted.push((*name).to_owned());
+    }
+    crate::failpoint!("store.refs.removed");
+    drop(packed);
+    drop(locks);
+    // As git does; one with another ref or lock in it stays.
+    let above: BTreeSet<&str> =
+        deleted.iter().filter_map(|name| Some(name.rsplit_once('/')?.0)).collect();
+    above.into_iter().for_each(|above| drop(std::fs::remove_dir(common_dir.join(above))));
+    Ok(deleted)
 }
 
-/// Longest that anybody writes `packed-refs`: an older lock is what a crash has left.
-const LONGEST_PACKING: Duration = Duration::from_secs(600);
-
-/// Whether somebody writes `packed-refs` now.
-fn is_being_packed(common_dir: &Path) -> bool {
-    let lock = common_dir.join("packed-refs.lock").symlink_metadata();
-    let since = lock.and_then(|lock| lock.modified());
-    since.is_ok_and(|since| since.elapsed().is_ok_and(|age| age < LONGEST_PACKING))
-}
-
-/// Takes `names` out of `packed-refs`, under its own lock, as git does. gix would do it with four
-/// writes for each ref that stays.
-pub(super) fn unpack(common_dir: &Path, names: &BTreeSet<&[u8]>, durable: bool) -> Result<()> {
+/// Takes `names` out of `packed-refs`, whose lock the caller holds: it holds every ref of the
+/// repository, so that writing it costs as much as there are refs. gix would do it with four writes for
+/// each ref that stays.
+fn unpack(common_dir: &Path, names: &BTreeSet<&[u8]>, durable: bool) -> Result<()> {
     let path = common_dir.join("packed-refs");
     let failed =
         |error: std::io::Error| Error::io(format_args!("write {}", path.display()), &error);
-    let mut lock = RefLock::take_from(&path, PACKED_PATIENCE, false)?;
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -174,19 +189,31 @@ pub(super) fn unpack(common_dir: &Path, names: &BTreeSet<&[u8]>, durable: bool) 
     if kept.len() == bytes.len() {
         return Ok(());
     }
-    if let Some(file) = &mut lock.file {
-        file.write_all(&kept).map_err(failed)?;
+    // The name that git gives it, so that one who finds it after a crash recognises it.
+    let new = common_dir.join("packed-refs.new");
+    let write = || {
+        let mut file = std::fs::File::create(&new)?;
+        file.write_all(&kept)?;
         // Branches and tags are in it, too.
-        if durable {
-            file.sync_data().map_err(failed)?;
-        }
-    }
-    crate::failpoint!("store.packed.rename");
-    lock.commit(&path)
+        if durable { file.sync_data() } else { Ok(()) }
+    };
+    let written = write().and_then(|()| {
+        crate::failpoint!("store.packed.rename");
+        std::fs::rename(&new, &path)
+    });
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&new);
+        failed(error)
+    })
+}
+
+/// Whether only aye writes the ref `name`, under the store's lock.
+fn is_ours(name: &str) -> bool {
+    !name.starts_with(super::REMOTES)
 }
 
 /// The lines of a `packed-refs` but those of `names` and of what these peel to.
-pub(super) fn without(bytes: &[u8], names: &BTreeSet<&[u8]>) -> Vec<u8> {
+fn without(bytes: &[u8], names: &BTreeSet<&[u8]>) -> Vec<u8> {
     let mut kept = Vec::with_capacity(bytes.len());
     let mut dropped = false;
     for line in bytes.lines_with_terminator() {
@@ -207,7 +234,7 @@ pub(super) fn without(bytes: &[u8], names: &BTreeSet<&[u8]>) -> Vec<u8> {
 
 /// [`PATIENCE`]; in builds for tests `AYE_REF_PATIENCE`, in milliseconds, stands in for it: a process
 /// that is stopped at every step leaves many locks, and nobody else is there who could hold one.
-pub(super) fn patience() -> Duration {
+fn patience() -> Duration {
     #[cfg(all(feature = "failpoints", debug_assertions))]
     if let Some(most) = std::env::var("AYE_REF_PATIENCE").ok().and_then(|most| most.parse().ok()) {
         return Duration::from_millis(most);
@@ -215,14 +242,14 @@ pub(super) fn patience() -> Duration {
     PATIENCE
 }
 
-pub(super) struct RefLock {
+struct RefLock {
     path: PathBuf,
     file: Option<std::fs::File>,
 }
 
 impl RefLock {
-    fn take(target: &Path) -> Result<Self> {
-        Self::take_from(target, patience(), true)
+    fn take(target: &Path, ours: bool) -> Result<Self> {
+        Self::take_from(target, patience(), ours)
     }
 
     /// Waits for `patience`; `ours`: only we and, for moments, git take it, so that one that stays
@@ -258,7 +285,7 @@ impl RefLock {
                             &codes::STORE_BUSY,
                             format!("{} does not go away", path.display()),
                         )
-                        .hint("another git process holds it; try again"));
+                        .hint("another git process holds it; try again, or see `aye doctor`"));
                     }
                     std::thread::sleep(Duration::from_millis(2));
                 }

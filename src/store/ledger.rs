@@ -1,0 +1,386 @@
+//! The ledger: threads that were decided a while ago, in commits that never move instead of refs.
+//!
+//! A chunk is a commit of up to 1,000 threads. Its parents are parts, in the order of their ids, and
+//! `aye-from` names the first id of each. A part is a commit of up to 32 threads: `aye-thread <id> <n>`
+//! for each, sorted, and its parents are their tips, which git therefore sends, packs and keeps.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use bstr::ByteSlice as _;
+use chrono::{DateTime, Duration, Utc};
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use super::lock::Lock;
+use super::objects::{self, Batch, Header, Unread};
+use super::refs::{self, Name, Origin, Role};
+use super::thread::{SetAside, Source, Thread, Threads, Tip};
+use super::{Space, Store, codes};
+use crate::error::Result;
+use crate::proposal::{Data, Status, fold};
+
+/// Most threads of a chunk that is written here.
+const MOST_THREADS: usize = 1_000;
+
+/// Most parts of a chunk that is read: 16,384 threads, so that chunks can be merged later.
+const MOST_PARTS: usize = 512;
+
+/// Most threads of a part.
+const PART: usize = 32;
+
+/// Most parents of a part.
+const MOST_TIPS: usize = 64;
+
+/// Most chunks of other clones that are read.
+const MOST_FETCHED: usize = 1_024;
+
+/// Largest chunk or part that is read, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Most parts that are kept in memory.
+const MOST_KEPT: usize = 4_096;
+
+/// Plans and direct patches are closed where nothing was added for so long.
+const IDLE: Duration = Duration::days(30);
+
+/// The ref of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its name.
+    pub name: String,
+    /// The commit.
+    pub id: ObjectId,
+    /// The space of its threads.
+    pub space: Space,
+    /// It is of this clone.
+    pub is_own: bool,
+}
+
+/// Threads with their tips, in the order of their ids.
+type Entries = Vec<(ObjectId, Vec<ObjectId>)>;
+
+/// The parts of a chunk, each behind the first id in it.
+type Parts = Vec<(ObjectId, ObjectId)>;
+
+/// Commits of the ledger that were read, or the reason why one was not.
+type Known<T> = RefCell<HashMap<ObjectId, Result<Rc<T>, Unread>>>;
+
+/// The chunks of this moment.
+pub struct Ledger<'s> {
+    store: &'s Store,
+    chunks: Vec<Chunk>,
+    excess: Vec<SetAside>,
+    listed: Known<Parts>,
+    parts: Known<Entries>,
+    unread: RefCell<BTreeMap<String, Unread>>,
+}
+
+impl<'s> Ledger<'s> {
+    /// The chunks of `store` and of the clones whose `directories` were fetched. A chunk is named by its
+    /// commit, so that no file is read.
+    ///
+    /// # Errors
+    /// `thread_damaged` if `packed-refs` cannot be read.
+    pub(super) fn open(store: &'s Store, remotes: &[String], directories: &[String]) -> Result<Self> {
+        let hash = store.repository().repo().object_hash();
+        let mut names = BTreeSet::new();
+        let own = Space::ALL.map(|space| space.directory().to_owned());
+        for directory in own.iter().chain(directories) {
+            let closed = format!("{directory}{}/", refs::CLOSED);
+            let inside = refs::names(store.repository(), &closed, false).into_iter();
+            names.extend(inside.map(|name| format!("{closed}{name}")));
+        }
+        let own = Space::ALL.map(|space| format!("{}{}/", space.directory(), refs::CLOSED));
+        let packed = own.iter().map(String::as_str).chain([refs::REMOTES, refs::KEPT]);
+        for prefix in packed {
+            refs::each_packed(store.repository(), prefix, |name, _| {
+                names.insert(name.to_owned());
+            })?;
+        }
+        let chunks = names.into_iter().filter_map(|name| {
+            let parsed = Name::parse(&name, remotes, hash).filter(|name| name.role == Role::Chunk)?;
+            let space = if parsed.origin == Origin::Private { Space::Private } else { Space::Shared };
+            let is_own = matches!(parsed.origin, Origin::Private | Origin::Shared);
+            Some(Chunk { name, id: parsed.id, space, is_own })
+        });
+        let (own, mut fetched): (Vec<Chunk>, Vec<Chunk>) = chunks.partition(|chunk| chunk.is_own);
+        let mut known: BTreeSet<ObjectId> = own.iter().map(|chunk| chunk.id).collect();
+        fetched.retain(|chunk| known.insert(chunk.id));
+        let excess = fetched.split_off(MOST_FETCHED.min(fetched.len())).into_iter();
+        let why = format!("more than {MOST_FETCHED} chunks of other clones");
+        let excess = excess.map(|chunk| SetAside::new(chunk.name, &codes::TOO_MANY_REFS, &why));
+        Ok(Self {
+            store,
+            excess: excess.collect(),
+            chunks: own.into_iter().chain(fetched).collect(),
+            listed: RefCell::default(),
+            parts: RefCell::default(),
+            unread: RefCell::default(),
+        })
+    }
+
+    /// The chunks that are read, those of this clone first.
+    pub fn chunks(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
+    /// All threads of a chunk, and their tips. The answer holds for ever.
+    ///
+    /// # Errors
+    /// `thread_damaged`, `thread_incomplete`.
+    pub fn entries(&self, chunk: &Chunk) -> Result<Vec<(ObjectId, Vec<ObjectId>)>> {
+        let read = || -> Result<Entries, Unread> {
+            let mut entries = Vec::new();
+            for (_, part) in self.listed(chunk.id)?.iter() {
+                entries.extend(self.read_part(*part)?);
+            }
+            Ok(entries)
+        };
+        read().map_err(|why| {
+            self.unread.borrow_mut().insert(chunk.name.clone(), why.clone());
+            SetAside::unread(chunk.name.clone(), &why).error(self.store)
+        })
+    }
+
+    /// The tips of the thread `id` in all chunks, two commits each; and of this clone's own chunks one that
+    /// cannot be read, which may have it.
+    pub(super) fn tips(&self, id: &ObjectId) -> (Vec<Tip>, Option<SetAside>) {
+        let (mut tips, mut failed) = (Vec::new(), None);
+        for chunk in &self.chunks {
+            let found = self.parts_from(chunk, id, |from| from <= id, |part| {
+                let at = part.binary_search_by(|(at, _)| at.cmp(id)).ok();
+                at.map(|at| part[at].1.clone()).unwrap_or_default()
+            });
+            match found {
+                Ok(found) => tips.extend(found.into_iter().map(|tip| Tip {
+                    name: chunk.name.clone(),
+                    id: tip,
+                    source: if chunk.is_own { Source::Closed } else { Source::ClosedElsewhere },
+                    space: chunk.space,
+                })),
+                Err(why) if chunk.is_own => failed = Some(SetAside::unread(chunk.name.clone(), &why)),
+                Err(_) => {}
+            }
+        }
+        (tips, failed)
+    }
+
+    /// The closed threads whose ids are from `low` to `high`. A chunk that cannot be read has none.
+    pub(super) fn between(&self, low: &ObjectId, high: &ObjectId) -> BTreeSet<ObjectId> {
+        let mut ids = BTreeSet::new();
+        for chunk in &self.chunks {
+            let found = self.parts_from(chunk, low, |from| from <= high, |part| {
+                let ids = part.iter().map(|(id, _)| *id);
+                ids.filter(|id| low <= id && id <= high).collect()
+            });
+            ids.extend(found.unwrap_or_default());
+        }
+        ids
+    }
+
+    /// Chunks that could not be read, and those of other clones that were too many.
+    pub(super) fn aside(&self) -> Vec<SetAside> {
+        let unread = self.unread.borrow();
+        let unread = unread.iter().map(|(name, why)| SetAside::unread(name.clone(), why));
+        self.excess.iter().cloned().chain(unread).collect()
+    }
+
+    /// What `pick` takes from those parts of `chunk` that may have ids from `low` on: from the one that `low`
+    /// falls into to the last whose first id is `within`.
+    fn parts_from(
+        &self,
+        chunk: &Chunk,
+        low: &ObjectId,
+        within: impl Fn(&ObjectId) -> bool,
+        pick: impl Fn(&Entries) -> Vec<ObjectId>,
+    ) -> Result<Vec<ObjectId>, Unread> {
+        let read = || -> Result<Vec<ObjectId>, Unread> {
+            let parts = self.listed(chunk.id)?;
+            let at = parts.partition_point(|(from, _)| from <= low).saturating_sub(1);
+            let mut found = Vec::new();
+            for (_, part) in parts[at..].iter().take_while(|(from, _)| within(from)) {
+                found.extend(pick(&*self.part(*part)?));
+            }
+            Ok(found)
+        };
+        read().inspect_err(|why| {
+            self.unread.borrow_mut().insert(chunk.name.clone(), why.clone());
+        })
+    }
+
+    fn listed(&self, chunk: ObjectId) -> Result<Rc<Parts>, Unread> {
+        let read = || {
+            let (parts, lines) = self.read(chunk, "aye-from", MOST_PARTS)?;
+            let firsts: Option<Vec<ObjectId>> = lines.iter().map(|hex| self.id(hex)).collect();
+            let is_whole = |firsts: &Vec<ObjectId>| {
+                firsts.len() == parts.len() && firsts.is_sorted_by(|a, b| a < b)
+            };
+            let firsts = firsts.filter(is_whole).ok_or_else(|| malformed(chunk))?;
+            Ok(Rc::new(firsts.into_iter().zip(parts).collect()))
+        };
+        self.listed.borrow_mut().entry(chunk).or_insert_with(read).clone()
+    }
+
+    fn part(&self, part: ObjectId) -> Result<Rc<Entries>, Unread> {
+        let mut known = self.parts.borrow_mut();
+        if known.len() >= MOST_KEPT {
+            known.clear();
+        }
+        known.entry(part).or_insert_with(|| self.read_part(part).map(Rc::new)).clone()
+    }
+
+    fn read_part(&self, part: ObjectId) -> Result<Entries, Unread> {
+        let (tips, lines) = self.read(part, "aye-thread", PART)?;
+        let mut rest = tips.into_iter();
+        let mut entry = |line: &Vec<u8>| {
+            let (hex, count) = line.split_once_str(" ")?;
+            let count: usize = count.to_str().ok()?.parse().ok()?;
+            let tips: Vec<ObjectId> = rest.by_ref().take(count).collect();
+            (count > 0 && tips.len() == count).then_some((self.id(hex)?, tips))
+        };
+        let entries: Option<Entries> = lines.iter().map(&mut entry).collect();
+        let is_whole = |entries: &Entries| entries.is_sorted_by(|a, b| a.0 < b.0);
+        let entries = entries.filter(|entries| rest.next().is_none() && is_whole(entries));
+        entries.ok_or_else(|| malformed(part))
+    }
+
+    /// The parents of a commit of the ledger, and at most `most` values of its headers `name`.
+    fn read(
+        &self,
+        commit: ObjectId,
+        name: &str,
+        most: usize,
+    ) -> Result<(Vec<ObjectId>, Vec<Vec<u8>>), Unread> {
+        let data = objects::read(self.store.repository().repo(), commit, Kind::Commit, MOST_BYTES)?;
+        let header = Header::parse(&data, self.store.repository().repo().object_hash(), MOST_PARTS);
+        let header = header.ok_or_else(|| malformed(commit))?;
+        let values = header.values(name).filter(|values| (1..=most).contains(&values.len()));
+        let values = values.ok_or_else(|| malformed(commit))?;
+        let values = values.into_iter().map(<[u8]>::to_vec).collect();
+        Ok((header.parents, values))
+    }
+
+    fn id(&self, hex: &[u8]) -> Option<ObjectId> {
+        ObjectId::from_hex(hex).ok().filter(|id| id.kind() == self.store.repository().repo().object_hash())
+    }
+}
+
+fn malformed(commit: ObjectId) -> Unread {
+    Unread::Bad(format!("commit {commit} is not one of a ledger"))
+}
+
+/// Adds the commits of one chunk with `threads` and their tips to `batch`. Returns the chunk.
+///
+/// # Errors
+/// Those of [`Batch::add`].
+pub(super) fn compose(
+    batch: &mut Batch<'_>,
+    threads: &BTreeMap<ObjectId, Vec<ObjectId>>,
+    now: DateTime<Utc>,
+) -> Result<ObjectId> {
+    let empty = batch.add(Kind::Tree, b"")?;
+    let commit = |parents: String, lines: String, message: String| {
+        let who = format!("aye <> {} +0000", now.timestamp().max(0));
+        let text = format!(
+            "tree {empty}\n{parents}author {who}\ncommitter {who}\n{lines}\n{message}\n"
+        );
+        text.into_bytes()
+    };
+    let parent = |id: &ObjectId| format!("parent {id}\n");
+    let (mut parts, mut firsts) = (String::new(), String::new());
+    let mut waiting: Vec<(&ObjectId, &Vec<ObjectId>)> = Vec::new();
+    let mut rest = threads.iter().peekable();
+    while let Some(entry) = rest.next() {
+        waiting.push(entry);
+        let tips: usize = waiting.iter().map(|(_, tips)| tips.len()).sum();
+        let is_full = |next: &(&ObjectId, &Vec<ObjectId>)| {
+            waiting.len() == PART || tips + next.1.len() > MOST_TIPS
+        };
+        if rest.peek().is_none_or(is_full) {
+            let tips = waiting.iter().flat_map(|(_, tips)| *tips).map(parent).collect();
+            let line = |(id, tips): &(&ObjectId, &Vec<ObjectId>)| {
+                format!("aye-thread {id} {}\n", tips.len())
+            };
+            let lines = waiting.iter().map(line).collect();
+            let message = format!("closed: {} threads of a chunk", waiting.len());
+            let part = batch.add(Kind::Commit, &commit(tips, lines, message))?;
+            parts += &parent(&part);
+            firsts += &format!("aye-from {}\n", waiting[0].0);
+            waiting.clear();
+        }
+    }
+    let message = format!("closed: {} threads", threads.len());
+    batch.add(Kind::Commit, &commit(parts, firsts, message))
+}
+
+impl Store {
+    /// Closes those of `ids` that may be: a chunk has their tips, and this clone's refs of them go. With an
+    /// `age`, only threads whose last event is older. Returns how many were closed.
+    ///
+    /// # Errors
+    /// `busy`, `thread_damaged` if refs cannot be read, and those of the file system. Stopped anywhere it
+    /// leaves at worst threads that are both closed and open.
+    pub fn close(
+        &self,
+        ids: &[ObjectId],
+        age: Option<Duration>,
+        now: DateTime<Utc>,
+    ) -> Result<usize> {
+        let private = self.repository().make_private()?;
+        let _lock = Lock::acquire(&private, "lock")?;
+        let threads = Threads::new(self);
+        let durable = self.repository().settings()?.durable;
+        let mut closed = 0;
+        for space in Space::ALL {
+            let mut ready = BTreeMap::new();
+            for id in ids {
+                // This clone's own ref in this space. One of a published thread in `private/` is history.
+                let own = threads.tips(id)?.into_iter().find(|tip| {
+                    tip.source == Source::Own && tip.space == space
+                });
+                let Some(own) = own else { continue };
+                let Ok(thread) = threads.read(id) else { continue };
+                if may_close(&thread, age, now) {
+                    let tips = if thread.space == space { thread.tips } else { vec![own.id] };
+                    ready.insert(*id, (tips, own));
+                }
+            }
+            let ready: Vec<_> = ready.into_iter().collect();
+            for some in ready.chunks(MOST_THREADS) {
+                let tips = some.iter().map(|(id, (tips, _))| (*id, tips.clone())).collect();
+                let mut batch = Batch::new(self.repository().repo());
+                let chunk = compose(&mut batch, &tips, now)?;
+                batch.write_durably(self.repository())?;
+                crate::failpoint!("ledger.objects");
+                let name = space.chunk(&chunk);
+                if refs::target(self.repository(), &name)? != Some(chunk) {
+                    refs::compare_and_swap(self.repository(), &name, None, chunk, durable)?.sure()?;
+                }
+                crate::failpoint!("ledger.chunk");
+                let own = some.iter().map(|(_, (_, own))| (own.name.clone(), Some(own.id)));
+                closed += refs::delete(self.repository(), &own.collect::<Vec<_>>(), durable)?.len();
+                crate::failpoint!("ledger.refs");
+            }
+        }
+        Ok(closed)
+    }
+}
+
+/// Whether `thread` may leave its refs: decided and not contested, expired, or no proposal and idle.
+fn may_close(thread: &Thread, age: Option<Duration>, now: DateTime<Utc>) -> bool {
+    let events = thread.history.events();
+    // A time in the future says nothing about the age of an event.
+    let last = events.iter().map(|stamped| stamped.event.time).filter(|time| *time <= now).max();
+    let since = |span: Duration| last.is_some_and(|last| now - last > span);
+    let first = thread.history.first().map(|first| &first.event.data);
+    match first {
+        Some(Data::Propose(_)) => fold(&thread.history).is_some_and(|proposal| {
+            proposal.status(now) != Status::Pending
+                && !proposal.contested
+                && age.is_none_or(since)
+        }),
+        _ => since(age.unwrap_or_default().max(IDLE)),
+    }
+}

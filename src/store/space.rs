@@ -1,0 +1,278 @@
+//! Private and shared: the two spaces of threads, the clone's own name in them, and the remotes that it
+//! shares with.
+//!
+//! The directory of a ref is its audience. `refs/aye/p/` is sent below this clone's own directory of the
+//! remote, so that pushes of two clones never conflict; `refs/aye/private/` is never sent.
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::refs::{self, CLOSED, GONE, ROOT, is_clone_id};
+use super::{Store, codes};
+use crate::error::{Error, Result};
+use crate::repository::codes as repository_codes;
+
+/// Where the directories of all clones are at a remote.
+pub const BY: &str = "refs/aye/by/";
+
+/// Who may see a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Space {
+    /// Whoever can read the remotes that this clone shares with.
+    Shared,
+    /// This clone alone.
+    Private,
+}
+
+impl Space {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Shared, Self::Private];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::Private => "private",
+        }
+    }
+
+    /// The directory of this clone's refs in it, with a slash at its end.
+    pub fn directory(self) -> &'static str {
+        match self {
+            Self::Shared => refs::SHARED,
+            Self::Private => refs::PRIVATE,
+        }
+    }
+
+    /// This clone's ref of the thread `id`.
+    pub fn name(self, id: &ObjectId) -> String {
+        format!("{}{id}", self.directory())
+    }
+
+    /// The ref of the tombstone of the thread `id`.
+    pub fn tombstone(self, id: &ObjectId) -> String {
+        format!("{}{GONE}/{id}", self.directory())
+    }
+
+    /// The ref of the chunk `id` of this clone's ledger.
+    pub fn chunk(self, id: &ObjectId) -> String {
+        format!("{}{CLOSED}/{id}", self.directory())
+    }
+}
+
+/// The refspec by which `git push` sends what `clone` shares.
+pub fn push_refspec(clone: &str) -> String {
+    format!("{}*:{BY}{clone}/*", refs::SHARED)
+}
+
+/// The refspec by which `git fetch` gets what other clones share. Without `+`: git itself refuses what
+/// goes back.
+pub fn fetch_refspec(remote: &str) -> String {
+    format!("{BY}*:{}{remote}/*", refs::REMOTES)
+}
+
+/// A key of git's configuration that sends, rewrites or drops refs of aye's which nobody asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misconfigured {
+    /// The key.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// The consequence.
+    pub why: &'static str,
+}
+
+impl Store {
+    /// The name of this clone in its events and at remotes: `aye.clone`, if it has one.
+    pub fn clone_id(&self) -> Option<String> {
+        if let Some(only) = &self.only_as {
+            return only.clone();
+        }
+        self.made_clone_id.get().cloned().or_else(|| self.repository().config("aye.clone").filter(|id| !id.is_empty()))
+    }
+
+    /// [`Store::clone_id`], and the names that the clone had before it was found to be a copy.
+    pub fn clone_ids(&self) -> Vec<String> {
+        let config = self.repository().repo().config_snapshot();
+        let former = config.plumbing().strings("aye.formerClone").unwrap_or_default();
+        let former = former.iter().map(|id| id.to_str_lossy().into_owned());
+        self.clone_id().into_iter().chain(former).collect()
+    }
+
+    /// [`Store::clone_id`], which is made at the first write. The caller holds the store's lock.
+    ///
+    /// # Errors
+    /// `ci_has_no_clone`; `invalid_config`; `git_failed`.
+    pub(super) fn make_clone_id(&self) -> Result<String> {
+        self.require_clone()?;
+        if let Some(id) = self.clone_id() {
+            return accepted(id);
+        }
+        // Another process may have made it since this one read its configuration.
+        let answer = self.repository().git()?.args(["config", "--local", "--get", "aye.clone"]).answer()?;
+        let mut id = answer.stdout.to_str_lossy().trim().to_owned();
+        if id.is_empty() {
+            id = format!("{:016x}", crate::beneath::random());
+            self.repository().git()?.args(["config", "--local", "aye.clone", &id]).run()?;
+        }
+        accepted(self.made_clone_id.get_or_init(|| id).clone())
+    }
+
+    /// Whatever is written names `clone` instead of an `aye.clone` of this clone's own, or is refused
+    /// (`ci_has_no_clone`): a build machine's clone is thrown away, and the directory of each of its runs
+    /// would stay at the remote for ever.
+    ///
+    /// # Errors
+    /// `invalid_config` if that is not a valid name.
+    pub fn write_only_as(&mut self, clone: Option<String>) -> Result<()> {
+        self.only_as = Some(clone.map(accepted).transpose()?);
+        Ok(())
+    }
+
+    /// Refuses where nothing can be written in the name of a clone.
+    ///
+    /// # Errors
+    /// `ci_has_no_clone`.
+    pub fn require_clone(&self) -> Result<()> {
+        if self.only_as != Some(None) {
+            return Ok(());
+        }
+        Err(Error::new(
+            &codes::CI_HAS_NO_CLONE,
+            "CI is set, and a build machine has no clone that this could be recorded for",
+        )
+        .hint(
+            "to record it, name one, and fetch its refs before and push them afterwards: \
+             git -c aye.clone=<16 hexadecimal digits> aye …",
+        ))
+    }
+
+    /// The names of all remotes, as git's configuration has them.
+    pub(super) fn remotes(&self) -> Vec<String> {
+        self.repository().repo().remote_names().iter().map(|name| name.to_str_lossy().into_owned()).collect()
+    }
+
+    /// The remotes that this clone shares with: those of `aye.syncRemote`, or else `origin`, or else the
+    /// only one there is.
+    pub fn sync_remotes(&self) -> Vec<String> {
+        let config = self.repository().repo().config_snapshot();
+        let named = config.plumbing().strings("aye.syncRemote").unwrap_or_default();
+        let named = named.iter().map(|name| name.to_str_lossy().into_owned());
+        let named: Vec<String> = named.filter(|name| !name.is_empty()).collect();
+        let mut all = self.remotes();
+        if !named.is_empty() {
+            return named;
+        }
+        if all.len() > 1 {
+            all.retain(|name| name == "origin");
+        }
+        all
+    }
+
+    /// The names in `aye.syncRemote` of which there is no remote.
+    pub fn sync_remotes_missing(&self) -> Vec<String> {
+        let all = self.remotes();
+        self.sync_remotes().into_iter().filter(|name| !all.contains(name)).collect()
+    }
+
+    /// Keys of git's configuration by which a plain `git push`, `git fetch` or `git pull` does to refs of
+    /// aye's what only `aye sync` should.
+    pub fn misconfigured_remotes(&self) -> Vec<Misconfigured> {
+        let config = self.repository().repo().config_snapshot();
+        let mut found = Vec::new();
+        let mut is_true = |key: String, why| {
+            if config.boolean(&*key) == Some(true) {
+                found.push(Misconfigured { key, value: "true".to_owned(), why });
+            }
+        };
+        const PRUNES: &str = "a plain git fetch deletes events of other clones that the remote has lost";
+        is_true("fetch.prune".to_owned(), PRUNES);
+        for remote in self.remotes() {
+            is_true(format!("remote.{remote}.prune"), PRUNES);
+            is_true(format!("remote.{remote}.mirror"), "git push sends what is private");
+        }
+        for remote in self.remotes() {
+            for (direction, why) in [
+                ("push", "git push sends refs of aye's with it, or instead of branches"),
+                ("fetch", "git pull fails for everybody as soon as one fetched ref goes back"),
+            ] {
+                let key = format!("remote.{remote}.{direction}");
+                let values = config.plumbing().strings(&*key).unwrap_or_default();
+                let values = values.iter().map(|value| value.to_str_lossy().into_owned());
+                for value in values.filter(|refspec| names_aye(refspec)) {
+                    found.push(Misconfigured { key: key.clone(), value, why });
+                }
+            }
+        }
+        found
+    }
+}
+
+fn accepted(id: String) -> Result<String> {
+    if is_clone_id(&id) {
+        return Ok(id);
+    }
+    let why = format!("aye.clone is '{id}', not 16 hexadecimal digits");
+    Err(Error::new(&repository_codes::INVALID_CONFIG, why)
+        .hint("`openssl rand -hex 8` prints some; a build machine keeps the same ones for all its runs"))
+}
+
+/// Whether one side of `refspec` is below `refs/aye/`, or a pattern above it.
+fn names_aye(refspec: &str) -> bool {
+    let refspec = refspec.trim_start_matches(['+', '^']);
+    refspec.split(':').any(|side| match side.split_once('*') {
+        Some((above, _)) => above.starts_with(ROOT) || ROOT.starts_with(above),
+        None => side.starts_with(ROOT),
+    })
+}
+
+/// One line of what git tells a pre-push hook about a ref that is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent<'a> {
+    /// The ref here, or what else names the commit.
+    pub local: &'a str,
+    /// The ref there.
+    pub remote: &'a str,
+}
+
+impl Sent<'_> {
+    /// The reason why it may not be sent to any remote, if there is one: it is this clone's own. As in
+    /// `+private/x:p/x`, either side may tell.
+    pub fn refusal(self) -> Option<String> {
+        const NEVER: [&str; 7] =
+            ["private/", "remotes/", "kept/", "broken/", "pending/", "session/", "before/"];
+        let is_own = |name: &&str| {
+            let rest = name.strip_prefix(ROOT);
+            rest.is_some_and(|rest| NEVER.iter().any(|never| rest.starts_with(never)))
+        };
+        let name = [self.local, self.remote].into_iter().find(is_own)?;
+        Some(format!("{name} is for this clone alone"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_refs_are_never_sent() {
+        let refused = |local: &str, remote: &str| Sent { local, remote }.refusal().is_some();
+        assert!(!refused("refs/aye/p/0", "refs/aye/by/c/0"));
+        assert!(!refused("refs/heads/private/x", "refs/heads/private/x"));
+        for never in ["private/0", "remotes/o/c/0", "kept/o/c.1/0", "pending/p", "session/s", "before/p"] {
+            let name = format!("{ROOT}{never}");
+            assert!(refused(&name, "refs/aye/by/c/0"), "{name}");
+            assert!(refused("0123abcd", &name), "{name}");
+        }
+    }
+
+    #[test]
+    fn refspec_that_takes_refs_of_ayes_along_is_recognised() {
+        for wrong in ["refs/*:refs/*", "+refs/aye/p/*:refs/aye/by/c/*", "*", ":refs/aye/by/c/0"] {
+            assert!(names_aye(wrong), "{wrong}");
+        }
+        for fine in ["+refs/heads/*:refs/remotes/origin/*", "main", "HEAD", "refs/ayes/*:refs/x/*"] {
+            assert!(!names_aye(fine), "{fine}");
+        }
+    }
+}

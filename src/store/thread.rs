@@ -1,0 +1,854 @@
+//! Threads: the refs that lead to the events of a proposal, checked one by one, and what they lead to.
+//!
+//! A fetched ref is hostile until it was walked: one that leads to anything but events of its thread is set
+//! aside alone, by name, and all others count. Whether a ref counts depends on nothing but what it leads to,
+//! so that all clones agree.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use gix::ObjectId;
+use gix::objs::{Exists as _, Kind};
+
+use super::ledger::Ledger;
+use super::objects::{self, Header, Unread};
+use super::refs::{self, Name, Origin, Role};
+use super::{Space, Store, codes, space};
+use crate::error::{Code, Error, Result};
+use crate::proposal::statement::{ends_sha256, parse_ends};
+use crate::proposal::{
+    Data, Event, History, Manifest, Papers, ProposalId, Stamped, Statement, codes as proposal_codes,
+};
+
+/// Most events, and bytes of their commits, that a ref leads to.
+const MOST: (usize, u64) = (1_000, 16 << 20);
+
+/// Most events and bytes up to which a writer takes tips of others as parents; the rest is room for its own.
+/// Otherwise two floods below an honest event make the ref of an honest clone too long for everybody else.
+const ROOM: (usize, u64) = (500, 8 << 20);
+
+/// Events that one command may add, and bytes of one.
+const MOST_ADDED: (usize, u64) = (16, 1 << 20);
+
+/// Most parents of an event.
+const MOST_PARENTS: usize = 16;
+
+/// Most refs of other clones that are read of a thread.
+const MOST_FETCHED: usize = 64;
+
+/// Largest commit of an event, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Most bytes of manifests and lists that a ref leads to.
+const MOST_LISTED: u64 = 64 << 20;
+
+/// Most bytes of all that is read of a thread, with fetched refs; others are named and not read.
+const MOST_IN_ALL: u64 = 32 << 20;
+
+/// Where a tip stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// This clone's own ref.
+    Own,
+    /// The ref of another clone.
+    Fetched {
+        /// The remote.
+        remote: String,
+        /// Its directory there.
+        clone: String,
+    },
+    /// A ref of another clone that its remote has lost.
+    Kept,
+    /// This clone's ledger.
+    Closed,
+    /// The ledger of another clone.
+    ClosedElsewhere,
+}
+
+/// A commit that a ref or a chunk gives for a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tip {
+    /// The name of the ref.
+    pub name: String,
+    /// The commit; null where the ref holds no id.
+    pub id: ObjectId,
+    /// Whose it is.
+    pub source: Source,
+    /// The space it is in.
+    pub space: Space,
+}
+
+impl Tip {
+    fn is_own(&self) -> bool {
+        matches!(self.source, Source::Own | Source::Closed)
+    }
+}
+
+/// A ref that does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetAside {
+    /// Its name.
+    pub name: String,
+    /// The reason, as an error has it.
+    pub code: &'static Code,
+    /// The reason in words.
+    pub why: String,
+}
+
+impl SetAside {
+    pub(super) fn new(name: String, code: &'static Code, why: &str) -> Self {
+        Self { name, code, why: why.to_owned() }
+    }
+
+    pub(super) fn unread(name: String, why: &Unread) -> Self {
+        match why {
+            Unread::Missing(id) => {
+                Self::new(name, &codes::THREAD_INCOMPLETE, &format!("{id} is not in this clone"))
+            }
+            Unread::Bad(why) => Self::new(name, &codes::THREAD_DAMAGED, why),
+        }
+    }
+
+    /// The error of what needs this ref.
+    pub(super) fn error(&self, store: &Store) -> Error {
+        let error = Error::new(self.code, format!("{}: {}", self.name, self.why));
+        error.with("ref", self.name.as_str()).hint(if !self.code.eq(&codes::THREAD_INCOMPLETE) {
+            "restore the ref or the object from another clone, or from a backup; `aye doctor` names others"
+                .to_owned()
+        } else if store.repository().common_dir().join("shallow").exists() {
+            let remote = store.sync_remotes().into_iter().next().unwrap_or_else(|| "origin".into());
+            format!("git fetch --unshallow {remote} '{}'", space::fetch_refspec(&remote))
+        } else {
+            "fetch it from where it is; `git fsck` lists what is missing".to_owned()
+        })
+    }
+}
+
+/// One thread, read.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// The id of its first event.
+    pub id: ObjectId,
+    /// Who may see it.
+    pub space: Space,
+    /// The events that count.
+    pub history: History,
+    /// The tips that no other reaches, sorted.
+    pub tips: Vec<ObjectId>,
+    /// This clone's own tip.
+    pub own: Option<ObjectId>,
+    /// The refs that do not count.
+    pub aside: Vec<SetAside>,
+    parents: Vec<ObjectId>,
+    /// Events and bytes behind the parents.
+    below: (usize, u64),
+}
+
+impl Thread {
+    /// The parents of the next event of this clone, sorted: its own tip, and those of others that leave room
+    /// for its own events.
+    ///
+    /// # Errors
+    /// `thread_too_long`.
+    pub fn parents(&self) -> Result<Vec<ObjectId>> {
+        let (events, bytes) = self.below;
+        if events + MOST_ADDED.0 <= MOST.0 && bytes + MOST_ADDED.1 <= MOST.1 {
+            return Ok(self.parents.clone());
+        }
+        let id = ProposalId::from_event(&self.id.to_string());
+        Err(Error::new(&codes::THREAD_TOO_LONG, format!("{id} has {events} events of {bytes} bytes"))
+            .with("proposal_id", id.as_str())
+            .hint("propose it again: aye propose --instead-of names this one"))
+    }
+
+    /// How many events the next one of this clone has seen.
+    pub fn len(&self) -> usize {
+        self.below.0
+    }
+
+    /// True of no thread: each has a first event.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The clone that an event written here names, of `ids`, which are the present and former names of this
+    /// one: the name that the first event has, or else the present one.
+    pub fn clone_of(&self, ids: &[String]) -> Option<String> {
+        let first = self.history.first().map(|first| &first.event.clone);
+        let mut all = ids.iter();
+        all.clone().find(|id| Some(*id) == first).or_else(|| all.next()).cloned()
+    }
+
+    /// This clone's ref of it, which may not be there yet.
+    pub fn name(&self) -> String {
+        self.space.name(&self.id)
+    }
+}
+
+/// The refs of all threads at one moment.
+struct All {
+    tips: BTreeMap<ObjectId, Vec<Tip>>,
+    tombstones: BTreeMap<ObjectId, Vec<Tip>>,
+}
+
+/// The threads of a store. Refs are read when somebody asks for them, and stay as they were found; those of
+/// one thread are read alone as long as nobody asks for all.
+pub struct Threads<'s> {
+    store: &'s Store,
+    remotes: Vec<String>,
+    directories: OnceCell<Vec<String>>,
+    all: OnceCell<All>,
+    one: RefCell<HashMap<ObjectId, Rc<[Tip]>>>,
+    ledger: OnceCell<Ledger<'s>>,
+}
+
+impl<'s> Threads<'s> {
+    /// Those of `store`, of which nothing is read yet.
+    pub fn new(store: &'s Store) -> Self {
+        Self {
+            store,
+            remotes: store.remotes(),
+            directories: OnceCell::new(),
+            all: OnceCell::new(),
+            one: RefCell::default(),
+            ledger: OnceCell::new(),
+        }
+    }
+
+    /// The threads that have a ref, less those that this clone has purged.
+    ///
+    /// # Errors
+    /// `thread_damaged` if refs cannot be read.
+    pub fn ids(&self) -> Result<BTreeSet<ObjectId>> {
+        let all = self.all()?;
+        Ok(all.tips.keys().filter(|id| !is_purged(&all.tombstones, id)).copied().collect())
+    }
+
+    /// The threads, open and closed, whose ids begin with `prefix` (hex), less those that this clone has
+    /// purged.
+    ///
+    /// # Errors
+    /// As [`Threads::ids`].
+    pub fn find(&self, prefix: &str) -> Result<BTreeSet<ObjectId>> {
+        let digits = self.store.repository().repo().object_hash().len_in_hex();
+        let end = |digit: char| {
+            let filled = prefix.chars().chain(std::iter::repeat(digit)).take(digits);
+            ObjectId::from_hex(filled.collect::<String>().as_bytes())
+        };
+        let (Ok(low), Ok(high)) = (end('0'), end('f')) else { return Ok(BTreeSet::new()) };
+        let all = self.all()?;
+        let mut found: BTreeSet<ObjectId> = all.tips.range(low..=high).map(|(id, _)| *id).collect();
+        found.extend(self.ledger()?.between(&low, &high));
+        found.retain(|id| !is_purged(&all.tombstones, id));
+        Ok(found)
+    }
+
+    /// The tips of the thread `id`, with those of the ledger; none where there is no such thread, or this clone
+    /// has purged it.
+    ///
+    /// # Errors
+    /// As [`Threads::ids`].
+    pub fn tips(&self, id: &ObjectId) -> Result<Vec<Tip>> {
+        if self.is_gone(id)? { Ok(Vec::new()) } else { self.found(id).map(|(tips, _)| tips) }
+    }
+
+    /// As [`Threads::tips`], purged or not, and a chunk of this clone that may have more and cannot be read.
+    pub(super) fn found(&self, id: &ObjectId) -> Result<(Vec<Tip>, Option<SetAside>)> {
+        // Refs before the ledger: a thread is in a chunk before its ref goes.
+        let mut tips = self.refs_of(id)?.to_vec();
+        let (closed, failed) = self.ledger()?.tips(id);
+        tips.extend(closed);
+        Ok((tips, failed))
+    }
+
+    /// Who may see the thread `id`: private where this clone has it in `private/` and has not published it.
+    ///
+    /// # Errors
+    /// As [`Threads::ids`].
+    pub fn space(&self, id: &ObjectId) -> Result<Space> {
+        Ok(space_of(&self.tips(id)?))
+    }
+
+    /// A hash of all that the thread `id` is made of: where it is the same, so is the thread.
+    ///
+    /// # Errors
+    /// As [`Threads::ids`].
+    pub fn key(&self, id: &ObjectId) -> Result<String> {
+        let line = |tip: &Tip| format!("{} {} {}\n", tip.space.as_str(), tip.is_own(), tip.id);
+        let lines: BTreeSet<String> = self.tips(id)?.iter().map(line).collect();
+        Ok(crate::sha256::hex(lines.into_iter().collect::<String>().as_bytes()))
+    }
+
+    /// Whether this clone has purged the thread `id`.
+    ///
+    /// # Errors
+    /// As [`Threads::ids`].
+    pub fn is_gone(&self, id: &ObjectId) -> Result<bool> {
+        if let Some(all) = self.all.get() {
+            return Ok(is_purged(&all.tombstones, id));
+        }
+        for space in Space::ALL {
+            if refs::target(self.store.repository(), &space.tombstone(id))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The tombstones of this clone and of others, with the thread that each is of.
+    ///
+    /// # Errors
+    /// As [`Threads::ids`].
+    pub fn tombstones(&self) -> Result<Vec<(ObjectId, Tip)>> {
+        let all = self.all()?.tombstones.iter();
+        Ok(all.flat_map(|(id, tips)| tips.iter().map(|tip| (*id, tip.clone()))).collect())
+    }
+
+    /// The chunks of this clone and of others.
+    ///
+    /// # Errors
+    /// As [`Threads::ids`].
+    pub fn ledger(&self) -> Result<&Ledger<'s>> {
+        if let Some(ledger) = self.ledger.get() {
+            return Ok(ledger);
+        }
+        let ledger = Ledger::open(self.store, &self.remotes, self.directories())?;
+        Ok(self.ledger.get_or_init(|| ledger))
+    }
+
+    /// Whether all refs that were read are where they were.
+    ///
+    /// # Errors
+    /// As [`Threads::ids`].
+    pub fn is_current(&self) -> Result<bool> {
+        let now = Threads::new(self.store);
+        if let Some(all) = self.all.get() {
+            let found = now.all()?;
+            return Ok(found.tips == all.tips && found.tombstones == all.tombstones);
+        }
+        for (id, tips) in self.one.borrow().iter() {
+            if *now.refs_of(id)? != **tips {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The directories of other clones, each with a slash at its end, that have loose refs.
+    fn directories(&self) -> &[String] {
+        self.directories.get_or_init(|| {
+            let mut found = Vec::new();
+            let mut waiting = vec![(refs::REMOTES.to_owned(), 0), (refs::KEPT.to_owned(), 0)];
+            while let Some((above, depth)) = waiting.pop() {
+                for name in refs::names(self.store.repository(), &above, true) {
+                    let path = format!("{above}{name}");
+                    let remote = path.split('/').skip(3).collect::<Vec<_>>().join("/");
+                    let clone = name.split('.').next().unwrap_or_default();
+                    if refs::is_clone_id(clone) && !self.remotes.contains(&remote) {
+                        found.push(path + "/");
+                    } else if depth < 8 {
+                        waiting.push((path + "/", depth + 1));
+                    }
+                }
+            }
+            found
+        })
+    }
+
+    /// The ref `name`, if it is one of a thread or a tombstone; null where it cannot be read.
+    fn tip(&self, name: &str, target: refs::Target) -> Option<(Role, ObjectId, Tip)> {
+        let hash = self.store.repository().repo().object_hash();
+        let Name { origin, role, id } = Name::parse(name, &self.remotes, hash)?;
+        let tip = target.unwrap_or(Some(ObjectId::null(hash)))?;
+        let space = if origin == Origin::Private { Space::Private } else { Space::Shared };
+        let source = match origin {
+            Origin::Shared | Origin::Private => Source::Own,
+            Origin::Fetched { remote, clone } => Source::Fetched { remote, clone },
+            Origin::Kept => Source::Kept,
+        };
+        Some((role, id, Tip { name: name.to_owned(), id: tip, source, space }))
+    }
+
+    /// All refs, less those of chunks.
+    fn all(&self) -> Result<&All> {
+        if let Some(all) = self.all.get() {
+            return Ok(all);
+        }
+        let closed = format!("/{}/", refs::CLOSED);
+        let others = [refs::PENDING, refs::SESSION, refs::BEFORE, refs::BROKEN];
+        let enter = |name: &str| !name.ends_with(&closed) && !others.contains(&name);
+        let mut all = All { tips: BTreeMap::new(), tombstones: BTreeMap::new() };
+        for (name, target) in refs::below(self.store.repository(), refs::ROOT, &enter)? {
+            if let Some((role, id, tip)) = self.tip(&name, target) {
+                let of = if role == Role::Thread { &mut all.tips } else { &mut all.tombstones };
+                of.entry(id).or_default().push(tip);
+            }
+        }
+        Ok(self.all.get_or_init(|| all))
+    }
+
+    /// The refs of the thread `id`, in the order of their names.
+    fn refs_of(&self, id: &ObjectId) -> Result<Rc<[Tip]>> {
+        if let Some(tips) = self.one.borrow().get(id) {
+            return Ok(tips.clone());
+        }
+        if let Some(all) = self.all.get() {
+            return Ok(all.tips.get(id).cloned().unwrap_or_default().into());
+        }
+        let mut found = BTreeMap::new();
+        let own = Space::ALL.map(|space| space.directory().to_owned());
+        for directory in own.iter().chain(self.directories()) {
+            let name = format!("{directory}{id}");
+            match refs::loose_target(self.store.repository(), &name) {
+                Ok(None) => {}
+                target => _ = found.insert(name, target),
+            }
+        }
+        let mut packed = |name: &str, tip| {
+            found.entry(name.to_owned()).or_insert(Ok(Some(tip)));
+        };
+        for directory in own {
+            refs::each_packed(self.store.repository(), &format!("{directory}{id}"), &mut packed)?;
+        }
+        let end = format!("/{id}");
+        for prefix in [refs::REMOTES, refs::KEPT] {
+            refs::each_packed(self.store.repository(), prefix, |name, tip| {
+                if name.ends_with(&end) {
+                    packed(name, tip);
+                }
+            })?;
+        }
+        let tips = found.into_iter().filter_map(|(name, target)| self.tip(&name, target));
+        let tips = tips.filter(|(role, of, _)| *role == Role::Thread && of == id);
+        let tips: Rc<[Tip]> = tips.map(|(_, _, tip)| tip).collect();
+        self.one.borrow_mut().insert(*id, tips.clone());
+        Ok(tips)
+    }
+
+    /// The thread `id`, from its commits.
+    ///
+    /// # Errors
+    /// `proposal_not_found`, `proposal_purged`; `thread_damaged` where this clone's own ref, or every ref, is
+    /// bad; `thread_incomplete` where an object is not here that they need.
+    pub fn read(&self, id: &ObjectId) -> Result<Thread> {
+        if self.is_gone(id)? {
+            let id = ProposalId::from_event(&id.to_string());
+            return Err(Error::new(&proposal_codes::PROPOSAL_PURGED, format!("{id} was purged here"))
+                .with("proposal_id", id.as_str())
+                .hint("its tombstone says by whom and why: aye log"));
+        }
+        let (tips, failed) = self.found(id)?;
+        if tips.is_empty() {
+            return Err(failed.map_or_else(
+                || {
+                    Error::new(&proposal_codes::PROPOSAL_NOT_FOUND, format!("no thread {id}"))
+                        .hint("`aye list` shows what there is")
+                },
+                |chunk| chunk.error(self.store),
+            ));
+        }
+        Reading::new(self.store, *id).thread(tips)
+    }
+
+    /// As [`Threads::read`], of one that is private.
+    ///
+    /// # Errors
+    /// `not_private` where there is nothing to publish.
+    pub fn read_private(&self, id: &ObjectId) -> Result<Thread> {
+        let thread = self.read(id)?;
+        if thread.space == Space::Private {
+            return Ok(thread);
+        }
+        let id = ProposalId::from_event(&id.to_string());
+        Err(Error::new(&proposal_codes::NOT_PRIVATE, format!("{id} is not private, it is shared"))
+            .with("proposal_id", id.as_str())
+            .hint("only what is private can be published"))
+    }
+}
+
+fn is_purged(tombstones: &BTreeMap<ObjectId, Vec<Tip>>, id: &ObjectId) -> bool {
+    tombstones.get(id).is_some_and(|tips| tips.iter().any(Tip::is_own))
+}
+
+fn space_of(tips: &[Tip]) -> Space {
+    let mut own = tips.iter().filter(|tip| tip.is_own()).map(|tip| tip.space);
+    match own.clone().any(|space| space == Space::Shared) {
+        false if own.any(|space| space == Space::Private) => Space::Private,
+        _ => Space::Shared,
+    }
+}
+
+/// All blobs that the own tree of `event` names. An event names no others: a fetched one must not show other
+/// objects of this repository.
+///
+/// # Errors
+/// `thread_damaged`, `thread_incomplete`.
+pub(super) fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<ObjectId>> {
+    let repo = store.repository().repo();
+    let read = || -> Result<BTreeSet<ObjectId>, Unread> {
+        let data = objects::read(repo, *event, Kind::Commit, MOST_BYTES)?;
+        let header = Header::parse(&data, repo.object_hash(), MOST_PARENTS);
+        let mut waiting = vec![header.ok_or_else(|| not_an_event(event, "malformed"))?.tree];
+        let (mut trees, mut blobs, mut bytes) = (HashSet::new(), BTreeSet::new(), 0);
+        while let Some(tree) = waiting.pop().filter(|_| bytes < MOST_LISTED) {
+            if !trees.insert(tree) {
+                continue;
+            }
+            if !repo.objects.exists(&tree) {
+                store.ask([tree].into());
+            }
+            let data = objects::read(repo, tree, Kind::Tree, MOST_LISTED)?;
+            bytes += data.len() as u64;
+            for entry in gix::objs::TreeRefIter::from_bytes(&data, repo.object_hash()).flatten() {
+                match entry.mode.is_tree() {
+                    true => waiting.push(entry.oid.to_owned()),
+                    false => _ = blobs.insert(entry.oid.to_owned()),
+                }
+            }
+        }
+        Ok(blobs)
+    };
+    read().map_err(|why| SetAside::unread(event.to_string(), &why).error(store))
+}
+
+fn not_an_event(commit: &ObjectId, why: &str) -> Unread {
+    Unread::Bad(format!("commit {commit} is not an event: {why}"))
+}
+
+/// A commit that was read.
+struct Node {
+    parents: Vec<ObjectId>,
+    tree: ObjectId,
+    /// Of the commit.
+    bytes: u64,
+    /// Of manifest and lists.
+    listed: u64,
+    /// `None` once it is known to be on no good ref.
+    stamped: Option<Stamped>,
+    /// Manifest and lists are still to be read.
+    is_open: bool,
+}
+
+/// The reading of one thread, ref by ref.
+struct Reading<'s> {
+    store: &'s Store,
+    id: ObjectId,
+    nodes: HashMap<ObjectId, Node>,
+    /// Commits that make every ref bad which leads to them.
+    bad: HashMap<ObjectId, Unread>,
+    /// Bytes that were kept.
+    bytes: u64,
+}
+
+/// A ref that was walked, and the commits that it leads to.
+struct Walked {
+    tip: Tip,
+    reach: HashSet<ObjectId>,
+}
+
+impl<'s> Reading<'s> {
+    fn new(store: &'s Store, id: ObjectId) -> Self {
+        Self { store, id, nodes: HashMap::new(), bad: HashMap::new(), bytes: 0 }
+    }
+
+    fn thread(mut self, mut tips: Vec<Tip>) -> Result<Thread> {
+        let space = space_of(&tips);
+        let mut aside = Vec::new();
+        // The private tip of a published thread is history.
+        tips.retain(|tip| space == Space::Private || tip.space == space);
+        let own = tips.iter().find(|tip| tip.source == Source::Own && tip.space == space);
+        let own = own.map(|tip| tip.id);
+        // The own ones first, then by the directories of their clones.
+        tips.sort_by(|a, b| (!a.is_own(), &a.name).cmp(&(!b.is_own(), &b.name)));
+        let mut seen = HashSet::new();
+        let mut fetched = 0;
+        let mut walked = Vec::new();
+        for tip in tips {
+            if !tip.is_own() && space == Space::Private {
+                let why = "a private thread of this clone is at a remote";
+                aside.push(SetAside::new(tip.name, &codes::PUBLISHED_ELSEWHERE, why));
+                continue;
+            }
+            if !seen.insert(tip.id) {
+                continue;
+            }
+            fetched += usize::from(!tip.is_own());
+            if fetched > MOST_FETCHED && !tip.is_own() {
+                let why = format!("more than {MOST_FETCHED} refs of a thread were fetched");
+                aside.push(SetAside::new(tip.name, &codes::TOO_MANY_REFS, &why));
+                continue;
+            }
+            match self.walk(&tip) {
+                Ok(reach) => walked.push(Walked { tip, reach }),
+                Err(why) if tip.is_own() => return Err(why.error(self.store)),
+                Err(why) => aside.push(why),
+            }
+        }
+        self.fetch(&walked);
+        let mut good: Vec<Walked> = Vec::new();
+        for one in walked {
+            match self.complete(&one) {
+                Ok(()) => good.push(one),
+                Err(why) if one.tip.is_own() || self.awaits(&why) => {
+                    return Err(why.error(self.store));
+                }
+                Err(why) => aside.push(why),
+            }
+        }
+        if good.is_empty() {
+            let is_missing = |why: &&SetAside| why.code == &codes::THREAD_INCOMPLETE;
+            let why = aside.iter().find(is_missing).or_else(|| aside.first());
+            return Err(why.map_or_else(
+                || Error::bug(format!("the thread {} has no refs", self.id)),
+                |why| why.error(self.store),
+            ));
+        }
+        let (parents, below) = self.parents(&good, own);
+        let is_reached = |tip: &ObjectId| {
+            good.iter().any(|other| other.tip.id != *tip && other.reach.contains(tip))
+        };
+        let mut tips: Vec<ObjectId> = good.iter().map(|walked| walked.tip.id).collect();
+        tips.retain(|tip| !is_reached(tip));
+        tips.sort_unstable();
+        let union: HashSet<&ObjectId> = good.iter().flat_map(|walked| &walked.reach).collect();
+        let nodes = &mut self.nodes;
+        let events = union.into_iter().filter_map(|id| nodes.get_mut(id)?.stamped.take()).collect();
+        let history = History::new(events);
+        Ok(Thread { id: self.id, space, history, tips, own, aside, parents, below })
+    }
+
+    /// Whether an object that is missing may come later, so that nothing is said of the thread without it.
+    fn awaits(&self, why: &SetAside) -> bool {
+        why.code == &codes::THREAD_INCOMPLETE && self.store.repository().is_partial()
+    }
+
+    /// The commits that `tip` leads to, under the limits of a ref alone.
+    fn walk(&mut self, tip: &Tip) -> Result<HashSet<ObjectId>, SetAside> {
+        let mut fresh = Vec::new();
+        let walked = self.reach(tip, &mut fresh);
+        match &walked {
+            Ok(_) => self.bytes += fresh.iter().map(|id| self.nodes[id].bytes).sum::<u64>(),
+            // Other refs may lead there as well; their events are read again then.
+            Err(_) => fresh.iter().for_each(|id| {
+                self.nodes.entry(*id).and_modify(|node| node.stamped = None);
+            }),
+        }
+        walked
+    }
+
+    fn reach(
+        &mut self,
+        tip: &Tip,
+        fresh: &mut Vec<ObjectId>,
+    ) -> Result<HashSet<ObjectId>, SetAside> {
+        let (mut reach, mut bytes, mut added) = (HashSet::new(), 0, 0);
+        let mut waiting = vec![tip.id];
+        while let Some(at) = waiting.pop() {
+            if !reach.insert(at) {
+                continue;
+            }
+            if let Some(why) = self.bad.get(&at) {
+                return Err(SetAside::unread(tip.name.clone(), why));
+            }
+            if self.nodes.get(&at).is_none_or(|node| node.stamped.is_none()) {
+                let node = self.node(at).map_err(|why| {
+                    self.bad.insert(at, why.clone());
+                    SetAside::unread(tip.name.clone(), &why)
+                })?;
+                added += node.bytes;
+                self.nodes.insert(at, node);
+                fresh.push(at);
+            }
+            let node = &self.nodes[&at];
+            bytes += node.bytes;
+            waiting.extend(&node.parents);
+            if reach.len() > MOST.0 || bytes > MOST.1 {
+                let why = format!("it leads to more than {} events or {} bytes", MOST.0, MOST.1);
+                return Err(SetAside::new(tip.name.clone(), &codes::THREAD_TOO_LONG, &why));
+            }
+            if !tip.is_own() && self.bytes + added > MOST_IN_ALL {
+                let why = format!("the refs of the thread lead to more than {MOST_IN_ALL} bytes");
+                return Err(SetAside::new(tip.name.clone(), &codes::TOO_MANY_REFS, &why));
+            }
+        }
+        Ok(reach)
+    }
+
+    /// Reads one commit.
+    fn node(&self, id: ObjectId) -> Result<Node, Unread> {
+        if id.is_null() {
+            return Err(Unread::Bad("the ref holds no object id".to_owned()));
+        }
+        let repo = self.store.repository().repo();
+        let data = objects::read(repo, id, Kind::Commit, MOST_BYTES)?;
+        let not = |why: &str| not_an_event(&id, why);
+        let header = Header::parse(&data, repo.object_hash(), MOST_PARENTS)
+            .filter(|header| header.parents.is_sorted_by(|a, b| a < b))
+            .ok_or_else(|| not("its first lines are malformed"))?;
+        if header.parents.is_empty() && id != self.id {
+            return Err(not(&format!("it begins another thread than {}", self.id)));
+        }
+        let repeated = || not("a header stands there twice, or in the message");
+        let events = header.values("aye-event").ok_or_else(repeated)?;
+        let statements = header.values("aye-statement").ok_or_else(repeated)?;
+        let ([line], [] | [_]) = (&*events, &*statements) else { return Err(repeated()) };
+        let statement = statements.first().and_then(|line| Statement::from_line(line).ok());
+        let event = Event::from_line(line, statement.as_ref());
+        let event = event.map_err(|error| not(error.message()))?;
+        let papers = statement.filter(|_| matches!(event.data, Data::Decision(_)));
+        let papers = papers.zip(statements.first()).map(|(statement, line)| Papers {
+            statement,
+            sha256: crate::sha256::hex(line),
+            manifest: None,
+            ends: Vec::new(),
+            fault: None,
+        });
+        let named = papers.as_ref().map(|papers| &papers.statement);
+        let is_open = event.list().is_some()
+            || named.is_some_and(|named| named.manifest.is_some() || named.ends.is_some());
+        let stamped = Stamped {
+            id: id.to_string(),
+            sha256: crate::sha256::hex(line),
+            parents: header.parents.iter().map(ToString::to_string).collect(),
+            event,
+            papers,
+        };
+        Ok(Node {
+            parents: header.parents,
+            tree: header.tree,
+            bytes: data.len() as u64,
+            listed: 0,
+            stamped: Some(stamped),
+            is_open,
+        })
+    }
+
+    /// Fetches manifests and lists that a partial clone lacks, in two goes: trees, then blobs.
+    fn fetch(&self, walked: &[Walked]) {
+        if !self.store.may_ask_again() {
+            return;
+        }
+        let repo = self.store.repository().repo();
+        let open = || {
+            let ids = walked.iter().flat_map(|walked| &walked.reach);
+            ids.filter_map(|id| self.nodes.get(id)).filter(|node| node.is_open)
+        };
+        let absent = |ids: BTreeSet<ObjectId>| {
+            ids.into_iter().filter(|id| !repo.objects.exists(id)).collect::<BTreeSet<_>>()
+        };
+        self.store.ask(absent(open().map(|node| node.tree).collect()));
+        let entries = open().filter_map(|node| self.entries(node.tree).ok()).flatten();
+        let blobs = entries.filter(|(name, _)| name != "before" && name != "after");
+        self.store.ask(absent(blobs.map(|(_, id)| id).collect()));
+    }
+
+    /// The entries at the top of the tree of an event.
+    fn entries(&self, tree: ObjectId) -> Result<HashMap<String, ObjectId>, Unread> {
+        let repo = self.store.repository().repo();
+        let data = objects::read(repo, tree, Kind::Tree, MOST_BYTES)?;
+        let entries = gix::objs::TreeRefIter::from_bytes(&data, repo.object_hash()).flatten();
+        Ok(entries.map(|entry| (entry.filename.to_string(), entry.oid.to_owned())).collect())
+    }
+
+    /// Reads the manifests and lists of all that a ref leads to.
+    fn complete(&mut self, walked: &Walked) -> Result<(), SetAside> {
+        let name = || walked.tip.name.clone();
+        let mut listed = 0;
+        for id in &walked.reach {
+            if let Some(why) = self.bad.get(id) {
+                return Err(SetAside::unread(name(), why));
+            }
+            let Some(mut node) = self.nodes.remove(id) else { continue };
+            let done = if node.is_open { self.read_lists(&mut node) } else { Ok(()) };
+            listed += node.listed;
+            self.nodes.insert(*id, node);
+            if let Err(why) = done {
+                self.bad.insert(*id, why.clone());
+                return Err(SetAside::unread(name(), &why));
+            }
+            if listed > MOST_LISTED {
+                let why = format!("it leads to more than {MOST_LISTED} bytes of manifests and lists");
+                return Err(SetAside::new(name(), &codes::THREAD_TOO_LONG, &why));
+            }
+        }
+        self.bytes += listed;
+        if self.bytes > MOST_IN_ALL && listed > 0 && !walked.tip.is_own() {
+            let why = format!("the refs of the thread lead to more than {MOST_IN_ALL} bytes");
+            return Err(SetAside::new(name(), &codes::TOO_MANY_REFS, &why));
+        }
+        Ok(())
+    }
+
+    /// Reads the manifest and the lists that `node` names: they have to be in its own tree.
+    fn read_lists(&self, node: &mut Node) -> Result<(), Unread> {
+        let Some(stamped) = &mut node.stamped else { return Ok(()) };
+        let entries = self.entries(node.tree)?;
+        let commit = stamped.id.clone();
+        let not = |why: &str| Unread::Bad(format!("commit {commit} is not an event: {why}"));
+        let repo = self.store.repository().repo();
+        let mut listed = 0;
+        let mut blob = |name: &str, id: Option<&str>, most: u64| -> Result<Vec<u8>, Unread> {
+            let found = entries.get(name).filter(|found| id.is_none_or(|id| found.to_string() == id));
+            let found = found.ok_or_else(|| not(&format!("its tree has no such {name}")))?;
+            let data = objects::read(repo, *found, Kind::Blob, most)?;
+            listed += data.len() as u64;
+            Ok(data)
+        };
+        if let Some(list) = stamped.event.list().cloned() {
+            let name = if matches!(stamped.event.data, Data::Patch(_)) { "written" } else { "changes" };
+            let data = blob(name, Some(&list.id), MOST_LISTED)?;
+            stamped.event.put_list(&data).map_err(|error| not(error.message()))?;
+        }
+        if let Some(papers) = &mut stamped.papers {
+            if let Some(named) = &papers.statement.manifest {
+                let data = blob("manifest", Some(&named.id), MOST_LISTED)?;
+                papers.manifest = Manifest::from_bytes(&data).ok();
+                if papers.manifest.is_none() {
+                    papers.fault = Some("its manifest is not canonical");
+                } else if crate::sha256::hex(&data) != named.sha256 {
+                    papers.fault = Some("its manifest is not the one that the statement names");
+                }
+            }
+            if let Some(named) = &papers.statement.ends {
+                match parse_ends(&blob("ends", None, MOST_BYTES)?) {
+                    Some(ends) if ends_sha256(&ends) == *named => papers.ends = ends,
+                    Some(_) => papers.fault = Some("its ends are not those that the statement names"),
+                    None => papers.fault = Some("its ends are not canonical"),
+                }
+            }
+        }
+        node.listed = listed;
+        node.is_open = false;
+        Ok(())
+    }
+
+    /// The parents of the next event, and the number and bytes of all events behind them: the own tip, then
+    /// those with the fewest behind them, as long as there is room; the first one always.
+    fn parents(&self, good: &[Walked], own: Option<ObjectId>) -> (Vec<ObjectId>, (usize, u64)) {
+        let mut all: Vec<&Walked> = good.iter().collect();
+        all.sort_by_key(|walked| (Some(walked.tip.id) != own, walked.reach.len(), walked.tip.id));
+        let bytes = |id: &ObjectId| self.nodes.get(id).map_or(0, |node| node.bytes);
+        let (mut below, mut size) = (HashSet::new(), 0);
+        let mut taken: Vec<&Walked> = Vec::new();
+        for walked in all {
+            let fresh: Vec<ObjectId> = walked.reach.difference(&below).copied().collect();
+            let added: u64 = fresh.iter().map(bytes).sum();
+            // Behind another one that was taken already.
+            let is_behind = fresh.is_empty();
+            let has_room = below.len() + fresh.len() <= ROOM.0 && size + added <= ROOM.1;
+            if taken.is_empty() || has_room && !is_behind && taken.len() < MOST_PARENTS {
+                below.extend(fresh);
+                size += added;
+                taken.push(walked);
+            }
+        }
+        let is_reached = |tip: &ObjectId| {
+            taken.iter().any(|other| other.tip.id != *tip && other.reach.contains(tip))
+        };
+        let mut parents: Vec<ObjectId> = taken.iter().map(|walked| walked.tip.id).collect();
+        parents.retain(|tip| !is_reached(tip));
+        parents.sort_unstable();
+        (parents, (below.len(), size))
+    }
+}
