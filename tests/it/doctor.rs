@@ -1,8 +1,7 @@
 //! `aye doctor`: what it finds, and what a repair rebuilds or sets aside.
 
 use crate::support::Repo;
-
-const CACHE: &str = ".git/aye/cache.sqlite";
+use crate::support::clones::{exchange, name, thread};
 
 /// The files of a proposal are where it was made, and go with that work tree.
 #[test]
@@ -52,7 +51,12 @@ fn damage(repo: &Repo, object: &str, how: How) {
     repo.write(&file, bytes);
 }
 
-/// Eight pending proposals, on one file that has not changed since.
+fn id_of(repo: &Repo, name: &str) -> String {
+    repo.git(&["rev-parse", name]).trim().to_owned()
+}
+
+/// Eight pending proposals, on one file that has not changed since; the ref of the first, which has a
+/// second event.
 fn eight() -> (Repo, String, Vec<String>) {
     let text: String = (0..40).map(|n| format!("line {n}\n")).collect();
     let repo = Repo::with(&[("f", text)]);
@@ -60,33 +64,39 @@ fn eight() -> (Repo, String, Vec<String>) {
         let (old, new) = (format!("line {n}\n"), format!("LINE {n}\n"));
         repo.aye(&["propose", "f", "--old", &old, "--new", &new, "-q"]).ok().id()
     };
-    let ids = (10..18).map(propose).collect();
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    (repo, lane.trim().to_owned(), ids)
-}
-
-fn id_of(repo: &Repo, name: &str) -> String {
-    repo.git(&["rev-parse", name]).trim().to_owned()
+    let ids: Vec<String> = (10..18).map(propose).collect();
+    repo.aye(&["comment", &ids[0], "-m", "hm"]).ok();
+    let own = format!("refs/aye/p/{}", thread(&repo, &ids[0]));
+    (repo, own, ids)
 }
 
 fn has_all(repo: &Repo, ids: &[String]) {
-    let list = repo.aye(&["list", "--limit", "100"]).ok();
+    let list = repo.aye(&["list", "--limit", "100", "--json"]).ok().json();
+    let items = list["proposals"].as_array().expect("a list");
     for id in ids {
-        assert!(list.out().contains(&id[..12]), "{id}\n{list}");
+        assert!(items.iter().any(|item| item["proposal_id"] == id.as_str()), "{id}: {list:#}");
     }
 }
 
+/// Deletes what can be rebuilt.
+fn forget(repo: &Repo) {
+    for memo in ["open", "decided"] {
+        let _ = std::fs::remove_file(repo.path(&format!(".git/aye/{memo}")));
+    }
+}
+
+const DAMAGE: [&str; 3] = ["thread_damaged", "thread_incomplete", "object_missing"];
+
 #[test]
-fn any_one_damaged_object_of_a_lane_is_named_with_its_ref() {
-    let (template, lane, _) = eight();
-    let what =
-        ["", "~4", "~7", "~4^{tree}", "~4:after", "~4:event.json", "~4:before/f", "~4:after/f"];
+fn any_one_damaged_object_of_a_thread_is_named() {
+    let (template, own, ids) = eight();
+    let what = ["", "~1", "~1^{tree}", "~1:after", "~1:before/f", "~1:after/f"];
     for (number, name) in what.iter().enumerate() {
         let (repo, how) = (template.copy(), EVERY[number % 4]);
-        let object = id_of(&repo, &format!("{lane}{name}"));
+        let object = id_of(&repo, &format!("{own}{name}"));
         damage(&repo, &object, how);
         if number % 2 == 0 {
-            repo.remove(CACHE);
+            forget(&repo);
         }
         // The cuts of a file's content are found by reading it.
         let args: &[&str] = match how {
@@ -94,88 +104,81 @@ fn any_one_damaged_object_of_a_lane_is_named_with_its_ref() {
             How::Cut | How::Flipped => &["doctor", "--full", "--json"],
         };
         let found = repo.aye(args).exits(1).json();
-        let problems = found["problems"].as_array().expect("problems");
+        let mut problems = found["problems"].as_array().expect("problems").iter();
         let names = |problem: &&serde_json::Value| {
             let message = problem["message"].as_str().expect("a message");
-            message.contains(&object) && message.contains(&lane)
+            message.contains(&object) || message.contains(&object[..12])
         };
-        let problem = problems.iter().find(names).expect(name);
-        let code = if name.ends_with("/f") { "object_missing" } else { "lane_broken" };
-        assert_eq!(problem["code"], code, "{name}");
+        let problem = problems.find(names).unwrap_or_else(|| panic!("{name}: {found:#}"));
+        let code = problem["code"].as_str().expect("a code");
+        assert!(DAMAGE.contains(&code), "{name}: {code}");
+        // Nobody else's proposal is touched by it.
+        has_all(&repo, &ids[1..]);
+        repo.aye(&["apply", &ids[1], "--yes"]).ok();
     }
 }
 
-/// Nothing is deleted: with the object in its place again the lane is what it was.
+/// Nothing is decided on part of a thread, and nothing is deleted: with the object in its place again
+/// the thread is what it was.
 #[test]
-fn a_damaged_own_lane_is_set_aside_and_another_one_begins() {
-    for name in [":event.json", "~4:event.json", "~4", ""] {
-        let (repo, lane, ids) = eight();
-        let (tip, object) = (id_of(&repo, &lane), id_of(&repo, &format!("{lane}{name}")));
+fn a_damaged_own_thread_is_refused_until_the_object_is_back() {
+    for name in ["", "~1"] {
+        let (repo, own, ids) = eight();
+        let (tip, object) = (id_of(&repo, &own), id_of(&repo, &format!("{own}{name}")));
         let file = format!(".git/objects/{}/{}", &object[..2], &object[2..]);
         let bytes = repo.read(&file);
         damage(&repo, &object, How::Missing);
-        repo.remove(CACHE);
-        repo.aye(&["list"]).fails("lane_broken", 6);
-        repo.aye(&["doctor", "--repair"]).ok().says(&lane).says("set aside");
-        let aside = format!("refs/aye/broken/{}.{}", &lane["refs/aye/log/".len()..], &tip[..16]);
-        if name.is_empty() {
-            // A ref to what is not there would only be the next thing that is broken.
-            assert_eq!(repo.text(&format!(".git/aye/broken/{}", lane.replace('/', "-"))), tip);
-        } else {
-            assert_eq!(id_of(&repo, &aside), tip);
-            repo.aye(&["doctor"]).ok().says(&aside);
+        for args in
+            [&["show", &ids[0]][..], &["apply", &ids[0], "--yes"], &["comment", &ids[0], "-m", "x"]]
+        {
+            let run = repo.aye(args);
+            let is_named = DAMAGE.iter().any(|code| run.err().contains(&format!("[{code}]")));
+            assert!(run.status != 0 && is_named, "{run}");
         }
-        let new = repo.aye(&["propose", "f", "--old", "line 1\n", "--new", "1\n", "-q"]).ok().id();
-        repo.aye(&["doctor"]).ok();
-        has_all(&repo, std::slice::from_ref(&new));
+        repo.aye(&["doctor", "--repair"]);
+        assert_eq!(repo.text(&format!(".git/{own}")).trim(), tip, "a repair deletes no ref");
+        has_all(&repo, &ids[1..]);
         repo.write(&file, bytes);
-        repo.git(&["update-ref", &lane, &tip]);
-        has_all(&repo, &[&ids[..], &[new]].concat());
+        has_all(&repo, &ids);
         repo.aye(&["doctor", "--full"]).ok();
     }
 }
 
 #[test]
-fn a_damaged_fetched_lane_is_set_aside_until_it_is_fetched_again() {
-    let (other, lane, ids) = eight();
+fn a_damaged_fetched_thread_counts_once_it_is_fetched_again() {
+    let (other, own, ids) = eight();
     let repo = Repo::with(&[("g", "x\n")]);
-    let path = other.root().to_str().expect("a path").to_owned();
-    let refs = "+refs/aye/log/*:refs/aye/remotes/origin/*";
-    repo.git(&["fetch", "-q", &path, refs]);
-    let fetched = lane.replace("log", "remotes/origin");
+    exchange(&repo, &other);
     has_all(&repo, &ids);
-    repo.git(&["update-ref", "-d", &lane.replace("log", "kept")]);
-    damage(&repo, &id_of(&repo, &format!("{fetched}~4:event.json")), How::Missing);
-    repo.remove(CACHE);
-    repo.aye(&["doctor", "--repair"]).ok().says("set aside");
-    has_all(&repo, &ids[..3]);
-    assert_ne!(repo.git(&["for-each-ref", "refs/aye/broken"]), "");
-    repo.git(&["fetch", "-q", "--refetch", &path, refs]);
+    let there = format!("remotes/origin/{}", name(&other).expect("a name"));
+    let fetched = own.replace("refs/aye/p", &format!("refs/aye/{there}"));
+    let object = id_of(&repo, &format!("{fetched}~1"));
+    damage(&repo, &object, How::Missing);
+    forget(&repo);
+    has_all(&repo, &ids[1..]);
+    repo.aye(&["doctor"]).exits(1);
+    let refs = format!("+refs/aye/p/*:refs/aye/{there}/*");
+    repo.git(&["fetch", "-q", "--refetch", &other.root().to_string_lossy(), &refs]);
     has_all(&repo, &ids);
     repo.aye(&["doctor", "--full"]).ok();
 }
 
-/// What was decided cannot be rejected; what a remote has is got again.
+/// Content that a decision names can be fetched again, or the thread is purged.
 #[test]
-fn what_a_decision_lacks_has_a_way_out() {
-    let (template, lane, ids) = eight();
-    template.let_flags_decide();
+fn a_missing_manifest_has_a_way_out() {
+    let (template, own, ids) = eight();
     template.aye(&["apply", &ids[0], "--yes"]).ok();
-    let tree = template.git(&["ls-tree", &lane]);
-    let manifest = tree.lines().find(|line| line.contains("\tmanifest-")).expect("one");
-    let manifest = manifest.split_whitespace().nth(2).expect("an id").to_owned();
+    let manifest = id_of(&template, &format!("{own}:manifest"));
     let remote = template.outer().join("remote.git").to_str().expect("a path").to_owned();
     template.git(&["init", "--quiet", "--bare", &remote]);
-    template.git(&["push", "--quiet", &remote, "refs/aye/log/*"]);
+    template.git(&["push", "--quiet", &remote, "refs/aye/p/*:refs/aye/by/x/*"]);
     damage(&template, &manifest, How::Missing);
-    let run = template.aye(&["doctor"]).exits(1).says("object_missing: ");
-    let fetch = format!("git fetch --refetch REMOTE {lane}");
-    run.says(&fetch).says(&format!("aye purge {} -m", ids[0]));
+    let found = template.aye(&["doctor", "--json"]).exits(1).json();
+    let problem = &found["problems"][0];
+    assert!(DAMAGE.iter().any(|code| problem["code"] == *code), "{found:#}");
     let repo = template.copy();
-    repo.git(&["fetch", "--quiet", "--refetch", &remote, &lane]);
-    repo.aye(&["show", &ids[0]]).ok().says("applied");
-    // The repair has made what stands for a pending proposal.
-    repo.aye(&["doctor", "--repair"]).ok();
+    repo.git(&["fetch", "--quiet", "--refetch", &remote, &own.replace("/p/", "/by/x/")]);
+    assert_eq!(repo.item(&ids[0])["status"], "applied");
     repo.aye(&["doctor", "--full"]).ok();
     template.aye(&["purge", &ids[0], "-m", "damaged", "--yes"]).ok();
     template.aye(&["doctor", "--full"]).ok();
@@ -199,7 +202,6 @@ fn files_of_stopped_processes_are_reported_and_removed() {
         "dir/.aye-tmp-0123456789abcdef",
         ".agent-memory/.aye-tmp-fedcba9876543210",
         ".git/aye/.tmpAb12cd",
-        ".git/aye/.lane-0123456789abcdef",
     ];
     for path in left {
         repo.write(path, "half of it");
@@ -245,36 +247,15 @@ fn stale_locks_of_git_are_named_and_stay() {
     }
 }
 
-/// As by `git fetch --prune` with a refspec that writes over this clone's own lanes.
-#[test]
-fn an_own_lane_that_was_deleted_is_kept_and_named() {
-    let (repo, _, ids) = eight();
-    repo.aye(&["reject", &ids[2], "--yes"]).ok();
-    let list = || repo.aye(&["list", "--status", "all", "--json"]).ok().json();
-    let before = list();
-    let name = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    let tip = repo.git(&["rev-parse", &name]);
-    repo.git(&["update-ref", "-d", &name]);
-    repo.aye(&["list"]).ok();
-    // Whatever becomes of the cache.
-    repo.remove(".git/aye/cache.sqlite");
-    let hint = format!("git update-ref {name} {tip} ''");
-    repo.aye(&["doctor"]).exits(1).says("lane_rewound").says(&hint);
-    repo.aye(&["doctor", "--repair"]).exits(1).says(&hint);
-    repo.git(&["update-ref", &name, &tip, ""]);
-    repo.aye(&["doctor", "--repair"]).ok();
-    assert_eq!(list(), before);
-}
-
 #[test]
 fn a_default_remote_that_there_is_not_is_named() {
     let repo = Repo::new();
     repo.git(&["remote", "add", "origin", "https://example.com/x"]);
-    repo.aye(&["doctor"]).ok().lacks("aye.remote");
-    repo.git(&["config", "aye.remote", "upstream"]);
-    repo.aye(&["doctor"]).ok().says("aye.remote").says("upstream");
-    repo.git(&["config", "aye.remote", "origin"]);
-    repo.aye(&["doctor"]).ok().lacks("aye.remote");
+    repo.aye(&["doctor"]).ok().lacks("aye.syncRemote");
+    repo.git(&["config", "aye.syncRemote", "upstream"]);
+    repo.aye(&["doctor"]).ok().says("aye.syncRemote").says("upstream");
+    repo.git(&["config", "aye.syncRemote", "origin"]);
+    repo.aye(&["doctor"]).ok().lacks("aye.syncRemote");
 }
 
 #[test]
@@ -294,8 +275,6 @@ fn pending_refs_are_held_against_pending_proposals() {
         repo.aye(&["doctor", "--repair"]).ok();
         assert_eq!(repo.git(&["for-each-ref", &name]), "");
     }
-    // What no lane knows is kept.
-    assert_eq!(id_of(&repo, "refs/aye/broken/pending/prop_zzzzzzzzzz"), right);
 }
 
 #[test]
@@ -331,7 +310,7 @@ fn a_pending_ref_that_could_not_be_written_is_left_to_the_next_writer() {
 #[test]
 fn an_object_directory_of_somebody_else_stops_a_write_that_needs_it() {
     use std::os::unix::fs::{MetadataExt as _, chown};
-    let (repo, lane, ids) = eight();
+    let (repo, own, ids) = eight();
     if repo.root().metadata().expect("facts").uid() != 0 {
         eprintln!("skipped: only root can give files to somebody else");
         return;
@@ -352,13 +331,13 @@ fn an_object_directory_of_somebody_else_stops_a_write_that_needs_it() {
         eprintln!("skipped: setpriv cannot run the program as another user here");
         return;
     }
-    let tip = repo.git(&["-c", "safe.directory=*", "rev-parse", &lane]);
+    let tip = repo.git(&["-c", "safe.directory=*", "rev-parse", &own]);
     let before = run(&["list", "--status", "all", "--json"]).ok().out();
     let propose = ["propose", "f", "--content-file", "content"];
     run(&propose).fails("read_only", 4).notes(fan.to_str().expect("UTF-8"));
     run(&["doctor"]).exits(1).says("not_writable").says(fan.to_str().expect("UTF-8"));
     // Nothing is recorded and nothing left.
-    assert_eq!(repo.git(&["-c", "safe.directory=*", "rev-parse", &lane]), tip);
+    assert_eq!(repo.git(&["-c", "safe.directory=*", "rev-parse", &own]), tip);
     assert_eq!(run(&["list", "--status", "all", "--json"]).ok().out(), before);
     let objects = std::fs::read_dir(repo.path(".git/objects")).expect("objects").flatten();
     let names: Vec<_> = objects.map(|entry| entry.file_name()).collect();
@@ -368,37 +347,6 @@ fn an_object_directory_of_somebody_else_stops_a_write_that_needs_it() {
     run(&["diff", &ids[0]]).ok();
     chown(&fan, Some(65534), Some(65534)).expect("given away");
     run(&propose).ok();
-}
-
-/// What `list` says with the cache, which has to be what it says without.
-fn state(repo: &Repo) -> String {
-    let list = || repo.aye(&["list", "--status", "all", "--json"]).ok().out();
-    let warm = list();
-    repo.remove(CACHE);
-    assert_eq!(warm, list(), "warm and cold differ");
-    warm
-}
-
-#[test]
-fn lanes_that_are_gone_count_the_same_with_the_cache_and_without() {
-    let (other, _, theirs) = eight();
-    let repo = Repo::with(&[("f", "x\n")]);
-    repo.aye(&["propose", "f", "--old", "x", "--new", "y", "-q"]).ok();
-    let path = other.root().to_str().expect("a path").to_owned();
-    let fetch = |refs: &str| repo.git(&["fetch", "-q", "--prune", &path, refs]);
-    fetch("+refs/aye/log/*:refs/aye/remotes/origin/*");
-    repo.aye(&["reject", &theirs[0], "--yes", "-m", "no"]).ok();
-    let before = state(&repo);
-    // The remote has deleted it, and git prunes it here.
-    other
-        .git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"])
-        .lines()
-        .for_each(|name| drop(other.git(&["update-ref", "-d", name])));
-    fetch("+refs/aye/log/*:refs/aye/remotes/origin/*");
-    assert_eq!(repo.git(&["for-each-ref", "refs/aye/remotes"]), "");
-    assert_eq!(state(&repo), before);
-    repo.aye(&["show", &theirs[0]]).ok().says("rejected");
-    repo.aye(&["doctor"]).ok();
 }
 
 /// Refs and projections that were right are not composed again as long as they are the same; whatever
@@ -503,6 +451,6 @@ fn a_password_in_the_url_of_a_remote_is_warned_of_and_not_printed() {
 fn every_code_has_its_remedy_in_the_help() {
     let repo = Repo::with(&[("f", "1\n")]);
     let page = repo.aye(&["help", "codes"]).ok();
-    let codes = ["lane_equivocates", "content_differs", "revised_meanwhile", "remote_password"];
+    let codes = ["thread_damaged", "content_differs", "revised_meanwhile", "remote_password"];
     codes.iter().fold(page, |page, code| page.says(code));
 }
