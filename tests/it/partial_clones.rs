@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::clones::{fetch, join, push};
+use crate::support::clones::{FETCH, fetch, join, push, thread};
 use crate::support::{Repo, Run};
 
 /// A bare remote, and a clone that has pushed `a.txt` and `b.txt` there.
@@ -30,11 +30,9 @@ fn limited(server: &Repo, how: &str) -> Repo {
     clone.git(&["clone", "--quiet", how, &url, "."]);
     clone.git(&["config", "user.name", "Bob"]);
     clone.git(&["config", "user.email", "bob@example.com"]);
-    let lanes = "+refs/aye/log/*:refs/aye/remotes/origin/*";
-    clone.git(&["config", "--add", "remote.origin.fetch", lanes]);
     match how.starts_with("--depth") {
-        true => clone.git(&["fetch", "--quiet", how, "origin"]),
-        false => clone.git(&["fetch", "--quiet", "origin"]),
+        true => clone.git(&["fetch", "--quiet", how, "origin", FETCH]),
+        false => clone.git(&["fetch", "--quiet", "origin", FETCH]),
     };
     clone
 }
@@ -145,21 +143,6 @@ fn lines_of_absent_contents_are_not_counted() {
 }
 
 #[test]
-fn what_an_event_names_is_fetched_with_it() {
-    let (server, ada) = pushed();
-    let (one, two) = (propose(&ada, "a.txt", "two"), propose(&ada, "b.txt", "two"));
-    ada.aye(&["apply", &one, "--yes"]).ok();
-    ada.aye(&["reject", &two, "-m", "no", "--yes"]).ok();
-    push(&ada);
-    let bob = partial(&server);
-    assert_eq!(asks(&bob, &["list"]), 1);
-    assert_eq!(row(&bob, &one)["status"], "applied");
-    assert_eq!(row(&bob, &two)["status"], "rejected");
-    bob.aye(&["doctor"]).lacks("event_rejected");
-    assert_eq!(asks(&bob, &["list"]), 0);
-}
-
-#[test]
 fn the_contents_of_a_proposal_are_fetched_at_once() {
     let (server, ada) = pushed();
     let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+x\n three\n\
@@ -212,86 +195,68 @@ fn a_copy_that_is_here_follows_what_is_fetched() {
     bob.aye(&["doctor"]).exits(1).says("projection_changed");
 }
 
+/// Events are commits, which such a clone has; a decision's manifest is fetched with it.
 #[test]
-fn a_lane_is_read_as_soon_as_its_remote_answers() {
+fn threads_are_folded_without_a_blob_but_for_manifests() {
+    let (server, ada) = pushed();
+    let (one, two) = (propose(&ada, "a.txt", "two"), propose(&ada, "b.txt", "two"));
+    push(&ada);
+    let bob = partial(&server);
+    assert_eq!(asks(&bob, &["list"]), 0);
+    assert_eq!(row(&bob, &one)["status"], "pending");
+    ada.aye(&["apply", &one, "--yes"]).ok();
+    ada.aye(&["reject", &two, "-m", "no", "--yes"]).ok();
+    push(&ada);
+    bob.git(&["fetch", "-q", "origin", FETCH]);
+    assert_eq!(asks(&bob, &["list"]), 1);
+    assert_eq!(row(&bob, &one)["status"], "applied");
+    assert_eq!(row(&bob, &two)["status"], "rejected");
+    bob.aye(&["doctor"]).lacks("event_rejected");
+    assert_eq!(asks(&bob, &["list"]), 0);
+}
+
+/// Without the manifest it is not known what was decided: incomplete, and never pending.
+#[test]
+fn a_thread_whose_manifest_is_elsewhere_is_incomplete() {
     let (server, ada) = pushed();
     let id = propose(&ada, "a.txt", "two");
+    ada.aye(&["apply", &id, "--yes"]).ok();
     push(&ada);
     let bob = partial(&server);
     let gone = away(&server);
-    let run = bob.aye(&["list"]).ok();
-    assert!(run.err().contains(" partial "), "{}", run.err());
-    bob.aye(&["doctor"]).exits(1).says("lane_incomplete").says("hint");
+    bob.aye(&["list"]).ok();
+    assert_ne!(row(&bob, &id)["status"], "pending");
+    bob.aye(&["apply", &id, "--yes"]).fails("thread_incomplete", 6);
     let refs = bob.git(&["for-each-ref", "refs/aye"]);
-    for args in
-        [&["doctor"][..], &["doctor", "--repair"], &["doctor", "--full"], &["doctor", "--gc"]]
-    {
+    for args in [&["doctor"][..], &["doctor", "--repair"], &["doctor", "--gc"]] {
         let run = bob.aye(args);
-        assert!(
-            !run.out().contains("aside") && !run.out().contains("lane_broken"),
-            "{}",
-            run.out()
-        );
+        assert!(!run.out().contains("thread_damaged"), "{run}");
         assert_eq!(bob.git(&["for-each-ref", "refs/aye"]), refs, "{args:?}");
     }
-    bob.aye(&["doctor"]).exits(1).says("lane_incomplete");
     back(&server, gone);
-    assert_eq!(row(&bob, &id)["status"], "pending");
-    bob.aye(&["doctor"]).ok().says("sound: 1 pending");
+    bob.aye(&["doctor"]);
+    assert_eq!(row(&bob, &id)["status"], "applied");
 }
 
 #[test]
-fn a_shallow_lane_is_read_from_where_it_begins() {
+fn a_shallow_thread_is_incomplete_until_the_rest_is_fetched() {
     let (server, ada) = pushed();
     let one = propose(&ada, "a.txt", "two");
     let two = propose(&ada, "b.txt", "two");
+    ada.aye(&["comment", &one, "-m", "why?"]).ok();
+    let first = thread(&ada, &one);
     push(&ada);
     let bob = limited(&server, "--depth=1");
-    assert_eq!(row(&bob, &one), Value::Null);
+    // The one that has a single event is here as a whole.
     assert_eq!(row(&bob, &two)["status"], "pending");
     let run = bob.aye(&["list"]).ok();
-    assert_eq!(run.err().matches(" shallow ").count(), 1, "{}", run.err());
-    assert!(run.err().contains("--unshallow origin"), "{}", run.err());
-    bob.aye(&["doctor"]).ok().says("lane_shallow").says("sound: 1 pending");
-    bob.aye(&["doctor", "--repair"]).lacks("aside");
-    bob.aye(&["show", &two]).ok();
-    // Three more: the history goes on where it ended.
-    propose(&ada, "a.txt", "three");
-    push(&ada);
-    fetch(&bob);
-    assert_eq!(list(&bob).json()["proposals"].as_array().expect("a list").len(), 2);
-    // One that leaves a gap is no rewritten history.
-    let (_, four) = (propose(&ada, "a.txt", "one"), propose(&ada, "b.txt", "one"));
-    push(&ada);
-    bob.git(&["fetch", "-q", "--depth=1", "origin"]);
-    assert_eq!(row(&bob, &four)["status"], "pending");
-    bob.aye(&["doctor"]).says("lane_shallow").lacks("lane_rewound").lacks("equivocates");
-    bob.git(&["fetch", "-q", "--unshallow", "origin"]);
-    assert_eq!(list(&bob).json()["proposals"].as_array().expect("a list").len(), 5);
+    assert_eq!(row(&bob, &one)["status"], Value::Null, "{run}");
+    let run = bob.aye(&["comment", &first, "-m", "x"]);
+    assert_ne!(run.status, 0);
+    bob.aye(&["doctor"]).exits(1).says("thread_incomplete").says("--unshallow");
+    bob.aye(&["apply", &two, "--yes"]).ok();
+    bob.git(&["fetch", "-q", "--unshallow", "origin", FETCH]);
     assert_eq!(row(&bob, &one)["status"], "pending");
-    bob.aye(&["doctor"]).lacks("shallow");
-}
-
-#[test]
-fn an_own_lane_that_is_shallow_is_written_to_and_not_folded() {
-    let (server, ada) = pushed();
-    let id = propose(&ada, "a.txt", "two");
-    ada.aye(&["reject", &id, "-m", "no", "--yes"]).ok();
-    for old in ["two", "three"] {
-        let args = ["propose", "b.txt", "--old", old, "--new", "x"];
-        ada.cmd(&args).in_ci("ci").run().ok();
-    }
-    push(&ada);
-    let bob = limited(&server, "--depth=1");
-    let ci = "refs/aye/log/ci:refs/aye/log/ci";
-    bob.git(&["fetch", "-q", "--depth=1", "origin", ci]);
-    let in_ci = |args: &[&str]| bob.cmd(args).in_ci("ci").run();
-    let run = in_ci(&["list"]).ok();
-    assert!(run.err().contains("--unshallow"), "{}", run.err());
-    in_ci(&["doctor", "--gc", "--now", "--keep", "0"]).fails("lane_shallow", 6);
-    in_ci(&["propose", "a.txt", "--old", "one", "--new", "x"]).ok();
-    in_ci(&["doctor", "--repair"]);
-    bob.git(&["push", "-q", "origin", ci]);
-    fetch(&ada);
-    assert_eq!(list(&ada).json()["proposals"].as_array().expect("a list").len(), 4);
+    bob.aye(&["doctor"]).lacks("thread_incomplete");
+    bob.aye(&["comment", &one, "-m", "x"]).ok();
 }
