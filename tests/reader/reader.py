@@ -325,8 +325,10 @@ class Fold:
             self.revisions.append(event)
         elif event.kind in DECISIONS:
             need(event.fault is None, event.fault)
-            self.hold(event, event.statement)
-            self.decide(event, event.statement, person, own)
+            self.hold(event, event.statement, person, own)
+            if event.identity not in self.used and not event.is_mark:
+                self.used.add(event.identity)
+                self.decide(event, event.statement)
         elif event.kind == "revise":
             need(self.first.kind == "propose" and (person or own), "neither a person's nor the proposer's")
             need(not self.known(event), "it had seen a decision that stands")
@@ -341,9 +343,8 @@ class Fold:
         else:
             need(event.kind not in (None, "propose", "patch"), "an unknown kind or version, or a second beginning")
 
-    def hold(self, event, said):
-        """Holds a statement against its event: whether it fits, but for the actor's authority."""
-        need(event.identity not in self.used, "its statement has counted")
+    def hold(self, event, said, person, own):
+        """Holds a statement against its event: whether it fits."""
         need(said["verdict"] == event.kind and tuple(said["actor"][key] for key in ("name", "email", "kind")) == event.who, "another actor or verdict")
         need(said["range"] is None and said["proposal"] == {"id": self.first.id, "sha256": self.first.sha256}, "another proposal")
         event.revision = next((one for one in self.revisions if said["revision"] == {"id": one.id, "sha256": one.sha256}), None)
@@ -355,6 +356,10 @@ class Fold:
         need(said["effect"] in effects.get(event.kind, {None}), "an effect that its kind does not have")
         need(bool(said["manifest"]) == (event.kind == "approve" or said["effect"] in WRITING), "with or without a manifest")
         need(said["ends"] is None or event.kind in ("apply", "reject", "withdraw", "undo") and event.actor["kind"] != "agent", "it ends nothing")
+        event.is_mark = event.kind in ("apply", "reject") and said["effect"] == "mark_only" and said["evidence"] == "tool"
+        memory = event.kind == "apply" and self.subject == "memory" and (said["evidence"], said["effect"]) == ("tool", "files")
+        need({"approve": person and said["evidence"] in ("terminal", "flag"), "withdraw": own, "extend": person or own}.get(
+            event.kind, event.is_mark or memory or event.actor["kind"] != "agent"), "its actor may not")
         if event.kind in ("apply", "approve") and event.manifest is not None:
             changes = {as_bytes(one["path"]): one for one in event.revision.data.get("changes", [])}
             need(event.manifest and all(self.allows(changes, at, *one) for at, one in event.manifest.items()), "the manifest does not fit")
@@ -367,18 +372,13 @@ class Fold:
             return self.subject == "memory" and at.startswith(MEMORY)
         return bool(own.get("origin")) or name_of(own.get("before")) != now or name_of(own.get("after")) == after
 
-    def decide(self, event, said, person, own):
-        mark = event.kind in ("apply", "reject") and said["effect"] == "mark_only" and said["evidence"] == "tool"
-        memory = event.kind == "apply" and self.subject == "memory" and (said["evidence"], said["effect"]) == ("tool", "files")
-        need({"approve": person and said["evidence"] in ("terminal", "flag"), "withdraw": own, "extend": person or own}.get(
-            event.kind, mark or memory or event.actor["kind"] != "agent"), "its actor may not")
-        known = self.known(event)
-        ended = [] if mark else [decided for decided in known if decided.identity in event.ends]
-        is_final = event.kind in ("apply", "reject", "withdraw") and not mark
+    def decide(self, event, said):
+        known, is_final = self.known(event), event.kind in ("apply", "reject", "withdraw")
+        ended = [decided for decided in known if decided.identity in event.ends]
         need(not known or not (is_final or event.kind == "approve") or is_final and len(known) == len(ended), "it had seen a decision that stands")
-        self.used.add(event.identity)
+        need(not self.standing or event.kind != "extend", "it is decided")
         self.standing = [decided for decided in self.standing if decided not in ended]
-        if ended or event.kind == "request_changes" or event.kind in ("reject", "withdraw") and not mark:
+        if ended or event.kind in ("request_changes", "reject", "withdraw"):
             self.approvals = [(one, True) for one, _ in self.approvals]
         if is_final:
             self.standing.append(event)
@@ -388,12 +388,13 @@ class Fold:
             key = lambda one: (one.who, one.revision, one.statement["manifest"]["sha256"])
             if all(is_ended or key(one) != key(event) for one, is_ended in self.approvals):
                 self.approvals.append((event, False))
-        elif event.kind == "undo" and said["ends"] is None and not self.standing:
-            self.undone = self.first.kind == "patch"
-            self.answer(event)
-        elif event.kind == "extend" and not self.standing:
-            until = min(instant(said["time"]), self.now) + timedelta(days=7)
-            self.expires = max(self.expires, until.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z")
+        elif event.kind == "undo" and said["ends"] is None:
+            self.undone = True
+            if not self.standing:
+                self.answer(event)
+        elif event.kind == "extend":
+            until = min(instant(said["time"]), instant("9999-12-01T00:00:00.000Z")) + timedelta(days=7)
+            self.expires = max(self.expires, until.isoformat(timespec="milliseconds")[:-6] + "Z")
 
     def result(self):
         decision = next((one for one in self.standing if one.kind == "apply"), (self.standing or [None])[0])
