@@ -170,7 +170,8 @@ impl<'de> Deserialize<'de> for ProposalId {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<ProposalId, E> {
-                ProposalId::parse(text).map_err(E::custom)
+                let id = ProposalId::parse(text).map_err(E::custom)?;
+                if id.as_str() == text { Ok(id) } else { Err(E::custom("an id is written otherwise")) }
             }
         }
         deserializer.deserialize_str(Text)

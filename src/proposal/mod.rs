@@ -16,7 +16,7 @@ pub mod order;
 pub mod relations;
 pub mod rules;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 pub mod stacks;
 pub mod state;
 pub mod statement;

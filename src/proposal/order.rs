@@ -161,3 +161,100 @@ impl Sights<'_> {
         sight
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::sample::{CLONE, Thread, comment, person};
+    use super::*;
+
+    /// Events of any shape: each has up to three parents among those before it, and any time.
+    fn dag() -> impl Strategy<Value = Vec<Stamped>> {
+        let parents = proptest::collection::vec(any::<prop::sample::Index>(), 1..4);
+        proptest::collection::vec((parents, 0..9_i64), 0..40).prop_map(|steps| {
+            let mut thread = Thread::proposed();
+            for (parents, clock) in steps {
+                let mut parents: Vec<usize> =
+                    parents.iter().map(|parent| parent.index(thread.events.len())).collect();
+                parents.dedup();
+                thread.clock = clock;
+                let said = comment(&thread.events.len().to_string());
+                thread.add(&person("ada"), CLONE, &parents, said);
+            }
+            thread.events
+        })
+    }
+
+    /// The definition, in cubic time: of those whose parents are all taken the least by time and id.
+    fn slow(events: &[Stamped]) -> Vec<&str> {
+        let mut out: Vec<&str> = Vec::new();
+        loop {
+            let is_free = |event: &&Stamped| {
+                !out.contains(&event.id.as_str())
+                    && event.parents.iter().all(|parent| out.contains(&parent.as_str()))
+            };
+            let next = events.iter().filter(is_free).min_by_key(|it| (it.event.time, &it.id));
+            match next {
+                Some(next) => out.push(&next.id),
+                None => return out,
+            }
+        }
+    }
+
+    /// The definition of what an event had seen.
+    fn descends(events: &[Stamped], later: &str, earlier: &str) -> bool {
+        let later = events.iter().find(|event| event.id == later).unwrap();
+        later.parents.iter().any(|parent| parent == earlier || descends(events, parent, earlier))
+    }
+
+    proptest! {
+        #[test]
+        fn events_are_in_the_defined_order_whatever_theirs(events in dag(), turn in any::<usize>()) {
+            let mut turned = events.clone();
+            turned.rotate_left(turn % events.len());
+            turned.extend(events.iter().take(3).cloned());
+            let history = History::new(turned);
+            let ids: Vec<&str> = history.events().iter().map(|event| event.id.as_str()).collect();
+            prop_assert_eq!(ids, slow(&events));
+        }
+
+        #[test]
+        fn what_was_seen_is_what_is_descended_from(events in dag()) {
+            let history = History::new(events.clone());
+            let mut sights = history.sights();
+            for (later, event) in history.events().iter().enumerate() {
+                let sight = sights.of(later);
+                for (earlier, other) in history.events().iter().enumerate().take(12) {
+                    let seen = descends(&events, &event.id, &other.id);
+                    prop_assert_eq!(sight.has(earlier), seen);
+                    prop_assert_eq!(history.saw(later, earlier), seen);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn causes_come_first_whatever_the_clock_says() {
+        let mut thread = Thread::proposed();
+        thread.clock = -50;
+        thread.add(&person("ada"), CLONE, &[0], comment("x"));
+        let history = thread.history();
+        assert_eq!(history.first().map(|first| &first.id), Some(&thread.events[0].id));
+        assert_eq!(history.at(&thread.events[1].id), Some(1));
+    }
+
+    #[test]
+    fn a_wide_thread_takes_no_square_of_memory() {
+        let mut thread = Thread::proposed();
+        for _ in 0..2_000 {
+            thread.add(&person("ada"), CLONE, &[0], comment("x"));
+        }
+        let history = thread.history();
+        let mut sights = history.sights();
+        for at in 0..history.events().len() {
+            sights.of(at);
+        }
+        assert!(sights.sights.iter().all(|sight| sight.0.is_empty()));
+    }
+}

@@ -284,3 +284,124 @@ fn sorted<S: Serializer>(actor: &Actor, serializer: S) -> std::result::Result<S:
     let Actor { name, email, kind } = actor;
     Sorted { email, kind: *kind, name }.serialize(serializer)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn statement() -> Statement {
+        let actor = Actor { name: "Ada".into(), email: "a@x".into(), kind: ActorKind::Human };
+        let event = || Some(EventRef { id: "3".repeat(40), sha256: "4".repeat(64) });
+        let time = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        Statement {
+            effect: Some(Effect::Files),
+            lines: Some(7),
+            manifest: Some(BlobRef { id: "1".repeat(40), sha256: "2".repeat(64) }),
+            proposal: event(),
+            revision: event(),
+            reason: Some("because — é".into()),
+            target: Target { commit: None, name: Some("refs/heads/main".into()) },
+            ..Statement::new(Verdict::Apply, actor, Evidence::Terminal, time)
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let line = statement().to_line().unwrap();
+        assert_eq!(Statement::from_line(&line).unwrap(), statement());
+        assert!(line.len() < 1300, "{}", line.len());
+    }
+
+    #[test]
+    fn other_spellings_of_the_same_value_are_refused() {
+        let text = String::from_utf8(statement().to_line().unwrap()).unwrap();
+        let hash = format!("\"{}\"", "2".repeat(64));
+        for (from, to) in [
+            ("}", "}\n"),
+            ("\"lines\":7", "\"lines\":7.0"),
+            ("\"lines\":7", "\"lines\": 7"),
+            ("\"lines\":7", "\"lines\":7e0"),
+            ("\"lines\":7", "\"lines\":-7"),
+            ("\"lines\":7", "\"lines\":9007199254740992"),
+            ("\"lines\":7", "\"lines\":7,\"lines\":7"),
+            ("\"email\":\"a@x\",\"kind\":\"human\"", "\"kind\":\"human\",\"email\":\"a@x\""),
+            ("\"name\":\"Ada\"", "\"name\":\"Ada\",\"nick\":\"A\""),
+            ("\"name\":\"Ada\"", "\"name\":\"\\u0041da\""),
+            ("\"verdict\"", "\"unshown_lines\":1,\"verdict\""),
+            ("\"terminal\"", "\"term\\u0069nal\""),
+            ("\"terminal\"", "\"seal\""),
+            ("\"apply\"", "\"mark\""),
+            ("\"files\"", "\"all\""),
+            ("aye-decision@2", "aye-decision@1"),
+            ("\"policy\":null,", ""),
+            (".000Z", "Z"),
+            (".000Z", ".0000Z"),
+            ("\"group\":null", "\"group\":\"\""),
+            ("\"range\":null", "\"range\":{\"from\":null,\"to\":null}"),
+            ("\"reason_sha256\":null", &format!("\"reason_sha256\":{hash}")),
+            (&hash, &hash[1..]),
+            (&hash, &hash.replace('2', "G")),
+            ("\"repository\":null", "\"repository\":\"x\""),
+        ] {
+            let other = if from == "}" { format!("{text}\n") } else { text.replacen(from, to, 1) };
+            assert_ne!(other, text, "{from}");
+            let error = Statement::from_line(other.as_bytes()).unwrap_err();
+            assert!(error.is(&codes::STATEMENT_INVALID), "{to}");
+        }
+    }
+
+    #[test]
+    fn texts_are_as_long_as_fits() {
+        let mut long = statement();
+        // Six bytes each, as JSON has them.
+        let text = |most: usize| "\u{1}".repeat(most / 6);
+        long.actor.name = text(MAX_NAME);
+        long.actor.email = text(MAX_NAME);
+        long.target.name = Some(text(MAX_REF));
+        long.key = Some(text(MAX_KEY));
+        assert_eq!(long.set_reason(Some(&text(MAX_REASON))), None);
+        for sha256 in [&mut long.ends, &mut long.group] {
+            *sha256 = Some("5".repeat(64));
+        }
+        let wide = || Some(EventRef { id: "3".repeat(64), sha256: "4".repeat(64) });
+        let blob = || Some(BlobRef { id: "3".repeat(64), sha256: "4".repeat(64) });
+        (long.proposal, long.revision) = (wide(), wide());
+        (long.manifest, long.policy) = (blob(), blob());
+        long.target.commit = Some("6".repeat(64));
+        long.repository = Some("7".repeat(32));
+        let line = long.to_line().unwrap();
+        assert_eq!(Statement::from_line(&line).unwrap(), long);
+        let reason = format!("{}x", text(MAX_REASON + 6));
+        assert_eq!(long.set_reason(Some(&reason)), Some(reason));
+        assert!(long.reason.is_none() && long.reason_sha256.is_some());
+        long.actor.email += "12345";
+        assert!(long.to_line().unwrap_err().is(&error_codes::SIZE_LIMIT));
+    }
+
+    #[test]
+    fn lists_of_ends_have_one_form() {
+        let hashes = ["b".repeat(64), "a".repeat(64), "b".repeat(64)];
+        let bytes = ends_bytes(&hashes);
+        assert_eq!(bytes.len(), 130);
+        let ends = parse_ends(&bytes).unwrap();
+        assert_eq!(ends_sha256(&hashes), ends_sha256(&ends));
+        let (a, b) = bytes.split_at(65);
+        for other in [&bytes[..129], &[b, a].concat(), &[a, a].concat(), b"", b"\n", b"a\n"] {
+            assert_eq!(parse_ends(other), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_bytes_never_panic(at in any::<prop::sample::Index>(), bytes in proptest::collection::vec(any::<u8>(), 0..4)) {
+            let mut line = statement().to_line().unwrap();
+            let at = at.index(line.len());
+            line.splice(at..(at + 1).min(line.len()), bytes);
+            if let Ok(read) = Statement::from_line(&line) {
+                prop_assert_eq!(read.to_line().unwrap(), line);
+            }
+        }
+    }
+}

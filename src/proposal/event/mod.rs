@@ -149,7 +149,7 @@ impl Event {
         }
         let version = take("v")?.as_u64().filter(|v| *v > 0).ok_or("v is no version")?;
         let data = match version == u64::from(VERSION) {
-            true => Data::read(&kind, data).map_err(|error| error.to_string())?,
+            true => Data::read(&kind, data)?,
             false => Data::Unknown(format!("{kind}@{version}"), data),
         };
         let told = time.as_ref().and_then(Value::as_str).and_then(times::parse);
