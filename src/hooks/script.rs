@@ -5,7 +5,7 @@
 //!
 //! Git itself takes longer for a commit with any hook (it reads the index again), about as long as
 //! `git --version`. So where nothing is pending the pre-commit hook does not even start aye: it
-//! compares the first line of the idle stamp ([`crate::store::idle`]) with the lanes, with what is
+//! compares the time of the idle stamp ([`crate::store::idle`]) with those of the refs, with what is
 //! built into the shell. Whatever it does not expect, it leaves to aye.
 //!
 //! Why a script: a link to the program would be left dangling when that goes, and git passes over
@@ -88,30 +88,22 @@ fn lost(hook: Hook) -> &'static str {
     }
 }
 
-/// Ends the hook where the stamp says that nothing is pending: the same lanes, one way of storing
-/// refs, no interrupted apply; never through a symlink, nor from a pipe that nobody writes. Lanes of other clones, and those for others than the default remote, are left to aye. `packed-refs` has to be older
-/// than the stamp; where `[` knows no `-nt`, that is a failure like any other.
+/// Ends the hook where the stamp says that nothing is pending: no ref has moved since, and no apply was
+/// interrupted; never through a symlink, nor from a pipe that nobody writes. Threads of other clones, and
+/// private ones, are left to aye. Where `[` knows no `-nt`, that is a failure like any other.
 const SHORTCUT: &str = r#"    idle() {
         [ ! -L "$1/aye" ] && [ ! -L "$1/aye/idle" ] && [ -f "$1/aye/idle" ] || return
         read -r stamp <"$1/aye/idle" || return
-        for others in remotes private for; do
-            [ ! -e "$1/refs/aye/$others" ] || return
+        for others in refs/aye/remotes refs/aye/private refs/aye/kept reftable; do
+            [ ! -e "$1/$others" ] || return
         done
-        [ ! -e "$1/reftable" ] || return
-        lanes='aye idle 3'
-        for lane in "$1"/refs/aye/log/* "$1"/refs/aye/log/*/*; do
-            [ -e "$lane" ] && [ ! -d "$lane" ] || continue
-            read -r tip <"$lane" || return
-            lanes="$lanes ${lane#"$1"/refs/aye/log/} $tip"
+        for refs in refs/aye/p refs/aye/p/closed refs/aye/p/gone packed-refs; do
+            [ ! -e "$1/$refs" ] || [ "$1/aye/idle" -nt "$1/$refs" ] || return
         done
-        if [ -e "$1/packed-refs" ]; then
-            [ "$1/aye/idle" -nt "$1/packed-refs" ] || return
-            lanes="$lanes packed"
-        fi
         for left in "$1"/aye/journal/*.journal; do
             [ ! -e "$left" ] || return
         done
-        [ "$lanes" = "$stamp" ]
+        [ "$stamp" = 'aye idle 4' ]
     }
     if idle "${0%/*/*}" 2>/dev/null; then
         exit 0

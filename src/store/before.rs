@@ -31,7 +31,7 @@ impl Store {
         patch: &str,
         files: impl Iterator<Item = (&'f RepoPath, &'f Entry)>,
     ) -> Result<()> {
-        let mut head = Head::new(&self.repository().repo);
+        let mut head = Head::new(self.repository().repo());
         let mut leaves = Vec::new();
         for (path, entry) in files.filter(|(path, entry)| head.id(path).as_ref() != Some(&entry.id))
         {
@@ -42,10 +42,10 @@ impl Store {
         if leaves.is_empty() {
             return Ok(());
         }
-        let mut batch = Batch::new(&self.repository().repo);
-        let tree = trees::edit(&self.repository().repo, &mut batch, Tree::empty(), &leaves)?;
+        let mut batch = Batch::new(self.repository().repo());
+        let tree = trees::edit(self.repository().repo(), &mut batch, Tree::empty(), &leaves)?;
         batch.write(Method::No)?;
-        refs::set(&self.repository().common_dir, &name(patch), tree)
+        refs::set(self.repository(), &name(patch), tree)
     }
 
     /// Lets go of what stood before `patch`, which was undone.
@@ -53,7 +53,7 @@ impl Store {
     /// # Errors
     /// `busy`, `io_error`.
     pub fn forget_before(&self, patch: &str) -> Result<()> {
-        refs::remove(&self.repository().repo, &self.repository().common_dir, &name(patch))
+        refs::remove(self.repository(), &name(patch))
     }
 
     /// The refs of what stood before direct patches that have one of `contents` at any path, or lines that these have
@@ -63,13 +63,13 @@ impl Store {
     /// If the refs cannot be read.
     pub(super) fn before_with(&self, contents: &Contents) -> Result<Vec<String>> {
         let mut found = Vec::new();
-        refs::each(&self.repository().repo, refs::BEFORE, |name, tree| found.push((name, tree)))?;
+        refs::each(self.repository(), refs::BEFORE, |name, tree| found.push((name, tree)))?;
         if found.is_empty() {
             return Ok(Vec::new());
         }
         let (added, blobs) = (self.added(contents), contents.blobs());
         let has = |tree: ObjectId| {
-            let Ok(tree) = self.repository().repo.find_tree(tree) else { return true };
+            let Ok(tree) = self.repository().repo().find_tree(tree) else { return true };
             let Ok(files) = tree.traverse().breadthfirst.files() else { return true };
             files.into_iter().any(|file| {
                 let id = file.oid.to_string();

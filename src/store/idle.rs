@@ -1,84 +1,81 @@
-//! The idle stamp: "at these lane tips nothing waits for anyone", answered without opening the
+//! The idle stamp: "at these times of the refs nothing waits for anyone", answered without opening the
 //! repository.
 //!
 //! Hooks and scripts ask `check` thousands of times while nothing is pending. The stamp, a small
-//! file in `<git-common-dir>/aye/`, holds the lane refs exactly as they were when a full look
-//! found nothing. It is valid while the ref files still say the same, so no writer has to know of
-//! it, and a fetched lane or a repacked `packed-refs` outdates it by itself. Lanes only grow, so
-//! the same tips mean the same events.
+//! file in `<git-common-dir>/aye/`, holds the facts of `packed-refs` and of the directories below
+//! `refs/aye` as they were when a full look found nothing. Git and aye move a ref by a rename in its
+//! directory, so that a write, a fetch or a repack outdates the stamp by itself, and no writer has to
+//! know of it. A directory that changed just now could change again within the tick of its clock, so
+//! that no stamp is left then.
 //!
-//! Its first line is for the pre-commit hook, which compares it without starting aye
-//! (`hooks/script.rs`): `aye idle 3`, then name and tip of each loose lane of this clone,
-//! then `packed` if there is a `packed-refs`. A shell knows no clock, so that line names no lanes
-//! while a proposal has run out only lately: it would be pending again if the clock were set back.
+//! Its first line is for the pre-commit hook, which compares times without starting aye
+//! (`hooks/script.rs`): [`VERSION`]. A shell knows no clock, so that the line is another one while a
+//! proposal has run out only lately: it would be pending again if the clock were set back.
 
 use std::ffi::OsString;
-use std::io;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use super::{loose, refs};
+use super::facts::Facts;
 use crate::private::Directory;
 use crate::worktree::journal;
 
-const VERSION: &str = "aye idle 3";
+/// The first line of a stamp that lasts.
+pub const VERSION: &str = "aye idle 4";
+
 pub(super) const NAME: &str = "idle";
-/// The lane refs of a repository, as their files say. Two equal values mean the same events.
+
+/// Directories below `refs/aye` without threads.
+const OTHERS: [&str; 4] = ["pending", "session", "before", "broken"];
+
+/// The times of the refs of a repository. Two equal values mean the same threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tips {
-    /// `path tip` of every loose ref, and what tells this `packed-refs` from another.
     all: String,
-    /// The same for the shell of a hook.
-    line: String,
+    /// When the last of them changed is long enough ago for a later change to show.
+    is_old: bool,
 }
 
 impl Tips {
-    /// Reads the ref files below `common_dir`. `None` where refs are not kept in files
-    /// (reftable) or cannot be read: then only a full look tells.
-    pub fn read(common_dir: &Path) -> Option<Self> {
+    /// Looks at the refs below `common_dir`. `None` where refs are not kept in files (reftable) or cannot be
+    /// looked at: then only a full look tells.
+    pub fn read(common_dir: &Path, now: DateTime<Utc>) -> Option<Self> {
         if common_dir.join("reftable").exists() {
             return None;
         }
-        let mut lines = Vec::new();
-        for prefix in [refs::LOG, refs::PRIVATE, refs::FOR, refs::REMOTES] {
-            let mut whole = true;
-            loose::each(common_dir, prefix, &mut |name, content| match content
-                .ok()
-                .and_then(|content| std::str::from_utf8(content).ok())
-            {
-                Some(target) => lines.push(format!("{name} {}", target.trim_end())),
-                None => whole = false,
-            })
-            .ok()
-            .filter(|look| whole && !look.lost_file)?;
+        let mut tips = Self { all: String::new(), is_old: true };
+        let mut add = |path: &Path| {
+            let facts = Facts::of(path)?;
+            tips.is_old &= facts.is_old(now);
+            writeln!(tips.all, "{} {}", path.strip_prefix(common_dir).ok()?.display(), facts.text()).ok()
+        };
+        add(&common_dir.join("packed-refs"))?;
+        let top = common_dir.join("refs/aye");
+        let mut waiting = vec![top.clone()];
+        while let Some(directory) = waiting.pop() {
+            // Pending refs come and go right below the top, and are no threads.
+            if directory != top {
+                add(&directory)?;
+            }
+            let entries = match std::fs::read_dir(&directory) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                entries => entries.ok()?,
+            };
+            let mut inside = Vec::new();
+            for entry in entries {
+                let entry = entry.ok()?;
+                let is_other = directory == top && OTHERS.iter().any(|name| entry.file_name() == *name);
+                if entry.file_type().ok()?.is_dir() && !is_other {
+                    inside.push(entry.path());
+                }
+            }
+            inside.sort_unstable();
+            waiting.extend(inside);
         }
-        lines.sort_unstable();
-        let own = lines.iter().filter_map(|line| line.strip_prefix(refs::LOG));
-        let mut line: String = own.map(|lane| format!(" {lane}")).collect();
-        let packed_refs = common_dir.join("packed-refs");
-        lines.push(packed(&packed_refs).ok()?);
-        if packed_refs.exists() {
-            line += " packed";
-        }
-        Some(Self { all: lines.join("\n"), line })
+        Some(tips)
     }
-}
-
-/// What tells one `packed-refs` from another. It is only ever replaced as a whole.
-fn packed(path: &Path) -> io::Result<String> {
-    let facts = match std::fs::metadata(path) {
-        Ok(facts) => facts,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok("packed none".into()),
-        Err(error) => return Err(error),
-    };
-    let nanos =
-        facts.modified()?.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let inode = {
-        use std::os::unix::fs::MetadataExt as _;
-        facts.ino()
-    };
-    Ok(format!("packed {} {nanos} {inode}", facts.len()))
 }
 
 /// What a full look found that saw nothing that wants a decision, if nothing has happened since. Not
@@ -96,7 +93,7 @@ pub fn look(common_dir: &Path, now: DateTime<Utc>) -> bool {
         parts.next()?.strip_prefix(VERSION)?;
         let looked: i64 = parts.next()?.strip_prefix("looked ")?.parse().ok()?;
         let tips = parts.next()?;
-        Some(now.timestamp_millis() >= looked && Tips::read(common_dir)?.all == tips)
+        Some(now.timestamp_millis() >= looked && Tips::read(common_dir, now)?.all == tips)
     };
     stamped().unwrap_or_default()
 }
@@ -107,15 +104,15 @@ fn is_ours(directory: &Path) -> Option<bool> {
     Some(std::fs::metadata(directory).ok()?.uid() == rustix::process::geteuid().as_raw())
 }
 
-/// Leaves a stamp after a full look at `now` that found nothing and began when the lanes stood at
+/// Leaves a stamp after a full look at `now` that found nothing and began when the refs were as
 /// `before`; nor would it have found anything some time ago, by a clock that was set back, where it is
 /// `lasting`. Does nothing if it cannot: the next look is a full one then.
 pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, lasting: bool) {
     // A writer in between: what was seen is not what is there.
-    if Tips::read(common_dir).as_ref() != Some(before) {
+    if !before.is_old || Tips::read(common_dir, now).as_ref() != Some(before) {
         return;
     }
-    let line = if lasting { &before.line } else { " for now" };
+    let line = if lasting { "" } else { " for now" };
     let text = format!("{VERSION}{line}\nlooked {}\n{}", now.timestamp_millis(), before.all);
     let _ = Directory::make(&common_dir.join("aye"))
         .and_then(|private| private.replace(NAME, text.as_bytes(), false));
@@ -177,56 +174,63 @@ mod tests {
 
     fn repository() -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
-        fs::create_dir_all(directory.path().join("refs/aye/log")).unwrap();
-        fs::write(directory.path().join("refs/aye/log/lane"), "aaaa\n").unwrap();
+        fs::create_dir_all(directory.path().join("refs/aye/p")).unwrap();
+        fs::write(directory.path().join("refs/aye/p/aaaa"), "aaaa\n").unwrap();
         fs::write(directory.path().join("HEAD"), "ref: refs/heads/main\n").unwrap();
         directory
     }
 
+    /// A time at which the refs have been as they are for long.
+    fn later() -> i64 {
+        Utc::now().timestamp() + 60
+    }
+
     fn note(dir: &Path) {
-        stamp(dir, at(5), &Tips::read(dir).unwrap(), true);
+        let now = at(later());
+        stamp(dir, now, &Tips::read(dir, now).unwrap(), true);
     }
 
     #[test]
-    fn the_stamp_holds_until_a_lane_moves() {
+    fn the_stamp_holds_until_a_ref_moves() {
         let directory = repository();
         let dir = directory.path();
-        assert!(!waits_for_none(dir, at(5)));
+        assert!(!waits_for_none(dir, at(later())));
         note(dir);
-        assert!(waits_for_none(dir, at(5)) && waits_for_none(dir, at(9_000_000)));
-        // The clock was set back: what had expired may be pending.
+        assert!(waits_for_none(dir, at(later() + 5)) && waits_for_none(dir, at(9_000_000_000)));
+        // The clock was set back: an expired proposal may be pending.
         assert!(!waits_for_none(dir, at(4)));
-        fs::write(dir.join("refs/aye/log/lane"), "bbbb\n").unwrap();
-        assert!(!waits_for_none(dir, at(5)));
+        fs::write(dir.join("refs/aye/p/lock"), "bbbb\n").unwrap();
+        fs::rename(dir.join("refs/aye/p/lock"), dir.join("refs/aye/p/aaaa")).unwrap();
+        assert!(!waits_for_none(dir, at(later() + 5)));
     }
 
     #[test]
-    fn fetched_lanes_and_packed_refs_outdate_it() {
+    fn fetched_threads_and_packed_refs_outdate_it() {
         let changes: [fn(&Path); 4] = [
-            |dir| {
-                fs::create_dir_all(dir.join("refs/aye/remotes/origin")).unwrap();
-                fs::write(dir.join("refs/aye/remotes/origin/other"), "cccc\n").unwrap();
-            },
+            |dir| fs::create_dir_all(dir.join("refs/aye/remotes/origin/c")).unwrap(),
             |dir| fs::write(dir.join("packed-refs"), "# pack-refs\n").unwrap(),
-            |dir| fs::remove_file(dir.join("refs/aye/log/lane")).unwrap(),
+            |dir| fs::remove_file(dir.join("refs/aye/p/aaaa")).unwrap(),
             |dir| fs::create_dir(dir.join("reftable")).unwrap(),
         ];
         for change in changes {
             let directory = repository();
             note(directory.path());
-            assert!(waits_for_none(directory.path(), at(5)));
+            assert!(waits_for_none(directory.path(), at(later() + 5)));
             change(directory.path());
-            assert!(!waits_for_none(directory.path(), at(5)));
+            assert!(!waits_for_none(directory.path(), at(later() + 5)));
         }
     }
 
     #[test]
     fn a_look_that_a_writer_overtook_leaves_no_stamp() {
         let directory = repository();
-        let before = Tips::read(directory.path()).unwrap();
-        fs::write(directory.path().join("refs/aye/log/lane"), "bbbb\n").unwrap();
-        stamp(directory.path(), at(5), &before, true);
-        assert!(!waits_for_none(directory.path(), at(5)));
+        let now = at(later());
+        let before = Tips::read(directory.path(), now).unwrap();
+        fs::write(directory.path().join("refs/aye/p/bbbb"), "bbbb\n").unwrap();
+        stamp(directory.path(), now, &before, true);
+        let early = Tips::read(directory.path(), Utc::now()).unwrap();
+        stamp(directory.path(), Utc::now(), &early, true);
+        assert!(!directory.path().join("aye/idle").exists());
     }
 
     #[test]
@@ -236,9 +240,9 @@ mod tests {
         let journal = directory.path().join("aye/journal");
         fs::create_dir(&journal).unwrap();
         fs::write(journal.join("lock"), "").unwrap();
-        assert!(waits_for_none(directory.path(), at(5)));
+        assert!(waits_for_none(directory.path(), at(later() + 5)));
         fs::write(journal.join("0123456789abcdef.journal"), "{}").unwrap();
-        assert!(!waits_for_none(directory.path(), at(5)));
+        assert!(!waits_for_none(directory.path(), at(later() + 5)));
     }
 
     #[test]
@@ -247,9 +251,9 @@ mod tests {
         let dir = directory.path();
         note(dir);
         let good = fs::read_to_string(dir.join("aye/idle")).unwrap();
-        for broken in ["", "aye idle 3", "aye idle 2\nlooked 1\n", &good[..good.len() - 1]] {
+        for broken in ["", VERSION, "aye idle 3\nlooked 1\n", &good[..good.len() - 1]] {
             fs::write(dir.join("aye/idle"), broken).unwrap();
-            assert!(!waits_for_none(dir, at(5)), "{broken:?}");
+            assert!(!waits_for_none(dir, at(later() + 5)), "{broken:?}");
         }
     }
 

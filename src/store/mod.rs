@@ -1,53 +1,42 @@
-//! The store: lanes and objects through git, the lock, the cache, projections, pending refs.
+//! The store: proposals as threads of commits, the lock, the memo, projections, pending refs.
 //!
-//! Source of truth are the lanes, append-only chains of commits under `refs/aye/log/<lane>`.
-//! Reading goes through [`Store::view`], which is the cache brought up to date with the lane
-//! tips; writing goes through [`Store::write`], which is the only way an event comes to be.
+//! Source of truth are the threads: one event is one commit, and its parents are what its writer had
+//! seen. Reading goes through [`Store::view`], writing through [`Store::write`], which is the only way
+//! an event comes to be. The format is in `docs/spec/threads.md`.
 
 mod above;
 mod announce;
 mod aside;
-mod audience;
 mod before;
-mod cache;
-mod chain;
-mod compose;
-mod contents;
 mod contradiction;
+mod counts;
 mod deinit;
 mod discover;
-mod epoch;
+mod elsewhere;
 mod facts;
-mod fetches;
 pub mod idle;
-mod inspect;
 mod instructions;
-mod lane;
+mod ledger;
 mod leftovers;
-mod lists;
 mod lock;
-mod loose;
+mod memo;
 mod objects;
-mod own;
 mod partial;
 mod pending;
-mod place;
 mod projection;
 mod purge;
-mod purged;
+mod questions;
 mod quiet;
 mod quotes;
 mod read;
 mod refs;
-pub mod refused;
-mod rewound;
 pub mod seen;
-mod settle;
-mod traces;
+mod space;
+mod thread;
 mod trees;
 mod trouble;
 mod upkeep;
-mod verify;
+mod view;
 mod write;
 
 use std::collections::BTreeSet;
@@ -60,43 +49,37 @@ use crate::proposal::{ProposalId, Status};
 use lock::Lock;
 
 pub use announce::{Announced, News};
-pub use audience::Pushes;
-pub use cache::{
-    Content, Filter, Hold, LogEntry, LogPages, Moves, OwnTip, PAGE, PurgeRecord, Summary, View,
-};
 pub use deinit::Held;
 pub use discover::{Projector, Store};
-pub use epoch::{Folded, Folding};
-pub use fetches::Overwrites;
-pub use inspect::Damage;
-pub use lane::Broken;
+pub use elsewhere::Content;
 pub use leftovers::{Leftover, StaleLock};
 pub use projection::Tampering;
-pub use purge::{
-    ANSWERS, Begun, Contents, EDITED, Holder, Purged, Purging, Standing, Subjects, Target, Where,
-};
+pub use purge::{Holder, PurgeRecord, Purged, Subjects, Target};
+pub use questions::{Filter, LogEntry, LogPages, PAGE, Patched, Summary};
 pub use read::too_much;
-pub use refs::Audience;
-pub use rewound::Rewound;
+pub use space::{Misconfigured, Space};
+pub use thread::{SetAside, Source, Thread, Tip};
 pub use trees::{tree_changes, tree_entry};
-pub use trouble::{Notices, Trouble, TroubleKind};
+pub use trouble::{Notices, Trouble};
 pub use upkeep::Upkeep;
-pub use verify::Verifier;
-pub use write::{NewProposal, NewRevision, ProposeOutcome, Writer, entry_of};
+pub use view::{Moves, Tips, View};
+pub use write::{NewDecision, NewProposal, NewRevision, ProposeOutcome, Writer, entry_of};
 
 /// Error codes of the store.
 pub mod codes {
     crate::codes! {
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
-        CI_HAS_NO_LANE = "ci_has_no_lane", Refused, "CI is set, and aye.lane names no lane to write to";
+        CI_HAS_NO_CLONE = "ci_has_no_clone", Refused, "CI is set, and aye.clone names no clone to write as";
         IN_TRIAL = "in_trial", Refused, "a command of aye try would decide, or write in a person's name";
         PRIVATE_PATH = "private_path", Refused, "what is private would come to where others see it";
         REMOTE_NOT_FOUND = "remote_not_found", NotFound, "git has no remote of that name";
-        LANE_BROKEN = "lane_broken", Invalid, "a lane has a commit, tree or event that cannot be read";
-        LANE_SHALLOW = "lane_shallow", Invalid, "a lane is needed from its beginning, which is not in this shallow clone";
-        CACHE_TAMPERED = "cache_tampered", Conflict, "the cache does not hold what the lanes say of a proposal";
+        REFS_UNSUPPORTED = "refs_unsupported", Invalid, "the repository keeps its refs in another form than files";
+        THREAD_DAMAGED = "thread_damaged", Invalid, "a commit of a proposal's thread is not an event, or cannot be read";
+        THREAD_INCOMPLETE = "thread_incomplete", Invalid, "a thread is not here from its beginning, as in a shallow clone";
+        THREAD_TOO_LONG = "thread_too_long", Refused, "a thread has as many events as others read of one";
+        TOO_MANY_REFS = "too_many_refs", Refused, "more refs of one thread were fetched than are read";
+        PUBLISHED_ELSEWHERE = "published_elsewhere", Refused, "a thread that is private here was fetched";
         EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change shows another result than it makes";
-        PROPOSAL_ARCHIVED = "proposal_archived", NotFound, "the content of the proposal was folded away, and its archive is not here";
     }
 }
 
@@ -124,15 +107,16 @@ impl Default for Examined {
 impl Store {
     /// True if projections have yet to follow: a writer was stopped before it made them, or lanes
     /// of other clones were fetched. The next writer sees to it.
-    pub fn is_unfinished(&self, view: &View) -> bool {
+    pub fn is_unfinished(&self, view: &View<'_>, now: DateTime<Utc>) -> bool {
         matches!(self.repository().private(), Ok(Some(private)) if lock::is_noted(&private))
-            || !view.fetched(1).is_empty()
+            || view.due(now, 1).is_ok_and(|due| !due.is_empty())
     }
 
     /// What there is to see to first, to be compared with what there is after a write.
-    pub fn unfinished(&self, view: &View) -> (Option<String>, BTreeSet<ProposalId>) {
+    pub fn unfinished(&self, view: &View<'_>, now: DateTime<Utc>) -> (Option<String>, Vec<String>) {
         let noted = self.repository().private().ok().flatten().map(|private| lock::noted(&private));
-        (noted, view.fetched(1))
+        let due = view.due(now, 1).unwrap_or_default();
+        (noted, due.iter().map(ToString::to_string).collect())
     }
 
     /// Holds what stands for the pending proposals against them: each proposal is read once. What the
@@ -141,8 +125,9 @@ impl Store {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn examine(&self, view: &View, is_full: bool, now: DateTime<Utc>) -> Result<Examined> {
-        let fetched = view.fetched(usize::MAX);
+    pub fn examine(&self, view: &View<'_>, is_full: bool, now: DateTime<Utc>) -> Result<Examined> {
+        let due = view.due(now, usize::MAX)?;
+        let is_due = |id: &ProposalId| due.iter().any(|thread| id.is_of(&thread.to_string()));
         let is_partial = self.repository().is_partial();
         if is_full {
             self.fetch_pending(view)?;
@@ -154,18 +139,15 @@ impl Store {
         let mut seen = seen::Sound::load(self, seen::EXAMINED, is_full);
         for summary in view.proposals(&Filter::pending(), now)? {
             let id = summary.id;
-            let (target, is_due) = (targets.remove(&id), fetched.contains(&id));
+            let (target, is_due) = (targets.remove(&id), is_due(&id));
             pending.insert(id.clone());
             // Taken before anything is looked at: what changes meanwhile is another state.
             let line = match (&projections, target) {
                 (Some(Ok(projections)), Some(target))
-                    if !is_due && self.repository().repo.objects.exists(&target) =>
+                    if !is_due && self.repository().repo().objects.exists(&target) =>
                 {
-                    let body = view.body(&id)?;
-                    body.and_then(|body| {
-                        let what = format!("{id} {target} {}", crate::sha256::hex(&body));
-                        projections.line(&id, &what, now)
-                    })
+                    let key = view.threads.key(&view.whole(&id)?)?;
+                    projections.line(&id, &format!("{id} {target} {key}"), now)
                 }
                 _ => None,
             };
@@ -201,7 +183,6 @@ impl Store {
             }
         }
         seen.save();
-        let is_due = |id: &ProposalId| fetched.contains(id) || projection::is_due(view, id, now);
         for id in targets.keys().filter(|id| !is_due(id)) {
             let why = format!("{}{id} is there, and {id} is not pending", refs::PENDING);
             examined.refs.push(("unexpected", why));
@@ -213,27 +194,40 @@ impl Store {
         Ok(examined)
     }
 
+    /// Fetches what pending proposals consist of, in one go, where this is a partial clone.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub fn fetch_pending(&self, view: &View<'_>) -> Result<()> {
+        if !self.repository().is_partial() {
+            return Ok(());
+        }
+        let mut ids = BTreeSet::new();
+        view.open_paths(|_, _, sides| {
+            let named = sides.into_iter().flatten();
+            ids.extend(named.filter_map(|side| gix::ObjectId::from_hex(side.id.as_bytes()).ok()));
+        })?;
+        self.ask(ids);
+        Ok(())
+    }
+
     /// Writes pending refs and projections anew and removes those of decided proposals; passes
     /// over those whose content cannot be read. Returns how many proposals are pending. Where another process
     /// has recorded something since `view` was made, it goes by that.
     ///
     /// # Errors
     /// `busy`, and those of the file system.
-    pub fn rebuild_projections(&self, view: &View, now: DateTime<Utc>) -> Result<usize> {
+    pub fn rebuild_projections<'s>(&'s self, view: &View<'s>, now: DateTime<Utc>) -> Result<usize> {
         // Otherwise it would make again what goes with a decision that another process records meanwhile.
-        let held = |view: &View| -> Result<(Option<Lock>, Option<View>)> {
-            let lock = match self.repository().make_private() {
-                Ok(private) => Some(Lock::acquire(&private, "lock")?),
-                // Nobody else can record anything, either.
-                Err(error) if error.is(&crate::private::codes::PRIVATE_DIR_UNSAFE) => None,
-                Err(error) => return Err(error),
-            };
-            let newer = if view.is_current(self) { None } else { Some(self.readable_view()?) };
-            Ok((lock, newer))
+        let lock = || match self.repository().make_private() {
+            Ok(private) => Lock::acquire(&private, "lock").map(Some),
+            // Nobody else can record anything, either.
+            Err(error) if error.is(&crate::private::codes::PRIVATE_DIR_UNSAFE) => Ok(None),
+            Err(error) => Err(error),
         };
-        let (lock, newer) = held(view)?;
+        let held = lock()?;
+        let newer = if view.is_current() { None } else { Some(self.view()?) };
         let view = newer.as_ref().unwrap_or(view);
-        view.followed(&view.fetched(usize::MAX));
         let pending = view.proposals(&Filter::pending(), now)?;
         let known: BTreeSet<_> = pending.iter().map(|s| &s.id).collect();
         let refs = pending::targets(self)?;
@@ -254,9 +248,10 @@ impl Store {
             }
             projection::remove(self, &stale.id)?;
         }
-        drop(lock);
+        drop(held);
         for some in pending.chunks(REBUILT_AT_ONCE) {
-            let (_lock, newer) = held(view)?;
+            let _held = lock()?;
+            let newer = if view.is_current() { None } else { Some(self.view()?) };
             let view = newer.as_ref().unwrap_or(view);
             for summary in some {
                 let proposal = view.proposal(&summary.id).ok();
@@ -280,7 +275,7 @@ impl Store {
     /// If objects or the ref cannot be written.
     pub fn pending_commit(
         &self,
-        view: &View,
+        view: &View<'_>,
         proposal: &crate::proposal::Proposal,
         now: DateTime<Utc>,
     ) -> Result<String> {

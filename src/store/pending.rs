@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use gix::ObjectId;
 use gix::objs::{Exists as _, Tree};
 
-use super::objects::{Batch, Composed, Sink};
+use super::objects::Batch;
 use super::trees::{self, Leaf};
 use super::{Store, View, refs};
 use crate::error::{Error, Result};
@@ -28,10 +28,10 @@ const MADE_ON: &str = "The files as ";
 pub(super) fn make(
     store: &Store,
     proposal: &Proposal,
-    view: &View,
+    view: &View<'_>,
     now: DateTime<Utc>,
 ) -> Result<ObjectId> {
-    let mut batch = Batch::new(&store.repository().repo);
+    let mut batch = Batch::new(&store.repository().repo());
     let head = store.repository().checkout().ok().and_then(|head| head.commit);
     let base = match on_lower(store, proposal, head, view, now) {
         Some(base) => base,
@@ -41,16 +41,8 @@ pub(super) fn make(
     batch.write(Method::No)?;
     let commit = on_base(store, proposal, base, &mut batch)?;
     batch.write(Method::No)?;
-    refs::set(&store.repository().common_dir, &name(&proposal.id), commit)?;
+    refs::set(store.repository(), &name(&proposal.id), commit)?;
     Ok(commit)
-}
-
-/// Whether `id` has a ref.
-///
-/// # Errors
-/// If it cannot be read.
-pub(super) fn is_made(store: &Store, id: &ProposalId) -> Result<bool> {
-    refs::target(&store.repository().repo, &name(id)).map(|found| found.is_some())
 }
 
 /// Whether the content of `proposal` is here, as git wants that of a ref to be.
@@ -58,7 +50,7 @@ pub(super) fn has_content(store: &Store, proposal: &Proposal) -> bool {
     let changes = proposal.current().changes.iter();
     let entries = changes.flat_map(|change| change.before.iter().chain(&change.after));
     let ids = entries.map(|entry| ObjectId::from_hex(entry.id.as_bytes()));
-    ids.into_iter().all(|id| id.is_ok_and(|id| store.repository().repo.objects.exists(&id)))
+    ids.into_iter().all(|id| id.is_ok_and(|id| store.repository().repo().objects.exists(&id)))
 }
 
 /// Why the ref of `proposal`, which is at `found`, is not at a commit that [`make`] would have made;
@@ -68,7 +60,7 @@ pub(super) fn has_content(store: &Store, proposal: &Proposal) -> bool {
 /// the proposal's changes, and its own alone, whatever they were made on.
 pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Option<String> {
     let parent = |id: ObjectId| -> Option<Option<ObjectId>> {
-        let commit = store.repository().repo.find_commit(id).ok()?;
+        let commit = store.repository().repo().find_commit(id).ok()?;
         let mut parents = commit.parent_ids().map(gix::Id::detach);
         let first = parents.next();
         parents.next().is_none().then_some(first)
@@ -79,7 +71,7 @@ pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Opti
         let heads = [above, above.and_then(|above| parent(above).flatten())];
         Some(heads.into_iter().any(|head| {
             // Not written: where they are as they should be, they are there.
-            let mut composed = Composed::new(&store.repository().repo);
+            let mut composed = Batch::new(store.repository().repo());
             base(store, proposal, head, &mut composed)
                 .ok()
                 .filter(|base| base.0 == above)
@@ -99,10 +91,10 @@ fn on_lower(
     store: &Store,
     proposal: &Proposal,
     head: Option<ObjectId>,
-    view: &View,
+    view: &View<'_>,
     now: DateTime<Utc>,
 ) -> Option<Base> {
-    let repo = &store.repository().repo;
+    let repo = &store.repository().repo();
     let tree_of = |commit: ObjectId| Some(repo.find_commit(commit).ok()?.tree_id().ok()?.detach());
     let current = proposal.current();
     let differs = |tree: Option<ObjectId>| {
@@ -116,7 +108,7 @@ fn on_lower(
             view.only_one_making(made, &proposal.id, now).ok()??
         }
     };
-    let commit = refs::target(repo, &name(&id)).ok()??;
+    let commit = refs::target(store.repository(), &name(&id)).ok()??;
     let tree = tree_of(commit)?;
     differs(Some(tree)).is_none().then_some((Some(commit), Some(tree)))
 }
@@ -127,9 +119,9 @@ fn base(
     store: &Store,
     proposal: &Proposal,
     head: Option<ObjectId>,
-    sink: &mut impl Sink,
+    sink: &mut Batch<'_>,
 ) -> Result<Base> {
-    let repo = &store.repository().repo;
+    let repo = &store.repository().repo();
     let head_tree = match head {
         None => None,
         Some(head) => {
@@ -150,7 +142,7 @@ fn base(
     let parents: Vec<ObjectId> = head.into_iter().collect();
     let revision = proposal.current();
     let seconds = revision.at.timestamp();
-    let commit = trees::commit(sink, id, &parents, &revision.actor, seconds, &message)?;
+    let commit = trees::commit(sink, id, &parents, &revision.actor, seconds, &[], &message)?;
     Ok((Some(commit), Some(id)))
 }
 
@@ -159,20 +151,20 @@ fn on_base(
     store: &Store,
     proposal: &Proposal,
     (parent, parent_tree): Base,
-    sink: &mut impl Sink,
+    sink: &mut Batch<'_>,
 ) -> Result<ObjectId> {
     let revision = proposal.current();
     let leaves: Result<Vec<Leaf>> =
         revision.changes.iter().map(|change| leaf(&change.path, &change.after)).collect();
     let id = trees::edit(
-        &store.repository().repo,
+        &store.repository().repo(),
         sink,
-        tree(&store.repository().repo, parent_tree)?,
+        tree(&store.repository().repo(), parent_tree)?,
         &leaves?,
     )?;
     let parents: Vec<ObjectId> = parent.into_iter().collect();
     let (seconds, message) = (revision.at.timestamp(), message(proposal));
-    trees::commit(sink, id, &parents, &revision.actor, seconds, &message)
+    trees::commit(sink, id, &parents, &revision.actor, seconds, &[], &message)
 }
 
 fn tree(repo: &gix::Repository, id: Option<ObjectId>) -> Result<Tree> {
@@ -190,13 +182,11 @@ pub(super) fn remove_all<'i>(
     store: &Store,
     ids: impl IntoIterator<Item = &'i ProposalId>,
 ) -> Result<()> {
-    let names: Vec<String> = ids.into_iter().map(name).collect();
-    refs::remove_all(
-        &store.repository().repo,
-        &store.repository().common_dir,
-        &names,
-        store.repository().settings()?.durable,
-    )
+    let names: Vec<_> = ids.into_iter().map(|id| (name(id), None)).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    refs::delete(store.repository(), &names, false).map(drop)
 }
 
 /// Remembers the commit of `id` as `refs/aye/broken/pending/<id>`, if it is there.
@@ -204,9 +194,9 @@ pub(super) fn remove_all<'i>(
 /// # Errors
 /// `busy`, `io_error`.
 pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
-    match refs::target(&store.repository().repo, &name(id))? {
-        Some(commit) if store.repository().repo.find_header(commit).is_ok() => refs::set(
-            &store.repository().common_dir,
+    match refs::target(store.repository(), &name(id))? {
+        Some(commit) if store.repository().repo().find_header(commit).is_ok() => refs::set(
+            store.repository(),
             &format!("refs/aye/broken/pending/{id}"),
             commit,
         ),
@@ -220,7 +210,7 @@ pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
 /// If the refs cannot be read.
 pub(super) fn targets(store: &Store) -> Result<BTreeMap<ProposalId, ObjectId>> {
     let mut found = BTreeMap::new();
-    refs::each(&store.repository().repo, refs::PENDING, |name, target| {
+    refs::each(store.repository(), refs::PENDING, |name, target| {
         let id = name.rsplit('/').next().and_then(|id| ProposalId::parse(id).ok());
         found.extend(id.map(|id| (id, target)));
     })?;

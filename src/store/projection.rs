@@ -7,7 +7,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::seen::{self, Above};
-use super::{Store, View};
+use super::Store;
 use crate::changeset::{Changeset, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::document::Document;
@@ -54,7 +54,7 @@ fn inside(id: &ProposalId, name: &str) -> Result<RepoPath> {
 /// # Errors
 /// If a file cannot be written, or a symlink is in the way.
 pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
-    if store.repository().repo.workdir().is_none() {
+    if store.repository().repo().workdir().is_none() {
         return Ok(());
     }
     let tree = store.repository().worktree()?.without_conversion();
@@ -70,7 +70,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     }
     let changeset = store.changeset(&proposal.current().changes)?;
     write(&tree, &proposal.id, &files(store, proposal, &changeset)?)?;
-    if store.repository().repo.git_dir() != store.repository().repo.common_dir() {
+    if store.repository().repo().git_dir() != store.repository().repo().common_dir() {
         note_linked(store)?;
     }
     Ok(())
@@ -123,19 +123,6 @@ fn write(tree: &Worktree, id: &ProposalId, files: &[(&str, Vec<u8>)]) -> Result<
     Ok(())
 }
 
-/// Whether some work tree of the repository has a projection of `id`.
-///
-/// # Errors
-/// `path_invalid`, which cannot be.
-pub(super) fn is_written(store: &Store, id: &ProposalId) -> Result<bool> {
-    let path = directory(id)?;
-    Ok(store
-        .repository()
-        .work_trees()
-        .iter()
-        .any(|root| root.join(path.to_path()).symlink_metadata().is_ok()))
-}
-
 /// Removes the projection of `id` from every work tree of the repository.
 ///
 /// # Errors
@@ -183,15 +170,6 @@ pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
     Ok(())
 }
 
-/// True for a proposal that has expired and nobody has written since: the next writer removes its
-/// files. A clock that moves on is no damage.
-pub(super) fn is_due(view: &View, id: &ProposalId, now: chrono::DateTime<chrono::Utc>) -> bool {
-    view.proposal(id).is_ok_and(|proposal| {
-        proposal.status(now) == Status::Expired
-            && proposal.expiry_recorded != Some(proposal.expires_at)
-    })
-}
-
 /// Finds projections of the present work tree that are not what the store would write.
 pub(super) struct Examiner<'a> {
     store: &'a Store,
@@ -211,14 +189,14 @@ impl<'a> Examiner<'a> {
     /// # Errors
     /// Those of the file system.
     pub(super) fn new(store: &'a Store) -> Result<Option<Self>> {
-        if store.repository().repo.workdir().is_none() {
+        if store.repository().repo().workdir().is_none() {
             return Ok(None);
         }
         let tree = store.repository().worktree()?.without_conversion();
         // A proposal that was made in a linked work tree has its files there, and loses them with
         // it.
         let (is_linked, was_linked) = (store.repository().has_linked(), was_linked(store));
-        let top = store.repository().repo.workdir().map(Path::to_owned).unwrap_or_default();
+        let top = store.repository().repo().workdir().map(Path::to_owned).unwrap_or_default();
         let proposals = top.join(DIRECTORY);
         let is_real = [Path::new(".agent-memory"), Path::new(DIRECTORY)]
             .iter()

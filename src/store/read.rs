@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use super::{Audience, Store, codes, contradiction, refs};
+use super::{Store, contradiction};
 use crate::changeset::{self, Changeset, File, FileChange, RepoPath, Snippet, emit, hunks};
 use crate::error::codes::SIZE_LIMIT;
 use crate::error::{Error, Result};
@@ -38,32 +38,12 @@ impl Store {
     /// The bytes of the blob `id` (hex), of at most `most`, fetched where this is a partial clone.
     ///
     /// # Errors
-    /// As [`Repository::blob_of_at_most`](crate::repository::Repository::blob_of_at_most); `proposal_archived`
-    /// where it is not there because the proposal that names it was folded away.
+    /// As [`Repository::blob_of_at_most`](crate::repository::Repository::blob_of_at_most).
     pub fn blob_of_at_most(&self, id: &str, most: u64) -> Result<Vec<u8>> {
-        let found = if self.lacks(id) {
-            Err(self.repository().absent(id))
-        } else {
-            self.repository().blob_of_at_most(id, most)
-        };
-        found.map_err(|error| self.archived_error(id).unwrap_or(error))
-    }
-
-    /// The error for the content `id` (hex) of a proposal whose commits were folded away.
-    fn archived_error(&self, id: &str) -> Option<Error> {
-        if self.repository().has(id) {
-            return None;
+        if self.lacks(id) {
+            return Err(self.repository().absent(id));
         }
-        let (proposal, lane) = self.archived(id)?;
-        let lanes = refs::lanes(&self.repository().repo).unwrap_or_default();
-        let name = lanes.iter().find(|found| found.lane() == lane && !refs::is_local(&found.name));
-        let remote = name.and_then(|found| refs::remote_of(&found.name)).unwrap_or("origin");
-        let there = format!("{}{lane}.*", Audience::Default.archives());
-        // Beside the own archives it would go to the default remote with the next push of those.
-        let here = format!("{}{lane}.*", self.audience_at(remote).archives());
-        let why = format!("the content of {proposal} is not here: its lane has folded it away");
-        let error = Error::new(&codes::PROPOSAL_ARCHIVED, why).with("proposal_id", proposal);
-        Some(error.hint(format!("fetch the archive: git fetch {remote} '{there}:{here}'")))
+        self.repository().blob_of_at_most(id, most)
     }
 
     /// Bytes of both sides of `change`, as far as they are here; by their headers, nothing is read.
@@ -107,12 +87,12 @@ impl Store {
     /// The size in bytes of the content of `entry`, which is not loaded for that; `None` where it is not here.
     pub fn size(&self, entry: &Entry) -> Option<u64> {
         let id = ObjectId::from_hex(entry.id.as_bytes()).ok()?;
-        header(&self.repository().repo, id).ok().map(|(_, size)| size)
+        header(self.repository().repo(), id).ok().map(|(_, size)| size)
     }
 
     /// `changeset`, which `changes` record, as a git patch: the ids in it are those of the records.
     pub fn patch(&self, changes: &[ChangeRecord], changeset: &Changeset) -> Vec<u8> {
-        let mut ids = emit::Ids::from(self.repository().repo.object_hash());
+        let mut ids = emit::Ids::from(self.repository().repo().object_hash());
         for ChangeRecord { path, before, after, .. } in changes {
             let [before, after] =
                 [before, after].map(|entry| entry.as_ref().map(|entry| entry.id.as_str()));

@@ -1,8 +1,7 @@
-//! What a full look has found true, told by the facts of files: that the cache says of everything
-//! that is pending what the lanes say, and that refs and files of a pending proposal are as they
-//! should be, also those that memory keeps of what is staged. While these files are the same another
+//! What a full look has found true, told by the facts of files: that refs and files of a pending
+//! proposal are as they should be, also those that memory keeps of what is staged. While these files are the same another
 //! look would find the same, as git believes of the files in its index. It is told to whoever asks
-//! `check` or `doctor`, once for all that has not changed; nothing is decided by it, and `doctor
+//! `doctor`, once for all that has not changed; nothing is decided by it, and `doctor
 //! --full` looks itself.
 
 use std::collections::HashSet;
@@ -12,12 +11,9 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 pub use super::facts::Above;
-use super::facts::Facts;
-use super::{Store, View};
+use super::Store;
 use crate::private::Directory;
 
-/// What was found of the cache.
-pub(super) const CHECKED: &str = "checked";
 /// What was found of refs and projections.
 pub(super) const EXAMINED: &str = "examined";
 
@@ -29,38 +25,14 @@ const VERSION: &str = concat!("aye ", env!("CARGO_PKG_VERSION"), "\n");
 const MOST: usize = 100_000;
 
 impl Store {
-    /// What tells the cache that `view` answers from apart from any other state of it. `None` where
-    /// that cannot be told at `now`, as of one that was written only now, or is in memory.
-    pub fn cache_facts(&self, view: &View, now: DateTime<Utc>) -> Option<String> {
-        let path = view.file()?;
-        let facts = Facts::of(path)?;
-        facts.is_old(now).then(|| facts.text())
-    }
-
-    /// Whether a check before `now` has held all that is pending in the cache, whose [facts] are
-    /// given, against the lanes. A proposal that had expired then may be pending again where the clock
-    /// is behind it.
-    ///
-    /// [facts]: Store::cache_facts
-    pub fn is_checked(&self, facts: &str, now: DateTime<Utc>) -> bool {
-        let Some(text) = self.noted(CHECKED) else { return false };
-        let Some((looked, seen)) = text.split_once('\n') else { return false };
-        seen == facts && looked.parse().is_ok_and(|looked: i64| looked <= now.timestamp_millis())
-    }
-
-    /// Notes that a check at `now` has done so. Where it cannot, the next one does it again.
-    pub fn note_checked(&self, facts: &str, now: DateTime<Utc>) {
-        self.note(CHECKED, &format!("{}\n{facts}", now.timestamp_millis()));
-    }
-
     fn noted(&self, name: &str) -> Option<String> {
-        let private = self.private().ok()??;
+        let private = self.repository().private().ok()??;
         let text = String::from_utf8(private.read(name).ok()??).ok()?;
         text.strip_prefix(VERSION).map(str::to_owned)
     }
 
     fn note(&self, name: &str, text: &str) {
-        let _ = Directory::make(&self.private_dir()).and_then(|private| {
+        let _ = Directory::make(&self.repository().private_dir()).and_then(|private| {
             private.replace(name, format!("{VERSION}{text}").as_bytes(), false)
         });
     }

@@ -7,7 +7,7 @@ use gix::ObjectId;
 use gix::objs::Tree;
 use gix::objs::tree::EntryKind;
 
-use super::objects::Sink;
+use super::objects::Batch;
 use crate::changeset::{Mode, RepoPath};
 use crate::error::Result;
 use crate::proposal::Entry;
@@ -31,7 +31,7 @@ pub(super) fn components(above: &[&str], path: &RepoPath) -> Vec<BString> {
 /// `object_missing` if a tree on the way cannot be read.
 pub(super) fn edit(
     repo: &gix::Repository,
-    batch: &mut impl Sink,
+    batch: &mut Batch<'_>,
     root: Tree,
     leaves: &[Leaf],
 ) -> Result<ObjectId> {
@@ -55,19 +55,20 @@ pub(super) fn edit(
     editor.write(|tree| batch.add_tree(tree))
 }
 
-/// A commit object.
+/// A commit object, with `headers` of its own behind those of git.
 ///
 /// `who` is `Name <address>` material; the time is written in UTC, one before 1970 as its
 /// beginning.
 ///
 /// # Errors
-/// As [`Sink::add`].
+/// As [`Batch::add`].
 pub(super) fn commit(
-    batch: &mut impl Sink,
+    batch: &mut Batch<'_>,
     tree: ObjectId,
     parents: &[ObjectId],
     who: &crate::proposal::Actor,
     seconds: i64,
+    headers: &[(&str, Vec<u8>)],
     message: &str,
 ) -> Result<ObjectId> {
     // gitformat-commit: no NUL, no '<', '>' or line feed in names and addresses.
@@ -87,12 +88,13 @@ pub(super) fn commit(
     for parent in parents {
         text += &format!("parent {parent}\n");
     }
-    text += &format!("author {signature}\ncommitter {signature}\n\n");
-    text += &message.replace('\0', "");
-    if !text.ends_with('\n') {
-        text.push('\n');
+    text += &format!("author {signature}\ncommitter {signature}\n");
+    let mut bytes = text.into_bytes();
+    for (name, value) in headers {
+        bytes.extend([name.as_bytes(), b" ", value, b"\n"].concat());
     }
-    batch.add(gix::objs::Kind::Commit, text.as_bytes())
+    bytes.extend([b"\n", message.replace('\0', "").trim_end_matches('\n').as_bytes(), b"\n"].concat());
+    batch.add(gix::objs::Kind::Commit, &bytes)
 }
 
 /// The files that differ between two trees, and what the second one holds; `None` for the first

@@ -1,148 +1,84 @@
-//! What is wrong with what other clones have recorded: reported, and never in the way.
+//! Refs that are set aside, and events that do not count: reported, and never in the way.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::{lane, refs};
+use gix::ObjectId;
+use serde::{Deserialize, Serialize};
 
-/// A kind of trouble.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TroubleKind {
-    /// A lane cannot be read from a commit on; what lies behind it counts.
-    Unreadable,
-    /// A lane cannot be read from a commit on, because this is a partial clone whose remote has not given
-    /// what that commit names; it is read as soon as it does.
-    Incomplete,
-    /// A lane is not here from its beginning, because this is a shallow clone; what is here counts.
-    Shallow,
-    /// A remote no longer has commits of a lane that it had before; they still count here.
-    Rewound,
-    /// There are two histories of one lane, or commits of this clone's lane that it never made.
-    Equivocates,
-    /// A lane goes on from another one, because its repository was copied or restored, or because
-    /// somebody else writes the other lane too. No damage.
-    Forked,
-    /// Two first events have one proposal id; the later one is ignored.
-    DuplicateId,
-    /// An event contradicts the others of its proposal, and is ignored.
-    Rejected,
-    /// A proposal was purged by its owner, and what it said is still here.
-    Purged,
-}
+use super::thread::{SetAside, Thread};
+use crate::error::Error;
+use crate::proposal::ProposalId;
+use crate::proposal::state::Skipped;
 
-impl TroubleKind {
-    /// All of them.
-    pub(crate) const ALL: [Self; 9] = [
-        Self::Unreadable,
-        Self::Incomplete,
-        Self::Shallow,
-        Self::Rewound,
-        Self::Equivocates,
-        Self::Forked,
-        Self::DuplicateId,
-        Self::Rejected,
-        Self::Purged,
-    ];
+/// The code of an event that is skipped.
+pub const SKIPPED: &str = "event_skipped";
 
-    /// The stable code that reports use.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Unreadable => "lane_unreadable",
-            Self::Incomplete => "lane_incomplete",
-            Self::Shallow => "lane_shallow",
-            Self::Rewound => "lane_rewound",
-            Self::Equivocates => "lane_equivocates",
-            Self::Forked => "lane_forked",
-            Self::DuplicateId => "duplicate_id",
-            Self::Rejected => "event_rejected",
-            Self::Purged => "purged_content",
-        }
-    }
-
-    /// Whether it is only worth knowing: neither damage nor a reason to warn.
-    pub fn is_notice(self) -> bool {
-        !self.is_damage() && !self.is_urgent()
-    }
-
-    /// Whether something may be damaged: a shallow history is as it was asked for.
-    pub fn is_damage(self) -> bool {
-        !matches!(self, Self::Forked | Self::Shallow)
-    }
-
-    /// Whether every command warns of it.
-    fn is_urgent(self) -> bool {
-        matches!(
-            self,
-            Self::Unreadable | Self::Incomplete | Self::Shallow | Self::Rewound | Self::Equivocates
-        )
-    }
-}
-
-/// Something that is wrong with a lane, or with an event of one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Something that is wrong with a thread, a ref of it, or an event in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Trouble {
-    /// What kind of.
-    pub kind: TroubleKind,
-    /// The ref of the lane, or the lane's name where no single ref is meant.
+    /// The stable code that reports use.
+    pub code: String,
+    /// The ref, or the commit of the event, or the thread.
     pub name: String,
-    /// The commit at which reading stopped, or the event that is ignored, hex; may be empty.
-    pub object: String,
-    /// The id of the proposal, where it is about one.
-    pub proposal: Option<String>,
-    /// What is wrong; of a shallow lane the remote that has the rest, if it is known.
+    /// The proposal, where it is about one.
+    pub proposal: Option<ProposalId>,
+    /// The reason, in a clause.
     pub why: String,
 }
 
-/// Why a history is not read of whose lane there are too many.
-pub(super) const TOO_MANY: &str = "it is one history too many of this lane";
-
 impl Trouble {
-    /// Whether a lane is not read because there are too many under its name. Nothing in it is damaged, and
-    /// no repair makes it readable.
-    pub fn is_refused(&self) -> bool {
-        self.kind == TroubleKind::Unreadable && self.why == TOO_MANY
+    /// That a ref of `thread` is set aside.
+    pub(super) fn of_ref(thread: &Thread, aside: &SetAside) -> Self {
+        Self { proposal: Some(ProposalId::from_event(&thread.id.to_string())), ..Self::of_chunk(aside) }
+    }
+
+    /// That a chunk of the ledger is set aside.
+    pub(super) fn of_chunk(aside: &SetAside) -> Self {
+        Self {
+            code: aside.code.id.to_owned(),
+            name: aside.name.clone(),
+            proposal: None,
+            why: aside.why.clone(),
+        }
+    }
+
+    /// That an event of `thread` does not count.
+    pub(super) fn of_event(thread: &Thread, skipped: &Skipped) -> Self {
+        Self {
+            code: SKIPPED.to_owned(),
+            name: skipped.event.clone(),
+            proposal: Some(ProposalId::from_event(&thread.id.to_string())),
+            why: skipped.why.as_str().to_owned(),
+        }
+    }
+
+    /// That the thread `id` cannot be read.
+    pub(super) fn of_thread(id: &ObjectId, error: &Error) -> Self {
+        let id = id.to_string();
+        Self {
+            code: error.code().id.to_owned(),
+            proposal: Some(ProposalId::from_event(&id)),
+            name: id,
+            why: error.message().to_owned(),
+        }
+    }
+
+    /// Whether it is an event that does not count, which damages nothing.
+    pub fn is_skipped(&self) -> bool {
+        self.code == SKIPPED
     }
 
     /// One sentence without a final period; quotes untrusted text as it is.
     pub fn message(&self) -> String {
-        let lane = self.lane();
-        let short: String = self.object.chars().take(12).collect();
-        match self.kind {
-            TroubleKind::Unreadable => {
-                format!("{lane} cannot be read from commit {short} on: {}", self.why)
-            }
-            TroubleKind::Incomplete => {
-                format!("{lane} is not here from commit {short} on: {}", self.why)
-            }
-            TroubleKind::Shallow => format!(
-                "{lane} begins with commit {short} here, and what came before is not in this shallow \
-                 clone: `{}` fetches it",
-                lane::unshallow(&self.name, &self.why)
-            ),
-            TroubleKind::Forked => format!("{lane} {} ({short})", self.why),
-            TroubleKind::Rewound | TroubleKind::Equivocates => format!("{lane} {}", self.why),
-            TroubleKind::Purged => {
-                let id = self.proposal.as_deref().unwrap_or_default();
-                format!("{id} was purged by its owner, and is still held by {}", self.why)
-            }
-            TroubleKind::DuplicateId | TroubleKind::Rejected => {
-                let id = self.proposal.as_deref().unwrap_or("a plan");
-                format!("event {short} of {lane} on {id} is ignored: {}", self.why)
-            }
-        }
-    }
-
-    /// The lane in words: `lane 1a2b of origin`.
-    fn lane(&self) -> String {
-        let lane = refs::lane_of(&self.name);
-        match refs::remote_of(&self.name) {
-            Some(remote) => format!("lane {lane} of {remote}"),
-            None if self.kind == TroubleKind::Shallow && !self.why.is_empty() => {
-                format!("lane {lane} of {}", self.why)
-            }
-            None if self.name.starts_with(refs::KEPT) => format!("lane {lane}, fetched before,"),
-            None => format!("lane {lane}"),
+        let Self { name, why, .. } = self;
+        let short: String = name.chars().take(12).collect();
+        match &self.proposal {
+            Some(id) if self.is_skipped() => format!("event {short} of {id} does not count: {why}"),
+            Some(id) if name.starts_with("refs/") => format!("{name} is set aside in {id}: {why}"),
+            Some(id) => format!("{id} cannot be read: {why}"),
+            None => format!("{name} is set aside: {why}"),
         }
     }
 }
@@ -158,12 +94,13 @@ struct Met {
 }
 
 impl Notices {
-    /// Notes what every command warns of.
+    /// Notes what every command warns of: events that do not count are for checks.
     pub(super) fn add(&self, found: &[Trouble]) {
+        if found.is_empty() {
+            return;
+        }
         if let Ok(mut notices) = self.0.try_borrow_mut() {
-            notices
-                .trouble
-                .extend(found.iter().filter(|trouble| trouble.kind.is_urgent()).cloned());
+            notices.trouble.extend(found.iter().filter(|trouble| !trouble.is_skipped()).cloned());
         }
     }
 
@@ -176,38 +113,18 @@ impl Notices {
         }
     }
 
-    /// At most one line for each kind, and then none until more is met.
+    /// At most one line for each code, and then none until more is met.
     pub fn take_lines(&self) -> Vec<String> {
-        let found = self.0.try_borrow_mut().map(|mut found| std::mem::take(&mut *found));
-        let Met { trouble: found, unflushed } = found.unwrap_or_default();
-        let mut lines: Vec<String> = unflushed.into_iter().collect();
-        for kind in TroubleKind::ALL {
-            let lanes: BTreeSet<&str> = found
-                .iter()
-                .filter(|trouble| trouble.kind == kind)
-                .map(|trouble| refs::lane_of(&trouble.name))
-                .collect();
-            let first = found.iter().find(|trouble| trouble.kind == kind);
-            match (lanes.len(), first) {
-                (0, _) | (_, None) => {}
-                (1, Some(trouble)) => {
-                    lines.push(format!("{}; `aye check` reports it", trouble.message()));
-                }
-                (count, _) => {
-                    let what = match kind {
-                        TroubleKind::Unreadable => "cannot be read to their end",
-                        TroubleKind::Incomplete => "are not in this partial clone to their end",
-                        TroubleKind::Shallow => {
-                            "are not in this shallow clone from their beginning (`git fetch --unshallow` \
-                             fetches the rest)"
-                        }
-                        TroubleKind::Rewound => "have been rewound by their remotes",
-                        _ => "have two histories",
-                    };
-                    lines.push(format!("{count} fetched lanes {what}; `aye check` reports them"));
-                }
-            }
+        let met = self.0.try_borrow_mut().map(|mut found| std::mem::take(&mut *found));
+        let Met { trouble, unflushed } = met.unwrap_or_default();
+        let mut by_code: BTreeMap<&str, Vec<&Trouble>> = BTreeMap::new();
+        for found in &trouble {
+            by_code.entry(&found.code).or_default().push(found);
         }
-        lines
+        let line = |(code, found): (&str, Vec<&Trouble>)| match &found[..] {
+            [one] => format!("{}; `aye check` reports it", one.message()),
+            all => format!("{} refs or threads are {code}; `aye check` reports them", all.len()),
+        };
+        unflushed.into_iter().chain(by_code.into_iter().map(line)).collect()
     }
 }

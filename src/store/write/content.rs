@@ -7,10 +7,14 @@ use super::Writer;
 use crate::changeset::{Changeset, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::codes::WRONG_TOOL;
-use crate::proposal::event::{InputForm, On, Propose, Revise, RevisionReason, Subject, digest};
+use crate::proposal::event::{
+    Incomplete, InputForm, On, Propose, Revise, RevisionReason, Subject, digest,
+};
 use crate::proposal::statement::Target;
+use crate::proposal::order::History;
+use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, fold};
-use crate::store::{Audience, Content, codes};
+use crate::store::{Content, Space, codes};
 
 /// What a new proposal consists of.
 #[derive(Clone, Debug)]
@@ -39,6 +43,8 @@ pub struct NewProposal {
     pub memory: Option<serde_json::Value>,
     /// Where it was made, where that is not HEAD.
     pub target: Option<Target>,
+    /// Files that it leaves out.
+    pub incomplete: Vec<Incomplete>,
     /// It is for nobody else. It may be so without this, because of what it changes or stands on.
     pub private: bool,
 }
@@ -52,6 +58,10 @@ pub struct NewRevision<'a> {
     pub reason: RevisionReason,
     /// A new description.
     pub description: Option<String>,
+    /// What is new in it.
+    pub note: Option<String>,
+    /// Files that it leaves out.
+    pub incomplete: Vec<Incomplete>,
     /// How long it waits from now; as before without.
     pub expires_in: Option<Duration>,
     /// The structured request of a memory proposal.
@@ -71,6 +81,8 @@ impl<'a> NewRevision<'a> {
             changeset,
             reason,
             description: None,
+            note: None,
+            incomplete: Vec::new(),
             expires_in: None,
             memory: None,
             on: None,
@@ -96,11 +108,11 @@ impl Writer<'_> {
     /// As [`Writer::note`].
     pub fn propose(&mut self, new: NewProposal) -> Result<ProposeOutcome> {
         let changes = self.record(&new.changeset)?;
-        let audience = self.audience_of_new(&new, &changes)?;
-        if let Some(id) = self.view.duplicate(&digest(&changes), &audience, self.now)? {
+        let space = self.space_of_new(&new, &changes)?;
+        if let Some(id) = self.view.duplicate(&digest(&changes), space, self.now)? {
             return Ok(ProposeOutcome { id, duplicate: true });
         }
-        let stamped = self.proposed(new, audience, changes)?;
+        let stamped = self.proposed(new, space, changes)?;
         Ok(ProposeOutcome { id: ProposalId::from_event(&stamped.id), duplicate: false })
     }
 
@@ -110,66 +122,67 @@ impl Writer<'_> {
     /// As [`Writer::note`].
     pub fn propose_another(&mut self, new: NewProposal) -> Result<Proposal> {
         let changes = self.record(&new.changeset)?;
-        let audience = self.audience_of_new(&new, &changes)?;
-        let stamped = self.proposed(new, audience, changes)?;
-        fold(&[stamped]).ok_or_else(|| Error::bug("a new proposal is none"))
+        let space = self.space_of_new(&new, &changes)?;
+        let stamped = self.proposed(new, space, changes)?;
+        fold(&History::new(vec![stamped])).ok_or_else(|| Error::bug("a new proposal is none"))
     }
 
-    /// Whom a new proposal is for. What stands on something that is not for the default remote would
-    /// bring it there, so that it is for nobody else until a person publishes it.
-    fn audience_of_new(&self, new: &NewProposal, changes: &[ChangeRecord]) -> Result<Audience> {
-        let is_private = new.private
-            || self.store.is_private(changes.iter().flat_map(ChangeRecord::paths))?
-            || match &new.instead_of {
-                Some(other) => self.view.audience(other)? != Audience::Default,
-                None => false,
+    /// Whom a new proposal is for. A proposal that stands on private content would bring it to others, so that it
+    /// is private until a person publishes it.
+    fn space_of_new(&self, new: &NewProposal, changes: &[ChangeRecord]) -> Result<Space> {
+        let is_of_private = |id: &ProposalId| match self.whole(id) {
+            Ok(id) if self.made.contains(&id) => {
+                Ok(self.chains.get(&id).is_some_and(|chain| chain.space == Space::Private))
             }
-            || match &new.on {
-                Some(on) => self.view.audience(&on.proposal)? != Audience::Default,
-                None => false,
-            }
+            Ok(id) => self.view.threads.space(&id).map(|space| space == Space::Private),
+            Err(error) => Err(error),
+        };
+        let others = new.instead_of.iter().chain(new.on.as_ref().map(|on| &on.proposal));
+        let mut is_private =
+            new.private || self.store.is_private(changes.iter().flat_map(ChangeRecord::paths))?;
+        for other in others {
+            is_private = is_private || is_of_private(other)?;
+        }
+        is_private = is_private
             || self.store.stands_elsewhere(
                 &self.view,
-                &Audience::Default,
                 None,
                 contents(&new.changeset, changes, &new.form),
             )?;
-        Ok(if is_private { Audience::Private } else { Audience::Default })
+        Ok(if is_private { Space::Private } else { Space::Shared })
     }
 
     fn proposed(
         &mut self,
         new: NewProposal,
-        audience: Audience,
+        space: Space,
         changes: Vec<ChangeRecord>,
     ) -> Result<Stamped> {
         let task = new.related_task_id.as_deref();
-        let branch =
-            task.filter(|task| task.starts_with("plan:")).map(|_| self.store.repository().branch());
-        let head = self.head();
-        let stamped = self.append(
-            &audience,
-            None,
-            Data::Propose(Propose {
-                branch,
-                description: new.description,
-                domain: new.domain,
-                related_task_id: new.related_task_id,
-                proposed_by: new.proposed_by,
-                expires_at: (self.now + new.expires_in).trunc_subsecs(3),
-                subject: new.subject,
-                form: new.form,
-                instead_of: new.instead_of,
-                on: new.on,
-                base: head,
-                target: new.target.or_else(|| self.store.repository().target()),
-                changes,
-                changes_blob: None,
-                memory: new.memory,
-            }),
-        )?;
-        self.made.insert(ProposalId::from_event(&stamped.id), (audience, stamped.id.clone()));
-        Ok(stamped)
+        let branch = task.filter(|task| task.starts_with("plan:")).map(|_| self.store.repository().branch());
+        let propose = Propose {
+            branch,
+            description: new.description,
+            domain: new.domain,
+            related_task_id: new.related_task_id,
+            proposed_by: new.proposed_by,
+            expires_at: (self.now + new.expires_in).trunc_subsecs(3),
+            subject: new.subject,
+            form: new.form,
+            instead_of: new.instead_of,
+            on: new.on,
+            base: self.head(),
+            target: new.target.or_else(|| self.store.repository().target()),
+            changes,
+            changes_blob: None,
+            incomplete: new.incomplete,
+            memory: new.memory,
+        };
+        self.begin(space, Data::Propose(propose))
+    }
+
+    fn head(&self) -> Option<String> {
+        self.store.repository().checkout().ok()?.commit.map(|id| id.to_string())
     }
 
     /// Gives the pending proposal `id` new content.
@@ -182,7 +195,8 @@ impl Writer<'_> {
         id: &ProposalId,
         new: NewRevision<'_>,
     ) -> Result<Stamped> {
-        let proposal = self.view.proposal(id)?;
+        self.require(authority, &[Verb::Revise, Verb::Apply, Verb::Publish])?;
+        let proposal = self.proposal(id)?;
         proposal.require_pending(self.now)?;
         if proposal.subject == Subject::Memory && new.memory.is_none() {
             return Err(without_request(id));
@@ -192,6 +206,7 @@ impl Writer<'_> {
         let expires_at = new.expires_in.map(|span| (self.now + span).trunc_subsecs(3));
         let base = self.base_of(&proposal, &changes);
         let revise = Revise {
+            note: new.note,
             description: new.description,
             expires_at,
             reason: new.reason,
@@ -200,10 +215,11 @@ impl Writer<'_> {
             target: new.target.or_else(|| self.store.repository().target()),
             changes,
             changes_blob: None,
+            incomplete: new.incomplete,
             memory: new.memory,
         };
-        self.revised.insert(id.clone());
-        self.decide(authority, Some(id), Data::Revise(revise))
+        let id = self.whole(id)?;
+        self.append(&id, Data::Revise(revise), None)
     }
 
     /// Refuses, before anything is written, what [`Writer::revise`] would refuse of `changeset` because others
@@ -245,8 +261,12 @@ impl Writer<'_> {
         changes: &[ChangeRecord],
         contents: impl Iterator<Item = Content<'c>>,
     ) -> Result<()> {
-        let audience = self.audience_for(&proposal.id, false)?;
-        if audience == Audience::Private {
+        let id = self.whole(&proposal.id)?;
+        let space = match self.chains.get(&id) {
+            Some(chain) => chain.space,
+            None => self.view.threads.space(&id)?,
+        };
+        if space == Space::Private {
             return Ok(());
         }
         // What it has already, and what HEAD has, they have. A file that neither has may have become private since.
@@ -266,7 +286,7 @@ impl Writer<'_> {
             format!(
                 "it changes a file that is private (aye.private, a filter, or ignored by git), and {id} is not"
             )
-        } else if self.store.stands_elsewhere(&self.view, &audience, Some(id), contents)? {
+        } else if self.store.stands_elsewhere(&self.view, Some(id), contents)? {
             format!("it stands on, or has, what is not for everybody whom {id} is for")
         } else {
             return Ok(());

@@ -1,81 +1,103 @@
-//! Writing events: the only way the store changes.
+//! Writing: the only way an event comes to be.
+//!
+//! One writer at a time holds the store's lock. An event is composed when it is added, with what its writer
+//! has seen of its thread as parents, so that its id is known at once. It is recorded by one move of this
+//! clone's ref of the thread, after its objects are flushed: what a command adds to a thread counts whole or
+//! not at all, and of several threads each event is complete in itself.
 
-mod audience;
 mod content;
+mod decision;
+mod event;
 mod follow;
 mod publish;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::cache::About;
-use super::chain::Chain;
-use super::lane;
 use super::lock::Lock;
+use super::memo;
 use super::objects::{Batch, hashed};
-use super::{Audience, Store, View, pending, settle};
+use super::thread::Thread;
+use super::{Space, Store, Tips, View, pending, refs};
 use crate::changeset::{Changeset, File};
-use crate::error::{Error, Result, codes};
-use crate::flush::Method;
-use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
-use crate::proposal::event::{BlobRef, Expire, Extend, MAX_WRITTEN};
+use crate::error::{Error, Result};
+use crate::proposal::event::{Note, Written};
+use crate::proposal::order::History;
 use crate::proposal::rules::Verb;
 use crate::proposal::{
-    Actor, ActorKind, Authority, ChangeRecord, Data, Entry, Event, Note, Proposal, ProposalId,
-    Stamped, State,
+    Actor, Authority, ChangeRecord, Data, Entry, Proposal, ProposalId, Stamped, fold,
 };
 
-pub use self::content::{NewProposal, NewRevision, ProposeOutcome};
+pub use content::{NewProposal, NewRevision, ProposeOutcome};
+pub use decision::NewDecision;
 
-/// How many expiries one command records at most; the next one goes on.
-const MOST_EXPIRIES: usize = 500;
+/// How many threads of other clones one writer makes projections for: each takes a millisecond or two, and
+/// others wait.
+const FOLLOWED_AT_ONCE: usize = 100;
 
-/// How many proposals below one are looked at; forged ones may stand on each other in a circle.
-const MOST_BELOW: usize = 100;
+/// A plan with so many events goes on in a thread of its own: others read no more of a thread than twice that.
+const MOST_OF_A_PLAN: usize = 500;
 
 /// The store while its lock is held.
 pub struct Writer<'store> {
     store: &'store Store,
     /// The state before this command's own events (and after [`Writer::commit`], with them).
-    pub view: View,
+    pub view: View<'store>,
     actor: Actor,
     now: DateTime<Utc>,
     batch: Batch<'store>,
-    /// The lanes that this command adds to.
-    chains: BTreeMap<Audience, Chain>,
-    /// Blobs that the next event names.
-    attached: Vec<(&'static str, ObjectId)>,
-    /// The proposals that this command has made: whom for, and the id of the first event.
-    made: BTreeMap<ProposalId, (Audience, String)>,
-    /// The proposals that it has given a new revision.
-    revised: BTreeSet<ProposalId>,
-    /// Proposals whose projection and pending ref have to follow.
-    touched: BTreeSet<ProposalId>,
-    /// Those that a stopped writer has left.
-    left_over: BTreeSet<ProposalId>,
-    /// Those that other clones' lanes have brought news of.
-    fetched: BTreeSet<ProposalId>,
+    /// Blobs that were added, and may not be in the repository yet.
+    added: HashSet<ObjectId>,
+    /// The threads that this command adds to.
+    chains: BTreeMap<ObjectId, Chain>,
+    /// The proposals that it has made, and those that it has given a new revision.
+    made: BTreeSet<ObjectId>,
+    revised: BTreeSet<ObjectId>,
+    /// Threads whose projection and pending ref have to follow.
+    touched: BTreeSet<ObjectId>,
+    /// Those that a stopped writer has left, and those that other clones, or the clock, have changed.
+    left_over: BTreeSet<ObjectId>,
+    fetched: BTreeSet<ObjectId>,
     /// The lock says that something has to follow.
-    noted: bool,
-    /// Something that was added is on top of another proposal.
+    is_noted: bool,
+    /// An event that was added is about a proposal on top of another one.
     is_stacked: bool,
     lock: Lock,
 }
 
-/// How many proposals of other clones one writer makes projections for: each takes a millisecond
-/// or two, and others wait. The rest is left to the next ones.
-const FOLLOWED_AT_ONCE: usize = 100;
+/// A thread that a command adds to.
+struct Chain {
+    space: Space,
+    /// Where this clone's own ref is.
+    own: Option<ObjectId>,
+    /// The parents of the next event.
+    parents: Vec<ObjectId>,
+    /// The events that the next one has seen.
+    seen: Vec<Stamped>,
+    /// The name of this clone in the thread.
+    clone: String,
+    /// The command has begun it, so that its ref is moved first.
+    is_new: bool,
+    /// Its ref has to move.
+    is_ahead: bool,
+}
+
+impl Chain {
+    /// The proposal by all that the next event has seen.
+    fn proposal(&self) -> Option<Proposal> {
+        fold(&History::new(self.seen.clone()))
+    }
+}
 
 impl Store {
-    /// Takes the lock, brings the view up to date, lets `work` add events, and makes them
-    /// durable: objects, then the lane tip, then (not flushed) cache, projection and pending ref.
-    /// Nothing is recorded if `work` fails.
+    /// Takes the lock, lets `work` add events to the present state, and makes them durable. Nothing is recorded
+    /// if `work` fails.
     ///
     /// # Errors
-    /// `work`'s own, `busy`, `lane_broken`, and those of the file system.
+    /// `work`'s own, `busy`, those of the threads, and those of the file system.
     pub fn write<T>(
         &self,
         actor: &Actor,
@@ -83,9 +105,8 @@ impl Store {
         work: impl FnOnce(&mut Writer<'_>) -> Result<T>,
     ) -> Result<T> {
         self.require_outside_trial(actor.kind)?;
-        let lock = Lock::acquire(&self.make_private()?, "lock")?;
+        let lock = Lock::acquire(&self.repository().make_private()?, "lock")?;
         let mut writer = Writer::new(self, actor, now, lock)?;
-        writer.record_expiries()?;
         let result = work(&mut writer)?;
         writer.commit()?;
         Ok(result)
@@ -98,7 +119,7 @@ impl Store {
     /// # Errors
     /// Those of the file system.
     pub fn keep(&self, files: &[Option<&File>]) -> Result<Vec<Option<Entry>>> {
-        let mut batch = Batch::new(&self.repo);
+        let mut batch = Batch::new(self.repository().repo());
         let mut add = |file: &File| blob(&mut batch, file);
         let entries: Result<_> = files.iter().map(|file| file.map(&mut add).transpose()).collect();
         write_out(self, &mut batch)?;
@@ -110,11 +131,9 @@ impl Store {
     /// # Errors
     /// As [`Store::keep`].
     pub fn keep_as<'a>(&self, files: impl Iterator<Item = (&'a Entry, &'a File)>) -> Result<()> {
-        let mut batch = Batch::new(&self.repo);
+        let mut batch = Batch::new(self.repository().repo());
         for (entry, file) in files {
-            let id = ObjectId::from_hex(entry.id.as_bytes())
-                .map_err(|_| Error::bug(format!("'{}' is not an object id", entry.id)))?;
-            batch.add_as(id, Kind::Blob, &file.bytes)?;
+            batch.add_as(object_id(&entry.id)?, Kind::Blob, &file.bytes)?;
         }
         write_out(self, &mut batch)
     }
@@ -124,7 +143,7 @@ impl Store {
     /// # Errors
     /// `internal_error` if it cannot be hashed.
     pub fn entry_of(&self, file: &File) -> Result<Entry> {
-        entry_of(self.repo.object_hash(), file)
+        entry_of(self.repository().repo().object_hash(), file)
     }
 
     /// Records a proposal and reads it back. `true`: the same one was pending, and it is that.
@@ -152,25 +171,26 @@ impl<'store> Writer<'store> {
         now: DateTime<Utc>,
         mut lock: Lock,
     ) -> Result<Self> {
-        let view = store.look()?;
+        let view = store.view()?;
         let note = lock.left_over();
-        let left_over: BTreeSet<ProposalId> =
-            note.lines().filter_map(|id| ProposalId::parse(id).ok()).collect();
-        let fetched = view.fetched(FOLLOWED_AT_ONCE);
+        let ids = note.lines().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
+        let left_over: BTreeSet<ObjectId> = ids.collect();
+        let now = now.trunc_subsecs(3);
+        let fetched = view.due(now, FOLLOWED_AT_ONCE)?;
         Ok(Self {
             store,
             view,
             actor: actor.clone(),
-            now: now.trunc_subsecs(3),
-            batch: Batch::new(&store.repo),
+            now,
+            batch: Batch::new(store.repository().repo()),
+            added: HashSet::new(),
             chains: BTreeMap::new(),
-            attached: Vec::new(),
-            made: BTreeMap::new(),
+            made: BTreeSet::new(),
             revised: BTreeSet::new(),
-            touched: left_over.union(&fetched).cloned().collect(),
+            touched: left_over.union(&fetched).copied().collect(),
             left_over,
             fetched,
-            noted: !note.is_empty(),
+            is_noted: !note.is_empty(),
             is_stacked: false,
             lock,
         })
@@ -197,7 +217,9 @@ impl<'store> Writer<'store> {
     /// # Errors
     /// `internal_error` if it cannot be hashed.
     pub fn blob(&mut self, file: &File) -> Result<Entry> {
-        blob(&mut self.batch, file)
+        let entry = blob(&mut self.batch, file)?;
+        self.added.insert(object_id(&entry.id)?);
+        Ok(entry)
     }
 
     /// Adds all content of `changeset`, and returns the records that name it.
@@ -210,7 +232,7 @@ impl<'store> Writer<'store> {
             let mut keep = |file: &File| {
                 let entry = self.blob(file)?;
                 // Counted and projected as soon as it is recorded.
-                self.store.expect_blob(&entry.id, &file.bytes);
+                self.store.repository().expect_blob(&entry.id, &file.bytes);
                 Ok::<_, Error>(entry)
             };
             let before = change.before.as_ref().map(&mut keep).transpose()?;
@@ -220,201 +242,148 @@ impl<'store> Writer<'store> {
         Ok(records)
     }
 
-    /// The lane for `audience`.
-    fn chain(&mut self, audience: &Audience) -> Result<&mut Chain> {
-        if !self.chains.contains_key(audience) {
-            let chain = Chain::new(self.store, &self.view, audience.clone())?;
-            self.chains.insert(audience.clone(), chain);
+    /// The thread of `id`, which this command may have just begun.
+    fn whole(&self, id: &ProposalId) -> Result<ObjectId> {
+        let made = self.made.iter().find(|made| id.is_of(&made.to_string()));
+        made.map_or_else(|| self.view.whole(id), |made| Ok(*made))
+    }
+
+    /// Binds what this command adds to the thread of `id` to the tips that it had when it was shown: what was
+    /// fetched since is not seen by it. Returns the proposal as it was shown. Comes before anything is added.
+    ///
+    /// # Errors
+    /// `changed_since_shown` where this clone itself has added to it; as [`View::proposal`].
+    pub fn pin(&mut self, id: &ProposalId, shown: &Tips) -> Result<Proposal> {
+        let whole = self.whole(id)?;
+        let thread = self.view.thread_of(&whole)?;
+        let is_here = |tip: &ObjectId| thread.history.at(&tip.to_string()).is_some();
+        if thread.own != shown.own || !shown.all.iter().all(is_here) || self.chains.contains_key(&whole) {
+            let why = format!("{id} is not as it was shown: this clone has added something to it");
+            return Err(Error::new(&crate::proposal::codes::CHANGED_SINCE_SHOWN, why)
+                .with("proposal_id", id.as_str())
+                .hint(format!("nothing was written; look again: aye diff {id}")));
         }
-        self.chains.get_mut(audience).ok_or_else(|| Error::bug("a lane that was made is gone"))
+        let mut parents = thread.parents()?;
+        if shown.all != thread.tips {
+            // Of those that were shown; they had room.
+            parents.retain(|parent| shown.all.contains(parent));
+            if parents.is_empty() {
+                parents.clone_from(&shown.all);
+                parents.truncate(1);
+            }
+        }
+        let chain = self.chain_on(&thread, parents)?;
+        let proposal = chain.proposal();
+        self.chains.insert(whole, chain);
+        let proposal = proposal.ok_or_else(|| Error::bug("what was shown is no proposal"))?;
+        Ok(Proposal { id: id.clone(), ..proposal })
+    }
+
+    /// A proposal with what this command has added to it, recorded or not.
+    ///
+    /// # Errors
+    /// As [`View::proposal`].
+    pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
+        let chain = self.chains.get(&self.whole(id)?).filter(|chain| chain.is_ahead);
+        match chain.and_then(Chain::proposal) {
+            Some(proposal) => Ok(Proposal { id: id.clone(), ..proposal }),
+            None => self.view.proposal(id),
+        }
+    }
+
+    /// What comes next in `thread` after the events `parents`, which it has.
+    fn chain_on(&self, thread: &Thread, parents: Vec<ObjectId>) -> Result<Chain> {
+        let history = &thread.history;
+        let at = |id: &ObjectId| history.at(&id.to_string());
+        let tips: Vec<usize> = parents.iter().filter_map(at).collect();
+        let is_seen = |at: usize| tips.iter().any(|tip| *tip == at || history.saw(*tip, at));
+        let events = history.events().iter().enumerate();
+        let made = self.store.make_clone_id()?;
+        Ok(Chain {
+            space: thread.space,
+            own: thread.own,
+            parents,
+            seen: events.filter(|(at, _)| is_seen(*at)).map(|(_, event)| event.clone()).collect(),
+            clone: thread.clone_of(&self.store.clone_ids()).unwrap_or(made),
+            is_new: false,
+            is_ahead: false,
+        })
+    }
+
+    /// The chain of the thread `id`.
+    fn chain(&mut self, id: &ObjectId) -> Result<&mut Chain> {
+        if !self.chains.contains_key(id) {
+            let thread = self.view.thread_of(id)?;
+            let chain = self.chain_on(&thread, thread.parents()?)?;
+            self.chains.insert(*id, chain);
+        }
+        self.chains.get_mut(id).ok_or_else(|| Error::bug("a thread that was read is gone"))
     }
 
     /// Adds an event that decides nothing. Whether it is allowed in the proposal's state is the
     /// caller's to check, on [`Writer::view`].
     ///
     /// # Errors
-    /// `size_limit_exceeded`; `internal_error` if the event cannot be written as JSON.
+    /// `size_limit_exceeded`, `thread_too_long`; `internal_error` if the event cannot be written as JSON.
     pub fn note(&mut self, proposal: Option<&ProposalId>, note: Note) -> Result<Stamped> {
-        self.add(proposal, note.into())
+        let data = Data::from(note);
+        match (proposal, &data) {
+            (Some(id), _) => {
+                let id = self.whole(id)?;
+                self.append(&id, data, None)
+            }
+            (None, Data::Plan(plan)) => {
+                let branch = plan.get("branch").and_then(|branch| branch.as_str()).unwrap_or_default();
+                let known = self.view.plan_of(branch)?.map(|(id, _)| id);
+                let has_room = |id: &ObjectId| {
+                    self.view.thread_of(id).is_ok_and(|thread| {
+                        thread.history.events().len() < MOST_OF_A_PLAN && thread.space == Space::Shared
+                    })
+                };
+                match known.filter(has_room) {
+                    Some(id) => self.append(&id, data, None),
+                    None => self.begin(Space::Shared, data),
+                }
+            }
+            (None, _) => Err(Error::bug(format!("'{}' is about no proposal", data.kind()))),
+        }
     }
 
-    /// Adds a decision, or new content, for which `authority` was given to the writer's actor.
+    /// Records a direct patch, which is a thread of its own.
     ///
     /// # Errors
     /// As [`Writer::note`]; `internal_error` where the authority is for something else.
-    pub fn decide(
-        &mut self,
-        authority: &Authority,
-        proposal: Option<&ProposalId>,
-        decision: Data,
-    ) -> Result<Stamped> {
-        if authority.actor() != &self.actor || !permits(authority, &decision) {
-            return Err(Error::bug(format!(
-                "an authority to {} for '{}'",
-                authority.verb().as_str(),
-                decision.kind()
-            )));
-        }
-        self.add(proposal, decision)
+    pub fn patch(&mut self, authority: &Authority, written: Vec<Written>) -> Result<Stamped> {
+        self.require(authority, &[Verb::Patch])?;
+        let before = |file: &Written| Some((file.path.clone(), file.before.clone()?));
+        let stood: Vec<_> = written.iter().filter_map(before).collect();
+        let contents = stood
+            .iter()
+            .filter_map(|(path, entry)| super::Content::before(path, Some(entry)))
+            .chain(written.iter().filter_map(super::Content::written));
+        let is_private = self.store.is_private(written.iter().map(|file| &file.path))?
+            || self.store.stands_elsewhere(&self.view, None, contents)?;
+        let space = if is_private { Space::Private } else { Space::Shared };
+        let evidence = authority.evidence().clone();
+        let patch = crate::proposal::event::Patch { written, written_blob: None, evidence };
+        self.begin(space, Data::Patch(patch))
     }
 
-    fn add(&mut self, proposal: Option<&ProposalId>, data: Data) -> Result<Stamped> {
-        let audience = match proposal {
-            Some(id) => {
-                let takes_back = matches!(data, Data::Undo(_) | Data::Reopen(_));
-                self.audience_for(id, takes_back)?
-            }
-            None => self.audience_of_other(&data)?,
-        };
-        if let Data::Patch(patch) = &data {
-            self.store.remember_patched(&patch.written, &audience)?;
-        }
-        self.append(&audience, proposal, data)
-    }
-
-    /// Adds a blob that the next event names, and puts it into the event's commit as `name-NNNN`,
-    /// where NNNN is the number of the event in it, so that it travels with the lane. Beside the
-    /// event, because a tree for each kind would be one more object to flush.
-    ///
-    /// # Errors
-    /// As [`Writer::blob`].
-    pub fn attach(&mut self, name: &'static str, bytes: &[u8]) -> Result<BlobRef> {
-        let id = self.batch.add(Kind::Blob, bytes)?;
-        self.attached.push((name, id));
-        Ok(BlobRef { id: id.to_string(), sha256: crate::sha256::hex(bytes) })
-    }
-
-    /// Gives a proposal that this command makes pending again another term where its own has run out:
-    /// the usual one, from now on. It goes where the event went that takes the decision back, and so
-    /// comes after it. Readers count it by a person or the proposer; from others it would say nothing.
-    /// What the same proposer made it on does not end before it.
-    ///
-    /// # Errors
-    /// `invalid_config`; those of [`Writer::note`].
-    pub fn renew(&mut self, id: &ProposalId) -> Result<()> {
-        let proposal = self.view.proposal(id)?;
-        if proposal.expires_at > self.now {
+    /// Refuses an authority that somebody else was given, or for something else.
+    fn require(&self, authority: &Authority, verbs: &[Verb]) -> Result<()> {
+        if *authority.actor() == self.actor && verbs.contains(&authority.verb()) {
             return Ok(());
         }
-        let audience = self.audience_for(id, true)?;
-        let lane = self.chain(&audience)?.lane().to_owned();
-        if self.actor.kind != ActorKind::Human && !proposal.is_proposed_by(&self.actor, Some(&lane))
-        {
-            return Ok(());
-        }
-        let expires_at = self.now + self.store.settings()?.expires_in;
-        self.append(&audience, Some(id), Data::Extend(Extend { expires_at }))?;
-        let mut next = proposal.current().on.as_ref().map(|on| on.proposal.clone());
-        for _ in 0..MOST_BELOW {
-            let Some(lower) = next.and_then(|id| self.view.proposal(&id).ok()) else { break };
-            let is_same = lower.actor.identity() == proposal.actor.identity();
-            if !is_same || lower.state != State::Pending {
-                break;
-            }
-            if lower.expires_at < expires_at {
-                self.note(Some(&lower.id), Note::Extend(Extend { expires_at }))?;
-            }
-            next = lower.current().on.as_ref().map(|on| on.proposal.clone());
-        }
-        Ok(())
-    }
-
-    fn append(
-        &mut self,
-        audience: &Audience,
-        proposal: Option<&ProposalId>,
-        data: Data,
-    ) -> Result<Stamped> {
-        self.store.require_lane()?;
-        let reading = self.view.hold();
-        let lanes = self.lanes_about(proposal, &data)?;
-        let first = proposal.and_then(|id| self.first_event(id));
-        drop(reading);
-        let (actor, time, store) = (self.actor.clone(), self.now, self.store);
-        // Looked up before the batch is borrowed.
-        self.chain(audience)?;
-        let Some(chain) = self.chains.get_mut(audience) else {
-            return Err(Error::bug("a lane that was made is gone"));
-        };
-        chain.make_room(&store.repo, &mut self.batch, &data)?;
-        let event = Event {
-            proposal: proposal.cloned(),
-            first,
-            lane: chain.lane().to_owned(),
-            seq: chain.next_seq(),
-            agent: store.run.clone().filter(|_| actor.kind == ActorKind::Agent),
-            actor,
-            time,
-            heads: chain.heads(|lane| lanes.contains(lane)),
-            witness: chain.take_witness(),
-            forked: chain.take_forked(),
-            needs: None,
-            data,
-        };
-        let mut bytes = event.to_bytes()?;
-        if bytes.len() > LONGEST_INLINE {
-            let mut short = event.clone();
-            if let Some(list) = short.take_list()?.filter(|list| list.len() <= MAX_LIST) {
-                short.name_list(self.attach("list", &list)?);
-                bytes = short.to_bytes()?;
-            }
-        }
-        if bytes.len() > MAX_WRITTEN {
-            // No other clone would read it, nor what comes behind it in the lane.
-            let size = bytes.len();
-            return Err(Error::new(
-                &codes::SIZE_LIMIT,
-                format!("its record would have {size} bytes, over the limit of {MAX_WRITTEN}"),
-            )
-            .with("limit", MAX_WRITTEN)
-            .hint(
-                "shorten its texts (description, reason, rationale), make several proposals of it, or \
-                 give whole files (--content-file, \"content\") instead of old and new text",
-            ));
-        }
-        let id = self.batch.add(Kind::Blob, &bytes)?.to_string();
-        let stamped = Stamped { id, event };
-        self.is_stacked |= match &stamped.event.data {
-            Data::Propose(propose) => propose.on.is_some(),
-            Data::Revise(revise) => revise.on.is_some(),
-            _ => false,
-        };
-        self.touched.extend(stamped.proposal());
-        let attached = std::mem::take(&mut self.attached);
-        let chain = self.chain(audience)?;
-        for (name, id) in attached {
-            chain.attach(name, id);
-        }
-        chain.push(stamped.clone(), bytes.len());
-        Ok(stamped)
-    }
-
-    /// The lanes that hold events about the same subject: what was seen of them is all that orders it.
-    fn lanes_about(&self, proposal: Option<&ProposalId>, data: &Data) -> Result<BTreeSet<String>> {
-        let plan = lane::plan(data);
-        let about = match (proposal, &plan) {
-            (Some(id), _) => About::Proposal(id.as_str()),
-            (None, Some(key)) => About::Plan(key),
-            (None, None) => return Ok(BTreeSet::new()),
-        };
-        self.view.lanes_about(about)
-    }
-
-    /// The whole id of the first event of `id`, which this command may have just written.
-    fn first_event(&self, id: &ProposalId) -> Option<String> {
-        match self.made.get(id) {
-            Some((_, first)) => Some(first.clone()),
-            None => self.view.proposal(id).ok().map(|proposal| proposal.first_event),
-        }
+        let verb = authority.verb().as_str();
+        Err(Error::bug(format!("an authority to {verb} was used for something else")))
     }
 
     /// Writes the objects added so far without recording anything. They are durable once
-    /// something that comes later is flushed: the lane ref, or an apply journal.
+    /// something that comes later is flushed: a ref, or an apply journal.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn flush_objects(&mut self) -> Result<()> {
-        self.view.release();
         write_out(self.store, &mut self.batch)
     }
 
@@ -422,39 +391,37 @@ impl<'store> Writer<'store> {
     /// it yourself where something must come after (the end of an apply journal).
     ///
     /// # Errors
-    /// `busy`, and those of the file system. After an error nothing is recorded.
+    /// `busy`, and those of the file system. After an error of a thread its events are not recorded.
     pub fn commit(&mut self) -> Result<()> {
-        self.view.release();
-        for chain in self.chains.values_mut() {
-            chain.seal(&self.store.repo, &mut self.batch)?;
-        }
-        if self.chains.values().any(Chain::is_ahead) {
+        if self.chains.values().any(|chain| chain.is_ahead) {
             self.note_touched();
-            self.noted = true;
-            self.move_lanes()?;
-        }
-        if !self.fetched.is_empty() {
-            // First: what another process reads of them from here on has to follow once more.
+            self.is_noted = true;
+            self.move_refs()?;
+        } else if !self.fetched.is_empty() {
             self.note_touched();
-            self.noted = true;
-            self.view.followed(&self.fetched);
+            self.is_noted = true;
         }
-        let mut settled = Vec::new();
+        let (mut settled, mut rows) = (Vec::new(), Vec::new());
         let touched = std::mem::take(&mut self.touched);
         for id in self.lower_first(touched) {
             // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
-            match self.project(&id) {
-                Ok(false) => settled.push(id),
-                Ok(true) => self.announce(&id),
-                Err(_) => {}
+            let Ok(is_pending) = self.project(&id) else { continue };
+            match is_pending {
+                true => self.announce(&id),
+                false => settled.push(id),
+            }
+            if !self.touched.contains(&id) {
+                rows.extend(self.view.row(&id).map(|row| row.followed(is_pending)));
             }
         }
-        if pending::remove_all(self.store, &settled).is_err() {
+        let names: Vec<ProposalId> = settled.iter().map(|id| self.view.name(id)).collect();
+        if pending::remove_all(self.store, &names).is_err() {
             self.touched.extend(settled);
         }
+        memo::note(self.store, &rows);
         self.fetched.clear();
-        if self.noted || !self.touched.is_empty() {
-            self.noted = !self.touched.is_empty();
+        if self.is_noted || !self.touched.is_empty() {
+            self.is_noted = !self.touched.is_empty();
             self.note_touched();
         }
         Ok(())
@@ -462,85 +429,36 @@ impl<'store> Writer<'store> {
 
     /// Leaves to whoever comes next what is still to follow.
     fn note_touched(&mut self) {
-        let ids: Vec<&str> = self.touched.iter().map(ProposalId::as_str).collect();
+        let ids: Vec<String> = self.touched.iter().map(ToString::to_string).collect();
         self.lock.note(&ids.join("\n"));
     }
 
-    /// Says that the pending proposal `id` waits, where that is new and not its reader's own doing.
-    fn announce(&self, id: &ProposalId) {
-        let is_new = self.made.contains_key(id);
-        if self.actor.kind != ActorKind::Human
-            && (is_new || self.revised.contains(id))
-            && let Ok(proposal) = self.view.proposal(id)
-        {
-            self.store.announced.add(&proposal, !is_new);
-        }
-    }
-
-    /// Objects, then the tips of the lanes, then the view. Each lane has its events of this command
-    /// whole or not at all; no lane's depend on another's.
-    fn move_lanes(&mut self) -> Result<()> {
+    /// Objects, then the refs, those of new threads first, then the view.
+    fn move_refs(&mut self) -> Result<()> {
         self.flush_objects()?;
-        let mut moved = Vec::new();
-        let mut result = Ok(());
-        for chain in self.chains.values_mut().filter(|chain| chain.is_ahead()) {
-            result = chain.settle(self.store);
-            if result.is_err() {
-                break;
+        let durable = self.store.repository().settings()?.durable;
+        let mut ahead: Vec<ObjectId> = self.chains.iter().filter(|(_, it)| it.is_ahead).map(|(id, _)| *id).collect();
+        ahead.sort_by_key(|id| self.chains.get(id).is_none_or(|chain| !chain.is_new));
+        let (mut moved, mut result) = (Vec::new(), Ok(()));
+        for id in ahead {
+            let Some(chain) = self.chains.get_mut(&id) else { continue };
+            let (name, tip) = (chain.space.name(&id), chain.parents.first().copied());
+            let Some(tip) = tip else { continue };
+            match refs::compare_and_swap(self.store.repository(), &name, chain.own, tip, durable) {
+                Ok(refs::Moved::Flushed) => {}
+                Ok(refs::Moved::Unflushed(error)) => self.store.notices.unflushed(&name, &error),
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
             }
-            moved.extend(chain.lane_ref());
+            (chain.own, chain.is_ahead, chain.is_new) = (Some(tip), false, false);
+            moved.push(id);
         }
         if !moved.is_empty() {
-            self.view.written(self.store, &moved);
-            crate::failpoint!("store.cache.written");
+            self.view = self.view.after(&moved)?;
         }
-        result?;
-        for own in self.view.own_lanes(self.store) {
-            // Another writer can do it as well.
-            let _ = settle::left(self.store, &self.view, &own.audience, &own.lane);
-        }
-        Ok(())
-    }
-
-    fn record_expiries(&mut self) -> Result<()> {
-        if self.store.require_lane().is_err() {
-            return Ok(());
-        }
-        for id in self.view.newly_expired(self.now, MOST_EXPIRIES)? {
-            if self.store.named_lane().is_some() && self.view.audience(&id)? != Audience::Default {
-                continue;
-            }
-            let expires_at = self.view.proposal(&id)?.expires_at;
-            self.note(Some(&id), Note::Expire(Expire { expires_at }))?;
-        }
-        // A clock that ran ahead took their files away; by the right one they are pending.
-        self.touched.extend(self.view.revived(self.now, MOST_EXPIRIES)?);
-        Ok(())
-    }
-
-    fn head(&self) -> Option<String> {
-        self.store.checkout().ok()?.commit.map(|id| id.to_string())
-    }
-}
-
-/// True where `authority` covers `decision`. Applying a part makes it a revision first.
-fn permits(authority: &Authority, decision: &Data) -> bool {
-    let verb = authority.verb();
-    match decision {
-        Data::Publish(_) => verb == Verb::Publish,
-        Data::Purge(_) => verb == Verb::Purge,
-        Data::Revise(_) => matches!(verb, Verb::Revise | Verb::Apply | Verb::Publish),
-        Data::Apply(_) => verb == Verb::Apply,
-        Data::Approve(_) => verb == Verb::Approve,
-        Data::Mark(_) => verb == Verb::Mark,
-        // An agent's authority is over its own proposals, which it withdraws.
-        Data::Reject(reject) => {
-            verb == Verb::Reject && (reject.withdrawn || authority.actor().kind != ActorKind::Agent)
-        }
-        Data::RequestChanges(_) => verb == Verb::RequestChanges,
-        Data::Reopen(_) | Data::Undo(_) => verb == Verb::Undo,
-        Data::Patch(_) => verb == Verb::Patch,
-        _ => false,
+        result
     }
 }
 
@@ -558,17 +476,20 @@ fn blob(batch: &mut Batch<'_>, file: &File) -> Result<Entry> {
     Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
 }
 
+/// An object id in an event or an entry of this program's own.
+///
+/// # Errors
+/// `internal_error` if it is none.
+fn object_id(hex: &str) -> Result<ObjectId> {
+    ObjectId::from_hex(hex.as_bytes()).map_err(|_| Error::bug(format!("'{hex}' is not an object id")))
+}
+
 /// Writes the objects of `batch`, as durably as the settings have it.
 ///
 /// # Errors
 /// As [`Batch::write`].
 pub(super) fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
-    let method = if store.settings()?.durable {
-        Method::durable(batch.directory(), &store.common_dir)
-    } else {
-        Method::No
-    };
-    batch.write(method)?;
+    batch.write_durably(store.repository())?;
     store.upkeep.wrote(store);
     Ok(())
 }

@@ -1,0 +1,196 @@
+//! Content of private threads: known by whole files, and by the lines that they have brought. What stands on it
+//! would take it along to others.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::{Store, View};
+use crate::changeset::{FileChange, RepoPath, Snapshot as _};
+use crate::error::Result;
+use crate::proposal::event::Written;
+use crate::proposal::{ChangeRecord, Data, Entry, ProposalId};
+
+/// The content of a file, which may be that of a private thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'c> {
+    path: &'c RepoPath,
+    /// The path that it was moved or copied from.
+    origin: Option<&'c RepoPath>,
+    entry: &'c Entry,
+    /// Where they are at hand; as an object, or in the work tree, otherwise.
+    bytes: Option<&'c [u8]>,
+    /// It is the result of a change, and not what that starts from.
+    is_result: bool,
+}
+
+impl<'c> Content<'c> {
+    /// The file at `path` before a change.
+    pub fn before(path: &'c RepoPath, before: Option<&'c Entry>) -> Option<Self> {
+        let (origin, bytes, is_result) = (None, None, false);
+        Some(Self { path, origin, entry: before?, bytes, is_result })
+    }
+
+    /// The file before `change`.
+    pub fn before_change(change: &'c ChangeRecord) -> Option<Self> {
+        Self::before(&change.path, change.before.as_ref())
+    }
+
+    /// The result of `change`, which is recorded as `record`.
+    pub fn result(change: &'c FileChange, record: &'c ChangeRecord) -> Option<Self> {
+        let (path, origin) = (&change.path, change.origin.as_ref());
+        let bytes = change.after.as_ref().map(|file| &*file.bytes);
+        Some(Self { path, origin, entry: record.after.as_ref()?, bytes, is_result: true })
+    }
+
+    /// A file that was written.
+    pub fn written(file: &'c Written) -> Option<Self> {
+        let (path, entry) = (&file.path, file.after.as_ref()?);
+        Some(Self { path, origin: None, entry, bytes: None, is_result: true })
+    }
+
+    /// Its path, and where it comes from.
+    fn paths(&self) -> impl Iterator<Item = &'c RepoPath> {
+        std::iter::once(self.path).chain(self.origin)
+    }
+}
+
+/// A step of a private thread.
+type Step = (RepoPath, Option<Entry>, Option<Entry>);
+
+impl Store {
+    /// Whether one of `contents` comes from a private thread and is not in HEAD: whoever got it would get what is
+    /// private. `but` is not looked at, nor is what it brings itself.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn stands_elsewhere<'c>(
+        &self,
+        view: &View<'_>,
+        but: Option<&ProposalId>,
+        contents: impl Iterator<Item = Content<'c>>,
+    ) -> Result<bool> {
+        let mut has_private = None;
+        for content in contents {
+            let has_private = match has_private {
+                Some(known) => known,
+                None => *has_private.insert(view.has_private()?),
+            };
+            if !has_private {
+                return Ok(false);
+            }
+            let Content { path, entry, .. } = content;
+            if self.repository().id_in_head(path).is_some_and(|id| id == entry.id) {
+                continue;
+            }
+            let mut steps = Vec::new();
+            for at in content.paths() {
+                for id in view.private_at(at)? {
+                    if but.is_none_or(|but| !but.is_of(&id.to_string())) {
+                        steps.extend(view.steps_at(&id, at)?);
+                    }
+                }
+            }
+            let is_it = |(_, _, after): &Step| after.as_ref().is_some_and(|after| after.id == entry.id);
+            if steps.iter().any(is_it) || self.has_lines_of(view, &steps, but, &content) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether `content` has a line that one of `steps` brings and HEAD has not: somebody has edited a file with
+    /// it since. Content that is not here is not compared.
+    fn has_lines_of(
+        &self,
+        view: &View<'_>,
+        steps: &[Step],
+        but: Option<&ProposalId>,
+        content: &Content<'_>,
+    ) -> bool {
+        if steps.is_empty() {
+            return false;
+        }
+        let mut known = Vec::new();
+        for at in content.paths() {
+            known.extend(self.content_here(self.repository().id_in_head(at).as_deref()));
+            known.push(b'\n');
+        }
+        if let Some(id) = but.filter(|_| content.is_result).and_then(|but| view.whole(but).ok()) {
+            for at in content.paths() {
+                for (_, _, after) in view.steps_at(&id, at).unwrap_or_default() {
+                    known.extend(self.side(&after));
+                    known.push(b'\n');
+                }
+            }
+        }
+        let bytes = self.bytes_of(content);
+        let mut lines = brought(&known, &bytes);
+        if content.is_result {
+            // Two people close a block in the same way.
+            lines.retain(|line| line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80));
+        }
+        let brings = |(_, before, after): &Step| {
+            !brought(&self.side(before), &self.side(after)).is_disjoint(&lines)
+        };
+        !lines.is_empty() && steps.iter().any(brings)
+    }
+
+    /// The bytes of `content`, as far as they are here.
+    fn bytes_of<'c>(&self, content: &Content<'c>) -> Cow<'c, [u8]> {
+        let Content { path, entry, bytes, .. } = *content;
+        match bytes {
+            Some(bytes) => Cow::Borrowed(bytes),
+            None if self.repository().has(&entry.id) => Cow::Owned(self.content_here(Some(&entry.id))),
+            // Of a proposal that is being made, the present file is not an object yet.
+            None => Cow::Owned(self.present(path, entry).unwrap_or_default()),
+        }
+    }
+
+    /// One side of a change, as far as it is here.
+    pub(super) fn side(&self, entry: &Option<Entry>) -> Vec<u8> {
+        self.content_here(entry.as_ref().map(|entry| entry.id.as_str()))
+    }
+
+    /// A blob; nothing where it is not here: a partial clone fetches nothing for this.
+    pub(super) fn content_here(&self, id: Option<&str>) -> Vec<u8> {
+        let id = id.filter(|id| self.repository().has(id));
+        id.and_then(|id| self.blob(id).ok()).unwrap_or_default()
+    }
+
+    /// The file at `path` in the work tree, if that is what `entry` names.
+    pub(super) fn present(&self, path: &RepoPath, entry: &Entry) -> Option<Vec<u8>> {
+        let file = self.repository().worktree().ok()?.file(path).ok()??;
+        (self.entry_of(&file).ok()?.id == entry.id).then(|| file.bytes.to_vec())
+    }
+}
+
+impl View<'_> {
+    /// What the thread `id`, in all of its revisions and as it was applied, makes of the file at `path`.
+    fn steps_at(&self, id: &ObjectId, path: &RepoPath) -> Result<Vec<Step>> {
+        let thread = self.thread_of(id)?;
+        let mut steps: Vec<Step> = Vec::new();
+        for stamped in thread.history.events() {
+            let changes = stamped.event.data.changes().iter();
+            steps.extend(changes.map(|it| (it.path.clone(), it.before.clone(), it.after.clone())));
+            let manifest = stamped.papers().and_then(|papers| papers.manifest.as_ref());
+            let records = manifest.into_iter().flat_map(|manifest| manifest.written());
+            let patched = match &stamped.event.data {
+                Data::Patch(_) | Data::Committed(_) => stamped.event.data.written().to_vec(),
+                _ => Vec::new(),
+            };
+            steps.extend(records.chain(patched).map(|it| (it.path, it.before, it.after)));
+        }
+        steps.retain(|(at, ..)| at == path);
+        Ok(steps)
+    }
+}
+
+/// The lines of `new` that `old` has not, without spaces around them; empty ones are none.
+fn brought<'t>(old: &[u8], new: &'t [u8]) -> HashSet<&'t [u8]> {
+    let known: HashSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
+    let lines = new.lines().map(<[u8]>::trim);
+    lines.filter(|line| !line.is_empty() && !known.contains(line)).collect()
+}

@@ -1,0 +1,491 @@
+//! The memo: a line for each thread, so that a list reads a file instead of all commits.
+//!
+//! `.git/aye/open` has the threads that have refs, `.git/aye/decided` those of the ledger. A line of the
+//! first counts as long as its key is the hash of the thread's tips, so a plain `git fetch` makes it stale by
+//! itself; a line of the second counts as long as its chunk is there, because a chunk never moves. Writers
+//! append, readers compact. A line that cannot be read is dropped, and its thread is folded again: a wrong
+//! memo makes a wrong list, never a wrong decision, and either file may be deleted at any time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+use serde::{Deserialize, Serialize};
+
+use super::counts::{self, Counted};
+use super::thread::{Thread, Threads};
+use super::trouble::Trouble;
+use super::{Space, Store, Summary};
+use crate::beneath::Access;
+use crate::changeset::RepoPath;
+use crate::error::Result;
+use crate::proposal::event::{On, Subject};
+use crate::proposal::steps;
+use crate::proposal::{Data, Entry, Proposal, ProposalId, State, fold};
+
+/// The first line of both files. Another one, as of another version, is no memo.
+const FORMAT: &[u8] = b"aye memo 1\n";
+
+const OPEN: &str = "open";
+const DECIDED: &str = "decided";
+
+/// So many lines beside those that count are left in a file before a reader compacts it.
+const MOST_STALE: usize = 64;
+
+/// Bytes of a text that a list shows.
+const MOST_LISTED: usize = 64 << 10;
+
+/// Approvals of one proposal that a list has: the newest.
+const MOST_APPROVALS: usize = 100;
+
+/// Ranges of lines that are kept of one change; of a change with more it is unknown which lines it touches.
+const MOST_RANGES: usize = 256;
+
+/// What lists and reviews show of a thread.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Row {
+    /// Id of the first event, hex.
+    pub(super) thread: String,
+    /// Hash of the tips that this was folded from.
+    key: String,
+    /// The chunk that has the thread, in `decided`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chunk: Option<String>,
+    pub(super) is_private: bool,
+    /// The latest time of its events, in milliseconds.
+    pub(super) last: i64,
+    pub(super) subject: About,
+    /// The key, and whether the proposal was pending, when its projections followed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    followed: Option<(String, bool)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) troubles: Vec<Trouble>,
+}
+
+/// What a thread is about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum About {
+    Proposal(Box<Digest>),
+    /// The plan of a branch.
+    Plan(String),
+    /// A direct patch: the paths that it wrote.
+    Patch(Vec<RepoPath>),
+    /// Nothing that this version lists, or a thread that cannot be read.
+    Unknown,
+    /// No thread, but a chunk whose threads are all in the file.
+    Chunk,
+}
+
+/// A proposal as lists need it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Digest {
+    pub(super) summary: Summary,
+    pub(super) state: Verdict,
+    /// Lines added and removed; negative where lines mean nothing, absent where content is not here.
+    lines: Option<(i64, i64)>,
+    /// When it was decided, in milliseconds.
+    pub(super) decided: Option<i64>,
+    /// The id under which memory staged it.
+    pub(super) staging: Option<String>,
+    /// The branch whose plan it belongs to.
+    pub(super) on: Option<On>,
+    /// The files of the current revision.
+    pub(super) files: Vec<Touched>,
+    /// What earlier revisions and every apply made of files.
+    pub(super) made: Vec<(RepoPath, Option<Entry>)>,
+    /// What people approved.
+    pub(super) approved: Vec<(RepoPath, Option<Entry>, Option<Entry>)>,
+    /// Findings in its content, and what they depend on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) marks: Option<(String, String)>,
+}
+
+/// [`State`] without the decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Verdict {
+    Pending,
+    Applied,
+    Rejected,
+}
+
+/// A file that a proposal changes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Touched {
+    pub(super) path: RepoPath,
+    pub(super) before: Option<Entry>,
+    pub(super) after: Option<Entry>,
+    /// The lines of `before` that it changes, from 0.
+    pub(super) lines: Option<Vec<Range<u32>>>,
+}
+
+impl Row {
+    /// The row of the thread `id`, read from its commits. A thread that cannot be read has one too, so that it is
+    /// named without being read for every list.
+    pub(super) fn read(store: &Store, threads: &Threads<'_>, id: &ObjectId, key: String) -> Self {
+        match threads.read(id) {
+            Ok(thread) => Self::of(store, &thread, key),
+            Err(error) => Self {
+                thread: id.to_string(),
+                key,
+                chunk: None,
+                is_private: threads.space(id).is_ok_and(|space| space == Space::Private),
+                last: 0,
+                subject: About::Unknown,
+                followed: None,
+                troubles: vec![Trouble::of_thread(id, &error)],
+            },
+        }
+    }
+
+    /// The row of `thread`, whose tips have the hash `key`.
+    pub(super) fn of(store: &Store, thread: &Thread, key: String) -> Self {
+        let proposal = fold(&thread.history);
+        let mut troubles: Vec<Trouble> = thread.aside.iter().map(|it| Trouble::of_ref(thread, it)).collect();
+        if let Some(proposal) = &proposal {
+            troubles.extend(proposal.skipped.iter().map(|it| Trouble::of_event(thread, it)));
+        }
+        let events = || thread.history.events().iter();
+        let subject = match (proposal, events().next().map(|first| &first.event.data)) {
+            (Some(proposal), _) => About::Proposal(Box::new(Digest::of(store, thread, &proposal))),
+            (None, Some(Data::Plan(plan))) => match plan.get("branch").and_then(|it| it.as_str()) {
+                Some(branch) => About::Plan(branch.to_owned()),
+                None => About::Unknown,
+            },
+            (None, Some(Data::Patch(patch))) => {
+                About::Patch(patch.written.iter().map(|file| file.path.clone()).collect())
+            }
+            _ => About::Unknown,
+        };
+        Self {
+            thread: thread.id.to_string(),
+            key,
+            chunk: None,
+            is_private: thread.space == Space::Private,
+            last: events().map(|it| it.event.time.timestamp_millis()).max().unwrap_or_default(),
+            subject,
+            followed: None,
+            troubles,
+        }
+    }
+
+    /// Takes over from the row before what does not come from the thread.
+    pub(super) fn succeed(&mut self, before: &Self) {
+        self.followed.clone_from(&before.followed);
+        if let (Some(digest), Some(known)) = (self.digest_mut(), before.digest())
+            && digest.summary.revision == known.summary.revision
+        {
+            digest.marks.clone_from(&known.marks);
+        }
+    }
+
+    /// The proposal, if the thread has one.
+    pub(super) fn digest(&self) -> Option<&Digest> {
+        match &self.subject {
+            About::Proposal(digest) => Some(digest),
+            _ => None,
+        }
+    }
+
+    pub(super) fn digest_mut(&mut self) -> Option<&mut Digest> {
+        match &mut self.subject {
+            About::Proposal(digest) => Some(digest),
+            _ => None,
+        }
+    }
+
+    /// Whether pending refs and projections have yet to follow, where the proposal is pending now or not. Of a
+    /// proposal that was decided before this clone saw it there are none.
+    pub(super) fn is_due(&self, is_pending: bool) -> bool {
+        match &self.followed {
+            Some((key, was_pending)) => {
+                *was_pending != is_pending || is_pending && *key != self.key
+            }
+            None => is_pending,
+        }
+    }
+
+    /// The same row once they have.
+    pub(super) fn followed(&self, is_pending: bool) -> Self {
+        Self { followed: Some((self.key.clone(), is_pending)), ..self.clone() }
+    }
+
+    /// Whether lines could not be counted because content was not here, and now is.
+    fn can_be_counted(&self, store: &Store) -> bool {
+        self.digest().is_some_and(|digest| {
+            let sides = || digest.files.iter().flat_map(|file| file.before.iter().chain(&file.after));
+            digest.lines.is_none() && sides().all(|entry| store.repository().has(&entry.id))
+        })
+    }
+}
+
+impl Digest {
+    fn of(store: &Store, thread: &Thread, proposal: &Proposal) -> Self {
+        let current = proposal.current();
+        let Counted { total, lines } = counts::count(store, &current.changes);
+        let files = current.changes.iter().zip(lines).map(|(change, lines)| Touched {
+            path: change.path.clone(),
+            before: change.before.clone(),
+            after: change.after.clone(),
+            lines: lines.filter(|lines| lines.len() <= MOST_RANGES),
+        });
+        let earlier = proposal.revisions.iter().rev().skip(1).flat_map(|revision| &revision.changes);
+        let written = proposal.applies().chain(&proposal.undone).flat_map(|decision| &decision.written);
+        let made = earlier
+            .map(|change| (change.path.clone(), change.after.clone()))
+            .chain(written.map(|file| (file.path.clone(), file.after.clone())));
+        let decided = proposal.applies().filter(|decision| decision.is_by_a_person());
+        Self {
+            summary: Summary::of(thread, proposal),
+            state: match proposal.state {
+                State::Pending => Verdict::Pending,
+                State::Applied(_) => Verdict::Applied,
+                State::Rejected(_) => Verdict::Rejected,
+            },
+            lines: counts::to_numbers(total),
+            decided: proposal.decision().map(|decision| decision.at.timestamp_millis()),
+            staging: proposal.staging_id().filter(|_| proposal.subject == Subject::Memory).map(str::to_owned),
+            on: current.on.clone(),
+            files: files.collect(),
+            made: made.collect(),
+            approved: decided
+                .flat_map(|decision| steps::of_events(proposal, decision))
+                .map(|step| (step.path, step.before, step.after))
+                .collect(),
+            marks: None,
+        }
+    }
+
+    /// The lines that it adds and removes.
+    pub(super) fn lines(&self) -> crate::changeset::hunks::Lines {
+        counts::from_numbers(self.lines)
+    }
+}
+
+impl Summary {
+    /// Of a proposal, without what depends on the clock or on other threads.
+    fn of(thread: &Thread, proposal: &Proposal) -> Self {
+        let current = proposal.current();
+        let approvals = crate::proposal::document::approvals(proposal);
+        let target = current.target.as_ref().and_then(|target| target.name.as_deref());
+        let checked = proposal.check().filter(|check| check.kind() != crate::proposal::ActorKind::Agent);
+        Self {
+            id: ProposalId::from_event(&proposal.first_event),
+            thread: thread.id.to_string(),
+            clone: proposal.clone.clone(),
+            prefix: 0,
+            subject: proposal.subject,
+            status: crate::proposal::Status::Pending,
+            domain: proposal.domain.clone(),
+            task: proposal.related_task_id.clone(),
+            proposed_by: proposal.proposed_by.clone(),
+            created_at: proposal.created_at,
+            expires_at: proposal.expires_at,
+            description: proposal.description.as_deref().map(capped),
+            path: current.changes.first().map(|change| change.path.display().to_string()).unwrap_or_default(),
+            files: current.changes.len(),
+            lines: crate::changeset::hunks::Lines::NotHere,
+            revisions: proposal.revisions.len(),
+            comments: proposal.comments.len(),
+            changes_requested: proposal.changes_requested.is_some(),
+            contested: proposal.contested,
+            // A check that an agent ran says what the agent wants to have said.
+            checked: checked.map(|check| check.check.exit_code.unwrap_or(-1)),
+            digest: crate::proposal::event::digest(&current.changes),
+            revision: current.event.clone(),
+            marked: proposal.mark().map(|mark| mark.verdict.as_str().to_owned()),
+            recorded_by: proposal.actor.name.clone(),
+            author: current.actor.name.clone(),
+            approvals: approvals[approvals.len().saturating_sub(MOST_APPROVALS)..].to_vec(),
+            is_undone: !proposal.undone.is_empty(),
+            target_ref: target.map(capped),
+            space: thread.space,
+        }
+    }
+}
+
+/// The beginning of a text of any length.
+fn capped(text: &str) -> String {
+    let end = text.floor_char_boundary(MOST_LISTED);
+    text[..end].to_owned()
+}
+
+/// The rows of the open threads, from the memo as far as it is current. Rows that are not are made again, and
+/// left in the memo where that can be written.
+///
+/// # Errors
+/// If the refs cannot be read.
+pub(super) fn open(store: &Store, threads: &Threads<'_>) -> Result<Vec<Row>> {
+    let ids = threads.ids()?;
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let bytes = read(store, OPEN);
+    let (mut known, mut lines) = (BTreeMap::new(), 0);
+    for row in rows(&bytes) {
+        lines += 1;
+        known.insert(row.thread.clone(), row);
+    }
+    let (mut found, mut fresh) = (Vec::with_capacity(ids.len()), Vec::new());
+    for id in &ids {
+        let key = threads.key(id)?;
+        let before = known.remove(&id.to_string());
+        match before {
+            Some(row) if row.key == key && !row.can_be_counted(store) => found.push(row),
+            before => {
+                let mut row = Row::read(store, threads, id, key);
+                if let Some(before) = before {
+                    row.succeed(&before);
+                }
+                fresh.push(line(&row));
+                found.push(row);
+            }
+        }
+    }
+    if lines + fresh.len() > ids.len() + ids.len() / 2 + MOST_STALE {
+        replace(store, OPEN, &found);
+    } else {
+        append(store, &fresh);
+    }
+    Ok(found)
+}
+
+/// Leaves rows behind those that are there. Not flushed, and no error: another reader makes them again.
+pub(super) fn note<'r>(store: &Store, rows: impl IntoIterator<Item = &'r Row>) {
+    let lines: Vec<Vec<u8>> = rows.into_iter().map(line).collect();
+    append(store, &lines);
+    crate::failpoint!("store.memo.written");
+}
+
+/// The rows of the threads that the ledger has, as lines, each thread once.
+///
+/// # Errors
+/// If the refs or a chunk of this clone cannot be read.
+pub(super) fn decided(store: &Store, threads: &Threads<'_>) -> Result<Vec<u8>> {
+    let ledger = threads.ledger()?;
+    let present: BTreeSet<String> = ledger.chunks().iter().map(|chunk| chunk.id.to_string()).collect();
+    if present.is_empty() {
+        return Ok(Vec::new());
+    }
+    let bytes = read(store, DECIDED);
+    let is_of_one = |chunk: &[u8]| chunk.to_str().is_ok_and(|chunk| present.contains(chunk));
+    // Every line begins with its thread and, behind the key, its chunk: told without reading the rest.
+    let marks: BTreeSet<&str> = bytes.lines().filter_map(marked).collect();
+    if marks.len() == present.len() && marks.iter().all(|mark| is_of_one(mark.as_bytes())) {
+        return Ok(bytes);
+    }
+    let mut known = BTreeMap::new();
+    for row in rows(&bytes) {
+        if row.chunk.as_ref().is_some_and(|chunk| present.contains(chunk)) {
+            known.insert(row.thread.clone(), row);
+        }
+    }
+    for chunk in ledger.chunks().iter().filter(|chunk| !marks.contains(&*chunk.id.to_string())) {
+        let name = Some(chunk.id.to_string());
+        for (id, _) in ledger.entries(chunk)? {
+            let row = Row { chunk: name.clone(), ..Row::read(store, threads, &id, String::new()) };
+            known.insert(row.thread.clone(), row);
+        }
+        let (thread, subject) = (chunk.id.to_string(), About::Chunk);
+        let mark = Row { thread, subject, chunk: name, ..Row::none() };
+        known.insert(mark.thread.clone(), mark);
+    }
+    let gone: BTreeSet<String> = threads.tombstones()?.iter().map(|(id, _)| id.to_string()).collect();
+    known.retain(|id, _| !gone.contains(id));
+    let all: Vec<Row> = known.into_values().collect();
+    replace(store, DECIDED, &all);
+    Ok(contents(&all))
+}
+
+impl Row {
+    fn none() -> Self {
+        Self {
+            thread: String::new(),
+            key: String::new(),
+            chunk: None,
+            is_private: false,
+            last: 0,
+            subject: About::Unknown,
+            followed: None,
+            troubles: Vec::new(),
+        }
+    }
+}
+
+/// The chunk that `line` says is in the file with all of its threads.
+fn marked(line: &[u8]) -> Option<&str> {
+    const MARK: &[u8] = br#""subject":"chunk"}"#;
+    let begins = line.strip_suffix(MARK)?.strip_prefix(br#"{"thread":""#)?;
+    begins[..begins.find_byte(b'"')?].to_str().ok()
+}
+
+/// The rows that `bytes` have, one a line; of those with `word` in their line, where one is given.
+pub(super) fn rows_with<'b>(bytes: &'b [u8], word: Option<&str>) -> impl Iterator<Item = Row> + use<'b> {
+    let finder = word.map(|word| bstr::Finder::new(word).into_owned());
+    let lines = bytes.lines().filter(move |line| finder.as_ref().is_none_or(|it| it.find(line).is_some()));
+    lines.filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+fn rows(bytes: &[u8]) -> impl Iterator<Item = Row> {
+    rows_with(bytes, None)
+}
+
+/// How a text stands in a line.
+pub(super) fn spelled(text: &impl Serialize) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+fn line(row: &Row) -> Vec<u8> {
+    let mut line = serde_json::to_vec(row).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+fn contents(rows: &[Row]) -> Vec<u8> {
+    rows.iter().flat_map(line).collect()
+}
+
+/// The lines of a memo; none where there is none of this format.
+fn read(store: &Store, name: &str) -> Vec<u8> {
+    let read = || -> Option<Vec<u8>> {
+        let private = store.repository().private().ok()??;
+        let mut file = private.file(name.into(), Access::Read).ok()?;
+        let size = file.metadata().ok()?.len().min(crate::private::LIMIT);
+        let mut bytes = vec![0; usize::try_from(size).ok()?];
+        file.read_exact(&mut bytes).ok()?;
+        bytes.starts_with(FORMAT).then(|| bytes.split_off(FORMAT.len()))
+    };
+    read().unwrap_or_default()
+}
+
+fn append(store: &Store, lines: &[Vec<u8>]) {
+    if lines.is_empty() {
+        return;
+    }
+    let write = || -> Option<()> {
+        let mut file = store.repository().make_private().ok()?.file(OPEN.into(), Access::Lock).ok()?;
+        let size = file.metadata().ok()?.len();
+        let begin = if size == 0 { FORMAT } else { &[] };
+        // In one write at the end: two readers that append at once lose no line of each other's.
+        rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND).ok()?;
+        file.write_all(&[begin, &lines.concat()].concat()).ok()
+    };
+    let _ = write();
+}
+
+fn replace(store: &Store, name: &str, rows: &[Row]) {
+    let bytes = [FORMAT, &contents(rows)].concat();
+    let _ = store.repository().make_private().and_then(|private| private.replace(name, &bytes, false));
+}
+
+impl Store {
+    /// Removes the memo: the next command makes it again from the commits.
+    pub fn forget_memo(&self) {
+        if let Ok(Some(private)) = self.repository().private() {
+            [OPEN, DECIDED].map(|name| private.remove(name));
+        }
+    }
+}

@@ -1,0 +1,929 @@
+//! Questions to a view about many threads: lists, names, files, the log. Answers come from the memo, or from the
+//! commits of few threads.
+
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::ops::Range;
+
+use chrono::{DateTime, TimeZone as _, Utc};
+use gix::ObjectId;
+use serde::{Deserialize, Serialize};
+
+use super::memo::{self, About, Digest, Row, Verdict};
+use super::{Space, View};
+use crate::changeset::RepoPath;
+use crate::changeset::hunks::Lines;
+use crate::error::{Error, Result};
+use crate::proposal::document::Approval;
+use crate::proposal::event::Subject;
+use crate::proposal::fold::undone_patch;
+use crate::proposal::relations::{Lower, Open, Relations, Touch, relations};
+use crate::proposal::steps::Step;
+use crate::proposal::{Data, Entry, Proposal, ProposalId, Stamped, Status, codes, id};
+
+/// Steps of one file that are looked at: more are no chain that somebody follows.
+const MOST_STEPS: usize = 256;
+
+/// How many files of proposals [`View::relations`] compares, and how many ranges of lines it keeps in memory.
+const MOST_TOUCHES: usize = 1 << 17;
+const MOST_RANGES: usize = 1 << 21;
+
+/// How many files of proposals whose lower one is not pending are looked for.
+const MOST_LEFT: usize = 1 << 10;
+
+/// Characters of a description beside an id, and of the date that a staging id starts with.
+const MOST_NAMED: usize = 40;
+const DATE: usize = 8;
+
+/// Most events of one page of the log.
+pub const PAGE: usize = 500;
+
+/// A proposal in a list.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Summary {
+    /// Its short id, or the long one where two threads have the same short one.
+    pub id: ProposalId,
+    /// Id of its first event, hex.
+    pub thread: String,
+    /// The clone that it was proposed in.
+    pub clone: String,
+    /// How many characters behind `prop_` suffice to name it.
+    #[serde(skip)]
+    pub prefix: usize,
+    /// Code or memory.
+    pub subject: Subject,
+    /// Status at the time of the question.
+    #[serde(skip, default = "unanswered")]
+    pub status: Status,
+    /// Topic.
+    pub domain: Option<String>,
+    /// Related task.
+    pub task: Option<String>,
+    /// The name that the proposer gave itself.
+    pub proposed_by: String,
+    /// The time of its first event.
+    pub created_at: DateTime<Utc>,
+    /// It waits until then.
+    pub expires_at: DateTime<Utc>,
+    /// Why, in the proposer's words.
+    pub description: Option<String>,
+    /// First changed file.
+    pub path: String,
+    /// How many files.
+    pub files: usize,
+    /// Lines added and removed.
+    #[serde(skip, default = "uncounted")]
+    pub lines: Lines,
+    /// How many revisions.
+    pub revisions: usize,
+    /// How many comments.
+    pub comments: usize,
+    /// A reviewer wants changes.
+    pub changes_requested: bool,
+    /// Decided differently in two clones.
+    pub contested: bool,
+    /// Exit status of the last check, −1 for a signal.
+    pub checked: Option<i32>,
+    /// Digest of the current changes.
+    pub digest: String,
+    /// Event id of the current revision.
+    pub revision: String,
+    /// The word of a tool's mark: `applied` or `rejected`.
+    pub marked: Option<String>,
+    /// Name of the actor of its first event.
+    pub recorded_by: String,
+    /// Name of the actor of the current revision.
+    pub author: String,
+    /// Approvals by people that wrote nothing, oldest first; of very many the newest.
+    pub approvals: Vec<Approval>,
+    /// An apply of it was undone.
+    pub is_undone: bool,
+    /// The branch that the current revision was made on, whole.
+    pub target_ref: Option<String>,
+    /// Whether others see it.
+    #[serde(skip, default = "unasked")]
+    pub space: Space,
+}
+
+fn unanswered() -> Status {
+    Status::Pending
+}
+
+fn uncounted() -> Lines {
+    Lines::NotHere
+}
+
+fn unasked() -> Space {
+    Space::Shared
+}
+
+/// What a list is narrowed to; everything by default.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only this status.
+    pub status: Option<Status>,
+    /// Only this domain.
+    pub domain: Option<String>,
+    /// Only this related task.
+    pub task: Option<String>,
+    /// Only those whose related task is a step of a plan (`plan:3`).
+    pub of_plans: bool,
+    /// Only this proposer.
+    pub by: Option<String>,
+    /// Only those that change this file, or one below this directory.
+    pub path: Option<String>,
+    /// A tool's mark counts as the status it says, as the `changes` contract has it.
+    pub by_contract: bool,
+    /// Only code or memory.
+    pub subject: Option<Subject>,
+    /// At most so many.
+    pub limit: Option<usize>,
+    /// Newest first instead of oldest first.
+    pub newest_first: bool,
+}
+
+impl Filter {
+    /// Only pending ones.
+    pub fn pending() -> Self {
+        Self { status: Some(Status::Pending), ..Self::default() }
+    }
+
+    /// The last `most` applied ones that change the file `path`, newest first.
+    pub fn applied_to(path: &RepoPath, most: usize) -> Self {
+        Self {
+            status: Some(Status::Applied),
+            path: Some(path.display().to_string()),
+            limit: Some(most),
+            newest_first: true,
+            ..Self::default()
+        }
+    }
+
+    fn admits(&self, digest: &Digest, now: DateTime<Utc>) -> bool {
+        let Summary { domain, task, proposed_by, subject, marked, .. } = &digest.summary;
+        let is = |wanted: &Option<String>, found: Option<&String>| {
+            wanted.as_ref().is_none_or(|wanted| Some(wanted) == found)
+        };
+        let status = digest.status(now);
+        let marked = marked.as_deref().filter(|_| self.by_contract && digest.state == Verdict::Pending);
+        let has_status = |wanted: Status| match marked {
+            Some(marked) => marked == wanted.as_str(),
+            None => status == wanted,
+        };
+        let has_path = |path: &String| {
+            let path = path.trim_end_matches('/');
+            digest.files.iter().any(|file| {
+                let name = file.path.display().to_string();
+                name.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+        };
+        self.status.is_none_or(has_status)
+            && is(&self.domain, domain.as_ref())
+            && is(&self.task, task.as_ref())
+            && is(&self.by, Some(proposed_by))
+            && (!self.of_plans || task.as_ref().is_some_and(|task| task.starts_with("plan:")))
+            && self.subject.is_none_or(|wanted| wanted == *subject)
+            && self.path.as_ref().is_none_or(has_path)
+    }
+}
+
+impl Digest {
+    pub(super) fn status(&self, now: DateTime<Utc>) -> Status {
+        match self.state {
+            Verdict::Applied => Status::Applied,
+            Verdict::Rejected => Status::Rejected,
+            Verdict::Pending if now >= self.summary.expires_at => Status::Expired,
+            Verdict::Pending => Status::Pending,
+        }
+    }
+
+    fn is_pending(&self, now: DateTime<Utc>) -> bool {
+        self.status(now) == Status::Pending
+    }
+}
+
+/// The rows of a question that have a proposal.
+fn digests<'r>(rows: impl IntoIterator<Item = &'r Row>) -> impl Iterator<Item = (&'r Row, &'r Digest)> {
+    rows.into_iter().filter_map(|row| Some((row, row.digest()?)))
+}
+
+// Lists.
+impl View<'_> {
+    /// The proposals that `filter` lets through, oldest first unless it says otherwise.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub fn proposals(&self, filter: &Filter, now: DateTime<Utc>) -> Result<Vec<Summary>> {
+        // Pending proposals never leave their refs.
+        let decided: Vec<Row> = match filter.status {
+            Some(Status::Pending) => Vec::new(),
+            _ => self.decided(None)?.collect(),
+        };
+        let rows = self.open()?.iter().chain(&decided);
+        let mut found: Vec<_> =
+            digests(rows).filter(|(_, digest)| filter.admits(digest, now)).collect();
+        let place = |digest: &Digest| (digest.summary.created_at, digest.summary.thread.clone());
+        found.sort_by_cached_key(|(_, digest)| place(digest));
+        if filter.newest_first {
+            found.reverse();
+        }
+        found.truncate(filter.limit.unwrap_or(usize::MAX));
+        self.summaries(found, &decided, now)
+    }
+
+    /// What lists show of `found`, which are among the rows of this view and `decided`.
+    fn summaries(
+        &self,
+        found: Vec<(&Row, &Digest)>,
+        decided: &[Row],
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Summary>> {
+        let all = digests(self.open()?.iter().chain(decided));
+        let mut ids: Vec<(ProposalId, &str)> =
+            all.map(|(row, digest)| (digest.summary.id.clone(), &*row.thread)).collect();
+        ids.sort_unstable();
+        let of = |(row, digest): (&Row, &Digest)| {
+            let short = &digest.summary.id;
+            let at = ids.partition_point(|known| *known < (short.clone(), &*row.thread));
+            let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+            let beside: Vec<_> = beside.filter_map(|at| ids.get(at)).map(|(id, _)| id.to_string()).collect();
+            let short_text = short.to_string();
+            let is_taken = beside.contains(&short_text);
+            let shared = |other: &String| {
+                let same = other.bytes().zip(short_text.bytes()).take_while(|(a, b)| a == b).count();
+                same.saturating_sub("prop_".len()) + 1
+            };
+            let id = if is_taken { ProposalId::long(&row.thread) } else { short.clone() };
+            let most = id.to_string().len() - "prop_".len();
+            let prefix = if is_taken { most } else { beside.iter().map(shared).max().unwrap_or(1) };
+            Summary {
+                id,
+                prefix: prefix.clamp(id::SHORTEST.min(most), most),
+                status: digest.status(now),
+                lines: digest.lines(),
+                space: if row.is_private { Space::Private } else { Space::Shared },
+                ..digest.summary.clone()
+            }
+        };
+        Ok(found.into_iter().map(of).collect())
+    }
+
+    /// The ids of [`View::proposals`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn ids_of(&self, filter: &Filter, now: DateTime<Utc>) -> Result<Vec<ProposalId>> {
+        Ok(self.proposals(filter, now)?.into_iter().map(|summary| summary.id).collect())
+    }
+
+    /// The open ones that `is_wanted` lets through, oldest first.
+    fn listed(
+        &self,
+        now: DateTime<Utc>,
+        is_wanted: impl Fn(&Digest) -> bool,
+    ) -> Result<Vec<Summary>> {
+        let mut found: Vec<_> = digests(self.open()?).filter(|(_, it)| is_wanted(it)).collect();
+        found.sort_by_cached_key(|(row, it)| (it.summary.created_at, row.thread.clone()));
+        self.summaries(found, &[], now)
+    }
+
+    /// The proposals that are pending at `now` and change the file `path`, oldest first.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn touching(&self, path: &RepoPath, now: DateTime<Utc>) -> Result<Vec<Summary>> {
+        self.listed(now, |it| it.is_pending(now) && it.files.iter().any(|file| file.path == *path))
+    }
+
+    /// Proposals that were decided differently in two clones, oldest first. They keep their refs until that is
+    /// settled.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn contested(&self, now: DateTime<Utc>) -> Result<Vec<Summary>> {
+        self.listed(now, |digest| digest.summary.contested)
+    }
+
+    /// A pending proposal with the same `digest` of changes, in `space`.
+    pub(super) fn duplicate(
+        &self,
+        digest: &str,
+        space: Space,
+        now: DateTime<Utc>,
+    ) -> Result<Option<ProposalId>> {
+        let is_it = |it: &Digest| it.summary.digest == digest && it.is_pending(now);
+        Ok(self.listed(now, is_it)?.into_iter().find(|it| it.space == space).map(|it| it.id))
+    }
+
+    /// The only proposal but `id` that is pending at `now` and makes `entry` of the file `path`.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn only_one_making(
+        &self,
+        (path, entry): (&RepoPath, &Entry),
+        id: &ProposalId,
+        now: DateTime<Utc>,
+    ) -> Result<Option<ProposalId>> {
+        let makes = |digest: &Digest| {
+            digest.is_pending(now)
+                && digest.files.iter().any(|it| it.path == *path && it.after.as_ref() == Some(entry))
+        };
+        let mut found = self.listed(now, makes)?;
+        found.retain(|summary| !id.is_of(&summary.thread));
+        Ok(if found.len() == 1 { found.pop().map(|only| only.id) } else { None })
+    }
+
+    /// True if anything has ever been recorded.
+    pub fn has_events(&self) -> bool {
+        self.threads.ids().is_ok_and(|ids| !ids.is_empty())
+            || self.threads.ledger().is_ok_and(|ledger| !ledger.chunks().is_empty())
+    }
+
+    /// True if a proposal is pending at `now`.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn has_pending(&self, now: DateTime<Utc>) -> Result<bool> {
+        Ok(self.count_pending(now)? > 0)
+    }
+
+    /// How many proposals are pending at `now`.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn count_pending(&self, now: DateTime<Utc>) -> Result<usize> {
+        Ok(digests(self.open()?).filter(|(_, digest)| digest.is_pending(now)).count())
+    }
+
+    /// When the last of the `most` newest applied proposals was decided.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn last_applied(&self, most: usize) -> Result<Option<DateTime<Utc>>> {
+        let of = |digest: &Digest| {
+            (digest.state == Verdict::Applied).then_some((digest.summary.created_at, digest.decided))
+        };
+        let mut found: Vec<_> = digests(self.open()?).filter_map(|(_, it)| of(it)).collect();
+        if found.len() < most {
+            // Decided threads leave their refs in the order of their age.
+            found.extend(self.decided(None)?.filter_map(|row| of(row.digest()?)));
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        let last = found.into_iter().take(most).filter_map(|(_, decided)| decided).max();
+        Ok(last.and_then(|last| Utc.timestamp_millis_opt(last).single()))
+    }
+
+    /// The memory proposals with a staging id that were decided or ran out last, at most `most`, the
+    /// latest first.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn settled(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<ProposalId>> {
+        let decided: Vec<Row> = self.decided(Some("\"staging\":\""))?.collect();
+        let of = |(row, it): (&Row, &Digest)| {
+            it.staging.as_ref()?;
+            let ran_out = || it.summary.expires_at.timestamp_millis();
+            let at = it.decided.or_else(|| (!it.is_pending(now)).then(ran_out))?;
+            Some((at, it.summary.created_at, it.summary.id.clone(), row.thread.clone()))
+        };
+        let mut found: Vec<_> = digests(self.open()?.iter().chain(&decided)).filter_map(of).collect();
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(found.into_iter().take(most).map(|(_, _, id, _)| id).collect())
+    }
+
+    /// Threads of which pending refs and projections have to follow, at most `most`.
+    pub(super) fn due(&self, now: DateTime<Utc>, most: usize) -> Result<BTreeSet<ObjectId>> {
+        let due = digests(self.open()?).filter(|(row, digest)| row.is_due(digest.is_pending(now)));
+        let ids = due.filter_map(|(row, _)| ObjectId::from_hex(row.thread.as_bytes()).ok());
+        Ok(ids.take(most).collect())
+    }
+}
+
+// Files.
+impl View<'_> {
+    /// The steps that people's decisions have made of the file at `path`: of many, those of the
+    /// newest proposals.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn approved_steps(&self, path: &RepoPath) -> Result<Vec<(ProposalId, Step)>> {
+        let decided: Vec<Row> = self.decided(Some(&memo::spelled(path)))?.collect();
+        let mut rows: Vec<_> = digests(self.open()?.iter().chain(&decided)).collect();
+        rows.sort_by_key(|(_, digest)| std::cmp::Reverse(digest.summary.created_at));
+        let steps = rows.into_iter().flat_map(|(_, digest)| {
+            let steps = digest.approved.iter().filter(|(at, ..)| at == path);
+            steps.map(|(path, before, after)| {
+                let (path, before, after) = (path.clone(), before.clone(), after.clone());
+                (digest.summary.id.clone(), Step { path, before, after })
+            })
+        });
+        Ok(steps.take(MOST_STEPS).collect())
+    }
+
+    /// Whether a person's decision has made `after` of the file at `path`.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn has_step_to(&self, path: &RepoPath, after: &Option<Entry>) -> Result<bool> {
+        let makes = |row: &Row| {
+            let mut steps = row.digest().into_iter().flat_map(|digest| &digest.approved);
+            steps.any(|(at, _, to)| at == path && to == after)
+        };
+        Ok(self.open()?.iter().any(makes)
+            || self.decided(Some(&memo::spelled(path)))?.any(|row| makes(&row)))
+    }
+
+    /// Hands each file that an undecided proposal changes to `each`, by path: with the proposal's id
+    /// and both sides.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn open_paths(
+        &self,
+        mut each: impl FnMut(&RepoPath, &ProposalId, [Option<&Entry>; 2]),
+    ) -> Result<()> {
+        let open = digests(self.open()?).filter(|(_, digest)| digest.state == Verdict::Pending);
+        let mut files: Vec<_> =
+            open.flat_map(|(_, it)| it.files.iter().map(move |file| (file, &it.summary.id))).collect();
+        files.sort_by_key(|(file, id)| (&file.path, *id));
+        for (file, id) in files {
+            each(&file.path, id, [file.before.as_ref(), file.after.as_ref()]);
+        }
+        Ok(())
+    }
+
+    /// The private proposals and patches that may have made something of the file at `path`.
+    pub(super) fn private_at(&self, path: &RepoPath) -> Result<Vec<ObjectId>> {
+        let is_it = |row: &&Row| {
+            let at = match &row.subject {
+                About::Proposal(it) => {
+                    it.files.iter().any(|file| file.path == *path)
+                        || it.made.iter().any(|(made, _)| made == path)
+                }
+                About::Patch(paths) => paths.contains(path),
+                _ => false,
+            };
+            row.is_private && at
+        };
+        let decided: Vec<Row> = self.decided(Some(&memo::spelled(path)))?.collect();
+        let rows = self.open()?.iter().chain(&decided).filter(is_it);
+        Ok(rows.filter_map(|row| ObjectId::from_hex(row.thread.as_bytes()).ok()).collect())
+    }
+
+    /// What pending proposals have to do with each other; those with no relation are left out. `is_present` says
+    /// whether HEAD or the work tree has that content of a file, which is named as `RepoPath::display` has it; it
+    /// is asked only where another proposal makes the same.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn relations(
+        &self,
+        now: DateTime<Utc>,
+        mut is_present: impl FnMut(&str, &Entry) -> bool,
+    ) -> Result<BTreeMap<ProposalId, Relations>> {
+        let mut pending: Vec<&Digest> =
+            digests(self.open()?).map(|(_, it)| it).filter(|it| it.is_pending(now)).collect();
+        pending.sort_by_cached_key(|it| (it.summary.created_at, it.summary.thread.clone()));
+        let (mut recorded, mut left) = (BTreeMap::new(), MOST_LEFT);
+        for upper in &pending {
+            let Some(on) = &upper.on else { continue };
+            let lower = pending.iter().find(|it| on.proposal.is_of(&it.summary.thread));
+            // A proposal that stands on itself, as somebody else's event may say, stands on nothing.
+            if let Some(lower) = lower.filter(|lower| lower.summary.thread != upper.summary.thread) {
+                let is_revised = lower.summary.revision != on.revision;
+                let id = lower.summary.id.clone();
+                recorded.insert(upper.summary.id.clone(), Lower { id, is_revised });
+                continue;
+            }
+            // A younger proposal may make now what a decision on the lower one has left out.
+            let id = &upper.summary.id;
+            for (path, base) in
+                upper.files.iter().filter_map(|file| Some((&file.path, file.before.as_ref()?)))
+            {
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+                if let Some(lower) = self.only_one_making((path, base), id, now)?
+                    && !is_present(&path.display().to_string(), base)
+                {
+                    recorded.entry(id.clone()).or_insert(Lower { id: lower, is_revised: false });
+                }
+            }
+        }
+        Ok(relations(&opened(&pending), &recorded, is_present))
+    }
+
+    /// Findings in the content of a revision, as [`View::keep_marks`] has kept them for `basis`.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn known_marks(&self, basis: &str, revision: &str) -> Result<Option<String>> {
+        let found = digests(self.open()?).find(|(_, it)| it.summary.revision == revision);
+        let marks = found.and_then(|(_, digest)| digest.marks.as_ref());
+        Ok(marks.filter(|(known, _)| known == basis).map(|(_, marks)| marks.clone()))
+    }
+
+    /// Keeps the marks of pending revisions, as text, which count as long as `basis` is the same.
+    pub fn keep_marks<'m>(&self, basis: &str, marks: impl Iterator<Item = (&'m str, String)>) {
+        let Ok(open) = self.open() else { return };
+        let mut rows = Vec::new();
+        for (revision, marks) in marks {
+            let found = open.iter().find(|row| {
+                row.digest().is_some_and(|digest| digest.summary.revision == revision)
+            });
+            let mut row = found.cloned();
+            if let Some(digest) = row.as_mut().and_then(Row::digest_mut) {
+                digest.marks = Some((basis.to_owned(), marks));
+            }
+            rows.extend(row);
+        }
+        memo::note(self.store(), &rows);
+    }
+}
+
+/// The files that several of `pending` change, and what each makes of them. Files that few change come first.
+fn opened(pending: &[&Digest]) -> Vec<Open> {
+    let mut count: BTreeMap<&RepoPath, usize> = BTreeMap::new();
+    for file in pending.iter().flat_map(|digest| &digest.files) {
+        *count.entry(&file.path).or_default() += 1;
+    }
+    let mut shared: Vec<(usize, &RepoPath)> =
+        count.into_iter().filter(|(_, count)| *count > 1).map(|(path, count)| (count, path)).collect();
+    shared.sort_unstable();
+    let mut sum = 0;
+    let within = |(count, path): (usize, _)| {
+        sum += count;
+        (sum <= MOST_TOUCHES).then_some(path)
+    };
+    let shared: BTreeSet<&RepoPath> = shared.into_iter().map_while(within).collect();
+    let mut ranges = MOST_RANGES;
+    let mut lines = |lines: &Option<Vec<Range<u32>>>| {
+        let lines = lines.as_ref()?;
+        ranges = ranges.checked_sub(lines.len())?;
+        Some(lines.clone())
+    };
+    let mut open = Vec::new();
+    for digest in pending {
+        let files = digest.files.iter().filter(|file| shared.contains(&file.path));
+        let touches: Vec<Touch> = files
+            .map(|file| Touch {
+                path: file.path.display().to_string(),
+                before: file.before.clone(),
+                after: file.after.clone(),
+                lines: lines(&file.lines),
+            })
+            .collect();
+        if touches.is_empty() {
+            continue;
+        }
+        let earlier = digest.made.iter();
+        let earlier = earlier.filter_map(|(path, made)| Some((path.display().to_string(), made.clone()?)));
+        open.push(Open { id: digest.summary.id.clone(), touches, earlier: earlier.collect() });
+    }
+    open
+}
+
+// Names.
+impl View<'_> {
+    /// The one proposal that `text` (an id or the beginning of one) names, open or closed.
+    ///
+    /// # Errors
+    /// `invalid_id`, `proposal_not_found`, `ambiguous_id` with the candidates.
+    pub fn resolve(&self, text: &str) -> Result<ProposalId> {
+        if text.len() > DATE
+            && let Some(id) = self.staged(text)?
+        {
+            return Ok(id);
+        }
+        let prefix = id::normalize(text)?;
+        let threads = self.threads.find(&id::hex_prefix(&prefix))?;
+        let long = |thread: &ObjectId| ProposalId::long(&thread.to_string());
+        let mut found: Vec<ObjectId> = threads.into_iter().collect();
+        found.retain(|thread| long(thread).to_string().starts_with(&prefix));
+        match &found[..] {
+            [one] => {
+                let short = ProposalId::from_event(&one.to_string());
+                let same = self.threads.find(&id::hex_prefix(short.as_str()))?;
+                let same = same.iter().filter(|other| short.is_of(&other.to_string())).count();
+                Ok(if same > 1 { long(one) } else { short })
+            }
+            [] => {
+                let purged = self.purged()?.into_iter().map(|record| ProposalId::long(&record.thread));
+                let mut purged = purged.filter(|id| id.to_string().starts_with(&prefix));
+                match (purged.next(), purged.next()) {
+                    (Some(only), None) => Ok(only),
+                    _ => Err(not_found(text)),
+                }
+            }
+            several => {
+                let short = |thread: &ObjectId| ProposalId::from_event(&thread.to_string());
+                let shorts: BTreeSet<ProposalId> = several.iter().map(short).collect();
+                let ids: Vec<ProposalId> = match shorts.len() == several.len() {
+                    true => several.iter().take(6).map(short).collect(),
+                    false => several.iter().take(6).map(long).collect(),
+                };
+                let about = |id: &ProposalId| self.proposal(id).ok().and_then(|it| it.description);
+                let named: Vec<String> = ids.iter().map(|id| named(id, about(id))).collect();
+                let message = format!("'{text}' begins several ids: {}", named.join(", "));
+                let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+                Err(Error::new(&codes::AMBIGUOUS_ID, message)
+                    .with("candidates", ids)
+                    .hint("type more characters of the one you mean"))
+            }
+        }
+    }
+
+    /// The memory proposal whose staging id is `text`, or the only one whose id begins so.
+    ///
+    /// # Errors
+    /// `ambiguous_id` with the proposals, also where several have the very id: nothing keeps another clone from
+    /// bringing a second one.
+    pub fn staged(&self, text: &str) -> Result<Option<ProposalId>> {
+        if !is_staging_id(text) {
+            return Ok(None);
+        }
+        let mut found = self.staging(text)?;
+        if found.iter().any(|(id, _)| id == text) {
+            found.retain(|(id, _)| id == text);
+        }
+        match &found[..] {
+            [] => Ok(None),
+            [(_, id)] => Ok(Some(id.clone())),
+            several => {
+                let named: Vec<String> =
+                    several.iter().take(6).map(|(staging, id)| format!("{staging} ({id})")).collect();
+                let ids: Vec<String> = several.iter().map(|(_, id)| id.to_string()).collect();
+                let message = format!("'{text}' names several memory proposals: {}", named.join(", "));
+                Err(Error::new(&codes::AMBIGUOUS_ID, message)
+                    .with("candidates", ids)
+                    .hint("give more of it, or the proposal's own id (prop_…)"))
+            }
+        }
+    }
+
+    /// The memory proposals whose staging id begins with `prefix`, newest first.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn staging(&self, prefix: &str) -> Result<Vec<(String, ProposalId)>> {
+        let decided: Vec<Row> = self.decided(Some(&format!("\"staging\":\"{prefix}")))?.collect();
+        let mut found: Vec<_> = digests(self.open()?.iter().chain(&decided))
+            .filter_map(|(_, it)| Some((it, it.staging.as_ref().filter(|id| id.starts_with(prefix))?)))
+            .collect();
+        found.sort_by_key(|(it, _)| std::cmp::Reverse((it.summary.created_at, it.summary.id.clone())));
+        Ok(found.into_iter().map(|(it, staging)| (staging.clone(), it.summary.id.clone())).collect())
+    }
+
+    /// [`View::resolve`] and [`View::proposal`] in one. `ID@REV` also holds the current revision to
+    /// the beginning of its event id.
+    ///
+    /// # Errors
+    /// As those; `revised_meanwhile`.
+    pub fn find(&self, text: &str) -> Result<Proposal> {
+        let (id, revision) = match text.split_once('@') {
+            None => (text, None),
+            Some((id, revision)) => (id, Some(revision)),
+        };
+        let proposal = self.proposal(&self.resolve(id)?)?;
+        revision.map_or(Ok(()), |revision| proposal.require_revision_prefix(revision))?;
+        Ok(proposal)
+    }
+
+    /// How many characters behind `prop_` suffice to name `proposal` among the open ones.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn prefix(&self, proposal: &ProposalId) -> Result<usize> {
+        let found: Vec<_> =
+            digests(self.open()?).filter(|(row, _)| proposal.is_of(&row.thread)).collect();
+        let found = self.summaries(found, &[], Utc::now())?;
+        Ok(found.first().map_or(id::SHORTEST, |summary| summary.prefix))
+    }
+}
+
+fn not_found(text: &str) -> Error {
+    Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{text}'"))
+        .with("proposal_id", text)
+        .hint("`aye list` shows the pending ones, `aye list --status all` all")
+}
+
+/// Whether a text is (the beginning of) a staging id, which starts with a date and a `T`.
+fn is_staging_id(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    !bytes.is_empty()
+        && text.is_ascii()
+        && bytes.iter().take(DATE).all(u8::is_ascii_digit)
+        && bytes.get(DATE).is_none_or(|byte| *byte == b'T')
+}
+
+/// An id with the beginning of its description.
+fn named(id: &ProposalId, description: Option<String>) -> String {
+    let line = description.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
+    match line.chars().count() {
+        0 => id.to_string(),
+        count if count <= MOST_NAMED => format!("{id} ({line})"),
+        _ => format!("{id} ({}…)", line.chars().take(MOST_NAMED).collect::<String>()),
+    }
+}
+
+/// One line of the log.
+#[derive(Clone, Debug)]
+pub struct LogEntry {
+    /// The proposal, or the patch or plan, that it is about.
+    pub id: ProposalId,
+    /// The event.
+    pub stamped: Stamped,
+}
+
+/// A direct patch.
+#[derive(Clone, Debug)]
+pub struct Patched {
+    /// Its id, of the same form as a proposal's.
+    pub id: ProposalId,
+    /// The event that records it.
+    pub stamped: Stamped,
+    /// The event that undid it.
+    pub undone: Option<Stamped>,
+}
+
+// Events.
+impl<'s> View<'s> {
+    /// Events, newest first: of one thread or of all.
+    ///
+    /// # Errors
+    /// As [`View::proposal`]; of all threads those that cannot be read are left out.
+    pub fn log(&self, id: Option<&ProposalId>, limit: Option<usize>) -> Result<Vec<LogEntry>> {
+        let mut all = Vec::new();
+        for page in self.log_pages(id, limit) {
+            all.extend(page?);
+        }
+        Ok(all)
+    }
+
+    /// The same in pages of at most [`PAGE`] events. A thread is read when its newest event is the next one, so
+    /// that the last few events of many threads cost few threads.
+    pub fn log_pages(&self, id: Option<&ProposalId>, limit: Option<usize>) -> LogPages<'_, 's> {
+        let left = limit.unwrap_or(usize::MAX);
+        let threads = || -> Result<BinaryHeap<Head>> {
+            if let Some(id) = id {
+                let whole = self.whole(id)?;
+                return Ok([Head { time: i64::MAX, id: whole, read: None }].into());
+            }
+            let decided: Vec<Row> = self.decided(None)?.collect();
+            let heads = self.open()?.iter().chain(&decided).filter_map(|row| {
+                let id = ObjectId::from_hex(row.thread.as_bytes()).ok();
+                id.map(|id| Head { time: row.last, id, read: None })
+            });
+            Ok(heads.collect())
+        };
+        let (heads, error) = match threads() {
+            Ok(heads) => (heads, None),
+            Err(error) => (BinaryHeap::new(), Some(error)),
+        };
+        LogPages { view: self, is_of_one: id.is_some(), left, heads, error }
+    }
+
+    /// The direct patches, oldest first, each with the event that undid it.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn patches(&self) -> Result<Vec<Patched>> {
+        let decided: Vec<Row> = self.decided(Some("\"subject\":{\"patch\":"))?.collect();
+        let mut found = Vec::new();
+        for row in self.open()?.iter().chain(&decided) {
+            let is_patch = matches!(row.subject, About::Patch(_));
+            let Ok(id) = ObjectId::from_hex(row.thread.as_bytes()) else { continue };
+            let Some(thread) = is_patch.then(|| self.thread_of(&id).ok()).flatten() else { continue };
+            let Some(stamped) = thread.history.first().cloned() else { continue };
+            let undone = undone_patch(&thread.history).cloned();
+            found.push(Patched { id: ProposalId::from_event(&row.thread), stamped, undone });
+        }
+        found.sort_by(|a, b| {
+            let place = |it: &Patched| (it.stamped.event.time, it.stamped.id.clone());
+            place(a).cmp(&place(b))
+        });
+        Ok(found)
+    }
+
+    /// The last event of the plan of `branch`, by time and id: each one is the whole plan.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn plan_tip(&self, branch: &str) -> Result<Option<Stamped>> {
+        Ok(self.plan_of(branch)?.map(|(_, stamped)| stamped))
+    }
+
+    /// The same with its thread.
+    pub(super) fn plan_of(&self, branch: &str) -> Result<Option<(ObjectId, Stamped)>> {
+        let word = format!("\"subject\":{{\"plan\":{}}}", memo::spelled(&branch));
+        let decided: Vec<Row> = self.decided(Some(&word))?.collect();
+        let is_it = |row: &&Row| matches!(&row.subject, About::Plan(of) if of == branch);
+        let mut rows: Vec<&Row> = self.open()?.iter().chain(&decided).filter(is_it).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.last));
+        let mut found: Option<(ObjectId, Stamped)> = None;
+        for row in rows {
+            let known = found.as_ref().map(|(_, it)| (it.event.time, it.id.clone()));
+            if known.as_ref().is_some_and(|(time, _)| time.timestamp_millis() > row.last) {
+                break;
+            }
+            let Ok(id) = ObjectId::from_hex(row.thread.as_bytes()) else { continue };
+            let Ok(thread) = self.thread_of(&id) else { continue };
+            let plans = thread.history.events().iter();
+            let plans = plans.filter(|it| matches!(it.event.data, Data::Plan(_)));
+            let last = plans.max_by_key(|it| (it.event.time, it.id.clone()));
+            if let Some(last) = last.filter(|it| known < Some((it.event.time, it.id.clone()))) {
+                found = Some((id, last.clone()));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The pages of [`View::log_pages`].
+pub struct LogPages<'v, 's> {
+    view: &'v View<'s>,
+    is_of_one: bool,
+    /// How many events may still come.
+    left: usize,
+    heads: BinaryHeap<Head>,
+    error: Option<Error>,
+}
+
+/// A thread of the log: the time of its next event, and its events, the next one last, once it is read.
+struct Head {
+    time: i64,
+    id: ObjectId,
+    read: Option<Vec<Stamped>>,
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.time, self.id).cmp(&(other.time, other.id))
+    }
+}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Head {}
+
+impl LogPages<'_, '_> {
+    /// The next event.
+    fn entry(&mut self) -> Option<Result<LogEntry>> {
+        loop {
+            let mut head = self.heads.pop()?;
+            let events = match &mut head.read {
+                Some(events) => events,
+                None => match self.view.thread_of(&head.id) {
+                    Ok(thread) => head.read.insert(thread.history.events().to_vec()),
+                    Err(error) if self.is_of_one => return Some(Err(error)),
+                    Err(_) => continue,
+                },
+            };
+            let Some(last) = events.last() else { continue };
+            let time = last.event.time.timestamp_millis();
+            let is_next = time == head.time || self.heads.peek().is_none_or(|next| next.time <= time);
+            let stamped = if is_next { events.pop() } else { None };
+            head.time = events.last().map_or(i64::MIN, |last| last.event.time.timestamp_millis());
+            let id = ProposalId::from_event(&head.id.to_string());
+            self.heads.push(head);
+            if let Some(stamped) = stamped {
+                return Some(Ok(LogEntry { id, stamped }));
+            }
+        }
+    }
+}
+
+impl Iterator for LogPages<'_, '_> {
+    type Item = Result<Vec<LogEntry>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.error.take() {
+            return Some(Err(error));
+        }
+        let most = self.left.min(PAGE);
+        let mut page = Vec::new();
+        while page.len() < most {
+            match self.entry() {
+                None => break,
+                Some(Ok(entry)) => page.push(entry),
+                Some(Err(error)) => {
+                    self.left = 0;
+                    return Some(Err(error));
+                }
+            }
+        }
+        self.left = if page.len() < most { 0 } else { self.left - page.len() };
+        (!page.is_empty()).then_some(Ok(page))
+    }
+}

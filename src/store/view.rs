@@ -1,0 +1,315 @@
+//! The store as it is now: the threads, their memo, and the questions that both answer.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use gix::ObjectId;
+
+use super::memo::{self, Row};
+use super::purge::PurgeRecord;
+use super::thread::{Thread, Threads};
+use super::trouble::Trouble;
+use super::{Space, Store};
+use crate::changeset::RepoPath;
+use crate::error::{Error, Result};
+use crate::proposal::{Event, Proposal, ProposalId, Stamped, codes as proposal_codes, fold, id};
+
+/// Threads that a view keeps once they were read. A check of more reads them again.
+const MOST_KEPT: usize = 4_096;
+
+/// Moves of files in a range of commits.
+pub type Moves = Rc<[(RepoPath, RepoPath)]>;
+
+/// The state of the store when this was made: refs are read once, commits when they are asked for. Nothing is
+/// locked. A proposal is always folded from its commits; lists come from the [memo](super::memo).
+pub struct View<'s> {
+    store: &'s Store,
+    pub(super) threads: Threads<'s>,
+    read: RefCell<HashMap<ObjectId, Rc<Thread>>>,
+    open: OnceCell<Vec<Row>>,
+    /// The lines of the ledger's threads.
+    decided: OnceCell<Vec<u8>>,
+    moves: RefCell<BTreeMap<String, Moves>>,
+}
+
+/// The tips of a thread when it was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tips {
+    /// This clone's own.
+    pub(super) own: Option<ObjectId>,
+    /// All that no other one reaches, sorted.
+    pub(super) all: Vec<ObjectId>,
+}
+
+impl Store {
+    /// The store's present state.
+    ///
+    /// # Errors
+    /// `refs_unsupported`.
+    pub fn view(&self) -> Result<View<'_>> {
+        Ok(View {
+            store: self,
+            threads: Threads::new(self),
+            read: RefCell::default(),
+            open: OnceCell::new(),
+            decided: OnceCell::new(),
+            moves: RefCell::default(),
+        })
+    }
+}
+
+impl<'s> View<'s> {
+    /// The store that this is of.
+    pub fn store(&self) -> &'s Store {
+        self.store
+    }
+
+    /// Whether no ref has moved since.
+    pub fn is_current(&self) -> bool {
+        self.threads.is_current().unwrap_or_default()
+    }
+
+    /// The state of all refs: two views with the same one answer alike.
+    pub fn state(&self) -> String {
+        super::refs::stamp(self.store.repository())
+    }
+
+    /// The view after this clone has moved its refs of the threads `moved`. No other thread is looked at again.
+    pub(super) fn after(&self, moved: &[ObjectId]) -> Result<Self> {
+        let next = self.store.view()?;
+        let kept = self.read.borrow();
+        let kept = kept.iter().filter(|(id, _)| !moved.contains(id));
+        next.read.borrow_mut().extend(kept.map(|(id, thread)| (*id, Rc::clone(thread))));
+        if let Some(open) = self.open.get() {
+            let mut rows = open.clone();
+            for id in moved {
+                let before = rows.iter().position(|row| row.thread == id.to_string());
+                let before = before.map(|at| rows.swap_remove(at));
+                rows.push(next.fresh_row(id, before.as_ref())?);
+            }
+            rows.sort_unstable_by(|a, b| a.thread.cmp(&b.thread));
+            let _ = next.open.set(rows);
+        }
+        Ok(next)
+    }
+
+    /// The row of the thread `id`, made of its commits.
+    fn fresh_row(&self, id: &ObjectId, before: Option<&Row>) -> Result<Row> {
+        let mut row = Row::of(self.store, &*self.thread_of(id)?, self.threads.key(id)?);
+        if let Some(before) = before {
+            row.succeed(before);
+        }
+        Ok(row)
+    }
+
+    /// The row of the open thread `id`.
+    pub(super) fn row(&self, id: &ObjectId) -> Option<Row> {
+        let id_text = id.to_string();
+        match self.open.get() {
+            Some(rows) => rows.iter().find(|row| row.thread == id_text).cloned(),
+            None => self.fresh_row(id, None).ok(),
+        }
+    }
+
+    /// How the proposal of the thread `id` is called in refs and files: by its long id where an open thread
+    /// has the same short one.
+    pub(super) fn name(&self, id: &ObjectId) -> ProposalId {
+        let (id, short) = (id.to_string(), ProposalId::from_event(&id.to_string()));
+        let others = self.open.get().into_iter().flatten();
+        let mut others = others.filter(|row| row.thread != id && short.is_of(&row.thread));
+        if others.next().is_some() { ProposalId::long(&id) } else { short }
+    }
+
+    /// The rows of the threads that have refs, in the order of their ids.
+    pub(super) fn open(&self) -> Result<&[Row]> {
+        if self.open.get().is_none() {
+            let rows = memo::open(self.store, &self.threads)?;
+            for row in &rows {
+                self.store.notices.add(&row.troubles);
+            }
+            let _ = self.open.set(rows);
+        }
+        Ok(self.open.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// The rows of the threads that only the ledger has; of those with `word` in their line, where one is given.
+    pub(super) fn decided(&self, word: Option<&str>) -> Result<impl Iterator<Item = Row> + use<'_>> {
+        if self.decided.get().is_none() {
+            let _ = self.decided.set(memo::decided(self.store, &self.threads)?);
+        }
+        let open: std::collections::HashSet<&str> = match self.decided.get() {
+            Some(bytes) if !bytes.is_empty() => self.open()?.iter().map(|row| &*row.thread).collect(),
+            _ => std::collections::HashSet::new(),
+        };
+        let bytes = self.decided.get().map_or(&[][..], Vec::as_slice);
+        Ok(memo::rows_with(bytes, word).filter(move |row| !open.contains(&*row.thread)))
+    }
+
+    /// The whole id of the thread of `id`.
+    ///
+    /// # Errors
+    /// `proposal_not_found`, `proposal_purged`; `ambiguous_id` with the long ids.
+    pub(super) fn whole(&self, id: &ProposalId) -> Result<ObjectId> {
+        let mut found = self.threads.find(&id::hex_prefix(id.as_str()))?;
+        found.retain(|thread| id.is_of(&thread.to_string()));
+        let mut found = found.into_iter();
+        match (found.next(), found.next()) {
+            (None, _) => Err(self.missing(id)),
+            (Some(one), None) => Ok(one),
+            (Some(one), Some(two)) => {
+                let ids: Vec<String> = [one, two]
+                    .into_iter()
+                    .chain(found)
+                    .map(|thread| ProposalId::long(&thread.to_string()).to_string())
+                    .collect();
+                let why = format!("'{id}' is the short id of several threads: {}", ids.join(", "));
+                Err(Error::new(&proposal_codes::AMBIGUOUS_ID, why)
+                    .with("candidates", ids)
+                    .hint("type the long id of the one you mean"))
+            }
+        }
+    }
+
+    /// That there is no proposal `id`, or none any more.
+    fn missing(&self, id: &ProposalId) -> Error {
+        match self.purge_of(id) {
+            Ok(Some(record)) => record.error(),
+            Ok(None) => Error::new(&proposal_codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
+                .with("proposal_id", id.to_string())
+                .hint("`aye list --status all` shows all"),
+            Err(error) => error,
+        }
+    }
+
+    /// The thread of `id`, from its commits.
+    ///
+    /// # Errors
+    /// As [`View::proposal`].
+    pub fn thread(&self, id: &ProposalId) -> Result<Rc<Thread>> {
+        self.thread_of(&self.whole(id)?)
+    }
+
+    /// The thread that begins with the event `id`.
+    ///
+    /// # Errors
+    /// As [`View::proposal`].
+    pub(super) fn thread_of(&self, id: &ObjectId) -> Result<Rc<Thread>> {
+        if let Some(thread) = self.read.borrow().get(id) {
+            return Ok(Rc::clone(thread));
+        }
+        let thread = Rc::new(self.threads.read(id)?);
+        let aside: Vec<Trouble> = thread.aside.iter().map(|it| Trouble::of_ref(&thread, it)).collect();
+        self.store.notices.add(&aside);
+        let mut read = self.read.borrow_mut();
+        if read.len() >= MOST_KEPT {
+            read.clear();
+        }
+        read.insert(*id, Rc::clone(&thread));
+        Ok(thread)
+    }
+
+    /// A proposal with everything that happened to it, folded from its commits.
+    ///
+    /// # Errors
+    /// `proposal_not_found`, `proposal_purged`, `ambiguous_id`, `thread_damaged`, `thread_incomplete`.
+    pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
+        let proposal = self.folded(&self.whole(id)?)?;
+        Ok(Proposal { id: id.clone(), ..proposal.ok_or_else(|| self.missing(id))? })
+    }
+
+    /// The proposal of the thread `id`; `None` where that is about something else.
+    pub(super) fn folded(&self, id: &ObjectId) -> Result<Option<Proposal>> {
+        Ok(fold(&self.thread_of(id)?.history))
+    }
+
+    /// The tips of the thread of `id`, for a decision on what was shown.
+    ///
+    /// # Errors
+    /// As [`View::proposal`].
+    pub fn tips(&self, id: &ProposalId) -> Result<Tips> {
+        let thread = self.thread(id)?;
+        Ok(Tips { own: thread.own, all: thread.tips.clone() })
+    }
+
+    /// Whether a proposal is for others.
+    ///
+    /// # Errors
+    /// `proposal_not_found`, `proposal_purged`, `ambiguous_id`.
+    pub fn space(&self, id: &ProposalId) -> Result<Space> {
+        self.threads.space(&self.whole(id)?)
+    }
+
+    /// Whether `event` says that this clone has recorded it, under its present name or a former one.
+    pub fn is_from_here(&self, event: &Event) -> bool {
+        self.store.clone_ids().contains(&event.clone)
+    }
+
+    /// Whether this clone has recorded the event `stamped` of `id`: it says so, and a ref of this clone leads to it,
+    /// which no fetch can move.
+    ///
+    /// # Errors
+    /// As [`View::proposal`].
+    pub fn has_recorded(&self, id: &ProposalId, stamped: &Stamped) -> Result<bool> {
+        let thread = self.thread(id)?;
+        let own = thread.own.filter(|_| self.is_from_here(&stamped.event));
+        let own = own.and_then(|own| thread.history.at(&own.to_string()));
+        let places = own.zip(thread.history.at(&stamped.id));
+        Ok(places.is_some_and(|(own, at)| own == at || thread.history.saw(own, at)))
+    }
+
+    /// Whether the commit `hex` is an event of a thread, and of which space. For raw commits that are pushed.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub fn space_of_commit(&self, hex: &str) -> Result<Option<Space>> {
+        let Ok(commit) = ObjectId::from_hex(hex.as_bytes()) else { return Ok(None) };
+        let Some(id) = super::thread::first_of(self.store, commit) else { return Ok(None) };
+        let is_known = !self.threads.tips(&id)?.is_empty();
+        is_known.then(|| self.threads.space(&id)).transpose()
+    }
+
+    /// Whether this clone has private threads.
+    pub(super) fn has_private(&self) -> Result<bool> {
+        if self.open()?.iter().any(|row| row.is_private) {
+            return Ok(true);
+        }
+        Ok(self.threads.ledger()?.chunks().iter().any(|chunk| chunk.space == Space::Private))
+    }
+
+    /// The refs that are set aside, and the events that do not count.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub fn troubles(&self) -> Result<Vec<Trouble>> {
+        let mut found: Vec<Trouble> =
+            self.open()?.iter().flat_map(|row| row.troubles.iter().cloned()).collect();
+        found.extend(self.threads.ledger()?.aside().iter().map(Trouble::of_chunk));
+        Ok(found)
+    }
+
+    /// Moves of files in the commits of `range`: `read` is asked once, however many proposals want them.
+    pub fn moves_in(
+        &self,
+        range: String,
+        read: impl FnOnce() -> Vec<(RepoPath, RepoPath)>,
+    ) -> Moves {
+        self.moves.borrow_mut().entry(range).or_insert_with(|| read().into()).clone()
+    }
+
+    /// What was purged here, the latest last.
+    ///
+    /// # Errors
+    /// If a tombstone cannot be read.
+    pub fn purged(&self) -> Result<Vec<PurgeRecord>> {
+        super::purge::records(self.store, &self.threads)
+    }
+
+    /// The purge of `id`, if it was purged.
+    ///
+    /// # Errors
+    /// If a tombstone cannot be read.
+    pub fn purge_of(&self, id: &ProposalId) -> Result<Option<PurgeRecord>> {
+        Ok(self.purged()?.into_iter().find(|record| id.is_of(&record.thread)))
+    }
+}
