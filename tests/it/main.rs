@@ -129,6 +129,7 @@ mod status;
 mod store;
 mod support_itself;
 mod taking_back;
+mod threads;
 mod tools;
 mod trials;
 mod undo_staged;

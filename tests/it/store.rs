@@ -3,6 +3,12 @@
 use serde_json::json;
 
 use crate::support::Repo;
+use crate::support::clones::{exchange, thread};
+
+/// The ref of the clone's own history of a proposal.
+fn own(repo: &Repo, id: &str) -> String {
+    format!("refs/aye/p/{}", thread(repo, id))
+}
 
 fn repo_with_proposal() -> (Repo, String) {
     let repo = Repo::with(&[("f", "a\nb\n")]);
@@ -10,21 +16,19 @@ fn repo_with_proposal() -> (Repo, String) {
     (repo, id)
 }
 
-fn lane(repo: &Repo) -> String {
-    repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]).trim().to_owned()
-}
-
 #[test]
-fn the_lane_is_an_audit_log_for_plain_git() {
+fn a_thread_is_an_audit_log_for_plain_git() {
     let (repo, id) = repo_with_proposal();
     repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
-    let log = repo.git(&["log", "--format=%s", &lane(&repo)]);
-    assert_eq!(log, format!("reject {id}\npropose {id}: f"));
-    let tree = repo.git(&["ls-tree", "-r", "--name-only", &format!("{}~1", lane(&repo))]);
-    assert_eq!(tree, "after/f\nbefore/f\nevent.json");
-    let event = repo.git(&["cat-file", "blob", &format!("{}~1:event.json", lane(&repo))]);
-    let value: serde_json::Value = serde_json::from_str(&event).unwrap();
-    assert_eq!(value["kind"], "propose");
+    let own = own(&repo, &id);
+    let log = repo.git(&["log", "--format=%s", &own]);
+    assert_eq!(log, "reject: Why\npropose: Why");
+    let tree = repo.git(&["ls-tree", "-r", "--name-only", &format!("{own}~1")]);
+    assert_eq!(tree, "after/f\nbefore/f");
+    // Who and when are those of the event.
+    let who = repo.git(&["log", "-1", "--format=%an <%ae> %cn <%ce>", &own]);
+    let name = format!("{} <{}>", crate::support::NAME, crate::support::EMAIL);
+    assert_eq!(who, format!("{name} {name}"));
     repo.git(&["fsck", "--strict"]);
     repo.git(&["gc", "--quiet", "--prune=now"]);
     repo.aye(&["show", &id]).ok().says("rejected").says("-a").says("+A");
@@ -42,19 +46,23 @@ fn packed_refs_and_objects_are_read_too() {
 }
 
 #[test]
-fn the_cache_is_disposable() {
+fn the_memo_is_disposable() {
     let (repo, id) = repo_with_proposal();
-    let cache = ".git/aye/cache.sqlite";
-    assert!(repo.exists(cache));
-    repo.remove(cache);
-    repo.aye(&["list"]).ok().says(&id);
-    repo.write(cache, "this is no database");
-    repo.aye(&["list"]).ok().says(&id);
-    repo.write(cache, vec![0_u8; 8192]);
-    repo.aye(&["list"]).ok().says(&id);
-    repo.remove(cache);
-    std::fs::create_dir(repo.path(cache)).unwrap();
-    repo.aye(&["list"]).ok().says(&id);
+    repo.aye(&["list"]).ok();
+    for memo in [".git/aye/open", ".git/aye/decided"] {
+        for content in ["", "this is not a memo", "1\n\n\u{0}\n"] {
+            let _ = std::fs::remove_file(repo.path(memo));
+            repo.aye(&["list"]).ok().says(&id);
+            repo.write(memo, content);
+            repo.aye(&["list"]).ok().says(&id);
+        }
+        let _ = std::fs::remove_file(repo.path(memo));
+        std::fs::create_dir(repo.path(memo)).unwrap();
+        repo.aye(&["list"]).ok().says(&id);
+        repo.aye(&["comment", &id, "-m", "x"]).ok();
+        std::fs::remove_dir(repo.path(memo)).unwrap();
+    }
+    repo.aye(&["apply", &id, "--yes"]).ok();
 }
 
 #[test]
@@ -100,48 +108,29 @@ fn linked_work_trees_share_one_store() {
     run(&["list"]).ok().says(&id);
     let second = run(&["propose", "f", "--old", "b", "--new", "B"]).ok().id();
     repo.aye(&["list"]).ok().says(&id).says(&second);
-    assert_eq!(repo.git(&["for-each-ref", "refs/aye/log"]).lines().count(), 1);
+    assert_eq!(repo.git(&["for-each-ref", "refs/aye/p"]).lines().count(), 2);
     run(&["reject", &id, "--yes"]).ok();
     assert!(!repo.exists(&format!(".agent-memory/proposals/{id}")));
 }
 
+/// As a power cut leaves it, or nobody can tell what.
 #[test]
-fn a_broken_fetched_lane_is_named_and_can_be_set_aside() {
-    let (repo, _) = repo_with_proposal();
-    let tree = repo.git(&["write-tree"]);
-    let forged = repo.git(&["commit-tree", tree.trim(), "-m", "not an event"]);
-    repo.git(&["update-ref", "refs/aye/remotes/origin/badlane1", forged.trim()]);
-    repo.remove(".git/aye/cache.sqlite");
-    repo.aye(&["list"]).ok().says("Why").notes("badlane1");
-    repo.aye(&["doctor"]).exits(1).says("badlane1");
-    repo.aye(&["doctor", "--repair"]).ok();
-    let run = repo.aye(&["list"]).ok().says("Why");
-    assert_eq!(run.err(), "");
-}
-
-#[test]
-fn an_unreadable_ref_file_is_set_aside_and_the_lane_goes_back() {
+fn an_unreadable_own_ref_is_named_and_the_rest_goes_on() {
     let (repo, id) = repo_with_proposal();
-    let lane = format!(".git/{}", lane(&repo));
-    let tip = repo.text(&lane);
-    for content in ["", "garbage\n", "1234\n"] {
-        repo.write(&lane, content);
-        repo.write(".git/refs/aye/pending/prop_zzzzzzzzzz", content);
-        repo.aye(&["list"]).fails("lane_broken", 6);
-        repo.aye(&["doctor"]).exits(1).says("aye doctor --repair");
-        repo.aye(&["doctor", "--repair"]).ok().says("prop_zzzzzzzzzz");
-        assert_eq!(repo.text(&lane), tip);
-        repo.aye(&["list"]).ok().says(&id);
-        repo.git(&["fsck"]);
+    let other = repo.aye(&["propose", "f", "--old", "b", "--new", "B", "-q"]).ok().id();
+    let file = format!(".git/{}", own(&repo, &id));
+    let tip = repo.text(&file);
+    for content in ["".to_owned(), "not an id\n".into(), "1".repeat(40) + "\n"] {
+        repo.write(&file, content);
+        assert_ne!(repo.aye(&["apply", &id, "--yes"]).status, 0);
+        repo.aye(&["show", &other]).ok();
+        repo.aye(&["comment", &other, "-m", "x"]).ok();
+        repo.aye(&["doctor"]).exits(1);
+        repo.write(&file, &tip);
+        repo.aye(&["show", &id]).ok();
     }
-    // Nothing is left of a lane whose tip is not there, and git is content.
-    repo.write(".git/refs/aye/log/ffffffffffffffff", "1".repeat(40) + "\n");
-    repo.aye(&["list"]).ok().says(&id).notes("ffffffffffffffff");
-    repo.aye(&["doctor"]).exits(1).says(&"1".repeat(40));
-    repo.aye(&["doctor", "--repair"]).ok().says("refs/aye/log/ffffffffffffffff set aside");
     repo.aye(&["doctor"]).ok();
     repo.git(&["fsck"]);
-    repo.aye(&["list"]).ok().says(&id);
 }
 
 #[test]
@@ -178,8 +167,8 @@ fn what_no_other_clone_would_read_is_not_written() {
     repo.write("other", lines.join("\n!"));
     repo.aye(&["propose", "many", "--old-file", "many", "--new-file", "other"]).ok();
     repo.aye(&["list", "--json"]).ok().says(&id);
-    for line in repo.git(&["log", "--format=%T", "--glob=refs/aye/log/*"]).lines() {
-        let size = repo.git(&["cat-file", "-s", &format!("{line}:event.json")]);
+    for commit in repo.git(&["rev-list", "--glob=refs/aye/p/*"]).lines() {
+        let size = repo.git(&["cat-file", "-s", commit]);
         assert!(size.trim().parse::<usize>().unwrap() <= 1 << 20, "{size}");
     }
 }
@@ -229,23 +218,6 @@ fn agents_do_not_decide() {
     repo.aye(&["list"]).ok().says(&id);
 }
 
-#[test]
-fn a_locked_cache_is_no_error() {
-    let (repo, first) = repo_with_proposal();
-    let cache = repo.path(".git/aye/cache.sqlite");
-    // Behind by one event, and someone holds the write lock.
-    let saved = std::fs::read(&cache).unwrap();
-    let second = repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok().id();
-    for suffix in ["-wal", "-shm"] {
-        let _ = std::fs::remove_file(repo.path(&format!(".git/aye/cache.sqlite{suffix}")));
-    }
-    std::fs::write(&cache, saved).unwrap();
-    let connection = rusqlite::Connection::open(&cache).unwrap();
-    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-    repo.aye(&["list"]).ok().says(&first).says(&second);
-    assert!(repo.exists(".git/aye/cache.sqlite"), "a cache in use is not thrown away");
-}
-
 /// Another clone's decision reaches this one by `git fetch` alone; what stands for the proposal
 /// here goes with the next command that writes.
 #[test]
@@ -256,12 +228,7 @@ fn projections_follow_what_is_fetched() {
     };
     let mine = propose(&repo, "a", "A");
     let other = Repo::with(&[("f", "a b c\n")]);
-    let path = |repo: &Repo| repo.root().to_str().unwrap().to_owned();
-    let fetch = |to: &Repo, from: &Repo, name: &str| {
-        let refs = format!("refs/aye/log/*:refs/aye/remotes/{name}/*");
-        to.git(&["fetch", "-q", &path(from), &refs]);
-    };
-    fetch(&other, &repo, "first");
+    exchange(&other, &repo);
     let theirs = propose(&other, "b", "B");
     let has = |repo: &Repo, id: &str| {
         let refs = repo.git(&["for-each-ref", &format!("refs/aye/pending/{id}")]);
@@ -273,7 +240,7 @@ fn projections_follow_what_is_fetched() {
     other.aye(&["reject", &mine, "-m", "no", "--yes"]).ok();
     assert!(!has(&other, &mine));
 
-    fetch(&repo, &other, "second");
+    exchange(&repo, &other);
     repo.aye(&["list"]).ok().says(&theirs[..12]);
     assert!(has(&repo, &mine), "a reader writes nothing");
     propose(&repo, "c", "C");
@@ -281,12 +248,12 @@ fn projections_follow_what_is_fetched() {
     repo.aye(&["doctor"]).ok();
 
     repo.aye(&["apply", &theirs, "--mark-only", "--yes"]).ok();
-    fetch(&other, &repo, "first");
+    exchange(&other, &repo);
     other.aye(&["doctor"]).ok().says("sound: 1 pending");
     assert!(!has(&other, &theirs), "doctor does what the next writer would");
 }
 
-/// The result of a merge is in no proposal and in no commit of the project; the lane holds it.
+/// The result of a merge is in no proposal and in no commit of the project; the decision's tree holds it.
 #[test]
 fn a_merged_apply_can_be_undone_after_a_gc() {
     let text: String = (1..=9).map(|n| format!("line {n}\n")).collect();
@@ -297,8 +264,7 @@ fn a_merged_apply_can_be_undone_after_a_gc() {
     repo.aye(&["apply", &id, "--yes"]).ok();
     repo.git(&["reflog", "expire", "--expire=now", "--all"]);
     repo.git(&["gc", "--quiet", "--prune=now"]);
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log/"]);
-    let merged = repo.git(&["show", &format!("{lane}:after-0001/a.txt")]);
+    let merged = repo.git(&["show", &format!("{}:after/a.txt", own(&repo, &id))]);
     assert_eq!(merged, repo.text("a.txt").trim_end());
     // Later changes in other lines, which only the merged result tells apart.
     repo.write("a.txt", repo.text("a.txt").replace("line 5", "line five"));
@@ -374,71 +340,4 @@ fn an_object_in_a_pack_of_loose_objects_is_made_young() {
     let time = std::fs::metadata(&pack).expect("there").modified().expect("a time");
     assert!(time > old + std::time::Duration::from_hours(24), "still old");
     assert!(!repo.exists(&loose));
-}
-
-/// A remote with three proposals, and git and aye in a clone of it that `how` makes.
-fn cloned(how: &str) -> (Repo, std::path::PathBuf) {
-    let repo = Repo::with(&[("a.txt", "one\ntwo\nthree\nfour\n")]);
-    for word in ["one", "two", "three"] {
-        repo.aye(&["propose", "a.txt", "--old", word, "--new", "x"]).ok();
-    }
-    repo.git(&["config", "uploadpack.allowFilter", "true"]);
-    let clone = repo.outer().join("clone");
-    let url = format!("file://{}", repo.root().display());
-    let at = clone.to_str().expect("UTF-8").to_owned();
-    repo.program("git").args(&["clone", "--quiet", how, &url, &at]).run().ok();
-    let fetch = ["fetch", "--quiet", "origin", "+refs/aye/log/*:refs/aye/remotes/origin/*"];
-    let depth: &[&str] = if how.contains("depth") { &["--depth=1"] } else { &[] };
-    repo.program("git").dir(&clone).args(&fetch).args(depth).run().ok();
-    (repo, clone)
-}
-
-#[test]
-fn a_partial_clone_fetches_all_events_at_once() {
-    let (repo, clone) = cloned("--filter=blob:none");
-    let trace = repo.outer().join("trace");
-    let list = || repo.cmd(&["list", "--json"]).dir(&clone).env("GIT_TRACE2_EVENT", &trace);
-    let run = list().run().ok();
-    assert_eq!(run.json()["proposals"].as_array().expect("a list").len(), 3, "{}", run.err());
-    let started = |text: &str| text.matches("\"event\":\"start\"").count();
-    let fetches = std::fs::read_to_string(&trace).expect("git was run");
-    let first = fetches.lines().filter(|line| line.contains("\"start\"")).collect::<Vec<_>>();
-    assert!(first.iter().filter(|line| line.contains("\"fetch\"")).count() == 1, "{first:?}");
-    // The next command asks nobody.
-    std::fs::remove_file(&trace).expect("removed");
-    list().run().ok();
-    assert_eq!(std::fs::read_to_string(&trace).map_or(0, |text| started(&text)), 0);
-}
-
-#[test]
-fn a_partial_clone_without_its_remote_goes_on_and_says_so() {
-    let (repo, clone) = cloned("--filter=blob:none");
-    let away = repo.outer().join("away");
-    std::fs::rename(repo.root(), &away).expect("moved");
-    let cmd = |args: &[&str]| repo.cmd(args).dir(&clone);
-    let list = cmd(&["list"]).run().ok();
-    assert!(list.err().contains(" partial "), "{}", list.err());
-    cmd(&["doctor"]).run().exits(1).says("lane_incomplete");
-    // Back again, and one of the objects is there.
-    std::fs::rename(&away, repo.root()).expect("moved");
-    let lost = list.err();
-    let id = lost.split_once("git cat-file -e ").expect("a command").1;
-    let id: String = id.chars().take_while(char::is_ascii_hexdigit).collect();
-    repo.program("git").dir(&clone).args(&["cat-file", "-e", &id]).run().ok();
-    let json = cmd(&["list", "--json"]).run().ok().json();
-    assert_eq!(json["proposals"].as_array().expect("a list").len(), 3);
-}
-
-#[test]
-fn a_shallow_lane_stops_nothing_and_says_how_to_get_the_rest() {
-    let (repo, clone) = cloned("--depth=1");
-    let cmd = |args: &[&str]| repo.cmd(args).dir(&clone);
-    let list = cmd(&["list"]).run().ok();
-    assert_eq!(list.err().matches("is not in this shallow clone").count(), 1, "{}", list.err());
-    cmd(&["propose", "a.txt", "--old", "four", "--new", "x"]).run().ok();
-    let fetch =
-        ["fetch", "--quiet", "--unshallow", "origin", "+refs/aye/log/*:refs/aye/remotes/origin/*"];
-    repo.program("git").dir(&clone).args(&fetch).run().ok();
-    let json = cmd(&["list", "--json"]).run().ok().json();
-    assert_eq!(json["proposals"].as_array().expect("a list").len(), 4);
 }

@@ -199,9 +199,6 @@ impl Repo {
         }
         let new = Self::outside();
         copy(self.outer(), new.outer());
-        // A lane without a place is bound where it is: this is the same repository once more, and
-        // not a copy of it beside the first.
-        let _ = std::fs::remove_file(new.path(".git/aye/place"));
         new.clock.store(self.clock.load(Ordering::Relaxed), Ordering::Relaxed);
         new
     }
@@ -569,10 +566,10 @@ impl Cmd {
         self
     }
 
-    /// Runs it as on a build machine that writes the lane `name`.
+    /// Runs it as on a build machine that writes as the clone `name`.
     pub fn in_ci(self, name: &str) -> Self {
-        let lane = self.env("CI", "true").env("GIT_CONFIG_COUNT", "1");
-        lane.env("GIT_CONFIG_KEY_0", "aye.lane").env("GIT_CONFIG_VALUE_0", name)
+        let named = self.env("CI", "true").env("GIT_CONFIG_COUNT", "1");
+        named.env("GIT_CONFIG_KEY_0", "aye.clone").env("GIT_CONFIG_VALUE_0", name)
     }
 
     /// Starts it in another directory.
