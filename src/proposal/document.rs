@@ -8,9 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::Place;
-use super::event::{
-    Entry, Evidence, Incomplete, Marked, On, RevisionReason, Subject, timestamp,
-};
+use super::event::{Entry, Evidence, Incomplete, Marked, On, RevisionReason, Subject, timestamp};
 use super::state::{self, ChangesRequested, Decision, Revision, State};
 use super::statement::Target;
 use super::{Actor, ActorKind, Proposal, Status};

@@ -77,7 +77,8 @@ impl ProposalId {
 /// zeros.
 fn characters(event: &str) -> impl Iterator<Item = &'static str> {
     let bits = event.bytes().filter_map(|digit| char::from(digit).to_digit(16));
-    let bits: Vec<u32> = bits.flat_map(|digit| (0..4).rev().map(move |at| digit >> at & 1)).collect();
+    let bits: Vec<u32> =
+        bits.flat_map(|digit| (0..4).rev().map(move |at| digit >> at & 1)).collect();
     const TEXT: &str = "0123456789abcdefghjkmnpqrstvwxyz";
     (0..bits.len().div_ceil(5)).map(move |at| {
         let value = (0..5).fold(0, |value, bit| value << 1 | bits.get(at * 5 + bit).unwrap_or(&0));
@@ -97,10 +98,8 @@ pub fn begins(prefix: &str, event: &str) -> bool {
 pub fn hex_prefix(prefix: &str) -> String {
     let code = prefix.strip_prefix(PREFIX).unwrap_or(prefix);
     let value = |byte: u8| ALPHABET.iter().position(|known| *known == byte).unwrap_or_default();
-    let bits: Vec<usize> = code
-        .bytes()
-        .flat_map(|byte| (0..5).rev().map(move |at| value(byte) >> at & 1))
-        .collect();
+    let bits: Vec<usize> =
+        code.bytes().flat_map(|byte| (0..5).rev().map(move |at| value(byte) >> at & 1)).collect();
     let digit = |bits: &[usize]| bits.iter().fold(0, |digit, bit| digit << 1 | *bit as u32);
     // The bits that fill the last character up are no digit.
     let digits = (bits.len() / 4).min(if code.len() == MAX_LEN { 64 } else { 63 });
@@ -171,7 +170,11 @@ impl<'de> Deserialize<'de> for ProposalId {
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<ProposalId, E> {
                 let id = ProposalId::parse(text).map_err(E::custom)?;
-                if id.as_str() == text { Ok(id) } else { Err(E::custom("an id is written otherwise")) }
+                if id.as_str() == text {
+                    Ok(id)
+                } else {
+                    Err(E::custom("an id is written otherwise"))
+                }
             }
         }
         deserializer.deserialize_str(Text)

@@ -50,7 +50,8 @@ impl Blob {
 
     /// Whether each part has its form.
     pub fn is_valid(&self) -> bool {
-        is_mode(&self.mode) && is_id(&self.id) && is_sha256(&self.sha256)
+        let is_mode = self.mode.len() == 6 && self.mode.bytes().all(|b| matches!(b, b'0'..=b'7'));
+        is_mode && is_id(&self.id) && is_sha256(&self.sha256)
     }
 
     /// Mode and object id.
@@ -219,7 +220,7 @@ impl Manifest {
     pub fn fits(&self, changes: &[ChangeRecord], subject: Subject) -> bool {
         let own: HashMap<&RepoPath, &ChangeRecord> =
             changes.iter().map(|change| (&change.path, change)).collect();
-                let is_approved = |record: &Record| {
+        let is_approved = |record: &Record| {
             let is_memory = record.path.as_bstr().starts_with(MEMORY);
             match (&record.outcome, own.get(&record.path)) {
                 (ApprovedAs::Already, _) => true,
@@ -235,8 +236,7 @@ impl Manifest {
                     let is_same = |one: &Option<Blob>, other: &Option<Blob>| {
                         one.as_ref().map(Blob::key) == other.as_ref().map(Blob::key)
                     };
-                    let is_other =
-                        is_same(&before, &record.now) && !is_same(&after, &record.after);
+                    let is_other = is_same(&before, &record.now) && !is_same(&after, &record.after);
                     change.origin.is_some() || !is_other
                 }
             }
@@ -300,11 +300,6 @@ fn side(text: &str) -> Option<Option<Blob>> {
     let (mode, id, sha256) = (parts.next()?, parts.next()?, parts.next()?);
     let blob = Blob { mode: mode.into(), id: id.into(), sha256: sha256.into() };
     (parts.next().is_none() && blob.is_valid()).then_some(Some(blob))
-}
-
-/// Six octal digits.
-pub(super) fn is_mode(text: &str) -> bool {
-    text.len() == 6 && text.bytes().all(|byte| (b'0'..=b'7').contains(&byte))
 }
 
 #[cfg(test)]

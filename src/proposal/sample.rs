@@ -82,6 +82,7 @@ pub(crate) fn manifest(changes: &[ChangeRecord]) -> Manifest {
 }
 
 /// A thread that grows. Events are named by the order in which they were added.
+#[derive(Debug)]
 pub(crate) struct Thread {
     pub(crate) events: Vec<Stamped>,
     /// Seconds of the clock of whoever writes next.

@@ -361,9 +361,7 @@ impl Proposal {
     /// True where `actor`, writing in `clone`, is the one who proposed it: same name, kind and
     /// clone. Another session of the same agent in the same clone is the same proposer.
     pub fn is_proposed_by(&self, actor: &Actor, clone: Option<&str>) -> bool {
-        self.actor.kind == actor.kind
-            && self.actor.name == actor.name
-            && clone == Some(&self.clone)
+        self.actor.kind == actor.kind && self.actor.name == actor.name && clone == Some(&self.clone)
     }
 
     /// Whether `revision` is by the proposer: same name and kind, in whichever clone.

@@ -224,15 +224,30 @@ impl Statement {
             (self.format == FORMAT, "format is not known"),
             (!matches!(self.evidence, Evidence::Other(_)), "evidence is not known"),
             (is_sha(&self.ends) && is_sha(&self.group), "lists are not named by SHA-256"),
-            (is_sha256(&self.seen) && is_sha(&self.reason_sha256), "texts are not named by SHA-256"),
+            (
+                is_sha256(&self.seen) && is_sha(&self.reason_sha256),
+                "texts are not named by SHA-256",
+            ),
             (self.reason.is_none() || self.reason_sha256.is_none(), "reason stands there twice"),
-            (is_blob(&self.manifest) && is_blob(&self.policy), "blobs are not named by id and SHA-256"),
-            (is_event(&self.proposal) && is_event(&self.revision), "events are not named by id and SHA-256"),
-            (self.proposal.is_some() == self.revision.is_some() && is_about_one, "subject is not one"),
+            (
+                is_blob(&self.manifest) && is_blob(&self.policy),
+                "blobs are not named by id and SHA-256",
+            ),
+            (
+                is_event(&self.proposal) && is_event(&self.revision),
+                "events are not named by id and SHA-256",
+            ),
+            (
+                self.proposal.is_some() == self.revision.is_some() && is_about_one,
+                "subject is not one",
+            ),
             (self.range.as_ref().is_none_or(is_range), "range has no ids"),
             (self.target.commit.as_deref().is_none_or(is_id), "target is no id"),
             (self.repository.as_ref().is_none_or(is_repository), "repository is not 32 digits"),
-            ([self.lines, self.shown].into_iter().flatten().all(|count| count <= MAX_COUNT), "counts are too large"),
+            (
+                [self.lines, self.shown].into_iter().flatten().all(|count| count <= MAX_COUNT),
+                "counts are too large",
+            ),
         ];
         forms.into_iter().find(|(holds, _)| !holds).map(|(_, what)| what)
     }

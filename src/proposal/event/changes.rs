@@ -7,9 +7,8 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::data::or_default;
-use super::is_id;
 use crate::changeset::{File, FileChange, Mode, Occurrence, RepoPath, Snippet, sensitive};
-use crate::proposal::manifest::{self, Blob};
+use crate::proposal::manifest::Blob;
 
 /// A blob and its mode.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -47,11 +46,6 @@ impl Entry {
     /// The blob `id` (hex) with the mode that `mode` says.
     pub fn new(id: impl Into<String>, mode: &str) -> Self {
         Self { id: id.into(), mode: known_mode(mode) }
-    }
-
-    /// Whether id and mode have their form.
-    pub(super) fn is_valid(&self) -> bool {
-        is_id(&self.id) && manifest::is_mode(&self.mode)
     }
 
     /// True for a regular file, executable or not: what is no symlink and no submodule.
@@ -128,9 +122,6 @@ impl TryFrom<Line> for ChangeRecord {
         if ![&line.before, &line.after].into_iter().flatten().all(Blob::is_valid) {
             return Err("a side of a change is not named by mode, id and SHA-256");
         }
-        if !line.snippets.iter().all(SnippetRecord::is_valid) {
-            return Err("a snippet replaces no occurrence");
-        }
         let entry = |side: &Option<Blob>| side.as_ref().map(Blob::entry);
         Ok(Self {
             before: entry(&line.before),
@@ -190,15 +181,12 @@ pub struct SnippetRecord {
     #[serde(with = "crate::changeset::bytes")]
     pub new: Vec<u8>,
     /// `unique`, `all`, or a number from 1.
-    #[serde(default = "unique", skip_serializing_if = "is_unique", deserialize_with = "occurrence")]
+    #[serde(
+        default = "unique",
+        skip_serializing_if = "is_unique",
+        deserialize_with = "occurrence"
+    )]
     pub occurrence: String,
-}
-
-impl SnippetRecord {
-    fn is_valid(&self) -> bool {
-        let is_number = |text: &str| text.parse::<u32>().is_ok_and(|n| n > 0 && n.to_string() == text);
-        matches!(self.occurrence.as_str(), "unique" | "all") || is_number(&self.occurrence)
-    }
 }
 
 fn unique() -> String {

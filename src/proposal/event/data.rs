@@ -5,10 +5,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::words::{
-    CommentKind, Evidence, FileOutcome, InputForm, RevisionReason, Verdict,
-};
-use super::{ChangeRecord, Entry, is_id, is_sha256, times};
+use super::words::{CommentKind, Evidence, FileOutcome, InputForm, RevisionReason, Verdict};
+use super::{ChangeRecord, Entry, times};
 use crate::changeset::RepoPath;
 use crate::proposal::statement::Target;
 use crate::proposal::{Actor, ProposalId};
@@ -202,7 +200,11 @@ pub struct Comment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// Absent for a plain remark.
-    #[serde(default, skip_serializing_if = "CommentKind::is_plain", deserialize_with = "or_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "CommentKind::is_plain",
+        deserialize_with = "or_default"
+    )]
     pub kind: CommentKind,
     /// What a suggestion would have in place of its lines; empty to delete them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -368,70 +370,7 @@ impl Data {
     }
 
     /// The data of a `kind` of this version; of any other kind as they are.
-    ///
-    /// # Errors
-    /// What is wrong with data that are none of their kind.
-    pub(super) fn read(kind: &str, data: Value) -> Result<Self, String> {
-        let data = Self::of_kind(kind, data).map_err(|error| error.to_string())?;
-        if data.has_forms() { Ok(data) } else { Err(format!("a value of {kind} has not its form")) }
-    }
-
-    /// Whether ids, hashes and modes are some.
-    fn has_forms(&self) -> bool {
-        let id = |id: &Option<String>| id.as_deref().is_none_or(is_id);
-        let on = |on: &Option<On>| on.as_ref().is_none_or(|on| is_id(&on.revision));
-        let target = |target: &Option<Target>| {
-            target.as_ref().is_none_or(|target| id(&target.commit))
-        };
-        let blob = |blob: &Option<BlobRef>| {
-            blob.as_ref().is_none_or(|blob| is_id(&blob.id) && is_sha256(&blob.sha256))
-        };
-        let sides = |file: &Written| [&file.before, &file.after].into_iter().flatten().all(Entry::is_valid);
-        let content = |changes: &[ChangeRecord], list: &Option<BlobRef>, memory: &Option<Value>| {
-            let is_whole = list.is_none() || changes.is_empty();
-            blob(list) && is_whole && memory.as_ref().is_none_or(Value::is_object)
-        };
-        match self {
-            Self::Propose(it) => {
-                content(&it.changes, &it.changes_blob, &it.memory)
-                    && id(&it.base)
-                    && on(&it.on)
-                    && target(&it.target)
-            }
-            Self::Revise(it) => {
-                content(&it.changes, &it.changes_blob, &it.memory)
-                    && id(&it.base)
-                    && on(&it.on)
-                    && target(&it.target)
-            }
-            Self::Comment(it) => id(&it.resolves) && id(&it.revision),
-            Self::Check(it) => {
-                let imported = it.imported.as_ref();
-                is_id(&it.revision) && imported.is_none_or(|it| is_sha256(&it.result))
-            }
-            Self::Committed(it) => {
-                let named = it.statement.as_deref().is_none_or(is_sha256);
-                is_id(&it.commit) && named && it.amended.iter().all(sides)
-            }
-            Self::Plan(it) => {
-                let steps = it["plan"].as_array();
-                let is_step = |step: &Value| step["status"].is_string() && step["step"].is_string();
-                let explanation = &it["explanation"];
-                it["branch"].is_string()
-                    && steps.is_some_and(|steps| steps.iter().all(is_step))
-                    && (explanation.is_null() || explanation.is_string())
-            }
-            Self::Patch(it) => {
-                let is_whole = it.written_blob.is_none() || it.written.is_empty();
-                blob(&it.written_blob) && is_whole && it.written.iter().all(sides)
-            }
-            Self::Sign(it) => is_sha256(&it.statement),
-            Self::Purge(it) => is_id(&it.thread) && id(&it.blob),
-            Self::Decision(_) | Self::Unknown(..) => true,
-        }
-    }
-
-    fn of_kind(kind: &str, data: Value) -> Result<Self, serde_json::Error> {
+    pub(super) fn read(kind: &str, data: Value) -> Result<Self, serde_json::Error> {
         fn of<T: DeserializeOwned>(
             data: Value,
             kind: fn(T) -> Data,

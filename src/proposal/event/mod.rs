@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
-    BlobRef, Check, Comment, Committed, Data, Imported, Incomplete, Note, On, Patch, Propose, Purge,
-    Revise, Said, Sign, Subject, Written,
+    BlobRef, Check, Comment, Committed, Data, Imported, Incomplete, Note, On, Patch, Propose,
+    Purge, Revise, Said, Sign, Subject, Written,
 };
 pub use times::timestamp;
 pub use words::{
@@ -149,7 +149,7 @@ impl Event {
         }
         let version = take("v")?.as_u64().filter(|v| *v > 0).ok_or("v is no version")?;
         let data = match version == u64::from(VERSION) {
-            true => Data::read(&kind, data)?,
+            true => Data::read(&kind, data).map_err(|error| error.to_string())?,
             false => Data::Unknown(format!("{kind}@{version}"), data),
         };
         let told = time.as_ref().and_then(Value::as_str).and_then(times::parse);

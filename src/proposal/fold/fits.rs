@@ -80,14 +80,8 @@ pub(super) fn papers<'h>(
         _ => false,
     };
     let conditions = [
-        (
-            statement.verdict == said.verdict && statement.actor == stamped.event.actor,
-            Why::Event,
-        ),
-        (
-            statement.range.is_none() && statement.proposal.as_ref() == Some(first),
-            Why::Proposal,
-        ),
+        (statement.verdict == said.verdict && statement.actor == stamped.event.actor, Why::Event),
+        (statement.range.is_none() && statement.proposal.as_ref() == Some(first), Why::Proposal),
         (statement.seen == seen_sha256(&stamped.parents), Why::Place),
         (is_reason, Why::Reason),
         (has_effect(statement), Why::Effect),

@@ -205,9 +205,10 @@ impl<'h> Fold<'h> {
         if self.commits.insert(&committed.commit) {
             self.proposal.commits.push(committed.commit.clone());
         }
-        let named = self.standing.iter_mut().find(|standing| {
-            committed.statement.as_deref() == Some(standing.statement)
-        });
+        let named = self
+            .standing
+            .iter_mut()
+            .find(|standing| committed.statement.as_deref() == Some(standing.statement));
         if let Some(State::Applied(decision)) = named.map(|standing| &mut standing.state)
             && decision.commit.is_none()
         {
@@ -549,7 +550,8 @@ fn revision(stamped: &Stamped) -> Revision {
 
 fn is_person_or_proposer(proposal: &Proposal, stamped: &Stamped) -> bool {
     let event = &stamped.event;
-    event.actor.kind == ActorKind::Human || proposal.is_proposed_by(&event.actor, Some(&event.clone))
+    event.actor.kind == ActorKind::Human
+        || proposal.is_proposed_by(&event.actor, Some(&event.clone))
 }
 
 fn is_outside(changes: &[ChangeRecord]) -> bool {

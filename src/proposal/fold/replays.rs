@@ -1,1 +1,293 @@
+//! Genuine records put elsewhere, and forged ones beside them: none decides. The letters are those of the attack of
+//! 28 November 2026.
 
+use super::super::Status;
+use super::super::event::Said;
+use super::super::manifest::{ApprovedAs, Manifest, Record, Residue};
+use super::super::sample::{
+    CLONE, OTHER, Thread, agent, change, manifest, person, propose, revise,
+};
+use super::super::statement::ends_sha256;
+use super::*;
+
+fn status(thread: &Thread) -> Status {
+    thread.fold().status(chrono::DateTime::from_timestamp(100, 0).unwrap())
+}
+
+fn why(thread: &Thread) -> Vec<Why> {
+    thread.fold().skipped.into_iter().map(|skipped| skipped.why).collect()
+}
+
+/// Puts what `at` says behind `parents`, as another event of the same person.
+fn replay(thread: &mut Thread, at: usize, parents: &[usize]) -> usize {
+    let papers = thread.papers(at);
+    let by = papers.statement.actor.clone();
+    thread.carry(&by, OTHER, parents, papers)
+}
+
+/// H2: an undone decision stands nowhere again, neither in its own place nor in another one.
+#[test]
+fn an_undone_decision_stays_undone() {
+    let ada = person("ada");
+    for verdict in [Verdict::Apply, Verdict::Reject] {
+        let mut thread = Thread::proposed();
+        thread.decide(&ada, &[0], verdict, &[]);
+        thread.decide(&ada, &[1], Verdict::Undo, &[1]);
+        thread.clock = 0;
+        // The same parents: it fits, and is the same decision.
+        replay(&mut thread, 1, &[0]);
+        assert_eq!((status(&thread), why(&thread)), (Status::Pending, vec![]));
+        for parents in [vec![1], vec![2], vec![1, 2], vec![]] {
+            replay(&mut thread, 1, &parents);
+            assert_eq!(status(&thread), Status::Pending);
+        }
+        assert_eq!(why(&thread), [Why::Place; 4]);
+    }
+}
+
+/// H2: so do an approval that a request has ended, and a request that was answered.
+#[test]
+fn an_ended_approval_stays_ended() {
+    let ada = person("ada");
+    let mut thread = Thread::proposed();
+    thread.decide(&ada, &[0], Verdict::Approve, &[]);
+    thread.decide(&ada, &[1], Verdict::RequestChanges, &[]);
+    thread.decide(&ada, &[2], Verdict::Undo, &[]);
+    let before = thread.fold();
+    assert_eq!((before.approvals_in_force().count(), &before.changes_requested), (0, &None));
+    for at in [1, 2] {
+        let place = [at - 1];
+        replay(&mut thread, at, &place);
+        replay(&mut thread, at, &[3]);
+    }
+    let after = thread.fold();
+    assert_eq!((after.approvals_in_force().count(), &after.changes_requested), (0, &None));
+    assert_eq!(why(&thread), [Why::Place; 2]);
+}
+
+/// H2: a decision on another proposal, another revision, or one that was not seen decides nothing here.
+#[test]
+fn a_decision_on_something_else_decides_nothing() {
+    let ada = person("ada");
+    let mut other = Thread::new(propose(Subject::Code, vec![change("a.txt", "a", "c")]));
+    other.decide(&ada, &[0], Verdict::Apply, &[]);
+    let mut thread = Thread::proposed();
+    thread.carry(&ada, OTHER, &[0], other.papers(1));
+    assert_eq!(why(&thread), [Why::Proposal]);
+    let revision = thread.add(&ada, OTHER, &[0], revise(vec![change("a.txt", "a", "c")]));
+    // Not seen.
+    thread.decide_as(&ada, &[0], Verdict::Apply, &[], revision, |_| ());
+    // No revision.
+    thread.decide_as(&ada, &[0], Verdict::Reject, &[], 1, |_| ());
+    // Of these bytes under that id nobody has made one.
+    thread.decide_as(&ada, &[revision], Verdict::Reject, &[], revision, |papers| {
+        papers.statement.revision.as_mut().unwrap().sha256 = "0".repeat(64);
+    });
+    // A range is approved by nobody yet.
+    thread.decide_as(&ada, &[0], Verdict::Reject, &[], 0, |papers| {
+        let (from, to) = ("1".repeat(40), "2".repeat(40));
+        papers.statement.range = Some(super::super::statement::Range { from, to });
+        (papers.statement.proposal, papers.statement.revision) = (None, None);
+    });
+    let expected = [Why::Proposal, Why::Revision, Why::Revision, Why::Revision, Why::Proposal];
+    assert_eq!((status(&thread), why(&thread)), (Status::Pending, expected.to_vec()));
+}
+
+/// H2: what an undo takes back is in its statement, and nowhere else.
+#[test]
+fn an_undo_is_not_widened() {
+    let (ada, bob) = (person("ada"), person("bob"));
+    let mut thread = Thread::proposed();
+    thread.decide(&ada, &[0], Verdict::Apply, &[]);
+    thread.decide(&bob, &[0], Verdict::Apply, &[]);
+    let undo = thread.decide(&ada, &[1], Verdict::Undo, &[1]);
+    // Behind both, with the list of both.
+    let mut papers = thread.papers(undo);
+    thread.carry(&ada, OTHER, &[1, 2], papers.clone());
+    papers.ends.push(thread.statement(2));
+    thread.carry(&ada, OTHER, &[1], papers);
+    let proposal = thread.fold();
+    assert_eq!(proposal.decision().map(|decision| &decision.by), Some(&bob));
+    assert_eq!((proposal.beside.len(), proposal.undone.len()), (0, 1));
+    assert_eq!(why(&thread), [Why::Place, Why::Ends]);
+}
+
+/// H2: time, reason and actor are the statement's.
+#[test]
+fn nothing_beside_the_statement_is_believed() {
+    let ada = person("ada");
+    let mut thread = Thread::proposed();
+    thread.decide(&ada, &[0], Verdict::Reject, &[]);
+    let papers = thread.papers(1);
+    thread.carry(&person("bob"), OTHER, &[0], papers.clone());
+    let mut thread_of_words = Thread::proposed();
+    thread_of_words.carry(&ada, OTHER, &[0], papers);
+    let event = &mut thread_of_words.events[1].event;
+    event.time = chrono::DateTime::from_timestamp(99, 0).unwrap();
+    let proposal = thread_of_words.fold();
+    assert_eq!(proposal.decision().unwrap().at.timestamp(), 1);
+    assert_eq!(why(&thread), [Why::Event]);
+    let Data::Decision(said) = &mut thread_of_words.events[1].event.data else { panic!() };
+    said.reason = Some("because".into());
+    assert_eq!(why(&thread_of_words), [Why::Reason]);
+    let Data::Decision(said) = &mut thread_of_words.events[1].event.data else { panic!() };
+    *said = Said { verdict: Verdict::Apply, reason: None };
+    assert_eq!(why(&thread_of_words), [Why::Event]);
+}
+
+/// H3: without a statement nothing is decided.
+#[test]
+fn there_is_no_decision_without_a_statement() {
+    let ada = person("ada");
+    for verdict in Verdict::ALL {
+        let mut thread = Thread::proposed();
+        let said = Data::Decision(Said { verdict: *verdict, reason: None });
+        thread.add(&ada, OTHER, &[0], said);
+        assert_eq!((status(&thread), why(&thread)), (Status::Pending, vec![Why::Statement]));
+    }
+    // Beside another kind it is nobody's word.
+    let mut thread = Thread::proposed();
+    thread.decide(&ada, &[0], Verdict::Apply, &[]);
+    thread.events[1].event.data = super::super::sample::comment("x");
+    assert_eq!((status(&thread), why(&thread)), (Status::Pending, vec![]));
+}
+
+/// H4: a kind of a later version freezes nothing.
+#[test]
+fn an_unknown_kind_freezes_nothing() {
+    let ada = person("ada");
+    let mut thread = Thread::proposed();
+    let data = Data::Unknown("ratify".into(), serde_json::json!({"needs": "99.0"}));
+    thread.add(&agent("mallory"), OTHER, &[0], data);
+    thread.decide(&ada, &[1], Verdict::Apply, &[]);
+    assert_eq!((status(&thread), why(&thread)), (Status::Applied, vec![Why::Unknown]));
+}
+
+/// M4: an agent ends nothing, and nobody replaces an approval.
+#[test]
+fn an_approval_is_ended_and_replaced_by_nobody_else() {
+    let (ada, mallory) = (person("ada"), agent("mallory"));
+    let mut thread = Thread::proposed();
+    thread.decide(&ada, &[0], Verdict::Approve, &[]);
+    thread.decide(&mallory, &[1], Verdict::RequestChanges, &[]);
+    thread.decide(&mallory, &[1], Verdict::Reject, &[]);
+    thread.decide(&mallory, &[1], Verdict::Undo, &[]);
+    thread.decide(&mallory, &[1], Verdict::Approve, &[]);
+    assert_eq!(why(&thread), [Why::Authority; 4]);
+    // In her name, the same once more, and of a merge that she has not made.
+    let forged = |papers: &mut Papers, content: &str| {
+        let mut made = manifest(&[change("a.txt", "a2", content)]).records().to_vec();
+        made[0].outcome = ApprovedAs::Merged;
+        let made = Manifest::new(made);
+        let sha256 = crate::sha256::hex(&made.to_bytes());
+        papers.statement.manifest.as_mut().unwrap().sha256 = sha256;
+        papers.manifest = Some(made);
+    };
+    let first = thread.statement(1);
+    thread.decide(&ada, &[1], Verdict::Approve, &[]);
+    thread.decide_as(&ada, &[1], Verdict::Approve, &[], 0, |papers| forged(papers, "evil"));
+    let proposal = thread.fold();
+    let mut counted = proposal.approvals_in_force();
+    assert_eq!(counted.next().map(|approval| &approval.statement), Some(&first));
+    assert_eq!(counted.count(), 1);
+}
+
+/// An agent takes back nothing, in whatever it says.
+#[test]
+fn an_agent_ends_no_decision() {
+    let (ada, codex) = (person("ada"), agent("codex"));
+    for verdict in [Verdict::Undo, Verdict::Withdraw, Verdict::Apply, Verdict::Reject] {
+        let mut thread = Thread::proposed();
+        thread.decide(&ada, &[0], Verdict::Reject, &[]);
+        thread.decide(&codex, &[1], verdict, &[1]);
+        let papers = thread.papers(2);
+        thread.carry(&codex, CLONE, &[1], papers);
+        assert_eq!((status(&thread), why(&thread)), (Status::Rejected, vec![Why::Ends; 2]));
+    }
+}
+
+/// M5: there is one proposer, with one clone; a copy under another one uses nothing up.
+#[test]
+fn an_agent_of_another_clone_is_not_the_proposer() {
+    let codex = agent("codex");
+    let mut thread = Thread::proposed();
+    let withdrawn = thread.decide(&codex, &[0], Verdict::Withdraw, &[]);
+    thread.add(&codex, OTHER, &[0], revise(vec![change("a.txt", "a", "c")]));
+    assert_eq!((status(&thread), why(&thread)), (Status::Pending, vec![Why::Authority; 2]));
+    let papers = thread.papers(withdrawn);
+    thread.clock = 60;
+    thread.carry(&codex, CLONE, &[0], papers);
+    let proposal = thread.fold();
+    assert!(proposal.decision().unwrap().withdrawn);
+    assert_eq!((status(&thread), proposal.skipped.len()), (Status::Rejected, 2));
+}
+
+/// M6: a manifest that is none, or makes something else of files, decides nothing.
+#[test]
+fn a_decision_with_a_wrong_manifest_decides_nothing() {
+    let ada = person("ada");
+    let decided = |change: &dyn Fn(&mut Papers)| {
+        let mut thread = Thread::proposed();
+        thread.decide_as(&ada, &[0], Verdict::Apply, &[], 0, change);
+        (status(&thread), why(&thread))
+    };
+    let with = |records: Vec<Record>| {
+        decided(&|papers: &mut Papers| {
+            let made = Manifest::new(records.clone());
+            let sha256 = crate::sha256::hex(&made.to_bytes());
+            papers.statement.manifest.as_mut().unwrap().sha256 = sha256;
+            papers.manifest = Some(made);
+        })
+    };
+    let records =
+        |path: &str, after: &str| manifest(&[change(path, "a", after)]).records().to_vec();
+    let outcome = |outcome: ApprovedAs, after: &str| {
+        vec![Record { outcome, residue: Residue::None, ..records("a.txt", after)[0].clone() }]
+    };
+    let mut executable = records("a.txt", "b");
+    executable[0].after.as_mut().unwrap().mode = "100755".into();
+    let mut link = records("a.txt", "b");
+    link[0].after.as_mut().unwrap().mode = "120000".into();
+    assert_eq!(with(records("a.txt", "b")), (Status::Applied, vec![]));
+    for records in [
+        vec![],
+        records("b.txt", "b"),
+        records("a.txt", "c"),
+        [records("a.txt", "b"), records("b.txt", "b")].concat(),
+        outcome(ApprovedAs::Merged, "c"),
+        outcome(ApprovedAs::Edited, "c"),
+        outcome(ApprovedAs::Derived("index@1".into()), "b"),
+        executable,
+        link,
+    ] {
+        assert_eq!(with(records), (Status::Pending, vec![Why::Manifest]));
+    }
+    let fault = "its manifest is not what its statement names";
+    let broken = decided(&|papers: &mut Papers| {
+        (papers.manifest, papers.fault) = (None, Some(fault));
+    });
+    assert_eq!(broken, (Status::Pending, vec![Why::Papers(fault)]));
+    let unread = decided(&|papers: &mut Papers| papers.manifest = None);
+    assert_eq!(unread, (Status::Pending, vec![Why::Manifest]));
+    let unnamed = decided(&|papers: &mut Papers| papers.statement.manifest = None);
+    assert_eq!(unnamed, (Status::Pending, vec![Why::Effect]));
+    let undone = decided(&|papers: &mut Papers| papers.statement.effect = None);
+    assert_eq!(undone, (Status::Pending, vec![Why::Effect]));
+}
+
+/// What is named in `ends` has to be the list that lies there.
+#[test]
+fn a_list_of_ends_is_the_one_that_is_named() {
+    let ada = person("ada");
+    let mut thread = Thread::proposed();
+    thread.decide(&ada, &[0], Verdict::Reject, &[]);
+    let named = thread.statement(1);
+    thread.decide_as(&ada, &[1], Verdict::Undo, &[], 0, |papers| {
+        papers.statement.ends = Some(ends_sha256(&["0".repeat(64)]));
+        papers.ends = vec![named];
+    });
+    assert_eq!((status(&thread), why(&thread)), (Status::Rejected, vec![Why::Ends]));
+    // Of decisions that need none it is no part.
+    thread.decide_as(&ada, &[0], Verdict::Approve, &[1], 0, |_| ());
+    assert_eq!(why(&thread), [Why::Ends; 2]);
+}
