@@ -13,8 +13,7 @@ EPOCH, MEMORY, MIB = "1970-01-01T00:00:00.000Z", b".agent-memory/", 1 << 20
 DECISIONS = {"apply", "approve", "reject", "request_changes", "withdraw", "undo", "extend"}
 KINDS = {"propose", "revise", "comment", "check", "committed", "plan", "patch", "sign", "purge"} | DECISIONS
 WRITING = {"files", "index", "commit"}
-ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-HEX = "[0-9a-f]{40}|[0-9a-f]{64}"
+ALPHABET, HEX = "0123456789abcdefghjkmnpqrstvwxyz", "[0-9a-f]{40}|[0-9a-f]{64}"
 
 
 class Bad(Exception):
@@ -31,6 +30,7 @@ class Git:
                                                env=dict(os.environ, GIT_NO_REPLACE_OBJECTS="1", GIT_NO_LAZY_FETCH="1"))
         listed = start("for-each-ref", "--format=%(refname) %(objectname)", "refs/aye").communicate()[0].decode("utf-8", "replace")
         self.refs, self.batch = sorted(line.split(" ") for line in listed.splitlines()), start("cat-file", "--batch")
+        self.remotes = start("remote").communicate()[0].decode("utf-8", "replace").split("\n")[:-1]
 
     def get(self, kind, oid):
         self.batch.stdin.write(oid.encode() + b"\n")
@@ -51,12 +51,8 @@ class Git:
         return found
 
 
-def sha256(data):
-    return hashlib.sha256(data).hexdigest()
-
-
-def hash_of(lines):
-    return sha256("".join(line + "\n" for line in sorted(set(lines))).encode())
+sha256 = lambda data: hashlib.sha256(data).hexdigest()
+hash_of = lambda lines: sha256("".join(line + "\n" for line in sorted(set(lines))).encode())
 
 
 def canonical(data):
@@ -196,7 +192,8 @@ class Event:
         data = git.get("commit", oid)
         self.id, self.size, (tree, self.parents, found) = oid, len(data), headers(data)
         lines, statements = ([value for name, value in found if name == key] for key in (b"aye-event", b"aye-statement"))
-        if len(data) > MIB or len(self.parents) > 16 or len(lines) != 1 or len(statements) > 1 or any(len(value) > 1 for value in lines + statements):
+        if len(data) > MIB or len(self.parents) > 16 or self.parents != sorted(set(self.parents)) or len(lines) != 1 or len(statements) > 1 \
+                or any(len(value) > 1 for value in lines + statements) or re.search(rb"\naye-(event|statement) ", b"\n" + data.partition(b"\n\n")[2]):
             raise Bad(f"{oid} is not an event")
         line, self.sha256 = canonical(lines[0][0]), sha256(lines[0][0])
         if not fits("event", line):
@@ -429,38 +426,34 @@ def in_memory(event):
     return all(as_bytes(one["path"]).startswith(MEMORY) for one in event.data["changes"])
 
 
-def short_id(id):
-    return "prop_" + "".join(ALPHABET[int(id[:16], 16) >> (59 - 5 * i) & 31] for i in range(10))
-
-
 def entries_of(git, chunk):
     """(thread, tips) of each entry of a chunk of the ledger."""
     _, parts, lines = headers(git.get("commit", chunk))
-    if len(parts) != len([name for name, _ in lines if name == b"aye-from"]):
-        raise Bad("not a chunk")
-    for part in parts:
+    firsts = [value[0].decode() for name, value in lines if name == b"aye-from"]
+    if len(parts) != len(firsts) or firsts != sorted(set(firsts)):
+        raise Bad("not a chunk of a ledger")
+    for part, first, end in zip(parts, firsts, [*firsts[1:], "g"]):
         _, tips, lines = headers(git.get("commit", part))
         for id, count in (value[0].decode().split(" ") for name, value in lines if name == b"aye-thread"):
-            yield id, tips[:int(count)]
+            if first <= id < end:
+                yield id, tips[:int(count)]
             tips = tips[int(count):]
 
 
 def read(repo, now):
     git, threads, gone, aside = Git(repo), {}, {}, []
-    form = re.compile(rf"refs/aye/(?:(p|private)|remotes/.+/[0-9a-f]{{16}}|kept/.+/[0-9a-f]{{16}}\.[0-9a-f]{{8}})/(closed/|gone/|)({HEX})")
+    form = re.compile(rf"refs/aye/(?:(p|private)|remotes/(.+)/[0-9a-f]{{16}}|kept/.+/[0-9a-f]{{16}}\.[0-9a-f]{{8}})/(closed/|gone/|)({HEX})")
     for name, tip in git.refs:
-        found = form.fullmatch(name)
-        space, place, id = found.groups() if found else (None, None, None)
+        space, remote, place, id = (form.fullmatch(name) or re.match("()()()()", name)).groups()
+        if len(id) != len(tip) or remote and remote not in git.remotes and any(remote.startswith(one + "/") for one in git.remotes):
+            continue
+        if place == "gone/" and space:
+            gone[id] = space
+        elif place == "":
+            threads.setdefault(id, []).append((name, tip, space))
         try:
-            if place == "closed/":
-                for id, tips in list(entries_of(git, tip)):
-                    threads.setdefault(id, []).extend((name, one, space) for one in tips)
-            elif place == "gone/" and space:
-                event = Event(git, tip)
-                if event.kind == "purge" and event.data["thread"] == id:
-                    gone[id] = space
-            elif place == "":
-                threads.setdefault(id, []).append((name, tip, space))
+            for id, tips in list(entries_of(git, tip)) if place == "closed/" else []:
+                threads.setdefault(id, []).extend((name, one, space) for one in tips)
         except (Bad, ValueError) as why:
             aside.append({"ref": name, "why": str(why)})
     yield from (thread_of(git, id, threads.get(id, []), gone.get(id), now) for id in sorted(set(threads) | set(gone)))
@@ -469,12 +462,13 @@ def read(repo, now):
 
 def thread_of(git, id, tips, gone, now):
     private = gone == "private" or not gone and "p" not in [space for _, _, space in tips] and "private" in [space for _, _, space in tips]
-    about = {"id": id, "short": short_id(id), "space": "private" if private else "shared", "purged": bool(gone), "aside": [], "skipped": []}
+    about = {"id": id, "space": "private" if private else "shared", "purged": bool(gone), "aside": [], "skipped": []}
     if gone:
         return about
-    counts = [tip for tip in tips if (tip[2] == "private") == private]
-    many = [tip for tip in counts if tip[2] is None and "/closed/" not in tip[0]][64:]
-    thread = Thread(git, id, [(name, tip, space is not None) for name, tip, space in counts if (name, tip, space) not in many])
+    tips = sorted(tips, key=lambda one: (one[2] is None, one[0]), reverse=True)
+    counts = list({tip: (name, tip, space is not None) for name, tip, space in tips if (space == "private") == private}.values())[::-1]
+    many = [tip for tip in counts if not tip[2]][64:]
+    thread = Thread(git, id, [tip for tip in counts if tip not in many])
     thread.aside += [{"ref": name, "why": "too many refs"} for name, _, _ in many]
     thread.aside += [{"ref": name, "why": "published elsewhere"} for name, _, space in tips if private and space is None]
     about["aside"] = thread.aside
