@@ -2,14 +2,13 @@
 //! Nothing else leads to it, so git would prune it, and an undo could not put it back. This clone's alone: it may
 //! be what a person has not committed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::{BString, ByteSlice as _};
+use bstr::BString;
 use gix::ObjectId;
 use gix::objs::Tree;
 
 use super::objects::Batch;
-use super::purge::Contents;
 use super::{Store, refs, trees};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
@@ -56,30 +55,18 @@ impl Store {
         refs::remove(self.repository(), &name(patch))
     }
 
-    /// The refs of what stood before direct patches that have one of `contents` at any path, or lines that these have
-    /// added to the same file.
+    /// The refs of what stood before direct patches that have one of `blobs` (hex) at any path: a file may have been
+    /// moved since.
     ///
     /// # Errors
     /// If the refs cannot be read.
-    pub(super) fn before_with(&self, contents: &Contents) -> Result<Vec<String>> {
+    pub(super) fn before_with(&self, blobs: &BTreeSet<String>) -> Result<Vec<String>> {
         let mut found = Vec::new();
         refs::each(self.repository(), refs::BEFORE, |name, tree| found.push((name, tree)))?;
-        if found.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (added, blobs) = (self.added(contents), contents.blobs());
         let has = |tree: ObjectId| {
             let Ok(tree) = self.repository().repo().find_tree(tree) else { return true };
             let Ok(files) = tree.traverse().breadthfirst.files() else { return true };
-            files.into_iter().any(|file| {
-                let id = file.oid.to_string();
-                // A file may have been moved since.
-                blobs.contains(&id)
-                    || RepoPath::from_tree(file.filepath.as_bstr())
-                        .ok()
-                        .and_then(|path| added.get(&path))
-                        .is_some_and(|added| self.has_lines(&id, added))
-            })
+            files.into_iter().any(|file| blobs.contains(&file.oid.to_string()))
         };
         Ok(found.into_iter().filter(|(_, tree)| has(*tree)).map(|(name, _)| name).collect())
     }
