@@ -63,7 +63,7 @@ impl Ahead {
     pub fn show(
         &mut self,
         store: &Store,
-        view: &View,
+        view: &View<'_>,
         proposal: &Proposal,
         part: Option<&Part>,
         made: Option<&Made>,

@@ -5,19 +5,20 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use gix::state::InProgress;
 
-use super::draft::{Draft, Terms};
+use super::draft::{self, Draft};
 use super::shown::{self, Shown, entry};
 use super::{Made, Part, Seen, steps, still, subject};
 use crate::apply::{self as files, Beside, Committed, Wanted};
 use crate::changeset::plan::{Planned, Resolution};
 use crate::changeset::{Changeset, FileChange, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Apply, Comment, Effect, FileOutcome, InputForm, Subject, Written};
-use crate::proposal::statement::Verdict;
+use crate::proposal::event::{
+    self, Comment, Effect, FileOutcome, InputForm, Note, Subject, Verdict, Written,
+};
 use crate::proposal::steps::Step;
-use crate::proposal::{Actor, Authority, ChangeRecord, Data, Proposal, ProposalId, trailers};
+use crate::proposal::{Actor, Authority, ChangeRecord, Proposal, ProposalId, trailers};
 use crate::repository::Repository;
-use crate::store::{NewProposal, Store, Writer};
+use crate::store::{NewProposal, Store, View, Writer};
 
 /// What to do besides deciding.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ pub struct Request {
     pub part: Option<Part>,
     /// What the files hold besides is approved too.
     pub take_residue: bool,
-    /// Comments that go into the same lane commit, before the decision.
+    /// Comments of the same answer, recorded before the decision.
     pub comments: Vec<Comment>,
     /// Changed lines that were not on the screen before the answer.
     pub unshown_lines: u64,
@@ -40,7 +41,7 @@ pub struct Request {
     pub after_commit: bool,
     /// What a commit has of it already, which only has to be recorded.
     pub made: Option<Made>,
-    /// Where this clone's lanes were when it was shown, for what is shown without a plan: a mark.
+    /// HEAD and the tips when it was shown, for what is shown without a plan: a mark.
     pub seen: Option<Seen>,
 }
 
@@ -72,31 +73,9 @@ impl Request {
             effect: Some(self.effect),
             comments: &self.comments,
             unshown_lines: self.unshown_lines,
+            group: self.group.as_deref(),
             ..Draft::new(authority, seen, proposal, Verdict::Apply)
         }
-    }
-
-    /// The event that records it.
-    fn event(
-        &self,
-        terms: Terms,
-        commit: Option<&Committed>,
-        written: Vec<Written>,
-        amended: Vec<Written>,
-    ) -> Data {
-        Data::Apply(Apply {
-            written_blob: None,
-            revision: terms.revision,
-            digest: terms.digest,
-            how: terms.how,
-            effect: self.effect,
-            commit: commit.map(|commit| commit.id.clone()),
-            written,
-            amended,
-            evidence: Some(terms.evidence),
-            statement: Some(terms.statement),
-            group: self.group.clone(),
-        })
     }
 }
 
@@ -131,14 +110,14 @@ pub fn apply(
 ) -> Result<Applied> {
     let repository = store.repository();
     if request.effect == Effect::MarkOnly {
-        let proposal = super::verified(store, proposal)?;
+        let view = store.view()?;
+        let proposal = super::current(&view, proposal)?;
         // Nobody can have seen what cannot be read.
         store.changeset(&proposal.current().changes)?;
-        let seen = Seen::or_now(request.seen.as_ref(), store)?;
+        let seen = Seen::or_now(request.seen.as_ref(), &view, std::slice::from_ref(&proposal))?;
         store.write(authority.actor(), now, |writer| {
             still(writer, &proposal, &seen)?;
-            let draft = request.draft(authority, &seen, &proposal);
-            draft.record(writer, |terms| request.event(terms, None, Vec::new(), Vec::new()))
+            request.draft(authority, &seen, &proposal).record(writer).map(drop)
         })?;
         return Ok(Applied::default());
     }
@@ -163,16 +142,17 @@ pub fn apply(
         let record = planned.manifest.record(path)?;
         Some([entry(&record.now), entry(&record.after)])
     })?;
-    super::require_apart(store, &proposal.id, false, super::merged(&written))?;
+    super::require_apart(&store.view()?, &proposal.id, false, super::merged(&written))?;
     let mut kind = files::APPLY;
     let mut warnings = super::ignored::warnings(repository, request.effect, &planned.plan)?;
     let draft = request.draft(authority, &planned.seen, proposal);
-    let mut draft = Draft { part, manifest: Some(&planned.manifest), ..draft };
+    let (manifest, lines) = (Some(&planned.manifest), draft::lines(plan));
+    let draft = Draft { part, manifest, lines, ..draft };
     if request.effect == Effect::Commit {
         kind = files::COMMIT;
         store.write(authority.actor(), now, |writer| draft.prepare(writer))?;
     }
-    let reviewers = reviewers(store, authority, part, &planned);
+    let reviewers = reviewers(&store.view()?, authority, part, &planned);
     let wanted = Wanted {
         effect: request.effect,
         message: request.message.as_deref(),
@@ -187,12 +167,14 @@ pub fn apply(
         unasked_about = commit.map(unasked).unwrap_or_default();
         store.write(authority.actor(), now, |writer| {
             still(writer, proposal, &planned.seen)?;
-            let asked = amended.clone();
-            draft.record(writer, |terms| request.event(terms, commit, written, amended))?;
-            if !asked.is_empty() {
-                follow_up = Some(ask_about(writer, proposal, &asked, commit)?);
+            let decided = draft.record(writer)?;
+            let Some(commit) = commit else { return Ok(()) };
+            if !amended.is_empty() {
+                follow_up = Some(ask_about(writer, proposal, &amended, commit)?);
             }
-            Ok(())
+            let statement = decided.papers.map(|papers| papers.sha256);
+            let note = event::Committed { commit: commit.id.clone(), amended, statement };
+            writer.note(Some(&proposal.id), Note::Committed(note)).map(drop)
         })
     })?;
     drop(journal);
@@ -217,7 +199,7 @@ pub fn apply(
 /// The people whom a commit names as reviewers: who decides, and who approved exactly this before. A
 /// part of a proposal is a revision that nobody has approved yet.
 fn reviewers(
-    store: &Store,
+    view: &View<'_>,
     authority: &Authority,
     part: Option<&Part>,
     planned: &Shown,
@@ -225,17 +207,17 @@ fn reviewers(
     let decides = authority.is_of_a_person().then(|| authority.actor().clone());
     let mut found = Vec::from_iter(decides);
     if part.is_none() {
-        let approvals = steps::approvers(store, &planned.proposal, &planned.manifest);
+        let approvals = steps::approvers(view, &planned.proposal, &planned.manifest);
         trailers::add(&mut found, approvals.into_iter().map(|approval| approval.by));
     }
     found
 }
 
-/// The plan of the proposal, as [`super::verified`], again while the journal is locked, for what of it `request` takes,
-/// and held to what was shown: one look at the lanes.
+/// The plan of the proposal as it is now, again while the journal is locked, for what of it `request` takes,
+/// and held to what was shown.
 ///
 /// # Errors
-/// As [`super::verified`]; `not_pending`, `conflict`, `changed_since_shown`; those of the store and the work tree.
+/// As [`super::current`]; `not_pending`, `conflict`, `changed_since_shown`; those of the store and the work tree.
 pub(super) fn plan_again(
     store: &Store,
     now: DateTime<Utc>,
@@ -244,8 +226,8 @@ pub(super) fn plan_again(
     snapshot: &dyn Snapshot,
     shown: Option<&Shown>,
 ) -> Result<Shown> {
-    let view = store.look()?;
-    let proposal = super::verified_in(store, &view, proposal)?;
+    let view = store.view()?;
+    let proposal = super::current(&view, proposal)?;
     proposal.require_pending(now)?;
     let mut planned = match &request.made {
         Some(made) => shown::show_made(store, &view, &proposal, made, snapshot)?,
@@ -257,7 +239,7 @@ pub(super) fn plan_again(
     }
     if let Some(shown) = shown {
         shown.require_same(&planned, request.after_commit)?;
-        // The lane tip that the person had seen is the earlier one.
+        // The tips that the person had seen are the earlier ones.
         let target = planned.seen.target.clone();
         planned.seen = Seen { target, ..shown.seen.clone() };
     }
@@ -329,12 +311,12 @@ fn ask_about(
     writer: &mut Writer<'_>,
     proposal: &Proposal,
     amended: &[Written],
-    commit: Option<&Committed>,
+    commit: &Committed,
 ) -> Result<ProposalId> {
     let store = writer.store();
     let changes: Result<Vec<FileChange>> =
         amended.iter().map(|written| subject::change(store, &Step::from(written))).collect();
-    let id = commit.map_or("", |commit| commit.id.get(..12).unwrap_or(&commit.id));
+    let id = commit.id.get(..12).unwrap_or(&commit.id);
     let new = NewProposal {
         changeset: Changeset::new(changes?)?,
         description: Some(format!(
@@ -351,6 +333,7 @@ fn ask_about(
         on: None,
         target: None,
         memory: None,
+        incomplete: Vec::new(),
         private: false,
     };
     Ok(writer.propose(new)?.id)
@@ -365,8 +348,8 @@ pub fn write_markers(store: &Store, now: DateTime<Utc>, shown: &Shown) -> Result
     let journal = files::lock(store)?;
     let worktree = store.repository().worktree()?;
     let reader = worktree.reader();
-    let view = store.look()?;
-    let proposal = super::verified_in(store, &view, &shown.proposal)?;
+    let view = store.view()?;
+    let proposal = super::current(&view, &shown.proposal)?;
     proposal.require_pending(now)?;
     let (plan, _) = subject::forward(store, &view, &proposal, None, &reader)?;
     if plan != shown.plan {
@@ -391,7 +374,7 @@ pub fn conflict(plan: &Resolution, id: &ProposalId) -> Option<Error> {
 }
 
 /// Proposes and applies at once what the memory manifest lets pass, or what a person has decided
-/// on together with making it: one lane commit.
+/// on together with making it, in one command.
 ///
 /// # Errors
 /// As [`apply`].
@@ -407,8 +390,8 @@ pub(super) fn propose_and_apply(
     let Some((new, plan)) = plan()? else { return Ok(None) };
     let worktree = store.repository().worktree()?;
     let reader = worktree.reader();
-    let written = files::written(store, &[], &plan, |_| None)?;
-    let seen = Seen::now(store, &store.view()?)?;
+    files::written(store, &[], &plan, |_| None)?;
+    let seen = Seen::now(&store.view()?, [])?;
     let proposal = store.write(authority.actor(), now, |writer| {
         let proposal = writer.propose_another(new)?;
         writer.flush_objects()?;
@@ -419,8 +402,8 @@ pub(super) fn propose_and_apply(
         journal.apply(&reader, &steps, Some(&subject), |_| {
             let request = Request::all(Effect::Files);
             let draft = request.draft(authority, &planned.seen, &proposal);
-            let draft = Draft { manifest: Some(&planned.manifest), ..draft };
-            draft.record(writer, |terms| request.event(terms, None, written, Vec::new()))?;
+            let (manifest, lines) = (Some(&planned.manifest), draft::lines(&plan));
+            Draft { manifest, lines, ..draft }.record(writer)?;
             crate::failpoint!("apply.event");
             writer.commit()
         })?;

@@ -3,17 +3,16 @@
 use chrono::{DateTime, Utc};
 
 use super::apply::{Request, plan_again};
-use super::draft::{Draft, Terms};
+use super::draft::{self, Draft};
 use super::shown::entry;
 use super::{Shown, still, subject};
 use crate::apply as files;
 use crate::changeset::RepoPath;
 use crate::changeset::plan::Planned;
 use crate::error::{Error, Result};
-use crate::proposal::event::{Approve, Effect};
+use crate::proposal::event::{Effect, Verdict};
 use crate::proposal::manifest::ApprovedAs;
-use crate::proposal::statement::Verdict;
-use crate::proposal::{Authority, Data, Entry, Proposal};
+use crate::proposal::{Authority, Entry, Proposal};
 use crate::store::Store;
 
 /// What is said with an approval.
@@ -72,17 +71,14 @@ pub fn approve(
         .map(|record| (&record.path, entry(&record.now)))
         .collect();
     let merged = merged.iter().map(|(path, now)| (*path, now.as_ref()));
-    super::require_apart(store, &proposal.id, false, merged)?;
+    super::require_apart(&store.view()?, &proposal.id, false, merged)?;
+    let lines = draft::lines(&planned.plan);
     store.write(authority.actor(), now, |writer| {
         still(writer, proposal, &planned.seen)?;
         let draft = Draft::new(authority, &planned.seen, proposal, Verdict::Approve);
         let (reason, manifest) = (remarks.reason.as_deref(), Some(&planned.manifest));
         let unshown_lines = remarks.unshown_lines;
-        Draft { reason, manifest, unshown_lines, ..draft }.record(writer, |terms| {
-            let Terms { revision, digest, reason, evidence, statement, .. } = terms;
-            let statement = Some(statement);
-            Data::Approve(Approve { revision, digest, reason, evidence, statement })
-        })
+        Draft { reason, manifest, lines, unshown_lines, ..draft }.record(writer).map(drop)
     })?;
     let not_approved =
         planned.foreign().map(|residue| residue.path.display().to_string()).collect();

@@ -1,21 +1,21 @@
-//! One decision: what is decided on, and the statement that says so. It is made once under the lock; the files are
-//! written and the event is recorded from it.
+//! One decision: what is decided on, and by which word. It is made once under the lock; the files are written and the
+//! event is recorded from it.
 
-use super::{Part, Seen, digest_of, still};
-use crate::changeset::File;
+use super::{Part, Seen, pinned, still};
+use crate::changeset::hunks;
+use crate::changeset::plan::Resolution;
 use crate::error::Result;
-use crate::proposal::event::{BlobRef, Comment, Effect, Evidence, How, Note, digest, timestamp};
+use crate::proposal::event::{Comment, Effect, Evidence, Note, Verdict};
 use crate::proposal::manifest::Manifest;
-use crate::proposal::statement::{self, Statement, Verdict};
-use crate::proposal::{Authority, Data, Proposal};
-use crate::store::{NewRevision, Writer};
+use crate::proposal::{Authority, Proposal, Stamped};
+use crate::store::{NewDecision, NewRevision, Writer};
 
 /// A decision that is to be recorded.
+#[derive(Clone, Copy)]
 pub(super) struct Draft<'a> {
     pub(super) authority: &'a Authority,
-    /// Where this clone's lanes and HEAD were when the proposal was shown.
+    /// HEAD, and the tips of the thread, when the proposal was shown.
     pub(super) seen: &'a Seen,
-    /// As the lanes have it ([`super::verified`]).
     pub(super) proposal: &'a Proposal,
     /// The event of the revision that is decided on.
     pub(super) revision: &'a str,
@@ -27,25 +27,14 @@ pub(super) struct Draft<'a> {
     pub(super) manifest: Option<&'a Manifest>,
     /// Comments of the same answer, which are recorded before it.
     pub(super) comments: &'a [Comment],
+    /// Changed lines of what is written.
+    pub(super) lines: Option<u64>,
+    /// How many of them had not been on the screen, where there was a screen.
     pub(super) unshown_lines: u64,
-    /// The statement, once it was composed.
-    pub(super) composed: Option<Composed>,
-}
-
-/// A statement, and the manifest that it names.
-pub(super) struct Composed {
-    manifest: Option<File>,
-    statement: File,
-}
-
-/// What the event of a decision has in common with its statement.
-pub(super) struct Terms {
-    pub(super) revision: String,
-    pub(super) digest: String,
-    pub(super) reason: Option<String>,
-    pub(super) how: How,
-    pub(super) evidence: Evidence,
-    pub(super) statement: BlobRef,
+    /// What was decided in one answer with it.
+    pub(super) group: Option<&'a str>,
+    /// An undo of rejections, not of applies.
+    pub(super) of_rejections: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -67,102 +56,73 @@ impl<'a> Draft<'a> {
             effect: None,
             manifest: None,
             comments: &[],
+            lines: None,
             unshown_lines: 0,
-            composed: None,
+            group: None,
+            of_rejections: false,
         }
     }
 
     /// Refuses, before git makes the commit, which nothing reverts, what could not be recorded after it: a proposal
-    /// that is not as it was shown any more, a lock or a lane that cannot be had, a part that others must not see.
-    /// Flushes the statement and the manifest. The revision of a part is not there yet, and so no statement of it.
+    /// that is not as it was shown any more, a lock or a ref that cannot be had, a part that others must not see.
+    /// Flushes the objects of the decision.
     ///
     /// # Errors
     /// As [`still`]; `private_path`; those of the store.
-    pub(super) fn prepare(&mut self, writer: &mut Writer<'_>) -> Result<()> {
+    pub(super) fn prepare(self, writer: &mut Writer<'_>) -> Result<()> {
         still(writer, self.proposal, self.seen)?;
         if let Some(part) = self.part {
             return writer.require_revisable(self.proposal, &part.changes);
         }
-        let digest = self.digest();
-        let composed = self.compose(writer, self.revision, &digest)?;
-        for file in composed.manifest.iter().chain([&composed.statement]) {
-            writer.blob(file)?;
-        }
-        self.composed = Some(composed);
         writer.flush_objects()
     }
 
-    /// Records it, with the event that `data` makes of its terms.
+    /// Records it: first comments and the revision that a part makes, then the decision. Nothing is recorded about
+    /// a thread that is not as it was shown.
     ///
     /// # Errors
-    /// Those of the store; `size_limit_exceeded`.
-    pub(super) fn record(
-        mut self,
-        writer: &mut Writer<'_>,
-        data: impl FnOnce(Terms) -> Data,
-    ) -> Result<()> {
+    /// `changed_since_shown`; those of the store.
+    pub(super) fn record(self, writer: &mut Writer<'_>) -> Result<Stamped> {
         let (authority, id) = (self.authority, &self.proposal.id);
+        pinned(writer, self.proposal, self.seen)?;
         for comment in self.comments {
             writer.note(Some(id), Note::Comment(comment.clone()))?;
         }
-        let (revision, digest) = match self.part {
+        let revised = match self.part {
             Some(part) => {
                 let on = self.proposal.current().on.clone();
                 let new =
                     NewRevision { on, ..NewRevision::new(&part.changes, part.reason.clone()) };
-                let revised = writer.revise(authority, id, new)?;
-                let digest = digest(revised.event.data.changes());
-                (revised.id, digest)
+                Some(writer.revise(authority, id, new)?.id)
             }
-            None => (self.revision.to_owned(), self.digest()),
+            None => None,
         };
-        let composed = match self.composed.take() {
-            Some(composed) => composed,
-            None => self.compose(writer, &revision, &digest)?,
-        };
-        if let Some(manifest) = &composed.manifest {
-            writer.attach("manifest", &manifest.bytes)?;
-        }
-        let statement = writer.attach("statement", &composed.statement.bytes)?;
-        let (reason, evidence) = (self.reason.map(str::to_owned), authority.evidence().clone());
-        let how = evidence.how();
-        let terms = Terms { revision, digest, reason, how, evidence, statement };
-        writer.decide(authority, Some(id), data(terms)).map(drop)
-    }
-
-    fn digest(&self) -> String {
-        self.proposal.revision(self.revision).map(digest_of).unwrap_or_default()
-    }
-
-    fn compose(&self, writer: &mut Writer<'_>, revision: &str, digest: &str) -> Result<Composed> {
-        let takes_back = matches!(self.verdict, Verdict::Undo | Verdict::Reopen);
-        let seen = writer.seen(&self.proposal.id, takes_back, &self.seen.own)?;
-        let manifest = self.manifest.map(|manifest| File::regular(manifest.to_bytes()));
-        let named = |file: &File| -> Result<BlobRef> {
-            let id = writer.store().entry_of(file)?.id;
-            Ok(BlobRef { id, sha256: crate::sha256::hex(&file.bytes) })
-        };
-        let mut statement = Statement {
-            actor: self.authority.actor().clone(),
-            digest: digest.to_owned(),
+        let is_shown = *authority.evidence() == Evidence::Terminal;
+        let shown = self.lines.filter(|_| is_shown);
+        let decision = NewDecision {
+            revision: Some(revised.as_deref().unwrap_or(self.revision)),
+            reason: self.reason,
             effect: self.effect,
-            evidence: self.authority.evidence().clone(),
-            format: statement::FORMAT.to_owned(),
-            manifest: manifest.as_ref().map(named).transpose()?,
-            policy: self.seen.policy.clone(),
-            proposal: self.proposal.first_event.clone(),
-            reason: None,
-            reason_sha256: None,
-            repository: self.seen.repository.clone(),
-            revision: revision.to_owned(),
-            seen,
+            manifest: self.manifest,
             target: self.seen.target.clone(),
-            time: timestamp(writer.now()),
-            unshown_lines: self.unshown_lines,
-            verdict: self.verdict.clone(),
+            policy: self.seen.policy.clone(),
+            repository: self.seen.repository.clone(),
+            lines: self.lines,
+            shown: shown.map(|lines| lines.saturating_sub(self.unshown_lines)),
+            group: self.group.map(str::to_owned),
+            of_rejections: self.of_rejections,
+            ..NewDecision::new(self.verdict)
         };
-        statement.set_reason(self.reason);
-        let statement = File::regular(statement.to_bytes()?);
-        Ok(Composed { manifest, statement })
+        writer.decide(authority, id, decision)
     }
+}
+
+/// Lines added and removed by `plan`.
+pub(super) fn lines(plan: &Resolution) -> Option<u64> {
+    let of = |file: &Option<crate::changeset::File>| file.as_ref().map(|file| file.bytes.clone());
+    let counts = plan.writes().map(|file| {
+        let (counts, _) = hunks::measure(of(&file.now).as_deref(), of(&file.after).as_deref());
+        (counts.added + counts.removed) as u64
+    });
+    Some(counts.sum())
 }

@@ -35,7 +35,7 @@ const MOST_COMMITS: &str = "--max-count=2000";
 /// `conflict` for that; those of the store and of the files.
 pub fn follow(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     changes: &[FileChange],
     plan: &Resolution,
@@ -58,7 +58,7 @@ pub fn follow(
 /// those of the store and of the files.
 pub(super) fn wherever(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     changes: &[FileChange],
     plan: &Resolution,
@@ -156,7 +156,7 @@ fn lives_on(proposal: &Proposal, path: &RepoPath, at: &RepoPath) -> Error {
 /// Those of the store and of the files.
 pub fn moved_to(
     repository: &Repository,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     path: &RepoPath,
     files: &dyn Snapshot,
@@ -168,7 +168,7 @@ pub fn moved_to(
 
 /// As [`moved_to`], with the renames that git knows.
 fn place_now(
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     path: &RepoPath,
     known: &[(RepoPath, RepoPath)],
@@ -193,7 +193,7 @@ fn place_now(
 }
 
 /// Where the last applied proposal that removed `path` moved it.
-fn by_a_proposal(view: &View, proposal: &Proposal, path: &RepoPath) -> Result<Option<RepoPath>> {
+fn by_a_proposal(view: &View<'_>, proposal: &Proposal, path: &RepoPath) -> Result<Option<RepoPath>> {
     let filter = Filter::applied_to(path, MOST_ASKED);
     for id in view.ids_of(&filter, proposal.expires_at)? {
         let applied = view.proposal(&id)?;
@@ -215,7 +215,7 @@ fn by_a_proposal(view: &View, proposal: &Proposal, path: &RepoPath) -> Result<Op
 
 /// The exact renames in the commits since `base`, oldest first, and those in the index. None where git
 /// knows nothing of it.
-fn in_git_since(repository: &Repository, view: &View, base: Option<&String>) -> Moves {
+fn in_git_since(repository: &Repository, view: &View<'_>, base: Option<&String>) -> Moves {
     let head = repository.repo().head_id().ok().map(|id| id.to_string());
     let range = format!("{}..{}", base.map_or("", String::as_str), head.as_deref().unwrap_or(""));
     view.moves_in(range, || ask_git(repository, base, head))

@@ -2,8 +2,8 @@
 //!
 //! Plan, show, decide happen before any lock is taken. Then the lock, the plan again, and the
 //! comparison: what would be written has to be what was shown, byte for byte, or nothing is
-//! written and the caller asks again. The event names the [`statement`](crate::proposal::statement) and
-//! its [`manifest`](crate::proposal::manifest).
+//! written and the caller asks again. The event carries the [`statement`](crate::proposal::statement), which
+//! names its [`manifest`](crate::proposal::manifest).
 //! Who may decide is for [`crate::proposal::authority`]; every function here takes its answer.
 
 mod ahead;
@@ -26,7 +26,8 @@ mod unrecorded;
 mod unstage;
 pub mod verdict;
 
-use crate::proposal::statement::Target;
+use std::collections::BTreeMap;
+
 pub use ahead::Ahead;
 pub use apply::{Applied, Request, apply};
 pub use approve::approve;
@@ -41,12 +42,11 @@ pub use unrecorded::{Made, Unrecorded, require_recorded, unrecorded};
 use crate::changeset::instructions::Instructions;
 use crate::changeset::{Changeset, RepoPath, sensitive};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Evidence, RevisionReason, Subject, Written, digest};
+use crate::proposal::event::{BlobRef, Evidence, RevisionReason, Subject, Written};
 use crate::proposal::rules::{Class, Verb};
-use crate::proposal::{
-    Authority, Caller, Data, Entry, Event, Proposal, ProposalId, Revision, authority, codes,
-};
-use crate::store::{Audience, Content, OwnTip, Store, View, Writer};
+use crate::proposal::statement::Target;
+use crate::proposal::{Authority, Caller, Entry, Proposal, ProposalId, authority, codes};
+use crate::store::{Content, Space, Store, Tips, View, Writer};
 
 /// Part of a proposal. It becomes a revision in the same step as it is applied, so that the
 /// decision names exactly what was taken, and a failure leaves the proposal as it was.
@@ -58,105 +58,70 @@ pub struct Part {
     pub reason: RevisionReason,
 }
 
-/// Where this clone's lanes and HEAD were when something was shown.
+/// HEAD, the policy and the tips of proposals when these were shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// HEAD.
     pub target: Target,
-    /// This clone's lanes.
-    pub own: Vec<OwnTip>,
-    policy: Option<String>,
+    tips: BTreeMap<ProposalId, Tips>,
+    policy: Option<BlobRef>,
     repository: Option<String>,
 }
 
 impl Seen {
     /// As it was `seen`; as it is now where that is not known.
-    fn or_now(seen: Option<&Self>, store: &Store) -> Result<Self> {
-        seen.map_or_else(|| Self::now(store, &store.view()?), |seen| Ok(seen.clone()))
+    fn or_now(seen: Option<&Self>, view: &View<'_>, shown: &[Proposal]) -> Result<Self> {
+        let ids = shown.iter().map(|proposal| &proposal.id);
+        seen.map_or_else(|| Self::now(view, ids), |seen| Ok(seen.clone()))
     }
 
     /// As they are now.
     ///
     /// # Errors
     /// `invalid_policy`; those of the store.
-    pub fn now(store: &Store, view: &View) -> Result<Self> {
-        let own = view.own_tips(store)?;
-        let (policy, head) = store.repository().policy_and_head()?;
-        let (policy, repository) = (policy.blob, policy.repository);
+    pub fn now<'p>(
+        view: &View<'_>,
+        ids: impl IntoIterator<Item = &'p ProposalId>,
+    ) -> Result<Self> {
+        let (policy, head) = view.store().repository().policy_and_head()?;
+        let tips = ids.into_iter().map(|id| Ok((id.clone(), view.tips(id)?)));
         let target =
             Target { commit: head.commit.map(|commit| commit.to_string()), name: head.branch };
-        Ok(Self { target, own, policy, repository })
+        Ok(Self {
+            target,
+            tips: tips.collect::<Result<_>>()?,
+            policy: policy.blob,
+            repository: policy.repository,
+        })
     }
 }
 
-/// The proposal folded again from its event blobs: the cache decides nothing.
+/// The proposal as the store has it now.
 ///
 /// # Errors
-/// `cache_tampered`; `revised_meanwhile`, `changed_since_shown` where it is not `shown`.
-pub(crate) fn verified(store: &Store, shown: &Proposal) -> Result<Proposal> {
-    verified_in(store, &store.look()?, shown)
+/// `revised_meanwhile` where it is at another revision than the one `shown`.
+pub(crate) fn current(view: &View<'_>, shown: &Proposal) -> Result<Proposal> {
+    let proposal = view.proposal(&shown.id)?;
+    proposal.require_revision(&shown.current().event)?;
+    Ok(proposal)
 }
 
-/// As [`verified`], by what `view` has.
-///
-/// # Errors
-/// As [`verified`].
-pub(crate) fn verified_in(store: &Store, view: &View, shown: &Proposal) -> Result<Proposal> {
-    let mut verified = of_view(store, view, std::slice::from_ref(shown))?;
-    verified.pop().ok_or_else(|| Error::bug("a proposal was verified and is gone"))
-}
-
-/// As [`verified`], for several that are decided together, in one look at the lanes.
-///
-/// # Errors
-/// As [`verified`].
-pub(crate) fn verified_all(store: &Store, shown: &[Proposal]) -> Result<Vec<Proposal>> {
-    of_view(store, &store.look()?, shown)
-}
-
-fn of_view(store: &Store, view: &View, shown: &[Proposal]) -> Result<Vec<Proposal>> {
-    let verified = store.verified_proposals(view, shown.iter().map(|shown| &shown.id))?;
-    for (shown, proposal) in shown.iter().zip(&verified) {
-        proposal.require_revision(&shown.current().event)?;
-        if proposal.current().changes != shown.current().changes {
-            return Err(changed(shown, "its changes are other ones"));
-        }
-    }
-    Ok(verified)
-}
-
-/// Refuses where `shown` is not what the lanes have now: still pending, at the same revision, and with nothing
-/// new about it in this clone's lanes.
+/// Refuses where `shown` is not what this clone has now: still pending, at the same revision, and with nothing
+/// new in its thread but what was fetched since, which is then no parent of what is written.
 ///
 /// # Errors
 /// `not_pending`, `revised_meanwhile`, `changed_since_shown`.
-pub(crate) fn still(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<()> {
-    let _reading = writer.view.hold();
-    let proposal = writer.view.proposal(&shown.id)?;
-    proposal.require_understood()?;
+pub(crate) fn still(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<()> {
+    let proposal = pinned(writer, shown, seen)?;
     proposal.require_pending(writer.now())?;
-    proposal.require_revision(&shown.current().event)?;
-    require_quiet(writer, shown, seen)
+    proposal.require_revision(&shown.current().event)
 }
 
-/// Refuses where one of this clone's lanes has said something about the proposal since it was shown.
-pub(crate) fn require_quiet(writer: &Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<()> {
-    let now = writer.view.own_tips(writer.store())?;
-    if now == seen.own {
-        return Ok(());
-    }
-    // Of a lane that has begun since, everything is new.
-    let known = |lane: &str| seen.own.iter().find(|own| own.lane == lane).map_or(0, |own| own.seq);
-    let entries = writer.view.log(Some(&shown.id), None)?;
-    let newer = entries.iter().map(|entry| &entry.stamped.event);
-    let is_own = |lane: &str| now.iter().any(|own| own.lane == lane);
-    // What expires later was still shown as it is.
-    let is_said = |event: &&Event| !matches!(event.data, Data::Extend(_));
-    let mut newer =
-        newer.filter(is_said).filter(|event| is_own(&event.lane) && event.seq > known(&event.lane));
-    match newer.next() {
-        None => Ok(()),
-        Some(event) => Err(changed(shown, &format!("a new event ({})", event.data.kind()))),
+/// As [`still`], also of what is decided.
+pub(crate) fn pinned(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<Proposal> {
+    match seen.tips.get(&shown.id) {
+        Some(tips) => writer.pin(&shown.id, tips),
+        None => writer.proposal(&shown.id),
     }
 }
 
@@ -176,28 +141,23 @@ pub(crate) fn merged(written: &[Written]) -> impl Iterator<Item = (&RepoPath, Op
     merged.map(|file| (&file.path, file.before.as_ref()))
 }
 
-/// Refuses to merge with content that is not for those whom an event about `id` is for, and that is
-/// not committed: its lane would keep the result, and what stands on that would seem to be for them; and its
-/// manifest has hashes, by which short content can be guessed. So it is with a file that has become private since.
-/// `merged`: such files, and what they hold. `takes_back`: the event takes the decision on it back.
+/// Refuses to merge with uncommitted content that is private, for a proposal that is shared: the thread would hold
+/// the result, and the manifest has hashes, by which short content can be guessed. So it is with a file that has
+/// become private since. `merged`: such files, and what they hold. `takes_back`: the decision is taken back.
 ///
 /// # Errors
 /// `private_path`; those of the store.
 pub(crate) fn require_apart<'f>(
-    store: &Store,
+    view: &View<'_>,
     id: &ProposalId,
     takes_back: bool,
     merged: impl Iterator<Item = (&'f RepoPath, Option<&'f Entry>)>,
 ) -> Result<()> {
     let merged: Vec<_> = merged.collect();
-    if merged.is_empty() {
+    if merged.is_empty() || view.space(id)? == Space::Private {
         return Ok(());
     }
-    let view = store.view()?;
-    let audience = if takes_back { view.audience_of_decision(id)? } else { view.audience(id)? };
-    if audience == Audience::Private {
-        return Ok(());
-    }
+    let store = view.store();
     let refused = |why: String, hint: String| {
         let error = Error::new(&crate::store::codes::PRIVATE_PATH, why);
         Err(error.with("proposal_id", id.as_str()).hint(hint))
@@ -222,25 +182,22 @@ pub(crate) fn require_apart<'f>(
         );
     }
     let files = merged.into_iter().filter_map(|(path, now)| Content::before(path, now));
-    if !store.stands_elsewhere(&view, &audience, Some(id), files)? {
+    if !store.stands_elsewhere(view, Some(id), files)? {
         return Ok(());
     }
     refused(
-        format!("a file holds uncommitted changes that are not for those whom {id} is for"),
+        format!("a file holds uncommitted changes that are private, and {id} is not"),
         "nothing was written; commit those changes or undo them first: aye list --status applied"
             .to_owned(),
     )
 }
 
 /// The digest of a revision's changes.
-pub(crate) fn digest_of(revision: &Revision) -> String {
-    digest(&revision.changes)
-}
 
 /// The rules of this repository applied to one caller: see [`crate::proposal::authority`].
 ///
 /// # Errors
-/// `human_approval_required`, `terminal_required`, `invalid_policy`, `ci_has_no_lane`, `in_trial`.
+/// `human_approval_required`, `terminal_required`, `invalid_policy`, `ci_has_no_clone`, `in_trial`.
 pub fn authorise(
     store: &Store,
     caller: &Caller,
@@ -251,18 +208,15 @@ pub fn authorise(
 ) -> Result<Authority> {
     store.require_outside_trial(caller.actor.kind)?;
     let permits = store.repository().permits()?;
-    let own = match caller.class() {
-        // What they may do does not hang on it.
-        Class::Human => store.own_lanes(),
-        _ => store.lanes_written()?,
-    };
+    let clones = store.clone_ids();
+
     let ask = |proposal: Option<&Proposal>| {
-        let made_it = |lane: &&String| proposal.is_some_and(|proposal| proposal.is_of_lane(lane));
-        let lane = own.iter().find(made_it).or(own.first());
+        let made_it = |clone: &&String| proposal.is_some_and(|it| it.clone == **clone);
+        let clone = clones.iter().find(made_it).or(clones.first());
         let request = authority::Request {
             verb,
             proposal,
-            lane: lane.map(String::as_str),
+            clone: clone.map(String::as_str),
             evidence: evidence.clone(),
             // Without a proposal, only a request to memory is applied at once.
             memory: proposal.map_or(verb == Verb::Apply, is_memory),
@@ -275,7 +229,6 @@ pub fn authorise(
     };
     let mut granted = None;
     for proposal in proposals {
-        proposal.require_understood()?;
         granted = Some(ask(Some(proposal))?);
     }
     let granted = match granted {
@@ -283,7 +236,7 @@ pub fn authorise(
         None => ask(None)?,
     };
     // Before files are written and nothing can be recorded of it.
-    store.require_lane()?;
+    store.require_clone()?;
     Ok(granted)
 }
 

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::{Evidence, FileOutcome, Patch, Written};
 use crate::proposal::id::PATCH_PREFIX;
 use crate::proposal::{Authority, Data, Entry, ProposalId, Stamped, codes};
-use crate::store::{Store, View, entry_of};
+use crate::store::{Patched, Store, View, entry_of};
 
 /// The id of a direct patch, from the id of its event.
 pub fn id(event: &str) -> String {
@@ -60,9 +60,8 @@ pub fn record(
             outcome: FileOutcome::Clean,
         })
         .collect();
-    let evidence = authority.evidence().clone();
     let stamped = store.write(authority.actor(), now, |writer| {
-        writer.decide(authority, None, Data::Patch(Patch { written, written_blob: None, evidence }))
+        writer.patch(authority, written)
     })?;
     let id = id(&stamped.id);
     let before =
@@ -75,19 +74,9 @@ pub fn record(
 ///
 /// # Errors
 /// `proposal_not_found`, `ambiguous_id`, `not_applied`; `changed_since_shown` for that of another clone.
-pub fn find(store: &Store, view: &View, text: &str) -> Result<(Stamped, Patch)> {
-    let mut found = Vec::new();
-    let mut undone = Vec::new();
-    for mut entry in view.patches()? {
-        store.inflate(&mut entry.stamped.event)?;
-        match &entry.stamped.event.data {
-            Data::Patch(patch) if id(&entry.stamped.id).starts_with(text) => {
-                found.push((entry.stamped.clone(), patch.clone()));
-            }
-            Data::Undo(undo) => undone.extend(undo.patch.clone()),
-            _ => {}
-        }
-    }
+pub fn find(view: &View<'_>, text: &str) -> Result<(Stamped, Patch)> {
+    let mut found = view.patches()?;
+    found.retain(|patched| id(&patched.stamped.id).starts_with(text));
     if found.len() > 1 {
         return Err(Error::new(
             &codes::AMBIGUOUS_ID,
@@ -95,18 +84,22 @@ pub fn find(store: &Store, view: &View, text: &str) -> Result<(Stamped, Patch)> 
         )
         .hint("type more characters; `aye log` shows them"));
     }
-    let Some((stamped, patch)) = found.pop() else {
+    let Some(Patched { id: thread, stamped, undone }) = found.pop() else {
         return Err(Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no patch '{text}'"))
             .hint("`aye log` shows what was patched"));
     };
-    if undone.contains(&stamped.id) {
+    let Data::Patch(patch) = &stamped.event.data else {
+        return Err(Error::bug("a thread of a patch that begins with none"));
+    };
+    let patch = patch.clone();
+    if undone.is_some() {
         return Err(Error::new(
             &codes::NOT_APPLIED,
             format!("{} was already undone", id(&stamped.id)),
         )
         .hint("`aye log` shows by whom"));
     }
-    require_own(store, view, &stamped)?;
+    require_own(view, &thread, &stamped)?;
     Ok((stamped, patch))
 }
 
@@ -115,8 +108,8 @@ pub fn find(store: &Store, view: &View, text: &str) -> Result<(Stamped, Patch)> 
 ///
 /// # Errors
 /// `changed_since_shown`; those of the store.
-fn require_own(store: &Store, view: &View, stamped: &Stamped) -> Result<()> {
-    if store.has_recorded(view, stamped)? {
+fn require_own(view: &View<'_>, thread: &ProposalId, stamped: &Stamped) -> Result<()> {
+    if view.has_recorded(thread, stamped)? {
         return Ok(());
     }
     let id = id(&stamped.id);

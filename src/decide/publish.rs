@@ -1,31 +1,29 @@
-//! Making a private proposal known: to the default remote, or to another one.
+//! A private proposal is made known to others.
 
 use chrono::{DateTime, Utc};
 
-use super::{Seen, still, verified};
+use super::{Seen, current, still};
 use crate::error::Result;
 use crate::proposal::{Authority, Proposal};
-use crate::store::{Audience, Store};
+use crate::store::Store;
 
-/// Publishes the pending and private `shown` to `to`, as it stands. `seen` is where this clone's lanes were when
-/// it was shown.
+/// Makes the private proposal `shown` a shared one, at the revision that was looked at when it was `seen`.
 ///
 /// # Errors
-/// `not_private`, `not_pending`, `private_path` where it stands on something else that is private,
-/// `changed_since_shown`, `object_missing`; those of the store.
+/// `not_private`, `not_pending`, `private_path` where it stands on what is private, `revised_meanwhile`,
+/// `changed_since_shown`; those of the store.
 pub fn publish(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
     shown: &Proposal,
     seen: &Seen,
-    to: &Audience,
 ) -> Result<()> {
-    let shown = &verified(store, shown)?;
+    let shown = &current(&store.view()?, shown)?;
     // What cannot be read here could not be sent.
     store.changeset(&shown.current().changes)?;
     store.write(authority.actor(), now, |writer| {
         still(writer, shown, seen)?;
-        writer.publish(authority, shown, to)
+        writer.publish(authority, shown)
     })
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::error::Result;
 use crate::proposal::event::Purge;
-use crate::proposal::{Authority, Data, ProposalId};
+use crate::proposal::{Authority, ProposalId};
 use crate::store::Store;
 
 /// Records that the authority's actor wants these proposals to be purged, and changes nothing else.
@@ -21,14 +21,14 @@ pub fn ask(
 ) -> Result<()> {
     store.write(authority.actor(), now, |writer| {
         for id in ids {
-            writer.view.proposal(id)?;
             let purge = Purge {
+                thread: writer.proposal(id)?.first_event,
                 reason: reason.to_owned(),
                 blob: blob.map(str::to_owned),
                 asked: true,
                 evidence: authority.evidence().clone(),
             };
-            writer.decide(authority, Some(id), Data::Purge(purge))?;
+            writer.ask_purge(authority, id, purge)?;
         }
         Ok(())
     })

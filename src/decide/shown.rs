@@ -24,7 +24,7 @@ pub struct Shown {
     pub manifest: Manifest,
     /// What the files hold that is neither in the target commit nor the proposal's.
     pub residue: Vec<Residue>,
-    /// Where HEAD and the own lane were.
+    /// HEAD and the tips of the thread then.
     pub seen: Seen,
     /// The changes that the plan is of, where these follow files that have moved.
     pub followed: Option<Followed>,
@@ -157,7 +157,7 @@ impl Shown {
 /// As the plan; `invalid_policy`; `manifest_unsupported` for a submodule in the way.
 pub fn show(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     part: Option<&Part>,
     snapshot: &dyn Snapshot,
@@ -174,7 +174,7 @@ pub fn show(
 /// As [`show`]; `changed_since_shown` for memory that has changed since.
 pub(super) fn show_made(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     made: &Made,
     snapshot: &dyn Snapshot,
@@ -201,7 +201,7 @@ pub(super) fn show_made(
 /// As [`show`], for a plan that is made already.
 pub(super) fn of_plan(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     part: Option<&Part>,
     plan: Resolution,
@@ -212,13 +212,13 @@ pub(super) fn of_plan(
 /// As [`of_plan`], held to the commit `base`, where it is not HEAD.
 fn of_plan_on(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     part: Option<&Part>,
     plan: Resolution,
     base: Option<Option<&str>>,
 ) -> Result<Shown> {
-    let seen = Seen::now(store, view)?;
+    let seen = Seen::now(view, [&proposal.id])?;
     let mut shown = Shown {
         proposal: proposal.clone(),
         plan,
@@ -234,7 +234,7 @@ fn of_plan_on(
     let own: BTreeMap<&RepoPath, &ChangeRecord> =
         proposal.current().changes.iter().map(|change| (&change.path, change)).collect();
     let head = Base::open(store.repository(), base.unwrap_or(shown.seen.target.commit.as_deref()));
-    let mut explained = super::steps::Explained::new(store, view, proposal);
+    let mut explained = super::steps::Explained::new(view, proposal);
     let mut records = Vec::with_capacity(shown.plan.files.len());
     for file in &shown.plan.files {
         let now = blob(store, file.now.as_ref())?;
@@ -267,6 +267,17 @@ fn of_plan_on(
     }
     shown.manifest = Manifest::new(records);
     Ok(shown)
+}
+
+/// What `plan` makes of files, where no revision says what they were to become.
+pub(super) fn manifest(store: &Store, plan: &Resolution) -> Result<Manifest> {
+    let records = plan.files.iter().map(|file| {
+        let (now, after) = (blob(store, file.now.as_ref())?, blob(store, file.after.as_ref())?);
+        let outcome = if now == after { ApprovedAs::Already } else { ApprovedAs::Clean };
+        let (path, base) = (file.path.clone(), now.clone());
+        Ok(Record { path, base, now, after, outcome, residue: Taken::None })
+    });
+    Ok(Manifest::new(records.collect::<Result<_>>()?))
 }
 
 fn same(blob: &Option<Blob>, entry: &Option<Entry>) -> bool {
@@ -354,7 +365,7 @@ pub struct Visible {
 ///
 /// # Errors
 /// `object_missing`, and those of the store.
-pub fn visible(store: &Store, view: &View, proposal: &Proposal) -> Result<Visible> {
+pub fn visible(store: &Store, view: &View<'_>, proposal: &Proposal) -> Result<Visible> {
     let worktree = store.repository().worktree().ok();
     visible_on(store, view, proposal, worktree.as_ref().map(|files| files as &dyn Snapshot))
 }
@@ -365,7 +376,7 @@ pub fn visible(store: &Store, view: &View, proposal: &Proposal) -> Result<Visibl
 /// As [`visible`].
 pub fn visible_on(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     files: Option<&dyn Snapshot>,
 ) -> Result<Visible> {

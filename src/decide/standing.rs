@@ -6,27 +6,18 @@ use crate::apply;
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::proposal::state::Decision;
-use crate::proposal::statement::{Statement, Target};
-use crate::proposal::{Entry, Proposal};
+use crate::proposal::Entry;
+use crate::proposal::statement::Target;
 use crate::repository::Repository;
 use crate::store::{Filter, Store, View};
 
 /// How many of the proposals that wrote a file, the newest, are looked at.
 const MOST: usize = 50;
 
-/// Where `decision` on `proposal` was to land; `None` if that is another branch than the one that is
-/// checked out, which another work tree may have, or another clone's work tree.
-///
-/// # Errors
-/// If the store cannot be read.
-pub fn target_here(
-    store: &Store,
-    view: &View,
-    proposal: &Proposal,
-    decision: &Decision,
-) -> Result<Option<Target>> {
-    Ok(target(store, view, proposal, decision)?
-        .filter(|target| is_here(store.repository(), target)))
+/// Where `decision` was to land; `None` if that is another branch than the one that is checked out, which another
+/// work tree may have, or another clone's work tree.
+pub fn target_here<'d>(store: &Store, decision: &'d Decision) -> Option<&'d Target> {
+    target(store, decision).filter(|target| is_here(store.repository(), target))
 }
 
 /// Whether `target` is the branch that is checked out, or no branch is and it was none.
@@ -35,23 +26,9 @@ pub fn is_here(repository: &Repository, target: &Target) -> bool {
     target.name == head
 }
 
-/// Where `decision` on `proposal`, of this clone, was to land, whatever is checked out now.
-///
-/// # Errors
-/// If the store cannot be read.
-pub fn target(
-    store: &Store,
-    view: &View,
-    proposal: &Proposal,
-    decision: &Decision,
-) -> Result<Option<Target>> {
-    let lanes = store.own_lanes();
-    let entries = view.log(Some(&proposal.id), None)?;
-    let mut events = entries.iter().filter(|entry| entry.stamped.id == decision.event);
-    let own = events.any(|entry| lanes.contains(&entry.stamped.event.lane));
-    let bytes = decision.statement.as_ref().filter(|_| own).and_then(|s| store.blob(&s.id).ok());
-    let statement = bytes.and_then(|bytes| Statement::from_bytes(&bytes).ok());
-    Ok(statement.map(|statement| statement.target))
+/// Where `decision`, if it is of this clone, was to land, whatever is checked out now.
+pub fn target<'d>(store: &Store, decision: &'d Decision) -> Option<&'d Target> {
+    Some(&decision.target).filter(|_| decision.is_of(&store.clone_ids()))
 }
 
 /// What `target` has at `path`; `None` where it has no such file, or cannot be read.
@@ -68,7 +45,7 @@ fn base_at(repository: &Repository, target: &Target, path: &RepoPath) -> Option<
 /// If the store cannot be read.
 pub fn written_here(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     now: DateTime<Utc>,
     path: &RepoPath,
     head: Option<&Entry>,
@@ -80,8 +57,8 @@ pub fn written_here(
         let Some(decision) = proposal.decision() else { continue };
         let mut written = decision.written.iter();
         let Some(written) = written.find(|written| written.path == *path) else { continue };
-        let Some(target) = target_here(store, view, &proposal, decision)? else { continue };
-        let is_committed = base_at(store.repository(), &target, path).as_ref() != head;
+        let Some(target) = target_here(store, decision) else { continue };
+        let is_committed = base_at(store.repository(), target, path).as_ref() != head;
         if !is_committed && last.as_ref().is_none_or(|(at, _)| *at < decision.at) {
             last = Some((decision.at, written.after.clone()));
         }

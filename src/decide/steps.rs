@@ -7,14 +7,11 @@ use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::memory::disk::repo_path as memory_path;
 use crate::memory::plan::index_page;
-use crate::proposal::Statement;
-use crate::proposal::event::{BlobRef, Evidence, FileOutcome};
-use crate::proposal::manifest::{self, ApprovedAs, Manifest, Record, Residue};
+use crate::proposal::manifest::{ApprovedAs, Manifest, Record, Residue};
 use crate::proposal::state::{Approval, Decision};
-use crate::proposal::statement::{self, Verdict};
 use crate::proposal::steps::{Own, Step, of_events, of_revision};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, codes, trailers};
-use crate::store::{Store, View};
+use crate::store::View;
 
 /// The steps that the record of a decision, or of an approval, approves.
 #[derive(Debug, Default)]
@@ -29,56 +26,41 @@ pub struct Steps {
 ///
 /// # Errors
 /// As [`of`].
-pub fn of_approval(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Steps> {
-    Steps::of(proposal, &approval.revision, &approved(store, proposal, approval)?)
+pub fn of_approval(view: &View<'_>, proposal: &Proposal, approval: &Approval) -> Result<Steps> {
+    let manifest = manifest(view, proposal, &approval.event)?.unwrap_or_default();
+    Steps::recorded(proposal, &approval.revision, &manifest)
 }
 
-/// The steps of `undo`, by which a person has reverted an apply of `revision`. None where no person did, or where
-/// the undo is of version 0.1.0.
+/// The steps of `undo`, by which a person has reverted an apply. None where no person did.
 ///
 /// # Errors
 /// As [`of`].
-pub fn of_undo(
-    store: &Store,
-    proposal: &Proposal,
-    revision: &str,
-    undo: &Decision,
-) -> Result<Vec<Step>> {
-    let Some(statement) = undo.statement.as_ref().filter(|_| undo.is_by_a_person()) else {
+pub fn of_undo(view: &View<'_>, proposal: &Proposal, undo: &Decision) -> Result<Vec<Step>> {
+    if !undo.is_by_a_person() {
         return Ok(Vec::new());
-    };
-    let recorded = Recorded {
-        event: &undo.event,
-        statement,
-        by: &undo.by,
-        evidence: &undo.evidence,
-        revision,
-        verdicts: &[Verdict::Undo],
-    };
-    let (_, manifest) = recorded.read(store, proposal)?;
-    let manifest = manifest.unwrap_or_default();
+    }
+    let manifest = manifest(view, proposal, &undo.event)?.unwrap_or_default();
     let steps = manifest.records().iter().map(Record::step);
     Ok(steps.filter(|step| step.before != step.after).collect())
 }
 
-/// The steps of `decision`, an apply of `proposal`, also where it was undone later.
+/// The steps of `decision`, an apply of `proposal`, also where it was undone later: those of its manifest, or the
+/// revision's own where nothing was written.
 ///
 /// # Errors
-/// `statement_invalid`, `object_missing`: then nothing is approved.
-pub fn of(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Steps> {
+/// `statement_invalid`: then nothing is approved. Those of the store.
+pub fn of(view: &View<'_>, proposal: &Proposal, decision: &Decision) -> Result<Steps> {
     let revision = &decision.revision;
-    match read(store, proposal, decision)? {
-        Some((_, Some(manifest))) => Steps::of(proposal, revision, &manifest),
-        None if !decision.written.is_empty() => {
-            let mut steps = Steps::default();
-            for file in &decision.written {
-                let is_there = file.outcome == FileOutcome::Already;
-                steps.add(proposal, revision, Step::from(file), is_there);
-            }
-            steps.consistent(proposal, revision)
-        }
-        _ => Ok(Steps { approved: of_revision(proposal, revision), written: Vec::new() }),
+    match manifest(view, proposal, &decision.event)? {
+        Some(manifest) => Steps::recorded(proposal, revision, &manifest),
+        None => Ok(Steps { approved: of_revision(proposal, revision), written: Vec::new() }),
     }
+}
+
+/// The manifest beside the decision whose event is `event`. The fold has held it to the statement.
+fn manifest(view: &View<'_>, proposal: &Proposal, event: &str) -> Result<Option<Manifest>> {
+    let thread = view.thread(&proposal.id)?;
+    Ok(thread.history.papers(event).and_then(|papers| papers.manifest.clone()))
 }
 
 impl Steps {
@@ -92,7 +74,7 @@ impl Steps {
     ///
     /// # Errors
     /// `statement_invalid` where it makes something else of a file than `revision` does.
-    fn of(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Result<Self> {
+    fn recorded(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Result<Self> {
         let mut steps = Self::default();
         for record in manifest.records() {
             let step = record.step();
@@ -135,49 +117,30 @@ fn is_generated(path: &RepoPath) -> bool {
     memory_path(index_page::PATH).is_ok_and(|page| page == *path)
 }
 
-/// The manifest of an approval, held to the event that names its statement.
-///
-/// # Errors
-/// `statement_invalid`, `object_missing`.
-pub fn approved(store: &Store, proposal: &Proposal, approval: &Approval) -> Result<Manifest> {
-    let recorded = Recorded {
-        event: &approval.event,
-        statement: &approval.statement,
-        by: &approval.by,
-        evidence: &approval.evidence,
-        revision: &approval.revision,
-        verdicts: &[Verdict::Approve],
-    };
-    match recorded.read(store, proposal)? {
-        (_, Some(manifest)) => Ok(manifest),
-        (_, None) => Err(invalid(proposal, "it approves no files")),
-    }
-}
-
-/// The people whose approvals are of exactly what `manifest` says: the same revision, and each file
-/// from and to the same content. An approval of files as they were before does not count, nor does
-/// one whose record cannot be believed.
-pub fn approvers(store: &Store, proposal: &Proposal, manifest: &Manifest) -> Vec<Approval> {
+/// The approvals in force that are of exactly what `manifest` records: the same files, from the same
+/// content to the same.
+pub fn approvers(view: &View<'_>, proposal: &Proposal, decided: &Manifest) -> Vec<Approval> {
     let sides = |manifest: &Manifest| -> Vec<_> {
         let side =
             |record: &Record| (record.path.clone(), record.now.clone(), record.after.clone());
         manifest.records().iter().map(side).collect()
     };
-    let decided = sides(manifest);
+    let decided = sides(decided);
     let same = |approval: &&Approval| {
-        approved(store, proposal, approval).is_ok_and(|approved| sides(&approved) == decided)
+        let approved = manifest(view, proposal, &approval.event);
+        approved.is_ok_and(|approved| approved.is_some_and(|it| sides(&it) == decided))
     };
     proposal.approvals_in_force().filter(same).cloned().collect()
 }
 
-/// The people who reviewed what was applied here: who decided, then who had approved exactly that; each
-/// once, and nobody but people.
-pub fn reviewers(store: &Store, proposal: &Proposal) -> Vec<Actor> {
-    let Some(decision) = proposal.apply_here(&store.own_lanes()) else { return Vec::new() };
+/// The people who approved what `proposal`, applied in this clone, has written: who applied it, and who approved
+/// exactly that before.
+pub fn reviewers(view: &View<'_>, proposal: &Proposal) -> Vec<Actor> {
+    let Some(decision) = proposal.apply_here(&view.store().clone_ids()) else { return Vec::new() };
     let by_a_person = decision.is_by_a_person().then(|| decision.by.clone());
     let mut found: Vec<Actor> = by_a_person.into_iter().collect();
-    if let Ok(Some((_, Some(manifest)))) = read(store, proposal, decision) {
-        let approvers = approvers(store, proposal, &manifest);
+    if let Ok(Some(manifest)) = manifest(view, proposal, &decision.event) {
+        let approvers = approvers(view, proposal, &manifest);
         trailers::add(&mut found, approvers.into_iter().map(|approval| approval.by));
     }
     found
@@ -185,88 +148,7 @@ pub fn reviewers(store: &Store, proposal: &Proposal) -> Vec<Actor> {
 
 fn contradicts(proposal: &Proposal, step: &Step) -> Error {
     let path = step.path.display();
-    invalid(proposal, &format!("it makes something else of {path} than its revision"))
-}
-
-/// What an event says of a decision, to which its statement is held.
-struct Recorded<'a> {
-    event: &'a str,
-    statement: &'a BlobRef,
-    by: &'a Actor,
-    evidence: &'a Evidence,
-    revision: &'a str,
-    verdicts: &'static [Verdict],
-}
-
-impl Recorded<'_> {
-    fn read(&self, store: &Store, proposal: &Proposal) -> Result<(Statement, Option<Manifest>)> {
-        let bytes = bound(store, self.event, self.statement, statement::MAX_BYTES)?;
-        let statement = Statement::from_bytes(&bytes)?;
-        let digest = proposal.revision(self.revision).map(super::digest_of);
-        let fits = statement.proposal == proposal.first_event
-            && statement.revision == self.revision
-            && Some(&statement.digest) == digest.as_ref()
-            && statement.actor == *self.by
-            && statement.evidence == *self.evidence
-            && self.verdicts.contains(&statement.verdict);
-        if !fits {
-            return Err(invalid(proposal, "it is about something else than its event"));
-        }
-        let manifest = match &statement.manifest {
-            None => None,
-            Some(named) => {
-                let bytes = bound(store, self.event, named, manifest::MAX_BYTES)?;
-                Some(Manifest::from_bytes(&bytes)?)
-            }
-        };
-        Ok((statement, manifest))
-    }
-}
-
-/// Statement and manifest of a decision, held to the event that names them; `None` for decisions
-/// of version 0.1.0, which have none.
-///
-/// # Errors
-/// `statement_invalid`, `object_missing`.
-pub fn read(
-    store: &Store,
-    proposal: &Proposal,
-    decision: &Decision,
-) -> Result<Option<(Statement, Option<Manifest>)>> {
-    let Some(statement) = &decision.statement else { return Ok(None) };
-    let recorded = Recorded {
-        event: &decision.event,
-        statement,
-        by: &decision.by,
-        evidence: &decision.evidence,
-        revision: &decision.revision,
-        verdicts: match decision.effect {
-            Some(_) => &[Verdict::Apply],
-            None => &[Verdict::Reject, Verdict::Withdraw],
-        },
-    };
-    let (statement, manifest) = recorded.read(store, proposal)?;
-    // The event was folded without, where this partial clone did not have it yet.
-    if manifest.as_ref().is_some_and(|manifest| !manifest.has(&decision.written)) {
-        return Err(invalid(proposal, "its manifest is not what its event says was written"));
-    }
-    Ok(Some((statement, manifest)))
-}
-
-/// The bytes of a blob that `event` names, of which there are at most `most`, held to its SHA-256.
-fn bound(store: &Store, event: &str, named: &BlobRef, most: usize) -> Result<Vec<u8>> {
-    let bytes = store.blob_of(event, named, most)?;
-    if crate::sha256::hex(&bytes) == named.sha256 {
-        return Ok(bytes);
-    }
-    Err(Error::new(
-        &codes::STATEMENT_INVALID,
-        format!("blob {} does not have the SHA-256 that names it", named.id),
-    )
-    .hint("`git fsck` reports what is damaged"))
-}
-
-fn invalid(proposal: &Proposal, why: &str) -> Error {
+    let why = format!("it makes something else of {path} than its revision");
     Error::new(
         &codes::STATEMENT_INVALID,
         format!("the decision on {} cannot be believed: {why}", proposal.id),
@@ -277,25 +159,23 @@ fn invalid(proposal: &Proposal, why: &str) -> Error {
 
 /// What the applied proposals of people have made of files.
 pub(super) struct Explained<'v> {
-    store: &'v Store,
-    view: &'v View,
+    view: &'v View<'v>,
     except: &'v ProposalId,
-    /// The steps of each proposal that the cache named, as the lanes have them.
-    verified: BTreeMap<ProposalId, Vec<Step>>,
+    /// The steps of each proposal that the memo named, from its thread.
+    known: BTreeMap<ProposalId, Vec<Step>>,
 }
 
 impl<'v> Explained<'v> {
     /// By all proposals but `except`.
-    pub(super) fn new(store: &'v Store, view: &'v View, except: &'v Proposal) -> Self {
-        Self { store, view, except: &except.id, verified: BTreeMap::new() }
+    pub(super) fn new(view: &'v View<'v>, except: &'v Proposal) -> Self {
+        Self { view, except: &except.id, known: BTreeMap::new() }
     }
 
     /// True where proposals that people applied lead `path` from one content to another. Of many,
-    /// the newest are looked at.
+    /// the newest are looked at. The memo proposes the steps; one that its thread does not have counts for nothing.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read; `cache_tampered` where it says so and the
-    /// lanes do not.
+    /// Those of the store.
     pub(super) fn leads(
         &mut self,
         path: &RepoPath,
@@ -312,22 +192,20 @@ impl<'v> Explained<'v> {
         let mut reached = vec![from.clone()];
         while let Some(at) = steps.iter().position(|(_, step)| reached.contains(&step.before)) {
             let (id, step) = steps.swap_remove(at);
-            if !self.steps_of(&id)?.contains(&step) {
-                return Err(self.view.tampered(&id, "it names a step that was not approved"));
+            if self.steps_of(&id)?.contains(&step) {
+                reached.push(step.after);
             }
-            reached.push(step.after);
         }
         Ok(reached.contains(to))
     }
 
-    /// The steps of the proposal `id`, from the lanes.
     fn steps_of(&mut self, id: &ProposalId) -> Result<&[Step]> {
-        if !self.verified.contains_key(id) {
-            let proposal = self.store.verified_proposal(self.view, id)?;
+        if !self.known.contains_key(id) {
+            let proposal = self.view.proposal(id)?;
             let applies = proposal.applies().filter(|decision| decision.is_by_a_person());
             let steps = applies.flat_map(|decision| of_events(&proposal, decision)).collect();
-            self.verified.insert(id.clone(), steps);
+            self.known.insert(id.clone(), steps);
         }
-        Ok(self.verified.get(id).map_or(&[], Vec::as_slice))
+        Ok(self.known.get(id).map_or(&[], Vec::as_slice))
     }
 }

@@ -30,7 +30,7 @@ pub(super) type Forward = (Resolution, Option<Followed>);
 /// cannot be applied. Conflicts are in the plan.
 pub(super) fn forward(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     part: Option<&Part>,
     snapshot: &dyn Snapshot,
@@ -62,7 +62,7 @@ pub(super) fn forward(
 /// Those of the store and the work tree; for memory the reason why it cannot be applied.
 pub fn plan_wherever(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     snapshot: &dyn Snapshot,
 ) -> Result<Resolution> {
@@ -77,7 +77,7 @@ pub fn plan_wherever(
 /// What finds the changes where their files have moved: [`follow::follow`], or [`follow::wherever`].
 type Follow = fn(
     &Store,
-    &View,
+    &View<'_>,
     &Proposal,
     &[FileChange],
     &Resolution,
@@ -87,7 +87,7 @@ type Follow = fn(
 /// Plans `changes`, where their files have moved there, as far as `follow` goes.
 fn following(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     changes: &[FileChange],
     follow: Follow,
@@ -191,7 +191,8 @@ pub(super) fn follow(
         let Some(made) = files::follow(store, reviewers, &proposal, paths, message)? else {
             return Ok(());
         };
-        let note = Note::Committed(EventCommitted { commit: made.id });
+        let note = EventCommitted { commit: made.id, amended: Vec::new(), statement: None };
+        let note = Note::Committed(note);
         store
             .write(authority.actor(), now, |writer| writer.note(Some(&proposal.id), note).map(drop))
     };

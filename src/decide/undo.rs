@@ -4,18 +4,17 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::draft::Draft;
-use super::{Seen, require_quiet, shown, subject};
+use super::draft::{self, Draft};
+use super::{Seen, pinned, shown, subject};
 use crate::apply as files;
 use crate::changeset::Snapshot;
 use crate::changeset::codes::CONFLICT;
 use crate::changeset::plan::{Conflict, Planned, Reason, Resolution, Resolved};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Effect, Patch, Subject, Undo, Written};
+use crate::proposal::event::{Effect, Patch, Subject, Verdict, Written};
 use crate::proposal::state::Decision;
-use crate::proposal::statement::Verdict;
 use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, codes};
-use crate::store::{Store, View, Writer};
+use crate::store::{LogEntry, NewDecision, Store, View, Writer};
 
 /// What an undo came to.
 #[derive(Clone, Debug)]
@@ -90,7 +89,7 @@ fn refuse_moved(
 
 /// Puts back what was there before `proposal` was applied, all files or none, and records it: the
 /// proposal is pending again. Later changes in other lines of the files stay. `at` is when `seen` was read, before
-/// any question: what this clone's lanes have said of it since refuses the undo. `shown` is what a person has seen
+/// any question: what this clone has recorded of it since refuses the undo. `shown` is what a person has seen
 /// of [`preview`] and agreed to: nothing else is written.
 ///
 /// # Errors
@@ -103,17 +102,17 @@ pub fn undo(
     at: &Seen,
     shown: Option<&Resolution>,
 ) -> Result<Undone> {
-    let seen = &super::verified(store, seen)?;
+    let view = store.view()?;
+    let seen = &super::current(&view, seen)?;
     let decision = applied(store, seen)?;
     let taken = restorable(store, seen, decision)?;
     let commit = decision.commit.clone();
-    // The lane tip is the one that was seen, HEAD the one that is there.
-    let at = Seen { target: Seen::now(store, &store.view()?)?.target, ..at.clone() };
+    // The tips are those that were seen, HEAD is the one that is there.
+    let at = Seen { target: Seen::now(&view, [])?.target, ..at.clone() };
     let draft = Draft::new(authority, &at, seen, Verdict::Undo);
     let draft = Draft { revision: &decision.revision, ..draft };
     if decision.written.is_empty() {
-        store
-            .write(authority.actor(), now, |writer| record(writer, draft, decision, Vec::new()))?;
+        store.write(authority.actor(), now, |writer| record(writer, draft, decision))?;
         return Ok(Undone { files: Vec::new(), commit, notes: Vec::new() });
     }
     let journal = files::lock(store)?;
@@ -132,19 +131,16 @@ pub fn undo(
             .hint(format!("nothing was written; look at it again: aye undo {}", seen.id)));
     }
     let written = files::written(store, &[], &plan, |_| None)?;
-    super::require_apart(store, &seen.id, true, super::merged(&written))?;
-    let view = store.view()?;
+    super::require_apart(&view, &seen.id, true, super::merged(&written))?;
     let planned = shown::of_plan(store, &view, seen, None, plan)?;
-    drop(view);
     let (effect, manifest) = (Some(Effect::Files), Some(&planned.manifest));
-    let draft = Draft { effect, manifest, ..draft };
+    let draft = Draft { effect, manifest, lines: draft::lines(&planned.plan), ..draft };
     let subject = files::subject(files::UNDO, &seen.id, now);
-    let put_back = written.clone();
     journal.apply(&reader, &files::steps(&worktree, &planned.plan)?, Some(&subject), |_| {
         crate::failpoint!("undo.event");
-        store.write(authority.actor(), now, |writer| record(writer, draft, decision, written))
+        store.write(authority.actor(), now, |writer| record(writer, draft, decision))
     })?;
-    let mut notes = Vec::from_iter(super::unstage::unstage(store.repository(), &put_back));
+    let mut notes = Vec::from_iter(super::unstage::unstage(store.repository(), &written));
     let files = planned.plan.files;
     let nothing = elsewhere(store, seen, &files);
     notes.extend(nothing.map(|why| format!("nothing was put back: {why}")));
@@ -169,7 +165,7 @@ pub fn elsewhere(store: &Store, proposal: &Proposal, files: &[Planned]) -> Optio
                 "commit {commit:.12} stays where it is: `git branch --all --contains {commit:.12}`"
             )
         }
-        None if !decision.is_of(&store.own_lanes()) => {
+        None if !decision.is_of(&store.clone_ids()) => {
             format!("{} applied it in another clone", decision.by.name)
         }
         None if store.repository().has_linked() => {
@@ -197,14 +193,16 @@ pub fn conflict(store: &Store, refusal: Error, proposal: &Proposal) -> Error {
 fn upper(store: &Store, proposal: &Proposal) -> Result<Option<ProposalId>> {
     let (view, lower) = (store.view()?, applied(store, proposal)?);
     for page in view.log_pages(None, None) {
-        for entry in page? {
-            let event = &entry.stamped.event;
-            if entry.stamped.id == lower.event {
+        for LogEntry { id, stamped } in page? {
+            if stamped.id == lower.event {
                 return Ok(None);
             }
-            let (Some(id), Data::Apply(_)) = (&event.proposal, &event.data) else { continue };
-            let Ok(upper) = view.proposal(id) else { continue };
-            let made = upper.applies().find(|made| made.event == entry.stamped.id);
+            let Data::Decision(said) = &stamped.event.data else { continue };
+            if said.verdict != Verdict::Apply {
+                continue;
+            }
+            let Ok(upper) = view.proposal(&id) else { continue };
+            let made = upper.applies().find(|made| made.event == stamped.id);
             let Some(made) = made.and_then(|made| upper.revision(&made.revision)) else { continue };
             let is_on = made.on.as_ref().is_some_and(|on| on.proposal == proposal.id);
             let goes_on = |written: &Written| {
@@ -222,7 +220,7 @@ fn upper(store: &Store, proposal: &Proposal) -> Result<Option<ProposalId>> {
 
 /// The apply that is taken back: this clone's, where several stand.
 fn applied<'p>(store: &Store, proposal: &'p Proposal) -> Result<&'p Decision> {
-    proposal.apply_here(&store.own_lanes()).ok_or_else(|| {
+    proposal.apply_here(&store.clone_ids()).ok_or_else(|| {
         let message = format!("{} is not applied, so there is nothing to undo", proposal.id);
         Error::new(&codes::NOT_APPLIED, message)
             .hint(format!("`aye show {}` prints its state", proposal.id))
@@ -230,9 +228,9 @@ fn applied<'p>(store: &Store, proposal: &'p Proposal) -> Result<&'p Decision> {
 }
 
 /// What is taken back of `decision`. Content of which only another clone says that it stood there before is not put
-/// back: that comes from the revision, whose step is merged into the file as it is, or from a decision of the own lane.
+/// back: that comes from the revision, whose step is merged into the file as it is, or from a decision of this clone.
 fn restorable(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Vec<Written>> {
-    let restorable = proposal.restorable(decision, &store.own_lanes());
+    let restorable = proposal.restorable(decision, &store.clone_ids());
     // Memory is put back whole, not merged.
     let is_merged = proposal.subject == Subject::Code;
     let known = |written: &&Written| {
@@ -252,22 +250,13 @@ fn restorable(store: &Store, proposal: &Proposal, decision: &Decision) -> Result
 }
 
 /// Records `draft`, the undo of `decision`, where that still stands.
-fn record(
-    writer: &mut Writer<'_>,
-    draft: Draft<'_>,
-    decision: &Decision,
-    written: Vec<Written>,
-) -> Result<()> {
+fn record(writer: &mut Writer<'_>, draft: Draft<'_>, decision: &Decision) -> Result<()> {
     let id = &draft.proposal.id;
-    let current = writer.view.proposal(id)?;
+    let current = pinned(writer, draft.proposal, draft.seen)?;
     if applied(writer.store(), &current)?.event != decision.event {
         return Err(super::changed(&current, "it was applied again"));
     }
-    require_quiet(writer, draft.proposal, draft.seen)?;
-    draft.record(writer, |terms| {
-        let (evidence, statement) = (Some(terms.evidence), Some(terms.statement));
-        Data::Undo(Undo { written, written_blob: None, patch: None, evidence, statement })
-    })?;
+    draft.record(writer)?;
     writer.renew(id)
 }
 
@@ -333,15 +322,16 @@ pub fn undo_patch(
             .hint("undo it in the work tree that it was applied in: git worktree list")
             .with("patch_id", id));
     }
-    let written = files::written(store, &[], &plan, |_| None)?;
+    files::written(store, &[], &plan, |_| None)?;
+    let manifest = shown::manifest(store, &plan)?;
+    let target = Seen::now(&store.view()?, [])?.target;
     let subject = files::subject(files::UNDO, &id, now);
     journal.apply(&reader, &files::steps(&worktree, &plan)?, Some(&subject), |_| {
         crate::failpoint!("undo.event");
         store.write(authority.actor(), now, |writer| {
-            let evidence = Some(authority.evidence().clone());
-            let patch = Some(stamped.id.clone());
-            let undo = Undo { written, written_blob: None, patch, evidence, statement: None };
-            writer.decide(authority, None, Data::Undo(undo)).map(drop)
+            let (effect, manifest) = (Some(Effect::Files), Some(&manifest));
+            let undo = NewDecision { effect, manifest, target, ..NewDecision::new(Verdict::Undo) };
+            writer.decide(authority, &ProposalId::long(&stamped.id), undo).map(drop)
         })
     })?;
     // It stands in the files again.
@@ -357,28 +347,27 @@ const AT_ONCE: i64 = 5;
 ///
 /// # Errors
 /// Those of the store.
-pub fn last(store: &Store, view: &View) -> Result<Vec<Proposal>> {
-    let own = store.own_lanes();
+pub fn last(store: &Store, view: &View<'_>) -> Result<Vec<Proposal>> {
+    let own = store.clone_ids();
     let (mut found, mut known) = (Vec::new(), BTreeSet::new());
     let mut before: Option<DateTime<Utc>> = None;
     for page in view.log_pages(None, None) {
-        for entry in page? {
-            let event = &entry.stamped.event;
-            let Some(id) = event.proposal.as_ref().filter(|_| own.contains(&event.lane)) else {
-                continue;
-            };
-            let decides =
-                matches!(event.data, Data::Apply(_) | Data::Reject(_) | Data::RequestChanges(_));
-            if !decides {
+        for LogEntry { id, stamped } in page? {
+            let event = &stamped.event;
+            let Data::Decision(said) = &event.data else { continue };
+            let is_request = said.verdict == Verdict::RequestChanges;
+            let is_no = matches!(said.verdict, Verdict::Reject | Verdict::Withdraw);
+            let decides = is_request || is_no || said.verdict == Verdict::Apply;
+            if !decides || !own.contains(&event.clone) {
                 continue;
             }
             if before.is_some_and(|last| (last - event.time).num_seconds() > AT_ONCE) {
                 return Ok(found);
             }
-            let proposal = view.proposal(id)?;
-            let is_request = matches!(event.data, Data::RequestChanges(_));
+            // A direct patch has no decisions but its undo.
+            let Ok(proposal) = view.proposal(&id) else { continue };
             let stands = match (is_request, &proposal.changes_requested) {
-                (false, _) => proposal.decisions().any(|made| made.event == entry.stamped.id),
+                (false, _) => proposal.decisions().any(|made| made.event == stamped.id),
                 (true, Some(request)) => proposal.decision().is_none() && request.at == event.time,
                 (true, None) => false,
             };

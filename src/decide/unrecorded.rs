@@ -7,6 +7,7 @@ use super::visible_on;
 use crate::changeset::plan::{Planned, Resolution, Resolved};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
+use crate::proposal::event::Verdict;
 use crate::proposal::{Data, Proposal, ProposalId};
 use crate::store::{Store, View};
 
@@ -66,7 +67,7 @@ impl Made {
 /// Those of the store.
 pub fn unrecorded(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposals: &[Proposal],
 ) -> Result<BTreeMap<ProposalId, Unrecorded>> {
     let mut found = BTreeMap::new();
@@ -90,7 +91,7 @@ pub fn unrecorded(
 ///
 /// # Errors
 /// `changed_since_shown`; those of the store.
-pub fn require_recorded(store: &Store, view: &View, proposal: &Proposal) -> Result<()> {
+pub fn require_recorded(store: &Store, view: &View<'_>, proposal: &Proposal) -> Result<()> {
     let found = unrecorded(store, view, std::slice::from_ref(proposal))?;
     let Some(found) = found.get(&proposal.id) else { return Ok(()) };
     let commit = found.commit.get(..12).unwrap_or(&found.commit);
@@ -103,14 +104,15 @@ pub fn require_recorded(store: &Store, view: &View, proposal: &Proposal) -> Resu
 
 fn one(
     store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     id: gix::ObjectId,
 ) -> Result<Option<Unrecorded>> {
     let repository = store.repository();
     // One that was applied before and taken back may be in any number of commits.
     let log = view.log(Some(&proposal.id), None)?;
-    if log.iter().any(|entry| matches!(entry.stamped.event.data, Data::Apply(_))) {
+    let is_apply = |data: &Data| matches!(data, Data::Decision(said) if said.verdict == Verdict::Apply);
+    if log.iter().any(|entry| is_apply(&entry.stamped.event.data)) {
         return Ok(None);
     }
     let parent = repository.repo().find_commit(id).ok();

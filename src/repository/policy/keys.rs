@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::changeset::globs;
+use crate::proposal::event::BlobRef;
 use crate::spelling::keys::{self, Misread, UnknownKey};
 
 /// What `policy.toml` says, as far as it holds.
@@ -23,8 +24,8 @@ pub struct Policy {
     pub evidence: Evidence,
     /// `instruction_files`: globs of files that instruct agents, beside the built-in list.
     pub instruction_files: Vec<String>,
-    /// Blob id of the file in HEAD; `None` where HEAD has none.
-    pub blob: Option<String>,
+    /// The file in HEAD; `None` where HEAD has none.
+    pub blob: Option<BlobRef>,
 }
 
 /// Which proposals an agent may mark as applied or rejected; a mark writes no file.

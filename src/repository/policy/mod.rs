@@ -15,6 +15,7 @@ use super::head::Checkout;
 use super::{Repository, codes};
 use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
+use crate::proposal::event::BlobRef;
 use crate::proposal::rules::Permits;
 
 /// Where it is, from the repository's top.
@@ -154,7 +155,7 @@ impl Repository {
         }
         let id = entry.object_id().to_string();
         let blob = self.blob(&id).map_err(|error| invalid(&error.message()))?;
-        Ok(Some(Policy { blob: Some(id), ..read("HEAD", &blob)? }))
+        Ok(Some(Policy { blob: Some(BlobRef { id, sha256: crate::sha256::hex(&blob) }), ..read("HEAD", &blob)? }))
     }
 
     fn policy_in_work_tree(&self) -> Result<Option<Policy>> {
