@@ -1,9 +1,10 @@
 //! Decisions, attacked from outside: what was shown is what is written and what counts, nobody
 //! decides in a person's place, and commits are held to exactly what a person approved.
 
-use crate::support::hostile::{self, Hostile};
-use crate::support::record::{apply, proposal, propose, reject};
-use crate::support::{self, EMAIL, NAME, Repo, Run};
+use crate::support::clones::{exchange, thread, tip};
+use crate::support::forger::{self, Forged};
+use crate::support::record::{apply, propose, reject};
+use crate::support::{EMAIL, NAME, Repo, Run};
 use serde_json::{Value, json};
 
 const LAST: [&str; 3] = ["check", "--range", "HEAD~1..HEAD"];
@@ -34,30 +35,31 @@ fn call(repo: &Repo, agent: Option<&str>, request: &Value) -> Run {
         None => cmd.run(),
     }
 }
-
 /// The events of the log, newest first.
 fn events(repo: &Repo) -> Vec<Value> {
     let log = repo.aye(&["log", "--json"]).ok().json();
     log["events"].as_array().expect("events").clone()
 }
 
-/// A blob, byte by byte.
-fn blob(repo: &Repo, id: &str) -> Vec<u8> {
-    repo.program("git").args(&["cat-file", "blob", id]).run().ok().stdout
+/// The newest decision of a proposal, as this clone has recorded it.
+fn decided(repo: &Repo, id: &str) -> Forged {
+    Forged::read(repo, &tip(repo, &thread(repo, id)))
 }
 
-fn sha256(repo: &Repo, bytes: impl AsRef<[u8]>) -> String {
-    let script = "sha256sum 2>/dev/null || shasum -a 256";
-    let run = repo.program("sh").args(&["-c", script]).stdin(bytes).run().ok();
-    run.out()[..64].to_owned()
-}
-
-/// The manifest of the newest decision, as it is stored: a record per path.
-fn manifest(repo: &Repo) -> Vec<String> {
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    let bytes = blob(repo, &format!("{lane}:manifest-0001"));
+/// The records of its manifest, held to its SHA-256: outcome, residue, three sides, path.
+fn records(repo: &Repo, decided: &Forged) -> Vec<Vec<String>> {
+    let named = &decided.statement.as_ref().expect("a statement")["manifest"];
+    let id = named["id"].as_str().expect("an id");
+    let bytes = repo.program("git").args(&["cat-file", "blob", id]).run().ok().stdout;
+    assert_eq!(named["sha256"], forger::sha256(&bytes));
     let text = String::from_utf8(bytes).expect("text");
-    text.split_terminator('\0').map(str::to_owned).collect()
+    let fields = |record: &str| record.splitn(6, ' ').map(str::to_owned).collect();
+    text.split_terminator('\0').map(fields).collect()
+}
+
+/// The manifest of the newest decision, a line per path.
+fn manifest(repo: &Repo, id: &str) -> Vec<String> {
+    records(repo, &decided(repo, id)).iter().map(|record| record.join(" ")).collect()
 }
 
 // What is shown, written and approved.
@@ -81,7 +83,7 @@ fn a_planted_line_is_shown_apart_and_not_approved_by_yes() {
 
     repo.aye(&["apply", &id, "--yes"]).ok().notes("approved");
     assert_eq!(repo.text("f"), numbers(&[(5, "five"), (25, "PLANTED")]));
-    let records = manifest(&repo);
+    let records = manifest(&repo, &id);
     assert_eq!(records.len(), 1);
     assert!(records[0].starts_with("merged not_taken "), "{records:?}");
     commit_as(&repo, &id);
@@ -93,7 +95,7 @@ fn a_planted_line_is_approved_where_the_residue_is_taken() {
     let (repo, id) = planted();
     let run = repo.aye(&["apply", &id, "--yes", "--take-residue"]).ok();
     assert!(!run.err().contains("approved"), "{run}");
-    let records = manifest(&repo);
+    let records = manifest(&repo, &id);
     assert!(records[0].starts_with("merged taken "), "{records:?}");
     commit_as(&repo, &id);
     repo.aye(&LAST).ok();
@@ -133,7 +135,7 @@ fn a_change_that_was_committed_first_can_be_approved_afterwards() {
     repo.aye(&["diff", &id, "--proposed"]).ok().says("+committed").lacks("already");
     let answer = repo.aye(&["apply", &id, "--yes", "--json"]).ok().json();
     assert_eq!(answer["proposals"][0]["files"][0]["outcome"], "already", "{answer:#}");
-    assert!(manifest(&repo)[0].starts_with("already none "), "{:?}", manifest(&repo));
+    assert!(manifest(&repo, &id)[0].starts_with("already none "), "{:?}", manifest(&repo, &id));
     let message = format!("First the commit\n\nProposal-Id: {id}");
     repo.git(&["commit", "-q", "--amend", "-m", &message]);
     repo.aye(&LAST).ok();
@@ -443,69 +445,29 @@ fn what_is_memory_and_a_sensitive_path_takes_both_keys() {
     repo.aye(&["apply", &id, "--yes"]).ok();
 }
 
-// Decisions that come from elsewhere.
-
-/// A decision on the current revision of `id`, as a forger who knows the format writes it.
-fn forged(repo: &Repo, id: &str, extra: Value) -> Value {
-    let known = proposal(repo, id);
-    let digest = aye::proposal::event::digest(&known.current().changes);
-    let mut data = json!({"revision": known.current().event, "digest": digest, "how": "terminal"});
-    data.as_object_mut().expect("an object").extend(extra.as_object().expect("one").clone());
-    data
-}
-
-/// The own lane as another lane's event names it in its heads.
-fn own_head(repo: &Repo) -> Value {
-    let name = repo.git(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/aye/log"]);
-    let tip = repo.git(&["rev-parse", &format!("refs/aye/log/{name}")]);
-    json!([format!("{name} {} {tip}", events(repo).len())])
-}
-
-fn changed(event: &str, changes: Value) -> String {
-    let mut event: Value = serde_json::from_str(event).expect("an event");
-    event.as_object_mut().expect("one").extend(changes.as_object().expect("one").clone());
-    format!("{event}\n")
+/// A person's apply, as somebody who can write git objects turns it into others'.
+fn forged(repo: &Repo, id: &str) -> Forged {
+    let copy = repo.copy();
+    copy.aye(&["apply", id, "--yes"]).ok();
+    forger::borrow(repo, &copy);
+    decided(&copy, id)
 }
 
 #[test]
-fn a_fetched_apply_by_an_agent_is_a_mark() {
+fn a_fetched_mark_by_a_tool_is_no_decision() {
     let repo = hello();
     let id = propose(&repo, "a.txt", "hello", "x");
-    let mut lane = Hostile::new(&repo, "forger");
-    let event = lane.event("apply", Some(&id), forged(&repo, &id, json!({"effect": "files"})));
-    let agent = json!({"actor": {"name": NAME, "email": EMAIL, "kind": "agent"}});
-    lane.push(&lane.step(&changed(&event, agent), &[]));
-    repo.aye(&["list"]).ok().says("marked");
-    assert_eq!(show(&repo, &id)["status"], "pending");
+    let keys = json!({"effect": "mark_only", "evidence": "tool", "manifest": null});
+    let mark = forged(&repo, &id).by("codex", "agent").stated(keys);
+    forger::fetched(&repo, &thread(&repo, &id), &mark.write(&repo));
+    let shown = show(&repo, &id);
+    assert_eq!(
+        (&shown["status"], &shown["mark"]["verdict"]),
+        (&json!("pending"), &json!("applied"))
+    );
     repo.write("a.txt", "x\n");
     commit_as(&repo, &id);
     repo.aye(&LAST).exits(1).says("marked_without_approval");
-}
-
-/// A fetched lane in which `apply` on `id` says that `path` went from one content to another.
-fn says_written(repo: &Repo, id: &str, path: &str, before: &str, after: &str) {
-    let mut lane = Hostile::new(repo, "forger");
-    let side = |text: &str| json!({"id": lane.blob(text), "mode": "100644"});
-    let (before, after) = (side(before), side(after));
-    let written = json!([{"path": path, "before": before, "after": after, "outcome": "clean"}]);
-    let data = forged(repo, id, json!({"effect": "files", "written": written}));
-    let event = lane.event("apply", Some(id), data);
-    lane.push(&lane.step(&event, &[]));
-}
-
-#[test]
-fn what_is_written_from_the_same_start_is_what_the_revision_says() {
-    for (after, code) in [("HELLO\n", 0), ("EVIL\n", 1)] {
-        let repo = hello();
-        let id = propose(&repo, "a.txt", "hello", "HELLO");
-        says_written(&repo, &id, "a.txt", "hello\n", after);
-        repo.write("a.txt", after);
-        commit_as(&repo, &id);
-        let run = repo.aye(&LAST).exits(code);
-        if code == 1 {
-            run.says("error[content_differs]");
-        }
-    }
 }
 
 #[test]
@@ -513,59 +475,54 @@ fn a_decision_on_another_proposal_hides_no_planted_line() {
     let repo = Repo::with(&[("f", numbers(&[]))]);
     let id = propose(&repo, "f", "\n5\n", "\nfive\n");
     let other = propose(&repo, "f", "\n9\n", "\nnine\n");
+    let forged = forged(&repo, &other);
     repo.write("f", numbers(&[(25, "PLANTED")]));
-    says_written(&repo, &other, "f", &numbers(&[]), &numbers(&[(25, "PLANTED")]));
+    let side = |edits: &[(usize, &str)]| forger::record(&repo, &numbers(edits));
+    let (base, now) = (side(&[]), side(&[(24, "x")]));
+    let manifest = format!("merged none {base} {now} {} f\0", side(&[(25, "PLANTED")]));
+    let forged = forged.manifest(&repo, &manifest).by("Mallory", "human");
+    forger::fetched(&repo, &thread(&repo, &other), &forged.write(&repo));
     repo.aye(&["apply", &id, "--dry-run"]).ok().says("+PLANTED");
 }
 
+/// A memo says what a list shows, and nothing else.
 #[test]
-fn a_foreign_lane_does_not_launder_a_rejection() {
-    for knows in [false, true] {
+fn an_edited_memo_decides_nothing() {
+    for verb in ["apply", "reject"] {
         let repo = hello();
-        let id = propose(&repo, "a.txt", "hello", "x");
-        reject(&repo, &id, "no");
-        let mut lane = Hostile::new(&repo, "launderer");
-        let heads = json!({"heads": if knows { own_head(&repo) } else { json!([]) }});
-        let mut tip: Vec<String> = Vec::new();
-        for (kind, data) in [
-            ("apply", forged(&repo, &id, json!({"effect": "mark_only"}))),
-            ("undo", json!({"written": []})),
-            ("apply", forged(&repo, &id, json!({"effect": "mark_only"}))),
-        ] {
-            let event = changed(&lane.event(kind, Some(&id), data), heads.clone());
-            let parents: Vec<&str> = tip.iter().map(String::as_str).collect();
-            tip = vec![lane.step(&event, &parents)];
+        let id = propose(&repo, "a.txt", "hello", "harmless");
+        let other = propose(&repo, "b.txt", "b", "EVIL");
+        repo.aye(&["list"]).ok();
+        for memo in [".git/aye/open", ".git/aye/decided"] {
+            let Ok(text) = std::fs::read_to_string(repo.path(memo)) else { continue };
+            let swapped = text
+                .replace(&thread(&repo, &id), "?")
+                .replace(&thread(&repo, &other), &thread(&repo, &id));
+            repo.write(
+                memo,
+                swapped.replace('?', &thread(&repo, &other)).replace("pending", "applied"),
+            );
         }
-        lane.push(&tip[0]);
-        let shown = show(&repo, &id);
-        let cleanly_applied = shown["status"] == "applied" && shown["contested"] == false;
-        assert!(!cleanly_applied, "{shown:#}");
-        if knows {
-            assert_eq!(shown["status"], "rejected", "who knew of the no cannot pass it over");
-        }
-        repo.write("a.txt", "x\n");
-        commit_as(&repo, &id);
-        let code = if knows { "not_applied" } else { "contested" };
-        repo.aye(&LAST).exits(1).says(&format!("error[{code}]"));
+        repo.aye(&[verb, &id, "--yes"]).ok();
+        let content = if verb == "apply" { "harmless\n" } else { "hello\n" };
+        assert_eq!((repo.text("a.txt"), repo.text("b.txt")), (content.into(), "b\n".into()));
+        assert_eq!(show(&repo, &other)["status"], "pending");
     }
 }
 
+/// Without a policy that asks for more, a contested decision is a warning; others cannot make CI red.
 #[test]
-fn a_contested_decision_fails_the_range() {
+fn a_contested_decision_warns_in_a_range() {
     let repo = hello();
     let id = propose(&repo, "a.txt", "hello", "x");
     let other = hello();
-    let lanes = |to: &Repo, from: &Repo| {
-        let spec = "refs/aye/log/*:refs/aye/remotes/other/*";
-        to.git(&["fetch", "-q", &from.root().to_string_lossy(), spec]);
-    };
-    lanes(&other, &repo);
+    exchange(&other, &repo);
     reject(&other, &id, "no");
     apply(&repo, &id);
     commit_as(&repo, &id);
     repo.aye(&LAST).ok();
-    lanes(&repo, &other);
-    repo.aye(&LAST).exits(1).says("error[contested]");
+    exchange(&repo, &other);
+    repo.aye(&LAST).ok().says("contested");
 }
 
 #[test]
@@ -620,51 +577,6 @@ fn a_reviewer_who_did_not_decide_is_found() {
 }
 
 #[test]
-fn an_edited_cache_decides_nothing() {
-    for verb in ["apply", "reject"] {
-        let repo = hello();
-        let id = propose(&repo, "a.txt", "hello", "harmless");
-        let evil = Hostile::new(&repo, "x").blob("EVIL\n");
-        let after =
-            show(&repo, &id)["changes"][0]["after"]["id"].as_str().expect("an id").to_owned();
-        let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("it");
-        let edit = "UPDATE folded SET body = CAST(replace(CAST(body AS TEXT), ?1, ?2) AS BLOB)";
-        assert_eq!(cache.execute(edit, [&after, &evil]).expect("edited"), 1);
-        drop(cache);
-        let lane = || repo.git(&["for-each-ref", "refs/aye"]);
-        let before = lane();
-        repo.aye(&[verb, &id, "--yes"]).fails("cache_tampered", 5);
-        assert_eq!((repo.text("a.txt").as_str(), lane()), ("hello\n", before));
-        // The next run reads the lanes again.
-        repo.aye(&[verb, &id, "--yes"]).ok();
-        let content = if verb == "apply" { "harmless\n" } else { "hello\n" };
-        assert_eq!(repo.text("a.txt"), content);
-    }
-}
-
-#[test]
-fn planted_steps_in_the_cache_approve_nothing() {
-    let numbers: String = (1..=30).map(|n| format!("{n}\n")).collect();
-    let repo = Repo::with(&[("f", numbers.clone()), ("g", "a\n".into())]);
-    let approved = propose(&repo, "g", "a", "b");
-    apply(&repo, &approved);
-    let id = propose(&repo, "f", "\n5\n", "\nfive\n");
-    repo.write("f", numbers.replace("\n25\n", "\nPLANTED\n"));
-    let blob = |spec: &str| repo.git(&["rev-parse", spec]).trim().to_owned();
-    let planted = repo.git(&["hash-object", "-w", "f"]).trim().to_owned();
-    let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("it");
-    let side = |id: &str| format!("100644 {id}");
-    let row = ["f", &approved, &side(&blob("HEAD:f")), &side(&planted)];
-    let sql =
-        "INSERT INTO approved (path, proposal, before, after, number) VALUES (?1, ?2, ?3, ?4, 9)";
-    cache.execute(sql, row).expect("planted");
-    drop(cache);
-    repo.aye(&["apply", &id, "--yes"]).fails("cache_tampered", 5);
-    let applied = repo.aye(&["apply", &id, "--yes"]);
-    applied.ok().notes("note: f ");
-}
-
-#[test]
 fn many_files_with_other_changes_are_one_note() {
     let names: Vec<String> = (1..=5).map(|n| format!("f{n}")).collect();
     let text = |edits: &[(usize, &str)]| -> String {
@@ -682,53 +594,6 @@ fn many_files_with_other_changes_are_one_note() {
     let id = made["proposal_id"].as_str().expect("an id");
     let applied = repo.aye(&["apply", id, "--yes"]);
     applied.ok().notes("note: f1, f2, f3 and 2 ");
-}
-
-/// Takes what this clone said of `id` out of the cache: the events of `kind`, and what follows from
-/// them. `before` is the cache without them.
-fn hide(repo: &Repo, id: &str, kind: &str, before: &std::path::Path) {
-    let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).expect("it");
-    cache.execute("ATTACH ?1 AS old", [before.to_str().expect("UTF-8")]).expect("the old one");
-    let gone = cache.execute("DELETE FROM event WHERE proposal = ?1 AND kind = ?2", [id, kind]);
-    assert_eq!(gone.expect("edited"), 1);
-    for table in ["folded", "proposal"] {
-        let sql = format!("INSERT OR REPLACE INTO {table} SELECT * FROM old.{table} WHERE id = ?1");
-        cache.execute(&sql, [id]).expect("edited");
-    }
-}
-
-/// Many events of the lane are about something else.
-#[test]
-fn an_event_hidden_from_the_cache_is_found_far_back() {
-    for fetched in [false, true] {
-        let repo = hello();
-        let id = propose(&repo, "a.txt", "hello", "harmless");
-        let repo = match fetched {
-            false => repo,
-            true => {
-                let clone = repo.copy();
-                let lane = clone.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-                std::fs::remove_dir_all(clone.path(".git/aye")).expect("removed");
-                let name = lane.rsplit('/').next().expect("a name");
-                clone.git(&["update-ref", &format!("refs/aye/remotes/origin/{name}"), &lane]);
-                clone.git(&["update-ref", "-d", &lane]);
-                clone
-            }
-        };
-        let other = propose(&repo, "b.txt", "b", "B");
-        repo.aye(&["list"]).ok();
-        let before = repo.outer().join("cache.sqlite");
-        std::fs::copy(repo.path(".git/aye/cache.sqlite"), &before).expect("copied");
-        reject(&repo, &id, "no");
-        for number in 0..30 {
-            support::record::comment(&repo, &other, &number.to_string());
-        }
-        repo.aye(&["list"]).ok();
-        hide(&repo, &id, "reject", &before);
-        repo.aye(&["apply", &id, "--yes"]).fails("cache_tampered", 5);
-        assert_eq!(repo.text("a.txt"), "hello\n");
-        repo.aye(&["apply", &id, "--yes"]).fails("not_pending", 5);
-    }
 }
 
 // One engine for code, memory and patches.
@@ -769,10 +634,10 @@ fn staged() -> (Repo, String, String) {
 
 #[test]
 fn the_index_of_memory_is_written_and_approved() {
-    let (repo, _, staging) = staged();
+    let (repo, id, staging) = staged();
     repo.aye(&["apply", &staging, "--yes"]).ok();
     assert_eq!(repo.text(MEMORY), decisions("new"));
-    let records = manifest(&repo);
+    let records = manifest(&repo, &id);
     let derived = |record: &&String| record.ends_with(" .agent-memory/index.md");
     let index = records.iter().find(derived).expect("the index is approved");
     assert!(index.starts_with("derived=memory-index@1 "), "{records:?}");
@@ -826,68 +691,9 @@ fn what_stood_before_a_direct_patch_outlives_git_gc() {
     assert_eq!(refs(), "");
 }
 
-// The statement.
-
-/// Canonical JSON, written apart from the program: sorted keys, no white space, one line feed.
-fn canonical(value: &Value) -> String {
-    match value {
-        Value::Object(map) => {
-            let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort();
-            let item = |key: &&String| format!("{}:{}", json!(key), canonical(&map[*key]));
-            format!("{{{}}}", keys.iter().map(item).collect::<Vec<_>>().join(","))
-        }
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
-        }
-        other => other.to_string(),
-    }
-}
-
-/// The statement of `event` (of the log), held to everything that can be known from outside.
-fn statement(repo: &Repo, event: &Value) -> Value {
-    let text = |value: &Value| value.as_str().expect("text").to_owned();
-    let stored: Value = serde_json::from_slice(&blob(repo, &text(&event["event"]))).expect("JSON");
-    let named = &stored["data"]["statement"];
-    let bytes = blob(repo, &text(&named["id"]));
-    assert!(bytes.len() <= 4096, "{} bytes", bytes.len());
-    assert_eq!(named["sha256"], sha256(repo, &bytes), "{stored:#}");
-    let statement: Value = serde_json::from_slice(&bytes).expect("JSON");
-    assert_eq!(canonical(&statement) + "\n", String::from_utf8_lossy(&bytes));
-    assert_eq!(statement["format"], "aye-decision@1");
-    assert_eq!(statement["actor"], stored["actor"]);
-    assert_eq!(statement["evidence"], stored["data"]["evidence"]);
-    assert_eq!(statement["time"], stored["time"]);
-
-    let id = text(&event["proposal_id"]);
-    let log = events(repo);
-    let first = log.iter().rev().find(|event| event["proposal_id"] == id.as_str());
-    assert_eq!(statement["proposal"], first.expect("a first event")["event"]);
-    assert_eq!(statement["target"]["ref"], "refs/heads/main");
-    assert_eq!(statement["target"]["commit"], repo.git(&["rev-parse", "HEAD"]));
-    // What was seen is the parent of the event's commit, or before it.
-    let (seen, commit) = (text(&statement["seen"]), text(&event["commit"]));
-    repo.git(&["merge-base", "--is-ancestor", &seen, &format!("{commit}~1")]);
-    // It is kept by the commit of its event, so that it travels with the lane.
-    let kept = repo.git(&["ls-tree", "-r", &commit]);
-    assert!(kept.contains(&text(&named["id"])), "{kept}");
-    statement
-}
-
-/// The records of a statement's manifest, held to its SHA-256: outcome, residue, three sides, path.
-fn records(repo: &Repo, statement: &Value) -> Vec<Vec<String>> {
-    let named = &statement["manifest"];
-    let bytes = blob(repo, named["id"].as_str().expect("an id"));
-    assert_eq!(named["sha256"], sha256(repo, &bytes));
-    let text = String::from_utf8(bytes).expect("text");
-    let fields = |record: &str| record.splitn(6, ' ').map(str::to_owned).collect();
-    text.split_terminator('\0').map(fields).collect()
-}
-
 /// A side of a manifest for a plain file of this content.
 fn side(repo: &Repo, content: &str) -> String {
-    let id = hostile::fed(repo, &["hash-object", "--stdin"], content);
-    format!("100644:{id}:{}", sha256(repo, content))
+    forger::record(repo, content)
 }
 
 #[test]
@@ -911,52 +717,37 @@ fn the_statement_says_exactly_what_was_decided() {
     let (new, gone) = (side(&repo, "new\n"), side(&repo, "gone\n"));
 
     repo.aye(&["apply", &id, "--yes"]).ok();
-    let event = events(&repo)[0].clone();
-    let applied = statement(&repo, &event);
+    let record = decided(&repo, &id);
+    let applied = record.statement.clone().expect("a statement");
     assert_eq!(applied["verdict"], "apply");
     assert_eq!(applied["effect"], "files");
     assert_eq!(applied["evidence"], "flag");
-    assert_eq!(applied["revision"], revision);
+    assert_eq!(applied["revision"]["id"], revision);
     let expected = vec![
         sides("a.txt", &hello, &hello, &x),
         sides("gone.txt", &gone, &gone, "-"),
         sides("new.txt", "-", "-", &new),
     ];
-    assert_eq!(records(&repo, &applied), expected);
+    assert_eq!(records(&repo, &record), expected);
     assert_eq!(repo.git(&["hash-object", "a.txt"]), x.split(':').nth(1).expect("an id"));
 
     repo.aye(&["undo", &id, "--yes"]).ok();
-    let event = events(&repo)[0].clone();
-    let undone = statement(&repo, &event);
-    assert_eq!((&undone["verdict"], &undone["revision"]), (&json!("undo"), &revision));
-    let back = records(&repo, &undone);
+    let record = decided(&repo, &id);
+    let undone = record.statement.clone().expect("a statement");
+    assert_eq!((&undone["verdict"], &undone["revision"]["id"]), (&json!("undo"), &revision));
+    let back = records(&repo, &record);
     let written: Vec<_> = back.iter().map(|r| (r[3].as_str(), r[4].as_str(), &*r[5])).collect();
     let expected = [(&*x, &*hello, "a.txt"), ("-", &*gone, "gone.txt"), (&*new, "-", "new.txt")];
     assert_eq!(written, expected);
 
     repo.aye(&["reject", &id, "--yes", "-m", "no — é"]).ok();
-    let event = events(&repo)[0].clone();
-    let rejected = statement(&repo, &event);
+    let rejected = decided(&repo, &id).statement.expect("a statement");
     assert_eq!((&rejected["verdict"], &rejected["reason"]), (&json!("reject"), &json!("no — é")));
     assert_eq!((&rejected["manifest"], &rejected["effect"]), (&Value::Null, &Value::Null));
-    assert_eq!(rejected["digest"], applied["digest"]);
 
     repo.aye(&["undo", &id, "--yes"]).ok();
-    let event = events(&repo)[0].clone();
-    assert_eq!(statement(&repo, &event)["verdict"], "reopen");
-}
-
-#[test]
-fn a_statement_that_was_exchanged_approves_nothing() {
-    let repo = hello();
-    let id = propose(&repo, "a.txt", "hello", "x");
-    apply(&repo, &id);
-    commit_as(&repo, &id);
-    repo.aye(&LAST).ok();
-    let statement = show(&repo, &id)["decision"]["statement"].as_str().expect("an id").to_owned();
-    let file = format!(".git/objects/{}/{}", &statement[..2], &statement[2..]);
-    repo.remove(&file);
-    repo.aye(&LAST).exits(1).says("error[content_differs]");
+    let reopened = decided(&repo, &id).statement.expect("a statement");
+    assert_eq!((&reopened["verdict"], &reopened["manifest"]), (&json!("undo"), &Value::Null));
 }
 
 #[test]

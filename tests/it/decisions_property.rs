@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::hostile;
+use crate::support::clones;
+use crate::support::forger::{self, Forged};
 use crate::support::terminal::Terminal;
 use crate::support::{self, Repo, Run};
 use aye::proposal::event::Evidence;
@@ -43,7 +44,7 @@ enum What {
     Move,
     /// Somebody edits a file and tells nobody.
     Dirty,
-    /// The other clone's lanes arrive.
+    /// The other clone's threads arrive.
     Fetch,
 }
 
@@ -188,19 +189,34 @@ fn all(repo: &Repo) -> Vec<Proposal> {
     found.iter().map(|found| view.proposal(&found.id).expect("it")).collect()
 }
 
+/// Lets `repo` have what `from` has written, as fetched.
 fn fetch(repo: &Repo, from: &Repo) {
-    let from = from.root().to_string_lossy().into_owned();
-    repo.git(&["fetch", "-q", &from, "+refs/aye/log/*:refs/aye/remotes/other/*"]);
+    if clones::name(from).is_some() {
+        clones::exchange(repo, from);
+    }
 }
 
-fn lane(repo: &Repo) -> String {
-    repo.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/log"])
+/// The tips of a clone's own threads.
+fn own(repo: &Repo) -> BTreeMap<String, String> {
+    let refs = repo.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/aye/p"]);
+    let pairs = refs.lines().filter_map(|line| line.split_once(' '));
+    pairs.map(|(name, tip)| (name.to_owned(), tip.to_owned())).collect()
 }
 
-/// The newest event of a clone's own lane.
-fn newest_event(repo: &Repo) -> Value {
-    let event = repo.git(&["cat-file", "blob", &format!("{}:event.json", lane(repo))]);
-    serde_json::from_str(&event).expect("an event")
+/// The last decision that a clone has recorded since its refs were `before`.
+fn newest_decision(repo: &Repo, before: &BTreeMap<String, String>) -> Forged {
+    let moved = own(repo).into_iter().filter(|(name, tip)| before.get(name) != Some(tip));
+    let tips: Vec<String> = moved.map(|(_, tip)| tip).collect();
+    // Behind the notes that were written with it.
+    let mut commits = tips.iter().flat_map(|tip| {
+        let list = repo.git(&["rev-list", "--first-parent", tip]);
+        list.lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    let decision = commits.find_map(|id| {
+        let forged = Forged::read(repo, &id);
+        forged.statement.is_some().then_some(forged)
+    });
+    decision.expect("a decision")
 }
 
 /// The content of the project's files.
@@ -236,18 +252,17 @@ fn decided_by_people(proposals: &[Proposal]) {
 /// an approval, which writes nothing, what there is.
 fn named_by_the_manifest(
     repo: &Repo,
+    decision: &Forged,
     before: &BTreeMap<String, Vec<u8>>,
     after: &BTreeMap<String, Vec<u8>>,
     writes: bool,
 ) {
-    // Behind the comments that were written with it.
-    let files = repo.git(&["ls-tree", "--name-only", &lane(repo)]);
-    let name = files.lines().rfind(|name| name.starts_with("manifest-")).expect("a manifest");
-    let manifest = format!("{}:{name}", lane(repo));
-    let bytes = repo.program("git").args(&["cat-file", "blob", &manifest]).run().ok().stdout;
+    let statement = decision.statement.as_ref().expect("a statement");
+    let id = statement["manifest"]["id"].as_str().expect("a manifest");
+    let bytes = repo.program("git").args(&["cat-file", "blob", id]).run().ok().stdout;
     let manifest = Manifest::from_bytes(&bytes).expect("a manifest");
     let id = |blob: &Option<Blob>| blob.as_ref().map(|blob| blob.id.clone());
-    let hash = |content: &[u8]| Some(hostile::fed(repo, &["hash-object", "--stdin"], content));
+    let hash = |content: &[u8]| Some(forger::fed(repo, &["hash-object", "--stdin"], content));
     for record in manifest.records() {
         let path = record.path.display().to_string();
         assert_eq!(id(&record.now), hash(&before[&path]), "{path} before");
@@ -267,7 +282,7 @@ fn run(steps: &[Step]) {
     for step in steps {
         let (before, tip) = {
             let repo = &world.clones[step.clone];
-            (files(repo), lane(repo))
+            (files(repo), own(repo))
         };
         let run = world.take(*step);
         let repo = &world.clones[step.clone];
@@ -281,16 +296,18 @@ fn run(steps: &[Step]) {
         if step.what == Approve && run.status == 0 {
             assert_eq!(step.who, Who::Person, "{run}");
             assert_eq!(before, after, "an approval wrote\n{run}");
-            named_by_the_manifest(repo, &before, &after, false);
+            named_by_the_manifest(repo, &newest_decision(repo, &tip), &before, &after, false);
         } else if !by_person || run.status != 0 {
             assert_eq!(before, after, "it decided nothing, and wrote\n{run}");
-        } else if step.what == Undo && newest_event(repo)["kind"] == "reopen" {
-            // What was rejected or withdrawn had written nothing.
-            assert_ne!(lane(repo), tip, "nothing is on record\n{run}");
-            assert_eq!(before, after, "a reopening wrote\n{run}");
         } else {
-            assert_ne!(lane(repo), tip, "nothing is on record\n{run}");
-            named_by_the_manifest(repo, &before, &after, true);
+            assert_ne!(own(repo), tip, "nothing is on record\n{run}");
+            let decision = newest_decision(repo, &tip);
+            if decision.statement.as_ref().expect("a statement")["manifest"].is_null() {
+                // What was rejected or withdrawn had written nothing.
+                assert_eq!(before, after, "an undo of a rejection wrote\n{run}");
+                continue;
+            }
+            named_by_the_manifest(repo, &decision, &before, &after, true);
         }
     }
     // Once both clones have seen everything, they say the same.
@@ -337,7 +354,7 @@ enum Meanwhile {
     Dirties,
     /// The agent gives it new content.
     Revises,
-    /// Another clone's lane arrives, with new content by the same agent from there.
+    /// Another clone's events arrive, with new content by the same agent from there.
     Fetches,
     /// The agent puts edits and words of its own into what was saved.
     Plants,
@@ -418,7 +435,7 @@ fn resumed(meanwhile: &[Meanwhile]) {
     let said = repo.aye(&["show", &id, "--comments"]).ok().out();
     assert!(!said.contains("planted words") || shown.contains("planted words"), "{shown}");
     assert_ne!(before, after, "{shown}");
-    named_by_the_manifest(repo, &before, &after, true);
+    named_by_the_manifest(repo, &decision, &before, &after, true);
     decided_by_people(&all(repo));
 }
 
