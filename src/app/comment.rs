@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Session;
+use super::{Session, is_own};
 use crate::changeset::{Changeset, RepoPath};
 use crate::decide;
 use crate::decide::verdict::{self, Besides, Word};
@@ -206,10 +206,9 @@ fn to_resolve(
         return Err(Error::new(&codes::INVALID_ARGUMENT, message)
             .hint("give -m TEXT beside --resolve, and nothing else"));
     }
-    let is_own = |lane: &String| proposal.is_proposed_by(&caller.actor, Some(lane));
     let may = caller.actor.kind == ActorKind::Human
         || remark.by == caller.actor
-        || store.lanes_written()?.iter().any(is_own);
+        || is_own(store, proposal, &caller.actor);
     if may {
         return Ok(remark.event.clone());
     }

@@ -2,33 +2,21 @@
 
 use crate::error::{Error, Result};
 use crate::proposal::Proposal;
-use crate::proposal::event::{Data, InputForm};
+use crate::proposal::event::InputForm;
 use crate::session::codes;
-use crate::store::{Store, View};
+use crate::store::Store;
 
 /// Whether a session of another clone has proposed it.
-///
-/// # Errors
-/// If the store cannot be read.
-pub fn is_of_another_session(store: &Store, view: &View, proposal: &Proposal) -> Result<bool> {
-    if store.own_lanes().iter().any(|lane| proposal.is_of_lane(lane)) {
-        return Ok(false);
-    }
-    let first = &proposal.revisions[0].event;
-    let entries = view.log(Some(&proposal.id), None)?;
-    let first = entries.iter().find(|entry| entry.stamped.id == *first);
-    Ok(first.is_some_and(|entry| match &entry.stamped.event.data {
-        Data::Propose(propose) => propose.form == InputForm::Session,
-        _ => false,
-    }))
+pub fn is_of_another_session(store: &Store, proposal: &Proposal) -> bool {
+    proposal.form == InputForm::Session && !store.clone_ids().contains(&proposal.clone)
 }
 
 /// Refuses to revise a proposal of a session of another clone.
 ///
 /// # Errors
-/// `session_elsewhere`; if the store cannot be read.
+/// `session_elsewhere`.
 pub fn refuse(store: &Store, proposal: &Proposal) -> Result<()> {
-    if !is_of_another_session(store, &store.view()?, proposal)? {
+    if !is_of_another_session(store, proposal) {
         return Ok(());
     }
     let id = &proposal.id;

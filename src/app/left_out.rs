@@ -35,7 +35,7 @@ pub(super) fn left_out(
         let is_rest = rest.instead_of.as_ref() == Some(&proposal.id)
             && rest.created_at >= decision.at
             && rest.revisions.len() == 1
-            && view.is_from_here(store, &rest.first_event)?;
+            && store.clone_ids().contains(&rest.clone);
         if is_rest {
             let (current, message) = (rest.current(), "What a decision left out");
             let without = store.commit_below(base, current, message)?;

@@ -97,9 +97,6 @@ pub struct Item {
     pub changes_requested: bool,
     /// Decided differently in two clones.
     pub contested: bool,
-    /// The version of aye that can read what may be a decision here; until then nothing is decided.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub needs: Option<String>,
     /// Exit status of the last command that a person or a build machine ran on it.
     pub last_check: Option<i32>,
     /// Event id of the current revision: `ID@REV` names it to `aye apply --yes`.
@@ -112,9 +109,12 @@ pub struct Item {
     pub marked: Option<String>,
     /// Approvals by people that wrote nothing, oldest first; those that no longer count, too.
     pub approvals: Vec<Approval>,
-    /// Whom it is for: `default` (the default remote), `private` (nobody else), or the name of another
-    /// remote.
-    pub audience: String,
+    /// Who sees it: `shared`, or `private` to this clone.
+    pub space: &'static str,
+    /// The clone that it was proposed in.
+    pub clone: String,
+    /// The whole id of its first event, which names its refs.
+    pub thread: String,
     /// The branch that the current revision was made on, such as `refs/heads/main`; null where HEAD was detached.
     pub target_ref: Option<String>,
     /// Pending proposals that make what this one starts from, where nothing else has it: it is applied
@@ -170,14 +170,15 @@ impl Item {
             comments: summary.comments,
             changes_requested: summary.changes_requested,
             contested: summary.contested,
-            needs: summary.needs.clone(),
             last_check: summary.checked,
             revision: summary.revision.clone(),
             recorded_by: summary.recorded_by.clone(),
             revision_by: summary.author.clone(),
             marked: summary.marked.clone(),
             approvals: summary.approvals.clone(),
-            audience: summary.audience.as_str().to_owned(),
+            space: summary.space.as_str(),
+            clone: summary.clone.clone(),
+            thread: summary.thread.clone(),
             target_ref: summary.target_ref.clone(),
             conflict: marks.is_unfit(&summary.id),
             marks: marks.of_proposal(&summary.id).to_vec(),

@@ -26,17 +26,12 @@ impl Concern {
     }
 
     fn has(&self, entry: &LogEntry) -> bool {
-        if let Some(id) = entry.stamped.proposal() {
-            return self.proposals.contains(&id);
-        }
-        let written = match &entry.stamped.event.data {
-            Data::Patch(patch) => &patch.written,
-            Data::Undo(undo) => &undo.written,
-            _ => return false,
+        let Data::Patch(patch) = &entry.stamped.event.data else {
+            return self.proposals.contains(&entry.id);
         };
         let is_here =
             |path: &RepoPath| *path == self.path || path.parents().any(|above| above == self.path);
-        written.iter().any(|file| is_here(&file.path))
+        patch.written.iter().any(|file| is_here(&file.path))
     }
 }
 

@@ -39,7 +39,7 @@ pub use draft::Draft;
 
 use chrono::{DateTime, Utc};
 
-use crate::proposal::{ActorKind, Caller};
+use crate::proposal::{Actor, ActorKind, Caller, Proposal};
 use crate::store::Store;
 
 /// Who asks for something, where and when.
@@ -60,4 +60,9 @@ impl Session<'_> {
         }
         self.store.run()?.session.as_deref()
     }
+}
+
+/// Whether `actor`, in this clone, has proposed it.
+fn is_own(store: &Store, proposal: &Proposal, actor: &Actor) -> bool {
+    store.clone_ids().iter().any(|clone| proposal.is_proposed_by(actor, Some(clone)))
 }

@@ -3,7 +3,7 @@
 use crate::changeset::{File, FileChange};
 use crate::error::Result;
 use crate::proposal::Proposal;
-use crate::store::{Audience, Store};
+use crate::store::{Space, Store};
 
 /// Those of `changes` that can be proposed; the others are added to `passed_over`, each with what is wrong
 /// with it, in words.
@@ -39,7 +39,7 @@ pub fn beside(
     passed_over: &mut Vec<(String, String)>,
 ) -> Result<Vec<FileChange>> {
     let id = &proposal.id;
-    if store.view()?.audience(id)? == Audience::Private {
+    if store.view()?.space(id)? == Space::Private {
         return Ok(changes);
     }
     let known = &proposal.current().changes;

@@ -10,10 +10,10 @@ use crate::changeset::patch::FileReport;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
 use crate::proposal::codes::DESCRIPTION_INVALID;
-use crate::proposal::event::{Comment, Extend, InputForm, RevisionReason, Subject};
+use crate::proposal::event::{Comment, InputForm, RevisionReason, Subject};
 use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId};
 use crate::scan::gate::{self, Warning};
-use crate::store::{Audience, NewProposal, NewRevision, Store};
+use crate::store::{NewProposal, NewRevision, Space, Store};
 use crate::text;
 
 /// What a proposal says beside its changes.
@@ -172,7 +172,7 @@ pub fn revise(
     let back = TakeBack::of(session, &draft)?;
     let mut said = vec![("description", description.as_deref())];
     said.extend(notes.iter().map(|note| ("comment", Some(note.body.as_str()))));
-    let is_private = store.view()?.audience(id)? == Audience::Private;
+    let is_private = store.view()?.space(id)? == Space::Private;
     let warnings = gate::proposal(store.repository(), &draft.changeset, &said, is_private)?;
     let uppers = stack::above(session, proposal)?;
     // What cannot be read any more is not worth the revision that may replace it.
@@ -201,7 +201,7 @@ pub fn revise(
         // Nor does it expire itself before what stands on it.
         let above = uppers.expires_at();
         if let Some(above) = above.filter(|above| expires_at.is_some_and(|own| own < *above)) {
-            writer.note(Some(id), Note::Extend(Extend { expires_at: above }))?;
+            writer.extend(id, authority.evidence().clone())?;
         }
         let followed = uppers.follow(writer, authority, &draft.changeset, &revised.id)?;
         writer.commit()?;

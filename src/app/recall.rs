@@ -1,4 +1,4 @@
-//! The record of a session, and what the lanes know of its last proposal where the command that proposed it was
+//! The record of a session, and what the threads say of its last proposal where the command that proposed it was
 //! stopped before the record could say so.
 
 use chrono::{DateTime, SubsecRound as _, Utc};

@@ -23,7 +23,7 @@ use crate::text;
 
 use super::left_out::{LeftOut, left_out};
 use super::propose::{self, Details, Recorded, Revision};
-use super::{Draft, Session, proposable, recall, wait};
+use super::{Draft, Session, is_own, proposable, recall, wait};
 
 /// What became of the files of a session.
 #[derive(Debug)]
@@ -198,13 +198,18 @@ pub fn follow(
 /// Whether all revisions of `proposal` are of this clone, or a person here has decided for them.
 fn is_ours(store: &Store, proposal: &Proposal) -> Result<bool> {
     let view = store.view()?;
+    let thread = view.thread(&proposal.id)?;
+    let is_here = |event: &str| match thread.history.get(event) {
+        Some(stamped) => view.has_recorded(&proposal.id, stamped),
+        None => Ok(false),
+    };
     if let Some(decision) = proposal.decision()
-        && view.is_from_here(store, &decision.event)?
+        && is_here(&decision.event)?
     {
         return Ok(true);
     }
     for revision in &proposal.revisions {
-        if !view.is_from_here(store, &revision.event)? {
+        if !is_here(&revision.event)? {
             return Ok(false);
         }
     }
@@ -382,7 +387,7 @@ pub fn submit(
         read::left(repository, &home.tree(name), Some(name), &record.base)?;
     let changes = proposable::only(store, changes, &mut passed_over)?;
     let may_revise = match &pending {
-        Some(proposal) => is_own(store, proposal, &caller.actor)?,
+        Some(proposal) => is_own(store, proposal, &caller.actor),
         None => false,
     };
     let changes = match pending.as_ref().filter(|_| may_revise) {
@@ -520,14 +525,8 @@ fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> 
     let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
     let reason = Some("nothing of it is left in the files of the session");
     let besides = Besides { reason, ..Besides::default() };
-    verdict::say(store, &authority, *now, proposals, &Word::Withdraw, &besides)?;
+    verdict::say(store, &authority, *now, proposals, Word::Withdraw, &besides)?;
     Ok(SubmitOutcome::Withdrawn(proposal))
-}
-
-/// Whether the session's agent has proposed it, in a lane that goes on here.
-fn is_own(store: &Store, proposal: &Proposal, actor: &Actor) -> Result<bool> {
-    let lanes = store.lanes_written()?;
-    Ok(lanes.iter().any(|lane| proposal.is_proposed_by(actor, Some(lane))))
 }
 
 fn is_same(store: &Store, revision: &Revised, changeset: &Changeset) -> bool {

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 
-use super::Session;
+use super::{Session, is_own};
 use crate::changeset::merge::Sides;
 use crate::changeset::plan;
 use crate::changeset::snippet::{self, Edit};
 use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot};
 use crate::check::relations::{self, MOST_HIGH};
 use crate::error::{Error, Result, codes};
-use crate::proposal::event::{Extend, On, RevisionReason, Subject};
+use crate::proposal::event::{Evidence, On, RevisionReason, Subject};
 use crate::proposal::relations::{Lower, Relations, stack_below};
-use crate::proposal::{Authority, Note, Proposal, ProposalId, Status};
+use crate::proposal::{Authority, DEFAULT_LIFETIME, Proposal, ProposalId, Status};
 use crate::store::{NewRevision, Store, View, Writer};
 
 /// What edits are made on.
@@ -208,14 +208,13 @@ pub(super) fn own(
     };
     let Some(edit) = edits.iter().find(named) else { return Err(error) };
     let view = store.view()?;
-    let lanes = view.lanes_written(store)?;
     let mut holders = Vec::new();
     let mut related = None;
     for summary in view.touching(&edit.path, *now)? {
         let proposal = view.proposal(&summary.id)?;
         let is_own = proposal.subject == Subject::Code
             && session_of(&proposal) == session.session()
-            && lanes.iter().any(|lane| proposal.is_proposed_by(&caller.actor, Some(lane)));
+            && is_own(store, &proposal, &caller.actor);
         if !is_own {
             continue;
         }
@@ -309,17 +308,17 @@ pub fn outlive(writer: &mut Writer<'_>, on: Option<&On>, expires_at: DateTime<Ut
     if next.is_none() {
         return Ok(());
     }
-    let lanes = writer.view.lanes_written(writer.store())?;
     for _ in 0..MOST_HIGH {
         let Some(id) = next else { break };
-        // It may be in no lane here.
+        // It may be in no thread here.
         let Ok(lower) = writer.view.proposal(&id) else { break };
-        let is_own = lanes.iter().any(|lane| lower.is_proposed_by(writer.actor(), Some(lane)));
+        let is_own = is_own(writer.store(), &lower, writer.actor());
         if !is_own || lower.status(writer.now()) != Status::Pending {
             break;
         }
-        if lower.expires_at < expires_at {
-            writer.note(Some(&id), Note::Extend(Extend { expires_at }))?;
+        // A term has one length: what is to wait longer is extended again.
+        if lower.expires_at < expires_at.min(writer.now() + DEFAULT_LIFETIME) {
+            writer.extend(&id, Evidence::Flag)?;
         }
         next = lower.current().on.as_ref().map(|on| on.proposal.clone());
     }
@@ -371,7 +370,7 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
                 continue;
             }
             let proposal = view.proposal(id)?;
-            let is_own = proposal.is_proposed_by(&lower.actor, Some(&lower.lane));
+            let is_own = proposal.is_proposed_by(&lower.actor, Some(&lower.clone));
             // What cannot be read now cannot be rebased either.
             let changeset = store.changeset(&proposal.current().changes)?;
             uppers.push(Upper { proposal, changeset, on: Vec::new(), is_own });

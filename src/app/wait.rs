@@ -18,7 +18,7 @@ use crate::proposal::{Actor, Proposal, ProposalId, Status};
 use crate::render::diff::{self, Options};
 use crate::store::{Filter, Store, Summary, idle::Tips};
 
-/// Shortest and longest pause between two looks at the lane tips (a handful of small files).
+/// Shortest and longest pause between two looks at the times of refs.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(500));
 
 /// The document of `aye wait`.

@@ -1,17 +1,18 @@
 //! What exactly people have approved, and whether a commit holds it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
 use super::commits::{self, Commit};
+use super::{contested, is_of_its_thread};
 use crate::changeset::RepoPath;
 use crate::decide::steps::{self, Steps};
 use crate::error::Result;
 use crate::proposal::state::{Decision, State};
 use crate::proposal::steps::Step;
 use crate::proposal::{Entry, Proposal, ProposalId, Status};
-use crate::store::{Filter, Store, View};
+use crate::store::{Filter, View};
 
 /// A file as approved: its content, or `None` where it was to be deleted.
 pub type Approved = (RepoPath, Option<Entry>);
@@ -48,20 +49,20 @@ impl Cover {
 }
 
 /// All that checks count of what was approved of `proposal`: by the decision that applied it, then
-/// by each approval that wrote nothing. Empty where two clones decided differently.
+/// by each approval that wrote nothing. Empty where two clones decided differently, as [`contested::is_binding`] says.
 ///
 /// # Errors
 /// `statement_invalid`, `object_missing` where no record of it can be believed.
-pub fn covers(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
-    if proposal.contested {
+pub fn covers(view: &View<'_>, proposal: &Proposal) -> Result<Vec<Cover>> {
+    if contested::is_binding(view.store(), proposal)? {
         return Ok(Vec::new());
     }
     let cover = |event: &str, at, steps: Result<Steps>| Ok(Cover::new(proposal, event, at, steps?));
     let decided = proposal.applies().filter(|decision| is_counted(proposal, decision));
     let decided = decided
-        .map(|decision| cover(&decision.event, decision.at, steps::of(store, proposal, decision)));
+        .map(|decision| cover(&decision.event, decision.at, steps::of(view, proposal, decision)));
     let approved = proposal.approvals_in_force().map(|approval| {
-        cover(&approval.event, approval.at, steps::of_approval(store, proposal, approval))
+        cover(&approval.event, approval.at, steps::of_approval(view, proposal, approval))
     });
     let (mut found, mut failed) = (Vec::new(), None);
     for cover in decided.chain(approved) {
@@ -79,9 +80,9 @@ pub fn covers(store: &Store, proposal: &Proposal) -> Result<Vec<Cover>> {
 /// The files that the decision on the applied `proposal`, this clone's where it has one, approved: what the
 /// apply wrote (merged results included), or what the revision decided on says, where the apply only marked.
 /// Empty unless applied, and where the record of the decision cannot be believed.
-pub fn applied(store: &Store, proposal: &Proposal) -> Option<Cover> {
-    let decision = proposal.apply_here(&store.own_lanes())?;
-    let steps = steps::of(store, proposal, decision).ok()?;
+pub fn applied(view: &View<'_>, proposal: &Proposal) -> Option<Cover> {
+    let decision = proposal.apply_here(&view.store().clone_ids())?;
+    let steps = steps::of(view, proposal, decision).ok()?;
     Some(Cover::new(proposal, &decision.event, decision.at, steps))
 }
 
@@ -89,10 +90,9 @@ pub fn applied(store: &Store, proposal: &Proposal) -> Option<Cover> {
 /// top of it, one after the other, has made it.
 ///
 /// # Errors
-/// `internal_error` if the cache cannot be read.
+/// Those of the store.
 pub fn first_difference<'a>(
-    store: &Store,
-    view: &View,
+    view: &View<'_>,
     cover: &Cover,
     approved: &'a [Approved],
     lookup: impl Fn(&RepoPath) -> Option<Entry>,
@@ -103,7 +103,7 @@ pub fn first_difference<'a>(
         if found == *content {
             continue;
         }
-        let all = candidates(store, view, path, std::slice::from_ref(cover))?;
+        let all = candidates(view, path, std::slice::from_ref(cover))?;
         let place = all.iter().position(|one| one.event == cover.event);
         let later = all.iter().enumerate().filter(|(at, one)| {
             // What was decided at once was decided together.
@@ -123,14 +123,13 @@ pub fn first_difference<'a>(
 /// # Errors
 /// As [`first_difference`].
 pub fn is_held(
-    store: &Store,
-    view: &View,
+    view: &View<'_>,
     proposal: &Proposal,
     lookup: impl Fn(&RepoPath) -> Option<Entry>,
 ) -> Result<bool> {
-    for cover in covers(store, proposal).unwrap_or_default() {
+    for cover in covers(view, proposal).unwrap_or_default() {
         let files = cover.files();
-        if first_difference(store, view, &cover, &files, &lookup)?.is_none() {
+        if first_difference(view, &cover, &files, &lookup)?.is_none() {
             return Ok(true);
         }
     }
@@ -185,28 +184,21 @@ impl Candidate {
     }
 }
 
-/// The records that approve something of `path`, those of `claimed` among them, in the order of the decisions: as a
-/// lane has them, as each had seen those of others, and by the clock where neither says anything, for clocks are set
-/// back.
+/// The records that approve something of `path`, those of `claimed` among them, in the order of the decisions: by
+/// time, then by id. Threads say nothing of each other.
 fn candidates(
-    store: &Store,
-    view: &View,
+    view: &View<'_>,
     path: &RepoPath,
     claimed: &[Cover],
 ) -> Result<Vec<Candidate>> {
-    let mut found = recorded(store, view, path)?;
+    let mut found = recorded(view, path)?;
     found.extend(claimed.iter().map(|cover| Candidate::new(cover, path, Standing::Stands)));
-    let events: Vec<&str> = found.iter().map(|one| one.event.as_str()).collect();
-    let known = view.in_order(&events)?;
-    let ranks: HashMap<&str, usize> = known.iter().map(String::as_str).zip(0..).collect();
-    let are_known = events.iter().all(|event| ranks.contains_key(event));
-    let rank = |one: &Candidate| ranks.get(one.event.as_str()).copied().filter(|_| are_known);
-    found.sort_by_key(|one| (rank(one), one.at));
+    found.sort_by(|one, other| (one.at, &one.event).cmp(&(other.at, &other.event)));
     Ok(found)
 }
 
 /// What the records of all proposals approve of `path`.
-fn recorded(store: &Store, view: &View, path: &RepoPath) -> Result<Vec<Candidate>> {
+fn recorded(view: &View<'_>, path: &RepoPath) -> Result<Vec<Candidate>> {
     let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
     let mut found = Vec::new();
     // No clock: what was applied or approved stays so.
@@ -215,13 +207,17 @@ fn recorded(store: &Store, view: &View, path: &RepoPath) -> Result<Vec<Candidate
         if !is_decided && !summary.is_undone {
             continue;
         }
-        let proposal = view.proposal(&summary.id)?;
-        let covers = covers(store, &proposal).unwrap_or_default();
+        let proposal = match view.proposal(&summary.id) {
+            Err(error) if is_of_its_thread(&error) => continue,
+            found => found?,
+        };
+        let covers = covers(view, &proposal).unwrap_or_default();
         found.extend(covers.iter().map(|cover| Candidate::new(cover, path, Standing::Stands)));
         let undos = proposal.undone.iter().zip(&proposal.undos);
-        for (undone, undo) in undos.filter(|_| !proposal.contested) {
-            let made = steps::of(store, &proposal, undone);
-            let back = steps::of_undo(store, &proposal, &undone.revision, undo);
+        let is_contested = contested::is_binding(view.store(), &proposal)?;
+        for (undone, undo) in undos.filter(|_| !is_contested) {
+            let made = steps::of(view, &proposal, undone);
+            let back = steps::of_undo(view, &proposal, undo);
             let (Ok(made), Ok(steps)) = (made, back) else { continue };
             // Lines that were taken along are not what the undo takes back.
             let made = Cover::new(&proposal, &undone.event, undone.at, made.without_residue());
@@ -264,8 +260,12 @@ fn reaches<'c>(
 }
 
 /// True where an apply of the proposal counts for checks, and none is contested.
-pub fn counts(proposal: &Proposal) -> bool {
-    !proposal.contested && proposal.applies().any(|decision| is_counted(proposal, decision))
+///
+/// # Errors
+/// `invalid_policy`.
+pub fn counts(view: &View<'_>, proposal: &Proposal) -> Result<bool> {
+    let counted = proposal.applies().any(|decision| is_counted(proposal, decision));
+    Ok(counted && !contested::is_binding(view.store(), proposal)?)
 }
 
 /// True for applies that checks count: a person's; or what the memory manifest let pass, whose files lie in the
@@ -287,17 +287,17 @@ fn is_counted(proposal: &Proposal, decision: &Decision) -> bool {
 /// made other files too, such as the index of memory.
 ///
 /// # Errors
-/// `internal_error` if the cache cannot be read.
+/// Those of the store.
 pub fn is_covered(
-    store: &Store,
-    view: &View,
+    view: &View<'_>,
     commit: &Commit,
     path: &RepoPath,
     claimed: &[Cover],
 ) -> Result<bool> {
-    let to = commits::entry_at(store.repository(), Some(commit.tree), path);
+    let repository = view.store().repository();
+    let to = commits::entry_at(repository, Some(commit.tree), path);
     let parents = std::iter::once(&commit.parent_tree).chain(&commit.merged);
-    let mut others = parents.map(|tree| commits::entry_at(store.repository(), *tree, path));
+    let mut others = parents.map(|tree| commits::entry_at(repository, *tree, path));
     let from = others.find(|from| *from != to).unwrap_or_else(|| to.clone());
-    Ok(reaches(candidates(store, view, path, claimed)?.iter(), &from, &to))
+    Ok(reaches(candidates(view, path, claimed)?.iter(), &from, &to))
 }

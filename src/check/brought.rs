@@ -58,7 +58,7 @@ pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Pr
 /// # Errors
 /// If the store cannot be read.
 pub fn holds(store: &Store, view: &View, commit: &Commit, proposal: &Proposal) -> Result<bool> {
-    let Some(approved) = approved::applied(store, proposal) else { return Ok(false) };
+    let Some(approved) = approved::applied(view, proposal) else { return Ok(false) };
     let parent = |path: &RepoPath| commits::entry_at(store.repository(), commit.parent_tree, path);
     let made = |path: &RepoPath| commits::entry_at(store.repository(), Some(commit.tree), path);
     let of = Of { store, view };
@@ -71,7 +71,7 @@ struct Of<'a> {
     /// What holds them.
     store: &'a Store,
     /// What was decided.
-    view: &'a View,
+    view: &'a View<'a>,
 }
 
 impl Of<'_> {
@@ -98,7 +98,7 @@ impl Of<'_> {
                 let proposal = view.proposal(&summary.id)?;
                 // What was reverted, reset, or committed on another branch comes again.
                 if proposal.committed().next().is_none() || leaves(&proposal, changes) {
-                    let approved = approved::applied(store, &proposal);
+                    let approved = approved::applied(view, &proposal);
                     found.extend(approved.map(|approved| (proposal, approved)));
                 }
             }
@@ -125,7 +125,7 @@ impl Of<'_> {
         lookup: impl Fn(&RepoPath) -> Option<Entry>,
     ) -> Result<Option<&'f Approved>> {
         let Self { store, view } = self;
-        approved::first_difference(store, view, approved, files, lookup)
+        approved::first_difference(view, approved, files, lookup)
     }
 
     /// True if a commit that takes files from what `parent` gives to what `made` does brings what was

@@ -1,7 +1,7 @@
 //! Whether pending proposals still fit the files.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::unmoved::Unmoved;
 use crate::changeset::merge::Sides;
@@ -9,7 +9,7 @@ use crate::changeset::{Changeset, RepoPath, Snapshot as _, plan};
 use crate::decide;
 use crate::error::Result;
 use crate::proposal::{Entry, Proposal};
-use crate::store::{Store, Summary, View};
+use crate::store::{Store, View};
 use crate::worktree::Worktree;
 
 /// After so many files were read the index is, which has the ids of those that have not changed.
@@ -21,8 +21,6 @@ pub struct Fit<'a> {
     tree: Option<&'a Worktree>,
     /// What git would store of each file; the inner `None` where it is not there.
     seen: RefCell<BTreeMap<RepoPath, Option<Entry>>>,
-    /// This clone's own lane, whose events were made by this program.
-    own: Vec<String>,
     /// What the index tells of files, once it is worth reading.
     unmoved: RefCell<Option<Unmoved>>,
 }
@@ -34,7 +32,6 @@ impl<'a> Fit<'a> {
             store,
             tree,
             seen: RefCell::default(),
-            own: store.own_lanes(),
             unmoved: RefCell::default(),
         }
     }
@@ -74,42 +71,6 @@ impl<'a> Fit<'a> {
         Ok(unfit.map(|error| error.message().to_owned()))
     }
 
-    /// The undecided proposals of which a file is gone, or neither what they start from nor what they lead
-    /// to, by what the cache says of them.
-    ///
-    /// # Errors
-    /// `internal_error` if the cache cannot be read.
-    pub fn changed(&self, view: &View) -> Result<HashSet<String>> {
-        let mut changed = HashSet::new();
-        let Some(tree) = self.tree else { return Ok(changed) };
-        let side = |entry: Entry| format!("{} {}", entry.mode, entry.id);
-        let mut last = (String::new(), None);
-        view.open_paths(|path, id, sides| {
-            if last.0 != path {
-                let name = Some(path).filter(|path| !path.contains(char::REPLACEMENT_CHARACTER));
-                let name = name.and_then(|path| RepoPath::new(path).ok());
-                let now = name.and_then(|name| self.now(tree, &name));
-                last = (path.to_owned(), now.map(|now| now.map(side)));
-            }
-            let is_here = |side: &str| {
-                side.split(' ').nth(1).is_some_and(|id| self.store.repository().has(id))
-            };
-            let is_it = last.1.as_ref().is_some_and(|now| {
-                sides.contains(&now.as_deref()) && !is_gone(now.as_ref(), sides[0])
-            });
-            if !is_it || !sides.iter().flatten().all(|side| is_here(side)) {
-                changed.insert(id.to_owned());
-            }
-        })?;
-        Ok(changed)
-    }
-
-    /// Whether the proposal of `summary`, which is not among the [changed](Self::changed) ones, fits
-    /// for that: what another clone shows as the change is held against its content first.
-    pub fn is_told(&self, summary: &Summary) -> bool {
-        self.tree.is_none() || summary.revisions == 1 && summary.is_only_of(&self.own)
-    }
-
     /// What git would store of `path` as it is; `None` where that cannot be told, or nothing is checked
     /// out.
     pub fn holds(&self, path: &RepoPath) -> Option<Option<Entry>> {
@@ -120,7 +81,7 @@ impl<'a> Fit<'a> {
     /// alone: neither side of the change has to be read then. Those objects have to be there.
     fn is_unchanged(&self, tree: &Worktree, proposal: &Proposal) -> bool {
         // What another clone shows as the change is held against its content.
-        let is_own = self.own.contains(&proposal.lane) && proposal.revisions.len() == 1;
+        let is_own = self.store.clone_ids().contains(&proposal.clone) && proposal.revisions.len() == 1;
         let changes = &proposal.current().changes;
         changes.iter().all(|change| is_own || change.snippets.is_empty())
             && self.store.has_contents(changes)

@@ -5,6 +5,7 @@
 pub mod approved;
 pub mod brought;
 pub mod commits;
+pub mod contested;
 pub mod fit;
 pub mod instructions;
 pub mod marks;
@@ -19,5 +20,13 @@ pub mod touched;
 pub mod undecided;
 mod unmoved;
 
+use crate::error::Error;
+use crate::store::codes;
+
 pub use rules::{Concern, FailOn};
 pub use scope::Scope;
+
+/// Whether `error` is about one thread, so that all others can be looked at.
+pub fn is_of_its_thread(error: &Error) -> bool {
+    [&codes::THREAD_DAMAGED, &codes::THREAD_INCOMPLETE].iter().any(|code| error.is(code))
+}

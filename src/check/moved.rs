@@ -31,15 +31,15 @@ impl Snapshot for Before<'_> {
 /// # Errors
 /// As [`approved::covers`].
 pub fn covers(
-    store: &Store,
-    view: &View,
+    view: &View<'_>,
     commit: &Commit,
     proposal: &Proposal,
     undone: Option<&Decision>,
 ) -> Result<Vec<Cover>> {
-    let mut covers = approved::covers(store, proposal)?;
+    let store = view.store();
+    let mut covers = approved::covers(view, proposal)?;
     if let Some(undone) = undone {
-        let steps = steps::of(store, proposal, undone)?;
+        let steps = steps::of(view, proposal, undone)?;
         covers.push(Cover::new(proposal, &undone.event, undone.at, steps));
     }
     if commit.parent_tree.is_none() {

@@ -10,24 +10,24 @@ use gix::ObjectId;
 use super::approved::{Cover, counts, first_difference, is_covered};
 use super::commits::{self, ByGit, Change, Commit};
 use super::touched::Pending;
-use super::{Concern, FailOn, Scope, instructions, merged, moved};
+use super::{Concern, FailOn, Scope, contested, instructions, merged, moved};
 use crate::changeset::RepoPath;
 use crate::changeset::instructions::{InstructionKind, Instructions};
 use crate::changeset::sensitive::{self, MemoryFile};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::proposal::state::Decision;
 use crate::proposal::steps::Step;
 use crate::proposal::{Actor, ChangeRecord, Entry, Proposal, Status, codes, trailers};
 use crate::report::{Finding, Level};
 use crate::repository::Repository;
-use crate::store::{Audience, Store, View};
+use crate::store::{Space, Store, View, codes as store_codes, fetch_refspec};
 
 /// Commits, and what they are held to.
 pub struct Range<'a> {
     /// What was decided.
     pub store: &'a Store,
     /// As [`Range::store`] has it.
-    pub view: &'a View,
+    pub view: &'a View<'a>,
     /// The pending proposals that a commit may touch.
     pub pending: &'a Pending<'a>,
     /// Which proposals count.
@@ -63,7 +63,7 @@ impl Range<'_> {
             let by_git = OnceCell::new();
             let mut claims = Claims { range: self, commit: &commit, changes, tip, claimed, by_git };
             for name in &commit.proposal_ids {
-                if let Ok(proposal) = view.find(name) {
+                for proposal in claims.candidates(name).unwrap_or_default() {
                     claims.claimed.extend(claims.covers(&proposal).unwrap_or_default());
                 }
             }
@@ -86,6 +86,7 @@ impl Range<'_> {
                 }
                 if let Some(proposal) = &proposal {
                     claimed.extend(claims.private(proposal)?);
+                    claimed.extend(claims.claimed_otherwise(proposal)?);
                 }
                 known.extend(proposal);
             }
@@ -178,37 +179,69 @@ struct Claims<'a> {
 }
 
 impl Claims<'_> {
+    /// The proposals that `name` may be: several where one was made to have the short id of another.
+    fn candidates(&self, name: &str) -> Result<Vec<Proposal>> {
+        let error = match self.range.view.find(name) {
+            Err(error) if error.is(&codes::AMBIGUOUS_ID) => error,
+            found => return found.map(|proposal| vec![proposal]),
+        };
+        let named = error.details().iter().find(|(key, _)| *key == "candidates");
+        let ids = named.and_then(|(_, ids)| ids.as_array()).into_iter().flatten();
+        let found = ids.filter_map(|id| self.range.view.find(id.as_str()?).ok());
+        let found: Vec<Proposal> = found.filter(|proposal| proposal.id.as_str().starts_with(name)).collect();
+        if found.is_empty() { Err(error) } else { Ok(found) }
+    }
+
     /// What is wrong with the claim to hold the proposal `name`, and the proposal, if it is known
-    /// and within the scope.
+    /// and within the scope: of several the first with which nothing is.
     fn claim(&self, name: &str) -> Result<(Option<Finding>, Option<Proposal>)> {
-        let (short, fail_on) = (self.commit.short(), self.range.fail_on);
-        let proposal = match self.range.view.find(name) {
-            Ok(proposal) => proposal,
+        let candidates = match self.candidates(name) {
+            Ok(candidates) => candidates,
             Err(error) if error.code().exit != crate::error::Exit::Bug => {
-                let message = if error.is(&codes::AMBIGUOUS_ID) {
-                    format!("commit {short} names '{name}', which several proposals begin with")
-                } else if error.is(&codes::PROPOSAL_PURGED) {
-                    format!(
-                        "commit {short} names a proposal of which nothing is left: {}",
-                        error.message()
-                    )
-                } else {
-                    format!("commit {short} names the proposal '{name}', which is not known here")
-                };
-                let hint = if error.is(&codes::PROPOSAL_PURGED) {
-                    "nothing of it is left to hold the commit against: begin the range behind it, or push it with --no-verify"
-                } else {
-                    "fetch the lane that has it (git fetch origin '+refs/aye/log/*:refs/aye/remotes/origin/*'; a private one is in its writer's clone alone), or correct the trailer"
-                };
-                let finding = fail_on.finding(Concern::UnknownProposal, message).hint(hint);
-                return Ok((Some(finding), None));
+                return Ok((Some(self.unreadable(name, &error)), None));
             }
             Err(error) => return Err(error),
         };
+        let mut claims = Vec::new();
+        for proposal in candidates {
+            claims.push(self.claim_of(proposal)?);
+        }
+        let sound = claims.iter().position(|(finding, _)| finding.is_none());
+        Ok(claims.swap_remove(sound.unwrap_or_default()))
+    }
+
+    /// That the proposal `name` cannot be read, as `error` says.
+    fn unreadable(&self, name: &str, error: &Error) -> Finding {
+        let (short, why) = (self.commit.short(), error.message());
+        let fetch = format!("git fetch REMOTE '{}'", fetch_refspec("REMOTE"));
+        let (concern, message, hint) = if error.is(&codes::AMBIGUOUS_ID) {
+            let message = format!("commit {short} names '{name}', which several proposals begin with");
+            (Concern::UnknownProposal, message, "write more of the id into the trailer".to_owned())
+        } else if error.is(&codes::PROPOSAL_PURGED) {
+            let message = format!("commit {short} names a proposal of which nothing is left: {why}");
+            let hint = "nothing of it is left to hold the commit against: begin the range behind it, or push it with --no-verify";
+            (Concern::UnknownProposal, message, hint.to_owned())
+        } else if error.is(&codes::PROPOSAL_NOT_FOUND) || error.is(&codes::INVALID_ID) {
+            let message = format!("commit {short} names the proposal '{name}', which is not known here");
+            let hint = format!(
+                "fetch the threads of other clones ({fetch}; a private one is in its writer's clone alone), or correct the trailer"
+            );
+            (Concern::UnknownProposal, message, hint)
+        } else {
+            let is_incomplete = error.is(&store_codes::THREAD_INCOMPLETE);
+            let concern =
+                if is_incomplete { Concern::ThreadIncomplete } else { Concern::ThreadDamaged };
+            let hint = error.hint_text().unwrap_or(&fetch).to_owned();
+            (concern, format!("commit {short} names {name}: {why}"), hint)
+        };
+        self.range.fail_on.finding(concern, message).hint(hint)
+    }
+
+    fn claim_of(&self, proposal: Proposal) -> Result<(Option<Finding>, Option<Proposal>)> {
         if !self.range.scope.takes(&proposal) {
             return Ok((None, None));
         }
-        let decided = self.decided(&proposal);
+        let decided = self.decided(&proposal)?;
         // What was undone since is held to what was approved then.
         let finding = match decided.as_ref().map(|finding| finding.level) {
             None | Some(Level::Note) => self.content(&proposal)?.or(decided),
@@ -219,7 +252,7 @@ impl Claims<'_> {
 
     /// A notice that nobody else can know the proposal that is claimed.
     fn private(&self, proposal: &Proposal) -> Result<Option<Finding>> {
-        if self.range.view.audience(&proposal.id)? != Audience::Private {
+        if self.range.view.space(&proposal.id)? != Space::Private {
             return Ok(None);
         }
         let (short, id) = (self.commit.short(), proposal.id.as_str());
@@ -231,14 +264,30 @@ impl Claims<'_> {
         Ok(Some(finding.hint(hint).proposal(id)))
     }
 
+    fn contested(&self, proposal: &Proposal) -> String {
+        let (short, id) = (self.commit.short(), &proposal.id);
+        let decided = proposal.decided();
+        format!("commit {short} names {id}, which two clones decided differently: {decided}")
+    }
+
+    /// That decisions on the proposal differ, where that is somebody's claim alone.
+    fn claimed_otherwise(&self, proposal: &Proposal) -> Result<Option<Finding>> {
+        if !proposal.contested || contested::is_binding(self.range.store, proposal)? {
+            return Ok(None);
+        }
+        let finding = self.range.fail_on.finding(Concern::Contested, self.contested(proposal));
+        Ok(Some(finding.hint(proposal.settle()).proposal(proposal.id.as_str()).by_others()))
+    }
+
     /// What is wrong with the decision on the proposal that is claimed.
-    fn decided(&self, proposal: &Proposal) -> Option<Finding> {
+    fn decided(&self, proposal: &Proposal) -> Result<Option<Finding>> {
         let (short, id) = (self.commit.short(), proposal.id.as_str());
         let status = proposal.status(self.range.now);
         let review = format!("aye review {id}");
-        let approved = !proposal.contested && proposal.approvals_in_force().next().is_some();
+        let is_contested = contested::is_binding(self.range.store, proposal)?;
+        let approved = !is_contested && proposal.approvals_in_force().next().is_some();
         let (concern, message, hint) = if approved {
-            return None;
+            return Ok(None);
         } else if let Some(mark) = proposal.mark() {
             let (word, by) = (mark.verdict.as_str(), &mark.by.name);
             let message = format!(
@@ -251,7 +300,7 @@ impl Claims<'_> {
             if !self.is_at_the_tip(decision) {
                 let why = format!("{message}; so do later commits");
                 let finding = Finding::new(Concern::NotApplied.id(), Level::Note, why);
-                return Some(finding.proposal(id));
+                return Ok(Some(finding.proposal(id)));
             }
             (Concern::NotApplied, message, format!("git revert {short} takes it out; {review}"))
         } else if status != Status::Applied {
@@ -261,21 +310,17 @@ impl Claims<'_> {
                 _ => format!("aye show {id}; take the trailer out of the commit"),
             };
             (Concern::NotApplied, message, hint)
-        } else if proposal.contested {
-            let message = format!(
-                "commit {short} names {id}, which two clones decided differently: {}",
-                proposal.decided()
-            );
-            (Concern::Contested, message, proposal.settle())
-        } else if !counts(proposal) {
+        } else if is_contested {
+            (Concern::Contested, self.contested(proposal), proposal.settle())
+        } else if !counts(self.range.view, proposal)? {
             let by = proposal.decision().map(|decision| decision.by.name.clone());
             let by = by.unwrap_or_default();
             let message = format!("commit {short} names {id}, which '{by}' applied, not a person");
             (Concern::MarkedWithoutApproval, message, format!("aye undo {id}, then {review}"))
         } else {
-            return None;
+            return Ok(None);
         };
-        Some(self.range.fail_on.finding(concern, message).hint(hint).proposal(id))
+        Ok(Some(self.range.fail_on.finding(concern, message).hint(hint).proposal(id)))
     }
 
     /// The last decision of a person that applied the pending `proposal`, if it was taken back.
@@ -321,7 +366,7 @@ impl Claims<'_> {
     /// without.
     fn covers(&self, proposal: &Proposal) -> Result<Vec<Cover>> {
         let undone = self.taken_back(proposal).filter(|decision| !self.is_at_the_tip(decision));
-        moved::covers(self.range.store, self.range.view, self.commit, proposal, undone)
+        moved::covers(self.range.view, self.commit, proposal, undone)
     }
 
     /// Whether the commit holds what was approved, and came to it by approved steps only: as the
@@ -368,7 +413,7 @@ impl Claims<'_> {
         };
         for file in &approved {
             let file = std::slice::from_ref(file);
-            let found = first_difference(self.range.store, self.range.view, cover, file, lookup)?;
+            let found = first_difference(self.range.view, cover, file, lookup)?;
             let Some((path, _)) = found else { continue };
             if self.is_merged(cover, path)? {
                 continue;
@@ -386,7 +431,7 @@ impl Claims<'_> {
                 commits::entry_at(self.range.store.repository(), commit.parent_tree, path)
                     == lookup(path);
             if !unchanged
-                && !is_covered(self.range.store, self.range.view, commit, path, &self.claimed)?
+                && !is_covered(self.range.view, commit, path, &self.claimed)?
                 && !self.is_merged(cover, path)?
             {
                 let message = format!(
@@ -472,7 +517,7 @@ impl Claims<'_> {
                 continue;
             }
             let is_approved =
-                is_covered(self.range.store, self.range.view, self.commit, &path, &self.claimed)?;
+                is_covered(self.range.view, self.commit, &path, &self.claimed)?;
             if is_read && is_approved {
                 continue;
             }
@@ -493,7 +538,7 @@ impl Claims<'_> {
             if change.is_own && (named.contains(&path) || told.contains(&path))
                 || !self.range.scope.covers(&path)
                 || !self.is_changed(&path, change)?
-                || is_covered(self.range.store, self.range.view, self.commit, &path, &self.claimed)?
+                || is_covered(self.range.view, self.commit, &path, &self.claimed)?
             {
                 continue;
             }

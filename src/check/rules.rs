@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, codes};
 use crate::report::{Finding, Level, Rule};
+use crate::store::Trouble;
 
 /// Declares the kinds of finding: id, level, what it says, what to do.
 macro_rules! concerns {
@@ -42,9 +43,6 @@ concerns! {
         "settle it: aye review ID; or give it again on the present files: aye revise ID …";
     Contested = "contested", Error,
         "two clones decided differently", "look and settle it: aye show ID, aye undo ID";
-    NewerVersion = "newer_version", Warning,
-        "a newer version of aye may have decided a pending proposal",
-        "install the version that the message names, and look again";
     Expiring = "expiring", Warning,
         "a pending proposal is about to expire", "decide before it does: aye review ID";
     TouchesPending = "touches_pending", Warning,
@@ -52,7 +50,7 @@ concerns! {
         "decide them first, so that nobody reviews against stale files: aye review ID";
     UnknownProposal = "unknown_proposal", Error,
         "a commit names a proposal that does not exist here",
-        "fetch the lane that has it, or correct the trailer";
+        "fetch the threads of other clones, or correct the trailer";
     NotApplied = "not_applied", Error,
         "a commit names a proposal that is not applied",
         "apply it, or take the trailer out of the commit";
@@ -77,9 +75,24 @@ concerns! {
     PolicyInvalid = "policy_invalid", Error,
         "the policy or the settings of memory cannot be read, so the gate is closed",
         "correct the key or value that the message names";
-    CacheTampered = "cache_tampered", Error,
-        "the cache does not hold what the lanes say",
-        "rebuild it and find out who changed it: aye doctor --repair";
+    ThreadDamaged = "thread_damaged", Error,
+        "a ref of a thread is set aside, or a thread cannot be read",
+        "`aye doctor` names the ref and the object; restore it, or fetch it again";
+    ThreadIncomplete = "thread_incomplete", Error,
+        "a thread is not here from its beginning, so nothing is decided on it",
+        "fetch the rest: git fetch --unshallow REMOTE 'refs/aye/by/*:refs/aye/remotes/REMOTE/*'";
+    ThreadTooLong = "thread_too_long", Warning,
+        "a ref of a thread is set aside: it has more events than are read",
+        "propose again with --instead-of";
+    TooManyRefs = "too_many_refs", Warning,
+        "so many clones have written to a thread that some of their refs are not read",
+        "look at who wrote them: git for-each-ref refs/aye/remotes";
+    PublishedElsewhere = "published_elsewhere", Warning,
+        "a remote has refs of a thread that is private here; they decide nothing",
+        "find out who published it; aye revise ID --public accepts it";
+    EventSkipped = "event_skipped", Warning,
+        "an event does not count: its statement does not fit, or its kind is not known",
+        "look at it: aye show ID";
     /// An error where an agent made the commit.
     InstructionFileChanged = "instruction_file_changed", Error,
         "a commit changes a file that instructs agents or configures what they run",
@@ -123,9 +136,26 @@ impl FailOn {
     /// What stops git where nothing else is configured: not that somebody has proposed something for
     /// the same file, by which any agent could keep people from committing.
     pub fn of_hooks() -> Self {
-        let Self(mut concerns) = Self::default();
-        concerns.retain(|concern| *concern != Concern::TouchesPending);
-        Self(concerns)
+        Self::default().without(Concern::TouchesPending)
+    }
+
+    /// Refs that are set aside, and events that do not count. Whoever may push refs does not decide what passes.
+    pub fn troubles(&self, found: &[Trouble]) -> Vec<Finding> {
+        let finding = |trouble: &Trouble| {
+            let concern = Concern::ALL.iter().find(|concern| concern.id() == trouble.code);
+            let concern = *concern.unwrap_or(&Concern::ThreadDamaged);
+            let finding = self.finding(concern, trouble.message()).hint(concern.rule().help);
+            let id = trouble.proposal.as_ref();
+            id.map_or(finding.clone(), |id| finding.proposal(id.as_str())).by_others()
+        };
+        found.iter().map(finding).collect()
+    }
+
+    /// These but `concern`, which is still reported.
+    #[must_use]
+    pub fn without(mut self, concern: Concern) -> Self {
+        self.0.retain(|known| *known != concern);
+        self
     }
 
     /// These and those of `other`.

@@ -14,7 +14,7 @@ use crate::store::View;
 /// The pending proposals of a scope, looked up by the files they change: however many there are,
 /// only those that change a file that is asked about are read.
 pub struct Pending<'v> {
-    view: &'v View,
+    view: &'v View<'v>,
     now: DateTime<Utc>,
     scope: &'v Scope,
     except: &'v [String],
@@ -23,7 +23,7 @@ pub struct Pending<'v> {
 impl<'v> Pending<'v> {
     /// Those of `scope` at `now`, with their files of it; `except` are ids to leave out (an apply
     /// that is itself committing).
-    pub fn new(view: &'v View, now: DateTime<Utc>, scope: &'v Scope, except: &'v [String]) -> Self {
+    pub fn new(view: &'v View<'v>, now: DateTime<Utc>, scope: &'v Scope, except: &'v [String]) -> Self {
         Self { view, now, scope, except }
     }
 

@@ -5,7 +5,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::{Concern, FailOn};
 use crate::proposal::{Proposal, ProposalId, Status};
-use crate::report::Finding;
+use crate::report::{Finding, Level};
 use crate::store::Summary;
 
 /// A proposal, and whether it would still apply.
@@ -19,8 +19,8 @@ pub struct Subject {
     pub status: Status,
     /// Decided differently in two clones: who did, and what settles it.
     pub contested: Option<[String; 2]>,
-    /// The version of aye that can read what may be a decision.
-    pub needs: Option<String>,
+    /// Both decisions reach the evidence of the policy.
+    pub is_binding: bool,
     /// What a tool's caller says became of it, and that caller's name.
     pub mark: Option<(String, String)>,
     /// Who wants changes, and why.
@@ -42,50 +42,35 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The proposal of `summary`, folded.
-    pub fn new(summary: &Summary, proposal: &Proposal) -> Self {
+    /// The `proposal` of `summary`; `is_binding` where two decisions that differ reach the evidence of the policy.
+    pub fn new(
+        summary: &Summary,
+        proposal: &Proposal,
+        now: DateTime<Utc>,
+        is_binding: bool,
+    ) -> Self {
+        let id = proposal.id.clone();
+        let short = id.as_str().chars().take("prop_".len() + summary.prefix.max(4)).collect();
         let request = proposal.changes_requested.as_ref();
         let path = proposal.current().changes.first();
         Self {
-            mark: proposal.mark().map(|mark| (mark.verdict.as_str().into(), mark.by.name.clone())),
-            request: request.map(|request| (request.by.name.clone(), request.reason.clone())),
-            path: path.map(|change| change.path.as_bstr().to_owned()),
-            description: proposal.description.clone(),
-            contested: proposal.contested.then(|| [proposal.decided(), proposal.settle()]),
-            ..Self::of(summary)
-        }
-    }
-
-    /// The proposal of `summary`, as far as that tells: see [`Subject::is_told`].
-    pub fn of(summary: &Summary) -> Self {
-        let id = summary.id.clone();
-        let short = id.as_str().chars().take("prop_".len() + summary.prefix.max(4)).collect();
-        Self {
             id,
             short,
-            status: summary.status,
-            contested: None,
-            needs: summary.needs.clone(),
-            mark: None,
-            request: None,
-            proposed_by: summary.proposed_by.clone(),
-            created_at: summary.created_at,
-            expires_at: summary.expires_at,
-            description: summary.description.clone(),
-            path: (!summary.path.is_empty()).then(|| summary.path.as_str().into()),
+            status: proposal.status(now),
+            contested: proposal.contested.then(|| [proposal.decided(), proposal.settle()]),
+            is_binding,
+            mark: proposal.mark().map(|mark| (mark.verdict.as_str().into(), mark.by.name.clone())),
+            request: request.map(|request| (request.by.name.clone(), request.reason.clone())),
+            proposed_by: proposal.proposed_by.clone(),
+            created_at: proposal.created_at,
+            expires_at: proposal.expires_at,
+            description: proposal.description.clone(),
+            path: path.map(|change| change.path.as_bstr().to_owned()),
             conflict: None,
             standing: None,
         }
     }
 
-    /// Whether a row of a list tells all that is said of the proposal.
-    pub fn is_told(summary: &Summary) -> bool {
-        // A path that is no text is not quite itself there.
-        summary.marked.is_none()
-            && !summary.contested
-            && !summary.changes_requested
-            && !summary.path.contains(char::REPLACEMENT_CHARACTER)
-    }
 }
 
 /// What is looked for.
@@ -130,10 +115,6 @@ fn finding(
         (Concern::Contested, message, settle.clone())
     } else if !pending {
         return None;
-    } else if let Some(version) = &subject.needs {
-        let message =
-            format!("{id} may have been decided by a newer version: it needs aye >= {version}");
-        (Concern::NewerVersion, message, format!("install aye {version} or later"))
     } else if let Some((word, by)) = &subject.mark {
         let message = format!("{id} is marked {word} by '{by}', and nobody approved it");
         (Concern::MarkedWithoutApproval, message, format!("aye review {short}"))
@@ -160,6 +141,9 @@ fn finding(
         return None;
     };
     let mut finding = options.fail_on.finding(concern, message).hint(hint).proposal(id.as_str());
+    if concern == Concern::Contested && !subject.is_binding {
+        finding.level = finding.level.min(Level::Warning);
+    }
     if let Some(path) = &subject.path {
         finding = finding.path(path.as_bstr());
     }

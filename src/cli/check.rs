@@ -99,15 +99,15 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     };
     let scope = Scope { kind: args.kind.map(Subject::from), paths };
     if plain {
-        let waiting = app::waiting(&store, &view, context.now, &scope, &fail_on)?;
-        report.extend(waiting.tampered);
-        let is_idle = waiting.subjects.is_empty() && report.findings().is_empty();
+        let subjects = app::waiting(&store, &view, context.now, &scope)?;
+        report.extend(fail_on.troubles(&view.troubles()?));
+        let is_idle = subjects.is_empty() && report.findings().is_empty();
         if is_idle && scope.is_everything() {
             idle::stamp(context, &store, &view);
         }
         let (max_pending, soon) = (args.max_pending, args.expiring_within);
         let options = Options { max_pending, soon, fail_on };
-        report.extend(undecided::findings(&waiting.subjects, context.now, &options));
+        report.extend(undecided::findings(&subjects, context.now, &options));
         report.sort();
         return Ok(report);
     }
@@ -127,6 +127,7 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
         let (store, view, pending, scope, fail_on) = (&store, &view, &pending, &scope, &fail_on);
         let range = Range { store, view, pending, scope, now, fail_on, require_proposal };
         report.extend(range.findings(&ids)?);
+        report.extend(fail_on.troubles(&view.troubles()?));
     }
     Ok(report)
 }

@@ -58,10 +58,10 @@ fn has_valid_policy(top: &Path) -> bool {
     }
 }
 
-/// Notes that a full look at `view` found nothing pending and nothing contested; unless the lanes have moved
-/// since. Trouble in the lanes is to be reported every time, so then there is no stamp.
+/// Notes that a full look at `view` found nothing pending and nothing contested; unless refs have moved
+/// since. Trouble in threads is to be reported every time, so then there is no stamp.
 pub(super) fn stamp(context: &Context, store: &Store, view: &View) {
-    if !view.troubles().iter().all(|trouble| trouble.kind.is_notice()) {
+    if !view.troubles().is_ok_and(|found| found.is_empty()) {
         return;
     }
     // The git directory of a session's tree is its agent's.
@@ -70,7 +70,7 @@ pub(super) fn stamp(context: &Context, store: &Store, view: &View) {
     }
     // Read only where there is a stamp to leave.
     let tips = idle::Tips::read(store.repository().common_dir());
-    let Some(tips) = tips.filter(|_| view.is_current(store)) else { return };
+    let Some(tips) = tips.filter(|_| view.is_current()) else { return };
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);
     idle::stamp(store.repository().common_dir(), context.now, &tips, lasting);
 }

@@ -101,6 +101,8 @@ pub struct Finding {
     pub beside: Option<BString>,
     /// The proposal it is about.
     pub proposal_id: Option<String>,
+    /// Whoever may push can have brought it about, so it fails nothing, whatever its level.
+    pub is_by_others: bool,
     /// A text that stays the same for the same finding in later runs, if the finder has a better
     /// one than rule, proposal, path and message together.
     pub fingerprint: Option<String>,
@@ -121,8 +123,16 @@ impl Finding {
             place: None,
             beside: None,
             proposal_id: None,
+            is_by_others: false,
             fingerprint: None,
         }
+    }
+
+    /// At most a warning, by which no report fails.
+    #[must_use]
+    pub fn by_others(mut self) -> Self {
+        (self.level, self.is_by_others) = (self.level.min(Level::Warning), true);
+        self
     }
 
     /// Adds what to do about it.
@@ -259,7 +269,7 @@ impl Report {
     /// True when a finding reaches the level that [`Report::fail_on`] set: exit status 1.
     pub fn failed(&self) -> bool {
         let fails = |finding: &Finding| self.fail_on.is_some_and(|level| finding.level >= level);
-        self.findings.iter().any(fails)
+        self.findings.iter().filter(|finding| !finding.is_by_others).any(fails)
     }
 
     /// How many findings have `level`.

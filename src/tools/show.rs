@@ -45,7 +45,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         let proposal = view.find(&known.proposal_id)?;
         let places = store.places(&proposal);
         let mut document = Document::new(&proposal, proposal.status(session.now), &places);
-        document.audience = Some(view.audience(&proposal.id)?.as_str().to_owned());
+        document.space = Some(view.space(&proposal.id)?.as_str());
         document.marks = marks_of(store, &view, session.now, &proposal)?;
         drop(view);
         let changeset = store.changeset(&proposal.current().changes).ok();

@@ -39,13 +39,13 @@ pub struct Desk<'s> {
     numbers: BTreeMap<ProposalId, Option<usize>>,
     /// Who had said what about each proposal when it was last looked at.
     heard: BTreeMap<ProposalId, Vec<(String, String)>>,
-    /// The marks of what is pending, as long as the lanes and HEAD have not moved.
+    /// The marks of what is pending, as long as refs and HEAD have not moved.
     looked: Looked,
 }
 
-/// What was found out about all that is pending, and by which lanes and which HEAD.
+/// What was found out about all that is pending, and at which refs and which HEAD.
 struct Looked {
-    state: (Vec<String>, Option<Target>),
+    state: (String, Option<Target>),
     marks: Rc<Marks>,
     /// What they are of, in order; `None` once it was listed: files are compared again for the next list.
     all: Option<Vec<Summary>>,
