@@ -48,12 +48,6 @@ pub fn parse(line: &[u8]) -> std::result::Result<Value, String> {
     Ok(value)
 }
 
-/// Whether `line` is the canonical form of `value`, which is written with its keys in order.
-pub fn is_of_sorted(value: &impl serde::Serialize, line: &[u8]) -> bool {
-    let mut rest = Rest(line);
-    serde_json::to_writer(&mut rest, value).is_ok() && rest.0.is_empty()
-}
-
 fn has_integers(value: &Value) -> bool {
     match value {
         Value::Number(number) => {

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use serde::de::{self, Visitor};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::codes;
@@ -159,25 +159,10 @@ impl Serialize for ProposalId {
 }
 
 impl<'de> Deserialize<'de> for ProposalId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = ProposalId;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the id of a proposal")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<ProposalId, E> {
-                let id = ProposalId::parse(text).map_err(E::custom)?;
-                if id.as_str() == text {
-                    Ok(id)
-                } else {
-                    Err(E::custom("an id is written otherwise"))
-                }
-            }
-        }
-        deserializer.deserialize_str(Text)
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let id = Self::parse(&text).map_err(D::Error::custom)?;
+        if id.as_str() == text { Ok(id) } else { Err(D::Error::custom("an id in another form")) }
     }
 }
 

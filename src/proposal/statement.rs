@@ -4,7 +4,7 @@
 //! of the deciding commit. Its SHA-256 names the decision; a reader never writes it again.
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::event::{self, BlobRef, Effect, Evidence, Verdict, is_id, is_sha256};
 use super::{Actor, ActorKind, canonical, codes};
@@ -24,15 +24,11 @@ const MAX_NAME: usize = 256;
 const MAX_REF: usize = 512;
 const MAX_KEY: usize = 128;
 
-/// Largest count that other readers of JSON keep exactly.
-const MAX_COUNT: u64 = (1 << 53) - 1;
-
-/// What was decided. The keys stand in canonical order, here and in all that is in it.
+/// What was decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// Who decided.
-    #[serde(serialize_with = "sorted")]
     pub actor: Actor,
     /// What was to be done besides deciding; `null` where nothing was written.
     pub effect: Option<Effect>,
@@ -159,15 +155,16 @@ impl Statement {
     /// `size_limit_exceeded` for a name, an address or a branch that is absurdly long; `internal_error` for what
     /// nobody could read.
     pub fn to_line(&self) -> Result<Vec<u8>> {
-        let line = serde_json::to_vec(self).map_err(|error| Error::bug(error.to_string()))?;
-        if !self.is_short() || line.len() > MAX_BYTES {
+        if !self.is_short() {
             let why = "the name, the address or the branch is too long for a decision";
             return Err(Error::new(&error_codes::SIZE_LIMIT, why)
                 .hint("shorten user.name, user.email, or the name of the branch"));
         }
-        match self.misses() {
-            Some(what) => Err(Error::bug(format!("a statement whose {what}"))),
-            None => Ok(line),
+        let value = serde_json::to_value(self).map_err(|error| Error::bug(error.to_string()))?;
+        let line = canonical::to_line(&value);
+        match self.has_forms() && line.len() <= MAX_BYTES {
+            true => Ok(line),
+            false => Err(Error::bug("a statement that nobody could read")),
         }
     }
 
@@ -176,26 +173,25 @@ impl Statement {
     /// # Errors
     /// `statement_invalid` for anything but canonical bytes of this format.
     pub fn from_line(line: &[u8]) -> Result<Self> {
-        let invalid = |why: &str| {
+        Self::read(line).map_err(|why| {
             Error::new(&codes::STATEMENT_INVALID, format!("a statement cannot be read: {why}"))
                 .hint("`aye check` names the decision")
-        };
+        })
+    }
+
+    fn read(line: &[u8]) -> Result<Self, String> {
         if line.len() > MAX_BYTES {
-            return Err(invalid("it is too long"));
+            return Err("it is too long".into());
         }
-        // As a whole, and not text by text.
-        let text = std::str::from_utf8(line).map_err(|error| invalid(&error.to_string()))?;
+        let value = canonical::parse(line)?;
         let statement: Self =
-            serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
-        // A missing or a repeated key, white space, another order and other spellings of a text or a number all
-        // differ from what is written of it: there is one spelling of a statement.
-        if !canonical::is_of_sorted(&statement, line) {
-            return Err(invalid("it is not in its canonical form"));
-        }
-        match statement.misses() {
-            Some(what) => Err(invalid(&format!("its {what}"))),
-            None if statement.is_short() => Ok(statement),
-            None => Err(invalid("a text is too long")),
+            serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+        // Where a key is missing it is read as null, and written.
+        match serde_json::to_value(&statement) {
+            Ok(again) if again == value && statement.has_forms() && statement.is_short() => {
+                Ok(statement)
+            }
+            _ => Err("a key is missing, or a value has another form".into()),
         }
     }
 
@@ -208,48 +204,21 @@ impl Statement {
             && fits(&self.reason, MAX_REASON)
     }
 
-    /// Which value has not its form.
-    fn misses(&self) -> Option<&'static str> {
-        let is_sha = |text: &Option<String>| text.as_deref().is_none_or(is_sha256);
-        let is_blob = |blob: &Option<BlobRef>| {
-            blob.as_ref().is_none_or(|blob| is_id(&blob.id) && is_sha256(&blob.sha256))
-        };
-        let is_event = |event: &Option<EventRef>| {
-            event.as_ref().is_none_or(|event| is_id(&event.id) && is_sha256(&event.sha256))
-        };
-        let is_repository = |text: &String| text.len() == 32 && event::is_hex(text);
-        let is_range = |range: &Range| is_id(&range.from) && is_id(&range.to);
-        let is_about_one = self.proposal.is_some() == self.range.is_none();
-        let forms = [
-            (self.format == FORMAT, "format is not known"),
-            (!matches!(self.evidence, Evidence::Other(_)), "evidence is not known"),
-            (is_sha(&self.ends) && is_sha(&self.group), "lists are not named by SHA-256"),
-            (
-                is_sha256(&self.seen) && is_sha(&self.reason_sha256),
-                "texts are not named by SHA-256",
-            ),
-            (self.reason.is_none() || self.reason_sha256.is_none(), "reason stands there twice"),
-            (
-                is_blob(&self.manifest) && is_blob(&self.policy),
-                "blobs are not named by id and SHA-256",
-            ),
-            (
-                is_event(&self.proposal) && is_event(&self.revision),
-                "events are not named by id and SHA-256",
-            ),
-            (
-                self.proposal.is_some() == self.revision.is_some() && is_about_one,
-                "subject is not one",
-            ),
-            (self.range.as_ref().is_none_or(is_range), "range has no ids"),
-            (self.target.commit.as_deref().is_none_or(is_id), "target is no id"),
-            (self.repository.as_ref().is_none_or(is_repository), "repository is not 32 digits"),
-            (
-                [self.lines, self.shown].into_iter().flatten().all(|count| count <= MAX_COUNT),
-                "counts are too large",
-            ),
-        ];
-        forms.into_iter().find(|(holds, _)| !holds).map(|(_, what)| what)
+    /// Whether format, words, ids and hashes are some.
+    fn has_forms(&self) -> bool {
+        let lists = [&self.ends, &self.group, &self.reason_sha256].into_iter().flatten();
+        let blobs = [&self.manifest, &self.policy].into_iter().flatten();
+        let events = [&self.proposal, &self.revision].into_iter().flatten();
+        let ids = self.range.iter().flat_map(|range| [&range.from, &range.to]);
+        self.format == FORMAT
+            && !matches!(self.evidence, Evidence::Other(_))
+            && lists.chain([&self.seen]).all(|hash| is_sha256(hash))
+            && (self.reason.is_none() || self.reason_sha256.is_none())
+            && blobs.into_iter().all(|blob| is_id(&blob.id) && is_sha256(&blob.sha256))
+            && events.clone().all(|event| is_id(&event.id) && is_sha256(&event.sha256))
+            && events.count() == if self.range.is_none() { 2 } else { 0 }
+            && ids.chain(&self.target.commit).all(|id| is_id(id))
+            && self.repository.iter().all(|name| name.len() == 32 && event::is_hex(name))
     }
 }
 
@@ -286,18 +255,6 @@ fn lines(texts: &[String]) -> Vec<u8> {
 /// How many bytes `text` has between the quotes of JSON.
 fn escaped(text: &str) -> usize {
     serde_json::to_string(text).map_or(usize::MAX, |json| json.len() - 2)
-}
-
-/// An actor with its keys in canonical order.
-fn sorted<S: Serializer>(actor: &Actor, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Sorted<'a> {
-        email: &'a str,
-        kind: ActorKind,
-        name: &'a str,
-    }
-    let Actor { name, email, kind } = actor;
-    Sorted { email, kind: *kind, name }.serialize(serializer)
 }
 
 #[cfg(test)]

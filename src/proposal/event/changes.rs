@@ -1,9 +1,8 @@
 //! Changes as events name them: by object id.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{self, Visitor};
+use bstr::ByteSlice as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::data::or_default;
@@ -20,23 +19,11 @@ pub struct Entry {
     pub mode: Cow<'static, str>,
 }
 
-/// A mode, in place where it is one that git knows: nearly every one is.
-fn mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'static, str>, D::Error> {
-    struct Text;
-    impl Visitor<'_> for Text {
-        type Value = Cow<'static, str>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a mode")
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Cow<'static, str>, E> {
-            Ok(known_mode(text))
-        }
-    }
-    deserializer.deserialize_str(Text)
+fn mode<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, str>, D::Error> {
+    String::deserialize(from).map(|text| known_mode(&text))
 }
 
+/// A mode, in place where it is one that git knows: nearly every one is.
 fn known_mode(text: &str) -> Cow<'static, str> {
     let known = ["100644", "100755", "120000", "160000"].into_iter().find(|mode| *mode == text);
     known.map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
@@ -180,33 +167,17 @@ pub struct SnippetRecord {
     /// Bytes to put there.
     #[serde(with = "crate::changeset::bytes")]
     pub new: Vec<u8>,
-    /// `unique`, `all`, or a number from 1.
-    #[serde(
-        default = "unique",
-        skip_serializing_if = "is_unique",
-        deserialize_with = "occurrence"
-    )]
-    pub occurrence: String,
-}
-
-fn unique() -> String {
-    "unique".into()
-}
-
-fn occurrence<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    Ok(Option::deserialize(from)?.unwrap_or_else(unique))
-}
-
-fn is_unique(text: &str) -> bool {
-    text == "unique"
+    /// `unique`, `all`, or a number from 1; `None` is `unique`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occurrence: Option<String>,
 }
 
 impl From<&Snippet> for SnippetRecord {
     fn from(snippet: &Snippet) -> Self {
         let occurrence = match snippet.occurrence {
-            Occurrence::Unique => unique(),
-            Occurrence::All => "all".into(),
-            Occurrence::Nth(n) => n.to_string(),
+            Occurrence::Unique => None,
+            Occurrence::All => Some("all".into()),
+            Occurrence::Nth(n) => Some(n.to_string()),
         };
         Self { old: snippet.old.clone(), new: snippet.new.clone(), occurrence }
     }
@@ -214,28 +185,33 @@ impl From<&Snippet> for SnippetRecord {
 
 impl From<&SnippetRecord> for Snippet {
     fn from(record: &SnippetRecord) -> Self {
-        let occurrence = match record.occurrence.as_str() {
-            "all" => Occurrence::All,
-            text => text.parse().map_or(Occurrence::Unique, Occurrence::Nth),
+        let occurrence = match record.occurrence.as_deref() {
+            Some("all") => Occurrence::All,
+            text => {
+                text.and_then(|text| text.parse().ok()).map_or(Occurrence::Unique, Occurrence::Nth)
+            }
         };
         Self { old: record.old.clone(), new: record.new.clone(), occurrence }
     }
 }
 
-/// What identifies a set of changes: SHA-256 over paths, modes and the SHA-256 of contents, hex.
-///
-/// Two proposals with the same digest do the same to the same files.
+/// What identifies a set of changes, hex. Two proposals with the same digest do the same to the same files.
 pub fn digest(changes: &[ChangeRecord]) -> String {
-    let mut text = Vec::new();
-    for change in changes {
-        for side in change.sides() {
-            match side {
-                Some(side) => text.extend([&*side.mode, " ", &*side.sha256, " "].concat().bytes()),
-                None => text.extend(b"- "),
-            }
-        }
-        text.extend_from_slice(change.path.as_bstr());
-        text.push(0);
-    }
-    crate::sha256::hex(&text)
+    digest_of(changes.iter().map(|change| (&change.path, change.sides())))
+}
+
+/// SHA-256 over paths, modes and the SHA-256 of contents, whatever the order, hex.
+pub(in crate::proposal) fn digest_of<'a, const N: usize>(
+    files: impl Iterator<Item = (&'a RepoPath, [Option<Blob>; N])>,
+) -> String {
+    let mut lines: Vec<Vec<u8>> = files
+        .map(|(path, sides)| {
+            let side =
+                |side: Option<Blob>| side.map_or("-".into(), |it| it.mode + ":" + &it.sha256);
+            let sides = sides.map(side).join(" ");
+            [sides.as_bytes(), b" ", path.as_bstr().as_bytes(), b"\0"].concat()
+        })
+        .collect();
+    lines.sort_unstable();
+    crate::sha256::hex(&lines.concat())
 }

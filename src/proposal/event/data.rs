@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::words::{CommentKind, Evidence, FileOutcome, InputForm, RevisionReason, Verdict};
@@ -12,7 +12,8 @@ use crate::proposal::statement::Target;
 use crate::proposal::{Actor, ProposalId};
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Data {
     /// A new proposal.
     Propose(Propose),
@@ -35,7 +36,12 @@ pub enum Data {
     /// The thread was removed for good.
     Purge(Purge),
     /// A kind of a later version, as `kind`, or of another one, as `kind@VERSION`.
+    #[serde(serialize_with = "alone")]
     Unknown(String, Value),
+}
+
+fn alone<S: Serializer>(_: &str, data: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    data.serialize(serializer)
 }
 
 /// Data of [`Data::Decision`].
@@ -394,21 +400,6 @@ impl Data {
                 }
                 None => Ok(Self::Unknown(kind.to_owned(), data)),
             },
-        }
-    }
-
-    pub(super) fn to_value(&self) -> Result<Value, serde_json::Error> {
-        match self {
-            Self::Propose(data) => serde_json::to_value(data),
-            Self::Revise(data) => serde_json::to_value(data),
-            Self::Comment(data) => serde_json::to_value(data),
-            Self::Decision(data) => serde_json::to_value(data),
-            Self::Check(data) => serde_json::to_value(data),
-            Self::Committed(data) => serde_json::to_value(data),
-            Self::Patch(data) => serde_json::to_value(data),
-            Self::Sign(data) => serde_json::to_value(data),
-            Self::Purge(data) => serde_json::to_value(data),
-            Self::Plan(data) | Self::Unknown(_, data) => Ok(data.clone()),
         }
     }
 

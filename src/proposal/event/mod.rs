@@ -12,6 +12,7 @@ mod words;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
+pub(super) use changes::digest_of;
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
     BlobRef, Check, Comment, Committed, Data, Imported, Incomplete, Note, On, Patch, Propose,
@@ -103,7 +104,7 @@ impl Event {
             line.insert("agent".into(), serde_json::to_value(agent).map_err(bug)?);
         }
         line.insert("clone".into(), json!(self.clone));
-        line.insert("data".into(), self.data.to_value().map_err(bug)?);
+        line.insert("data".into(), serde_json::to_value(&self.data).map_err(bug)?);
         line.insert("kind".into(), json!(self.data.kind()));
         if !matches!(self.data, Data::Decision(_)) {
             line.insert("time".into(), json!(timestamp(self.time)));

@@ -33,8 +33,11 @@ fn what_is_written_is_read_again() {
     let blob = || BlobRef { id: id(), sha256: "b".repeat(64) };
     let mut moved = change("a", "1", "2");
     moved.origin = Some(crate::changeset::RepoPath::new("c").unwrap());
-    moved.snippets =
-        vec![SnippetRecord { old: b"\xff".to_vec(), new: b"x".to_vec(), occurrence: "2".into() }];
+    moved.snippets = vec![SnippetRecord {
+        old: b"\xff".to_vec(),
+        new: b"x".to_vec(),
+        occurrence: Some("2".into()),
+    }];
     let written = Written {
         path: moved.path.clone(),
         before: moved.before.clone(),

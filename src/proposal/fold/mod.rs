@@ -11,15 +11,13 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use bstr::BStr;
 pub use fits::Why;
 use smallvec::SmallVec;
 
 use super::event::{
     ChangeRecord, Comment, Committed, Data, Effect, Evidence, Marked, Papers, Revise,
-    RevisionReason, Said, Stamped, Subject, Verdict,
+    RevisionReason, Said, Stamped, Subject, Verdict, digest_of,
 };
-use super::manifest::Blob;
 use super::order::{History, Sight};
 use super::state::{
     Approval, ChangesRequested, CheckResult, Decision, MarkRecord, Proposal, Remark, Resolved,
@@ -422,33 +420,19 @@ impl<'h> Fold<'h> {
         ended.into_iter().map(|standing| standing.state).collect()
     }
 
-    /// SHA-256 over what an apply makes of its files: by path, mode and content.
+    /// What an apply makes of its files: by path, mode and content.
     fn made(&self, papers: &Papers, revision: &str) -> String {
-        let sides = self.proposal.revision(revision).map(|revision| &*revision.changes);
-        let mut made: Vec<(&BStr, Option<Blob>)> = match &papers.manifest {
-            Some(manifest) => manifest
-                .records()
-                .iter()
-                .map(|record| (record.path.as_bstr(), record.after.clone()))
-                .collect(),
-            None => sides
-                .unwrap_or_default()
-                .iter()
-                .map(|change| {
-                    let [_, after] = change.sides();
-                    (change.path.as_bstr(), after)
-                })
-                .collect(),
-        };
-        made.sort_unstable_by(|a, b| a.0.cmp(b.0));
-        let mut text = Vec::new();
-        for (path, side) in made {
-            let side = side.map(|side| [side.mode, side.sha256].join(" ")).unwrap_or_default();
-            text.extend(side.bytes().chain([b' ']));
-            text.extend_from_slice(path);
-            text.push(0);
+        let revision = self.proposal.revision(revision);
+        let changes = || revision.iter().flat_map(|revision| &revision.changes);
+        match &papers.manifest {
+            Some(manifest) => {
+                digest_of(manifest.records().iter().map(|it| (&it.path, [it.after.clone()])))
+            }
+            None => digest_of(changes().map(|change| {
+                let [_, after] = change.sides();
+                (&change.path, [after])
+            })),
         }
-        crate::sha256::hex(&text)
     }
 
     fn end(self, history: &History) -> Proposal {
