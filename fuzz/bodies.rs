@@ -4,17 +4,22 @@
 /// An event as it lies in a lane: read or refused; what was read is written again and read to the
 /// same event, and the fold of it with itself never panics.
 pub fn event(bytes: &[u8]) {
-    use aye::proposal::{Data, Event, Stamped, fold};
-    let Ok(event) = Event::from_bytes(bytes) else { return };
+    use aye::proposal::{Data, Event};
+    let Ok(event) = Event::from_line(bytes, None) else { return };
     // Of a newer version: kept, skipped by the fold, never written by this one.
     if matches!(event.data, Data::Unknown(..)) {
         return;
     }
-    let Ok(written) = event.to_bytes() else { return };
-    let again = Event::from_bytes(&written).expect("what was written can be read");
-    assert_eq!(again.to_bytes().expect("written again"), written, "one canonical form");
-    let stamped = |id: &str| Stamped { id: id.repeat(40), event: again.clone() };
-    let _ = fold(&[stamped("a"), stamped("b"), stamped("a")]);
+    let Ok(written) = event.to_line() else { return };
+    let again = Event::from_line(&written, None).expect("what was written can be read");
+    assert_eq!(again.to_line().expect("written again"), written, "one canonical form");
+}
+
+/// The statement of a decision: refused, or the very bytes that are written for it.
+pub fn statement(bytes: &[u8]) {
+    use aye::proposal::statement::Statement;
+    let Ok(statement) = Statement::from_line(bytes) else { return };
+    assert_eq!(statement.to_line().expect("written"), bytes, "one canonical form");
 }
 
 /// A result of `aye try` from anywhere: refused, or written to one canonical form that reads the same.
@@ -72,16 +77,6 @@ pub fn settings(bytes: &[u8]) {
     assert_eq!(client.is_in(&with), Ok(true));
     let without = client.take(&with).expect("readable").unwrap_or_default();
     assert_eq!(client.is_in(&without), Ok(false));
-}
-
-/// A part of a snapshot: read or refused, with the same events either way of looking at it.
-pub fn snapshot(bytes: &[u8]) {
-    use aye::proposal::snapshot::{Item, ids, read};
-    let hash = |bytes: &[u8]| Some(format!("{:040x}", bytes.len()));
-    let items = read(bytes, "lane", 9, hash).and_then(|items| items.collect::<Result<Vec<_>, _>>());
-    let Ok(items) = items else { return };
-    let events = items.iter().filter(|item| !matches!(item, Item::Figures(_))).count();
-    assert_eq!(ids(bytes, hash).expect("what was read once").len(), events);
 }
 
 /// A proposal id or a prefix as somebody types it.

@@ -1,6 +1,7 @@
 //! `aye approve`: a person's approval that writes nothing, and what it counts for.
 
-use crate::support::hostile::Hostile;
+use crate::support::clones;
+use crate::support::forger::{self, Forged};
 use crate::support::record::{apply, proposal, propose, reject, request_changes, store, undo};
 use crate::support::terminal::Terminal;
 use crate::support::{Cmd, EMAIL, NAME, Repo, Run};
@@ -356,46 +357,26 @@ fn what_is_staged_as_approved_is_no_finding() {
 fn approvals_of_other_clones_count_when_they_fit() {
     let (repo, id) = hello();
     let other = repo.copy();
+    other.git(&["config", "aye.clone", "b0bb0bb0bb0bb0bb"]);
     approve_as_bob(&other, &id);
-    let from = other.root().to_string_lossy().into_owned();
-    // The copy has the lane of the original: as a clone has its own.
-    let fresh = repo.copy();
-    std::fs::remove_dir_all(fresh.path(".git/aye")).expect("removed");
-    let lane = fresh.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    fresh.git(&["update-ref", "-d", &lane]);
-    fresh.git(&["fetch", "-q", &from, "+refs/aye/log/*:refs/aye/remotes/other/*"]);
-    assert_eq!(approvals(&fresh, &id), [("Bob".to_owned(), true)]);
-
-    // What a lane of somebody else can say: by an agent, by nobody's evidence, without a statement,
-    // of another revision, of other changes.
-    let whole = proposal(&repo, &id);
-    let (revision, first) = (whole.current().event.clone(), whole.first_event.clone());
-    let digest = aye::proposal::event::digest(&whole.current().changes);
-    let forge = |name: &str, data: Value, kind: &str| {
-        let mut hostile = Hostile::new(&repo, name);
-        let event = hostile.event("approve", Some(&id), data);
-        let mut event: Value = serde_json::from_str(&event).expect("JSON");
-        event["actor"]["kind"] = kind.into();
-        event["first"] = first.clone().into();
-        let tip = hostile.step(&format!("{event}\n"), &[]);
-        hostile.push(&tip);
-    };
-    let statement = json!({"id": revision, "sha256": "0".repeat(64)});
-    let data = |extra: Value| {
-        let mut data = json!({"revision": revision, "digest": digest, "evidence": "terminal"});
-        data.as_object_mut().expect("it").extend(extra.as_object().expect("it").clone());
-        data
-    };
-    forge("mallory1mallory1", data(json!({"statement": statement})), "agent");
-    forge("mallory2mallory2", data(json!({})), "human");
-    forge("mallory3mallory3", data(json!({"revision": "1".repeat(40)})), "human");
-    forge("mallory4mallory4", data(json!({"digest": "1".repeat(40)})), "human");
-    forge("mallory5mallory5", data(json!({"evidence": "tool", "statement": statement})), "human");
-    forge("mallory6mallory6", data(json!({"statement": statement})), "human");
-    assert_eq!(counting(&repo, &id), 0);
-    // Two are of another revision, or another content.
-    let found = repo.aye(&["doctor"]).out();
-    assert!(found.contains("mallory3") && found.contains("mallory4"), "{found}");
+    clones::exchange(&repo, &other);
+    assert_eq!(approvals(&repo, &id), [("Bob".to_owned(), true)]);
     land(&repo, &id, "");
-    repo.aye(&LAST).exits(1).says("error[");
+    repo.aye(&LAST).ok();
+    // What somebody else can record: by an agent, by nobody's evidence, without a statement.
+    let first = clones::thread(&repo, &id);
+    let genuine = Forged::read(&repo, &clones::tip(&other, &first));
+    let forged = [
+        genuine.clone().by("Mallory", "agent"),
+        genuine.clone().by("Mallory", "human").stated(json!({"evidence": "tool"})),
+        Forged { statement: None, ..genuine.clone().by("Mallory", "human") },
+    ];
+    for (number, forged) in forged.iter().enumerate() {
+        let clone = format!("{number:016x}");
+        forger::fetched_from(&repo, &clone, &first, &forged.write(&repo));
+    }
+    assert_eq!(counting(&repo, &id), 1);
+    // The same statement once more is the same approval.
+    forger::fetched(&repo, &first, &genuine.write(&repo));
+    assert_eq!(counting(&repo, &id), 1);
 }

@@ -1,6 +1,8 @@
 //! Bad input: a stable code, the right exit status, and nothing changed.
 
 use crate::support::Repo;
+use crate::support::clones::short;
+use crate::support::forger::{self, Forged};
 
 #[test]
 fn paths_that_must_not_be_written_are_refused() {
@@ -88,32 +90,21 @@ fn a_new_file_beneath_a_file_is_refused_unless_that_one_goes() {
     assert_eq!(repo.text("f/x"), "n");
 }
 
-/// A proposal in another clone's lane, with these changes.
+/// A proposal of another clone, with these changes.
 fn fetched(repo: &Repo, changes: serde_json::Value) -> String {
-    let lane = "aaaaaaaabbbbbbbb";
-    let event = serde_json::json!({
-        "actor": { "email": "m@x", "kind": "human", "name": "Mallory" },
-        "data": {
-            "changes": changes, "expires_at": "2099-01-01T00:00:00.000Z", "form": "snippet",
-            "proposed_by": "Mallory", "subject": "code",
-        },
-        "heads": [], "kind": "propose", "lane": lane, "seq": 1,
-        "time": "2026-01-01T00:00:00.000Z", "v": 1,
+    let data = serde_json::json!({
+        "changes": changes, "expires_at": "2099-01-01T00:00:00.000Z", "form": "snippet",
+        "proposed_by": "Mallory", "subject": "code",
     });
-    let feed = |args: &[&str], input: &str| {
-        repo.program("git").args(args).stdin(input).run().ok().out().trim().to_owned()
-    };
-    let blob = feed(&["hash-object", "-w", "--stdin"], &event.to_string());
-    let tree = feed(&["mktree"], &format!("100644 blob {blob}\tevent.json\n"));
-    let commit = repo.git(&["commit-tree", &tree, "-m", "forged"]);
-    repo.git(&["update-ref", &format!("refs/aye/remotes/origin/{lane}"), &commit]);
-    let list = repo.aye(&["list", "--by", "Mallory", "--json"]).ok().json();
-    list["proposals"][0]["proposal_id"].as_str().expect("an id").to_owned()
+    let first = Forged::event("propose", data).write(repo);
+    forger::fetched(repo, &first, &first);
+    short(&first)
 }
 
 #[test]
 fn one_unreadable_proposal_does_not_hide_the_others() {
-    let missing = serde_json::json!({ "id": "1".repeat(40), "mode": "100644" });
+    let missing =
+        serde_json::json!({ "id": "1".repeat(40), "mode": "100644", "sha256": "1".repeat(64) });
     for (changes, code) in [
         (serde_json::json!([{ "path": "n", "after": missing }]), "object_missing"),
         (serde_json::json!([{ "path": "n" }]), "no_change"),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::support::Repo;
+use crate::support::clones::exchange;
 use crate::support::record::{apply, propose, reject, request_changes, undo};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("src/b.txt", "three\nfour\n")];
@@ -263,7 +264,7 @@ fn the_idle_stamp_never_hides_a_proposal() {
     repo.aye(&["check"]).exits(1).says(&second);
     reject(&repo, &second, "no");
     repo.aye(&["check"]).ok();
-    // Packing the refs moves the lane into another file.
+    // Packing the refs moves them into another file.
     repo.git(&["pack-refs", "--all"]);
     repo.aye(&["check"]).ok();
     repo.aye(&["check"]).ok();
@@ -276,11 +277,10 @@ fn the_idle_stamp_never_hides_a_proposal() {
     // From a linked work tree the same.
     repo.git(&["worktree", "add", "-q", "../linked"]);
     repo.cmd(&["check"]).dir(repo.outer().join("linked")).run().exits(1);
-    // A fetched lane is seen too.
+    // A fetched thread is seen too.
     let other = Repo::with(FILES);
     other.aye(&["check"]).ok();
-    let from = repo.root().to_string_lossy().into_owned();
-    other.git(&["fetch", "-q", &from, "refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    exchange(&other, &repo);
     other.aye(&["check"]).exits(1);
 }
 
@@ -289,13 +289,11 @@ fn decisions_of_two_clones_that_differ_are_reported() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let other = Repo::with(FILES);
-    let path = |repo: &Repo| repo.root().to_string_lossy().into_owned();
-    other.git(&["fetch", "-q", &path(&repo), "refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    exchange(&other, &repo);
     apply(&other, &id);
     reject(&repo, &id, "no");
-    repo.git(&["fetch", "-q", &path(&other), "refs/aye/log/*:refs/aye/remotes/other/*"]);
-    let run = repo.aye(&["check"]).exits(1).says("error[contested]");
-    run.says(&id);
+    exchange(&repo, &other);
+    repo.aye(&["check"]).says("[contested]").says(&id);
     // The apply is taken back; the rejection, of which nobody took anything back, stands.
     undo(&repo, &id);
     repo.aye(&["check"]).ok();
@@ -357,41 +355,6 @@ fn a_second_check_says_what_the_first_one_said() {
     assert!(check(&["--paths", "src"]).contains(&other));
     repo.write("src/b.txt", "three\nfour\n");
     assert!(!check(&[]).contains("\"conflict\""));
-}
-
-/// What a check found of the cache counts for that file alone, and for as long as nobody writes it.
-#[test]
-fn what_was_checked_never_hides_an_edited_cache() {
-    let repo = Repo::with(FILES);
-    let id = propose(&repo, "a.txt", "one", "eins");
-    let check = || repo.later(&["check"]).run();
-    check().exits(1).says(&id);
-    assert!(repo.exists(".git/aye/checked"));
-    // No event is read for it.
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    let event = repo.git(&["rev-parse", &format!("{lane}:event.json")]);
-    let object = format!(".git/objects/{}/{}", &event[..2], &event[2..]);
-    let bytes = repo.read(&object);
-    repo.remove(&object);
-    check().exits(1).says(&id).lacks("cache_tampered");
-    let note = repo.text(".git/aye/checked");
-    repo.remove(".git/aye/checked");
-    check().exits(1).says("cache_tampered");
-    assert!(!repo.exists(".git/aye/checked"));
-    repo.write(&object, bytes);
-    repo.write(".git/aye/checked", &note);
-    let cache = rusqlite::Connection::open(repo.path(".git/aye/cache.sqlite")).unwrap();
-    let edit =
-        "UPDATE folded SET body = CAST(replace(CAST(body AS TEXT), 'a.txt', 'b.txt') AS BLOB)";
-    assert!(cache.execute(edit, []).unwrap() > 0);
-    drop(cache);
-    check().exits(1).says("cache_tampered");
-    check().exits(1).says("cache_tampered");
-    // Nor does a note that is none.
-    for note in ["", "aye", "\n", &note[..note.len() - 1]] {
-        repo.write(".git/aye/checked", note);
-        check().exits(1).says("cache_tampered");
-    }
 }
 
 #[test]

@@ -490,32 +490,6 @@ fn at(repo: &Repo, (day, hour): (u32, u32), args: &[&str]) -> crate::support::Ru
     repo.cmd(args).env("AYE_NOW", format!("2026-11-{day}T{hour:02}:00:00Z")).run()
 }
 
-/// Proposes and applies a change of `a.txt` at that time.
-fn applied_at(repo: &Repo, when: (u32, u32), old: &str, new: &str) -> String {
-    let args = ["propose", "a.txt", "--old", old, "--new", new, "-q"];
-    let id = at(repo, when, &args).ok().id();
-    at(repo, when, &["apply", &id, "--yes"]).ok();
-    id
-}
-
-/// A clock that was set back, as in a virtual machine that slept.
-#[test]
-fn the_order_of_a_lane_counts_whatever_the_clock_says() {
-    let repo = repo();
-    let first = applied_at(&repo, (28, 10), "a", "b");
-    let second = applied_at(&repo, (27, 10), "b", "c");
-    let both = format!("Both\n\nProposal-Id: {first}\nProposal-Id: {second}");
-    repo.git(&["commit", "-q", "-a", "-m", &both]);
-    let range = ["check", "--range", "HEAD~1.."];
-    at(&repo, (28, 12), &range).ok();
-    // Nor is what was approved before taken for what came after.
-    let third = applied_at(&repo, (26, 10), "c", "b");
-    repo.write("a.txt", "c\n");
-    let message = format!("Not it\n\nProposal-Id: {third}");
-    repo.git(&["commit", "-q", "--allow-empty", "-m", &message]);
-    at(&repo, (28, 12), &range).exits(1).says("content_differs");
-}
-
 /// A symlink whose target is the approved text is another thing than the file.
 #[test]
 fn modes_are_compared_as_modes() {

@@ -277,7 +277,7 @@ fn a_proposal_about_a_filtered_file_is_for_nobody_else_and_git_commits_it() {
     repo.commit("Rotated");
     assert_eq!(repo.git(&["show", "HEAD:f.r"]), "bcd\nyza");
     let proposed = repo.aye(&["propose", "f.r", "--old", "abc", "--new", "abd"]).ok().id();
-    let refs = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
+    let refs = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/p"]);
     assert_eq!(refs, "", "the text goes to everybody");
     let before = repo.snapshot();
     let run = repo.aye(&["apply", &proposed, "--yes", "--commit"]);
@@ -301,8 +301,7 @@ fn a_proposal_about_a_filtered_file_is_for_nobody_else_and_git_commits_it() {
     repo.write("g.r", "one\n");
     repo.commit("Another");
     repo.aye(&["propose", "g.r", "--old", "one", "--new", "two"]).ok();
-    let events = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    let tree = repo.git(&["log", "--format=", "--name-only", events.trim()]);
+    let tree = repo.git(&["log", "--format=", "--name-only", "--root", "--glob=refs/aye/p/*"]);
     assert!(tree.contains("after/g.r"), "{tree}");
 }
 

@@ -419,7 +419,7 @@ fn resumed(meanwhile: &[Meanwhile]) {
     first.sees("]?").types("A").sees("Write these").sees("]?").types("qk");
     assert_eq!(first.ends(), 0);
     meanwhile.iter().for_each(|step| step.happens(&world, &id));
-    let before = files(repo);
+    let (before, tips) = (files(repo), own(repo));
     let mut second = review(repo);
     second.sees("]?");
     if !second.text().contains("Write these") {
@@ -435,7 +435,7 @@ fn resumed(meanwhile: &[Meanwhile]) {
     let said = repo.aye(&["show", &id, "--comments"]).ok().out();
     assert!(!said.contains("planted words") || shown.contains("planted words"), "{shown}");
     assert_ne!(before, after, "{shown}");
-    named_by_the_manifest(repo, &decision, &before, &after, true);
+    named_by_the_manifest(repo, &newest_decision(repo, &tips), &before, &after, true);
     decided_by_people(&all(repo));
 }
 

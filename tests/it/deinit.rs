@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::support::Repo;
+use crate::support::clones::exchange;
 use crate::support::record::{apply, propose};
 use crate::support::terminal::Terminal;
 
@@ -39,7 +40,7 @@ fn everything_goes_and_files_stay() {
     assert_eq!(refs(&repo), had);
     repo.aye(&["init", "--remove", "--yes"])
         .ok()
-        .says(&format!("removed {} refs, 1 lane", had.lines().count()));
+        .says(&format!("removed {} refs", had.lines().count()));
     is_gone(&repo);
     assert_eq!((repo.text("a.txt").as_str(), repo.text("b.txt").as_str()), ("one\n", "zwei\n"));
     assert_eq!(repo.git(&["status", "--porcelain"]), before);
@@ -53,15 +54,10 @@ fn everything_goes_and_files_stay() {
 }
 
 #[test]
-fn packed_refs_and_fetched_lanes_go_too() {
+fn packed_refs_and_fetched_threads_go_too() {
     let (repo, _) = used();
     let other = repo.copy();
-    repo.git(&[
-        "fetch",
-        "-q",
-        other.root().to_str().expect("UTF-8"),
-        "refs/aye/log/*:refs/aye/remotes/o/*",
-    ]);
+    exchange(&repo, &other);
     repo.aye(&["list"]).ok();
     repo.git(&["pack-refs", "--all"]);
     repo.aye(&["init", "--remove", "--yes"]).ok();
@@ -100,10 +96,10 @@ fn a_link_in_place_of_its_directory_is_not_followed() {
     let repo = Repo::with(&[("a.txt", "one\n")]);
     let victim = repo.outer().join("victim");
     std::fs::create_dir(&victim).expect("a directory");
-    std::fs::write(victim.join("lane"), "x").expect("a file");
+    std::fs::write(victim.join("open"), "x").expect("a file");
     std::os::unix::fs::symlink(&victim, repo.path(".git/aye")).expect("a link");
     repo.aye(&["init", "--remove", "--yes"]).fails("private_dir_unsafe", 4);
-    assert!(Path::new(&victim).join("lane").exists());
+    assert!(Path::new(&victim).join("open").exists());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! `<!-- replay -->` begins a session in a new repository (see [`greeter`]); the ` ```console `
 //! blocks up to the next one are its commands and their output, in order. `<!-- keys: n, "why",
 //! y -->` before a block answers the `aye review` in it: keys, and lines of text in quotes. Clock,
-//! identity and lane are fixed, so ids, dates and hashes are the same everywhere.
+//! identity and clone are fixed, so ids, dates and hashes are the same everywhere.
 //! `AYE_BLESS=1 cargo test --locked --test it documents::` renews the output, and with it the ids in
 //! the commands that follow.
 
@@ -22,8 +22,8 @@ const BEGINNING: i64 = 1_767_603_600;
 /// Seconds from one command to the next.
 const STEP: i64 = 3;
 
-/// The lane of a session.
-const LANE: &str = "d0c5d0c5d0c5d0c5";
+/// `aye.clone` of a session.
+const CLONE: &str = "d0c5d0c5d0c5d0c5";
 
 /// A repository on which a session works, how far its clock has come, and which id of the document is
 /// which one now.
@@ -45,7 +45,7 @@ fn greeter() -> Repo {
         ),
         ("test.sh", "python3 -c 'import greet'\n"),
     ]);
-    repo.write(".git/aye/lane", format!("{LANE}\n"));
+    repo.git(&["config", "aye.clone", CLONE]);
     repo
 }
 

@@ -160,8 +160,8 @@ fn a_shared_repository_stays_shared() {
         }
     }
     assert!(checked >= 4, "{checked} files looked at");
-    let lane = repo.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/log"]);
-    let object = repo.path(&format!(".git/objects/{}/{}", &lane[..2], &lane[2..]));
+    let event = repo.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/p"]);
+    let object = repo.path(&format!(".git/objects/{}/{}", &event[..2], &event[2..40]));
     assert_eq!(object.metadata().unwrap().permissions().mode() & 0o777, 0o440);
     // Files of the work tree are the user's own.
     assert_eq!(repo.mode("d/new") & 0o777, 0o600);

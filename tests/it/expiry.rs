@@ -1,5 +1,7 @@
 //! Proposals expire, by the clock, without a daemon.
 
+use crate::support::clones::thread;
+use crate::support::forger::{self, Forged};
 use crate::support::terminal::Terminal;
 use crate::support::{self, Repo};
 
@@ -26,7 +28,6 @@ fn an_expired_proposal_is_history_and_cannot_be_decided() {
     later(&repo, &["propose", "f", "--old", "b", "--new", "B"]).ok();
     assert!(!repo.exists(&format!(".agent-memory/proposals/{id}")));
     assert_eq!(repo.git(&["for-each-ref", &format!("refs/aye/pending/{id}")]), "");
-    repo.aye(&["log", &id]).ok().says("expire");
 }
 
 /// A person who takes a decision back wants to decide again: the proposal gets another term.
@@ -105,36 +106,26 @@ fn expiry_that_nobody_has_written_down_yet_is_no_damage() {
     later(&repo, &["doctor"]).ok().says("sound: 0 pending");
     assert!(!repo.exists(&directory));
     assert_eq!(repo.git(&["for-each-ref", "refs/aye/pending"]), "");
-    repo.aye(&["log", &id]).ok().says("expire");
 }
 
 #[test]
 fn a_clock_that_ran_ahead_takes_nothing_away_for_good() {
     let repo = Repo::with(&[("f", "a b\n")]);
     let id = repo.aye(&["propose", "f", "--old", "a", "--new", "A", "-q"]).ok().id();
-    let shown = repo.item(&id);
-    // What a clone whose clock is a year ahead writes, and does to the files.
-    let event = serde_json::json!({
-        "actor": { "email": "m@x", "kind": "human", "name": "Ahead" },
-        "data": { "expires_at": shown["expires_at"] },
-        "heads": [], "kind": "expire", "lane": "aaaaaaaabbbbbbbb", "proposal": id, "seq": 1,
-        "time": "2099-01-01T00:00:00.000Z", "v": 1,
-    });
-    let feed = |args: &[&str], input: &str| {
-        repo.program("git").args(args).stdin(input).run().ok().out().trim().to_owned()
-    };
-    let blob = feed(&["hash-object", "-w", "--stdin"], &event.to_string());
-    let tree = feed(&["mktree"], &format!("100644 blob {blob}\tevent.json\n"));
-    let commit = repo.git(&["commit-tree", &tree, "-m", "ahead"]);
-    repo.git(&["update-ref", "refs/aye/remotes/origin/aaaaaaaabbbbbbbb", &commit]);
-    std::fs::remove_dir_all(repo.path(&format!(".agent-memory/proposals/{id}"))).unwrap();
-    repo.git(&["update-ref", "-d", &format!("refs/aye/pending/{id}")]);
-
+    let thread = thread(&repo, &id);
+    let before = repo.item(&id)["expires_at"].clone();
+    // What a clone whose clock is far ahead says: its extension counts from now at most.
+    let ahead =
+        Forged::comment("hello").keys(serde_json::json!({"time": "2099-01-01T00:00:00.000Z"}));
+    forger::fetched(&repo, &thread, &ahead.on(&[&thread]).write(&repo));
     repo.aye(&["list"]).ok().says(&id);
-    repo.aye(&["propose", "f", "--old", "b", "--new", "B"]).ok();
-    assert!(repo.exists(&format!(".agent-memory/proposals/{id}/change.patch")));
-    repo.git(&["show", &format!("refs/aye/pending/{id}")]);
-    repo.aye(&["doctor"]).ok();
+    assert_eq!(repo.item(&id)["expires_at"], before);
+    // Later events come later all the same.
+    repo.aye(&["comment", &id, "-m", "behind"]).ok();
+    let comments = repo.item(&id)["comments"].clone();
+    let said: Vec<_> =
+        comments.as_array().expect("a list").iter().map(|c| c["body"].clone()).collect();
+    assert_eq!(said, ["hello", "behind"]);
     repo.aye(&["apply", &id, "--yes"]).ok();
 }
 
@@ -154,57 +145,30 @@ fn odd_lifetimes_are_refused_with_an_example() {
     repo.aye(&["list"]).ok().lacks("expires");
 }
 
-/// Two commands, the second with an earlier clock: what it says comes later all the same, and an
-/// expiry that the first one recorded is none by the clock of the second.
+/// Two commands, the second with an earlier clock: its events come later all the same, and an expiry by
+/// the clock of the first one is none by the clock of the second.
 #[test]
 fn events_keep_their_order_when_the_clock_is_set_back() {
-    use aye::proposal::Note;
-    use aye::proposal::event::Comment;
-    use aye::store::Store;
     let repo = Repo::with(&[("f", "a b\n"), ("g", "a b\n")]);
     let id = repo.aye(&["propose", "f", "--old", "a", "--new", "A", "-q"]).ok().id();
     let other = repo.aye(&["propose", "g", "--old", "a", "--new", "A", "-q"]).ok().id();
-    let actor = aye::proposal::Actor {
-        name: support::NAME.into(),
-        email: support::EMAIL.into(),
-        kind: aye::proposal::ActorKind::Human,
-    };
-    // The first command, by a clock that is eight days ahead: both have run out by it.
-    let ahead = chrono::Utc::now() + chrono::Duration::days(8);
-    let store = Store::discover(repo.root()).unwrap();
-    let comment = |body: &str| Comment { body: body.into(), ..Comment::default() };
-    let id_of = |text: &str| store.view().unwrap().resolve(text).unwrap();
-    store
-        .write(&actor, ahead, |writer| {
-            writer.note(Some(&id_of(&id)), Note::Comment(comment("ahead"))).map(drop)
-        })
-        .unwrap();
-    // The second, by the right one.
+    // By a clock that is eight days ahead both have run out.
+    let ahead = (chrono::Utc::now() + chrono::Duration::days(8)).to_rfc3339();
+    repo.cmd(&["comment", &id, "-m", "ahead"]).env("AYE_NOW", &ahead).run().ok();
     repo.aye(&["comment", &id, "-m", "behind"]).ok();
     repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();
-    for _ in 0..2 {
-        let log = repo.aye(&["log", &id, "--json"]).ok().json();
-        let events = log["events"].as_array().expect("a list");
-        let kinds: Vec<_> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
-        // The log goes by the time that each event bears.
-        assert_eq!(kinds, ["comment", "expire", "reject", "comment", "propose"], "{log:#}");
-        assert_eq!(events[3]["text"], "behind");
-        let show = repo.item(&id);
-        assert_eq!(show["status"], "rejected");
-        let comments = show["comments"].as_array().expect("a list");
-        let said: Vec<_> = comments.iter().map(|said| said["body"].as_str().unwrap()).collect();
-        assert_eq!(said, ["ahead", "behind"]);
-        // Its expiry was recorded, and by this clock it has not come.
-        let list = repo.aye(&["list", "--json"]).ok().json();
-        assert_eq!(list["proposals"][0]["proposal_id"], other.as_str(), "{list:#}");
-        assert_eq!(list["count"], 1);
-        repo.remove(".git/aye/cache.sqlite");
-    }
-    assert!(repo.exists(&format!(".agent-memory/proposals/{other}")));
-    repo.git(&["show", &format!("refs/aye/pending/{other}")]);
-    // By the clock that was ahead it is expired, whatever was said meanwhile.
-    let summary = store.view().unwrap().proposal(&id_of(&other)).unwrap();
-    assert_eq!(summary.status(ahead).as_str(), "expired");
+    let show = repo.item(&id);
+    assert_eq!(show["status"], "rejected");
+    let comments = show["comments"].as_array().expect("a list");
+    let said: Vec<_> = comments.iter().map(|said| said["body"].as_str().unwrap()).collect();
+    assert_eq!(said, ["ahead", "behind"]);
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(
+        (&list["proposals"][0]["proposal_id"], &list["count"]),
+        (&other.as_str().into(), &1.into())
+    );
+    let expired = repo.cmd(&["show", &other, "--json"]).env("AYE_NOW", &ahead).run().ok().json();
+    assert_eq!(expired["status"], "expired");
     repo.aye(&["apply", &other, "--yes"]).ok();
     repo.aye(&["doctor"]).ok();
 }
@@ -256,9 +220,6 @@ fn what_expires_while_the_question_stands_is_not_decided() {
         assert_eq!(terminal.ends(), 5, "{verb:?}: {}", terminal.text());
         assert_eq!(repo.text("f"), "a b\n");
         let kinds = repo.kinds(&id);
-        assert!(
-            kinds.iter().all(|kind| ["propose", "expire"].contains(&&**kind)),
-            "{verb:?}: {kinds:?}"
-        );
+        assert!(kinds.iter().all(|kind| kind == "propose"), "{verb:?}: {kinds:?}");
     }
 }

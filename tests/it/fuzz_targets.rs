@@ -35,9 +35,12 @@ fn input(seeds: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
 }
 
 const EVENTS: &[&str] = &[
-    r#"{"actor":{"email":"a@b.c","kind":"agent","name":"x"},"data":{"changes":[],"expires_at":"2026-03-21T10:30:00.000Z","form":"snippet","proposed_by":"agent"},"heads":[],"kind":"propose","lane":"l","seq":1,"time":"2026-03-14T10:30:00.000Z","v":1}"#,
-    r#"{"actor":{"email":"","kind":"human","name":"x"},"data":{"body":"why?"},"heads":["l 1 ab"],"kind":"comment","lane":"m","proposal":"prop_0123456789","seq":2,"time":"2026-03-14T10:30:00.000Z","v":1}"#,
-    r#"{"actor":{"email":"","kind":"ci","name":"x"},"data":{"x":[1,{"y":null}]},"heads":[],"kind":"of_the_future","lane":"l","seq":3,"time":"2026-03-14T10:30:00.000Z","v":1}"#,
+    r#"{"actor":{"email":"a@b.c","kind":"agent","name":"x"},"clone":"1c28baa94bf95eca","data":{"changes":[],"expires_at":"2026-03-21T10:30:00.000Z","form":"snippet","proposed_by":"agent","subject":"code"},"kind":"propose","time":"2026-03-14T10:30:00.000Z","v":2}"#,
+    r#"{"actor":{"email":"","kind":"human","name":"x"},"clone":"1c28baa94bf95eca","data":{"body":"why?"},"kind":"comment","time":"2026-03-14T10:30:00.000Z","v":2}"#,
+    r#"{"actor":{"email":"","kind":"ci","name":"x"},"clone":"1c28baa94bf95eca","data":{"x":[1,{"y":null}]},"kind":"of_the_future","v":3}"#,
+];
+const STATEMENTS: &[&str] = &[
+    r#"{"actor":{"email":"a@b.c","kind":"human","name":"Ada"},"effect":"files","ends":null,"evidence":"terminal","format":"aye-decision@2","group":null,"key":null,"lines":2,"manifest":{"id":"dddddddddddddddddddddddddddddddddddddddd","sha256":"eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"},"policy":null,"proposal":{"id":"dddddddddddddddddddddddddddddddddddddddd","sha256":"eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"},"range":null,"reason":"so","reason_sha256":null,"repository":null,"revision":{"id":"dddddddddddddddddddddddddddddddddddddddd","sha256":"eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"},"seen":"eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee","shown":2,"target":{"commit":null,"ref":"refs/heads/main"},"time":"2026-03-14T10:30:00.000Z","verdict":"apply"}"#,
 ];
 const TRY_RESULTS: &[&str] = &[
     r#"{"actor":{"email":"ci@example.com","kind":"ci","name":"build"},"command":["cargo","test"],"duration_ms":1200,"exit_code":0,"format":"aye-try-result@1","proposal":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","repository":null,"revision":"8ae2d0b82c1422f9fe442c71c1663449a59e206f","time":"2026-11-24T09:00:09.125Z"}"#,
@@ -61,10 +64,6 @@ const SETTINGS: &[&str] = &[
     "{\n  // mine\n  \"hooks\": {\n    \"Stop\": [ {\"hooks\": []}, ],\n  }\n}\n",
     "\u{feff}{\"a\":1,\"hooks\":{\"C\":[{\"x\":[1,2]}]}}",
     "{\"hooks\":{\"Stop\":[{\"aye\":true}]}}\r\n",
-];
-const SNAPSHOTS: &[&str] = &[
-    "{\"actor\":{\"email\":\"\",\"kind\":\"human\",\"name\":\"x\"},\"data\":{},\"heads\":[],\"kind\":\"plan\",\"lane\":\"lane\",\"seq\":2,\"time\":\"2026-03-14T10:30:00.000Z\",\"v\":1}\n{\"subject\":{\"id\":\"prop_0123456789\"}}\n",
-    "{\"subject\":{\"added\":2,\"digest\":\"ab\",\"id\":\"prop_0123456789\",\"removed\":1}}\n{\"stub\":{\"id\":\"ab\"}}\n{\"later\":1}\n",
 ];
 const IDS: &[&str] = &["prop_0123456789", "prop_O1Il", "PROP_ab", "m4k8n", "é", "prop_"];
 const PATHS: &[&str] = &[
@@ -138,7 +137,7 @@ proptest! {
     fn settings(bytes in input(SETTINGS)) { bodies::settings(&bytes) }
 
     #[test]
-    fn snapshot(bytes in input(SNAPSHOTS)) { bodies::snapshot(&bytes) }
+    fn statement(bytes in input(STATEMENTS)) { bodies::statement(&bytes) }
 
     #[test]
     fn id(bytes in input(IDS)) { bodies::id(&bytes) }
@@ -170,7 +169,14 @@ proptest! {
 #[test]
 fn the_event_seeds_are_events() {
     for seed in EVENTS {
-        aye::proposal::event::Event::from_bytes(seed.as_bytes()).unwrap();
+        aye::proposal::event::Event::from_line(seed.as_bytes(), None).unwrap();
+    }
+}
+
+#[test]
+fn the_statement_seeds_are_statements() {
+    for seed in STATEMENTS {
+        aye::proposal::statement::Statement::from_line(seed.as_bytes()).unwrap();
     }
 }
 

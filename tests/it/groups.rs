@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::Repo;
+use crate::support::forger;
 use crate::support::terminal::Terminal;
 
 /// Five files; four proposals of one agent, one of another; two of the four on one line.
@@ -22,14 +23,10 @@ fn scene() -> (Repo, Vec<String>) {
     (repo, ids)
 }
 
-/// The data of the last events, newest first.
-fn data(repo: &Repo, count: usize) -> Vec<Value> {
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    let lane = lane.trim();
-    let tree = |back: usize| format!("{lane}~{back}:event.json");
-    let event =
-        |back| serde_json::from_str::<Value>(&repo.git(&["show", &tree(back)])).expect("JSON");
-    (0..count).map(|back| event(back)["data"].clone()).collect()
+/// `group` in the statement of each proposal that was decided.
+fn groups(repo: &Repo) -> Vec<Value> {
+    let decided = forger::decisions(repo).into_iter();
+    decided.map(|decided| decided.statement.expect("a statement")["group"].clone()).collect()
 }
 
 fn terminal(repo: &Repo, args: &[&str]) -> Terminal {
@@ -47,22 +44,20 @@ fn a_group_is_applied_at_a_terminal_and_named_in_each_event() {
         ["1\ntwo\n3\n", "1\ntwo\n3\n", "1\ntwo\n3\n", "1\n2\n3\n"]
     );
     assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 2);
-    let groups = data(&repo, 3).into_iter().map(|data| data["group"].clone());
-    let groups: std::collections::BTreeSet<String> =
-        groups.map(|group| group.to_string()).collect();
-    assert_eq!(groups.iter().map(String::len).collect::<Vec<_>>(), [66]);
+    let groups = groups(&repo);
+    assert_eq!((groups.len(), &groups[0], &groups[1]), (3, &groups[1], &groups[2]));
+    assert_eq!(groups[0].as_str().map(str::len), Some(64));
 }
 
 #[test]
-fn a_group_is_rejected_at_a_terminal_in_one_commit() {
+fn a_group_is_rejected_at_a_terminal() {
     let (repo, _) = scene();
     let mut t = terminal(&repo, &["reject", "--by", "bot"]);
     t.sees("Reject 4").types("y\r").sees("because").types("no\r");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 1);
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    let names = repo.git(&["ls-tree", "-r", "--name-only", lane.trim()]);
-    assert_eq!(names.lines().filter(|name| name.starts_with("events/")).count(), 4, "{names}");
+    let groups = groups(&repo);
+    assert!(groups.len() == 4 && groups.iter().all(|group| *group == groups[0]), "{groups:?}");
 }
 
 #[test]
@@ -81,7 +76,8 @@ fn without_a_question_each_is_named() {
     assert_eq!(repo.snapshot(), before);
     let [first, second] = [&ids[0], &ids[1]];
     repo.aye(&["apply", first, second, "--yes"]).ok();
-    assert_eq!(data(&repo, 1)[0]["group"], data(&repo, 2)[1]["group"]);
+    let groups = groups(&repo);
+    assert!(groups.len() == 2 && groups[0].is_string() && groups[0] == groups[1], "{groups:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Git hooks, through real commits and pushes.
 
+use crate::support::clones::exchange;
 use crate::support::record::{apply, proposal, propose, reject};
 use crate::support::{self, Repo, Run};
 
@@ -407,7 +408,7 @@ fn the_hook_starts_aye_only_where_something_may_be_pending() {
     };
     asks(true, "never looked");
     look();
-    asks(false, "no lane");
+    asks(false, "no thread");
     let id = propose(&repo, "a.txt", "one", "eins");
     asks(true, "a proposal");
     reject(&repo, &id, "no");
@@ -433,12 +434,9 @@ fn the_hook_starts_aye_only_where_something_may_be_pending() {
     asks(false, "settled");
     let other = Repo::with(FILES);
     propose(&other, "a.txt", "one", "uno");
-    let url = other.root().to_str().unwrap().to_owned();
-    repo.git(&["fetch", "-q", &url, "refs/aye/log/*:refs/aye/remotes/other/*"]);
-    asks(true, "a lane of another clone");
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/remotes"]);
-    repo.git(&["update-ref", "-d", &lane]);
-    let _ = std::fs::remove_dir_all(repo.path(".git/refs/aye/remotes"));
+    exchange(&repo, &other);
+    asks(true, "a thread of another clone");
+    std::fs::remove_dir_all(repo.path(".git/refs/aye/remotes")).unwrap();
     look();
     asks(false, "it is gone");
     // What has just run out is pending again where the clock is set back.
@@ -452,9 +450,11 @@ fn the_hook_starts_aye_only_where_something_may_be_pending() {
 fn a_broken_store_does_not_lock_people_out() {
     let repo = hooked(FILES);
     propose(&repo, "a.txt", "one", "eins");
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    repo.write(&format!(".git/{lane}"), format!("{}\n", "1".repeat(40)));
-    let _ = std::fs::remove_file(repo.path(".git/aye/cache.sqlite"));
+    let own = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/p"]);
+    repo.write(&format!(".git/{own}"), format!("{}\n", "1".repeat(40)));
+    for memo in ["open", "decided"] {
+        let _ = std::fs::remove_file(repo.path(&format!(".git/aye/{memo}")));
+    }
     repo.write("a.txt", "uno\n");
     commit(&repo, "Still possible").ok().notes("warning[");
 }
@@ -490,8 +490,8 @@ fn a_push_is_held_to_the_proposals_its_commits_name() {
     let touched = propose(&repo, "b.txt", "x", "y");
     repo.git(&["push", "-q", other, "HEAD~1:refs/heads/topic"]);
     reject(&repo, &touched, "no");
-    // Deleting, pushing lanes, and tags of old commits are no business of it.
-    repo.git(&["push", "-q", "origin", "refs/aye/log/*:refs/aye/log/*"]);
+    // Deleting, pushing threads, and tags of old commits are no business of it.
+    repo.git(&["push", "-q", "origin", "refs/aye/p/*:refs/aye/by/0123456789abcdef/*"]);
     repo.git(&["push", "-q", "origin", "HEAD~1:refs/heads/old"]);
     repo.git(&["push", "-q", "origin", ":refs/heads/old"]);
 }
@@ -501,11 +501,10 @@ fn a_push_is_held_to_the_proposals_its_commits_name() {
 fn what_is_not_for_a_remote_is_refused_under_the_pre_commit_framework_too() {
     let repo = Repo::with(FILES);
     repo.git(&["remote", "add", "origin", "../origin.git"]);
-    repo.git(&["remote", "add", "up", "../up.git"]);
     let private = ["propose", "a.txt", "--old", "one", "--new", "eins", "--private"];
     repo.agent("codex", &private).ok();
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/private"]);
-    let name = lane.rsplit('/').next().expect("a lane");
+    let own = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/private"]);
+    let name = own.rsplit('/').next().expect("an id");
     let push = |local: &str, there: &str, remote: &str| {
         repo.cmd(&["hooks", "run", "pre-push"])
             .stdin("")
@@ -516,17 +515,13 @@ fn what_is_not_for_a_remote_is_refused_under_the_pre_commit_framework_too() {
     };
     let refused = |run: Run| {
         let run = run.exits(1);
-        assert!((run.out() + &run.err()).contains("lane_not_for_remote"), "{run}");
+        assert!((run.out() + &run.err()).contains("not_for_remote"), "{run}");
     };
-    let there = format!("refs/aye/log/{name}");
-    refused(push(&lane, &there, "origin").run());
-    refused(push("HEAD", &lane, "origin").run());
-    // By its commit alone, too.
-    refused(push(&repo.git(&["rev-parse", "--short", &lane]), "refs/heads/x", "origin").run());
-    let own = format!("refs/aye/for/up/{name}");
-    repo.git(&["update-ref", &own, &lane]);
+    let there = format!("refs/aye/by/0123456789abcdef/{name}");
     refused(push(&own, &there, "origin").run());
-    repo.git(&["update-ref", "-d", &own]);
+    refused(push("HEAD", &own, "origin").run());
+    // By its commit alone, too.
+    refused(push(&repo.git(&["rev-parse", "--short", &own]), "refs/heads/x", "origin").run());
     push("refs/heads/main", "refs/heads/main", "origin").run().ok();
     // The commits of a whole history.
     repo.git(&["commit", "-q", "--allow-empty", "-m", "x\n\nProposal-Id: prop_aaaaaaaaaa"]);

@@ -1,17 +1,19 @@
 //! `aye try --import`: results of `aye try` that were written elsewhere become checks.
 
+use crate::support::clones::{exchange, thread, tip};
+use crate::support::forger::Forged;
 use crate::support::record::{proposal, propose, reject};
 use crate::support::{self, Repo};
 use serde_json::{Value, json};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("b.txt", "three\n")];
 
-/// A clone of `repo` as a build machine has it: the lanes as another clone's.
+/// A clone of `repo` as a build machine has it: the threads as another clone's.
 fn build(repo: &Repo) -> Repo {
     let build = Repo::outside();
     let url = repo.root().to_str().expect("UTF-8");
     build.git(&["clone", "-q", url, "."]);
-    build.git(&["fetch", "-q", "origin", "refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    exchange(&build, repo);
     build
 }
 
@@ -42,10 +44,8 @@ fn a_result_from_ci_becomes_a_check_that_says_so() {
     assert_eq!(check.by.name, support::NAME);
     let imported = check.check.imported.as_ref().expect("an import");
     assert_eq!((imported.by.name.as_str(), imported.by.kind.as_str()), ("build", "ci"));
-    let event = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    let event = repo.git(&["show", &format!("{event}:event.json")]);
-    let event: Value = serde_json::from_str(&event).expect("an event");
-    assert_eq!((&event["kind"], &event["v"]), (&"check".into(), &1.into()));
+    let event = Forged::read(&repo, &tip(&repo, &thread(&repo, &id))).event;
+    assert_eq!((&event["kind"], &event["v"]), (&"check".into(), &2.into()));
     assert_eq!(event["actor"]["kind"], "human");
     assert_eq!(event["data"]["imported"]["by"]["kind"], "ci");
     let found = checks(&repo, &id).pop().expect("a check");
@@ -54,8 +54,6 @@ fn a_result_from_ci_becomes_a_check_that_says_so() {
     repo.aye(&["show", &id]).ok().says("build, imported").says(support::NAME);
     repo.aye(&["log", &id]).ok().says("build");
     repo.aye(&["list"]).ok().says("✓");
-    // With a cold cache, too.
-    repo.remove(".git/aye/cache.sqlite");
     assert_eq!(checks(&repo, &id), [found]);
     repo.aye(&["doctor"]).ok();
 }
@@ -157,13 +155,13 @@ fn a_result_of_an_earlier_revision_says_nothing_about_this_one() {
 }
 
 #[test]
-fn without_a_lane_nothing_is_imported() {
+fn without_a_name_of_the_clone_nothing_is_imported() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let file = result(&repo, &id, "true");
-    repo.cmd(&["try", "--import", &file]).env("CI", "true").run().fails("ci_has_no_lane", 4);
+    repo.cmd(&["try", "--import", &file]).env("CI", "true").run().fails("ci_has_no_clone", 4);
     assert!(checks(&repo, &id).is_empty());
-    repo.cmd(&["try", "--import", &file]).in_ci("ci-main").run().ok();
+    repo.cmd(&["try", "--import", &file]).in_ci("c1c1c1c1c1c1c1c1").run().ok();
     assert_eq!(checks(&repo, &id).len(), 1);
 }
 

@@ -34,7 +34,9 @@ fn what_a_fetch_brings_is_listed() {
     repo.git(&["clone", "-q", ".", clone.to_str().unwrap()]);
     let propose = ["propose", "a.txt", "--old", "a\n", "--new", "b\n", "-q"];
     repo.cmd(&propose).dir(&clone).run().ok();
-    repo.git(&["fetch", "-q", clone.to_str().unwrap(), "refs/aye/log/*:refs/aye/remotes/clone/*"]);
+    repo.git(&["remote", "add", "origin", clone.to_str().unwrap()]);
+    let threads = "refs/aye/p/*:refs/aye/remotes/origin/0123456789abcdef/*";
+    repo.git(&["fetch", "-q", "origin", threads]);
     repo.aye(&["list"]).ok().says("a.txt");
 }
 

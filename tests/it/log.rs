@@ -1,18 +1,32 @@
 //! `aye log`: what happened, however much that is.
 
 use crate::support::Repo;
-use crate::support::hostile::{Hostile, Import};
+use crate::support::clones::thread;
+use crate::support::forger::{self, Forged};
+use crate::support::record::propose;
 
-/// A repository to which another clone has brought `count` proposals, each of another second.
+/// A repository to which another clone has brought so many comments on two proposals.
 fn long(count: usize) -> Repo {
     let repo = Repo::with(&[("a.txt", "one\n")]);
-    let mut lane = Hostile::new(&repo, "other");
-    let events =
-        (0..count).map(|number| vec![lane.comment("prop_0000000000", &format!("No. {number}"))]);
-    let events: Vec<_> = events.collect();
-    let mut import = Import::default();
-    import.lane("other", &events);
-    import.run(&repo);
+    let like = propose(&repo, "a.txt", "one", "two");
+    let like = thread(&repo, &like);
+    let mut number = 0;
+    while number < count {
+        let first =
+            Forged::propose(&repo, &like, "b.txt", &format!("{number}"), &format!("No. {number}"));
+        let first = first.write(&repo);
+        let mut tip = first.clone();
+        number += 1;
+        for _ in 0..600.min(count - number) {
+            let time = format!("2026-02-01T00:{:02}:{:02}.000Z", number / 60, number % 60);
+            let comment =
+                Forged::comment(&format!("No. {number}")).keys(serde_json::json!({"time": time}));
+            tip = comment.on(&[&tip]).write(&repo);
+            number += 1;
+        }
+        forger::fetched(&repo, &first, &tip);
+    }
+    repo.git(&["update-ref", "-d", &format!("refs/aye/p/{like}")]);
     repo
 }
 

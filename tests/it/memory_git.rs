@@ -132,7 +132,7 @@ fn it_may_be_staged_alone() {
     assert_eq!(run.status, 0, "{run}");
 }
 
-/// A colleague has applied and committed all of it, and the lane in which that stands is not here yet.
+/// A colleague has applied and committed all of it, and the thread in which that stands is not here yet.
 #[test]
 fn what_came_with_git_is_not_written_again() {
     let (repo, server) = (memory::store(&[("a.txt", "a\n")]), Repo::bare());

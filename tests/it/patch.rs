@@ -646,19 +646,14 @@ fn a_patch_is_not_undone_in_a_work_tree_that_does_not_have_it() {
     assert_eq!(repo.text("src/a.rs"), A);
 }
 
-/// What stood before it is content that only the other clone, or an edited cache, tells of.
+/// What stood before it is content that only the other clone, or an edited memo, tells of.
 #[test]
 fn a_patch_of_another_clone_is_not_undone_here() {
     let repo = Repo::with(&[("src/a.rs", A)]);
+    let other = repo.copy();
     repo.aye_stdin(&["patch"], FIX).ok().says("patch_applied: true");
     let patch = last_patch(&repo);
-    let lane = repo.text(".git/aye/lane");
-    let own = format!("refs/aye/log/{}", lane.trim());
-    let other = repo.copy();
-    let theirs = own.replace("/log/", "/remotes/origin/");
-    other.git(&["update-ref", &theirs, &own]);
-    other.git(&["update-ref", "-d", &own]);
-    std::fs::remove_dir_all(other.path(".git/aye")).expect("remove");
+    crate::support::clones::exchange(&other, &repo);
     let text = other.text("src/a.rs");
     other.aye(&["undo", &patch, "--yes"]).fails("changed_since_shown", 5);
     assert_eq!(other.text("src/a.rs"), text);

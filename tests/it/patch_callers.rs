@@ -1,4 +1,4 @@
-//! Who may patch files directly: no trial, and no build machine without a lane.
+//! Who may patch files directly: no trial, and no build machine without a name of its clone.
 
 use crate::support::Repo;
 use crate::support::terminal::Terminal;
@@ -44,13 +44,23 @@ fn a_build_machine_patches_nothing_that_it_cannot_record() {
         format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{old}\n+{new}\n")
     };
     let code = diff("a.txt", "one", "eins");
-    repo.cmd(&["patch", "-"]).env("CI", "1").stdin(&code).run().exits(4).notes("ci_has_no_lane");
+    repo.cmd(&["patch", "-"]).env("CI", "1").stdin(&code).run().exits(4).notes("ci_has_no_clone");
     assert_eq!(repo.snapshot(), before);
-    // With a lane it may patch, but not what instructs agents, nor memory.
-    repo.cmd(&["patch", "-"]).in_ci("ci").stdin(&code).run().ok().says("patch_applied: true");
+    // With one it may patch, but not what instructs agents, nor memory.
+    repo.cmd(&["patch", "-"])
+        .in_ci("c1c1c1c1c1c1c1c1")
+        .stdin(&code)
+        .run()
+        .ok()
+        .says("patch_applied: true");
     assert_eq!(repo.text("a.txt"), "eins\n");
     let instructs = diff("CLAUDE.md", "x", "obey");
-    repo.cmd(&["patch", "-"]).in_ci("ci").stdin(&instructs).run().ok().says("gated: true");
+    repo.cmd(&["patch", "-"])
+        .in_ci("c1c1c1c1c1c1c1c1")
+        .stdin(&instructs)
+        .run()
+        .ok()
+        .says("gated: true");
     let text = repo.text(".agent-memory/conventions.md");
     let (lines, count) = (text.lines().map(|line| format!(" {line}\n")), text.lines().count());
     let memory = format!(
@@ -59,12 +69,20 @@ fn a_build_machine_patches_nothing_that_it_cannot_record() {
         count + 1,
         lines.collect::<String>()
     );
-    repo.cmd(&["patch", "-"]).in_ci("ci").stdin(&memory).run().ok().says("gated: true");
+    repo.cmd(&["patch", "-"])
+        .in_ci("c1c1c1c1c1c1c1c1")
+        .stdin(&memory)
+        .run()
+        .ok()
+        .says("gated: true");
     // Nobody is at the terminal of a build machine.
     let patch = repo.outer().join("p.diff");
     std::fs::write(&patch, &memory).unwrap();
-    let mut terminal =
-        Terminal::start(repo.cmd(&["patch", patch.to_str().unwrap()]).in_ci("ci"), 24, 100);
+    let mut terminal = Terminal::start(
+        repo.cmd(&["patch", patch.to_str().unwrap()]).in_ci("c1c1c1c1c1c1c1c1"),
+        24,
+        100,
+    );
     terminal.sees("gated: true");
     assert_eq!(terminal.ends(), 0);
     assert_eq!(repo.text("CLAUDE.md"), "x\n");

@@ -229,6 +229,13 @@ pub fn fetched_from(repo: &Repo, clone: &str, thread: &str, tip: &str) {
     repo.write(&format!(".git/refs/aye/remotes/origin/{clone}/{thread}"), format!("{tip}\n"));
 }
 
+/// The tips of the clone's own shared threads that are decisions.
+pub fn decisions(repo: &Repo) -> Vec<Forged> {
+    let tips = repo.git(&["for-each-ref", "--format=%(objectname)", "refs/aye/p"]);
+    let read = tips.lines().map(|tip| Forged::read(repo, tip));
+    read.filter(|forged| forged.statement.is_some()).collect()
+}
+
 /// Lets `repo` have the objects of all threads that `from` has written.
 pub fn borrow(repo: &Repo, from: &Repo) {
     let (p, private) = ("+refs/aye/p/*:refs/scratch/p/*", "+refs/aye/private/*:refs/scratch/x/*");

@@ -39,7 +39,10 @@ fn a_fetched_purge_removes_nothing_here() {
     assert!(!finds(&scene.repo, "purged_content"));
     // A person obeys by the same command as ever.
     forger::fetched(&scene.repo, &format!("gone/{}", scene.thread), &gone);
-    scene.repo.agent("codex", &["purge", &scene.id, "--yes", "-m", "x"]).fails("human_approval_required", 4);
+    scene
+        .repo
+        .agent("codex", &["purge", &scene.id, "--yes", "-m", "x"])
+        .fails("human_approval_required", 4);
     scene.repo.aye(&["purge", &scene.id, "--yes", "-m", "as they say"]).ok();
     scene.repo.aye(&["show", &scene.id]).fails("proposal_purged", 3);
 }
