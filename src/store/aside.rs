@@ -3,9 +3,10 @@
 use std::io::ErrorKind;
 
 use gix::ObjectId;
+use gix::objs::Exists as _;
 
-use super::refs::{self, Audience, BROKEN};
-use super::{Store, View, lock, place};
+use super::refs::{self, BROKEN};
+use super::{Store, lock};
 use crate::error::{Error, Result};
 
 impl Store {
@@ -35,74 +36,55 @@ impl Store {
         found
     }
 
-    /// Moves the file of an unreadable ref to `aye/broken/` in the git directory. A lane goes
-    /// back to where the cache has last seen it. Returns what was done, in words.
+    /// Moves the file of an unreadable ref to `aye/broken/` in the git directory. Returns a sentence about it.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn set_ref_aside(&self, name: &str) -> Result<String> {
         let directory = self.repository().make_private()?.make_inside("broken")?;
         let to = directory.path().join(name.replace('/', "-"));
-        match std::fs::rename(self.repository().common_dir.join(name), &to) {
+        match std::fs::rename(self.repository().common_dir().join(name), &to) {
             // Another repair was first.
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(format!("{name} is gone"));
-            }
-            moved => {
-                moved.map_err(|error| Error::io(format_args!("move {name} away"), &error))?;
-            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(format!("{name} is gone")),
+            Err(error) => Err(Error::io(format_args!("move {name} away"), &error)),
+            Ok(()) => Ok(format!("{name} was unreadable, moved to {}", to.display())),
         }
-        if let Some(tip) =
-            self.tip_in_cache(name).filter(|tip| self.repository().repo.find_header(*tip).is_ok())
-        {
-            refs::set(&self.repository().common_dir, name, tip)?;
-            return Ok(format!("{name} was unreadable and is back at {tip}"));
-        }
-        Ok(format!("{name} was unreadable, moved to {}", to.display()))
     }
 
-    /// Moves the ref `name` of a lane that cannot be read below `refs/aye/broken/`: a fetched one goes back to the
-    /// last commit that counts in `view`, and this clone begins a new lane in the place of its own. The id of a tip
-    /// that is not there goes to a file in `aye/broken/` of the git directory. Returns what was done, in words.
+    /// Moves the ref `name` of a thread or a chunk that cannot be read below `refs/aye/broken/`. The id of a
+    /// tip that is not here goes to a file in `aye/broken/` of the git directory: a ref to it would stop `git
+    /// gc`. Returns a sentence about it.
     ///
     /// # Errors
     /// `busy`, and those of the file system.
-    pub fn set_lane_aside(&self, view: &View, name: &str) -> Result<String> {
-        let private = self.repository().make_private()?;
+    pub fn set_thread_aside(&self, name: &str) -> Result<String> {
+        let repository = self.repository();
+        let private = repository.make_private()?;
         let _lock = lock::Lock::acquire(&private, "lock")?;
-        let Some(tip) = refs::target(&self.repository().repo, name)? else {
+        let Some(tip) = refs::target(repository, name)? else {
             return Ok(format!("{name} is gone"));
         };
-        let lane = refs::lane_of(name);
-        let aside = format!("{BROKEN}{lane}.{}", tip.to_hex_with_len(16));
-        let kept = if self.repository().repo.find_header(tip).is_ok() {
-            refs::set(&self.repository().common_dir, &aside, tip)?;
-            aside
+        let id = name.rsplit('/').next().unwrap_or_default();
+        let mut aside = format!("{BROKEN}{id}.{}", tip.to_hex_with_len(16));
+        if repository.repo().objects.exists(&tip) {
+            refs::set(repository, &aside, tip)?;
         } else {
             let (broken, file) = (private.make_inside("broken")?, name.replace('/', "-"));
             broken.replace(&file, tip.to_string().as_bytes(), true)?;
-            broken.path().join(file).display().to_string()
-        };
-        let reached = view.positions()?.remove(name).and_then(|position| position.reached);
-        let reached = reached.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
-        match reached.filter(|_| !refs::is_local(name)) {
-            Some(reached) => refs::set(&self.repository().common_dir, name, reached)?,
-            None => refs::remove(&self.repository().repo, &self.repository().common_dir, name)?,
+            aside = broken.path().join(file).display().to_string();
         }
-        if let Some(audience) = Audience::of(name) {
-            place::forget(&private, &audience, lane)?;
-        }
-        Ok(format!("{name} set aside as {kept}"))
+        refs::delete(repository, &[(name.to_owned(), Some(tip))], true)?;
+        Ok(format!("{name} set aside as {aside}"))
     }
 
-    /// The refs of lanes that were set aside.
+    /// The refs of threads that were set aside.
     ///
     /// # Errors
     /// If the refs cannot be read.
     pub fn asides(&self) -> Result<Vec<String>> {
         let mut found = Vec::new();
-        refs::each(&self.repository().repo, BROKEN, |name, _| {
-            // Below it are tips of own lanes, and of pending refs.
+        refs::each(self.repository(), BROKEN, |name, _| {
+            // Below it are pending refs.
             if !name[BROKEN.len()..].contains('/') {
                 found.push(name);
             }

@@ -1,11 +1,11 @@
 //! Everything that aye keeps of a repository, counted and removed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
 use super::lock::Lock;
-use super::{Audience, Filter, Store, View, projection, refs};
+use super::{Filter, Source, Space, Store, Tip, View, projection};
 use crate::error::{Error, Result};
 use crate::proposal::event::Subject;
 use crate::proposal::{ProposalId, Status, codes};
@@ -16,18 +16,18 @@ use crate::repository::exclude::{self, EXCLUDED};
 pub struct Held {
     /// Every ref below `refs/aye/`.
     pub refs: Vec<String>,
-    /// How many lanes there are, this clone's own and those of others.
-    pub lanes: usize,
+    /// How many threads there are, open and closed.
+    pub threads: usize,
     /// The pending proposals.
     pub pending: Vec<ProposalId>,
     /// How many proposals were decided or have expired.
     pub decided: usize,
-    /// How many of them there are for each audience.
-    pub audiences: Vec<(Audience, usize)>,
-    /// No fetched ref has all of one of this clone's own lanes: what it says is nowhere else, as far
-    /// as this clone knows.
+    /// How many threads each space has.
+    pub spaces: Vec<(Space, usize)>,
+    /// A ref of this clone was fetched from no remote: its events are nowhere else, as far as this clone
+    /// knows.
     pub only_here: bool,
-    /// Where the refs of lanes are, those aside that are only kept.
+    /// Where the refs of threads are.
     tips: BTreeMap<String, String>,
 }
 
@@ -54,12 +54,9 @@ impl Store {
     ///
     /// # Errors
     /// `git_failed`, and those of the store.
-    pub fn held(&self, view: &View, now: DateTime<Utc>) -> Result<Held> {
-        let listed = self
-            .repository()
-            .git()?
-            .args(["for-each-ref", "--format=%(refname)", "refs/aye"])
-            .text()?;
+    pub fn held(&self, view: &View<'_>, now: DateTime<Utc>) -> Result<Held> {
+        let git = self.repository().git()?;
+        let listed = git.args(["for-each-ref", "--format=%(refname)", "refs/aye"]).text()?;
         let (mut pending, mut decided) = (Vec::new(), 0);
         for summary in view.proposals(&Filter::default(), now)? {
             match summary.status {
@@ -67,33 +64,35 @@ impl Store {
                 _ => decided += 1,
             }
         }
-        let positions = view.positions()?;
-        let sent = |lane: &str| {
-            positions
-                .iter()
-                .filter(|(name, _)| name.starts_with(refs::REMOTES) && refs::lane_of(name) == lane)
-                .map(|(_, position)| position.tip.clone())
-                .collect::<BTreeSet<_>>()
-        };
-        let own = view.own_tips(self)?;
-        let only_here = own.iter().any(|own| !sent(&own.lane).contains(&own.tip));
-        let tips = positions.into_iter().filter(|(name, _)| !name.starts_with(refs::KEPT));
-        let tips = tips.map(|(name, position)| (name, position.tip)).collect();
+        let (threads, ledger) = (&view.threads, view.threads.ledger()?);
+        let mut all = threads.ids()?;
+        for chunk in ledger.chunks() {
+            all.extend(ledger.entries(chunk).into_iter().flatten().map(|(id, _)| id));
+        }
+        let (mut tips, mut spaces) = (BTreeMap::new(), BTreeMap::new());
+        let is_alone = |chunk: &super::ledger::Chunk| ledger.names_of(&chunk.id).len() < 2;
+        let mut only_here = ledger.chunks().iter().any(|chunk| chunk.is_own && is_alone(chunk));
+        for id in &all {
+            let found = threads.tips(id)?;
+            *spaces.entry(threads.space(id)?).or_insert(0) += 1;
+            let is_elsewhere = |own: &Tip| found.iter().any(|tip| !tip.is_own() && tip.id == own.id);
+            only_here |= found.iter().any(|tip| tip.source == Source::Own && !is_elsewhere(tip));
+            tips.extend(found.into_iter().map(|tip| (tip.name, tip.id.to_string())));
+        }
         let refs = listed.lines().map(str::to_owned).collect();
-        let audiences = view.lanes_by_audience();
-        let lanes = view.count_lanes();
-        Ok(Held { refs, lanes, audiences, pending, decided, only_here, tips })
+        let spaces = spaces.into_iter().collect();
+        Ok(Held { refs, threads: all.len(), spaces, pending, decided, only_here, tips })
     }
 
     /// Removes the refs, what stands in the work tree for pending proposals, and the rules by which
-    /// git ignores such files, if the lanes are as `shown`. The objects stay until git prunes them.
+    /// git ignores such files, if the threads are as `shown`. The objects stay until git prunes them.
     ///
     /// # Errors
     /// `changed_since_shown`, `busy`, `git_failed`, and those of the file system. It can be called again then.
     pub fn remove_held(&self, shown: &Held, now: DateTime<Utc>) -> Result<()> {
         let private = self.repository().make_private()?;
         let lock = Lock::acquire(&private, "lock")?;
-        let view = self.readable_view()?;
+        let view = self.view()?;
         let held = self.held(&view, now)?;
         shown.require_as_shown(&held)?;
         for id in &held.pending {
@@ -108,8 +107,7 @@ impl Store {
         projection::remove_empty(self)?;
         let deleted: String = held.refs.iter().map(|name| format!("delete {name}\n")).collect();
         if !deleted.is_empty() {
-            // It would keep the lanes that it has seen.
-            private.remove("cache.sqlite");
+            self.forget_memo();
             self.repository()
                 .git()?
                 .args(["update-ref", "--no-deref", "--stdin"])

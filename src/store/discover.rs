@@ -1,6 +1,6 @@
 //! The store of a repository, and what a process does with it.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::path::Path;
 
 use bstr::ByteSlice as _;
@@ -30,7 +30,7 @@ pub struct Store {
     /// What is written names this clone, or is refused; see [`Store::write_only_as`].
     pub(super) only_as: Option<Option<String>>,
     /// An `aye.clone` that this process has made: its configuration was read before.
-    pub(super) made_clone_id: OnceCell<String>,
+    pub(super) made_clone_id: RefCell<Option<String>>,
     /// What the events of an agent say of its run; see [`Store::run_by`].
     pub(super) run: Option<AgentRun>,
     /// A command of a trial is at work; see [`Store::in_trial`].
@@ -62,7 +62,7 @@ impl Store {
             promised: Promised::default(),
             projector: None,
             only_as: None,
-            made_clone_id: OnceCell::new(),
+            made_clone_id: RefCell::default(),
             run: None,
             in_trial: false,
             in_session: false,

@@ -68,22 +68,24 @@ type Parts = Vec<(ObjectId, ObjectId)>;
 type Known<T> = RefCell<HashMap<ObjectId, Result<Rc<T>, Unread>>>;
 
 /// The chunks of this moment.
-pub struct Ledger<'s> {
-    store: &'s Store,
+pub struct Ledger {
+    repo: gix::Repository,
     chunks: Vec<Chunk>,
+    /// Fetched refs of chunks that are read under another name.
+    copies: Vec<(String, ObjectId)>,
     excess: Vec<SetAside>,
     listed: Known<Parts>,
     parts: Known<Entries>,
     unread: RefCell<BTreeMap<String, Unread>>,
 }
 
-impl<'s> Ledger<'s> {
+impl Ledger {
     /// The chunks of `store` and of the clones whose `directories` were fetched. A chunk is named by its
     /// commit, so that no file is read.
     ///
     /// # Errors
     /// `thread_damaged` if `packed-refs` cannot be read.
-    pub(super) fn open(store: &'s Store, remotes: &[String], directories: &[String]) -> Result<Self> {
+    pub(super) fn open(store: &Store, remotes: &[String], directories: &[String]) -> Result<Self> {
         let hash = store.repository().repo().object_hash();
         let mut names = BTreeSet::new();
         let own = Space::ALL.map(|space| space.directory().to_owned());
@@ -107,14 +109,22 @@ impl<'s> Ledger<'s> {
         });
         let (own, mut fetched): (Vec<Chunk>, Vec<Chunk>) = chunks.partition(|chunk| chunk.is_own);
         let mut known: BTreeSet<ObjectId> = own.iter().map(|chunk| chunk.id).collect();
-        fetched.retain(|chunk| known.insert(chunk.id));
+        let mut copies = Vec::new();
+        fetched.retain(|chunk| {
+            let is_new = known.insert(chunk.id);
+            if !is_new {
+                copies.push((chunk.name.clone(), chunk.id));
+            }
+            is_new
+        });
         let excess = fetched.split_off(MOST_FETCHED.min(fetched.len())).into_iter();
         let why = format!("more than {MOST_FETCHED} chunks of other clones");
         let excess = excess.map(|chunk| SetAside::new(chunk.name, &codes::TOO_MANY_REFS, &why));
         Ok(Self {
-            store,
+            repo: store.repository().repo().clone(),
             excess: excess.collect(),
             chunks: own.into_iter().chain(fetched).collect(),
+            copies,
             listed: RefCell::default(),
             parts: RefCell::default(),
             unread: RefCell::default(),
@@ -124,6 +134,13 @@ impl<'s> Ledger<'s> {
     /// The chunks that are read, those of this clone first.
     pub fn chunks(&self) -> &[Chunk] {
         &self.chunks
+    }
+
+    /// The names of all refs that lead to the chunk `id`, fetched ones too.
+    pub(super) fn names_of(&self, id: &ObjectId) -> Vec<String> {
+        let own = self.chunks.iter().map(|chunk| (&chunk.name, &chunk.id));
+        let all = own.chain(self.copies.iter().map(|(name, id)| (name, id)));
+        all.filter(|(_, of)| *of == id).map(|(name, _)| name.clone()).collect()
     }
 
     /// All threads of a chunk, and their tips. The answer holds for ever.
@@ -140,7 +157,7 @@ impl<'s> Ledger<'s> {
         };
         read().map_err(|why| {
             self.unread.borrow_mut().insert(chunk.name.clone(), why.clone());
-            SetAside::unread(chunk.name.clone(), &why).error(self.store)
+            SetAside::unread(chunk.name.clone(), &why).error(&self.repo)
         })
     }
 
@@ -253,8 +270,8 @@ impl<'s> Ledger<'s> {
         name: &str,
         most: usize,
     ) -> Result<(Vec<ObjectId>, Vec<Vec<u8>>), Unread> {
-        let data = objects::read(self.store.repository().repo(), commit, Kind::Commit, MOST_BYTES)?;
-        let header = Header::parse(&data, self.store.repository().repo().object_hash(), MOST_PARTS);
+        let data = objects::read(&self.repo, commit, Kind::Commit, MOST_BYTES)?;
+        let header = Header::parse(&data, self.repo.object_hash(), MOST_PARTS);
         let header = header.ok_or_else(|| malformed(commit))?;
         let values = header.values(name).filter(|values| (1..=most).contains(&values.len()));
         let values = values.ok_or_else(|| malformed(commit))?;
@@ -263,7 +280,7 @@ impl<'s> Ledger<'s> {
     }
 
     fn id(&self, hex: &[u8]) -> Option<ObjectId> {
-        ObjectId::from_hex(hex).ok().filter(|id| id.kind() == self.store.repository().repo().object_hash())
+        ObjectId::from_hex(hex).ok().filter(|id| id.kind() == self.repo.object_hash())
     }
 }
 

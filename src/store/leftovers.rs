@@ -42,15 +42,18 @@ impl Store {
     /// about (with `everywhere`, in all), in `.agent-memory/` and in aye's own directory, and trials.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// If the refs cannot be read.
     pub fn leftovers(
         &self,
-        view: &View,
+        view: &View<'_>,
         everywhere: bool,
         now: DateTime<Utc>,
     ) -> Result<Vec<Leftover>> {
         let mut found = Vec::new();
-        let directories = view.directories()?;
+        let mut directories = BTreeSet::new();
+        view.open_paths(|path, _, _| {
+            directories.extend(path.to_path().parent().map(Path::to_owned));
+        })?;
         for root in self.repository().work_trees() {
             let mut files = BTreeSet::new();
             let below = |top: &Path, deep| temporaries(&root, top, deep, now);
@@ -108,7 +111,7 @@ impl Store {
     /// removed here: what holds one may only be slow.
     pub fn stale_locks(&self, now: DateTime<Utc>) -> Vec<StaleLock> {
         let common =
-            ["packed-refs.lock", "config.lock", "shallow.lock", "objects/maintenance.lock"];
+            ["packed-refs.lock", "packed-refs.new", "config.lock", "shallow.lock", "objects/maintenance.lock"];
         let common = common.iter().map(|name| self.repository().common_dir.join(name));
         let own = ["index.lock", "HEAD.lock"]
             .iter()
@@ -138,7 +141,7 @@ impl Store {
             Err(error) => found.push(Error::file("write to", objects, &error)),
         }
         if let Ok(Some(private)) = self.repository().private() {
-            let name = format!(".lane-{:016x}", crate::beneath::random());
+            let name = format!(".probe-{:016x}", crate::beneath::random());
             match private.dir().open(name.as_str().into(), Access::New) {
                 Ok(_) => drop(private.dir().unlink(name.as_str().into())),
                 Err(error) => found.push(Error::file("write to", private.path(), &error)),
@@ -202,7 +205,7 @@ fn temporaries(root: &Path, top: &Path, deep: bool, now: DateTime<Utc>) -> Vec<R
 }
 
 /// Whether a file of that name in aye's own directory can only be a temporary: a list of paths for git
-/// (`.tmpAbCd12`), or a file that was not renamed into place (`.lane-0123456789abcdef`).
+/// (`.tmpAbCd12`), or a file that was not renamed into place (`.probe-0123456789abcdef`).
 fn is_private(name: &BStr) -> bool {
     let Some(rest) = name.strip_prefix(b".") else { return false };
     if let Some(random) = rest.strip_prefix(b"tmp") {
@@ -234,10 +237,10 @@ mod tests {
         for other in [".aye-tmp-", ".aye-tmp-notes", ".aye-tmp-0123456789ABCDEF", "aye-tmp-0"] {
             assert!(!is_temporary(other.as_bytes()), "{other}");
         }
-        for own in [".tmpAb12cd", ".lane-0123456789abcdef", ".idle-0123456789abcdef"] {
+        for own in [".tmpAb12cd", ".probe-0123456789abcdef", ".idle-0123456789abcdef"] {
             assert!(is_private(own.into()), "{own}");
         }
-        for other in ["lane", ".tmp", ".tmpabc", ".lane-1", ".0123456789abcdef", "tmpAb12cd"] {
+        for other in ["probe", ".tmp", ".tmpabc", ".probe-1", ".0123456789abcdef", "tmpAb12cd"] {
             assert!(!is_private(other.into()), "{other}");
         }
     }

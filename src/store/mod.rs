@@ -32,6 +32,8 @@ mod read;
 mod refs;
 pub mod seen;
 mod space;
+#[cfg(test)]
+mod tests;
 mod thread;
 mod trees;
 mod trouble;
@@ -54,10 +56,12 @@ pub use discover::{Projector, Store};
 pub use elsewhere::Content;
 pub use leftovers::{Leftover, StaleLock};
 pub use projection::Tampering;
-pub use purge::{Holder, PurgeRecord, Purged, Subjects, Target};
+pub use purge::{
+    ANSWERS, Contents, EDITED, Holder, PurgeRecord, Purged, Purging, Standing, Subjects, Target, Where,
+};
 pub use questions::{Filter, LogEntry, LogPages, PAGE, Patched, Summary};
 pub use read::too_much;
-pub use space::{Misconfigured, Space};
+pub use space::{BY, Misconfigured, Sent, Space, fetch_refspec, push_refspec};
 pub use thread::{SetAside, Source, Thread, Tip};
 pub use trees::{tree_changes, tree_entry};
 pub use trouble::{Notices, Trouble};
@@ -217,7 +221,7 @@ impl Store {
     ///
     /// # Errors
     /// `busy`, and those of the file system.
-    pub fn rebuild_projections<'s>(&'s self, view: &View<'s>, now: DateTime<Utc>) -> Result<usize> {
+    pub fn rebuild_projections(&self, view: &View<'_>, now: DateTime<Utc>) -> Result<usize> {
         // Otherwise it would make again what goes with a decision that another process records meanwhile.
         let lock = || match self.repository().make_private() {
             Ok(private) => Lock::acquire(&private, "lock").map(Some),

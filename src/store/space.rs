@@ -7,8 +7,10 @@
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::refs::{self, CLOSED, GONE, ROOT, is_clone_id};
-use super::{Store, codes};
+use super::lock::Lock;
+use super::refs::{self, CLOSED, GONE, Name, Origin, ROOT, is_clone_id};
+use super::thread::{Source, Tip};
+use super::{Store, View, codes};
 use crate::error::{Error, Result};
 use crate::repository::codes as repository_codes;
 
@@ -88,7 +90,8 @@ impl Store {
         if let Some(only) = &self.only_as {
             return only.clone();
         }
-        self.made_clone_id.get().cloned().or_else(|| self.repository().config("aye.clone").filter(|id| !id.is_empty()))
+        let made = self.made_clone_id.borrow().clone();
+        made.or_else(|| self.repository().config("aye.clone").filter(|id| !id.is_empty()))
     }
 
     /// [`Store::clone_id`], and the names that the clone had before it was found to be a copy.
@@ -115,7 +118,76 @@ impl Store {
             id = format!("{:016x}", crate::beneath::random());
             self.repository().git()?.args(["config", "--local", "aye.clone", &id]).run()?;
         }
-        accepted(self.made_clone_id.get_or_init(|| id).clone())
+        let id = accepted(id)?;
+        *self.made_clone_id.borrow_mut() = Some(id.clone());
+        Ok(id)
+    }
+
+    /// Fetched refs in this clone's own directory of a remote that this clone's refs do not reach: a copy of
+    /// this clone, or this one before it was restored from a backup, has written them. No push of this clone
+    /// will get through.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub fn copied_refs(&self, view: &View<'_>) -> Result<Vec<String>> {
+        let Some(here) = self.clone_id() else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for id in view.threads.ids()? {
+            let tips = view.threads.tips(&id)?;
+            let is_copy = |tip: &&Tip| {
+                let is_here = |clone: &String| *clone == here;
+                matches!(&tip.source, Source::Fetched { clone, .. } if is_here(clone))
+                    && tips.iter().all(|own| !own.is_own() || own.id != tip.id)
+            };
+            let copies: Vec<&Tip> = tips.iter().filter(is_copy).collect();
+            let Some(thread) = (!copies.is_empty()).then(|| view.threads.read(&id).ok()).flatten() else {
+                continue;
+            };
+            let at = |tip: &Tip| thread.history.at(&tip.id.to_string());
+            let own: Vec<usize> = tips.iter().filter(|tip| tip.is_own()).filter_map(at).collect();
+            let is_reached = |tip: usize| own.iter().any(|own| thread.history.saw(*own, tip));
+            let copies = copies.into_iter().filter(|tip| at(tip).is_some_and(|tip| !is_reached(tip)));
+            found.extend(copies.map(|tip| tip.name.clone()));
+        }
+        Ok(found)
+    }
+
+    /// Gives this clone a new name; the present one becomes a former one. Returns the new one.
+    ///
+    /// # Errors
+    /// `busy`, `git_failed`, `ci_has_no_clone`.
+    pub fn renew_clone_id(&self) -> Result<String> {
+        self.require_clone()?;
+        let _lock = Lock::acquire(&self.repository().make_private()?, "lock")?;
+        let git = || Ok::<_, Error>(self.repository().git()?.args(["config", "--local"]));
+        // In this order a crash leaves a name that is present and former at once: harmless.
+        if let Some(former) = self.clone_id() {
+            git()?.args(["--add", "aye.formerClone", &former]).run()?;
+        }
+        let id = format!("{:016x}", crate::beneath::random());
+        git()?.args(["--replace-all", "aye.clone", &id]).run()?;
+        *self.made_clone_id.borrow_mut() = Some(id.clone());
+        Ok(id)
+    }
+
+    /// The names that the ref `name` has at remotes, each behind its remote: where this clone sends it, or
+    /// where it was fetched from.
+    pub fn at_remotes(&self, name: &str) -> Vec<(String, String)> {
+        if let Some(rest) = name.strip_prefix(refs::SHARED) {
+            let clones = self.clone_ids();
+            let of = |remote: String| {
+                let names = clones.iter().map(|clone| format!("{BY}{clone}/{rest}"));
+                names.map(|name| (remote.clone(), name)).collect::<Vec<_>>()
+            };
+            return self.sync_remotes().into_iter().flat_map(of).collect();
+        }
+        let remotes = remotes(self.repository().repo());
+        let hash = self.repository().repo().object_hash();
+        let parsed = Name::parse(name, &remotes, hash).map(|name| name.origin);
+        let Some(Origin::Fetched { remote, .. }) = parsed else { return Vec::new() };
+        let rest = name.strip_prefix(refs::REMOTES).and_then(|name| name.strip_prefix(&*remote));
+        let rest = rest.unwrap_or_default().trim_start_matches('/');
+        vec![(remote.clone(), format!("{BY}{rest}"))]
     }
 
     /// Whatever is written names `clone` instead of an `aye.clone` of this clone's own, or is refused
@@ -147,31 +219,14 @@ impl Store {
         ))
     }
 
-    /// The names of all remotes, as git's configuration has them.
-    pub(super) fn remotes(&self) -> Vec<String> {
-        self.repository().repo().remote_names().iter().map(|name| name.to_str_lossy().into_owned()).collect()
-    }
-
-    /// The remotes that this clone shares with: those of `aye.syncRemote`, or else `origin`, or else the
-    /// only one there is.
+    /// The remotes that this clone shares with.
     pub fn sync_remotes(&self) -> Vec<String> {
-        let config = self.repository().repo().config_snapshot();
-        let named = config.plumbing().strings("aye.syncRemote").unwrap_or_default();
-        let named = named.iter().map(|name| name.to_str_lossy().into_owned());
-        let named: Vec<String> = named.filter(|name| !name.is_empty()).collect();
-        let mut all = self.remotes();
-        if !named.is_empty() {
-            return named;
-        }
-        if all.len() > 1 {
-            all.retain(|name| name == "origin");
-        }
-        all
+        sync_remotes(self.repository().repo())
     }
 
     /// The names in `aye.syncRemote` of which there is no remote.
     pub fn sync_remotes_missing(&self) -> Vec<String> {
-        let all = self.remotes();
+        let all = remotes(self.repository().repo());
         self.sync_remotes().into_iter().filter(|name| !all.contains(name)).collect()
     }
 
@@ -187,11 +242,11 @@ impl Store {
         };
         const PRUNES: &str = "a plain git fetch deletes events of other clones that the remote has lost";
         is_true("fetch.prune".to_owned(), PRUNES);
-        for remote in self.remotes() {
+        for remote in remotes(self.repository().repo()) {
             is_true(format!("remote.{remote}.prune"), PRUNES);
             is_true(format!("remote.{remote}.mirror"), "git push sends what is private");
         }
-        for remote in self.remotes() {
+        for remote in remotes(self.repository().repo()) {
             for (direction, why) in [
                 ("push", "git push sends refs of aye's with it, or instead of branches"),
                 ("fetch", "git pull fails for everybody as soon as one fetched ref goes back"),
@@ -206,6 +261,27 @@ impl Store {
         }
         found
     }
+}
+
+/// The names of all remotes, as git's configuration has them.
+pub(super) fn remotes(repo: &gix::Repository) -> Vec<String> {
+    repo.remote_names().iter().map(|name| name.to_str_lossy().into_owned()).collect()
+}
+
+/// The remotes of `aye.syncRemote`, or else `origin`, or else the only one there is.
+pub(super) fn sync_remotes(repo: &gix::Repository) -> Vec<String> {
+    let config = repo.config_snapshot();
+    let named = config.plumbing().strings("aye.syncRemote").unwrap_or_default();
+    let named = named.iter().map(|name| name.to_str_lossy().into_owned());
+    let named: Vec<String> = named.filter(|name| !name.is_empty()).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let mut all = remotes(repo);
+    if all.len() > 1 {
+        all.retain(|name| name == "origin");
+    }
+    all
 }
 
 fn accepted(id: String) -> Result<String> {

@@ -80,7 +80,8 @@ pub struct Tip {
 }
 
 impl Tip {
-    fn is_own(&self) -> bool {
+    /// Whether it is of this clone.
+    pub fn is_own(&self) -> bool {
         matches!(self.source, Source::Own | Source::Closed)
     }
 }
@@ -111,13 +112,13 @@ impl SetAside {
     }
 
     /// The error of what needs this ref.
-    pub(super) fn error(&self, store: &Store) -> Error {
+    pub(super) fn error(&self, repo: &gix::Repository) -> Error {
         let error = Error::new(self.code, format!("{}: {}", self.name, self.why));
         error.with("ref", self.name.as_str()).hint(if !self.code.eq(&codes::THREAD_INCOMPLETE) {
             "restore the ref or the object from another clone, or from a backup; `aye doctor` names others"
                 .to_owned()
-        } else if store.repository().common_dir().join("shallow").exists() {
-            let remote = store.sync_remotes().into_iter().next().unwrap_or_else(|| "origin".into());
+        } else if repo.common_dir().join("shallow").exists() {
+            let remote = space::sync_remotes(repo).into_iter().next().unwrap_or_else(|| "origin".into());
             format!("git fetch --unshallow {remote} '{}'", space::fetch_refspec(&remote))
         } else {
             "fetch it from where it is; `git fsck` lists what is missing".to_owned()
@@ -200,7 +201,7 @@ pub struct Threads<'s> {
     directories: OnceCell<Vec<String>>,
     all: OnceCell<All>,
     one: RefCell<HashMap<ObjectId, Rc<[Tip]>>>,
-    ledger: OnceCell<Ledger<'s>>,
+    ledger: OnceCell<Ledger>,
 }
 
 impl<'s> Threads<'s> {
@@ -208,7 +209,7 @@ impl<'s> Threads<'s> {
     pub fn new(store: &'s Store) -> Self {
         Self {
             store,
-            remotes: store.remotes(),
+            remotes: space::remotes(store.repository().repo()),
             directories: OnceCell::new(),
             all: OnceCell::new(),
             one: RefCell::default(),
@@ -237,11 +238,42 @@ impl<'s> Threads<'s> {
             ObjectId::from_hex(filled.collect::<String>().as_bytes())
         };
         let (Ok(low), Ok(high)) = (end('0'), end('f')) else { return Ok(BTreeSet::new()) };
-        let all = self.all()?;
-        let mut found: BTreeSet<ObjectId> = all.tips.range(low..=high).map(|(id, _)| *id).collect();
+        let mut found: BTreeSet<ObjectId> = match self.all.get() {
+            Some(all) => all.tips.range(low..=high).map(|(id, _)| *id).collect(),
+            None => self.named(prefix)?,
+        };
         found.extend(self.ledger()?.between(&low, &high));
-        found.retain(|id| !is_purged(&all.tombstones, id));
-        Ok(found)
+        let mut kept = BTreeSet::new();
+        for id in found {
+            if !self.is_gone(&id)? {
+                kept.insert(id);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The threads that have a ref and whose ids begin with `prefix`, by the names of refs alone.
+    fn named(&self, prefix: &str) -> Result<BTreeSet<ObjectId>> {
+        let repository = self.store.repository();
+        let mut names = BTreeSet::new();
+        let own = Space::ALL.map(|space| space.directory().to_owned());
+        for directory in own.iter().chain(self.directories()) {
+            let inside = refs::names(repository, directory, false).into_iter();
+            let inside = inside.filter(|name| name.starts_with(prefix));
+            names.extend(inside.map(|name| format!("{directory}{name}")));
+        }
+        let begins = |name: &str| name.rsplit('/').next().is_some_and(|id| id.starts_with(prefix));
+        let own = own.iter().map(|directory| format!("{directory}{prefix}"));
+        for above in own.chain([refs::REMOTES.to_owned(), refs::KEPT.to_owned()]) {
+            refs::each_packed(repository, &above, |name, _| {
+                if begins(name) {
+                    names.insert(name.to_owned());
+                }
+            })?;
+        }
+        let hash = repository.repo().object_hash();
+        let names = names.iter().filter_map(|name| Name::parse(name, &self.remotes, hash));
+        Ok(names.filter(|name| name.role == Role::Thread).map(|name| name.id).collect())
     }
 
     /// The tips of the thread `id`, with those of the ledger; none where there is no such thread, or this clone
@@ -309,7 +341,7 @@ impl<'s> Threads<'s> {
     ///
     /// # Errors
     /// As [`Threads::ids`].
-    pub fn ledger(&self) -> Result<&Ledger<'s>> {
+    pub fn ledger(&self) -> Result<&Ledger> {
         if let Some(ledger) = self.ledger.get() {
             return Ok(ledger);
         }
@@ -318,21 +350,15 @@ impl<'s> Threads<'s> {
     }
 
     /// Whether all refs that were read are where they were.
-    ///
-    /// # Errors
-    /// As [`Threads::ids`].
-    pub fn is_current(&self) -> Result<bool> {
+    pub fn is_current(&self) -> bool {
         let now = Threads::new(self.store);
-        if let Some(all) = self.all.get() {
-            let found = now.all()?;
-            return Ok(found.tips == all.tips && found.tombstones == all.tombstones);
+        let is_same = |id: &ObjectId, tips: &[Tip]| now.refs_of(id).is_ok_and(|now| *now == *tips);
+        match self.all.get() {
+            Some(all) => now.all().is_ok_and(|found| {
+                found.tips == all.tips && found.tombstones == all.tombstones
+            }),
+            None => self.one.borrow().iter().all(|(id, tips)| is_same(id, tips)),
         }
-        for (id, tips) in self.one.borrow().iter() {
-            if *now.refs_of(id)? != **tips {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// The directories of other clones, each with a slash at its end, that have loose refs.
@@ -445,7 +471,7 @@ impl<'s> Threads<'s> {
                     Error::new(&proposal_codes::PROPOSAL_NOT_FOUND, format!("no thread {id}"))
                         .hint("`aye list` shows what there is")
                 },
-                |chunk| chunk.error(self.store),
+                |chunk| chunk.error(self.store.repository().repo()),
             ));
         }
         Reading::new(self.store, *id).thread(tips)
@@ -509,7 +535,24 @@ pub(super) fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<Objec
         }
         Ok(blobs)
     };
-    read().map_err(|why| SetAside::unread(event.to_string(), &why).error(store))
+    read().map_err(|why| SetAside::unread(event.to_string(), &why).error(repo))
+}
+
+/// The thread that `commit` says it is an event of: the first one that its first parents lead to. Nothing is
+/// checked.
+pub(super) fn first_of(store: &Store, commit: ObjectId) -> Option<ObjectId> {
+    let repo = store.repository().repo();
+    let mut at = commit;
+    for _ in 0..MOST.0 {
+        let data = objects::read(repo, at, Kind::Commit, MOST_BYTES).ok()?;
+        let header = Header::parse(&data, repo.object_hash(), MOST_PARENTS)?;
+        header.values("aye-event").filter(|events| events.len() == 1)?;
+        match header.parents.first() {
+            Some(parent) => at = *parent,
+            None => return Some(at),
+        }
+    }
+    None
 }
 
 fn not_an_event(commit: &ObjectId, why: &str) -> Unread {
@@ -581,7 +624,7 @@ impl<'s> Reading<'s> {
             }
             match self.walk(&tip) {
                 Ok(reach) => walked.push(Walked { tip, reach }),
-                Err(why) if tip.is_own() => return Err(why.error(self.store)),
+                Err(why) if tip.is_own() => return Err(why.error(self.store.repository().repo())),
                 Err(why) => aside.push(why),
             }
         }
@@ -591,7 +634,7 @@ impl<'s> Reading<'s> {
             match self.complete(&one) {
                 Ok(()) => good.push(one),
                 Err(why) if one.tip.is_own() || self.awaits(&why) => {
-                    return Err(why.error(self.store));
+                    return Err(why.error(self.store.repository().repo()));
                 }
                 Err(why) => aside.push(why),
             }
@@ -601,7 +644,7 @@ impl<'s> Reading<'s> {
             let why = aside.iter().find(is_missing).or_else(|| aside.first());
             return Err(why.map_or_else(
                 || Error::bug(format!("the thread {} has no refs", self.id)),
-                |why| why.error(self.store),
+                |why| why.error(self.store.repository().repo()),
             ));
         }
         let (parents, below) = self.parents(&good, own);

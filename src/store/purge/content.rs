@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::ByteSlice as _;
 
 use super::Subjects;
+use super::subjects::each_proposal;
 use crate::changeset::RepoPath;
 use crate::changeset::Snapshot as _;
 use crate::error::Result;
-use crate::proposal::{Data, Entry, Event, ProposalId};
+use crate::proposal::event::Verdict;
+use crate::proposal::{Data, Entry, ProposalId, Stamped};
 use crate::store::{Store, View};
 
 /// Where content stands that aye cannot purge.
@@ -46,13 +48,19 @@ impl Contents {
     }
 }
 
-/// The files that `event` names, each with both sides.
-fn sides(event: &Event) -> impl Iterator<Item = (&RepoPath, [Option<&Entry>; 2])> {
-    let changes = event.data.changes().iter();
+/// The files that an event names, each with both sides.
+fn sides(stamped: &Stamped) -> Vec<(RepoPath, [Option<Entry>; 2])> {
+    let changes = stamped.event.data.changes().iter();
     let changes =
-        changes.map(|change| (&change.path, [change.before.as_ref(), change.after.as_ref()]));
-    let written = event.data.written();
-    changes.chain(written.map(|file| (&file.path, [file.before.as_ref(), file.after.as_ref()])))
+        changes.map(|change| (change.path.clone(), [change.before.clone(), change.after.clone()]));
+    let papers = stamped.papers.as_ref().and_then(|papers| papers.manifest.as_ref());
+    let decided = papers.into_iter().flat_map(|manifest| manifest.written());
+    let written = stamped.event.data.written().iter().cloned().chain(decided);
+    changes.chain(written.map(|file| (file.path, [file.before, file.after]))).collect()
+}
+
+fn is_undo(stamped: &Stamped) -> bool {
+    matches!(&stamped.event.data, Data::Decision(said) if said.verdict == Verdict::Undo)
 }
 
 /// The lines of `text` that say something: a bracket, or a blank one, stands in every file.
@@ -68,16 +76,16 @@ impl Store {
     /// What the events about `subjects` have made of files, or the blob that was named.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
-    pub fn purge_contents(&self, view: &View, subjects: &Subjects) -> Result<Contents> {
+    /// If the refs cannot be read.
+    pub fn purge_contents(&self, view: &View<'_>, subjects: &Subjects) -> Result<Contents> {
         let mut found = Contents { blobs: BTreeMap::new(), steps: BTreeSet::new() };
-        let mut gather = |body: &[u8]| {
-            let Some(event) = self.inflated(body) else { return };
-            // What an undo leads to was there before.
-            if matches!(event.data, Data::Undo(_)) {
+        let mut gather = |stamped: &Stamped| {
+            // An undo leads to content that was there before.
+            if is_undo(stamped) {
                 return;
             }
-            for (path, [before, after]) in sides(&event) {
+            for (path, [before, after]) in sides(stamped) {
+                let (before, after) = (before.as_ref(), after.as_ref());
                 let is_new = after.filter(|after| before.is_none_or(|b| b.id != after.id));
                 let names_it = |id: &&String| subjects.blob.as_ref() == Some(id);
                 let named = before.map(|before| &before.id).filter(names_it);
@@ -90,7 +98,9 @@ impl Store {
             }
         };
         for target in &subjects.targets {
-            view.each_body_of(&target.id, &mut gather)?;
+            if let Ok(thread) = view.threads.read(&target.thread) {
+                thread.history.events().iter().for_each(&mut gather);
+            }
         }
         found.blobs.retain(|_, blobs| !blobs.is_empty());
         Ok(found)
@@ -138,25 +148,25 @@ impl Store {
     /// blobs, or another one of the same file that has lines which these have added.
     ///
     /// # Errors
-    /// `internal_error` if the cache cannot be read.
+    /// If the refs cannot be read.
     pub fn naming_too(
         &self,
-        view: &View,
+        view: &View<'_>,
         subjects: &Subjects,
         contents: &Contents,
     ) -> Result<Vec<ProposalId>> {
         let blobs = contents.blobs();
         let (mut found, mut near) = (BTreeSet::new(), BTreeSet::new());
-        view.each_body(|proposal, _, body| {
-            let is_other = subjects.targets.iter().all(|target| target.id.as_str() != proposal);
-            if is_other && let Some(event) = self.inflated(body) {
-                for (path, sides) in sides(&event) {
-                    for id in sides.into_iter().flatten().map(|entry| &entry.id) {
-                        if blobs.contains(id) {
-                            found.insert(proposal.to_owned());
-                        } else if contents.blobs.contains_key(path) {
-                            near.insert((path.clone(), id.clone(), proposal.to_owned()));
-                        }
+        each_proposal(view, |thread| {
+            if subjects.targets.iter().any(|target| target.thread == thread.id) {
+                return;
+            }
+            for (path, sides) in thread.history.events().iter().flat_map(sides) {
+                for id in sides.into_iter().flatten().map(|entry| entry.id) {
+                    if blobs.contains(&id) {
+                        found.insert(thread.id);
+                    } else if contents.blobs.contains_key(&path) {
+                        near.insert((path.clone(), id, thread.id));
                     }
                 }
             }
@@ -172,7 +182,7 @@ impl Store {
                 found.insert(proposal);
             }
         }
-        found.iter().map(|id| ProposalId::parse(id)).collect()
+        Ok(found.iter().map(|thread| view.name(thread)).collect())
     }
 
     /// Whether the blob `id` has one of the lines `added`.

@@ -1,43 +1,115 @@
-//! Purging: a lane of this clone goes on in an epoch that has nothing of a proposal but that it was
-//! purged, and everything else here that holds it goes too.
+//! Purging: a thread is hidden by its tombstone, and everything here that leads to it goes.
 //!
-//! Each step leaves a state that readers understand: the epoch of each lane is there whole or not at
-//! all, and until nothing is left `purged_content` says so. The same command goes on then.
+//! The tombstone comes first. From then on nothing shows the thread and nothing is written to it, so that the
+//! same command goes on wherever it was stopped, and until nothing is left `purged_content` is reported.
+//! Objects go with git's next prune.
 
-mod compose;
 mod content;
-mod holders;
+mod lines;
 mod sessions;
 mod subjects;
 mod uppers;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
+use gix::objs::Kind;
 
 pub use content::{Contents, Standing, Where};
-pub use holders::Holder;
-pub(super) use holders::has;
+pub(super) use lines::PurgedLines;
 pub use subjects::{Subjects, Target};
 
+use super::ledger::{self, Chunk};
 use super::lock::Lock;
-use super::objects::Batch;
-use super::own::OwnLane;
-use super::refs::{self, Audience};
-use super::{Store, View, codes, pending, place, projection};
+use super::objects::{self, Batch, Header};
+use super::thread::{SetAside, Source, Threads};
+use super::{Store, View, projection, refs};
 use crate::error::{Error, Result};
-use crate::flush::Method;
 use crate::proposal::event::Purge;
 use crate::proposal::rules::Verb;
-use crate::proposal::{Authority, Data, ProposalId};
+use crate::proposal::{Actor, Authority, Data, Event, ProposalId, codes};
 
 /// The directory in aye's own in which hunks lie while somebody edits them.
 pub const EDITED: &str = "edited";
 
-/// Where answers of reviews are that are not written yet.
+/// Answers of reviews that are not written yet.
 pub const ANSWERS: &str = "answers";
+
+/// Most bytes of a tombstone.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// A purge of this clone.
+#[derive(Clone, Debug)]
+pub struct PurgeRecord {
+    /// The proposal.
+    pub id: ProposalId,
+    /// Its thread, hex.
+    pub thread: String,
+    /// The tombstone, as an event.
+    pub stamped: crate::proposal::Stamped,
+    /// Who purged it.
+    pub by: Actor,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Why.
+    pub reason: String,
+}
+
+impl PurgeRecord {
+    /// That the proposal is gone.
+    pub fn error(&self) -> Error {
+        let (id, by) = (&self.id, &self.by.name);
+        Error::new(&codes::PROPOSAL_PURGED, format!("{id} was purged by {by}: {}", self.reason))
+            .with("proposal_id", id.as_str())
+            .hint(format!("what it said is gone: aye log {id}"))
+    }
+}
+
+/// The purges of this clone, the latest last.
+///
+/// # Errors
+/// `thread_damaged` if a tombstone cannot be read.
+pub(super) fn records(store: &Store, threads: &Threads<'_>) -> Result<Vec<PurgeRecord>> {
+    let mut found = Vec::new();
+    for (thread, tip) in threads.tombstones()? {
+        if tip.source == Source::Own {
+            found.push(record(store, &thread, tip.name, tip.id)?);
+        }
+    }
+    found.sort_by_key(|record| record.at);
+    Ok(found)
+}
+
+fn record(store: &Store, thread: &ObjectId, name: String, tip: ObjectId) -> Result<PurgeRecord> {
+    let repo = store.repository().repo();
+    let failed = |why| SetAside::unread(name.clone(), &why).error(repo);
+    let data = objects::read(repo, tip, Kind::Commit, MOST_BYTES).map_err(failed)?;
+    let header = Header::parse(&data, repo.object_hash(), 0);
+    let line = header.and_then(|header| header.values("aye-event")?.first().copied());
+    let event = line.and_then(|line| Some((Event::from_line(line, None).ok()?, line)));
+    let Some((event, line)) = event else {
+        return Err(failed(objects::Unread::Bad(format!("commit {tip} is not a tombstone"))));
+    };
+    let Data::Purge(purge) = &event.data else {
+        return Err(failed(objects::Unread::Bad(format!("commit {tip} is not a purge"))));
+    };
+    let thread = thread.to_string();
+    Ok(PurgeRecord {
+        id: ProposalId::from_event(&thread),
+        thread,
+        by: event.actor.clone(),
+        at: event.time,
+        reason: purge.reason.clone(),
+        stamped: crate::proposal::Stamped {
+            id: tip.to_string(),
+            sha256: crate::sha256::hex(line),
+            parents: Vec::new(),
+            event,
+            papers: None,
+        },
+    })
+}
 
 /// What is to be purged, and why.
 #[derive(Clone, Copy, Debug)]
@@ -50,53 +122,51 @@ pub struct Purging<'a> {
     pub reason: &'a str,
 }
 
-/// A lane of this clone that has begun an epoch.
-#[derive(Clone, Debug)]
-pub struct Begun {
-    /// The lane.
-    pub lane: String,
-    /// Whom it is for.
-    pub audience: Audience,
-    /// The epoch.
-    pub epoch: u64,
-    /// Its ref.
-    pub name: String,
-    /// The ref of the epoch before, which is gone here.
-    pub before: String,
-    /// It is private, and came here with a copy of the clone that writes it.
-    pub is_copied: bool,
-}
-
 /// What a purge has done, or would do.
 #[derive(Clone, Debug, Default)]
 pub struct Purged {
-    /// The lanes that have begun an epoch.
-    pub lanes: Vec<Begun>,
     /// Refs that are gone.
     pub removed: Vec<String>,
-    /// Archives that were composed again without it.
-    pub archives: Vec<String>,
-    /// What holds it still: lanes of other clones.
-    pub left: Vec<Holder>,
+    /// Chunks of other clones that hold it still.
+    pub left: Vec<String>,
 }
 
-/// A lane, and what becomes of it.
-struct Step {
-    begun: Begun,
-    /// Where this clone writes it.
-    own: Option<place::Own>,
-    old: ObjectId,
-    new: ObjectId,
+/// A proposal of which something is here though it was purged, here or by somebody else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The proposal.
+    pub id: ProposalId,
+    /// Refs, and files of the work tree.
+    pub names: Vec<String>,
+    /// This clone has purged it.
+    pub is_own: bool,
+}
+
+/// What leads to some threads.
+#[derive(Default)]
+struct Leads {
+    /// Refs, with the targets that are known of them.
+    refs: Vec<(String, Option<ObjectId>)>,
+    /// Chunks of this clone, with what is left of them.
+    chunks: Vec<(Chunk, BTreeMap<ObjectId, Vec<ObjectId>>)>,
+    /// Chunks of other clones.
+    left: Vec<String>,
+}
+
+impl Leads {
+    fn names(&self) -> Vec<String> {
+        self.refs.iter().map(|(name, _)| name.clone()).collect()
+    }
 }
 
 impl Store {
-    /// Purges proposals that this clone's own lanes have begun or published, or finishes a purge that their owner has
-    /// made. The caller holds the journal's lock.
+    /// Purges proposals, or finishes a purge that was stopped or came back with a fetch. The caller holds the
+    /// journal's lock.
     ///
     /// # Errors
-    /// `revised_meanwhile`, `changed_since_shown` where the subjects are not as they were looked at: nothing is done
-    /// then. `purge_not_own`, `busy`, `lane_broken`, `ci_has_no_lane`, and those of the file system. It can be
-    /// called again then.
+    /// `revised_meanwhile`, `changed_since_shown` where the subjects are not as they were looked at: nothing is
+    /// done then. `busy`, `thread_damaged`, `ci_has_no_clone`, and those of the file system. It can be called
+    /// again then.
     pub fn purge(
         &self,
         authority: &Authority,
@@ -106,250 +176,178 @@ impl Store {
         if authority.verb() != Verb::Purge {
             return Err(Error::bug("a purge by another authority"));
         }
-        self.require_lane()?;
+        self.require_clone()?;
         let private = self.repository().make_private()?;
         let _lock = Lock::acquire(&private, "lock")?;
         let view = self.view()?;
-        let ids = purging.subjects.require_own()?;
-        self.require_as_shown(&view, purging.subjects)?;
-        self.note_sessions_with(purging.contents)?;
-        for id in &ids {
+        let Purging { subjects, contents, .. } = purging;
+        self.require_as_shown(&view, subjects)?;
+        self.note_sessions_with(contents)?;
+        for target in &subjects.targets {
             // As long as it is known what it was about.
-            if let (Ok(proposal), Some(projector)) = (view.proposal(id), self.projector) {
+            if let (Ok(proposal), Some(projector)) = (view.proposal(&target.id), self.projector) {
                 projector(self, &proposal, false)?;
             }
         }
-        self.remember_purged(&private, &view, &ids)?;
+        self.remember_purged(&private, &view, subjects)?;
         crate::failpoint!("purge.remembered");
-        let mut purged = Purged::default();
-        let data = Data::Purge(Purge {
-            reason: purging.reason.to_owned(),
-            blob: purging.subjects.blob.clone(),
-            asked: false,
-            evidence: authority.evidence().clone(),
-        });
-        let mut batch = Batch::new(&self.repository().repo);
-        let mut steps = Vec::new();
-        for lane in self.lanes_with(&view, &ids)? {
-            steps.extend(self.begin(&mut batch, &view, lane, (authority.actor(), now), &data)?);
-        }
-        let archives = self.archives_without(&mut batch, &ids)?;
         let durable = self.repository().settings()?.durable;
-        batch.write(if durable {
-            Method::durable(batch.directory(), &self.repository().common_dir)
-        } else {
-            Method::No
-        })?;
+        let leads = self.leads(&view, subjects, contents)?;
+        let mut batch = Batch::new(self.repository().repo());
+        let mut moves = Vec::new();
+        for target in subjects.targets.iter().filter(|target| target.record.is_none()) {
+            let name = view.threads.space(&target.thread)?.tombstone(&target.thread);
+            moves.push((name, self.tombstone(&mut batch, authority, now, purging, &target.thread)?));
+        }
+        for (chunk, rest) in leads.chunks.iter().filter(|(_, rest)| !rest.is_empty()) {
+            let new = ledger::compose(&mut batch, rest, now)?;
+            moves.push((chunk.space.chunk(&new), new));
+        }
+        batch.write_durably(self.repository())?;
         crate::failpoint!("purge.objects");
-        let dir = &self.repository().common_dir;
-        for step in steps {
-            let Step { begun, own, old, new } = step;
-            if let Some(mut own) = own {
-                place::claim(&private, &mut own)?;
-                place::advance(&private, &own, begun.epoch)?;
+        for (name, new) in moves {
+            if refs::target(self.repository(), &name)? != Some(new) {
+                refs::compare_and_swap(self.repository(), &name, None, new, durable)?.sure()?;
             }
-            crate::failpoint!("purge.noted");
-            if refs::target(&self.repository().repo, &begun.before)? != Some(old) {
-                return Err(busy(&begun.before));
-            }
-            refs::compare_and_swap(&self.repository().repo, dir, &begun.name, None, new, durable)?
-                .sure()?;
             crate::failpoint!("purge.moved");
-            self.drop_ref(&begun.before)?;
-            crate::failpoint!("purge.removed");
-            purged.lanes.push(begun);
         }
-        for (name, old, new) in archives {
-            match new {
-                Some(new) => {
-                    refs::compare_and_swap(
-                        &self.repository().repo,
-                        dir,
-                        &name,
-                        Some(old),
-                        new,
-                        durable,
-                    )?
-                    .sure()?;
-                    self.drop_reflog(&name)?;
-                    purged.archives.push(name);
-                }
-                None => {
-                    self.drop_ref(&name)?;
-                    purged.removed.push(name);
-                }
-            }
-            crate::failpoint!("purge.archives");
-        }
-        // They are missing, which is repaired, rather than left as they are.
-        let uppers = self.uppers(&ids)?;
-        pending::remove_all(self, &uppers)?;
-        for name in self.before_with(purging.contents)? {
-            self.drop_ref(&name)?;
-            purged.removed.push(name);
-        }
-        drop(view);
-        // With what is in it.
-        let view = self.view_with_new_cache()?;
-        let (superseded, left) = self.holders(&view, &ids)?;
-        for name in superseded {
-            self.drop_ref(&name)?;
-            purged.removed.push(name);
-            crate::failpoint!("purge.refs");
-        }
+        let removed = refs::delete(self.repository(), &leads.refs, durable)?;
+        crate::failpoint!("purge.removed");
+        self.forget_memo();
+        let view = self.view()?;
         self.make_missing(&view, now)?;
         crate::failpoint!("purge.pending");
-        purged.left = left;
-        for id in &ids {
-            projection::remove(self, id)?;
+        for target in &subjects.targets {
+            projection::remove(self, &target.id)?;
         }
         // Edits of hunks, and comments that quote them.
         private.remove(ANSWERS);
         crate::failpoint!("purge.files");
-        // Caches and objects that a repair has set aside, hunks that an editor was closed on: any of them
-        // may have it.
+        // Journals that a repair has set aside, hunks that an editor was closed on: any of them may have it.
         for name in ["broken", EDITED] {
             let Some(found) = private.inside(name)? else { continue };
             let path = found.path();
             std::fs::remove_dir_all(path).map_err(|error| Error::file("remove", path, &error))?;
         }
-        drop(view);
-        self.view_with_new_cache()?;
-        Ok(purged)
+        Ok(Purged { removed, left: leads.left })
     }
 
     /// What [`Store::purge`] would do, as far as can be told before.
     ///
     /// # Errors
-    /// `purge_not_own`; those of the store.
+    /// Those of the store.
     pub fn purge_outlook(
         &self,
-        view: &View,
+        view: &View<'_>,
         subjects: &Subjects,
         contents: &Contents,
     ) -> Result<Purged> {
-        let ids = subjects.require_own()?;
-        let mut purged = Purged::default();
-        let mut own = BTreeSet::new();
-        for affected in self.lanes_with(view, &ids)? {
-            own.insert(affected.lane.lane.clone());
-            purged.lanes.push(affected.begun());
-        }
-        let mut unwritten = Batch::new(&self.repository().repo);
-        for (name, _, new) in self.archives_without(&mut unwritten, &ids)? {
-            match new {
-                Some(_) => purged.archives.push(name),
-                None => purged.removed.push(name),
-            }
-        }
-        let (superseded, left) = self.holders(view, &ids)?;
-        purged.removed.extend(superseded);
-        for holder in left {
-            // What is the same lane goes on in the new epoch, too.
-            if own.contains(&holder.lane) {
-                purged.removed.push(holder.name)
-            } else {
-                purged.left.push(holder)
-            }
-        }
-        purged.removed.extend(self.before_with(contents)?);
-        purged.removed.retain(|name| purged.lanes.iter().all(|begun| begun.before != *name));
-        Ok(purged)
+        let leads = self.leads(view, subjects, contents)?;
+        Ok(Purged { removed: leads.names(), left: leads.left })
     }
 
-    /// The remote that the ref `name` was fetched from, and what follows in it.
-    pub fn fetched_from(&self, name: &str) -> Option<(String, String)> {
-        let remote = refs::remote_of(name)?;
-        let rest = name.strip_prefix(refs::REMOTES)?.strip_prefix(remote)?.strip_prefix('/')?;
-        Some((remote.to_owned(), rest.to_owned()))
-    }
-
-    /// The archives that hold something of purged proposals. Those that cannot be read are no matter of
-    /// this.
+    /// The proposals that were purged, here or by somebody whose tombstone was fetched, and of which something is
+    /// here.
     ///
     /// # Errors
-    /// If the refs or the cache cannot be read.
-    pub fn archives_of_purged(&self, view: &View) -> Result<Vec<String>> {
-        let ids: BTreeSet<ProposalId> =
-            view.purged()?.into_iter().map(|record| record.id).collect();
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let found = self.archives_with(&ids)?.into_iter();
-        Ok(found.filter(|held| held.is_readable).map(|held| held.name).collect())
-    }
-
-    /// The lanes whose history has something of `ids` and that go on without it: those that this clone
-    /// writes, and in front of them private ones that were copied here. Nobody else reads those, and no
-    /// reader here believes a purge that they have no part in, so a purge that was broken off goes on.
-    fn lanes_with(&self, view: &View, ids: &BTreeSet<ProposalId>) -> Result<Vec<Affected>> {
-        let mut found = Vec::new();
-        let written = view.lanes_written(self)?;
-        let mut lanes: BTreeMap<String, BTreeSet<ProposalId>> = BTreeMap::new();
-        for id in ids {
-            for name in self.holding(view, id)? {
-                lanes.entry(name).or_default().insert(id.clone());
+    /// If refs or a tombstone cannot be read.
+    pub fn purged_content(&self, view: &View<'_>) -> Result<Vec<Holder>> {
+        let mut found = BTreeMap::new();
+        for (thread, tip) in view.threads.tombstones()? {
+            let id = ProposalId::from_event(&thread.to_string());
+            let is_own = tip.source == Source::Own;
+            let (tips, _) = view.threads.found(&thread)?;
+            let mut names: BTreeSet<String> = tips.into_iter().map(|tip| tip.name).collect();
+            if is_own {
+                let name = format!("{}{id}", refs::PENDING);
+                names.extend(refs::target(self.repository(), &name)?.map(|_| name));
+                let projected = format!("{}/{id}", projection::DIRECTORY);
+                let mut trees = self.repository().work_trees().into_iter();
+                if trees.any(|top| top.join(&projected).symlink_metadata().is_ok()) {
+                    names.insert(projected);
+                }
+            }
+            if !names.is_empty() {
+                let holder = Holder { id, names: names.into_iter().collect(), is_own };
+                let kept: &mut Holder = found.entry(thread).or_insert(holder);
+                kept.is_own |= is_own;
             }
         }
-        let audience = Audience::Private;
-        for (name, ids) in &lanes {
-            let copied = refs::own_of(name).filter(|_| name.starts_with(refs::PRIVATE));
-            let Some(lane) = copied.filter(|lane| !written.iter().any(|own| own == lane)) else {
+        Ok(found.into_values().collect())
+    }
+
+    /// All that leads to the threads of `subjects`, whose `contents` a direct patch may have kept.
+    fn leads(&self, view: &View<'_>, subjects: &Subjects, contents: &Contents) -> Result<Leads> {
+        let ids: BTreeSet<ObjectId> = subjects.targets.iter().map(|target| target.thread).collect();
+        let named: BTreeSet<ProposalId> =
+            subjects.targets.iter().map(|target| target.id.clone()).collect();
+        let mut leads = Leads::default();
+        let mut chunks = BTreeSet::new();
+        for id in &ids {
+            for tip in view.threads.found(id)?.0 {
+                match tip.source {
+                    Source::Own => leads.refs.push((tip.name, Some(tip.id))),
+                    Source::Fetched { .. } | Source::Kept => leads.refs.push((tip.name, None)),
+                    Source::Closed | Source::ClosedElsewhere => _ = chunks.insert(tip.name),
+                }
+            }
+        }
+        let ledger = view.threads.ledger()?;
+        for chunk in ledger.chunks().iter().filter(|chunk| chunks.contains(&chunk.name)) {
+            if !chunk.is_own {
+                leads.left.push(chunk.name.clone());
                 continue;
-            };
-            let names = view.lanes.iter().map(|lane| lane.name.as_str());
-            if refs::newest(names, &audience, lane) == Some(name) {
-                let (audience, lane) = (audience.clone(), lane.to_owned());
-                let lane = OwnLane { audience, lane, name: name.clone() };
-                found.push(Affected { lane, ids: ids.clone(), is_copied: true });
+            }
+            let mut rest: BTreeMap<_, _> = ledger.entries(chunk)?.into_iter().collect();
+            rest.retain(|id, _| !ids.contains(id));
+            // With what was fetched of this clone's own directory.
+            let copies = ledger.names_of(&chunk.id).into_iter();
+            leads.refs.extend(copies.map(|name| (name, Some(chunk.id))));
+            leads.chunks.push((chunk.clone(), rest));
+        }
+        let mut others = self.before_with(&contents.blobs())?;
+        // They are missing then, which is repaired, rather than left as they are.
+        let uppers = self.uppers(&named)?;
+        others.extend(named.iter().chain(&uppers).map(|id| format!("{}{id}", refs::PENDING)));
+        refs::each(self.repository(), refs::BROKEN, |name, _| {
+            let of = |id: &str| name.rsplit('/').next().is_some_and(|last| last.starts_with(id));
+            if ids.iter().any(|id| of(&id.to_string())) || named.iter().any(|id| of(id.as_str())) {
+                others.push(name);
+            }
+        })?;
+        for name in others {
+            if let Some(tip) = refs::target(self.repository(), &name)? {
+                leads.refs.push((name, Some(tip)));
             }
         }
-        for lane in view.own_lanes(self).iter().filter(|own| written.contains(&own.lane)) {
-            if let Some(ids) = lanes.remove(&lane.name) {
-                found.push(Affected { lane: lane.clone(), ids, is_copied: false });
-            }
-        }
-        Ok(found)
+        Ok(leads)
     }
 
-    /// Removes a ref, and what git remembers of where it was.
-    fn drop_ref(&self, name: &str) -> Result<()> {
-        refs::remove(&self.repository().repo, &self.repository().common_dir, name)?;
-        self.drop_reflog(name)
+    /// The commit that stands for the thread `id` from now on.
+    fn tombstone(
+        &self,
+        batch: &mut Batch<'_>,
+        authority: &Authority,
+        now: DateTime<Utc>,
+        purging: &Purging<'_>,
+        id: &ObjectId,
+    ) -> Result<ObjectId> {
+        let event = Event {
+            actor: authority.actor().clone(),
+            agent: None,
+            clone: self.make_clone_id()?,
+            time: now,
+            data: Data::Purge(Purge {
+                thread: id.to_string(),
+                reason: purging.reason.to_owned(),
+                blob: purging.subjects.blob.clone(),
+                asked: false,
+                evidence: authority.evidence().clone(),
+            }),
+        };
+        let tree = batch.add_tree(&gix::objs::Tree::empty())?;
+        let headers = [("aye-event", event.to_line()?)];
+        let (who, seconds) = (&event.actor, now.timestamp());
+        super::trees::commit(batch, tree, &[], who, seconds, &headers, &format!("purge: {id}"))
     }
-
-    /// Removes what git remembers of where a ref was, which would keep what it led to.
-    fn drop_reflog(&self, name: &str) -> Result<()> {
-        let path = self.repository().common_dir.join("logs").join(name);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Error::file("remove", &path, &error))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// A lane that has something of proposals, and goes on without.
-struct Affected {
-    lane: OwnLane,
-    ids: BTreeSet<ProposalId>,
-    /// It is a private one that this clone does not write.
-    is_copied: bool,
-}
-
-impl Affected {
-    /// What it begins.
-    fn begun(&self) -> Begun {
-        let OwnLane { audience, lane, name } = self.lane.clone();
-        let is_copied = self.is_copied;
-        let epoch = refs::epoch_of(&name).unwrap_or(1) + 1;
-        let before = name;
-        Begun { name: audience.lane(&lane, epoch), before, lane, audience, epoch, is_copied }
-    }
-}
-
-fn busy(name: &str) -> Error {
-    Error::new(&codes::STORE_BUSY, format!("{name} was moved by another program"))
-        .hint("run the command again")
 }

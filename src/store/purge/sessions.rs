@@ -67,7 +67,7 @@ impl Store {
     fn session_blobs(&self, blobs: &BTreeSet<String>) -> Result<BTreeSet<(String, String)>> {
         let mut sessions = Vec::new();
         if !blobs.is_empty() {
-            refs::each(&self.repository().repo, refs::SESSION, |name, _| sessions.push(name))?;
+            refs::each(self.repository(), refs::SESSION, |name, _| sessions.push(name))?;
         }
         let mut found = BTreeSet::new();
         for name in sessions {

@@ -1,14 +1,14 @@
 //! What a purge is about: a proposal, or all that name a blob.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
-use gix::objs::Kind;
 
+use super::PurgeRecord;
 use crate::error::{Error, Result};
-use crate::proposal::{Event, ProposalId, codes, snapshot};
-use crate::repository::header;
-use crate::store::{PurgeRecord, Store, View, lists};
+use crate::proposal::{Data, ProposalId, codes, id};
+use crate::store::thread::Thread;
+use crate::store::{Store, View};
 
 /// Characters of a blob's id that have to be given at least.
 const SHORTEST: usize = 4;
@@ -18,16 +18,11 @@ const SHORTEST: usize = 4;
 pub struct Target {
     /// The proposal.
     pub id: ProposalId,
-    /// The whole id of its first event, hex.
-    pub first: String,
-    /// It begins in a lane that this clone writes, or was published in one. A lane that was copied here is
-    /// none.
-    pub is_own: bool,
-    /// Its owner has purged it already.
+    /// Its thread.
+    pub(super) thread: ObjectId,
+    /// It was purged here already, and something of it is here again, or still.
     pub record: Option<PurgeRecord>,
-    /// The lanes that have its first event, or a publication of it.
-    pub owners: Vec<String>,
-    /// The ids of the events about it, as it was looked at.
+    /// The events (hex) of the thread when it was looked at.
     events: BTreeSet<String>,
 }
 
@@ -40,99 +35,99 @@ pub struct Subjects {
     pub blob: Option<String>,
 }
 
-impl Subjects {
-    /// The proposals, each of this clone's own or purged by its owner.
-    ///
-    /// # Errors
-    /// `purge_not_own`.
-    pub(super) fn require_own(&self) -> Result<BTreeSet<ProposalId>> {
-        match self.targets.iter().find(|target| !target.is_own && target.record.is_none()) {
-            Some(target) => Err(target.not_own()),
-            None => Ok(self.targets.iter().map(|target| target.id.clone()).collect()),
+/// Calls `found` with every thread of a proposal that is here, open or closed, and can be read.
+///
+/// # Errors
+/// If the refs cannot be read.
+pub(super) fn each_proposal(view: &View<'_>, mut found: impl FnMut(&Thread)) -> Result<()> {
+    let mut ids = view.threads.ids()?;
+    let ledger = view.threads.ledger()?;
+    for chunk in ledger.chunks() {
+        ids.extend(ledger.entries(chunk).into_iter().flatten().map(|(id, _)| id));
+    }
+    for id in ids {
+        let Ok(thread) = view.threads.read(&id) else { continue };
+        if thread.history.first().is_some_and(|first| matches!(first.event.data, Data::Propose(_))) {
+            found(&thread);
         }
     }
+    Ok(())
 }
 
-impl Target {
-    /// That somebody else has to purge it.
-    pub fn not_own(&self) -> Error {
-        let (id, lanes) = (&self.id, self.owners.join(", "));
-        Error::new(
-            &codes::PURGE_NOT_OWN,
-            format!("{id} begins in lane {lanes}, which this clone does not write"),
-        )
-        .with("proposal_id", id.as_str())
-        .with("lanes", self.owners.clone())
-        .hint(format!(
-            "in the clone that writes it: aye purge {id} -m TEXT; where that is gone for good: \
-             aye help sharing"
-        ))
+/// The ids of the blobs (hex) that the events of `thread` name.
+fn blobs(thread: &Thread) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for stamped in thread.history.events() {
+        let data = &stamped.event.data;
+        let changes = data.changes().iter().flat_map(|change| [&change.before, &change.after]);
+        let written = data.written().iter().flat_map(|file| [&file.before, &file.after]);
+        found.extend(changes.chain(written).flatten().map(|entry| entry.id.clone()));
+        found.extend(stamped.event.list().map(|list| list.id.clone()));
+        let Some(papers) = &stamped.papers else { continue };
+        found.extend(papers.statement.manifest.iter().map(|named| named.id.clone()));
+        let records = papers.manifest.iter().flat_map(|manifest| manifest.records());
+        let written = records.map(|record| record.written());
+        let sides = written.flat_map(|file| [file.before, file.after]);
+        found.extend(sides.flatten().map(|entry| entry.id));
     }
+    found
 }
 
 impl Store {
     /// What `text` names: a proposal by its id or the beginning of it; or the blob of that id (at least
-    /// four characters), and then each proposal of this clone's own that names or attaches it.
+    /// four characters), and then each proposal that names it.
     ///
     /// # Errors
-    /// `invalid_id`, `proposal_not_found`, `ambiguous_id` with the candidates, `purge_not_own` where only
-    /// proposals of others name the blob.
-    pub fn purge_subjects(&self, view: &View, text: &str) -> Result<Subjects> {
-        let is_blob = text.len() >= SHORTEST
-            && text.len() <= self.repository().repo.object_hash().len_in_hex()
+    /// `invalid_id`, `proposal_not_found`, `ambiguous_id` with the candidates.
+    pub fn purge_subjects(&self, view: &View<'_>, text: &str) -> Result<Subjects> {
+        let digits = self.repository().repo().object_hash().len_in_hex();
+        let is_blob = (SHORTEST..=digits).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_hexdigit());
-        let by_id = view.resolve(text);
-        let blobs =
-            if is_blob { self.naming(view, &text.to_ascii_lowercase())? } else { Vec::new() };
-        let ambiguous = |candidates: Vec<String>| {
-            Error::new(
-                &codes::AMBIGUOUS_ID,
-                format!("'{text}' begins several ids: {}", candidates.join(", ")),
-            )
-            .with("candidates", candidates)
-            .hint("type more characters of the one you mean; a proposal's id begins with prop_")
+        let by_id = self.purge_target(view, text);
+        let naming = match is_blob {
+            true => naming(view, &text.to_ascii_lowercase())?,
+            false => BTreeMap::new(),
         };
-        let names: BTreeSet<&String> = blobs.iter().map(|(blob, _)| blob).collect();
-        match (by_id, names.len()) {
-            (Ok(id), 0) => Ok(Subjects { targets: vec![self.target(view, id)?], blob: None }),
-            (Err(_), 0) if text.len() == self.repository().repo.object_hash().len_in_hex() && is_blob => {
-                Err(Error::new(
-                    &codes::PROPOSAL_NOT_FOUND,
-                    format!("no proposal here names the blob {text}"),
-                )
-                .hint("direct patches keep no content, and the text of a plan stays; branches: git log --all --find-object"))
-            }
+        let ambiguous = |candidates: Vec<String>| {
+            let all = candidates.join(", ");
+            Error::new(&codes::AMBIGUOUS_ID, format!("'{text}' begins several ids: {all}"))
+                .with("candidates", candidates)
+                .hint("type more characters of the one you mean; a proposal's id begins with prop_")
+        };
+        match (by_id, naming.len()) {
+            (Ok(target), 0) => Ok(Subjects { targets: vec![target], blob: None }),
+            (Err(_), 0) if text.len() == digits && is_blob => Err(Error::new(
+                &codes::PROPOSAL_NOT_FOUND,
+                format!("no proposal here names the blob {text}"),
+            )
+            .hint("the text of a plan stays; direct patches: git log --all --find-object")),
             (Err(error), 0) => Err(error),
             (Err(_), 1) => {
-                let blob = names.first().map(|blob| (*blob).clone());
-                let ids: BTreeSet<ProposalId> = blobs.into_iter().map(|(_, id)| id).collect();
-                let all: Result<Vec<Target>> =
-                    ids.into_iter().map(|id| self.target(view, id)).collect();
-                let (own, others): (Vec<Target>, Vec<Target>) =
-                    all?.into_iter().partition(|target| target.is_own || target.record.is_some());
-                match others.first().filter(|_| own.is_empty()) {
-                    Some(other) => Err(other.not_own()),
-                    None => Ok(Subjects { targets: own, blob }),
-                }
+                let (blob, ids) = naming.into_iter().next().unwrap_or_default();
+                let targets: Result<Vec<Target>> =
+                    ids.iter().map(|id| target(view, *id, None)).collect();
+                Ok(Subjects { targets: targets?, blob: Some(blob) })
             }
-            (Ok(id), _) => {
-                let names = names.into_iter().cloned();
-                Err(ambiguous(std::iter::once(id.to_string()).chain(names).collect()))
+            (Ok(target), _) => {
+                let names = naming.into_keys();
+                Err(ambiguous(std::iter::once(target.id.to_string()).chain(names).collect()))
             }
-            (Err(_), _) => Err(ambiguous(names.into_iter().cloned().collect())),
+            (Err(_), _) => Err(ambiguous(naming.into_keys().collect())),
         }
     }
 
-    fn target(&self, view: &View, id: ProposalId) -> Result<Target> {
-        let record = view.purge_of(&id)?;
-        let own = view.lanes_written(self)?;
-        let (first, owners) = match &record {
-            Some(record) => (record.first.clone(), vec![record.lane.clone()]),
-            None => (view.proposal(&id)?.first_event, view.owners(&id)?),
+    /// The proposal that `text` names, or of one that was purged here what there is again.
+    fn purge_target(&self, view: &View<'_>, text: &str) -> Result<Target> {
+        let error = match view.resolve(text) {
+            Ok(id) => return target(view, view.whole(&id)?, None),
+            Err(error) => error,
         };
-        let is_own = owners.iter().any(|lane| own.contains(lane));
-        let events = view.log(Some(&id), None)?.into_iter().map(|entry| entry.stamped.id).collect();
-        Ok(Target { id, first, is_own, record, owners, events })
+        let Ok(prefix) = id::normalize(text) else { return Err(error) };
+        let mut records = view.purged()?.into_iter();
+        let record = records.find(|record| id::begins(&prefix, &record.thread)).ok_or(error)?;
+        let thread = ObjectId::from_hex(record.thread.as_bytes());
+        let thread = thread.map_err(|_| Error::bug("a tombstone has no id"))?;
+        target(view, thread, Some(record))
     }
 
     /// Refuses where something was said of `subjects`, or another one names the blob, since they were looked at:
@@ -140,19 +135,17 @@ impl Store {
     ///
     /// # Errors
     /// `revised_meanwhile`, `changed_since_shown`; if the cache cannot be read.
-    pub(super) fn require_as_shown(&self, view: &View, subjects: &Subjects) -> Result<()> {
-        for shown in &subjects.targets {
-            let id = &shown.id;
-            let now = self.target(view, id.clone())?;
+    pub(super) fn require_as_shown(&self, view: &View<'_>, subjects: &Subjects) -> Result<()> {
+        for shown in subjects.targets.iter().filter(|target| target.record.is_none()) {
+            let (id, now) = (&shown.id, target(view, shown.thread, None)?);
             let is_known = |event: &String| shown.events.contains(event);
-            if now.record.is_some() || now.events.iter().all(is_known) {
+            if now.events.iter().all(is_known) {
                 continue;
             }
-            let error = if is_known(&view.proposal(id)?.current().event) {
-                Error::new(
-                    &codes::CHANGED_SINCE_SHOWN,
-                    format!("{id} is not as it was shown: something new was said of it"),
-                )
+            let current = view.proposal(id).ok().map(|proposal| proposal.current().event.clone());
+            let error = if current.as_ref().is_none_or(is_known) {
+                let why = format!("{id} is not as it was shown: something new was said of it");
+                Error::new(&codes::CHANGED_SINCE_SHOWN, why)
             } else {
                 Error::new(&codes::REVISED, format!("{id} was revised while you looked at it"))
             };
@@ -161,9 +154,9 @@ impl Store {
                 .hint(format!("nothing was purged; look again: aye show {id}")));
         }
         let Some(blob) = &subjects.blob else { return Ok(()) };
-        for (_, id) in self.naming(view, blob)? {
-            let is_shown = subjects.targets.iter().any(|shown| shown.id == id);
-            if !is_shown && self.target(view, id.clone())?.is_own {
+        for thread in naming(view, blob)?.into_values().flatten() {
+            if subjects.targets.iter().all(|shown| shown.thread != thread) {
+                let id = ProposalId::from_event(&thread.to_string());
                 let message = format!("{id} names blob {blob:.12} since it was looked for");
                 return Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
                     .with("proposal_id", id.as_str())
@@ -172,59 +165,23 @@ impl Store {
         }
         Ok(())
     }
-
-    /// The blobs whose ids begin with `prefix`, each with a proposal of which an event names it: in its
-    /// own text, in its list of changes, in its statement, or in the manifest of that.
-    fn naming(&self, view: &View, prefix: &str) -> Result<Vec<(String, ProposalId)>> {
-        let mut found = BTreeSet::new();
-        view.each_body(|proposal, id, body| {
-            let mut add = |bytes: &[u8]| {
-                for name in ids(bytes, prefix) {
-                    found.insert((name.to_owned(), proposal.to_owned()));
-                }
-            };
-            add(id.as_bytes());
-            add(body);
-            let Ok(event) = Event::from_bytes(body) else { return };
-            let list = event.list().map(|list| list.id.clone());
-            let statement = event.data.statement().map(|named| named.id.clone());
-            for id in list.into_iter().chain(statement) {
-                if let Ok(bytes) = self.blob(&id) {
-                    add(&bytes);
-                    let manifest = snapshot::manifest(&bytes).map(|named| self.blob(&named.id));
-                    if let Some(Ok(manifest)) = manifest {
-                        add(&manifest);
-                    }
-                }
-            }
-        })?;
-        // Other ids may stand there: of commits, and of nothing.
-        let mut known: BTreeSet<String> = found.iter().map(|(id, _)| id.clone()).collect();
-        known.retain(|id| {
-            let id = ObjectId::from_hex(id.as_bytes());
-            id.is_ok_and(|id| {
-                header(&self.repository().repo, id).map_or(true, |(kind, _)| kind == Kind::Blob)
-            })
-        });
-        let found = found.into_iter().filter(|(id, _)| known.contains(id));
-        found.map(|(blob, id)| Ok((blob, ProposalId::parse(&id)?))).collect()
-    }
-
-    /// An event with its list of changes, where that is here.
-    pub(super) fn inflated(&self, body: &[u8]) -> Option<Event> {
-        let mut event = Event::from_bytes(body).ok()?;
-        let _ = lists::inflate(&self.repository().repo, &mut event);
-        Some(event)
-    }
 }
 
-/// The words of `bytes` that are ids of objects and begin with `prefix`.
-fn ids<'b>(bytes: &'b [u8], prefix: &str) -> impl Iterator<Item = &'b str> {
-    let words = bytes.split(|b| !b.is_ascii_alphanumeric());
-    let words = words.filter_map(|word| std::str::from_utf8(word).ok());
-    words.filter(move |word| {
-        matches!(word.len(), 40 | 64)
-            && word.starts_with(prefix)
-            && word.bytes().all(|b| b.is_ascii_hexdigit())
-    })
+/// The thread that is to be purged. One that cannot be read is purged all the same.
+fn target(view: &View<'_>, thread: ObjectId, record: Option<PurgeRecord>) -> Result<Target> {
+    let read = view.threads.read(&thread).ok();
+    let events = read.iter().flat_map(|thread| thread.history.events());
+    let events = events.map(|stamped| stamped.id.clone()).collect();
+    Ok(Target { id: view.name(&thread), thread, record, events })
+}
+
+/// The blobs whose ids begin with `prefix`, each with the threads that name it.
+fn naming(view: &View<'_>, prefix: &str) -> Result<BTreeMap<String, BTreeSet<ObjectId>>> {
+    let mut found: BTreeMap<String, BTreeSet<ObjectId>> = BTreeMap::new();
+    each_proposal(view, |thread| {
+        for blob in blobs(thread).into_iter().filter(|blob| blob.starts_with(prefix)) {
+            found.entry(blob).or_default().insert(thread.id);
+        }
+    })?;
+    Ok(found)
 }

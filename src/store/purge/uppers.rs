@@ -37,10 +37,10 @@ impl Store {
     ///
     /// # Errors
     /// If objects or refs cannot be written; those of the view.
-    pub(super) fn make_missing(&self, view: &View, now: DateTime<Utc>) -> Result<()> {
-        let (made, due) = (pending::targets(self)?, view.fetched(usize::MAX));
+    pub(super) fn make_missing(&self, view: &View<'_>, now: DateTime<Utc>) -> Result<()> {
+        let (made, due) = (pending::targets(self)?, view.due(now, usize::MAX)?);
         for Summary { id, .. } in view.proposals(&Filter::pending(), now)? {
-            if made.contains_key(&id) || due.contains(&id) {
+            if made.contains_key(&id) || due.contains(&view.whole(&id)?) {
                 continue;
             }
             let proposal = view.proposal(&id)?;

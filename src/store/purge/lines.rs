@@ -1,0 +1,133 @@
+//! Lines of purged private proposals, without the text itself.
+//!
+//! A purge removes what a proposal said, and with it the reason why a line of a file is not for everybody. Where
+//! such a line stands in the work tree still, the next proposal, apply or publication would take it along. So the
+//! file `purged` in aye's own directory keeps salted hashes of the lines that they brought: the salt, and then 16
+//! hex digits a line. It never leaves this clone.
+
+use std::collections::{BTreeSet, HashSet};
+
+use bstr::ByteSlice as _;
+
+use super::Subjects;
+use crate::beneath;
+use crate::changeset::RepoPath;
+use crate::error::Result;
+use crate::private::Directory;
+use crate::store::{Space, Store, View};
+
+const FILE: &str = "purged";
+
+/// Most lines that are remembered: some two megabytes.
+const MOST: usize = 100_000;
+
+/// The lines of purged private proposals, by their hashes.
+#[derive(Debug, Default)]
+pub(in crate::store) struct PurgedLines {
+    salt: String,
+    known: BTreeSet<String>,
+}
+
+impl PurgedLines {
+    /// What is remembered here.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe`; if the file cannot be read.
+    pub(in crate::store) fn read(private: &Directory) -> Result<Self> {
+        let Some(bytes) = private.read(FILE)? else { return Ok(Self::default()) };
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines = text.lines();
+        let salt = lines.next().unwrap_or_default().to_owned();
+        let known = lines.take(MOST).map(str::to_owned).collect();
+        Ok(Self { salt, known })
+    }
+
+    /// Whether one of `lines` of the file at `path` was private.
+    pub(in crate::store) fn has<'l>(
+        &self,
+        path: &RepoPath,
+        mut lines: impl Iterator<Item = &'l [u8]>,
+    ) -> bool {
+        !self.known.is_empty() && lines.any(|line| self.known.contains(&self.hash(path, line)))
+    }
+
+    /// True where nothing is remembered.
+    pub(in crate::store) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    fn hash(&self, path: &RepoPath, line: &[u8]) -> String {
+        let mut hash =
+            crate::sha256::hex(&[self.salt.as_bytes(), path.as_bstr(), line].join(&b"\n"[..]));
+        hash.truncate(16);
+        hash
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut text = format!("{}\n", self.salt);
+        self.known.iter().for_each(|hash| text += &format!("{hash}\n"));
+        text.into_bytes()
+    }
+}
+
+/// The lines of `new` that `old` has not, without spaces around them; empty ones are none.
+fn brought<'t>(old: &[u8], new: &'t [u8]) -> HashSet<&'t [u8]> {
+    let known: HashSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
+    let lines = new.lines().map(<[u8]>::trim);
+    lines.filter(|line| !line.is_empty() && !known.contains(line)).collect()
+}
+
+/// Whether a line is more than signs: a bracket stands in every file.
+fn says_something(line: &[u8]) -> bool {
+    line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80)
+}
+
+impl Store {
+    /// Remembers the lines that private `subjects`, which are about to be purged, brought. What cannot be read any
+    /// more is not remembered.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(super) fn remember_purged(
+        &self,
+        private: &Directory,
+        view: &View<'_>,
+        subjects: &Subjects,
+    ) -> Result<()> {
+        let mut proposals = Vec::new();
+        for target in subjects.targets.iter().filter(|target| target.record.is_none()) {
+            if view.space(&target.id)? == Space::Private {
+                proposals.extend(view.proposal(&target.id).ok());
+            }
+        }
+        let changes = proposals.iter().flat_map(|proposal| &proposal.revisions);
+        let changes = changes.flat_map(|revision| &revision.changes);
+        let brought = changes
+            .map(|change| (&change.path, (self.side(&change.before), self.side(&change.after))));
+        remember(private, brought)
+    }
+}
+
+/// A file, and its content before and after.
+type Change<'s> = (&'s RepoPath, (Vec<u8>, Vec<u8>));
+
+/// Remembers the lines that `changes` bring.
+fn remember<'s>(private: &Directory, changes: impl Iterator<Item = Change<'s>>) -> Result<()> {
+    let mut lines = PurgedLines::read(private)?;
+    if lines.salt.is_empty() {
+        lines.salt = format!("{:016x}{:016x}", beneath::random(), beneath::random());
+    }
+    let before = lines.known.len();
+    for (path, (old, new)) in changes {
+        for line in brought(&old, &new).into_iter().filter(|line| says_something(line)) {
+            if lines.known.len() < MOST {
+                lines.known.insert(lines.hash(path, line));
+            }
+        }
+    }
+    if lines.known.len() == before {
+        Ok(())
+    } else {
+        private.replace(FILE, &lines.to_bytes(), true)
+    }
+}
