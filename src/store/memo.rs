@@ -485,7 +485,7 @@ impl Store {
     /// Removes the memo: the next command makes it again from the commits.
     pub fn forget_memo(&self) {
         if let Ok(Some(private)) = self.repository().private() {
-            [OPEN, DECIDED].map(|name| private.remove(name));
+            [OPEN, DECIDED].iter().for_each(|name| private.remove(name));
         }
     }
 }

@@ -748,7 +748,7 @@ pub struct Patched {
 }
 
 // Events.
-impl<'s> View<'s> {
+impl View<'_> {
     /// Events, newest first: of one thread or of all.
     ///
     /// # Errors
@@ -763,7 +763,7 @@ impl<'s> View<'s> {
 
     /// The same in pages of at most [`PAGE`] events. A thread is read when its newest event is the next one, so
     /// that the last few events of many threads cost few threads.
-    pub fn log_pages(&self, id: Option<&ProposalId>, limit: Option<usize>) -> LogPages<'_, 's> {
+    pub fn log_pages(&self, id: Option<&ProposalId>, limit: Option<usize>) -> LogPages<'_> {
         let left = limit.unwrap_or(usize::MAX);
         let threads = || -> Result<BinaryHeap<Head>> {
             if let Some(id) = id {
@@ -841,8 +841,8 @@ impl<'s> View<'s> {
 }
 
 /// The pages of [`View::log_pages`].
-pub struct LogPages<'v, 's> {
-    view: &'v View<'s>,
+pub struct LogPages<'v> {
+    view: &'v View<'v>,
     is_of_one: bool,
     /// How many events may still come.
     left: usize,
@@ -877,7 +877,7 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-impl LogPages<'_, '_> {
+impl LogPages<'_> {
     /// The next event.
     fn entry(&mut self) -> Option<Result<LogEntry>> {
         loop {
@@ -904,7 +904,7 @@ impl LogPages<'_, '_> {
     }
 }
 
-impl Iterator for LogPages<'_, '_> {
+impl Iterator for LogPages<'_> {
     type Item = Result<Vec<LogEntry>>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -67,7 +67,7 @@ impl<'s> View<'s> {
 
     /// Whether no ref has moved since.
     pub fn is_current(&self) -> bool {
-        self.threads.is_current().unwrap_or_default()
+        self.threads.is_current()
     }
 
     /// The state of all refs: two views with the same one answer alike.
