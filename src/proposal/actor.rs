@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::words::words;
+
 /// Who recorded an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
@@ -64,28 +66,19 @@ impl AgentRun {
     }
 }
 
-/// Person, agent or build machine. One Unix account cannot prove which; see the README's limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActorKind {
-    /// A person.
-    Human,
-    /// A coding agent.
-    Agent,
-    /// A build machine.
-    Ci,
+words! {
+    /// Person, agent or build machine. One Unix account cannot prove which; see the README's limits.
+    pub enum ActorKind {
+        /// A person.
+        Human = "human",
+        /// A coding agent.
+        Agent = "agent",
+        /// A build machine.
+        Ci = "ci",
+    }
 }
 
 impl ActorKind {
-    /// The word used in events and output.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Human => "human",
-            Self::Agent => "agent",
-            Self::Ci => "ci",
-        }
-    }
-
     /// What stands before the name of what is not a person.
     pub fn title(self) -> &'static str {
         match self {

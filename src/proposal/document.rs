@@ -48,6 +48,10 @@ pub struct Document {
     /// Who sees it: `shared`, or `private` to this clone. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space: Option<&'static str>,
+    /// The clone that it was proposed in.
+    pub clone: String,
+    /// The whole id of its first event, which names its refs.
+    pub thread: String,
     /// What deserves a second look while it is pending, and where. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<marks::Mark>,
@@ -78,6 +82,9 @@ pub struct Document {
     /// Events that do not count, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
+    /// Refs of its thread that are not read, and why. Absent in `proposal.yaml`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<SetAside>,
     /// What a reviewer wants changed.
     pub changes_requested: Option<Request>,
     /// Every request for changes, those that a revision has answered included, oldest first.
@@ -131,6 +138,17 @@ pub struct Skipped {
     pub event: String,
     /// Why, in words.
     pub why: &'static str,
+}
+
+/// A ref that is not read.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SetAside {
+    /// Its name.
+    pub name: String,
+    /// A stable code.
+    pub code: &'static str,
+    /// Why, in words.
+    pub why: String,
 }
 
 /// One file of a proposal.
@@ -386,6 +404,9 @@ impl Document {
             on: current.on.clone(),
             stands_on: Vec::new(),
             space: None,
+            clone: proposal.clone.clone(),
+            thread: proposal.first_event.clone(),
+            set_aside: Vec::new(),
             marks: Vec::new(),
             proposed_by: proposal.proposed_by.clone(),
             created_at: timestamp(proposal.created_at),

@@ -22,6 +22,7 @@ use super::event::{FileOutcome, Subject, Written, is_id, is_sha256};
 use super::{ChangeRecord, Entry, MEMORY, codes};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
+use crate::words::words;
 
 /// Largest manifest that is read, in bytes: 64 MiB.
 pub const MAX_BYTES: usize = MAX_LIST;
@@ -106,26 +107,16 @@ impl ApprovedAs {
     }
 }
 
-/// What becomes of changes that the file held before and that are not the proposal's: `base` and
-/// `now` differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Residue {
-    /// There are none.
-    None,
-    /// They were shown and approved too: `base` to `after` is approved.
-    Taken,
-    /// They are not approved: only `now` to `after` is.
-    NotTaken,
-}
-
-impl Residue {
-    /// The word in the manifest.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Taken => "taken",
-            Self::NotTaken => "not_taken",
-        }
+words! {
+    /// What becomes of changes that the file held before and that are not the proposal's: `base` and
+    /// `now` differ.
+    pub enum Residue {
+        /// There are none.
+        None = "none",
+        /// They were shown and approved too: `base` to `after` is approved.
+        Taken = "taken",
+        /// They are not approved: only `now` to `after` is.
+        NotTaken = "not_taken",
     }
 }
 
@@ -282,12 +273,7 @@ fn record(bytes: &[u8]) -> Option<Record> {
         now: side(now)?,
         after: side(after)?,
         outcome: ApprovedAs::parse(outcome)?,
-        residue: match residue {
-            "none" => Residue::None,
-            "taken" => Residue::Taken,
-            "not_taken" => Residue::NotTaken,
-            _ => return None,
-        },
+        residue: Residue::parse(residue)?,
     })
 }
 

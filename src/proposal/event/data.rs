@@ -10,6 +10,7 @@ use super::{ChangeRecord, Entry, times};
 use crate::changeset::RepoPath;
 use crate::proposal::statement::Target;
 use crate::proposal::{Actor, ProposalId};
+use crate::words::words;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -129,26 +130,15 @@ pub struct On {
     pub revision: String,
 }
 
-/// What a proposal is about.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Subject {
-    /// Files of the repository.
-    #[default]
-    Code,
-    /// The project's memory.
-    Memory,
-}
-
-impl Subject {
-    /// The word used in events and output.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Code => "code",
-            Self::Memory => "memory",
-        }
+words! {
+    /// What a proposal is about.
+    #[derive(Default)]
+    pub enum Subject {
+        /// Files of the repository.
+        #[default]
+        Code = "code",
+        /// The project's memory.
+        Memory = "memory",
     }
 }
 

@@ -32,22 +32,20 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<DateTime
 pub(super) mod optional {
     use super::*;
 
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Time(#[serde(with = "super")] DateTime<Utc>);
+
     pub(crate) fn serialize<S: Serializer>(
         time: &Option<DateTime<Utc>>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        match time {
-            Some(time) => super::serialize(time, serializer),
-            None => serializer.serialize_none(),
-        }
+        serde::Serialize::serialize(&time.map(Time), serializer)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<DateTime<Utc>>, D::Error> {
-        let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
-        let time = parse(&text);
-        time.map(Some).ok_or_else(|| D::Error::custom(format_args!("'{text}' is not a time")))
+        Ok(Option::<Time>::deserialize(from)?.map(|time| time.0))
     }
 }
 
