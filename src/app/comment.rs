@@ -102,7 +102,7 @@ pub fn comment(
         let reason = (!text.is_empty() && !is_about_a_place).then_some(text.as_str());
         let word = Word::RequestChanges;
         let besides = Besides { reason, comments: &comments, ..Besides::default() };
-        verdict::say(store, &authority, *now, proposals, &word, &besides)?;
+        verdict::say(store, &authority, *now, proposals, word, &besides)?;
     } else {
         comment_id = store.write(&caller.actor, *now, |writer| {
             let proposal = writer.view.proposal(&proposal.id)?;

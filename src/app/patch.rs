@@ -74,7 +74,7 @@ pub fn run<R>(
     if !(request.propose || request.dry_run || in_session) {
         // Before files are written of which nothing could be recorded, let alone undone.
         store.require_no_trial()?;
-        store.require_lane()?;
+        store.require_clone()?;
         let holds = rules::is_gated(session.caller.class(), request.attended);
         gate = repository.gate()?.filter(|_| holds).or(request.gate);
     }

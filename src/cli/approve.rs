@@ -81,7 +81,7 @@ pub struct Item {
 /// those of [`decide::approve()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let view = store.look()?;
+    let view = store.view()?;
     let proposals = args.which.pending(context, &view)?;
     if args.yes {
         args.which.require_named_revisions(&view, &proposals, true)?;

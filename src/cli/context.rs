@@ -27,7 +27,7 @@ pub struct Context {
     pub quiet: bool,
     /// Whether long output may go through a pager.
     pub pager: bool,
-    /// What this run has met in lanes of other clones.
+    /// The refs and threads that this run could not read.
     pub(super) notices: Notices,
     /// Whether this run has written objects.
     pub(super) upkeep: Upkeep,

@@ -71,7 +71,7 @@ impl Context {
             store.in_trial();
         }
         if self.caller(store.repository()).actor.kind == ActorKind::Ci {
-            store.write_only_to(store.repository().trusted_config("aye.lane"))?;
+            store.write_only_as(store.repository().trusted_config("aye.clone"))?;
         }
         store.repository().share();
         self.settle(&store);
@@ -158,7 +158,7 @@ impl Context {
     }
 
     /// Refuses an agent what a person alone does to this clone and to what holds agents to the gate: to
-    /// `what`, as in "fold lanes". `command` is what a person types.
+    /// `what`, as in "close threads". `command` is what a person types.
     ///
     /// # Errors
     /// `human_approval_required`.

@@ -73,8 +73,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if is_pending {
         filter.limit = None;
     }
-    // In one look: what is listed may be purged in the next moment.
-    let view = store.look()?;
+    let view = store.view()?;
     let summaries = view.proposals(&filter, context.now)?;
     if usual && summaries.is_empty() && view.contested(context.now)?.is_empty() {
         idle::stamp(context, &store, &view);
@@ -85,7 +84,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if let Some(limit) = limit.filter(|_| is_pending) {
         summaries.truncate(limit);
     }
-    view.release();
     print(context, Some(&store), &Found { status: args.status, summaries, marks, purged })
 }
 

@@ -24,7 +24,7 @@ use crate::text::escape;
   aye log
   aye log m4k8
   aye log -- src/app.ts           proposals and direct patches that change this file
-  git log refs/aye/log/<lane>     the same, with git alone")]
+  git log refs/aye/p/<thread>     one of them, with git alone")]
 pub struct Args {
     /// Only this proposal; any unique beginning of its id.
     #[arg(value_name = "ID")]
@@ -119,13 +119,10 @@ fn cells(entry: &LogEntry, now: DateTime<Utc>) -> [Cell; 6] {
     let item = LogItem::from(entry);
     let first = item.text.as_deref().unwrap_or("").lines().next().unwrap_or("").to_owned();
     let event = &entry.stamped.event;
-    let (by, actor_kind) = match event.data {
-        // Nobody decides that; whoever wrote next has recorded it.
-        Data::Expire(_) => ("-".to_owned(), "-"),
-        _ => (escape::name(&item.by), item.actor_kind.as_str()),
-    };
+    let (by, actor_kind) = (escape::name(&item.by), item.actor_kind.as_str());
     let what = match event.data {
         Data::Check(_) => "try",
+        Data::Decision(_) if item.is_mark() => "mark",
         _ => item.kind.as_str(),
     };
     [

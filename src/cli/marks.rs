@@ -12,7 +12,7 @@ use crate::render::age;
 use crate::render::overview::{Group, Row};
 use crate::render::style::Role;
 use crate::review::model::Intent;
-use crate::store::{Audience, Summary};
+use crate::store::{Space, Summary};
 use crate::text::escape;
 
 /// What runs out within this time is marked, and counted as expiring.
@@ -82,13 +82,8 @@ pub fn of(
     if summary.contested {
         add(Role::Warn, "contested".into());
     }
-    match &summary.audience {
-        Audience::Default => {}
-        Audience::Private => add(Role::Dim, "private".into()),
-        Audience::Remote(remote) => add(Role::Dim, format!("for {}", escape::name(remote))),
-    }
-    if let Some(version) = &summary.needs {
-        add(Role::Warn, format!("needs aye >= {}", escape::line(version)));
+    if summary.space == Space::Private {
+        add(Role::Dim, "private".into());
     }
     if let Some(related) = marks.relations(&summary.id) {
         let more = |count: usize| if count > 1 { format!("+{}", count - 1) } else { String::new() };

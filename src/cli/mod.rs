@@ -159,7 +159,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         None => overview::run(&mut context),
     };
     let done = done.map_err(|error| context.name_sandbox(error));
-    context.warn_of_lanes();
+    context.warn_of_threads();
     context.upkeep.start(context.clock());
     context.notify();
     let exit = match done {

@@ -91,7 +91,7 @@ impl Pending {
             return Ok(Self::default());
         }
         let store = context.store()?;
-        let view = store.look()?;
+        let view = store.view()?;
         let mut summaries = pending(&view, context)?;
         // Without a list of them nobody sees what each of them touches.
         let mut marks = if is_listed {

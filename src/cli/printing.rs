@@ -118,8 +118,8 @@ impl Context {
         let _ = writeln!(io::stderr(), "{}", output::wrapped(line, columns));
     }
 
-    /// Warns of lanes of other clones that could not be read as they should be, once each.
-    pub(super) fn warn_of_lanes(&self) {
+    /// Warns of threads and refs that could not be read as they should be, once for each kind.
+    pub(super) fn warn_of_threads(&self) {
         for line in self.notices.take_lines() {
             self.note(&format!("warning: {}", escape::line(&line)));
         }

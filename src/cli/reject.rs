@@ -6,17 +6,15 @@ use serde::Serialize;
 use super::asking::Asking;
 use super::which::Batch;
 use super::{Context, Format, pager, show};
-use crate::changeset::entry::entries;
-use crate::changeset::hunks::Counts;
 use crate::decide::verdict::{self, Besides, Word};
 use crate::decide::{self, Seen};
 use crate::error::{Exit, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::event::InputForm;
 use crate::proposal::rules::Verb;
-use crate::proposal::{Data, Proposal, ProposalId, Status};
+use crate::proposal::{Proposal, Status};
 use crate::render::diff;
-use crate::store::{Store, View};
+use crate::store::Store;
 use crate::text::escape;
 
 /// Reject pending proposals, with a reason that the proposer can read back.
@@ -71,10 +69,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
     let proposals = args.which.pending(context, &store, &view)?;
-    let seen = Seen::now(&store, &view)?;
+    let seen = Seen::now(&view, proposals.iter().map(|proposal| &proposal.id))?;
     let is_group = proposals.len() > 1 || args.which.is_filter();
     let group = is_group.then(|| decide::group::of_reject(&proposals));
-    let withdraws = verdict::withdraws(&store, &context.caller(store.repository()), &proposals)?;
+    let withdraws = verdict::withdraws(&store, &context.caller(store.repository()), &proposals);
     if args.yes || withdraws {
         args.which.refuse_unnamed("aye reject", &proposals)?;
         args.which.several.require_named_revisions(&view, &proposals, false)?;
@@ -89,9 +87,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let by_flag = context.by_flag(&store, &asking)?;
     let asks = by_flag.is_none();
-    let mut unshown = Vec::new();
     if asks {
-        unshown = present(context, &store, &proposals)?;
+        present(context, &store, &proposals);
     }
     let authority = context.asked(&store, &asking, by_flag)?;
     let reason = match args.reason {
@@ -103,12 +100,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let (Some(authority), Some(reason)) = (authority, reason) else {
         return context.declined("nothing rejected");
     };
-    let (now, word) = (context.now, if withdraws { &Word::Withdraw } else { &Word::Reject });
+    let (now, word) = (context.now, if withdraws { Word::Withdraw } else { Word::Reject });
     let besides = Besides {
         reason: reason.as_deref(),
         seen: Some(&seen),
         group: group.as_deref(),
-        unshown_lines: &unshown,
         ..Besides::default()
     };
     verdict::say(&store, &authority, now, &proposals, word, &besides)?;
@@ -137,32 +133,22 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         answer.proposals.iter().zip(&proposals).map(line).collect()
     })?;
     let view = store.view()?;
-    for Proposal { id, .. } in &proposals {
-        if context.format.is_none() && is_from_work_tree(&view, id)? {
+    for Proposal { id, .. } in proposals.iter().filter(|it| it.form == InputForm::Worktree) {
+        // Its text was taken out of the work tree, where its author may miss it.
+        if context.format.is_none() {
             context.note(&format!("the text is kept: aye diff {id} --patch | git apply"));
         }
     }
     Ok(Exit::Done)
 }
 
-/// Whether the text was taken out of the work tree, where its author may miss it.
-fn is_from_work_tree(view: &View, id: &ProposalId) -> Result<bool> {
-    let log = view.log(Some(id), None)?;
-    Ok(log.iter().any(|entry| match &entry.stamped.event.data {
-        Data::Propose(propose) => propose.form == InputForm::Worktree,
-        _ => false,
-    }))
-}
-
 /// Most lines of a diff that stand before the question.
 const SHORT: usize = 40;
 
-/// Who proposes what and why; and the diff where it is short. Returns for each how many changed lines
-/// were not on the screen.
-fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) -> Result<Vec<u64>> {
+/// Who proposes what and why; and the diff where it is short.
+fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) {
     let options = pager::options(context, store.repository());
-    let mut unshown = vec![0; proposals.len()];
-    for (proposal, unshown) in proposals.iter().zip(&mut unshown) {
+    for proposal in proposals {
         let mut text = format!("{}\n{}", proposal.id, show::who_and_why(proposal, context.now));
         if let Ok(changeset) = store.changeset(&proposal.current().changes) {
             let changeset = store.repository().with_sources(changeset.into_changes());
@@ -172,12 +158,8 @@ fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) -> Resu
             } else {
                 text += &diff::stat(&changeset, &options.palette, options.columns);
                 text += &format!("  all of it: aye diff {}\n", proposal.id);
-                let mut counts = Counts::default();
-                entries(&changeset).iter().for_each(|entry| counts += entry.counts());
-                *unshown = u64::try_from(counts.added + counts.removed).unwrap_or(u64::MAX);
             }
         }
         context.note(text.trim_end());
     }
-    Ok(unshown)
 }

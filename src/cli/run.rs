@@ -76,7 +76,7 @@ impl From<Base> for tree::Base {
 /// not change its status.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store_to_edit()?;
-    store.require_lane()?;
+    store.require_clone()?;
     let home = Home::make(store.repository().common_dir(), &context.state_directory()?)?;
     ending::finish(store.repository(), &home);
     strays::expire(&home, context.now);

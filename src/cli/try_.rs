@@ -29,7 +29,7 @@ use crate::text::escape;
 /// runs there, and the work tree is removed again, whatever happens. aye ends with the command's
 /// own exit status and records it on the proposal, where list, show and review display it.
 ///
-/// Where nothing can be recorded (CI without a lane), --result FILE writes the result to a file that
+/// Where nothing can be recorded (CI without aye.clone), --result FILE writes the result to a file that
 /// `aye try --import FILE` records in another clone, by whoever ran it and imported by you: nothing in the file
 /// proves where it comes from.
 ///
@@ -134,8 +134,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     }
     let mut recorded = false;
-    // The file is what stands for the record where there is no lane.
-    let has_place = !wants_file || store.require_lane().is_ok();
+    // The file is what stands for the record where there is no clone to record it for.
+    let has_place = !wants_file || store.require_clone().is_ok();
     if !args.no_record && !ended.interrupted && has_place {
         match trial::record(&session, &proposal, &result) {
             Ok(()) => recorded = true,

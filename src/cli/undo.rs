@@ -70,14 +70,15 @@ pub struct Args {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
-    let seen = Seen::now(&store, &view)?;
-    let proposal = match args.id.as_deref() {
+    let found = match args.id.as_deref() {
         Some(id) if decide::patch::is_id(id) => return patch::undo(context, &store, id, &args),
-        Some(id) => view.find(id)?,
-        None => match <[Proposal; 1]>::try_from(several::last(context, &store, &view)?) {
-            Ok([one]) => one,
-            Err(all) => return several::undo(context, &store, &all, &seen, args.dry_run),
-        },
+        Some(id) => vec![view.find(id)?],
+        None => several::last(context, &store, &view)?,
+    };
+    let seen = Seen::now(&view, found.iter().map(|proposal| &proposal.id))?;
+    let proposal = match <[Proposal; 1]>::try_from(found) {
+        Ok([one]) => one,
+        Err(all) => return several::undo(context, &store, &all, &seen, args.dry_run),
     };
     drop(view);
     let is_no = args.rejection || is_no(&proposal);
@@ -109,15 +110,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return context.declined("nothing undone");
     };
     let outcome = if is_no {
-        reopen(context, &store, &authority, &proposal, &seen)?
+        take_back(context, &store, &authority, &proposal, &seen)?
     } else {
         put_back(context, &store, &authority, &proposal, &seen, shown)?
     };
     outcome.emit(context)
 }
 
-/// Makes a rejected proposal pending again.
-fn reopen(
+/// Takes a rejection, or a request for changes, back.
+fn take_back(
     context: &Context,
     store: &Store,
     authority: &Authority,
@@ -126,7 +127,7 @@ fn reopen(
 ) -> Result<Outcome> {
     let proposals = std::slice::from_ref(proposal);
     let besides = Besides { seen: Some(seen), ..Besides::default() };
-    verdict::say(store, authority, context.now, proposals, &Word::Reopen, &besides)?;
+    verdict::say(store, authority, context.now, proposals, Word::TakeBack, &besides)?;
     let again = again(context, store, proposal)?;
     Ok(Outcome { answer: Answer::undone(proposal, &[], None, again.status), again, is_no: true })
 }
@@ -166,11 +167,9 @@ fn put_back(
 const APPLIED: &str = "applied on";
 
 /// Where the apply of `proposal` was to land, where this clone made it and it wrote files.
-fn applied_on(store: &Store, proposal: &Proposal) -> Result<Option<Target>> {
-    match proposal.decision().filter(|decision| !decision.written.is_empty()) {
-        Some(decision) => decide::target(store, &store.view()?, proposal, decision),
-        None => Ok(None),
-    }
+fn applied_on<'p>(store: &Store, proposal: &'p Proposal) -> Option<&'p Target> {
+    let decision = proposal.decision().filter(|decision| !decision.written.is_empty());
+    decision.and_then(|decision| decide::target(store, decision))
 }
 
 /// The authority to take a decision back, and what of `plan` was shown for it: all of it at a terminal, nothing by
@@ -186,18 +185,17 @@ fn agreed<'p>(
     branch: BranchArgs,
 ) -> Result<Option<(Authority, Option<&'p Resolution>)>> {
     let repository = store.repository();
-    let applied = asking.proposals.first().map(|proposal| applied_on(store, proposal));
-    let target = applied.transpose()?.flatten();
+    let target = asking.proposals.first().and_then(|proposal| applied_on(store, proposal));
     if let Some(authority) = context.by_flag(store, asking)? {
         let command = format!("{} --yes", asking.command);
-        branch.require_here(repository, APPLIED, target.as_slice(), &command)?;
+        branch.require_here(repository, APPLIED, target.cloned().as_slice(), &command)?;
         return Ok(Some((authority, None)));
     }
     let changes: Vec<FileChange> = plan.writes().map(|file| file.change(None)).collect();
     preview::changes(context, repository, &changes)?;
     let mut question = asking.question.to_owned();
     if let Some(there) =
-        target.as_ref().and_then(|it| it.elsewhere(repository.head_ref().as_deref()))
+        target.and_then(|it| it.elsewhere(repository.head_ref().as_deref()))
     {
         let (there, here) = (escape::name(there), escape::name(&repository.branch()));
         question =

@@ -54,13 +54,13 @@ pub struct Record {
     pub untold: Vec<Untold>,
 }
 
-/// What a command was about to propose. Where it was stopped, the lanes say whether it has.
+/// What a command was about to propose. Where it was stopped, the threads say whether it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proposing {
     /// A commit with the files.
     pub files: String,
-    /// When, in RFC 3339: what is older on a lane is another proposal of the same files.
+    /// When, in RFC 3339: what is older is another proposal of the same files.
     pub at: DateTime<Utc>,
 }
 

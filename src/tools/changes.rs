@@ -399,7 +399,7 @@ fn mark(
     let evidence = Evidence::Tool;
     let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
     let besides = Besides { reason, ..Besides::default() };
-    verdict::say(store, &authority, session.now, proposals, &word, &besides)
+    verdict::say(store, &authority, session.now, proposals, word, &besides)
 }
 
 fn apply(session: &Session<'_>, arguments: Apply) -> Result<Value> {

@@ -34,7 +34,7 @@ impl Unwritten {
             Some((id.clone(), path.display().to_string()))
         };
         let Some((below, path)) = self.0.iter().rev().find_map(shared) else { return error };
-        let now = store.view().and_then(|view| Seen::now(store, &view));
+        let now = store.view().and_then(|view| Seen::now(&view, []));
         let has_moved = seen.zip(now.ok()).is_some_and(|(seen, now)| seen.target != now.target);
         let why = if has_moved {
             "it is not as it was shown: HEAD moved".to_owned()

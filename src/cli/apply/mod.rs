@@ -144,7 +144,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 /// The pending proposals that the flags name, with what they stand on if that is wanted.
 fn named(context: &mut Context, store: &Store, args: &Args) -> Result<Vec<Proposal>> {
-    let view = store.look()?;
+    let view = store.view()?;
     let proposals = args.which.pending(context, store, &view)?;
     // What cannot be taken along is refused at once where nobody would be asked, as without --dry-run.
     let is_tried = args.dry_run && !args.lower.with_lower;

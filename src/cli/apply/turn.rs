@@ -34,7 +34,8 @@ impl Turn<'_> {
     /// `changed_since_shown`, after which it can be taken again; those of the use cases.
     pub(super) fn take(&self, context: &mut Context, store: &Store) -> Result<Exit> {
         let chosen = self.choose(context, store)?;
-        let seen = if self.args.mark_only { Some(Seen::now(store, &store.view()?)?) } else { None };
+        let ids = self.asking.proposals.iter().map(|proposal| &proposal.id);
+        let seen = if self.args.mark_only { Some(Seen::now(&store.view()?, ids)?) } else { None };
         let mut shown = self.plan(store, &chosen)?;
         let has_markers =
             self.args.conflict_markers && shown.iter().any(|shown| shown.plan.refusal().is_some());

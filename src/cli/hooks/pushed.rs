@@ -1,7 +1,6 @@
 //! What is pushed, as far as a pre-push hook is told: git writes a line for each ref to standard input, and the
 //! pre-commit framework names the first ref in variables.
 
-use std::ffi::OsString;
 use std::io::Read as _;
 
 use crate::cli::Context;
@@ -20,50 +19,27 @@ pub(super) struct Ref {
     pub remote: String,
 }
 
-/// A push.
-pub(super) struct Push {
-    /// The remote, or its URL where it has no name.
-    pub remote: String,
-    /// Its URL.
-    pub url: String,
-    /// What is sent; what is deleted needs no check.
-    pub refs: Vec<Ref>,
-}
-
-impl Push {
-    /// Of a hook that was run with `args`; `repository` is what the names are looked up in, if it can be opened.
-    ///
-    /// # Errors
-    /// `io_error` if standard input cannot be read.
-    pub(super) fn read(
-        context: &Context,
-        args: &[OsString],
-        repository: Option<&Repository>,
-    ) -> Result<Self> {
-        let var = |name: &str| context.var(name).map(|value| value.to_string_lossy().into_owned());
-        let of = |at: usize, name: &str| match args.get(at) {
-            Some(word) => word.to_string_lossy().into_owned(),
-            None => var(name).unwrap_or_default(),
-        };
-        let mut text = String::new();
-        if let Some((here, there)) =
-            var("PRE_COMMIT_LOCAL_BRANCH").zip(var("PRE_COMMIT_REMOTE_BRANCH"))
-        {
-            // Without a commit where all of a history is sent.
-            let id = || repository?.repo().rev_parse_single(&*here).ok().map(|id| id.to_string());
-            let to = var("PRE_COMMIT_TO_REF").or_else(id).unwrap_or_default();
-            let from = var("PRE_COMMIT_FROM_REF").unwrap_or_else(|| "0".to_owned());
-            text = format!("{here} {to} {there} {from}");
-        } else {
-            let read = std::io::stdin().lock().read_to_string(&mut text);
-            read.map_err(|error| Error::io("read the refs that are pushed", &error))?;
-        }
-        Ok(Self {
-            remote: of(0, "PRE_COMMIT_REMOTE_NAME"),
-            url: of(1, "PRE_COMMIT_REMOTE_URL"),
-            refs: text.lines().filter_map(of_line).collect(),
-        })
+/// What the hook that was run with `args` is told of: what is deleted needs no check. `repository` is what names are
+/// looked up in, if it can be opened.
+///
+/// # Errors
+/// `io_error` if standard input cannot be read.
+pub(super) fn read(context: &Context, repository: Option<&Repository>) -> Result<Vec<Ref>> {
+    let var = |name: &str| context.var(name).map(|value| value.to_string_lossy().into_owned());
+    let mut text = String::new();
+    if let Some((here, there)) =
+        var("PRE_COMMIT_LOCAL_BRANCH").zip(var("PRE_COMMIT_REMOTE_BRANCH"))
+    {
+        // Without a commit where all of a history is sent.
+        let id = || repository?.repo().rev_parse_single(&*here).ok().map(|id| id.to_string());
+        let to = var("PRE_COMMIT_TO_REF").or_else(id).unwrap_or_default();
+        let from = var("PRE_COMMIT_FROM_REF").unwrap_or_else(|| "0".to_owned());
+        text = format!("{here} {to} {there} {from}");
+    } else {
+        let read = std::io::stdin().lock().read_to_string(&mut text);
+        read.map_err(|error| Error::io("read the refs that are pushed", &error))?;
     }
+    Ok(text.lines().filter_map(of_line).collect())
 }
 
 fn of_line(line: &str) -> Option<Ref> {

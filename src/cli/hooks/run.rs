@@ -3,9 +3,9 @@
 
 use std::ffi::OsString;
 
-use super::pushed::{Push, Ref};
+use super::pushed::{self, Ref};
 use super::trailers;
-use crate::check::{Scope, brought, commits, range::Range, touched::Pending};
+use crate::check::{Concern, Scope, brought, commits, range::Range, touched::Pending};
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
@@ -14,8 +14,7 @@ use crate::hooks::Hook;
 use crate::proposal::event::Committed;
 use crate::proposal::{Note, Proposal};
 use crate::report::{Finding, Level, Report, Rule};
-use crate::store::Audience;
-use crate::store::refused::{self, Sent};
+use crate::store::{Sent, Space};
 use crate::text::escape;
 
 /// Runs `hook` with what git passed to it.
@@ -25,7 +24,7 @@ use crate::text::escape;
 pub(super) fn run(context: &mut Context, hook: Hook, args: &[OsString]) -> Result<Exit> {
     let result = match hook {
         Hook::PreCommit => check::staged(context).and_then(|report| say(context, &report)),
-        Hook::PrePush => pre_push(context, args).and_then(|report| say(context, &report)),
+        Hook::PrePush => pre_push(context).and_then(|report| say(context, &report)),
         Hook::CommitMsg => trailers::add(context, args).map(|()| Exit::Done),
         Hook::PostCommit => post_commit(context).map(|()| Exit::Done),
     };
@@ -58,49 +57,40 @@ fn say(context: &mut Context, report: &Report) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
+fn pre_push(context: &mut Context) -> Result<Report> {
     let mut report = check::report().rules([Rule::new(
-        "lane_not_for_remote",
-        "A lane is pushed to a remote that it is not for",
-        "push refs/aye/log/* alone",
+        "not_for_remote",
+        "What is this clone's own is pushed to a remote",
+        "push refs/aye/p/* alone",
     )]);
     let opened = context.store_here();
     let found = opened.as_ref().ok();
-    let Push { remote, url, refs: pushed } =
-        Push::read(context, args, found.map(|store| store.repository()))?;
+    let pushed = pushed::read(context, found.map(|store| store.repository()))?;
     if pushed.is_empty() {
         return Ok(report);
     }
     // Before anything else can go wrong: what goes to the wrong remote cannot be taken back.
-    let is_for =
-        |name: &str| name == remote || found.is_some_and(|store| store.remote_has_url(name, &url));
     for push in &pushed {
         let sent = Sent { local: &push.here, remote: &push.there };
-        if let Some(why) = refused::refusal(sent, &remote, is_for) {
-            report.push(not_for_them(why));
-        }
+        report.extend(sent.refusal().map(not_for_remote));
     }
     let Some(store) = found else {
         return Err(opened.err().unwrap_or_else(|| Error::bug("no store")));
     };
     let view = store.view()?;
     for push in &pushed {
-        let whom = match view.audience_of_commit(&push.local) {
-            Some(Audience::Private) => "for this clone alone".to_owned(),
-            Some(Audience::Remote(name)) if !is_for(&name) => format!("for the remote '{name}'"),
-            _ => continue,
-        };
-        if report.findings().is_empty() {
-            report.push(not_for_them(format!("{} is of a lane {whom}", push.local)));
+        let is_private = view.space_of_commit(&push.local)? == Some(Space::Private);
+        if is_private && report.findings().is_empty() {
+            report.push(not_for_remote(format!("{} is an event of a private thread", push.local)));
         }
     }
     if !report.findings().is_empty() {
         return Ok(report);
     }
-    // What no remote has yet. Lanes are pushed as they are.
-    let is_lane =
+    // What no remote has yet. Threads are pushed as they are.
+    let is_thread =
         |push: &&Ref| [&push.here, &push.there].iter().any(|it| it.starts_with("refs/aye/"));
-    let pushed: Vec<&Ref> = pushed.iter().filter(|push| !is_lane(push)).collect();
+    let pushed: Vec<&Ref> = pushed.iter().filter(|push| !is_thread(push)).collect();
     let is_here = |id: &&str| {
         gix::ObjectId::from_hex(id.as_bytes())
             .is_ok_and(|id| store.repository().repo().has_object(id))
@@ -110,7 +100,9 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     let arguments: Vec<&str> = sent.chain(["--not", "--remotes"]).chain(known).collect();
     let ids =
         if pushed.is_empty() { Vec::new() } else { commits::list(store.repository(), &arguments)? };
-    let (scope, fail_on) = (Scope::default(), check::hook_fail_on(context, store.repository()));
+    // Anybody can have brought a decision that differs: that never keeps others from pushing.
+    let fail_on = check::hook_fail_on(context, store.repository()).without(Concern::Contested);
+    let scope = Scope::default();
     let pending = Pending::new(&view, context.now, &scope, &[]);
     let now = context.now;
     let (view, pending, scope, fail_on) = (&view, &pending, &scope, &fail_on);
@@ -121,12 +113,10 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     Ok(report)
 }
 
-/// That a lane is not for the remote that it would be pushed to.
-fn not_for_them(why: String) -> Finding {
-    Finding::new("lane_not_for_remote", Level::Error, why).hint(
-        "push `refs/aye/log/*`; for another remote than the default one: \
-         git push R 'refs/aye/for/R/*:refs/aye/log/*'",
-    )
+fn not_for_remote(why: String) -> Finding {
+    let hint = "push what is shared, and nothing else below refs/aye: \
+                git push REMOTE \"refs/aye/p/*:refs/aye/by/$(git config aye.clone)/*\"";
+    Finding::new("not_for_remote", Level::Error, why).hint(hint)
 }
 
 /// Records the new commit on the proposals that its trailers name and that it holds as approved.
@@ -138,7 +128,7 @@ fn post_commit(context: &mut Context) -> Result<()> {
     let store = context.store_here()?;
     let view = store.view()?;
     // What a trial commits is gone with it.
-    if !view.has_events() || store.require_lane().is_err() || store.is_in_trial() {
+    if !view.has_events() || store.require_clone().is_err() || store.is_in_trial() {
         return Ok(());
     }
     let Ok(head) = store.repository().repo().head_id() else { return Ok(()) };
@@ -159,7 +149,7 @@ fn post_commit(context: &mut Context) -> Result<()> {
     let actor = context.actor(store.repository());
     store.write(&actor, context.now, |writer| {
         for proposal in &held {
-            let note = Note::Committed(Committed { commit: id.clone() });
+            let note = Note::Committed(Committed { commit: id.clone(), amended: Vec::new(), statement: None });
             writer.note(Some(&proposal.id), note)?;
         }
         Ok(())

@@ -35,7 +35,7 @@ pub(super) fn add(context: &mut Context, args: &[OsString]) -> Result<()> {
         return Ok(());
     }
     let is_wanted = store.repository().settings().is_ok_and(|settings| settings.assisted_by);
-    let lines = |proposal| trailers::of(proposal, &steps::reviewers(&store, proposal), is_wanted);
+    let lines = |proposal| trailers::of(proposal, &steps::reviewers(&view, proposal), is_wanted);
     let mut all: Vec<String> = proposals.iter().flat_map(lines).collect();
     // All of a kind together: a name that stands for several proposals is written once.
     all.sort_by_key(|trailer| KINDS.iter().position(|kind| trailer.starts_with(kind)));

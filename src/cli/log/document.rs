@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::decide::patch;
-use crate::proposal::event::timestamp;
-use crate::proposal::{ActorKind, Data};
+use crate::proposal::event::{Effect, Verdict, timestamp};
+use crate::proposal::{ActorKind, DEFAULT_LIFETIME, Data, Statement};
 use crate::store::LogEntry;
 
 /// Answer of `aye log`.
@@ -20,7 +19,7 @@ pub struct Log {
 /// One event.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LogItem {
-    /// Object id of the event.
+    /// The commit that is the event.
     pub event: String,
     /// What happened.
     pub kind: String,
@@ -40,10 +39,8 @@ pub struct LogItem {
     /// The model that the agent's harness names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The lane it was written to.
-    pub lane: String,
-    /// The commit that holds it.
-    pub commit: String,
+    /// The clone that it was written in.
+    pub clone: String,
     /// What was said: a reason, a comment, a description.
     pub text: Option<String>,
     /// The id of a direct patch, in the events that write it or take it back.
@@ -52,47 +49,73 @@ pub struct LogItem {
     /// What shows that the actor decided: `terminal`, `flag`, `tool` or `hook`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// Object id of the decision statement.
+    /// What a decision did besides: `files`, `index`, `commit`, or `mark_only`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
+    /// SHA-256 of the decision statement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,
 }
 
+impl LogItem {
+    /// Whether a tool reports what became of the proposal, which decides nothing.
+    pub(super) fn is_mark(&self) -> bool {
+        self.effect == Some(Effect::MarkOnly) && self.evidence.as_deref() == Some("tool")
+    }
+}
+
 impl From<&LogEntry> for LogItem {
     fn from(entry: &LogEntry) -> Self {
-        let event = &entry.stamped.event;
+        let LogEntry { id, stamped } = entry;
+        let event = &stamped.event;
+        let papers = stamped.papers();
+        let statement = papers.map(|papers| &papers.statement);
+        // Of a proposal, what restores files takes a decision back.
+        let is_of_patch = matches!(event.data, Data::Patch(_))
+            || statement.is_some_and(|it| {
+                it.verdict == Verdict::Undo && it.ends.is_none() && it.manifest.is_some()
+            });
+        let evidence = match &event.data {
+            Data::Patch(patch) => Some(&patch.evidence),
+            Data::Purge(purge) => Some(&purge.evidence),
+            _ => statement.map(|statement| &statement.evidence),
+        };
+        let is_of_proposal = !is_of_patch && !matches!(event.data, Data::Plan(_));
         Self {
-            event: entry.stamped.id.clone(),
+            event: stamped.id.clone(),
             kind: event.data.kind().to_owned(),
-            proposal_id: entry.stamped.proposal().map(|id| id.to_string()),
+            proposal_id: is_of_proposal.then(|| id.to_string()),
             at: timestamp(event.time),
             by: event.actor.name.clone(),
             email: event.actor.email.clone(),
             actor_kind: event.actor.kind,
             session: event.agent.as_ref().and_then(|run| run.session.clone()),
             model: event.agent.as_ref().and_then(|run| run.model.clone()),
-            lane: event.lane.clone(),
-            commit: entry.commit.clone(),
-            text: text(&event.data),
-            patch_id: match &event.data {
-                Data::Patch(_) => Some(patch::id(&entry.stamped.id)),
-                Data::Undo(undo) => undo.patch.as_deref().map(patch::id),
-                _ => None,
-            },
-            evidence: event.data.evidence().map(|evidence| evidence.as_str().to_owned()),
-            statement: event.data.statement().map(|statement| statement.id.clone()),
+            clone: event.clone.clone(),
+            text: text(&event.data, statement),
+            patch_id: is_of_patch.then(|| id.of_patch()),
+            evidence: evidence.map(|evidence| evidence.as_str().to_owned()),
+            effect: statement.and_then(|statement| statement.effect),
+            statement: papers.map(|papers| papers.sha256.clone()),
         }
     }
 }
 
-fn text(data: &Data) -> Option<String> {
+fn text(data: &Data, statement: Option<&Statement>) -> Option<String> {
     match data {
         Data::Propose(propose) => propose.description.clone(),
         Data::Revise(revise) => {
-            revise.description.clone().or(Some(revise.reason.as_str().to_owned()))
+            let said = revise.note.clone().or(revise.description.clone());
+            said.or(Some(revise.reason.as_str().to_owned()))
         }
         Data::Comment(comment) => Some(comment.body.clone()),
-        Data::RequestChanges(request) => request.reason.clone(),
-        Data::Reject(reject) => reject.reason.clone(),
+        Data::Decision(said) => match said.verdict {
+            Verdict::Extend => {
+                let until = statement?.time + DEFAULT_LIFETIME;
+                Some(format!("expires {}", timestamp(until)))
+            }
+            _ => said.reason.clone().or_else(|| statement?.reason.clone()),
+        },
         Data::Check(check) => {
             let code = check.exit_code.map_or("a signal".into(), |code| code.to_string());
             let runner = check.imported.as_ref().map(|imported| &imported.by);
@@ -101,19 +124,11 @@ fn text(data: &Data) -> Option<String> {
             Some(format!("{}: {code}{}", check.command.join(" "), of.unwrap_or_default()))
         }
         Data::Committed(committed) => Some(committed.commit.clone()),
-        Data::Apply(apply) => apply.commit.clone(),
-        Data::Mark(mark) => Some(match &mark.reason {
-            Some(reason) => format!("{}: {reason}", mark.verdict.as_str()),
-            None => mark.verdict.as_str().to_owned(),
-        }),
-        Data::Reopen(reopen) => reopen.reason.clone(),
-        Data::Extend(extend) => Some(format!("expires {}", timestamp(extend.expires_at))),
         Data::Purge(purge) => Some(if purge.asked {
             format!("asked: {}", purge.reason)
         } else {
             purge.reason.clone()
         }),
-        Data::Approve(approve) => approve.reason.clone(),
         Data::Patch(patch) => {
             let first = patch.written.first()?.path.display().to_string();
             Some(match patch.written.len() {

@@ -24,7 +24,7 @@ use crate::changeset::snippet::Edit;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::InputForm;
 use crate::repository::{DURATION, Repository, parse_duration};
-use crate::store::{Audience, Store};
+use crate::store::{Space, Store};
 
 /// Propose a change: files stay as they are until a person applies it.
 #[derive(Debug, clap::Args)]
@@ -149,7 +149,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let exit = answer(context, &recorded)?;
     note_description(context, &store, &recorded, message.as_deref());
     let proposal = &recorded.proposal;
-    if args.public.public && store.view()?.audience(&proposal.id)? == Audience::Private {
+    if args.public.public && store.view()?.space(&proposal.id)? == Space::Private {
         return public::publish(context, &store, proposal, &args.public);
     }
     Ok(exit)

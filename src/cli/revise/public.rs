@@ -8,7 +8,7 @@ use crate::error::{Exit, Result};
 use crate::proposal::Proposal;
 use crate::proposal::rules::Verb;
 use crate::scan::gate::Warning;
-use crate::store::{Audience, Store};
+use crate::store::{Space, Store, push_refspec};
 use crate::text::escape;
 
 /// How a private proposal is published.
@@ -21,9 +21,6 @@ pub struct PublicArgs {
     /// from before stay private.
     #[arg(long)]
     pub public: bool,
-    /// The remote that it is for (default: aye.remote, or else origin).
-    #[arg(long, value_name = "REMOTE", requires = "public")]
-    pub to: Option<String>,
     /// Publish without being asked.
     #[arg(long, short = 'y', requires = "public")]
     pub yes: bool,
@@ -43,7 +40,7 @@ fn lines(sent: &Outgoing) -> Vec<String> {
 /// Publishes `proposal`.
 ///
 /// # Errors
-/// `not_private`, `not_pending`, `remote_not_found`, `private_path`, the refusals of [`Context::authorise`].
+/// `not_private`, `not_pending`, `private_path`, the refusals of [`Context::authorise`].
 pub fn publish(
     context: &mut Context,
     store: &Store,
@@ -51,22 +48,14 @@ pub fn publish(
     args: &PublicArgs,
 ) -> Result<Exit> {
     let view = store.view()?;
-    let seen = decide::Seen::now(store, &view)?;
-    let is_private = view.audience(&proposal.id)? == Audience::Private;
+    let seen = decide::Seen::now(&view, [&proposal.id])?;
+    let is_private = view.space(&proposal.id)? == Space::Private;
     drop(view);
-    let to = match args.to.as_deref() {
-        None | Some("default") => Audience::Default,
-        Some(remote) => store.audience_of_remote(remote)?,
-    };
-    let whom = match &to {
-        Audience::Remote(remote) => format!("the remote '{remote}'"),
-        _ => "the default remote".to_owned(),
-    };
     let asking = Asking {
         verb: Verb::Publish,
         proposals: std::slice::from_ref(proposal),
         yes: args.yes,
-        question: &format!("Publish {} to {whom}?", proposal.id),
+        question: &format!("Publish {}?", proposal.id),
         command: &format!("aye revise {} --public", proposal.id),
     };
     let by_flag = context.by_flag(store, &asking)?;
@@ -80,14 +69,12 @@ pub fn publish(
     let Some(authority) = context.asked(store, &asking, by_flag)? else {
         return context.declined("nothing published");
     };
-    decide::publish(store, &authority, context.now, proposal, &seen, &to)?;
-    context.print(format!("{}  published for {whom}\n", proposal.id).as_bytes())?;
-    let command = match &to {
-        Audience::Remote(remote) => {
-            format!("git push {remote} 'refs/aye/for/{remote}/*:refs/aye/log/*'")
+    decide::publish(store, &authority, context.now, proposal, &seen)?;
+    context.print(format!("{}  published\n", proposal.id).as_bytes())?;
+    if let Some(clone) = store.clone_id() {
+        for remote in store.sync_remotes() {
+            context.note(&format!("send it: git push {remote} '{}'", push_refspec(&clone)));
         }
-        _ => "git push REMOTE 'refs/aye/log/*'".to_owned(),
-    };
-    context.note(&format!("send it: {command}"));
+    }
     Ok(Exit::Done)
 }

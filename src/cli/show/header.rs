@@ -5,20 +5,23 @@ use chrono::{DateTime, Utc};
 use crate::app::notes::notes;
 use crate::changeset::marks::short_branch;
 use crate::check::relations;
+use crate::proposal::document::SetAside;
 use crate::proposal::relations::Lower;
 use crate::proposal::state::Revision;
 use crate::proposal::{Proposal, Status};
 use crate::render::age;
 use crate::render::style::{Palette, Role};
-use crate::store::Audience;
+use crate::store::Space;
 use crate::text::escape;
 
 /// What is said of a proposal that it does not know itself.
 pub struct Facts<'a> {
     /// Its state now.
     pub status: Status,
-    /// Who hears of it.
-    pub audience: &'a Audience,
+    /// Who sees it.
+    pub space: Space,
+    /// The refs of its thread that are not read.
+    pub set_aside: &'a [SetAside],
     /// The pending proposals that it stands on.
     pub stands_on: &'a [Lower],
     /// The branch that is checked out, whole.
@@ -54,6 +57,7 @@ pub fn header(proposal: &Proposal, facts: &Facts<'_>, palette: &Palette) -> Stri
     for result in &proposal.checks {
         header.check(result);
     }
+    header.left_out();
     header.notes();
     header.description();
     header.out
@@ -67,15 +71,12 @@ fn title(proposal: &Proposal, facts: &Facts<'_>, palette: &Palette) -> String {
         Status::Rejected => Role::Bad,
         Status::Expired => Role::Dim,
     };
-    let needs = proposal.needs.as_ref();
-    let needs = needs.map(|version| format!("  (needs aye >= {version} to be decided)"));
     format!(
-        "{} {}  {}{}{}\n",
+        "{} {}  {}{}\n",
         palette.paint(Role::Title, "proposal"),
         palette.paint(Role::Id, proposal.id.as_str()),
         palette.paint(role, facts.status.as_str()),
         if proposal.contested { "  (contested: decided differently in another clone)" } else { "" },
-        palette.paint(Role::Warn, needs.unwrap_or_default()),
     )
 }
 
@@ -112,14 +113,20 @@ impl Header<'_> {
                 said.map(|(name, value)| format!("{name} {}", escape::line(value))).collect();
             self.field("agent", said.join(", "));
         }
-        match self.facts.audience {
-            Audience::Default => {}
-            Audience::Private => {
-                self.field("for", "nobody else (private); aye revise --public lets others see it")
-            }
-            Audience::Remote(remote) => {
-                self.field("for", format!("the remote {}", escape::name(remote)))
-            }
+        if self.facts.space == Space::Private {
+            self.field("for", "nobody else (private); aye revise --public lets others see it");
+        }
+    }
+
+    /// What of its thread does not count.
+    fn left_out(&mut self) {
+        for aside in self.facts.set_aside {
+            let (name, why) = (escape::line(&aside.name), escape::line(&aside.why));
+            self.field("set aside", format!("{name}: {why}"));
+        }
+        for skipped in &self.proposal.skipped {
+            let event = skipped.event.get(..12).unwrap_or(&skipped.event);
+            self.field("skipped", format!("event {event}: {}", skipped.why.as_str()));
         }
     }
 

@@ -19,14 +19,13 @@ use crate::changeset::marks::Mark;
 use crate::check::relations;
 use crate::error::codes::SIZE_LIMIT;
 use crate::error::{Exit, Result};
-use crate::proposal::document::Document;
+use crate::proposal::document::{Document, SetAside};
 use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, Status};
 use crate::render::age;
 use crate::render::style::{Palette, Role};
 use crate::repository::Repository;
 use crate::scan::gate;
-use crate::store::Audience;
 use crate::text::escape;
 
 /// Show a proposal: who, why, its state, its comments, its diff.
@@ -51,21 +50,18 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found` and its kin; `object_missing` or `proposal_archived`, when what can be shown
-/// is; those of the store.
+/// `proposal_not_found` and its kin; `object_missing`, when what can be shown is; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let repository = store.repository();
     let view = store.view()?;
     let proposal = args.which.find(context, &view)?;
-    let audience = view.audience(&proposal.id)?;
-    // Who fetches from elsewhere alone has not heard of it.
-    let heard = match proposal.decision() {
-        Some(_) => {
-            Some(view.audience_of_decision(&proposal.id)?).filter(|heard| *heard != audience)
-        }
-        None => None,
-    };
+    let space = view.space(&proposal.id)?;
+    let thread = view.thread(&proposal.id)?;
+    let refs = thread.aside.iter();
+    let set_aside: Vec<SetAside> = refs
+        .map(|it| SetAside { name: it.name.clone(), code: it.code.id, why: it.why.clone() })
+        .collect();
     let status = proposal.status(context.now);
     let stands_on = match status {
         Status::Pending => relations::of(&store, &view, context.now, &proposal)?.stands_on,
@@ -78,8 +74,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let mut document = Document::new(&proposal, status, &store.places(&proposal));
         document.stands_on = stands_on.iter().map(|lower| lower.id.to_string()).collect();
         document.marks = marks;
-        document.audience = Some(audience.as_str().to_owned());
-        document.decision_audience = heard.map(|heard| heard.as_str().to_owned());
+        document.space = Some(space.as_str());
+        document.set_aside = set_aside;
         let changes = &proposal.current().changes;
         if changes.iter().any(|change| change.origin.is_some())
             && let Ok(changeset) = store.changeset(changes)
@@ -93,16 +89,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let head = repository.head_ref();
     let facts = Facts {
         status,
-        audience: &audience,
+        space,
+        set_aside: &set_aside,
         stands_on: &stands_on,
         head: head.as_deref(),
         made_on: made_on.as_deref(),
         now: context.now,
     };
     let mut text = header(&proposal, &facts, &palette);
-    if let Some(heard) = heard {
-        text += &decided_elsewhere(&heard, &palette);
-    }
     if status == Status::Pending {
         text += &warnings(repository, &proposal, &readable, &marks, &palette);
     }
@@ -129,19 +123,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Some((_, error)) => Err(error),
         None => Ok(Exit::Done),
     }
-}
-
-/// Says that only those who fetch the lane of the audience `heard` know of the decision.
-fn decided_elsewhere(heard: &Audience, palette: &Palette) -> String {
-    let of = match heard {
-        Audience::Default => "for the default remote".to_owned(),
-        Audience::Private => "for nobody else".to_owned(),
-        Audience::Remote(remote) => format!("of the remote {}", escape::name(remote)),
-    };
-    let note = format!(
-        "! decided in a lane {of} alone: whoever has only the others has it undecided (aye undo reverts it)"
-    );
-    format!("{}\n", palette.paint(Role::Warn, note))
 }
 
 /// What deserves a second look in a pending proposal, which has these `marks`.

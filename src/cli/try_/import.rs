@@ -12,7 +12,7 @@ use crate::proposal::event::Check;
 use crate::proposal::try_result::{self, TryResult};
 use crate::proposal::{Note, Proposal, ProposalId, codes};
 use crate::repository::Repository;
-use crate::store::View;
+use crate::store::{View, fetch_refspec};
 use crate::text::escape;
 
 /// Records all `files`, or none of them.
@@ -30,7 +30,7 @@ pub fn run(context: &mut Context, files: &[OsString]) -> Result<Exit> {
         require_here(store.repository(), &result).map_err(|error| error.after(&shown))?;
         results.push((shown, result));
     }
-    store.require_lane()?;
+    store.require_clone()?;
     let actor = context.actor(store.repository());
     let lines = store.write(&actor, context.now, |writer| {
         let mut known = BTreeSet::new();
@@ -81,17 +81,21 @@ fn require_here(repository: &Repository, result: &TryResult) -> Result<()> {
     }
 }
 
+/// How the thread comes here.
+fn fetch() -> String {
+    format!("fetch the thread that it is in: git fetch REMOTE '{}'", fetch_refspec("REMOTE"))
+}
+
 /// The proposal that `result` is about, which has to have its revision.
 fn find(view: &View, result: &TryResult) -> Result<Proposal> {
     let unknown = || {
         let first = &result.proposal;
         Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal begins with the event {first}"))
             .with("first", first.as_str())
-            .hint("fetch the lane it is in: git fetch origin 'refs/aye/log/*:refs/aye/remotes/origin/*'")
+            .hint(fetch())
     };
-    let proposal = match view.proposal(&ProposalId::from_event(&result.proposal)) {
-        Ok(proposal) if proposal.first_event == result.proposal => proposal,
-        Ok(_) => return Err(unknown()),
+    let proposal = match view.find(ProposalId::long(&result.proposal).as_str()) {
+        Ok(proposal) => proposal,
         Err(error) if error.is(&codes::PROPOSAL_NOT_FOUND) => return Err(unknown()),
         Err(error) => return Err(error),
     };
@@ -102,9 +106,7 @@ fn find(view: &View, result: &TryResult) -> Result<Proposal> {
         )
         .with("proposal_id", proposal.id.as_str())
         .with("revision", result.revision.as_str())
-        .hint(
-            "fetch the lane it is in: git fetch origin 'refs/aye/log/*:refs/aye/remotes/origin/*'",
-        ));
+        .hint(fetch()));
     }
     Ok(proposal)
 }

@@ -25,19 +25,7 @@ impl Outcome {
         let Self { answer, again, is_no } = self;
         let heading =
             if is_no { again.words().to_owned() } else { format!("undone, {}", again.words()) };
-        context.emit(Format::Text, &answer, || text(&answer, &heading))?;
-        if !is_no || !again.is_contested {
-            return Ok(Exit::Done);
-        }
-        // What is said for one remote does not name what is known of another one, so it cannot take that back.
-        for item in &answer.proposals {
-            context.note(&format!(
-                "note: {} is contested still: the rejection is known here from another remote than the proposal, \
-                 and is taken back in a clone of that",
-                item.proposal_id
-            ));
-        }
-        Ok(Exit::Negative)
+        context.emit(Format::Text, &answer, || text(&answer, &heading))
     }
 }
 
@@ -97,8 +85,6 @@ pub(super) fn would(context: &mut Context, answer: Answer, fits: bool) -> Result
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
     pub(super) status: Status,
-    /// Decisions that differ stand still.
-    is_contested: bool,
 }
 
 impl Again {
@@ -121,7 +107,7 @@ impl Again {
 pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Result<Again> {
     let (id, now) = (&before.id, context.now);
     if before.expires_at > now && before.beside.is_empty() {
-        return Ok(Again { status: Status::Pending, is_contested: false });
+        return Ok(Again { status: Status::Pending });
     }
     let proposal = store.view()?.proposal(id)?;
     let status = proposal.status(now);
@@ -140,5 +126,5 @@ pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Resu
             context.note(&format!("note: the time of {id} had run out; it expires {until} now"));
         }
     }
-    Ok(Again { status, is_contested: proposal.contested })
+    Ok(Again { status })
 }

@@ -14,7 +14,7 @@ use crate::store::Store;
 
 /// Takes back the patch that `id` is the beginning of.
 pub(super) fn undo(context: &mut Context, store: &Store, id: &str, args: &Args) -> Result<Exit> {
-    let (stamped, patch) = decide::patch::find(store, &store.view()?, id)?;
+    let (stamped, patch) = decide::patch::find(&store.view()?, id)?;
     let id = decide::patch::id(&stamped.id);
     let first = patch.written.first().map(|file| file.path.display().to_string());
     let answer = |files: &[Planned], status| {

@@ -1,7 +1,7 @@
 //! What was decided in one go, taken back.
 
 use super::outcome::Outcome;
-use super::{APPLIED, applied_on, is_no, put_back, reopen, said};
+use super::{APPLIED, applied_on, is_no, put_back, said, take_back};
 use crate::cli::apply::answer::{Answer, text};
 use crate::cli::{Context, Format};
 use crate::decide::{self, Seen};
@@ -39,7 +39,7 @@ pub(super) fn undo(
     seen: &Seen,
     dry_run: bool,
 ) -> Result<Exit> {
-    list(context, store, found, dry_run)?;
+    list(context, store, found, dry_run);
     if dry_run {
         context.note("these were decided in one go; nothing undone");
         return Ok(Exit::Done);
@@ -75,20 +75,19 @@ pub(super) fn undo(
     failed.map_or(Ok(Exit::Done), Err)
 }
 
-fn list(context: &Context, store: &Store, found: &[Proposal], dry_run: bool) -> Result<()> {
+fn list(context: &Context, store: &Store, found: &[Proposal], dry_run: bool) {
     // A list that has scrolled away tells nobody what the question is about.
     let listed = if dry_run { found.len() } else { found.len().min(LISTED) };
     let head = store.repository().head_ref();
     for proposal in &found[..listed] {
-        let target = applied_on(store, proposal)?;
-        let there = target.as_ref().and_then(|target| target.elsewhere(head.as_deref()));
+        let target = applied_on(store, proposal);
+        let there = target.and_then(|target| target.elsewhere(head.as_deref()));
         let there = there.map(|branch| format!(", {APPLIED} {}", escape::name(branch)));
         context.note(&format!("  {}{}", said(proposal), there.unwrap_or_default()));
     }
     if let more @ 1.. = found.len() - listed {
         context.note(&format!("  and {more} more; `aye undo --dry-run` lists them all"));
     }
-    Ok(())
 }
 
 /// Takes back what was said of `proposal` last, which a person at the terminal has agreed to.
@@ -98,7 +97,7 @@ fn one(context: &Context, store: &Store, proposal: &Proposal, seen: &Seen) -> Re
     let (caller, evidence) = (context.caller(store.repository()), Evidence::Terminal);
     let authority = decide::authorise(store, &caller, verb, proposals, &evidence, &command)?;
     if is_no(proposal) {
-        reopen(context, store, &authority, proposal, seen)
+        take_back(context, store, &authority, proposal, seen)
     } else {
         put_back(context, store, &authority, proposal, seen, None)
     }

@@ -83,7 +83,7 @@ impl Service<'_> {
     }
 
     /// Whether the operations of `proposal` make what it shows, `shown`, of the files that it starts from, and these are
-    /// what they were written for. `base` has all other files. The lane of somebody else may say otherwise.
+    /// what they were written for. `base` has all other files. The thread of somebody else may say otherwise.
     pub(super) fn is_as_shown(
         &self,
         proposal: &Proposal,

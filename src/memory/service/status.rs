@@ -124,7 +124,7 @@ impl Service<'_> {
     /// # Errors
     /// Those of the store.
     pub fn status(&self) -> Result<Status> {
-        let view = self.store.look()?;
+        let view = self.store.view()?;
         let paths = self.disk().markdown(&self.settings)?;
         let count = |is_it: &dyn Fn(&Category) -> bool| {
             let categories = paths.iter().filter_map(|path| self.settings.schema.category(path));

@@ -170,7 +170,7 @@ fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
     if home.has(name) {
         return Ok(());
     }
-    store.require_lane()?;
+    store.require_clone()?;
     // Another hook of the session may be making it: clients ask about several calls at once.
     let wait = Wait::begin();
     let held = loop {

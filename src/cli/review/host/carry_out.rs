@@ -32,7 +32,7 @@ impl CliHost<'_> {
         &self,
         order: &Order,
         verb: Verb,
-        word: &Word,
+        word: Word,
         reason: Option<&str>,
     ) -> Result<()> {
         let proposal = self.looked_at(order)?;
@@ -44,7 +44,6 @@ impl CliHost<'_> {
             comments: &comments,
             seen: self.seen.as_ref(),
             group: order.group.as_deref(),
-            unshown_lines: &[order.unshown_lines],
         };
         verdict::say(self.store, &authority, self.now(), proposals, word, &besides)
     }

@@ -38,7 +38,7 @@ pub(super) struct CliHost<'c> {
     desk: Desk<'c>,
     /// What the last screen has shown, which is what is written.
     planned: Plans,
-    /// Where the own lane was when the last screen was shown.
+    /// HEAD and the tips of the threads when the last screen was shown.
     seen: Option<decide::Seen>,
     /// What of that could not be written.
     unwritten: Unwritten,
@@ -155,7 +155,8 @@ impl Host for CliHost<'_> {
 
     fn plan(&mut self, orders: &[Order]) -> Result<Vec<Option<Result<Outlook>>>> {
         (self.planned, self.unwritten) = (Plans::default(), Unwritten::default());
-        self.seen = Some(decide::Seen::now(self.store, &self.store.view()?)?);
+        let ids = orders.iter().map(|order| &order.id);
+        self.seen = Some(decide::Seen::now(&self.store.view()?, ids)?);
         let now = self.now();
         self.planned.make(self.store, orders, now)
     }
@@ -194,12 +195,12 @@ impl Host for CliHost<'_> {
                 })
             }
             Verdict::Reject { reason } => {
-                self.say(order, Verb::Reject, &Word::Reject, Some(reason))?;
+                self.say(order, Verb::Reject, Word::Reject, Some(reason))?;
                 Ok("rejected".to_owned())
             }
             Verdict::RequestChanges { reason } => {
                 let reason = Some(reason.as_str()).filter(|reason| !reason.is_empty());
-                self.say(order, Verb::RequestChanges, &Word::RequestChanges, reason)?;
+                self.say(order, Verb::RequestChanges, Word::RequestChanges, reason)?;
                 Ok("sent back with a request for changes".to_owned())
             }
             _ => Ok("stays pending".to_owned()),
