@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::event::{self, BlobRef, Effect, Evidence, Verdict, is_id, is_sha256};
-use super::{Actor, ActorKind, canonical, codes};
+use super::{Actor, canonical, codes};
 use crate::changeset::marks;
 use crate::error::{Error, Result, codes as error_codes};
 
@@ -261,6 +261,7 @@ fn escaped(text: &str) -> usize {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::ActorKind;
     use super::*;
 
     fn statement() -> Statement {

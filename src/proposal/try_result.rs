@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::{Check, Imported};
-use super::{Actor, ActorKind, canonical, codes};
+use super::{Actor, canonical, codes};
 use crate::error::{Error, Result, codes as error_codes};
 
 /// Name and version of the format.
@@ -128,6 +128,7 @@ fn is_object_id(text: &str) -> bool {
 mod tests {
     use serde_json::json;
 
+    use super::super::ActorKind;
     use super::*;
 
     fn sample() -> Value {
