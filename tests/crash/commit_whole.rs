@@ -97,17 +97,20 @@ fn a_failing_step_leaves_all_old_or_all_committed() {
 
 /// What depends on nothing that git makes is on the disk before git starts.
 #[test]
-fn statement_and_manifest_are_there_before_the_commit() {
+fn the_decision_is_there_before_the_commit() {
     let (repo, id) = proposed();
     let found = repo.path("found");
     let list = "git cat-file --batch-check='%(objectname)' --batch-all-objects";
     hook(&repo, "pre-commit", &format!("{list} > {}", found.display()));
     repo.aye(&["apply", &id, "--commit", "--yes"]).ok();
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log/"]);
+    let own = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/p/"]);
     let found = fs::read_to_string(found).expect("the hook has run");
-    for name in ["statement-0001", "manifest-0001"] {
-        let blob = repo.git(&["rev-parse", &format!("{lane}:{name}")]);
-        assert!(found.lines().any(|line| line == blob.trim()), "{name}");
+    let log = repo.git(&["log", "--format=%H %s", &own]);
+    let decision = log.lines().find(|line| line.contains(" apply")).expect("a decision");
+    let decision = decision.split(' ').next().expect("an id");
+    for name in [decision.to_owned(), format!("{decision}:manifest")] {
+        let id = repo.git(&["rev-parse", &name]);
+        assert!(found.lines().any(|line| line == id.trim()), "{name}");
     }
 }
 

@@ -148,10 +148,10 @@ fn output_that_cannot_be_written_is_a_failure_that_is_told() {
 }
 
 #[test]
-fn what_was_recorded_is_answered_for_though_there_is_no_cache() {
+fn what_was_recorded_is_answered_for_though_there_is_no_memo() {
     let repo = Repo::with(&[("f", "a\n")]);
     // A directory in its place cannot be opened, and not be removed as a file either.
-    std::fs::create_dir_all(repo.path(".git/aye/cache.sqlite")).unwrap();
+    std::fs::create_dir_all(repo.path(".git/aye/open")).unwrap();
     let id = repo.aye(&["propose", "f", "--old", "a", "--new", "b", "-q"]).ok().id();
     repo.aye(&["list"]).ok().says(&id);
     assert!(repo.exists(&format!(".agent-memory/proposals/{id}/proposal.yaml")));

@@ -51,7 +51,7 @@ fn what_is_taken_back_after_its_time_has_another_term() {
         list["count"].as_u64()
     };
     assert_eq!(pending(), Some(3));
-    std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).expect("a cache");
+    let _ = std::fs::remove_file(repo.path(".git/aye/open"));
     assert_eq!(pending(), Some(3));
     assert!(repo.exists(&format!(".agent-memory/proposals/{rejected}/change.patch")));
     later(&repo, &["log", &rejected]).ok().says("extend");

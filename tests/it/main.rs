@@ -40,6 +40,7 @@ mod doctor;
 mod documents;
 mod environments;
 mod expiry;
+mod format;
 mod four_clones;
 mod fuzz_targets;
 mod generated;

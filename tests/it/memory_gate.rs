@@ -2,7 +2,8 @@
 //! loosens it with a commit alone; every key of the settings is enforced, refused or reported.
 
 use crate::support::Repo;
-use crate::support::hostile::Hostile;
+use crate::support::clones::{short, thread};
+use crate::support::forger::{self, Forged};
 use crate::support::memory::{FIELDS, MANIFEST, ask, decision, pitfall, request, set, store};
 use crate::support::terminal::Terminal;
 use serde_json::{Value, json};
@@ -328,7 +329,7 @@ fn what_decides_about_the_gate_is_pointed_out() {
     assert_eq!(crate::marks::words(&shown), ["mode"]);
 }
 
-/// The lane of somebody else can say that operations make what they do not make, or that they were written for any text.
+/// Somebody else's event can say that operations make what they do not make, or that they were written for any text.
 #[test]
 fn operations_that_make_something_else_than_is_shown_are_refused() {
     let repo = store(FILES);
@@ -337,25 +338,14 @@ fn operations_that_make_something_else_than_is_shown_are_refused() {
         "section_id": "decisions", "content": "- more"});
     request["operations"].as_array_mut().expect("operations").push(more);
     let id = ask(&repo, &request)["proposal_id"].as_str().expect("an id").to_owned();
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    let event = repo.git(&["show", &format!("{lane}:event.json")]);
-    let names = repo.git(&["ls-tree", &lane]);
+    let genuine = Forged::read(&repo, &thread(&repo, &id));
     repo.aye(&["reject", &id, "--yes"]).ok();
-    let mut forged = 0;
-    let mut forge = |change: &dyn Fn(&mut Value)| {
-        forged += 1;
-        let name = format!("mallory{forged}");
-        let lane = Hostile::new(&repo, &name);
-        let mut event: Value = serde_json::from_str(&event).expect("JSON");
-        event["lane"] = name.clone().into();
-        change(&mut event);
-        let names = names.lines().filter(|line| !line.ends_with("event.json"));
-        let event = format!("100644 blob {}\tevent.json\n", lane.blob(format!("{event}\n")));
-        let names = names.map(|line| format!("{line}\n")).chain([event]).collect::<String>();
-        lane.push(&lane.commit(&lane.tree(&names), &[]));
-        let list = repo.aye(&["list", "--json"]).ok().json();
-        let id = list["proposals"][0]["proposal_id"].as_str().map(str::to_owned);
-        id.unwrap_or_else(|| panic!("{list:#}"))
+    let forge = |change: &dyn Fn(&mut Value)| {
+        let mut forged = genuine.clone().by("mallory", "agent");
+        change(&mut forged.event);
+        let first = forged.write(&repo);
+        forger::fetched(&repo, &first, &first);
+        short(&first)
     };
     let operation = "/data/memory/request/operations/0/content";
     let others: [&dyn Fn(&mut Value); 3] = [

@@ -1,12 +1,10 @@
 //! `aye review` at a terminal: nothing is applied that was not shown, and what is written is what
 //! the last screen showed.
 
+use crate::support::forger::{self, Forged};
 use crate::support::record::rewrite;
 use crate::support::terminal::Terminal;
-use crate::support::{self, NAME, Repo};
-use aye::proposal::event::{Evidence, Mark, Marked, digest};
-use aye::proposal::rules::{Permits, Verb};
-use aye::proposal::{Actor, ActorKind, Caller, Data, authority};
+use crate::support::{NAME, Repo};
 use serde_json::{Value, json};
 
 /// A proposal to replace one text; the id.
@@ -36,59 +34,35 @@ fn status(repo: &Repo, id: &str) -> String {
     shown["status"].as_str().expect("a status").to_owned()
 }
 
-/// The only lane of this clone.
-fn lane(repo: &Repo) -> String {
-    repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"])
+/// The newest decision of this clone.
+fn decided(repo: &Repo) -> Forged {
+    let mut decisions = forger::decisions(repo);
+    let time = |decided: &Forged| decided.statement.as_ref().map(|said| said["time"].to_string());
+    decisions.sort_by_key(time);
+    decisions.pop().expect("a decision")
 }
 
-/// The last file `name-NNNN` at the tip of the lane.
-fn attached(repo: &Repo, name: &str) -> String {
-    let tip = lane(repo);
-    let files = repo.git(&["ls-tree", "--name-only", &tip]);
-    let mut named = files.lines().filter(|file| file.starts_with(&format!("{name}-")));
-    let path = named.next_back().expect("something attached");
-    repo.git(&["cat-file", "blob", &format!("{tip}:{path}")])
-}
-
-/// The statement at the tip of the lane.
+/// Its statement.
 fn statement(repo: &Repo) -> Value {
-    serde_json::from_str(&attached(repo, "statement")).expect("a statement")
+    decided(repo).statement.expect("a statement")
 }
 
-/// The manifest at the tip of the lane, a record per line.
+/// Its manifest, a record per line.
 fn manifest(repo: &Repo) -> String {
-    attached(repo, "manifest").replace('\0', "\n")
+    let statement = statement(repo);
+    let id = statement["manifest"]["id"].as_str().expect("a manifest");
+    repo.git(&["cat-file", "blob", id]).replace('\0', "\n")
+}
+
+/// How many events this clone has recorded.
+fn events(repo: &Repo) -> usize {
+    repo.git(&["rev-list", "--glob=refs/aye/p/*"]).lines().count()
 }
 
 /// Marks `id` as applied, as a caller of the tool contract.
 fn mark(repo: &Repo, id: &str) {
-    let actor = Actor { name: "pi".into(), email: String::new(), kind: ActorKind::Agent };
-    let proposal = support::record::proposal(repo, id);
-    let request = authority::Request {
-        verb: Verb::Mark,
-        proposal: Some(&proposal),
-        lane: None,
-        evidence: Evidence::Tool,
-        memory: false,
-        sensitive: false,
-        instructs: false,
-        command: "test",
-    };
-    let caller = Caller { actor, marker: None, tool: true };
-    let authority = authority::authorise(&caller, &request, &Permits::NONE).expect("the right");
-    let mark = Mark {
-        verdict: Marked::Applied,
-        revision: proposal.current().event.clone(),
-        digest: digest(&proposal.current().changes),
-        reason: None,
-        evidence: Evidence::Tool,
-        statement: None,
-    };
-    support::record::store(repo)
-        .write(authority.actor(), chrono::Utc::now(), |writer| {
-            writer.decide(&authority, Some(&proposal.id), Data::Mark(mark)).map(drop)
-        })
-        .expect("recorded");
+    let request = json!({"action": "apply", "proposal_id": id}).to_string();
+    repo.aye(&["call", "changes", &request]).ok();
 }
 
 /// The answers that an earlier review has saved about one proposal, with `change` made to them.
@@ -372,14 +346,14 @@ fn a_conflict_is_reported_on_the_last_screen_and_not_offered() {
 fn comments_are_written_together_with_the_decision() {
     let repo = Repo::with(&[("a.txt", "one\n")]);
     let id = replace(&repo, "a.txt", "one", "two");
-    let before = repo.git(&["rev-list", "--count", &lane(&repo)]);
+    let before = events(&repo);
     let mut t = review(&repo);
     t.sees("]?").types("c").sees("Comment").types("fine by me\r").sees("]?").types("y");
     t.sees("1 comment").sees("Write").types("y").sees("applied, 1 file, 1 comment");
     assert_eq!(t.ends(), 0);
-    let after = repo.git(&["rev-list", "--count", &lane(&repo)]);
-    let count = |text: String| text.parse::<u32>().expect("a number");
-    assert_eq!(count(after), count(before) + 1);
+    let after = events(&repo);
+    // A comment and a decision, by one move of the ref.
+    assert_eq!(after, before + 2);
     let shown = repo.item(&id);
     assert_eq!(shown["comments"][0]["body"], "fine by me");
 }

@@ -97,7 +97,7 @@ fn stopped(repo: &Repo, text: &str, step: &str) {
     assert_ne!(run.run().status, 0);
 }
 
-/// Where a command is stopped after its proposal is on the lane.
+/// Where a command is stopped after its proposal is recorded.
 const PROPOSED: &str = "store.ref.moved=0*off";
 /// Before the record of a session says what became of it; a run's own first write makes the session.
 const RECORD: &str = "session.record=2*off";
@@ -140,7 +140,7 @@ fn a_proposal_that_the_session_was_not_told_of_is_revised_while_it_is_pending() 
 
 /// The same files, proposed again by the agent after they were rejected, are no proposal of before.
 #[test]
-fn what_is_proposed_again_and_fails_before_the_lane_is_not_what_was_rejected() {
+fn what_is_proposed_again_and_fails_before_the_record_is_not_what_was_rejected() {
     let repo = repo();
     script(&repo, &["--keep"], "echo new >new.txt").run().ok();
     let id = only(&repo);

@@ -87,11 +87,11 @@ fn a_patch_to_be_proposed_is_refused_in_the_tree() {
 
 /// Records that an aye to which the tree is a repository like any other has made there.
 #[test]
-fn a_lane_in_the_tree_is_nothing_to_merge() {
+fn a_thread_in_the_tree_is_nothing_to_merge() {
     let repo = repo();
     let call = patch("a.txt", "two");
     let text = format!("git config --unset aye.session; $AYE call apply_patch {call}");
-    run(&repo, &text).ok().notes("git update-ref -d refs/aye/log/");
+    run(&repo, &text).ok().notes("git update-ref -d refs/aye/p/");
 }
 
 #[test]

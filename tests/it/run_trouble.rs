@@ -247,24 +247,6 @@ fn a_tree_whose_making_was_stopped_is_made_again() {
     assert!(record.exists() && !record.with_extension("making").exists());
 }
 
-/// A run in a restored backup: what it proposed before is in a lane that is left now.
-#[test]
-fn a_run_in_a_restored_backup_makes_a_new_proposal() {
-    let repo = Repo::with(FILES);
-    kept(&repo, "echo x >>b.txt").ok();
-    let first = only(&repo);
-    beside(&repo, "cp -a work bak; rm -rf work; mv bak work");
-    kept(&repo, "echo y >>b.txt").ok();
-    let ids = pending(&repo);
-    assert!(ids.len() == 2 && ids.contains(&first), "{ids:?}");
-    let second = ids.iter().find(|id| **id != first).expect("another");
-    let text = diff(&repo, second);
-    assert!(text.contains("+x\n") && text.contains("+y\n"), "{text}");
-    // From then on it is revised.
-    kept(&repo, "echo z >>b.txt").ok();
-    assert!(diff(&repo, second).contains("+z\n"));
-}
-
 #[test]
 fn two_sessions_on_one_file_and_a_person_who_edits_it_meet_as_lines() {
     let lines = |two: &str, five: &str, nine: &str| {

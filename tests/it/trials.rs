@@ -199,7 +199,7 @@ fn a_command_of_a_trial_marks_nothing_and_leaves_the_plan() {
 
 /// Nor does it take the gate away, or write where nobody decides.
 #[test]
-fn a_command_of_a_trial_changes_neither_hooks_nor_sessions_nor_lanes() {
+fn a_command_of_a_trial_changes_neither_hooks_nor_sessions_nor_threads() {
     let repo = Repo::with(FILES);
     repo.aye(&["hooks", "install"]).ok();
     repo.aye(&["agents", "install", "claude-code"]).ok();
@@ -226,7 +226,7 @@ fn a_command_of_a_trial_changes_neither_hooks_nor_sessions_nor_lanes() {
         "agents install gemini --user",
         "agents remove claude-code",
         "session end s --discard",
-        "doctor --gc --now --keep 0",
+        "doctor --gc",
         "memory init",
         "init --agents",
     ];
@@ -268,7 +268,7 @@ fn it_works_before_the_first_commit_and_in_a_bare_repository() {
     let bare = source.outer().join("bare.git");
     let bare = bare.to_str().unwrap();
     source.git(&["clone", "-q", "--bare", ".", bare]);
-    source.git(&["push", "-q", bare, "refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    source.git(&["push", "-q", bare, "refs/aye/p/*:refs/aye/remotes/origin/0123456789abcdef/*"]);
     source.aye(&["-C", bare, "try", &id, "--", "cat", "a.txt"]).ok().says("eins");
 }
 
@@ -396,7 +396,7 @@ fn a_file_that_cannot_be_written_is_reported_before_the_command_runs() {
 }
 
 #[test]
-fn ci_without_a_lane_writes_the_file_and_no_lane() {
+fn ci_without_a_name_writes_the_file_and_no_event() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let build = repo.copy();

@@ -175,7 +175,7 @@ fn what_was_rejected_meanwhile_is_not_committed() {
 }
 
 #[test]
-fn a_lane_that_cannot_be_had_stops_a_commit_before_it_is_made() {
+fn a_lock_that_cannot_be_had_stops_a_commit_before_it_is_made() {
     let repo = repo();
     let id = two(&repo);
     let head = repo.git(&["rev-parse", "HEAD"]);
@@ -208,12 +208,11 @@ fn what_git_replace_puts_in_its_place_counts_nowhere() {
     repo.git(&["replace", &policy, &hash("gate = false\n")]);
     let patch = "*** Begin Patch\n*** Update File: b.txt\n@@\n-b\n+c\n*** End Patch\n";
     assert_eq!(repo.aye_stdin(&["patch", "--json"], patch).ok().json()["gated"], true);
-    // The tip of a lane.
+    // The tip of a thread.
     let id = repo.agent("codex", &["propose", "b.txt", "--old", "b", "--new", "d", "-q"]).ok().id();
     repo.aye(&["reject", &id, "--yes"]).ok();
-    let lane = repo.git(&["for-each-ref", "--format=%(refname)", "refs/aye/log"]);
-    repo.git(&["replace", &lane, &format!("{lane}~1")]);
-    std::fs::remove_file(repo.path(".git/aye/cache.sqlite")).unwrap();
+    let own = format!("refs/aye/p/{}", crate::support::clones::thread(&repo, &id));
+    repo.git(&["replace", &own, &format!("{own}~1")]);
     repo.aye(&["apply", &id, "--yes"]).fails("not_pending", 5);
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::support::clones::exchange;
 use crate::support::record::{apply, comment, propose, reject, request_changes};
 use crate::support::{Repo, Running};
 
@@ -86,11 +87,10 @@ fn a_decision_that_comes_by_fetch_is_noticed() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     let other = Repo::with(FILES);
-    let path = |repo: &Repo| repo.root().to_string_lossy().into_owned();
-    other.git(&["fetch", "-q", &path(&repo), "refs/aye/log/*:refs/aye/remotes/origin/*"]);
+    exchange(&other, &repo);
     let running = waiting(&repo, &[&id]);
     apply(&other, &id);
-    repo.git(&["fetch", "-q", &path(&other), "refs/aye/log/*:refs/aye/remotes/other/*"]);
+    exchange(&repo, &other);
     running.wait().ok().says("applied");
 }
 

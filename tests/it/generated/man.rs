@@ -133,7 +133,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ),
     (
         "CI",
-        "When set, and no agent is, the actor is the continuous integration, which records nothing unless aye.lane names a lane.",
+        "When set, and no agent is, the actor is the continuous integration, which records nothing unless aye.clone names its clone.",
     ),
     ("GIT_DIR, GIT_WORK_TREE, GIT_PREFIX", "Which repository, as for git."),
     ("GIT_PAGER, PAGER", "The pager of long output at a terminal, as for git."),
@@ -152,9 +152,10 @@ const CONFIGURATION: &[(&str, &str)] = &[
         "How long a proposal stays pending, for example 7d (the default), 12h or 2w.",
     ),
     (
-        "aye.lane",
-        "The lane that continuous integration writes to, from anywhere but the repository's own configuration; without it, it writes to none.",
+        "aye.clone",
+        "The name of this clone, 16 hexadecimal digits, made with its first event. Continuous integration takes it from anywhere but the repository's own configuration; without it, it records nothing.",
     ),
+    ("aye.formerClone", "Names that this clone had before (several values)."),
     ("aye.maxFileSize", "The largest file a proposal may change; 10m (10 MiB) by default."),
     (
         "aye.private",
@@ -164,21 +165,22 @@ const CONFIGURATION: &[(&str, &str)] = &[
         "aye.session.link",
         "Ignored directories (several values) that the trees of sessions get copies of, such as node_modules; none by default.",
     ),
-    ("aye.remote", "The default remote; origin, or else the only one, where this is not set."),
+    (
+        "aye.syncRemote",
+        "The remotes with which threads are shared (several values); origin, or else the only one, where this is not set.",
+    ),
     ("core.fsync", "none turns off the flushing of objects and refs, as it does for git."),
     ("core.pager, pager.aye, core.editor, color.ui, color.diff", "As for git."),
 ];
 
 const FILES: &[(&str, &str)] = &[
-    ("refs/aye/log/<lane>", "The source of truth: the chain of events of this clone."),
-    ("refs/aye/private/<lane>", "The same for what is private, which is pushed nowhere."),
-    (
-        "refs/aye/for/<remote>/<lane>",
-        "The same for another remote than the default one: git push R 'refs/aye/for/R/*:refs/aye/log/*'.",
-    ),
+    ("refs/aye/p/<id>", "The source of truth: the thread of a proposal, a commit for each event."),
+    ("refs/aye/p/closed/<chunk>", "The threads of proposals that were decided long ago."),
+    ("refs/aye/private/<id>", "The same for what is private, which is pushed nowhere."),
+    ("refs/aye/remotes/<remote>/<clone>/<id>", "The same as fetched from other clones."),
     ("refs/aye/pending/<id>", "Each pending proposal as a commit, for git's own commands."),
     (".agent-memory/proposals/<id>/", "A readable copy of each pending proposal; never trusted."),
-    ("<git-dir>/aye/cache.sqlite", "A disposable index; may be deleted while no aye runs."),
+    ("<git-dir>/aye/open, decided", "A disposable memo for lists; may be deleted at any time."),
     ("<git-dir>/aye/journal/", "The journal of an apply, there only while one is under way."),
 ];
 
