@@ -4,8 +4,10 @@ use chrono::{DateTime, Utc};
 
 use super::{history, journal_directory};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Effect, Undo, timestamp};
-use crate::proposal::{Data, Entry, ProposalId};
+use crate::proposal::codes::PROPOSAL_NOT_FOUND;
+use crate::proposal::event::{Verdict, timestamp};
+use crate::proposal::manifest::Manifest;
+use crate::proposal::{Entry, ProposalId};
 use crate::repository::Repository;
 use crate::repository::codes::OBJECT_MISSING;
 use crate::store::{LogEntry, Store};
@@ -139,7 +141,6 @@ struct Subject<'a> {
     kind: &'a str,
     /// The proposal's, or that of the direct patch's event.
     id: ProposalId,
-    is_patch: bool,
     time: &'a str,
     seconds: i64,
 }
@@ -155,30 +156,21 @@ impl<'a> Subject<'a> {
         let id = patch.or_else(|| ProposalId::parse(id).ok())?;
         let known = kind == UNDO || !is_patch && [APPLY, COMMIT].contains(&kind);
         let is_sound = known && words.next().is_none();
-        is_sound.then_some(Self { kind, id, is_patch, time: at, seconds })
+        is_sound.then_some(Self { kind, id, time: at, seconds })
     }
 }
 
 fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<Option<Named>> {
     let view = store.view()?;
-    let mut log =
-        if subject.is_patch { view.patches()? } else { view.log(Some(&subject.id), None)? };
-    drop(view);
-    for entry in &mut log {
-        // Without its list it names nothing, and nothing is completed for it.
-        let _ = store.inflate(&mut entry.stamped.event);
-    }
-    let of_command = |entry: &&LogEntry| timestamp(entry.stamped.event.time) == subject.time;
-    let is_of = |undo: &Undo| {
-        let patch = undo.patch.as_deref().map(ProposalId::from_event);
-        patch == subject.is_patch.then(|| subject.id.clone())
+    let log = match view.log(Some(&subject.id), None) {
+        Err(error) if error.is(&PROPOSAL_NOT_FOUND) => Vec::new(),
+        log => log?,
     };
-    let written = log.iter().filter(of_command).find_map(|entry| match &entry.stamped.event.data {
-        Data::Apply(apply) if subject.kind != UNDO && apply.effect != Effect::MarkOnly => {
-            Some(&apply.written)
-        }
-        Data::Undo(undo) if subject.kind == UNDO && is_of(undo) => Some(&undo.written),
-        _ => None,
+    let written = log.iter().find_map(|LogEntry { stamped, .. }| {
+        let papers = stamped.papers().filter(|_| timestamp(stamped.event.time) == subject.time)?;
+        let wanted = if subject.kind == UNDO { Verdict::Undo } else { Verdict::Apply };
+        let is_it = papers.statement.verdict == wanted;
+        papers.manifest.as_ref().filter(|_| is_it).map(Manifest::written)
     });
     if let Some(written) = written {
         let id = |entry: &Option<Entry>| entry.as_ref().map(|entry| entry.id.clone());

@@ -56,7 +56,7 @@ pub fn refuse_uncommitted(
 pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
     let Ok(head) = store.repository().repo().head_id() else { return Ok(()) };
     let head = head.to_string();
-    let decision = proposal.apply_here(&store.own_lanes());
+    let decision = proposal.apply_here(&store.clone_ids());
     let written = decision.map_or(&[][..], |decision| &decision.written);
     for file in written.iter().filter(|file| file.outcome != FileOutcome::Derived) {
         let base = entry_in(store.repository(), &head, &file.path)?;

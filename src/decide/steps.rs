@@ -9,7 +9,7 @@ use crate::memory::disk::repo_path as memory_path;
 use crate::memory::plan::index_page;
 use crate::proposal::manifest::{ApprovedAs, Manifest, Record, Residue};
 use crate::proposal::state::{Approval, Decision};
-use crate::proposal::steps::{Own, Step, of_events, of_revision};
+use crate::proposal::steps::{Step, of_events, of_revision};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, codes, trailers};
 use crate::store::View;
 
@@ -40,7 +40,7 @@ pub fn of_undo(view: &View<'_>, proposal: &Proposal, undo: &Decision) -> Result<
         return Ok(Vec::new());
     }
     let manifest = manifest(view, proposal, &undo.event)?.unwrap_or_default();
-    let steps = manifest.records().iter().map(Record::step);
+    let steps = manifest.records().iter().map(step);
     Ok(steps.filter(|step| step.before != step.after).collect())
 }
 
@@ -77,7 +77,7 @@ impl Steps {
     fn recorded(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Result<Self> {
         let mut steps = Self::default();
         for record in manifest.records() {
-            let step = record.step();
+            let step = step(record);
             if record.residue == Residue::Taken && record.outcome != ApprovedAs::Already {
                 let before = entry(&record.base);
                 steps.approved.push(Step { before, ..step.clone() });
@@ -90,7 +90,7 @@ impl Steps {
                 outcome => steps.add(proposal, revision, step, *outcome == ApprovedAs::Already),
             }
         }
-        steps.consistent(proposal, revision)
+        Ok(steps)
     }
 
     fn add(&mut self, proposal: &Proposal, revision: &str, step: Step, is_there: bool) {
@@ -100,14 +100,6 @@ impl Steps {
         } else {
             self.approved.push(step.clone());
             self.written.push(step);
-        }
-    }
-
-    fn consistent(self, proposal: &Proposal, revision: &str) -> Result<Self> {
-        let own = Own::of(proposal, revision);
-        match self.written.iter().find(|step| own.contradicts(step) || !own.may_write(step)) {
-            Some(step) => Err(contradicts(proposal, step)),
-            None => Ok(self),
         }
     }
 }
@@ -146,6 +138,10 @@ pub fn reviewers(view: &View<'_>, proposal: &Proposal) -> Vec<Actor> {
     found
 }
 
+fn step(record: &Record) -> Step {
+    Step::from(&record.written())
+}
+
 fn contradicts(proposal: &Proposal, step: &Step) -> Error {
     let path = step.path.display();
     let why = format!("it makes something else of {path} than its revision");
@@ -158,16 +154,16 @@ fn contradicts(proposal: &Proposal, step: &Step) -> Error {
 }
 
 /// What the applied proposals of people have made of files.
-pub(super) struct Explained<'v> {
-    view: &'v View<'v>,
+pub(super) struct Explained<'v, 's> {
+    view: &'v View<'s>,
     except: &'v ProposalId,
     /// The steps of each proposal that the memo named, from its thread.
     known: BTreeMap<ProposalId, Vec<Step>>,
 }
 
-impl<'v> Explained<'v> {
+impl<'v, 's> Explained<'v, 's> {
     /// By all proposals but `except`.
-    pub(super) fn new(view: &'v View<'v>, except: &'v Proposal) -> Self {
+    pub(super) fn new(view: &'v View<'s>, except: &'v Proposal) -> Self {
         Self { view, except: &except.id, known: BTreeMap::new() }
     }
 
